@@ -1,0 +1,45 @@
+/**
+ * What a gateway needs of the replica: may I serve, agree on this transaction, may this answer leave.
+ *
+ * Does nothing itself. The replica implements it over the consensus core; tests implement it in memory.
+ */
+import type { TransactionPayload } from '../apply/effects.ts';
+import type { EntryLabel, ReplicaId, Slot } from '../multipaxos/types.ts';
+
+/** Whom a new client is to be served by. `generation` changes whenever this replica's leadership begins or ends. */
+export type Service =
+  | { readonly kind: 'here'; readonly generation: number }
+  | { readonly kind: 'at'; readonly leader: ReplicaId; readonly host: string; readonly port: number }
+  | { readonly kind: 'nowhere'; readonly reason: string };
+
+/**
+ * `chosen`: commit now, recording `slot`. `superseded`: it will never be chosen; roll back (40001).
+ * `unknown`: leadership was lost and it may yet be chosen (08007). `overloaded`: the queue is full; roll back (53000).
+ * `notLeader`: nothing was proposed; roll back (57P01).
+ */
+export type AgreementOutcome =
+  | { readonly code: 'chosen'; readonly slot: Slot; readonly label: EntryLabel }
+  | { readonly code: 'superseded' | 'unknown' | 'overloaded' | 'notLeader'; readonly reason: string };
+
+export interface Agreement {
+  service(): Service;
+  /** Calls back when `service()` changes. Returns the way to stop. */
+  onServiceChange(listener: (service: Service) => void): () => void;
+  /**
+   * Proposes one transaction, in parts if the iterable yields several (each at most `partBytesMax` of payload). Pulls the next part
+   * only when there is room: back-pressure. Resolves when the last part is chosen or cannot be.
+   */
+  agree(parts: AsyncIterable<TransactionPayload>, generation: number): Promise<AgreementOutcome>;
+  /** The session has committed the transaction of `slot` in PostgreSQL (its pointer row with it). */
+  committed(slot: Slot): void;
+  /** A chosen transaction could not be committed here: the replica steps down and recovers from its log. */
+  commitFailed(slot: Slot, reason: string): void;
+  /**
+   * True if this replica was certainly still the leader just now: what was read before this call may be answered.
+   * Called for every chunk of answer that leaves, so it must be cheap.
+   */
+  leaseHeld(generation: number): boolean;
+  /** Resolves true once the lease is held again, false once leadership has ended. */
+  awaitLease(generation: number): Promise<boolean>;
+  readonly partBytesMax: number;
+}

@@ -1,0 +1,54 @@
+/**
+ * The replica's own PostgreSQL, as ordered apply and the replica see it.
+ *
+ * Invariant: the application pointer moves in the same PostgreSQL transaction as what it stands for.
+ */
+import type { TransactionPayload } from '../apply/effects.ts';
+import type { Slot } from '../multipaxos/types.ts';
+
+/**
+ * `above`: slots beyond the pointer that are in already (a leader's sessions commit out of slot order).
+ * `aboveTransactions`: ids of transactions that are in, too, but were prepared before their slot was known.
+ */
+export interface ApplicationPointer {
+  readonly pointer: Slot;
+  readonly above: readonly Slot[];
+  readonly aboveTransactions: readonly string[];
+}
+
+/** One slot to apply: `transaction` has its parts put together; null for an entry that changes nothing. */
+export interface SlotToApply {
+  readonly slot: Slot;
+  readonly transaction: AsyncIterable<TransactionPayload> | readonly TransactionPayload[] | null;
+}
+
+/**
+ * `databaseDown`: PostgreSQL is away or went away; nothing of the batch is in, or all of it (ask the pointer).
+ * `applyFailed`: PostgreSQL refused an effect: this replica differs from the others and must stop applying.
+ * `databaseFull`: no space; may be tried again.
+ */
+export type DatabaseErrorCode = 'databaseDown' | 'applyFailed' | 'databaseFull';
+
+export class DatabaseError extends Error {
+  override readonly name = 'DatabaseError';
+  readonly code: DatabaseErrorCode;
+  readonly sqlState: string | null;
+  constructor(code: DatabaseErrorCode, message: string, options?: { cause?: unknown; sqlState?: string | null }) {
+    super(message, options);
+    this.code = code;
+    this.sqlState = options?.sqlState ?? null;
+  }
+}
+
+export interface Database {
+  /** Reads the pointer as it stands (not yet durable perhaps). @throws DatabaseError */
+  applicationPointer(): Promise<ApplicationPointer>;
+  /** Applies in slot order in one PostgreSQL transaction and moves the pointer to the last slot. @throws DatabaseError */
+  apply(batch: readonly SlotToApply[]): Promise<void>;
+  /** Leader: every slot at or below `upTo` is in; forgets their ids and moves the pointer. @throws DatabaseError */
+  movePointer(upTo: Slot): Promise<void>;
+  /** Makes everything committed so far durable; returns the pointer that is durable then. @throws DatabaseError */
+  flush(): Promise<Slot>;
+  /** Ends every client session and rolls back what is prepared or open, so that the log can be applied. */
+  endSessions(): Promise<void>;
+}

@@ -1,0 +1,42 @@
+/**
+ * The durable log of one replica's acceptor, as the rest of the server sees it.
+ *
+ * Invariants that every adapter keeps (log-store-contract.ts tests them):
+ * - `append` resolves only when its records survive a crash of the process and of the machine; records become durable
+ *   in the order of the calls, so what a crash leaves is a prefix of what was appended.
+ * - A record that cannot be read back exactly is never returned as data.
+ */
+import type { Entry, LogRecord, RecoveredLog, Slot } from '../multipaxos/types.ts';
+
+/**
+ * `logCorrupt`: a record in the middle of the log fails its checksum; the message names file and offset. The replica must not vote.
+ * `logLocked`: another process has this directory. `logFull`: no space; nothing of the failed append is visible, and the same
+ * append may be tried again. `logFailed`: any other I/O error, with its cause. `logClosed`: used after close.
+ */
+export type LogStoreErrorCode = 'logCorrupt' | 'logLocked' | 'logFull' | 'logFailed' | 'logClosed';
+
+export class LogStoreError extends Error {
+  override readonly name = 'LogStoreError';
+  readonly code: LogStoreErrorCode;
+  constructor(code: LogStoreErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+export interface LogStore {
+  /** What was recovered when the store was opened. */
+  readonly recovered: RecoveredLog;
+  /** Appends records as one group. Calls may overlap; the store writes waiting groups together. @throws LogStoreError */
+  append(records: readonly LogRecord[]): Promise<void>;
+  /**
+   * Entries of slots [fromSlot, toSlot], the last written of each, stopping at the first slot that is missing and after
+   * `bytesMax` bytes (at least one entry is returned if the first slot is there). @throws LogStoreError
+   */
+  read(fromSlot: Slot, toSlot: Slot, bytesMax: number): Promise<Entry[]>;
+  /** Slots at or below `upTo` may be forgotten, but never the promise. Frees whole segments, so perhaps fewer go. */
+  purge(upTo: Slot): Promise<void>;
+  /** Highest slot forgotten for certain, and the bytes on disk. */
+  stats(): { readonly purgedTo: Slot; readonly bytes: number; readonly segments: number };
+  close(): Promise<void>;
+}

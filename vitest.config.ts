@@ -1,0 +1,28 @@
+/**
+ * Test suites by environment; a file's suffix says what it needs.
+ *   *.test.ts       pure or in-process, milliseconds          (unit)
+ *   *.pg.test.ts    starts a real PostgreSQL                  (pg)
+ *   *.tlc.test.ts   runs TLC: needs Java and Maven            (tlc)
+ *   *.e2e.test.ts   starts a whole cluster, a browser, psql   (e2e)
+ */
+import { defineConfig } from 'vitest/config';
+
+const roots = ['server/src', 'harness', 'dashboard/src', 'scripts'];
+const suite = (suffix: string): string[] => roots.map((root) => `${root}/**/*.${suffix}.{ts,tsx}`);
+const slow = ['pg.test', 'tlc.test', 'e2e.test'].flatMap(suite);
+
+export default defineConfig({
+  test: {
+    reporters: process.env.CI ? ['default'] : ['default'],
+    projects: [
+      { test: { name: 'unit', include: suite('test'), exclude: slow, testTimeout: 20_000 } },
+      {
+        test: { name: 'pg', include: suite('pg.test'), testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 },
+      },
+      { test: { name: 'tlc', include: suite('tlc.test'), testTimeout: 300_000, maxWorkers: 1 } },
+      {
+        test: { name: 'e2e', include: suite('e2e.test'), testTimeout: 240_000, hookTimeout: 120_000, maxWorkers: 1 },
+      },
+    ],
+  },
+});
