@@ -6,6 +6,8 @@
  * DateStyle, search_path or the like can change what they mean.
  */
 
+import type { Slot } from '../multipaxos/types.ts';
+
 export type RowText = string;
 
 /** `relation` is a schema-qualified, quoted name, such as `"public"."accounts"`. */
@@ -37,16 +39,19 @@ export type Effect =
     };
 
 /**
- * A transaction, or a part of a large one. Parts share the proposal's client; the last carries `parts`, the slots of the
- * earlier ones being found by `transaction`. Nothing of a transaction is applied before its last part is chosen.
+ * A transaction, or a part of a large one. A part is an entry that changes nothing by itself; the last part names the slots
+ * of the earlier ones (`partSlots`, filled in by the agreement, which proposes it only when all of those are chosen). So an entry
+ * with `last` can always be applied, and parts without a last one are dead weight.
  */
 export interface TransactionPayload {
   /** Names the transaction; the same in all its parts. */
   readonly transaction: string;
   /** Counts from 0. */
   readonly part: number;
-  /** Number of parts, in the last one; null in the others. */
-  readonly parts: number | null;
+  /** True for the only or last part. */
+  readonly last: boolean;
+  /** Slots of parts 0 .. part-1; empty unless `last`. */
+  readonly partSlots: readonly Slot[];
   readonly effects: readonly Effect[];
   /** What the client sent, for people to read: shortened, never executed. */
   readonly sql: readonly string[];

@@ -14,6 +14,8 @@ export interface ApplicationPointer {
   readonly pointer: Slot;
   readonly above: readonly Slot[];
   readonly aboveTransactions: readonly string[];
+  /** Lowest slot that applying what is above the pointer may still read: below pointer + 1 while parts of a transaction wait. */
+  readonly keepFrom: Slot;
 }
 
 /** One slot to apply: `transaction` has its parts put together; null for an entry that changes nothing. */
@@ -43,10 +45,10 @@ export class DatabaseError extends Error {
 export interface Database {
   /** Reads the pointer as it stands (not yet durable perhaps). @throws DatabaseError */
   applicationPointer(): Promise<ApplicationPointer>;
-  /** Applies in slot order in one PostgreSQL transaction and moves the pointer to the last slot. @throws DatabaseError */
-  apply(batch: readonly SlotToApply[]): Promise<void>;
-  /** Leader: every slot at or below `upTo` is in; forgets their ids and moves the pointer. @throws DatabaseError */
-  movePointer(upTo: Slot): Promise<void>;
+  /** Applies in slot order in one PostgreSQL transaction, moves the pointer to the last slot and stores `keepFrom`. @throws DatabaseError */
+  apply(batch: readonly SlotToApply[], keepFrom: Slot): Promise<void>;
+  /** Leader: every slot at or below `upTo` is in; forgets their ids, moves the pointer, stores `keepFrom`. @throws DatabaseError */
+  movePointer(upTo: Slot, keepFrom: Slot): Promise<void>;
   /** Makes everything committed so far durable; returns the pointer that is durable then. @throws DatabaseError */
   flush(): Promise<Slot>;
   /** Ends every client session and rolls back what is prepared or open, so that the log can be applied. */
