@@ -1,0 +1,286 @@
+/**
+ * Ordered apply: keeps the replica's database at the log's chosen prefix (barista.txt 2.2, 2.3; specs/OrderedApply.tla).
+ *
+ * Two modes. `following`: chosen entries are applied from the log in slot order, many to a PostgreSQL transaction. `leading`: the
+ * client sessions commit what they proposed, in any order; this only keeps the pointer. It does no consensus and runs no SQL itself.
+ *
+ * Invariants: entries are applied in slot order, each once; nothing is applied above the commit point; a change of mode happens
+ * between batches, never inside one; the database is asked for its pointer whenever it may differ from what is remembered.
+ */
+import { entryLabel } from '../multipaxos/entry.ts';
+import type { Entry, Slot, SlotEntry } from '../multipaxos/types.ts';
+import type { ApplyTraceEvent } from '../api/events.ts';
+import { DatabaseError, type Database, type SlotToApply } from '../ports/database.ts';
+import type { LogStore } from '../ports/log-store.ts';
+import { createAppliedSet, isApplied, markApplied, type AppliedSet } from './applied-set.ts';
+import type { TransactionPayload } from './effects.ts';
+import { createPartTracker, keepFrom, trackEntry, type PartTracker } from './part-tracker.ts';
+import { decodePayload } from './payload.ts';
+
+export interface OrderedApplyOptions {
+  readonly log: Pick<LogStore, 'read'>;
+  /** What the log store knew as chosen when it opened. */
+  readonly commitPoint: Slot;
+  /** The pointer moved, or became durable: both are what the consensus core wants to know. */
+  readonly onApplied: (pointer: Slot, durable: Slot) => void;
+  readonly onEvent: (event: ApplyTraceEvent) => void;
+  /** PostgreSQL refused an entry: this replica differs from the others. It applies no more. */
+  readonly onDiverged: (reason: string) => void;
+  readonly onDatabaseDown: (error: DatabaseError) => void;
+  /** Bounds of one PostgreSQL transaction. */
+  readonly batchEntriesMax: number;
+  readonly batchBytesMax: number;
+  /** How many chosen entries are kept in memory before they are read back from the log instead. */
+  readonly queueEntriesMax: number;
+}
+
+type Mode = 'stopped' | 'following' | 'leading';
+
+export interface OrderedApply {
+  /** The core says that these are chosen; consecutive, in slot order. */
+  chosen(entries: readonly SlotEntry[]): void;
+  /** Applies from the database's own pointer onwards. */
+  follow(database: Database): Promise<void>;
+  /** From here on the sessions commit. Only legal when everything chosen is applied. */
+  lead(): void;
+  /** A session has committed the transaction of `slot`. */
+  committed(slot: Slot): void;
+  /** No more database calls after this resolves. */
+  stop(): Promise<void>;
+  /** Makes what is applied durable and reports it. */
+  flush(): Promise<void>;
+  /** Leader: stores how far the pointer has come. */
+  foldPointer(): Promise<void>;
+  readonly pointer: Slot;
+  readonly durablePointer: Slot;
+  readonly appliedEntries: number;
+}
+
+export function createOrderedApply(options: OrderedApplyOptions): OrderedApply {
+  return new OrderedApplyLoop(options);
+}
+
+class OrderedApplyLoop implements OrderedApply {
+  appliedEntries = 0;
+  private readonly options: OrderedApplyOptions;
+  private mode: Mode = 'stopped';
+  private database: Database | null = null;
+  private applied: AppliedSet = createAppliedSet(0 as Slot);
+  private appliedTransactions = new Set<string>();
+  private parts: PartTracker = createPartTracker();
+  private storedPointer = 0 as Slot;
+  private durable = 0 as Slot;
+  private commitPoint: Slot;
+  private queue: SlotEntry[] = [];
+  private running: Promise<void> | null = null;
+  private folding: Promise<void> | null = null;
+
+  constructor(options: OrderedApplyOptions) {
+    this.options = options;
+    this.commitPoint = options.commitPoint;
+  }
+
+  get pointer(): Slot {
+    return this.applied.pointer;
+  }
+
+  get durablePointer(): Slot {
+    return this.durable;
+  }
+
+  chosen(entries: readonly SlotEntry[]): void {
+    const last = entries.at(-1);
+    if (last === undefined) return;
+    this.commitPoint = last.slot;
+    if (this.mode === 'leading') {
+      for (const { slot, entry } of entries) this.chosenWhileLeading(slot, entry);
+      return;
+    }
+    if (this.queue.length + entries.length > this.options.queueEntriesMax) this.queue = [];
+    else this.queue.push(...entries);
+    this.wake();
+  }
+
+  /** Entries that no session commits are in as soon as they are chosen. */
+  private chosenWhileLeading(slot: Slot, entry: Entry): void {
+    const payload = entry.kind === 'command' ? decodePayload(entry.payload) : null;
+    trackEntry(this.parts, slot, entry, payload);
+    if (payload === null || !payload.last) this.mark(slot);
+  }
+
+  async follow(database: Database): Promise<void> {
+    await this.stop();
+    this.database = database;
+    const { pointer, above, aboveTransactions, keepFrom: keep } = await database.applicationPointer();
+    this.applied = createAppliedSet(pointer, above);
+    this.appliedTransactions = new Set(aboveTransactions);
+    this.storedPointer = pointer;
+    // What a crash of PostgreSQL took back was never reported as durable, so what is left of it is at least that.
+    this.durable = Math.min(this.durable, pointer) as Slot;
+    this.queue = [];
+    this.parts = await this.rebuildParts(keep, pointer);
+    this.options.onEvent({ name: 'DatabaseUp', applicationPointer: pointer, above });
+    this.report();
+    this.mode = 'following';
+    this.wake();
+  }
+
+  private async rebuildParts(from: Slot, to: Slot): Promise<PartTracker> {
+    const tracker = createPartTracker();
+    for (let slot = from; slot <= to; ) {
+      const entries = await this.options.log.read(slot, to, this.options.batchBytesMax);
+      if (entries.length === 0) break;
+      for (const entry of entries) {
+        trackEntry(tracker, slot, entry, entry.kind === 'command' ? decodePayload(entry.payload) : null);
+        slot = (slot + 1) as Slot;
+      }
+    }
+    return tracker;
+  }
+
+  lead(): void {
+    if (this.mode !== 'following' || this.applied.pointer !== this.commitPoint) {
+      throw new Error(
+        `cannot lead: mode ${this.mode}, applied ${this.applied.pointer}, commit point ${this.commitPoint}`,
+      );
+    }
+    this.mode = 'leading';
+  }
+
+  committed(slot: Slot): void {
+    if (this.mode === 'leading') this.mark(slot);
+  }
+
+  private mark(slot: Slot): void {
+    if (markApplied(this.applied, slot)) this.report();
+  }
+
+  async stop(): Promise<void> {
+    this.mode = 'stopped';
+    await this.running;
+    await this.folding;
+  }
+
+  async foldPointer(): Promise<void> {
+    if (this.mode !== 'leading' || this.database === null || this.folding !== null) return;
+    const upTo = this.applied.pointer;
+    if (upTo <= this.storedPointer) return;
+    const database = this.database;
+    this.folding = this.guard(async () => {
+      await database.movePointer(upTo, keepFrom(this.parts, upTo));
+      this.storedPointer = upTo;
+      this.options.onEvent({ name: 'MovePointer', applicationPointer: upTo });
+    });
+    await this.folding;
+    this.folding = null;
+  }
+
+  async flush(): Promise<void> {
+    const database = this.database;
+    if (this.mode === 'stopped' || database === null || this.storedPointer === this.durable) return;
+    await this.guard(async () => {
+      this.durable = await database.flush();
+      this.options.onEvent({ name: 'FlushDatabase', durableApplicationPointer: this.durable });
+      this.report();
+    });
+  }
+
+  private report(): void {
+    const durable = Math.min(this.durable, keepFrom(this.parts, this.durable) - 1) as Slot;
+    this.options.onApplied(this.applied.pointer, durable);
+  }
+
+  private wake(): void {
+    if (this.mode !== 'following' || this.running !== null) return;
+    this.running = this.applyAll().finally(() => {
+      this.running = null;
+      if (this.mode === 'following' && this.applied.pointer < this.commitPoint) this.wake();
+    });
+  }
+
+  private async applyAll(): Promise<void> {
+    await this.guard(async () => {
+      while (this.mode === 'following' && this.applied.pointer < this.commitPoint) await this.applyBatch();
+    });
+  }
+
+  private async applyBatch(): Promise<void> {
+    const from = (this.applied.pointer + 1) as Slot;
+    const entries = await this.nextEntries(from);
+    if (entries.length === 0) throw new Error(`slot ${from} is chosen but missing from the log`);
+    const batch: SlotToApply[] = [];
+    const applied: [Slot, string][] = [];
+    const sql: string[] = [];
+    for (const { slot, entry } of entries) {
+      const payload = entry.kind === 'command' ? decodePayload(entry.payload) : null;
+      trackEntry(this.parts, slot, entry, payload);
+      const skip =
+        payload === null ||
+        !payload.last ||
+        isApplied(this.applied, slot) ||
+        this.appliedTransactions.has(payload.transaction);
+      batch.push({ slot, transaction: skip ? null : this.withParts(payload) });
+      if (!skip) {
+        applied.push([slot, entryLabel(entry)]);
+        sql.push(...payload.sql.slice(0, 3));
+      }
+    }
+    const toSlot = (from + entries.length - 1) as Slot;
+    await this.database!.apply(batch, keepFrom(this.parts, toSlot));
+    this.storedPointer = toSlot;
+    this.appliedEntries += applied.length;
+    for (const { slot } of entries) markApplied(this.applied, slot);
+    this.options.onEvent({ name: 'ApplyBatch', fromSlot: from, toSlot, applied, sql: sql.slice(0, 20) });
+    this.report();
+  }
+
+  /** From memory if the queue reaches back far enough, else from the log. */
+  private async nextEntries(from: Slot): Promise<SlotEntry[]> {
+    let skip = 0;
+    while (skip < this.queue.length && this.queue[skip]!.slot < from) skip++;
+    if (skip > 0) this.queue.splice(0, skip);
+    if (this.queue[0]?.slot === from) return this.takeFromQueue();
+    const to = Math.min(this.commitPoint, from + this.options.batchEntriesMax - 1) as Slot;
+    const entries = await this.options.log.read(from, to, this.options.batchBytesMax);
+    return entries.map((entry, index) => ({ slot: (from + index) as Slot, entry }));
+  }
+
+  private takeFromQueue(): SlotEntry[] {
+    let bytes = 0;
+    let count = 0;
+    for (const { entry } of this.queue) {
+      const size = entry.kind === 'command' ? entry.payload.byteLength : 0;
+      if (count > 0 && (count >= this.options.batchEntriesMax || bytes + size > this.options.batchBytesMax)) break;
+      bytes += size;
+      count++;
+    }
+    return this.queue.splice(0, count);
+  }
+
+  /** The parts of a transaction in order, read back one at a time: memory is bounded by one part. */
+  private withParts(last: TransactionPayload): AsyncIterable<TransactionPayload> | readonly TransactionPayload[] {
+    if (last.partSlots.length === 0) return [last];
+    const { log } = this.options;
+    return (async function* parts() {
+      for (const slot of last.partSlots) {
+        const [entry] = await log.read(slot, slot, 1);
+        if (entry?.kind !== 'command') throw new Error(`part of ${last.transaction} is missing from slot ${slot}`);
+        yield decodePayload(entry.payload);
+      }
+      yield last;
+    })();
+  }
+
+  /** Database failures are expected outcomes here; anything else is a defect and must surface. */
+  private async guard(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.mode = 'stopped';
+      if (!(error instanceof DatabaseError)) {
+        this.options.onDiverged(error instanceof Error ? error.message : String(error));
+      } else if (error.code === 'applyFailed') this.options.onDiverged(error.message);
+      else this.options.onDatabaseDown(error);
+    }
+  }
+}

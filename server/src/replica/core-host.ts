@@ -1,0 +1,204 @@
+/**
+ * Runs the pure core: feeds it inputs one at a time and carries out its effects.
+ *
+ * Responsible for: order (an input never overtakes another), group commit of the log, catch-up replies, and turning a full disk
+ * into waiting. Does not know about transactions or clients.
+ *
+ * Invariant: `Persisted` is given to the core only after the log store has said that the records are durable, in order.
+ */
+import { createState, entryAt, leaseHeld, snapshot, step, type State } from '../multipaxos/step.ts';
+import type {
+  CoreConfig,
+  CoreSnapshot,
+  Effect,
+  Entry,
+  Input,
+  LogRecord,
+  ReplicaId,
+  Slot,
+  SlotEntry,
+} from '../multipaxos/types.ts';
+import type { CoreTraceEvent } from '../multipaxos/types.ts';
+import type { Clock } from '../ports/clock.ts';
+import { LogStoreError, type LogStore } from '../ports/log-store.ts';
+import type { Transport } from '../ports/transport.ts';
+
+type LeadershipEffect = Extract<Effect, { kind: 'leadership' }>;
+type InputWithoutTime = Input extends infer I ? (I extends Input ? Omit<I, 'nowMs'> : never) : never;
+
+export interface CoreHostOptions {
+  readonly config: CoreConfig;
+  readonly log: LogStore;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly tickMs: number;
+  /** How long to wait before writing again to a full log. */
+  readonly logRetryMs: number;
+  readonly catchUpBytesMax: number;
+  readonly onChosen: (entries: readonly SlotEntry[]) => void;
+  readonly onProposal: (effect: Extract<Effect, { kind: 'proposed' | 'refused' }>) => void;
+  readonly onLeadership: (effect: LeadershipEffect) => void;
+  readonly onTrace: (event: CoreTraceEvent) => void;
+  /** After a group of records has become durable: the moment to propose what gathered meanwhile. */
+  readonly onLogIdle: () => void;
+  /** `null` when the log can be written again. */
+  readonly onLogTrouble: (error: LogStoreError | null) => void;
+  /** A broken invariant or a failing log: the replica must stop rather than go on. */
+  readonly onFatal: (error: Error) => void;
+}
+
+export class CoreHost {
+  private readonly options: CoreHostOptions;
+  private state: State;
+  private inputs: Input[] = [];
+  private stepping = false;
+  private waiting: { seq: number; records: readonly LogRecord[] }[] = [];
+  private writing = false;
+  private stopped = false;
+  private readonly ticker: NodeJS.Timeout;
+
+  constructor(options: CoreHostOptions) {
+    this.options = options;
+    const { config, log, clock, random, transport } = options;
+    this.state = createState(config, log.recovered, clock.nowMs(), random());
+    transport.onMessage((from, message) => this.input({ kind: 'Receive', from, message }));
+    this.ticker = setInterval(() => this.input({ kind: 'Tick', random: random() }), options.tickMs);
+  }
+
+  snapshot(): CoreSnapshot {
+    return snapshot(this.state);
+  }
+
+  leaseHeld(): boolean {
+    return !this.stopped && leaseHeld(this.state, this.options.clock.nowMs());
+  }
+
+  /** True while the log is being written: proposals had better gather. */
+  get logBusy(): boolean {
+    return this.writing;
+  }
+
+  entryAt(slot: Slot): Entry | undefined {
+    return entryAt(this.state, slot);
+  }
+
+  input(input: InputWithoutTime): void {
+    if (this.stopped) return;
+    this.inputs.push({ ...input, nowMs: this.options.clock.nowMs() } as Input);
+    if (this.stepping) return;
+    this.stepping = true;
+    try {
+      for (let next = this.inputs.shift(); next !== undefined; next = this.inputs.shift()) this.run(next);
+    } catch (error) {
+      this.stop();
+      this.options.onFatal(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      this.stepping = false;
+    }
+  }
+
+  stop(): void {
+    this.stopped = true;
+    clearInterval(this.ticker);
+  }
+
+  private run(input: Input): void {
+    const { state, effects } = step(this.state, input);
+    this.state = state;
+    for (const effect of effects) this.carryOut(effect);
+  }
+
+  private carryOut(effect: Effect): void {
+    switch (effect.kind) {
+      case 'persist':
+        this.waiting.push(effect);
+        void this.write();
+        return;
+      case 'send':
+        this.options.transport.send(effect.to, effect.message);
+        return;
+      case 'chosen':
+        this.options.onChosen(effect.entries);
+        return;
+      case 'proposed':
+      case 'refused':
+        this.options.onProposal(effect);
+        return;
+      case 'serveCatchUp':
+        void this.serveCatchUp(effect.to, effect.fromSlot, effect.toSlot);
+        return;
+      case 'leadership':
+        this.options.onLeadership(effect);
+        return;
+      case 'purge':
+        this.options.log.purge(effect.upTo).catch((error: unknown) => this.logFailed(error));
+        return;
+      case 'trace':
+        this.options.onTrace(effect.event);
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  /** Group commit: whatever gathered while the log was writing goes out as one append. */
+  private async write(): Promise<void> {
+    if (this.writing) return;
+    this.writing = true;
+    while (this.waiting.length > 0 && !this.stopped) {
+      const group = this.waiting;
+      this.waiting = [];
+      if (!(await this.append(group.flatMap((item) => item.records)))) break;
+      this.input({ kind: 'Persisted', seq: group.at(-1)!.seq });
+      this.options.onLogIdle();
+    }
+    this.writing = false;
+  }
+
+  /** Tries until it works: a full disk makes the replica wait, not vote. False if the replica has stopped. */
+  private async append(records: readonly LogRecord[]): Promise<boolean> {
+    let troubled = false;
+    while (!this.stopped) {
+      try {
+        await this.options.log.append(records);
+        if (troubled) this.options.onLogTrouble(null);
+        return true;
+      } catch (error) {
+        if (!(error instanceof LogStoreError) || error.code !== 'logFull') {
+          this.logFailed(error);
+          return false;
+        }
+        if (!troubled) this.options.onLogTrouble(error);
+        troubled = true;
+        await new Promise((resolve) => setTimeout(resolve, this.options.logRetryMs));
+      }
+    }
+    return false;
+  }
+
+  private async serveCatchUp(to: ReplicaId, fromSlot: Slot, toSlot: Slot): Promise<void> {
+    try {
+      const { log, config, transport, catchUpBytesMax } = this.options;
+      const entries = await log.read(fromSlot, toSlot, catchUpBytesMax);
+      const { promised, commitPoint } = this.snapshot();
+      transport.send(to, {
+        kind: 'CatchUpReply',
+        group: config.group,
+        ballot: promised,
+        firstSlot: fromSlot,
+        entries,
+        commitPoint,
+        purgedTo: log.stats().purgedTo,
+      });
+    } catch (error) {
+      this.logFailed(error);
+    }
+  }
+
+  private logFailed(error: unknown): void {
+    if (this.stopped) return;
+    this.stop();
+    this.options.onFatal(error instanceof Error ? error : new Error(String(error)));
+  }
+}
