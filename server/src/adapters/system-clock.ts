@@ -1,0 +1,12 @@
+/** The machine's monotonic clock. Invariant: never goes back, whatever happens to the wall clock. */
+import { performance } from 'node:perf_hooks';
+import type { Clock } from '../ports/clock.ts';
+
+export const systemClock: Clock = {
+  nowMs: () => performance.now(),
+};
+
+/** Microseconds since the machine started: comparable between the processes of one machine, as trace events need. */
+export function machineTimeUs(): number {
+  return Number(process.hrtime.bigint() / 1000n);
+}
