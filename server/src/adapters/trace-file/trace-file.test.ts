@@ -1,0 +1,105 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { TraceEvent } from '../../api/events.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import { openTraceFile, type TraceFile, type TraceFileOptions } from './trace-file.ts';
+
+let dir = '';
+let opened: TraceFile[] = [];
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'barista-trace-'));
+});
+afterEach(async () => {
+  for (const file of opened) await file.close();
+  opened = [];
+  rmSync(dir, { recursive: true });
+});
+
+const event = (seq: number): TraceEvent => ({
+  seq,
+  run: 'a',
+  replica: 'r1' as ReplicaId,
+  atUs: seq * 10,
+  layer: 'apply',
+  name: 'MovePointer',
+  applicationPointer: seq as Slot,
+});
+async function start(extra: Partial<TraceFileOptions> = {}): Promise<TraceFile> {
+  const file = await openTraceFile({ dir, run: 'a', fileBytesMax: 1_000_000, filesMax: 3, ...extra });
+  opened.push(file);
+  return file;
+}
+const names = () => readdirSync(dir).sort();
+const events = (): TraceEvent[] =>
+  names().flatMap((name) =>
+    readFileSync(join(dir, name), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as TraceEvent),
+  );
+
+describe('the trace file', () => {
+  it('holds every event, one a line, in order', async () => {
+    const file = await start();
+    for (let seq = 1; seq <= 5000; seq += 1) file.write(event(seq));
+    await file.flush();
+    expect(events()).toEqual(Array.from({ length: 5000 }, (_, index) => event(index + 1)));
+    expect(file.dropped).toBe(0);
+  });
+
+  it('stays within its size by starting new files and deleting the oldest', async () => {
+    const file = await start({ fileBytesMax: 10_000, filesMax: 3 });
+    for (let seq = 1; seq <= 2000; seq += 1) {
+      file.write(event(seq));
+      if (seq % 100 === 0) await file.flush();
+    }
+    await file.flush();
+    expect(names().length).toBe(3);
+    for (const name of names()) expect(statSync(join(dir, name)).size).toBeLessThan(11_000);
+    expect(events().at(-1)).toEqual(event(2000));
+  });
+
+  it('rotates within one batch too', async () => {
+    const file = await start({ fileBytesMax: 10_000, filesMax: 100 });
+    for (let seq = 1; seq <= 1000; seq += 1) file.write(event(seq));
+    await file.flush();
+    expect(names().length).toBeGreaterThan(8);
+    expect(events().map((item) => item.seq)).toEqual(Array.from({ length: 1000 }, (_, index) => index + 1));
+  });
+
+  it('keeps the file of an earlier run while there is room, and nothing but traces is deleted', async () => {
+    writeFileSync(join(dir, 'notes.txt'), 'keep');
+    const first = await start({ run: 'first', filesMax: 2 });
+    first.write(event(1));
+    await first.close();
+    const second = await start({ run: 'second', filesMax: 2 });
+    second.write(event(2));
+    await second.flush();
+    expect(names()).toEqual(['notes.txt', 'trace-first-000001.ndjson', 'trace-second-000001.ndjson']);
+  });
+
+  it('drops whole events and counts them when the queue is full', async () => {
+    const file = await start({ queueBytesMax: 1000 });
+    for (let seq = 1; seq <= 100; seq += 1) file.write(event(seq));
+    await file.flush();
+    expect(file.dropped).toBe(100 - events().length);
+    expect(events().length).toBeGreaterThan(5);
+  });
+
+  it('survives a directory that has gone: counts, reports once, and goes on when it is back', async () => {
+    const errors: Error[] = [];
+    const file = await start({ fileBytesMax: 64, onError: (error) => errors.push(error) });
+    rmSync(dir, { recursive: true });
+    file.write(event(1));
+    await file.flush();
+    expect(file.dropped).toBe(1);
+    expect(errors.length).toBe(1);
+    const { mkdirSync } = await import('node:fs');
+    mkdirSync(dir);
+    file.write(event(2));
+    await file.flush();
+    expect(events()).toEqual([event(2)]);
+  });
+});
