@@ -1,0 +1,141 @@
+/**
+ * The log store in memory, for tests, the simulator and the browser: what is "durable" lives in a MemoryDisk, which outlives the store.
+ *
+ * Invariants kept: those of ports/log-store.ts, with a MemoryDisk in the place of the machine's disk. Knows nothing of Node.
+ * A purge forgets exactly what was asked for.
+ */
+import type {
+  Ballot,
+  Entry,
+  GroupId,
+  LogRecord,
+  RecoveredLog,
+  ReplicaId,
+  Slot,
+} from '../../multipaxos/types.ts';
+import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
+
+type Kept = RecoveredLog['tail'][number];
+
+/** What survives a crash. Make one with `createMemoryDisk`, then open it as often as needed. */
+export interface MemoryDisk {
+  readonly group: GroupId;
+  promised: Ballot;
+  commitPoint: Slot;
+  purgedTo: Slot;
+  readonly entries: Map<Slot, Kept>;
+  locked: boolean;
+  /** Records that still fit; an append that needs more fails with logFull. */
+  recordsFree: number;
+}
+
+export function createMemoryDisk(group: GroupId): MemoryDisk {
+  return {
+    group,
+    promised: { round: 0, replica: '' as ReplicaId },
+    commitPoint: 0 as Slot,
+    purgedTo: 0 as Slot,
+    entries: new Map(),
+    locked: false,
+    recordsFree: Number.POSITIVE_INFINITY,
+  };
+}
+
+/** Forgets the process that had the disk open, as its death would. What was not yet acknowledged is gone. */
+export function crashMemoryDisk(disk: MemoryDisk): MemoryDisk {
+  const survivor = { ...disk, entries: new Map(disk.entries), locked: false };
+  disk.recordsFree = 0;
+  return survivor;
+}
+
+/** @throws LogStoreError logLocked */
+export async function openMemoryLog(disk: MemoryDisk): Promise<LogStore> {
+  if (disk.locked) throw new LogStoreError('logLocked', `the log of group ${disk.group} is open already`);
+  disk.locked = true;
+  let closed = false;
+  const tail = [...disk.entries.values()].filter((kept) => kept.slot > disk.commitPoint);
+  return {
+    recovered: {
+      promised: disk.promised,
+      commitPoint: disk.commitPoint,
+      purgedTo: disk.purgedTo,
+      tail: tail.sort((a, b) => a.slot - b.slot),
+    },
+    async append(records) {
+      refuseIfClosed(closed);
+      const copies = records.map(copyRecord);
+      // A turn of the microtask queue stands for the write: nothing is visible before it.
+      await Promise.resolve();
+      if (copies.length > disk.recordsFree) throw new LogStoreError('logFull', 'no space left in memory');
+      disk.recordsFree -= copies.length;
+      for (const record of copies) keep(disk, record);
+    },
+    async read(fromSlot, toSlot, bytesMax) {
+      refuseIfClosed(closed);
+      return readEntries(disk, fromSlot, toSlot, bytesMax);
+    },
+    async purge(upTo) {
+      refuseIfClosed(closed);
+      for (const slot of disk.entries.keys()) if (slot <= upTo) disk.entries.delete(slot);
+      disk.purgedTo = higher(disk.purgedTo, upTo);
+      disk.commitPoint = higher(disk.commitPoint, upTo);
+    },
+    stats: () => ({ purgedTo: disk.purgedTo, bytes: bytesKept(disk), segments: 1 }),
+    async close() {
+      if (!closed) disk.locked = false;
+      closed = true;
+    },
+  };
+}
+
+function refuseIfClosed(closed: boolean): void {
+  if (closed) throw new LogStoreError('logClosed', 'the log is closed');
+}
+
+function keep(disk: MemoryDisk, record: LogRecord): void {
+  if (record.kind === 'commitPoint') {
+    disk.commitPoint = higher(disk.commitPoint, record.slot);
+    return;
+  }
+  if (record.kind !== 'chosen' && isHigher(record.ballot, disk.promised)) disk.promised = record.ballot;
+  if (record.kind === 'promise' || record.slot <= disk.purgedTo) return;
+  const ballot = record.kind === 'vote' ? record.ballot : null;
+  disk.entries.set(record.slot, { slot: record.slot, ballot, entry: record.entry });
+}
+
+function readEntries(disk: MemoryDisk, fromSlot: Slot, toSlot: Slot, bytesMax: number): Entry[] {
+  const found: Entry[] = [];
+  let bytes = 0;
+  for (let slot = fromSlot; slot <= toSlot; slot++) {
+    const kept = disk.entries.get(slot);
+    if (kept === undefined) break;
+    bytes += entryBytes(kept.entry);
+    if (found.length > 0 && bytes > bytesMax) break;
+    found.push(kept.entry);
+  }
+  return found;
+}
+
+function isHigher(a: Ballot, b: Ballot): boolean {
+  return a.round === b.round ? a.replica > b.replica : a.round > b.round;
+}
+
+function higher(a: Slot, b: Slot): Slot {
+  return a > b ? a : b;
+}
+
+/** The caller may reuse its buffers once an append has resolved. */
+function copyRecord(record: LogRecord): LogRecord {
+  if ((record.kind !== 'vote' && record.kind !== 'chosen') || record.entry.kind !== 'command') return record;
+  return { ...record, entry: { ...record.entry, payload: record.entry.payload.slice() } };
+}
+
+function entryBytes(entry: Entry): number {
+  return 32 + (entry.kind === 'command' ? entry.payload.length : 0);
+}
+
+function bytesKept(disk: MemoryDisk): number {
+  let bytes = 0;
+  for (const kept of disk.entries.values()) bytes += entryBytes(kept.entry);
+  return bytes;
+}

@@ -1,0 +1,198 @@
+/**
+ * Group commit: gathers the appends that wait into one frame, writes it with one write, and only then starts the next.
+ *
+ * Invariants kept:
+ * - At most one write is in flight, so of all frames only the last can be torn (segment-scan.ts builds on it).
+ * - Appends become durable, and visible in the index, in the order of the calls. If one fails, all that wait behind it fail too.
+ * - After an error that leaves open what reached the disk, nothing is written any more: opening the log anew tells.
+ */
+import { LogStoreError } from '../../ports/log-store.ts';
+import { asLogStoreError, isFull } from './errors.ts';
+import { higherBallot } from './higher-ballot.ts';
+import { FRAME_HEADER_BYTES, roundUpToSector, writeFrameHeader } from './layout.ts';
+import { encodeRecord, recordBytes, type StoredRecord } from './record-codec.ts';
+import { higherSlot, type LogState } from './recover.ts';
+import { writeZeros, type Segment, type SegmentSet } from './segment-set.ts';
+import type { SlotIndex } from './slot-index.ts';
+import type { GroupId, Slot } from '../../multipaxos/types.ts';
+
+/** What one write takes at most, unless a single append is larger. */
+const GROUP_BYTES_MAX = 4 * 1024 * 1024;
+
+interface Waiting {
+  readonly records: readonly StoredRecord[];
+  readonly bytes: number;
+  readonly resolve: () => void;
+  readonly reject: (error: LogStoreError) => void;
+}
+
+export interface GroupWriter {
+  /** Without records: resolves when all earlier appends are durable. @throws LogStoreError */
+  readonly append: (records: readonly StoredRecord[]) => Promise<void>;
+  /** Writes what waits and a seal, then refuses further appends. */
+  readonly close: () => Promise<void>;
+}
+
+export interface GroupWriterOptions {
+  readonly group: GroupId;
+  readonly segments: SegmentSet;
+  readonly index: SlotIndex;
+  readonly state: LogState;
+  /** How long the log must have been idle before a seal is written. */
+  readonly sealAfterMs: number;
+}
+
+export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
+  const { segments, state } = options;
+  const waiting: Waiting[] = [];
+  let running: Promise<void> | null = null;
+  let failed: LogStoreError | null = null;
+  let closed = false;
+  let unfinished: { readonly segment: Segment; readonly from: number; readonly to: number } | null = null;
+  let buffer = Buffer.alloc(256 * 1024);
+
+  const sealTimer = setTimeout(() => {
+    // A seal that cannot be written leaves things as they were: the next append will meet the same error and report it.
+    if (running === null && !state.sealed && failed === null) append([]).catch(() => undefined);
+  }, options.sealAfterMs);
+  sealTimer.unref();
+
+  const append = (records: readonly StoredRecord[]): Promise<void> => {
+    if (closed) return Promise.reject(new LogStoreError('logClosed', 'the log is closed'));
+    if (failed !== null) return Promise.reject(failed);
+    const bytes = records.reduce((sum, record) => sum + recordBytes(record), 0);
+    return new Promise((resolve, reject) => {
+      waiting.push({ records, bytes, resolve, reject });
+      running ??= run();
+    });
+  };
+
+  const run = async (): Promise<void> => {
+    // Lets everything that this turn of the event loop has to append join the first group.
+    await new Promise(setImmediate);
+    while (waiting.length > 0) {
+      const batch = takeBatch(waiting);
+      try {
+        await writeFrame(batch.flatMap((one) => one.records));
+        for (const one of batch) one.resolve();
+      } catch (error) {
+        const failure = asLogStoreError(error, 'appending to the log');
+        if (failure.code === 'logFailed') failed = failure;
+        for (const one of [...batch, ...waiting.splice(0)]) one.reject(failure);
+      }
+      // Those who were just answered append their next records before the next group is closed.
+      await new Promise(setImmediate);
+    }
+    running = null;
+    if (!closed) sealTimer.refresh();
+  };
+
+  const writeFrame = async (records: readonly StoredRecord[]): Promise<void> => {
+    if (records.length === 0 && state.sealed) return;
+    await eraseUnfinished();
+    const payloadBytes = records.reduce((sum, record) => sum + recordBytes(record), 0);
+    const frameBytes = roundUpToSector(FRAME_HEADER_BYTES + payloadBytes);
+    if (state.end + frameBytes > segments.current().bytes) await startSegment(frameBytes);
+    const segment = segments.current();
+    const from = state.end;
+    const { frame, offsets } = encodeFrame(records, payloadBytes, frameBytes, segment);
+    try {
+      await segment.file.write(frame, from);
+    } catch (error) {
+      if (isFull(error)) unfinished = { segment, from, to: from + frameBytes };
+      throw error;
+    }
+    state.end += frameBytes;
+    state.sequence++;
+    state.sealed = records.length === 0;
+    records.forEach((record, i) => {
+      remember(record, segment, offsets[i] as number);
+    });
+    if (state.end * 2 > segment.bytes) segments.prepare();
+  };
+
+  /** A write that failed for want of space may have left a part of its frame. */
+  const eraseUnfinished = async (): Promise<void> => {
+    if (unfinished === null) return;
+    await writeZeros(unfinished.segment.file, unfinished.from, unfinished.to);
+    unfinished = null;
+  };
+
+  const startSegment = async (frameBytes: number): Promise<void> => {
+    const { logId, promised, commitPoint, purgedTo, sequence } = state;
+    const header = { logId, group: options.group, firstSequence: sequence, promised, commitPoint, purgedTo };
+    state.end = await segments.advance(frameBytes, header);
+  };
+
+  const encodeFrame = (
+    records: readonly StoredRecord[],
+    payloadBytes: number,
+    frameBytes: number,
+    segment: Segment,
+  ): { readonly frame: Uint8Array; readonly offsets: number[] } => {
+    if (buffer.length < frameBytes) buffer = Buffer.alloc(frameBytes);
+    const { seed } = segment;
+    const { sequence, end: from } = state;
+    writeFrameHeader(buffer, 0, { sequence, payloadBytes, records: records.length }, seed, from);
+    const offsets: number[] = [];
+    let at = FRAME_HEADER_BYTES;
+    for (const record of records) {
+      offsets.push(from + at);
+      at = encodeRecord(buffer, at, record, { seed, offset: from + at, sequence });
+    }
+    buffer.fill(0, at, frameBytes);
+    const frame = buffer.subarray(0, frameBytes);
+    // One enormous append must not hold its memory for ever.
+    if (buffer.length > GROUP_BYTES_MAX * 2) buffer = Buffer.alloc(256 * 1024);
+    return { frame, offsets };
+  };
+
+  const remember = (record: StoredRecord, segment: Segment, offset: number): void => {
+    switch (record.kind) {
+      case 'promise':
+        state.promised = higherBallot(state.promised, record.ballot);
+        return;
+      case 'commitPoint':
+        state.commitPoint = higherSlot(state.commitPoint, record.slot);
+        return;
+      case 'purged':
+        state.purgedTo = higherSlot(state.purgedTo, record.slot);
+        return;
+      case 'vote':
+        state.promised = higherBallot(state.promised, record.ballot);
+        rememberEntry(record.slot, record, segment, offset);
+        return;
+      case 'chosen':
+        rememberEntry(record.slot, record, segment, offset);
+    }
+  };
+
+  const rememberEntry = (slot: Slot, record: StoredRecord, segment: Segment, offset: number): void => {
+    options.index.set(slot, { segment: segment.number, offset, bytes: recordBytes(record) });
+    segment.maxSlot = higherSlot(segment.maxSlot, slot);
+  };
+
+  return {
+    append,
+    async close() {
+      if (closed) return;
+      const last = failed === null ? append([]).catch(() => undefined) : null;
+      closed = true;
+      clearTimeout(sealTimer);
+      await last;
+      await running;
+    },
+  };
+}
+
+/** The appends of the next frame: all that wait, as far as one write may be large. */
+function takeBatch(waiting: Waiting[]): Waiting[] {
+  let bytes = 0;
+  let count = 0;
+  while (count < waiting.length) {
+    bytes += (waiting[count] as Waiting).bytes;
+    if (count > 0 && bytes > GROUP_BYTES_MAX) break;
+    count++;
+  }
+  return waiting.splice(0, count);
+}

@@ -1,0 +1,188 @@
+/**
+ * The binary form of one log record. Pure. Payload bytes are copied once, into the buffer that is written.
+ *
+ *   record := crc u32, body bytes u32, low half of the frame's sequence u32, kind u8, 3 zero bytes, body
+ *
+ * Invariants kept:
+ * - The checksum covers all that follows it and starts from the record's own place in the log (segment and offset), so a
+ *   record can be verified alone, and only where it was written.
+ * - `encode` writes exactly `recordBytes(record)` bytes; decoding yields an equal record.
+ */
+import { crc32 } from 'node:zlib';
+import type { Ballot, Entry, GroupId, LogRecord, ReplicaId, Slot } from '../../multipaxos/types.ts';
+
+export const RECORD_HEADER_BYTES = 16;
+
+/** What a segment holds: the port's records, and how far the log was purged. */
+export type StoredRecord = LogRecord | { readonly kind: 'purged'; readonly slot: Slot };
+
+const KIND = { promise: 1, vote: 2, chosen: 3, commitPoint: 4, purged: 5 } as const;
+const ENTRY_KIND = { noop: 0, leaderStart: 1, command: 2 } as const;
+const NAME_BYTES_MAX = 255;
+const CLIENT_BYTES_MAX = 65_535;
+
+function nameBytes(name: string, max: number): number {
+  const bytes = Buffer.byteLength(name, 'utf8');
+  if (bytes > max) throw new RangeError(`a name of ${bytes} bytes is too long for the log: at most ${max}`);
+  return bytes;
+}
+
+function ballotBytes(ballot: Ballot): number {
+  return 9 + nameBytes(ballot.replica, NAME_BYTES_MAX);
+}
+
+function entryBytes(entry: Entry): number {
+  if (entry.kind === 'noop') return 1;
+  if (entry.kind === 'leaderStart') return 1 + ballotBytes(entry.ballot);
+  return 11 + nameBytes(entry.proposal.client, CLIENT_BYTES_MAX) + entry.payload.length;
+}
+
+/** Bytes that the record takes in a segment, header included. */
+export function recordBytes(record: StoredRecord): number {
+  if (record.kind === 'promise') return RECORD_HEADER_BYTES + ballotBytes(record.ballot);
+  const withSlot = RECORD_HEADER_BYTES + 8;
+  if (record.kind === 'vote') return withSlot + ballotBytes(record.ballot) + entryBytes(record.entry);
+  if (record.kind === 'chosen') return withSlot + entryBytes(record.entry);
+  return withSlot;
+}
+
+function writeBallot(bytes: Buffer, at: number, ballot: Ballot): number {
+  bytes.writeDoubleLE(ballot.round, at);
+  const length = bytes.write(ballot.replica, at + 9, 'utf8');
+  bytes[at + 8] = length;
+  return at + 9 + length;
+}
+
+function writeEntry(bytes: Buffer, at: number, entry: Entry): number {
+  bytes[at] = ENTRY_KIND[entry.kind];
+  if (entry.kind === 'noop') return at + 1;
+  if (entry.kind === 'leaderStart') return writeBallot(bytes, at + 1, entry.ballot);
+  bytes.writeDoubleLE(entry.proposal.request, at + 1);
+  const length = bytes.write(entry.proposal.client, at + 11, 'utf8');
+  bytes.writeUInt16LE(length, at + 9);
+  bytes.set(entry.payload, at + 11 + length);
+  return at + 11 + length + entry.payload.length;
+}
+
+function writeBody(bytes: Buffer, at: number, record: StoredRecord): number {
+  if (record.kind === 'promise') return writeBallot(bytes, at, record.ballot);
+  bytes.writeDoubleLE(record.slot, at);
+  if (record.kind === 'vote')
+    return writeEntry(bytes, writeBallot(bytes, at + 8, record.ballot), record.entry);
+  if (record.kind === 'chosen') return writeEntry(bytes, at + 8, record.entry);
+  return at + 8;
+}
+
+/** Where a record stands: what its checksum starts from. */
+export interface RecordPlace {
+  /** segmentSeed of its segment. */
+  readonly seed: number;
+  readonly offset: number;
+  readonly sequence: number;
+}
+
+function checksum(bytes: Buffer, at: number, end: number, seed: number, offset: number): number {
+  return crc32(bytes.subarray(at + 4, end), (seed ^ offset) >>> 0);
+}
+
+/** Writes `record` at `at`; returns where it ends. */
+export function encodeRecord(bytes: Buffer, at: number, record: StoredRecord, place: RecordPlace): number {
+  const end = writeBody(bytes, at + RECORD_HEADER_BYTES, record);
+  bytes.writeUInt32LE(end - at - RECORD_HEADER_BYTES, at + 4);
+  bytes.writeUInt32LE(place.sequence % 2 ** 32, at + 8);
+  bytes.writeUInt32LE(KIND[record.kind], at + 12);
+  bytes.writeUInt32LE(checksum(bytes, at, end, place.seed, place.offset), at);
+  return end;
+}
+
+/** Where the record that starts at `at` ends, if it is intact, else null. `sequence` null: of whatever frame. */
+export function verifyRecord(
+  bytes: Buffer,
+  at: number,
+  place: Omit<RecordPlace, 'sequence'> & { readonly sequence: number | null },
+): number | null {
+  if (at + RECORD_HEADER_BYTES > bytes.length) return null;
+  const end = at + RECORD_HEADER_BYTES + bytes.readUInt32LE(at + 4);
+  if (end > bytes.length) return null;
+  if (place.sequence !== null && bytes.readUInt32LE(at + 8) !== place.sequence % 2 ** 32) return null;
+  return bytes.readUInt32LE(at) === checksum(bytes, at, end, place.seed, place.offset) ? end : null;
+}
+
+/** What recovery needs of a record; the entry stays where it is. */
+export type RecordSummary =
+  | { readonly kind: 'promise'; readonly ballot: Ballot }
+  | { readonly kind: 'entry'; readonly slot: Slot; readonly ballot: Ballot | null }
+  | { readonly kind: 'commitPoint'; readonly slot: Slot }
+  | { readonly kind: 'purged'; readonly slot: Slot };
+
+/** Reads an intact record (see verifyRecord) without its entry. @throws RangeError if its kind is unknown */
+export function summarizeRecord(bytes: Buffer, at: number): RecordSummary {
+  const body = at + RECORD_HEADER_BYTES;
+  switch (bytes.readUInt8(at + 12)) {
+    case KIND.promise:
+      return { kind: 'promise', ballot: readBallot(bytes, body).ballot };
+    case KIND.vote:
+      return { kind: 'entry', slot: readSlot(bytes, body), ballot: readBallot(bytes, body + 8).ballot };
+    case KIND.chosen:
+      return { kind: 'entry', slot: readSlot(bytes, body), ballot: null };
+    case KIND.commitPoint:
+      return { kind: 'commitPoint', slot: readSlot(bytes, body) };
+    case KIND.purged:
+      return { kind: 'purged', slot: readSlot(bytes, body) };
+    default:
+      throw new RangeError(`record of unknown kind ${bytes[at + 12]}`);
+  }
+}
+
+export interface StoredEntry {
+  readonly slot: Slot;
+  readonly ballot: Ballot | null;
+  readonly entry: Entry;
+}
+
+/** Decodes an intact vote or chosen record that ends at `end`; the payload is a copy. */
+export function decodeEntryRecord(bytes: Buffer, at: number, end: number, group: GroupId): StoredEntry {
+  const body = at + RECORD_HEADER_BYTES;
+  const slot = readSlot(bytes, body);
+  if (bytes[at + 12] === KIND.chosen) {
+    return { slot, ballot: null, entry: readEntry(bytes, body + 8, end, group) };
+  }
+  const { ballot, next } = readBallot(bytes, body + 8);
+  return { slot, ballot, entry: readEntry(bytes, next, end, group) };
+}
+
+function readSlot(bytes: Buffer, at: number): Slot {
+  return bytes.readDoubleLE(at) as Slot;
+}
+
+function readBallot(bytes: Buffer, at: number): { readonly ballot: Ballot; readonly next: number } {
+  const next = at + 9 + bytes.readUInt8(at + 8);
+  return {
+    ballot: { round: bytes.readDoubleLE(at), replica: bytes.toString('utf8', at + 9, next) as ReplicaId },
+    next,
+  };
+}
+
+function readEntry(bytes: Buffer, at: number, end: number, group: GroupId): Entry {
+  switch (bytes.readUInt8(at)) {
+    case ENTRY_KIND.noop:
+      return { kind: 'noop', group };
+    case ENTRY_KIND.leaderStart:
+      return { kind: 'leaderStart', group, ballot: readBallot(bytes, at + 1).ballot };
+    case ENTRY_KIND.command: {
+      const payloadAt = at + 11 + bytes.readUInt16LE(at + 9);
+      const proposal = {
+        client: bytes.toString('utf8', at + 11, payloadAt),
+        request: bytes.readDoubleLE(at + 1),
+      };
+      return {
+        kind: 'command',
+        group,
+        proposal,
+        payload: new Uint8Array(bytes.subarray(payloadAt, end)),
+      };
+    }
+    default:
+      throw new RangeError(`entry of unknown kind ${bytes[at]}`);
+  }
+}

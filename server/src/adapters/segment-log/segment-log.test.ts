@@ -1,0 +1,68 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeLogStore, group } from '../../ports/testing/log-store-contract.ts';
+import { nodeSegmentDirectory, type SegmentDirectory } from './segment-file.ts';
+import { openSegmentLog, openSegmentLogOn } from './segment-log.ts';
+import { createFaultyDirectory } from './testing/faulty-directory.ts';
+import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
+
+const segmentBytes = 16 * 1024;
+
+describeLogStore('segment files on a simulated disk', async () => {
+  let directory = createFaultyDirectory();
+  let isOpen = false;
+  return {
+    async open(): Promise<LogStore> {
+      if (isOpen) throw new LogStoreError('logLocked', 'the simulated directory has no lock of its own');
+      const store = await openSegmentLogOn(directory, { group, segmentBytes });
+      isOpen = true;
+      const close = async (): Promise<void> => {
+        isOpen = false;
+        await store.close();
+      };
+      return { ...store, close };
+    },
+    async crash() {
+      directory = directory.crashed(() => false);
+      isOpen = false;
+    },
+    setFull(full) {
+      directory.freeBytes = full ? 0 : Number.POSITIVE_INFINITY;
+    },
+    async dispose() {
+      directory.files.clear();
+    },
+  };
+});
+
+describeLogStore('segment files on the real file system', async () => {
+  const path = await mkdtemp(join(tmpdir(), 'barista-log-'));
+  let full = false;
+  let store: LogStore | null = null;
+  return {
+    async open() {
+      const opened = await openSegmentLog({ directory: path, group, segmentBytes }, async (at) =>
+        refusing(await nodeSegmentDirectory(at), () => full),
+      );
+      store = opened;
+      return opened;
+    },
+    // Death as a process of its own dies is in crash.test.ts; here the files are let go of as they are.
+    crash: async () => store?.close(),
+    setFull(value) {
+      full = value;
+    },
+    dispose: () => rm(path, { recursive: true }),
+  };
+});
+
+function refusing(directory: SegmentDirectory, isFull: () => boolean): SegmentDirectory {
+  return {
+    ...directory,
+    create: (name) =>
+      isFull()
+        ? Promise.reject(Object.assign(new Error('ENOSPC: injected'), { code: 'ENOSPC' }))
+        : directory.create(name),
+  };
+}

@@ -1,0 +1,234 @@
+/**
+ * What every log store must do, as one suite that each adapter runs against itself.
+ *
+ * An adapter's test calls `describeLogStore` with a way to open a log, to open it again after a crash, and to make it full.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Ballot, Entry, GroupId, LogRecord, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { LogStore } from '../log-store.ts';
+
+/** One log on one (perhaps simulated) disk. */
+export interface LogStoreFixture {
+  open(): Promise<LogStore>;
+  /** The process that has the log open dies without closing it. The old store must not be used afterwards. */
+  crash(): Promise<void>;
+  /** From now on there is no space, or there is again. */
+  setFull(full: boolean): void;
+  dispose(): Promise<void>;
+}
+
+export const group = 'g1' as GroupId;
+
+export function slotOf(slot: number): Slot {
+  return slot as Slot;
+}
+
+export function ballotOf(round: number, replica = 'r1'): Ballot {
+  return { round, replica: replica as ReplicaId };
+}
+
+export function commandOf(request: number, payload: Uint8Array = new Uint8Array([request % 256])): Entry {
+  return { kind: 'command', group, proposal: { client: 'client/ü', request }, payload };
+}
+
+export function voteOf(slot: number, round = 1, entry: Entry = commandOf(slot)): LogRecord {
+  return { kind: 'vote', slot: slotOf(slot), ballot: ballotOf(round), entry };
+}
+
+/** Entries with their payloads as arrays, so that a Buffer equals a Uint8Array. */
+export function plain(entries: readonly Entry[]): unknown[] {
+  return entries.map((entry) =>
+    entry.kind === 'command' ? { ...entry, payload: [...entry.payload] } : entry,
+  );
+}
+
+const everything = [slotOf(1), slotOf(1_000_000), Number.MAX_SAFE_INTEGER] as const;
+
+export function describeLogStore(name: string, makeFixture: () => Promise<LogStoreFixture>): void {
+  describe(`log store contract: ${name}`, () => {
+    let fixture: LogStoreFixture;
+    let store: LogStore;
+    beforeEach(async () => {
+      fixture = await makeFixture();
+      store = await fixture.open();
+    });
+    afterEach(async () => {
+      await store.close();
+      await fixture.dispose();
+    });
+    const crashAndReopen = async (): Promise<void> => {
+      await fixture.crash();
+      store = await fixture.open();
+    };
+    const closeAndReopen = async (): Promise<void> => {
+      await store.close();
+      store = await fixture.open();
+    };
+
+    it('a new log remembers nothing', () => {
+      const { promised, commitPoint, purgedTo, tail } = store.recovered;
+      expect({ promised, commitPoint, purgedTo, tail }).toEqual({
+        promised: { round: 0, replica: '' },
+        commitPoint: 0,
+        purgedTo: 0,
+        tail: [],
+      });
+    });
+
+    it('every kind of record and entry comes back as it was, after a close and after a crash', async () => {
+      const entries: Entry[] = [
+        { kind: 'noop', group },
+        { kind: 'leaderStart', group, ballot: ballotOf(7, 'réplica') },
+        commandOf(3, new Uint8Array(0)),
+        commandOf(
+          2 ** 52,
+          Uint8Array.from({ length: 70_000 }, (_, i) => i % 251),
+        ),
+      ];
+      await store.append([{ kind: 'promise', ballot: ballotOf(6, 'r9') }]);
+      await store.append(entries.map((entry, i) => voteOf(i + 1, 7, entry)));
+      await store.append([{ kind: 'chosen', slot: slotOf(5), entry: commandOf(5) }]);
+      for (const reopen of [closeAndReopen, crashAndReopen]) {
+        await reopen();
+        expect(store.recovered.promised).toEqual(ballotOf(7));
+        expect(store.recovered.tail.map((kept) => [kept.slot, kept.ballot])).toEqual([
+          ...[1, 2, 3, 4].map((slot) => [slot, ballotOf(7)]),
+          [5, null],
+        ]);
+        const expected = plain([...entries, commandOf(5)]);
+        expect(plain(store.recovered.tail.map((kept) => kept.entry))).toEqual(expected);
+        expect(plain(await store.read(...everything))).toEqual(expected);
+      }
+    });
+
+    it('a vote implies the promise of its ballot, and a lower record never lowers the promise', async () => {
+      await store.append([{ kind: 'promise', ballot: ballotOf(3, 'r2') }]);
+      await store.append([voteOf(1, 5)]);
+      await store.append([{ kind: 'promise', ballot: ballotOf(4, 'r3') }, voteOf(2, 2)]);
+      await crashAndReopen();
+      expect(store.recovered.promised).toEqual(ballotOf(5));
+    });
+
+    it('ballots of one round are ordered by replica', async () => {
+      await store.append([{ kind: 'promise', ballot: ballotOf(3, 'r2') }]);
+      await store.append([{ kind: 'promise', ballot: ballotOf(3, 'r1') }]);
+      await crashAndReopen();
+      expect(store.recovered.promised).toEqual(ballotOf(3, 'r2'));
+    });
+
+    it('the last record of a slot counts', async () => {
+      await store.append([voteOf(1, 1, commandOf(10)), voteOf(2, 1, commandOf(20))]);
+      await store.append([voteOf(1, 2, commandOf(11))]);
+      await store.append([{ kind: 'chosen', slot: slotOf(2), entry: commandOf(21) }]);
+      const expected = plain([commandOf(11), commandOf(21)]);
+      expect(plain(await store.read(...everything))).toEqual(expected);
+      await crashAndReopen();
+      expect(plain(await store.read(...everything))).toEqual(expected);
+      expect(store.recovered.tail.map((kept) => kept.ballot)).toEqual([ballotOf(2), null]);
+    });
+
+    it('the tail begins above the commit point, and what is below can still be read', async () => {
+      await store.append([voteOf(1), voteOf(2), voteOf(3), { kind: 'commitPoint', slot: slotOf(2) }]);
+      await crashAndReopen();
+      expect(store.recovered.commitPoint).toBe(2);
+      expect(store.recovered.tail.map((kept) => kept.slot)).toEqual([3]);
+      expect(await store.read(...everything)).toHaveLength(3);
+    });
+
+    it('a read stops at the first missing slot, at its upper end and at its bound of bytes, but returns at least one entry', async () => {
+      await store.append([1, 2, 3, 5].map((slot) => voteOf(slot, 1, commandOf(slot, new Uint8Array(1000)))));
+      expect(await store.read(...everything)).toHaveLength(3);
+      expect(await store.read(slotOf(2), slotOf(2), 1e6)).toHaveLength(1);
+      expect(await store.read(slotOf(4), slotOf(9), 1e6)).toEqual([]);
+      expect(await store.read(slotOf(1), slotOf(9), 1)).toHaveLength(1);
+      expect(await store.read(slotOf(1), slotOf(9), 2500)).toHaveLength(2);
+    });
+
+    it('overlapping appends all become durable, in the order of the calls', async () => {
+      const order: number[] = [];
+      const appends = Array.from({ length: 200 }, async (_, i) => {
+        await store.append([voteOf((i % 50) + 1, 1, commandOf(i))]);
+        order.push(i);
+      });
+      await Promise.all(appends);
+      expect(order).toEqual(Array.from({ length: 200 }, (_, i) => i));
+      await crashAndReopen();
+      const requests = (await store.read(...everything)).map(
+        (entry) => entry.kind === 'command' && entry.proposal.request,
+      );
+      expect(requests).toEqual(Array.from({ length: 50 }, (_, i) => 150 + i));
+    });
+
+    it('an empty append resolves after those before it', async () => {
+      let earlier = false;
+      const first = store.append([voteOf(1)]).then(() => (earlier = true));
+      await store.append([]);
+      expect(earlier).toBe(true);
+      await first;
+    });
+
+    it('the caller may reuse a payload buffer once the append has resolved', async () => {
+      const payload = new Uint8Array([1, 2, 3]);
+      await store.append([voteOf(1, 1, commandOf(1, payload))]);
+      payload.fill(9);
+      expect(plain(await store.read(...everything))).toEqual(
+        plain([commandOf(1, new Uint8Array([1, 2, 3]))]),
+      );
+    });
+
+    it('a full disk fails the append with logFull, shows nothing of it, and the same append works once there is space', async () => {
+      await store.append([voteOf(1)]);
+      fixture.setFull(true);
+      const large = voteOf(2, 1, commandOf(2, new Uint8Array(300_000)));
+      await expect(store.append([large])).rejects.toMatchObject({ name: 'LogStoreError', code: 'logFull' });
+      expect(await store.read(...everything)).toHaveLength(1);
+      fixture.setFull(false);
+      await store.append([large]);
+      await store.append([voteOf(3)]);
+      await crashAndReopen();
+      expect(store.recovered.tail.map((kept) => kept.slot)).toEqual([1, 2, 3]);
+    });
+
+    it('a purge never forgets the promise, nor anything above it', async () => {
+      await store.append([{ kind: 'promise', ballot: ballotOf(9, 'r2') }]);
+      for (let slot = 1; slot <= 60; slot++)
+        await store.append([voteOf(slot, 1, commandOf(slot, new Uint8Array(2000)))]);
+      await store.append([{ kind: 'commitPoint', slot: slotOf(45) }]);
+      await store.purge(slotOf(40));
+      const { purgedTo } = store.stats();
+      expect(purgedTo).toBeGreaterThan(0);
+      expect(purgedTo).toBeLessThanOrEqual(40);
+      await crashAndReopen();
+      expect(store.recovered).toMatchObject({ promised: ballotOf(9, 'r2'), commitPoint: 45, purgedTo });
+      expect(store.recovered.tail.map((kept) => kept.slot)).toEqual(
+        Array.from({ length: 15 }, (_, i) => 46 + i),
+      );
+      expect(await store.read(slotOf(purgedTo), slotOf(60), 1e9)).toEqual([]);
+      expect(await store.read(slotOf(purgedTo + 1), slotOf(60), 1e9)).toHaveLength(60 - purgedTo);
+    });
+
+    it('what is purged counts as chosen, whether or not a commit point was ever appended', async () => {
+      for (let slot = 1; slot <= 60; slot++)
+        await store.append([voteOf(slot, 1, commandOf(slot, new Uint8Array(2000)))]);
+      await store.purge(slotOf(60));
+      await crashAndReopen();
+      expect(store.recovered.purgedTo).toBeGreaterThan(0);
+      expect(store.recovered.commitPoint).toBeGreaterThanOrEqual(store.recovered.purgedTo);
+    });
+
+    it('a second opening is refused while the log is open', async () => {
+      await expect(fixture.open()).rejects.toMatchObject({ name: 'LogStoreError', code: 'logLocked' });
+    });
+
+    it('a closed log refuses to work, and closing twice does no harm', async () => {
+      const inFlight = store.append([voteOf(1)]);
+      await store.close();
+      await inFlight;
+      await expect(store.append([voteOf(2)])).rejects.toMatchObject({ code: 'logClosed' });
+      await expect(store.read(...everything)).rejects.toMatchObject({ code: 'logClosed' });
+      await store.close();
+      store = await fixture.open();
+      expect(store.recovered.tail.map((kept) => kept.slot)).toEqual([1]);
+    });
+  });
+}
