@@ -5,8 +5,3 @@ import type { Clock } from '../ports/clock.ts';
 export const systemClock: Clock = {
   nowMs: () => performance.now(),
 };
-
-/** Microseconds since the machine started: comparable between the processes of one machine, as trace events need. */
-export function machineTimeUs(): number {
-  return Number(process.hrtime.bigint() / 1000n);
-}

@@ -1,0 +1,115 @@
+/**
+ * Hands a replica's events to the clients of its WebSocket stream, in batches.
+ *
+ * Frames are `{ "type": "events", "events": [...], "dropped": n }`, `dropped` being the events left out since the frame before.
+ * Responsible for: what a new client is shown of the past, batching, and bounds. Invariants: a slow client never slows down the replica, and
+ * costs bounded memory; no event is serialised while nobody listens; under a flood the rare events (elections, failures) outlast the bulk.
+ */
+import type { WebSocket } from 'ws';
+import type { TraceEvent } from '../../api/events.ts';
+
+const historyMax = 400;
+const batchMs = 100;
+const bulkPerBatchMax = 250;
+const rarePerBatchMax = 500;
+const clientsMax = 16;
+const bufferedBytesMax = 4 * 1024 * 1024;
+
+/** Events that come with every transaction. */
+const bulk: ReadonlySet<TraceEvent['name']> = new Set<TraceEvent['name']>([
+  'Propose',
+  'HandleAccept',
+  'HandleAccepted',
+  'AdvanceCommitPoint',
+  'HandleHeartbeat',
+  'HandleCatchUpReply',
+  'Fsync',
+  'Harvest',
+  'CommitChosen',
+  'MovePointer',
+  'ApplyBatch',
+  'FlushDatabase',
+]);
+
+export interface EventFeed {
+  publish(event: TraceEvent): void;
+  /** Takes a client, or closes the socket if there are too many. */
+  join(socket: WebSocket): void;
+  clients(): number;
+  /** Events that some client did not get. */
+  dropped(): number;
+  close(): void;
+}
+
+interface Client {
+  readonly socket: WebSocket;
+  events: TraceEvent[];
+  bulkWaiting: number;
+  dropped: number;
+}
+
+export function createEventFeed(): EventFeed {
+  const clients = new Set<Client>();
+  const history: TraceEvent[] = [];
+  let droppedTotal = 0;
+  let timer: NodeJS.Timeout | null = null;
+
+  const flush = (): void => {
+    timer = null;
+    for (const client of clients) {
+      if (client.socket.bufferedAmount > bufferedBytesMax) {
+        client.dropped += client.events.length;
+        droppedTotal += client.events.length;
+      } else if (client.events.length > 0 || client.dropped > 0) {
+        client.socket.send(
+          JSON.stringify({ type: 'events', events: client.events, dropped: client.dropped }),
+        );
+        client.dropped = 0;
+      }
+      client.events = [];
+      client.bulkWaiting = 0;
+    }
+  };
+  const offer = (client: Client, event: TraceEvent): void => {
+    const isBulk = bulk.has(event.name);
+    const full = isBulk
+      ? client.bulkWaiting >= bulkPerBatchMax
+      : client.events.length - client.bulkWaiting >= rarePerBatchMax;
+    if (full) {
+      client.dropped += 1;
+      droppedTotal += 1;
+      return;
+    }
+    if (isBulk) client.bulkWaiting += 1;
+    client.events.push(event);
+  };
+
+  return {
+    publish(event) {
+      history.push(event);
+      // Cut back in blocks, so that keeping the history costs next to nothing per event.
+      if (history.length >= historyMax * 2) history.splice(0, history.length - historyMax);
+      if (clients.size === 0) return;
+      for (const client of clients) offer(client, event);
+      timer ??= setTimeout(flush, batchMs);
+    },
+    join(socket) {
+      if (clients.size >= clientsMax) {
+        socket.close(1013, 'too many listeners');
+        return;
+      }
+      const client: Client = { socket, events: history.slice(-historyMax), bulkWaiting: 0, dropped: 0 };
+      clients.add(client);
+      socket.on('close', () => clients.delete(client));
+      socket.on('error', () => socket.terminate());
+      timer ??= setTimeout(flush, batchMs);
+    },
+    clients: () => clients.size,
+    dropped: () => droppedTotal,
+    close() {
+      if (timer !== null) clearTimeout(timer);
+      for (const client of clients) client.socket.terminate();
+      clients.clear();
+    },
+  };
+}

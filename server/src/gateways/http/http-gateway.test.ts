@@ -1,0 +1,183 @@
+import { request as httpRequest } from 'node:http';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { WebSocket } from 'ws';
+import type { TraceEvent } from '../../api/events.ts';
+import { type HttpGateway, startHttpGateway } from './http-gateway.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { databaseDown, type FakeReplica, fakeReplica, movePointer } from './testing/fake-replica.ts';
+
+let replica: FakeReplica;
+let metrics: Metrics;
+let gateway: HttpGateway;
+const sockets: WebSocket[] = [];
+
+async function start(faultsAllowed = true): Promise<void> {
+  replica = fakeReplica('r1');
+  metrics = createMetrics(() => replica.status());
+  const listen = { host: '127.0.0.1', port: 0 };
+  gateway = await startHttpGateway({
+    listen,
+    replica,
+    metrics,
+    faultsAllowed,
+    logger: pino({ level: 'silent' }),
+  });
+}
+beforeEach(() => start());
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.terminate();
+  await gateway.close();
+});
+
+const url = (path: string) => `http://127.0.0.1:${gateway.port}${path}`;
+const post = (path: string, body: unknown) =>
+  fetch(url(path), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+/** fetch does not let a caller choose Host. */
+const statusOf = (path: string, headers: Record<string, string>) =>
+  new Promise<number>((resolve, reject) => {
+    const request = httpRequest(url(path), { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    request.on('error', reject).end();
+  });
+
+interface Listener {
+  readonly socket: WebSocket;
+  readonly events: TraceEvent[];
+  dropped: number;
+}
+function listen(headers: Record<string, string> = {}): Promise<Listener> {
+  const socket = new WebSocket(url('/api/events').replace('http', 'ws'), { headers });
+  sockets.push(socket);
+  const listener: Listener = { socket, events: [], dropped: 0 };
+  socket.on('message', (data) => {
+    const frame = JSON.parse((data as Buffer).toString()) as { events: TraceEvent[]; dropped: number };
+    listener.events.push(...frame.events);
+    listener.dropped += frame.dropped;
+  });
+  return new Promise((resolve, reject) => {
+    socket.on('open', () => resolve(listener));
+    socket.on('error', reject);
+  });
+}
+
+describe('health and status', () => {
+  it('is healthy while it answers, and ready only while it serves', async () => {
+    expect((await fetch(url('/healthz'))).status).toBe(200);
+    expect((await fetch(url('/readyz'))).status).toBe(200);
+    replica.change({ state: 'recovering', message: 'applying' });
+    const response = await fetch(url('/readyz'));
+    expect(response.status).toBe(503);
+    expect(await response.json()).toEqual({ ready: false, state: 'recovering', message: 'applying' });
+    expect((await fetch(url('/healthz'))).status).toBe(200);
+  });
+
+  it('serves the status as it is', async () => {
+    expect(await (await fetch(url('/api/status'))).json()).toEqual(replica.status());
+    expect((await fetch(url('/api/nothing'))).status).toBe(404);
+  });
+});
+
+describe('metrics', () => {
+  it('show the status at the time of asking', async () => {
+    const text = async () => (await fetch(url('/metrics'))).text();
+    const first = await text();
+    expect(first).toContain('barista_commit_point 17\n');
+    expect(first).toContain('barista_role{role="leader"} 1\n');
+    expect(first).toContain('barista_role{role="follower"} 0\n');
+    expect(first).toContain('# TYPE barista_transactions_total counter\nbarista_transactions_total 100\n');
+    replica.change({ role: 'follower', clients: 9 });
+    const second = await text();
+    expect(second).toContain('barista_role{role="follower"} 1\n');
+    expect(second).toContain('barista_clients 9\n');
+    expect(second).toContain('barista_transactions_total 100\n');
+  });
+
+  it('count latencies in buckets', async () => {
+    const empty = await metrics.buckets();
+    expect(empty.transactions).toEqual(empty.upToMs.map(() => 0));
+    for (const ms of [0.2, 3, 3, 50_000]) metrics.latencies.transaction(ms);
+    metrics.latencies.read(0.01);
+    const { upToMs, transactions, reads } = (await (
+      await fetch(url('/api/latencies'))
+    ).json()) as typeof empty;
+    expect(transactions[upToMs.indexOf(0.15)]).toBe(0);
+    expect(transactions[upToMs.indexOf(0.25)]).toBe(1);
+    expect(transactions[upToMs.indexOf(4)]).toBe(3);
+    expect(transactions.at(-1)).toBe(4);
+    expect(reads[0]).toBe(1);
+    expect(await metrics.text()).toContain('barista_transaction_seconds_count 4\n');
+  });
+});
+
+describe('faults', () => {
+  const cut = { from: 'r1', to: 'r2', cut: true };
+
+  it('are set, shown and healed', async () => {
+    const response = await post('/api/faults', { faults: [cut] });
+    expect(response.status).toBe(200);
+    const fault = { from: 'r1', to: 'r2', cut: true, delayMs: 0, drop: 0, duplicate: 0 };
+    expect(await response.json()).toEqual({ faults: [fault] });
+    await post('/api/faults', { heal: true });
+    expect(replica.status().faults).toEqual([]);
+  });
+
+  it('that make no sense are refused with the reason', async () => {
+    const foreign = await post('/api/faults', { faults: [{ ...cut, from: 'r2' }] });
+    expect([foreign.status, await foreign.json()]).toMatchObject([400, { error: { code: 'badFault' } }]);
+    const misspelt = await post('/api/faults', { faults: [{ ...cut, delay: 3 }] });
+    expect([misspelt.status, await misspelt.text()]).toEqual([400, expect.stringContaining('delay')]);
+    expect((await post('/api/faults', '{')).status).toBe(400);
+    expect((await post('/api/faults', { heal: true, pad: 'x'.repeat(20_000) })).status).toBe(413);
+  });
+
+  it('are refused where they are not allowed', async () => {
+    await gateway.close();
+    await start(false);
+    expect((await post('/api/faults', { faults: [cut] })).status).toBe(403);
+    expect(replica.status().faults).toEqual([]);
+  });
+});
+
+describe('the stream of events', () => {
+  it('starts with the latest events and goes on with new ones, in order', async () => {
+    for (let seq = 1; seq <= 1000; seq += 1) replica.emit(movePointer('r1', seq));
+    const listener = await listen();
+    replica.emit(movePointer('r1', 1001));
+    await vi.waitFor(() => expect(listener.events.at(-1)?.seq).toBe(1001));
+    expect(listener.events.map((event) => event.seq)).toEqual(Array.from({ length: 401 }, (_, i) => 601 + i));
+  });
+
+  it('leaves out what is too much and says how many, but not the rare events', async () => {
+    const listener = await listen();
+    await vi.waitFor(() => expect(gateway.droppedEvents()).toBe(0));
+    for (let seq = 1; seq <= 5000; seq += 1) replica.emit(movePointer('r1', seq));
+    replica.emit(databaseDown('r1', 5001));
+    await vi.waitFor(() => expect(listener.events.at(-1)?.name).toBe('DatabaseDown'));
+    expect(listener.events.length + listener.dropped).toBe(5001);
+    expect(listener.dropped).toBeGreaterThan(4000);
+    expect(gateway.droppedEvents()).toBe(listener.dropped);
+  });
+
+  it('is bounded in listeners', async () => {
+    for (let count = 0; count < 16; count += 1) await listen();
+    const { socket } = await listen();
+    const code = await new Promise((resolve) => socket.on('close', resolve));
+    expect(code).toBe(1013);
+  });
+});
+
+describe('a page of another site', () => {
+  it('gets nothing, by request or by stream', async () => {
+    expect(await statusOf('/api/status', { host: 'evil.example' })).toBe(403);
+    expect(await statusOf('/api/status', { origin: 'http://evil.example' })).toBe(403);
+    await expect(listen({ origin: 'http://evil.example' })).rejects.toThrow(/403/);
+    await expect(listen({ host: 'evil.example' })).rejects.toThrow(/403/);
+  });
+});

@@ -1,0 +1,184 @@
+/**
+ * What a replica serves over HTTP: health, metrics, status, its stream of events and, where allowed, the faults of its links.
+ *
+ * Responsible for: the routes and who may use them. Knows the replica only through HttpReplica; decides nothing about it.
+ * Invariants: faults can be set only from this machine, and only if they are allowed; requests that a web page of another site has made a
+ * browser send are refused; request bodies are bounded.
+ */
+import { createServer, type IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import type { Logger } from 'pino';
+import { WebSocketServer } from 'ws';
+import { z } from 'zod';
+import type { TraceEvent } from '../../api/events.ts';
+import type { LinkFault, ReplicaStatus } from '../../api/status.ts';
+import type { ReplicaId } from '../../multipaxos/types.ts';
+import { createEventFeed, type EventFeed } from './event-feed.ts';
+import { closeServer, listenOn } from './listen.ts';
+import type { Metrics } from './metrics.ts';
+import { isLoopbackAddress, requestProblem } from './request-guard.ts';
+
+export interface HttpReplica {
+  status(): ReplicaStatus;
+  subscribe(listener: (event: TraceEvent) => void): () => void;
+  /** @throws RangeError if it is no link of this replica, or out of bounds */
+  setFault(fault: LinkFault): void;
+  healFaults(): void;
+}
+
+export interface HttpGatewayOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly replica: HttpReplica;
+  readonly metrics: Metrics;
+  readonly faultsAllowed: boolean;
+  readonly logger: Logger;
+}
+
+export interface HttpGateway {
+  readonly port: number;
+  /** Events that some listener did not get. */
+  droppedEvents(): number;
+  close(): Promise<void>;
+}
+
+const faultsBody = z.strictObject({
+  /** Takes all faults off this replica's links before `faults` are set. */
+  heal: z.boolean().default(false),
+  faults: z
+    .array(
+      z.strictObject({
+        from: z.string().transform((id) => id as ReplicaId),
+        to: z.string().transform((id) => id as ReplicaId),
+        cut: z.boolean().default(false),
+        delayMs: z.number().default(0),
+        drop: z.number().default(0),
+        duplicate: z.number().default(0),
+      }),
+    )
+    .max(64)
+    .default([]),
+});
+
+/** @throws if the address cannot be listened on */
+export async function startHttpGateway(options: HttpGatewayOptions): Promise<HttpGateway> {
+  const feed = createEventFeed();
+  const unsubscribe = options.replica.subscribe((event) => feed.publish(event));
+  const server = createServer(routes(options));
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: 1024, perMessageDeflate: false });
+  server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+    stream.on('error', () => stream.destroy());
+    const problem = requestProblem(request.headers, options.listen.host);
+    if (problem !== null || request.url !== '/api/events') {
+      const status = problem === null ? '404 Not Found' : '403 Forbidden';
+      stream.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+      return;
+    }
+    sockets.handleUpgrade(request, stream, head, (socket) => feed.join(socket));
+  });
+  const port = await listenOn(server, options.listen);
+  return {
+    port,
+    droppedEvents: () => feed.dropped(),
+    close: () =>
+      close(feed, unsubscribe, async () => {
+        sockets.close();
+        await closeServer(server);
+      }),
+  };
+}
+
+async function close(feed: EventFeed, unsubscribe: () => void, stop: () => Promise<void>): Promise<void> {
+  unsubscribe();
+  feed.close();
+  await stop();
+}
+
+function routes(options: HttpGatewayOptions): Express {
+  const { replica, metrics, logger } = options;
+  const app = express();
+  app.disable('x-powered-by');
+  app.use(guard(options.listen.host));
+  app.get('/healthz', (_request, response) => {
+    response.json({ ok: true });
+  });
+  app.get('/readyz', (_request, response) => {
+    const { state, message } = replica.status();
+    response.status(state === 'serving' ? 200 : 503).json({ ready: state === 'serving', state, message });
+  });
+  app.get('/metrics', async (_request, response) => {
+    response.type(metrics.contentType).send(await metrics.text());
+  });
+  app.get('/api/status', (_request, response) => {
+    response.json(replica.status());
+  });
+  app.get('/api/latencies', async (_request, response) => {
+    response.json(await metrics.buckets());
+  });
+  app.post(
+    '/api/faults',
+    faultsOnlyHere(options.faultsAllowed),
+    express.json({ limit: '16kb' }),
+    setFaults(options),
+  );
+  app.use((_request, response) => {
+    response.status(404).json({ error: { code: 'notFound', message: 'There is nothing here.' } });
+  });
+  app.use(onError(logger));
+  return app;
+}
+
+/** Refuses what a browser was made to send. */
+export function guard(listenHost: string): RequestHandler {
+  return (request, response, next) => {
+    const problem = requestProblem(request.headers, listenHost);
+    if (problem === null) next();
+    else response.status(403).json({ error: { code: 'forbidden', message: problem } });
+  };
+}
+
+function faultsOnlyHere(allowed: boolean): RequestHandler {
+  return (request, response, next) => {
+    const message = !allowed
+      ? 'Faults are not allowed on this replica (configuration key "faults").'
+      : !isLoopbackAddress(request.socket.remoteAddress)
+        ? 'Faults can only be set from the same machine.'
+        : null;
+    if (message === null) next();
+    else response.status(403).json({ error: { code: 'forbidden', message } });
+  };
+}
+
+function setFaults({ replica, logger }: HttpGatewayOptions): RequestHandler {
+  return (request, response) => {
+    const body = faultsBody.safeParse(request.body);
+    if (!body.success) {
+      response.status(400).json({ error: { code: 'badRequest', message: z.prettifyError(body.error) } });
+      return;
+    }
+    try {
+      if (body.data.heal) replica.healFaults();
+      for (const fault of body.data.faults) replica.setFault(fault);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      response.status(400).json({ error: { code: 'badFault', message: error.message } });
+      return;
+    }
+    logger.warn({ heal: body.data.heal, faults: body.data.faults }, 'faults set');
+    response.json({ faults: replica.status().faults });
+  };
+}
+
+/** Answers errors of body parsing as the client's, and anything else as the server's, without its details. */
+export function onError(logger: Logger): ErrorRequestHandler {
+  return (error: Error & { readonly status?: number }, request, response, next) => {
+    if (response.headersSent) {
+      next(error);
+      return;
+    }
+    const status = error.status ?? 500;
+    if (status >= 500) logger.error({ err: error, url: request.url }, 'request failed');
+    const message = status >= 500 ? 'The server failed; its log says why.' : error.message;
+    response.status(status).json({ error: { code: status >= 500 ? 'internal' : 'badRequest', message } });
+  };
+}

@@ -1,0 +1,142 @@
+/**
+ * A replica's metrics for Prometheus, read off its status when asked for, and its latency histograms.
+ *
+ * Responsible for: names, help texts, buckets. Invariant: reading metrics changes nothing; recording a latency never throws.
+ */
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ReplicaCondition, ReplicaStatus } from '../../api/status.ts';
+import type { Role } from '../../multipaxos/types.ts';
+
+/** What the gateway for SQL clients reports: milliseconds from the client's request to the end of the answer. */
+export interface LatencyObserver {
+  /** A transaction that went through agreement. */
+  transaction(ms: number): void;
+  /** A transaction or statement that changed nothing. */
+  read(ms: number): void;
+}
+
+/** Numbers of observations at or below each bound, in milliseconds; the last bound is Infinity (null in JSON). */
+export interface LatencyBuckets {
+  readonly upToMs: readonly (number | null)[];
+  readonly transactions: readonly number[];
+  readonly reads: readonly number[];
+}
+
+export interface Metrics {
+  readonly latencies: LatencyObserver;
+  buckets(): Promise<LatencyBuckets>;
+  /** The text that Prometheus reads. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+const bucketsMs = [
+  0.1, 0.15, 0.25, 0.4, 0.6, 1, 1.5, 2.5, 4, 6, 10, 15, 25, 40, 60, 100, 150, 250, 400, 600, 1000, 1500, 2500,
+  4000, 6000, 10_000,
+];
+const roles: readonly Role[] = ['follower', 'candidate', 'leader'];
+const conditions: readonly ReplicaCondition[] = [
+  'starting',
+  'recovering',
+  'serving',
+  'noLeader',
+  'databaseDown',
+  'logFull',
+  'logCorrupt',
+  'diverged',
+];
+
+type Reading = (status: ReplicaStatus) => number;
+const gauges: readonly (readonly [name: string, help: string, read: Reading])[] = [
+  ['barista_ballot_round', 'Round of the ballot that the replica is in', (s) => s.ballot.round],
+  ['barista_commit_point', 'Every slot at or below is chosen', (s) => s.commitPoint],
+  ['barista_application_pointer', 'Every slot at or below is in PostgreSQL', (s) => s.applicationPointer],
+  [
+    'barista_durable_application_pointer',
+    'Every slot at or below survives a crash of PostgreSQL',
+    (s) => s.durableApplicationPointer,
+  ],
+  ['barista_last_slot', 'Highest slot in the log', (s) => s.lastSlot],
+  ['barista_log_bytes', 'Bytes of the log on disk', (s) => s.log.bytes],
+  ['barista_log_segments', 'Segment files of the log', (s) => s.log.segments],
+  ['barista_log_purged_slot', 'Slots at or below have been purged from the log', (s) => s.log.purgedTo],
+  ['barista_clients', 'SQL clients connected to this replica', (s) => s.clients],
+  [
+    'barista_peers_connected',
+    'Peers that this replica is connected to',
+    (s) => s.peers.filter((p) => p.connected).length,
+  ],
+  ['barista_postgres_up', '1 if the PostgreSQL of this replica answers', (s) => (s.postgres.up ? 1 : 0)],
+];
+/** Kept by the replica itself, so they are copied as they stand. */
+const totals: typeof gauges = [
+  [
+    'barista_transactions_total',
+    'Transactions committed here after agreement',
+    (s) => s.counters.transactions,
+  ],
+  ['barista_reads_total', 'Transactions that changed nothing', (s) => s.counters.reads],
+  ['barista_applied_entries_total', 'Entries applied from the log', (s) => s.counters.appliedEntries],
+  ['barista_dropped_events_total', 'Events that a listener did not get', (s) => s.counters.droppedEvents],
+];
+
+export function createMetrics(status: () => ReplicaStatus): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  registerStatus(registry, status);
+  const histogram = (name: string, help: string) =>
+    new Histogram({ name, help, buckets: bucketsMs.map((ms) => ms / 1000), registers: [registry] });
+  const transactions = histogram('barista_transaction_seconds', 'Time of a transaction, agreement included');
+  const reads = histogram('barista_read_seconds', 'Time of a transaction that changed nothing');
+
+  return {
+    latencies: {
+      transaction: (ms) => transactions.observe(Math.max(0, ms) / 1000),
+      read: (ms) => reads.observe(Math.max(0, ms) / 1000),
+    },
+    async buckets() {
+      const upToMs = [...bucketsMs, null];
+      return { upToMs, transactions: await cumulative(transactions), reads: await cumulative(reads) };
+    },
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  };
+}
+
+async function cumulative(histogram: Histogram): Promise<number[]> {
+  const { values } = await histogram.get();
+  const counts = values.filter((value) => value.metricName?.endsWith('_bucket')).map((value) => value.value);
+  return counts.length > 0 ? counts : Array.from({ length: bucketsMs.length + 1 }, () => 0);
+}
+
+function registerStatus(registry: Registry, status: () => ReplicaStatus): void {
+  const register = (metric: Gauge | Counter): void => registry.registerMetric(metric);
+  for (const [name, help, read] of gauges) {
+    const collect = function (this: Gauge): void {
+      this.set(read(status()));
+    };
+    register(new Gauge({ name, help, registers: [], collect }));
+  }
+  for (const [name, help, read] of totals) {
+    const collect = function (this: Counter): void {
+      this.reset();
+      this.inc(read(status()));
+    };
+    register(new Counter({ name, help, registers: [], collect }));
+  }
+  const oneOf = (
+    name: string,
+    help: string,
+    label: string,
+    values: readonly string[],
+    now: () => string,
+  ): void => {
+    const collect = function (this: Gauge): void {
+      const current = now();
+      for (const value of values) this.set({ [label]: value }, value === current ? 1 : 0);
+    };
+    register(new Gauge({ name, help, labelNames: [label], registers: [], collect }));
+  };
+  oneOf('barista_role', '1 for the role that the replica has', 'role', roles, () => status().role);
+  oneOf('barista_state', '1 for the state that the replica is in', 'state', conditions, () => status().state);
+}

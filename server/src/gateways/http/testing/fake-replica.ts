@@ -1,0 +1,69 @@
+/** A replica that only has a status and a list of listeners, for tests of what is served about it. */
+import type { TraceEvent } from '../../../api/events.ts';
+import type { LinkFault, ReplicaStatus } from '../../../api/status.ts';
+import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
+import type { HttpReplica } from '../http-gateway.ts';
+
+export interface FakeReplica extends HttpReplica {
+  change(part: Partial<ReplicaStatus>): void;
+  emit(event: TraceEvent): void;
+}
+
+const slot = (value: number): Slot => value as Slot;
+
+export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeReplica {
+  const self = id as ReplicaId;
+  const listeners = new Set<(event: TraceEvent) => void>();
+  let status: ReplicaStatus = {
+    id: self,
+    group: 'main',
+    role: 'leader',
+    ballot: { round: 4, replica: self },
+    leader: self,
+    commitPoint: slot(17),
+    applicationPointer: slot(16),
+    durableApplicationPointer: slot(10),
+    lastSlot: slot(18),
+    state: 'serving',
+    message: null,
+    pgwire: { host: '127.0.0.1', port: pgwirePort },
+    http: { host: '127.0.0.1', port: httpPort },
+    pid: process.pid,
+    postgres: { pid: 4711, socketDir: '/tmp/pg', port: 5432, up: true, version: '18.4' },
+    clients: 3,
+    log: { bytes: 4096, segments: 1, purgedTo: slot(0) },
+    peers: [{ id: 'r2' as ReplicaId, connected: true }],
+    faults: [],
+    counters: { transactions: 100, reads: 50, appliedEntries: 7, droppedEvents: 0 },
+  };
+  return {
+    status: () => status,
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    setFault(fault: LinkFault) {
+      if (fault.from !== self) throw new RangeError(`${fault.from} -> ${fault.to} is not a link of ${self}`);
+      status = { ...status, faults: [...status.faults.filter((other) => other.to !== fault.to), fault] };
+    },
+    healFaults() {
+      status = { ...status, faults: [] };
+    },
+    change(part) {
+      status = { ...status, ...part };
+    },
+    emit(event) {
+      for (const listener of listeners) listener(event);
+    },
+  };
+}
+
+export function movePointer(replica: string, seq: number): TraceEvent {
+  const base = { seq, run: 'run', replica: replica as ReplicaId, atUs: seq };
+  return { ...base, layer: 'apply', name: 'MovePointer', applicationPointer: slot(seq) };
+}
+
+export function databaseDown(replica: string, seq: number): TraceEvent {
+  const base = { seq, run: 'run', replica: replica as ReplicaId, atUs: seq };
+  return { ...base, layer: 'apply', name: 'DatabaseDown', reason: 'killed' };
+}
