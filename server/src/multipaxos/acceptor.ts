@@ -1,0 +1,62 @@
+/**
+ * The acceptor's promises.
+ *
+ * Responsible for: handlePrepare and taking on a higher ballot. A promise never goes down, and is durable before anyone hears
+ * of it.
+ */
+import { compareBallots } from './ballot.ts';
+import { leaseForbids } from './lease.ts';
+import { noteCommitPoint } from './learner.ts';
+import { votesAbove } from './log.ts';
+import { resign } from './resign.ts';
+import { persist, send, sendWhenDurable, type Run } from './run.ts';
+import { restartElectionTimer, type State } from './state.ts';
+import { traceAction } from './trace.ts';
+import type { Ballot, Prepare, Promise_, Reject, ReplicaId, Slot } from './types.ts';
+
+/** Phase 1b. Silent while a lease forbids it. A repeated Prepare is answered again. */
+export function handlePrepare(run: Run, from: ReplicaId, message: Prepare): void {
+  const { state } = run;
+  if (message.ballot.replica !== from) return;
+  const order = compareBallots(message.ballot, state.promised);
+  if (order < 0) {
+    send(run, from, reject(state, message.ballot));
+    traceAction(run, 'HandlePrepare', { from, message });
+    return;
+  }
+  if (leaseForbids(state, from)) return;
+  if (order > 0) {
+    adoptBallot(run, message.ballot);
+    state.leader = null;
+    persist(run, [{ kind: 'promise', ballot: message.ballot }]);
+  }
+  noteCommitPoint(state, from, message.commitPoint);
+  restartElectionTimer(state);
+  sendWhenDurable(run, from, promise(state, message));
+  traceAction(run, 'HandlePrepare', { from, message });
+}
+
+function promise(state: State, message: Prepare): Promise_ {
+  const { config, commitPoint } = state;
+  return {
+    kind: 'Promise',
+    group: config.group,
+    ballot: message.ballot,
+    commitPoint,
+    votes: votesAbove(state, Math.max(commitPoint, message.commitPoint)),
+  };
+}
+
+export function reject(state: State, ballot: Ballot): Reject {
+  return { kind: 'Reject', group: state.config.group, ballot, promised: state.promised };
+}
+
+/** Takes on a higher ballot of another replica; the caller persists it (as a promise, or with a vote). */
+export function adoptBallot(run: Run, ballot: Ballot): void {
+  const { state } = run;
+  if (state.role !== 'follower') resign(run, 'higherBallot');
+  state.promised = ballot;
+  state.highestRound = Math.max(state.highestRound, ballot.round);
+  state.leaderCommitPoint = 0 as Slot;
+  state.preVote = null;
+}

@@ -1,0 +1,88 @@
+/**
+ * Catch-up: fetching chosen entries that a replica has no vote for in the leader's ballot.
+ *
+ * Responsible for: asking (one request at a time, bounded, another peer if the first does not answer), answering from the log
+ * store, and taking in the answer. Who has chosen entries needs no ballot to tell them: they never change.
+ */
+import { violated } from './invariants.ts';
+import { followCommitPoint, noteCommitPoint } from './learner.ts';
+import { resign } from './resign.ts';
+import { persist, send, type Run } from './run.ts';
+import { markChosen, putSlot } from './log.ts';
+import type { State } from './state.ts';
+import { traceAction } from './trace.ts';
+import { entryLabel } from './entry.ts';
+import type { CatchUpReply, CatchUpRequest, LogRecord, ReplicaId, Slot } from './types.ts';
+
+/** Asks for what is known to be chosen and missing here, unless an answer may still be on its way. */
+export function requestCatchUp(run: Run): void {
+  const { state } = run;
+  const { commitPoint, knownCommitPoint, config } = state;
+  if (knownCommitPoint <= commitPoint || state.nowMs < state.catchUpAtMs + config.retransmitMs) return;
+  const to = source(state);
+  if (to === null) return;
+  state.catchUpAtMs = state.nowMs;
+  state.catchUpAttempts += 1;
+  send(run, to, {
+    kind: 'CatchUpRequest',
+    group: config.group,
+    ballot: state.promised,
+    fromSlot: (commitPoint + 1) as Slot,
+    toSlot: Math.min(knownCommitPoint, commitPoint + config.catchUpSlotsMax) as Slot,
+  });
+}
+
+/** First who said so, then each of the peers in turn. */
+function source(state: State): ReplicaId | null {
+  const { peers, catchUpAttempts, knownCommitPointFrom } = state;
+  if (catchUpAttempts === 0 && knownCommitPointFrom !== null) return knownCommitPointFrom;
+  return peers[catchUpAttempts % Math.max(1, peers.length)] ?? null;
+}
+
+/** Only what is durable here is handed out: the log store can surely read it. */
+export function handleCatchUpRequest(run: Run, from: ReplicaId, message: CatchUpRequest): void {
+  const { state } = run;
+  noteCommitPoint(state, from, (message.fromSlot - 1) as Slot);
+  const toSlot = Math.min(
+    message.toSlot,
+    state.reported,
+    message.fromSlot + state.config.catchUpSlotsMax - 1,
+  ) as Slot;
+  if (toSlot < message.fromSlot) return;
+  run.effects.push({ kind: 'serveCatchUp', to: from, fromSlot: message.fromSlot, toSlot });
+}
+
+export function handleCatchUpReply(run: Run, from: ReplicaId, message: CatchUpReply): void {
+  const { state } = run;
+  const lastSlot = message.firstSlot + message.entries.length - 1;
+  if (message.firstSlot > state.commitPoint + 1 || lastSlot <= state.commitPoint) return;
+  noteCommitPoint(state, from, message.commitPoint);
+  const records: LogRecord[] = [];
+  for (let slot = state.commitPoint + 1; slot <= lastSlot; slot += 1)
+    learn(run, slot as Slot, message, records);
+  if (records.length > 0) persist(run, records);
+  followCommitPoint(state, state.leaderCommitPoint);
+  traceAction(run, 'HandleCatchUpReply', { from, message });
+  state.catchUpAtMs = Number.NEGATIVE_INFINITY;
+  state.catchUpAttempts = 0;
+  requestCatchUp(run);
+}
+
+/** A vote for the very entry stays as it is; anything else is replaced by what was chosen. */
+function learn(run: Run, slot: Slot, message: CatchUpReply, records: LogRecord[]): void {
+  const { state } = run;
+  const entry = message.entries[slot - message.firstSlot]!;
+  const label = entryLabel(entry);
+  const held = state.log.get(slot);
+  if (held === undefined || held.label !== label) {
+    if (held !== undefined && held.ballot === null)
+      violated('ChosenNeverChanges', `${held.label} in slot ${slot}`);
+    if (state.leadership !== null && held !== undefined && held.ballot === state.leadership.ballot) {
+      resign(run, 'higherBallot');
+    }
+    putSlot(state, { slot, entry, ballot: null, seq: state.nextSeq });
+    records.push({ kind: 'chosen', slot, entry });
+  }
+  markChosen(state, slot);
+  state.leadership?.proposals.delete(label);
+}

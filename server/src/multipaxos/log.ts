@@ -1,0 +1,58 @@
+/**
+ * The part of the log that is held in memory.
+ *
+ * Responsible for: writing a slot, moving the commit point, reading the tail, and keeping count of the bytes. Does not persist.
+ */
+import { entryBytes, entryLabel } from './entry.ts';
+import { violated } from './invariants.ts';
+import type { LogSlot, State } from './state.ts';
+import type { Ballot, Entry, Slot, Vote } from './types.ts';
+
+/** Writes a slot of the log in memory; the caller persists it. */
+export function putSlot(
+  state: State,
+  item: { readonly slot: Slot; readonly entry: Entry; readonly ballot: Ballot | null; readonly seq: number },
+): LogSlot {
+  const existing = state.log.get(item.slot);
+  if (existing !== undefined) state.tailBytes -= existing.bytes;
+  const { slot, entry, ballot, seq } = item;
+  const bytes = entryBytes(entry);
+  const written: LogSlot = {
+    slot,
+    entry,
+    label: entryLabel(entry),
+    bytes,
+    ballot,
+    seq,
+    votes: 0,
+    sentAtMs: state.nowMs,
+  };
+  state.log.set(slot, written);
+  state.tailBytes += bytes;
+  if (slot > state.lastSlot) state.lastSlot = slot;
+  return written;
+}
+
+/** Moves the commit point over the next slot. */
+export function markChosen(state: State, slot: Slot): LogSlot {
+  const held = state.log.get(slot);
+  if (held === undefined) violated('NoHoleBelowCommitPoint', `nothing is held in slot ${slot}`);
+  if (slot !== state.commitPoint + 1)
+    violated('NoHoleBelowCommitPoint', `slot ${slot} after ${state.commitPoint}`);
+  state.commitPoint = slot;
+  state.tailBytes -= held.bytes;
+  state.chosenBytes += held.bytes;
+  return held;
+}
+
+/** This replica's votes above a slot, in slot order. */
+export function votesAbove(state: State, slot: number): Vote[] {
+  const votes: Vote[] = [];
+  for (let at = slot + 1; at <= state.lastSlot; at += 1) {
+    const held = state.log.get(at as Slot);
+    if (held !== undefined && held.ballot !== null) {
+      votes.push({ slot: held.slot, ballot: held.ballot, entry: held.entry });
+    }
+  }
+  return votes;
+}

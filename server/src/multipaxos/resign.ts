@@ -1,0 +1,20 @@
+/**
+ * Giving up a candidacy or a leadership.
+ *
+ * Responsible for: the change of role alone. The vote on what was proposed stays; whether it is ever chosen is up to the
+ * successor.
+ */
+import type { Run } from './run.ts';
+import { restartElectionTimer } from './state.ts';
+import type { StepDownReason } from './types.ts';
+
+export function resign(run: Run, reason: StepDownReason): void {
+  const { state } = run;
+  state.role = 'follower';
+  state.candidacy = null;
+  state.leadership = null;
+  state.leader = null;
+  state.preVote = null;
+  state.lastReason = reason;
+  restartElectionTimer(state);
+}

@@ -1,0 +1,95 @@
+/**
+ * Restart: the state of a replica whose process has just begun.
+ *
+ * Responsible for: createState. Whatever is not in the recovered log is forgotten, and nothing is promised until what may have
+ * been forgotten has lost its force.
+ */
+import { violated } from './invariants.ts';
+import { markChosen, putSlot } from './log.ts';
+import { majority, membersMax } from './quorum.ts';
+import { restartElectionTimer, type State } from './state.ts';
+import type { CoreConfig, RecoveredLog, Slot } from './types.ts';
+
+/**
+ * The spec's Restart: what the log store recovered, and nothing else. No promise is given for `leaseMs`, because an
+ * earlier life may have granted a lease. The first step reports what the recovered log proves to be chosen.
+ */
+export function createState(
+  config: CoreConfig,
+  recovered: RecoveredLog,
+  nowMs: number,
+  random: number,
+): State {
+  checkConfig(config);
+  const bits = new Map(config.members.map((member, index) => [member, 1 << index]));
+  const start = Math.max(recovered.commitPoint, recovered.purgedTo) as Slot;
+  const state: State = {
+    config,
+    peers: config.members.filter((member) => member !== config.id),
+    bits,
+    selfBit: bits.get(config.id)!,
+    quorum: majority(config.members.length),
+    nowMs,
+    random,
+    promised: recovered.promised,
+    durablePromised: recovered.promised,
+    log: new Map(),
+    lastSlot: start,
+    tailBytes: 0,
+    preVote: null,
+    highestRound: recovered.promised.round,
+    leaseGrantedUntilMs: nowMs + config.leaseMs,
+    leaseGrantedTo: null,
+    nextSeq: 1,
+    durableSeq: 0,
+    pending: [],
+    recordedCommitPoint: recovered.commitPoint,
+    commitPoint: start,
+    reported: start,
+    applied: 0 as Slot,
+    durableApplied: 0 as Slot,
+    droppedTo: start,
+    chosenBytes: 0,
+    leaderCommitPoint: 0 as Slot,
+    knownCommitPoint: start,
+    knownCommitPointFrom: null,
+    catchUpAtMs: Number.NEGATIVE_INFINITY,
+    catchUpAttempts: 0,
+    purgedTo: recovered.purgedTo,
+    role: 'follower',
+    leader: null,
+    electionDeadlineMs: 0,
+    quarantineUntilMs: Number.NEGATIVE_INFINITY,
+    candidacy: null,
+    leadership: null,
+    lastReason: null,
+    told: { role: 'follower', ballot: recovered.promised, leader: null, serving: false },
+    restartTraced: false,
+  };
+  restartElectionTimer(state);
+  recoverTail(state, recovered);
+  return state;
+}
+
+function checkConfig(config: CoreConfig): void {
+  const { members, id, leaseMs, electionTimeoutMinMs, electionTimeoutMaxMs, clockDriftMax } = config;
+  if (!members.includes(id)) violated('TypeOK', `${id} is not a member of its group`);
+  if (new Set(members).size !== members.length) violated('TypeOK', 'a member is named twice');
+  if (members.length > membersMax) violated('TypeOK', `more than ${membersMax} members`);
+  if (leaseMs >= electionTimeoutMinMs) violated('TypeOK', 'leaseMs must be below electionTimeoutMinMs');
+  if (electionTimeoutMinMs > electionTimeoutMaxMs)
+    violated('TypeOK', 'electionTimeoutMinMs above its maximum');
+  if (clockDriftMax < 0 || clockDriftMax >= 1) violated('TypeOK', 'clockDriftMax must be in [0, 1)');
+}
+
+/** A learnt entry proves that all below it is chosen, for it was learnt in order. */
+function recoverTail(state: State, recovered: RecoveredLog): void {
+  let learntTo = state.commitPoint;
+  for (const item of recovered.tail) {
+    if (item.slot <= state.commitPoint) continue;
+    putSlot(state, { slot: item.slot, entry: item.entry, ballot: item.ballot, seq: 0 });
+    if (item.ballot === null && item.slot > learntTo) learntTo = item.slot;
+  }
+  while (state.commitPoint < learntTo) markChosen(state, (state.commitPoint + 1) as Slot);
+  state.knownCommitPoint = state.commitPoint;
+}

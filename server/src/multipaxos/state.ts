@@ -1,0 +1,209 @@
+/**
+ * All that one replica's core knows.
+ *
+ * Responsible for: the shape of the state, copying it and looking at it from outside. Does not make it (restart.ts) and, but for
+ * the election timer, does not change it: the actions do. What is durable and what a crash takes is told apart: `durablePromised`, and for a slot
+ * `seq` against `durableSeq`.
+ */
+import type {
+  Ballot,
+  CoreConfig,
+  CoreSnapshot,
+  Entry,
+  EntryLabel,
+  LogRecord,
+  Message,
+  ReplicaId,
+  Role,
+  Slot,
+  StepDownReason,
+  Vote,
+} from './types.ts';
+
+/** A slot of the log that is held in memory. Replaced as a whole when a higher ballot writes it. */
+export interface LogSlot {
+  readonly slot: Slot;
+  readonly entry: Entry;
+  readonly label: EntryLabel;
+  readonly bytes: number;
+  /** Of this replica's vote; null if the entry was learnt as chosen. */
+  readonly ballot: Ballot | null;
+  /** The `persist` that carries it; 0 if it was recovered. */
+  readonly seq: number;
+  /** Leader: who has voted for it in the leader's ballot, as far as is known. A bit per member. */
+  votes: number;
+  /** Leader: when its Accept last went out. */
+  sentAtMs: number;
+}
+
+/** What may be told once a `persist` is durable. */
+export type HeldBack =
+  | { readonly kind: 'send'; readonly to: ReplicaId; readonly message: Message }
+  | { readonly kind: 'ownPromise'; readonly ballot: Ballot }
+  | { readonly kind: 'ownVotes'; readonly ballot: Ballot; readonly firstSlot: Slot; readonly lastSlot: Slot };
+
+export interface PendingPersist {
+  readonly seq: number;
+  readonly records: readonly LogRecord[];
+  /** The promise that is durable once this is. */
+  readonly promised: Ballot;
+  readonly heldBack: HeldBack[];
+}
+
+export interface Candidacy {
+  /** A bit per member whose promise has come; the own one once it is durable. */
+  promises: number;
+  commitPoint: Slot;
+  commitPointFrom: ReplicaId;
+  /** The vote of the highest ballot for each slot. */
+  readonly votes: Map<Slot, Vote>;
+  prepareSentAtMs: number;
+}
+
+/** What a leader knows of one peer since its leadership began. */
+export interface PeerProgress {
+  readonly id: ReplicaId;
+  readonly bit: number;
+  /** The leader's clock when it sent the newest message that the peer has acknowledged. */
+  ackedSentAtMs: number;
+  commitPoint: Slot;
+  durableApplicationPointer: Slot | null;
+  retransmittedAtMs: number;
+}
+
+export interface Leadership {
+  readonly ballot: Ballot;
+  readonly peers: readonly PeerProgress[];
+  /** The slot of the leader's own `leaderStart`. */
+  readonly startSlot: Slot;
+  /** Where the next proposal goes. */
+  nextSlot: Slot;
+  serving: boolean;
+  /** The lease holds while the clock is below. */
+  leaseUntilMs: number;
+  readonly beganAtMs: number;
+  heartbeatAtMs: number;
+  /** The commit point that the last Accept or Heartbeat carried. */
+  announcedCommitPoint: Slot;
+  /** When the commit point last moved or the leadership began. */
+  progressAtMs: number;
+  /** Labels of what is proposed and not yet chosen. */
+  readonly proposals: Set<EntryLabel>;
+}
+
+export interface State {
+  readonly config: CoreConfig;
+  readonly peers: readonly ReplicaId[];
+  readonly bits: ReadonlyMap<ReplicaId, number>;
+  readonly selfBit: number;
+  readonly quorum: number;
+
+  nowMs: number;
+  /** The last draw that a Tick brought. */
+  random: number;
+
+  // Acceptor
+  promised: Ballot;
+  durablePromised: Ballot;
+  /** Slots above what was dropped; holes are possible above the commit point. */
+  readonly log: Map<Slot, LogSlot>;
+  lastSlot: Slot;
+  tailBytes: number;
+  /** The election it has asked about, and who would grant it. */
+  preVote: { readonly ballot: Ballot; grants: number } | null;
+  highestRound: number;
+  /** Until when no promise is given, except to `leaseGrantedTo`. */
+  leaseGrantedUntilMs: number;
+  leaseGrantedTo: ReplicaId | null;
+
+  // Durability
+  nextSeq: number;
+  durableSeq: number;
+  readonly pending: PendingPersist[];
+  recordedCommitPoint: Slot;
+
+  // Learner
+  commitPoint: Slot;
+  /** Slots at or below have been given out by `chosen`, or were below the commit point at the start. */
+  reported: Slot;
+  applied: Slot;
+  durableApplied: Slot;
+  /** Slots at or below are no longer in memory. */
+  droppedTo: Slot;
+  chosenBytes: number;
+  /** The commit point that the leader of `promised` has announced. */
+  leaderCommitPoint: Slot;
+  /** The highest commit point heard of from anyone, and from whom. */
+  knownCommitPoint: Slot;
+  knownCommitPointFrom: ReplicaId | null;
+  catchUpAtMs: number;
+  catchUpAttempts: number;
+  purgedTo: Slot;
+
+  // Leadership
+  role: Role;
+  leader: ReplicaId | null;
+  electionDeadlineMs: number;
+  /** Does not campaign before. */
+  quarantineUntilMs: number;
+  candidacy: Candidacy | null;
+  leadership: Leadership | null;
+  lastReason: StepDownReason | null;
+  /** What the last `leadership` effect told. */
+  told: {
+    readonly role: Role;
+    readonly ballot: Ballot;
+    readonly leader: ReplicaId | null;
+    readonly serving: boolean;
+  };
+  restartTraced: boolean;
+}
+
+/** Waits anew, a random time between the two bounds, before it thinks of an election. */
+export function restartElectionTimer(state: State): void {
+  const { electionTimeoutMinMs, electionTimeoutMaxMs } = state.config;
+  const timeoutMs = electionTimeoutMinMs + state.random * (electionTimeoutMaxMs - electionTimeoutMinMs);
+  state.electionDeadlineMs = state.nowMs + timeoutMs;
+}
+
+export function isServing(state: State): boolean {
+  return state.leadership !== null && state.leadership.serving;
+}
+
+/** `ballot` is what the replica takes part in: the one that it has promised last. */
+export function snapshot(state: State): CoreSnapshot {
+  return {
+    role: state.role,
+    ballot: state.promised,
+    promised: state.promised,
+    durablePromised: state.durablePromised,
+    commitPoint: state.commitPoint,
+    lastSlot: state.lastSlot,
+    serving: isServing(state),
+  };
+}
+
+/** The entry held in memory for a slot; undefined if it was dropped (then the log store has it) or never came. */
+export function entryAt(state: State, slot: Slot): Entry | undefined {
+  return state.log.get(slot)?.entry;
+}
+
+/** A copy that shares nothing mutable with the original: for the simulator and for going back in time. */
+export function cloneState(state: State): State {
+  const { candidacy, leadership, preVote } = state;
+  return {
+    ...state,
+    log: new Map([...state.log].map(([slot, held]) => [slot, { ...held }])),
+    pending: state.pending.map((item) => ({ ...item, heldBack: [...item.heldBack] })),
+    preVote: preVote === null ? null : { ...preVote },
+    candidacy: candidacy === null ? null : { ...candidacy, votes: new Map(candidacy.votes) },
+    leadership:
+      leadership === null
+        ? null
+        : {
+            ...leadership,
+            peers: leadership.peers.map((peer) => ({ ...peer })),
+            proposals: new Set(leadership.proposals),
+          },
+  };
+}

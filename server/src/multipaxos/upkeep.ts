@@ -1,0 +1,108 @@
+/**
+ * What a leader does as time passes.
+ *
+ * Responsible for: heartbeats, sending again what was not acknowledged (bounded), the global application pointer, and noticing
+ * that it has lost its quorum. A follower that is far behind gets nothing again from here: it fetches.
+ */
+import { acceptOf, hearPeer, stepDown } from './leader.ts';
+import { purge } from './learner.ts';
+import { quorumHeardAtMs } from './lease.ts';
+import { broadcast, send, type Run } from './run.ts';
+import type { Leadership, PeerProgress, State } from './state.ts';
+import type { Entry, HeartbeatAck, ReplicaId, Slot } from './types.ts';
+
+export function tickLeader(run: Run, leadership: Leadership): void {
+  const { state } = run;
+  if (isCutOff(state, leadership)) {
+    stepDown(run, 'quorumLost');
+    return;
+  }
+  heartbeat(run, leadership);
+  for (const peer of leadership.peers) retransmit(run, leadership, peer);
+}
+
+/** No quorum has answered for the longest election timeout, or a new leader cannot get what it must have before it serves. */
+function isCutOff(state: State, leadership: Leadership): boolean {
+  const { electionTimeoutMaxMs } = state.config;
+  const heardAtMs = Math.max(quorumHeardAtMs(state, leadership), leadership.beganAtMs);
+  if (state.nowMs - heardAtMs > electionTimeoutMaxMs) return true;
+  const isFetching = state.commitPoint < leadership.startSlot && state.knownCommitPoint > state.commitPoint;
+  return isFetching && state.nowMs - leadership.progressAtMs > 2 * electionTimeoutMaxMs;
+}
+
+/** At its interval, and sooner when the commit point has moved with no Accept to carry it. */
+function heartbeat(run: Run, leadership: Leadership): void {
+  const { state } = run;
+  const due = state.nowMs >= leadership.heartbeatAtMs + state.config.heartbeatMs;
+  if (!due && leadership.announcedCommitPoint === state.commitPoint) return;
+  leadership.heartbeatAtMs = state.nowMs;
+  leadership.announcedCommitPoint = state.commitPoint;
+  const globalApplicationPointer = globalPointer(state, leadership);
+  broadcast(run, {
+    kind: 'Heartbeat',
+    group: state.config.group,
+    ballot: leadership.ballot,
+    commitPoint: state.commitPoint,
+    sentAtMs: state.nowMs,
+    globalApplicationPointer,
+  });
+  purge(run, globalApplicationPointer);
+}
+
+/** The lowest durable application pointer of all members; 0 until every one of them has been heard in this leadership. */
+function globalPointer(state: State, leadership: Leadership): Slot {
+  let lowest = state.durableApplied;
+  for (const peer of leadership.peers) {
+    const pointer = peer.durableApplicationPointer ?? (0 as Slot);
+    if (pointer < lowest) lowest = pointer;
+  }
+  return lowest;
+}
+
+export function handleHeartbeatAck(run: Run, from: ReplicaId, message: HeartbeatAck): void {
+  if (!hearPeer(run, from, message)) return;
+  const peer = run.state.leadership!.peers.find((candidate) => candidate.id === from)!;
+  const known = peer.durableApplicationPointer ?? 0;
+  peer.durableApplicationPointer = Math.max(known, message.durableApplicationPointer) as Slot;
+}
+
+/** Sends one Accept again: the first run of slots that the peer has not acknowledged in time. */
+function retransmit(run: Run, leadership: Leadership, peer: PeerProgress): void {
+  const { state } = run;
+  const { retransmitMs, electionTimeoutMaxMs } = state.config;
+  if (leadership.nextSlot - 1 === state.commitPoint) return;
+  if (state.nowMs < peer.retransmittedAtMs + retransmitMs) return;
+  const heardAtMs = Math.max(peer.ackedSentAtMs, leadership.beganAtMs);
+  if (state.nowMs - heardAtMs > electionTimeoutMaxMs) return;
+  peer.retransmittedAtMs = state.nowMs;
+  const { firstSlot, entries } = overdueSlots(state, leadership, peer);
+  if (entries.length > 0) send(run, peer.id, acceptOf(state, firstSlot, entries));
+}
+
+function overdueSlots(
+  state: State,
+  leadership: Leadership,
+  peer: PeerProgress,
+): { readonly firstSlot: Slot; readonly entries: Entry[] } {
+  const { retransmitMs, acceptBatchBytesMax } = state.config;
+  const entries: Entry[] = [];
+  let bytes = 0;
+  let slot = Math.max(state.commitPoint, peer.commitPoint) + 1;
+  let firstSlot = slot;
+  for (; slot < leadership.nextSlot; slot += 1) {
+    const held = state.log.get(slot as Slot);
+    const overdue =
+      held?.ballot === leadership.ballot &&
+      (held.votes & peer.bit) === 0 &&
+      state.nowMs >= held.sentAtMs + retransmitMs;
+    if (!overdue) {
+      if (entries.length > 0) break;
+      continue;
+    }
+    if (entries.length === 0) firstSlot = slot;
+    bytes += held.bytes;
+    if (entries.length > 0 && bytes > acceptBatchBytesMax) break;
+    entries.push(held.entry);
+  }
+  return { firstSlot: firstSlot as Slot, entries };
+}
