@@ -1,7 +1,7 @@
 /**
  * The acceptor's promises.
  *
- * Responsible for: handlePrepare and taking on a higher ballot. A promise never goes down, and is durable before anyone hears
+ * Responsible for: handlePrepare, refusing lower ballots and taking on higher ones. A promise never goes down, and is durable before anyone hears
  * of it.
  */
 import { compareBallots } from './ballot.ts';
@@ -20,11 +20,10 @@ export function handlePrepare(run: Run, from: ReplicaId, message: Prepare): void
   if (message.ballot.replica !== from) return;
   const order = compareBallots(message.ballot, state.promised);
   if (order < 0) {
-    send(run, from, reject(state, message.ballot));
-    traceAction(run, 'HandlePrepare', { from, message });
+    reject(run, from, message.ballot);
     return;
   }
-  if (leaseForbids(state, from)) return;
+  if (leaseForbids(state, from) || (order === 0 && state.leader === from)) return;
   if (order > 0) {
     adoptBallot(run, message.ballot);
     state.leader = null;
@@ -47,8 +46,12 @@ function promise(state: State, message: Prepare): Promise_ {
   };
 }
 
-export function reject(state: State, ballot: Ballot): Reject {
-  return { kind: 'Reject', group: state.config.group, ballot, promised: state.promised };
+/** Tells the sender of a lower ballot what stands in its way, once that is durable. Changes nothing. */
+export function reject(run: Run, to: ReplicaId, ballot: Ballot): void {
+  const { config, promised, durablePromised } = run.state;
+  const message: Reject = { kind: 'Reject', group: config.group, ballot, promised: durablePromised };
+  if (compareBallots(durablePromised, ballot) >= 0) send(run, to, message);
+  else sendWhenDurable(run, to, { ...message, promised });
 }
 
 /** Takes on a higher ballot of another replica; the caller persists it (as a promise, or with a vote). */

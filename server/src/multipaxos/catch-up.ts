@@ -5,14 +5,14 @@
  * store, and taking in the answer. Who has chosen entries needs no ballot to tell them: they never change.
  */
 import { violated } from './invariants.ts';
+import { stepDown } from './leader.ts';
 import { followCommitPoint, noteCommitPoint } from './learner.ts';
-import { resign } from './resign.ts';
 import { persist, send, type Run } from './run.ts';
 import { markChosen, putSlot } from './log.ts';
 import type { State } from './state.ts';
 import { traceAction } from './trace.ts';
 import { entryLabel } from './entry.ts';
-import type { CatchUpReply, CatchUpRequest, LogRecord, ReplicaId, Slot } from './types.ts';
+import type { CatchUpReply, CatchUpRequest, Entry, LogRecord, ReplicaId, Slot } from './types.ts';
 
 /** Asks for what is known to be chosen and missing here, unless an answer may still be on its way. */
 export function requestCatchUp(run: Run): void {
@@ -58,31 +58,33 @@ export function handleCatchUpReply(run: Run, from: ReplicaId, message: CatchUpRe
   if (message.firstSlot > state.commitPoint + 1 || lastSlot <= state.commitPoint) return;
   noteCommitPoint(state, from, message.commitPoint);
   const records: LogRecord[] = [];
-  for (let slot = state.commitPoint + 1; slot <= lastSlot; slot += 1)
-    learn(run, slot as Slot, message, records);
-  if (records.length > 0) persist(run, records);
+  let deposed = false;
+  for (let slot = state.commitPoint + 1; slot <= lastSlot; slot += 1) {
+    const entry = message.entries[slot - message.firstSlot]!;
+    if (learn(state, slot as Slot, entry) === 'deposed') deposed = true;
+    records.push({ kind: 'chosen', slot: slot as Slot, entry });
+  }
+  persist(run, records);
   followCommitPoint(state, state.leaderCommitPoint);
   traceAction(run, 'HandleCatchUpReply', { from, message });
+  if (deposed) stepDown(run, 'higherBallot');
   state.catchUpAtMs = Number.NEGATIVE_INFINITY;
   state.catchUpAttempts = 0;
   requestCatchUp(run);
 }
 
-/** A vote for the very entry stays as it is; anything else is replaced by what was chosen. */
-function learn(run: Run, slot: Slot, message: CatchUpReply, records: LogRecord[]): void {
-  const { state } = run;
-  const entry = message.entries[slot - message.firstSlot]!;
+/** Whatever the slot held is replaced by what was chosen. A leader whose own proposal lost has been deposed. */
+function learn(state: State, slot: Slot, entry: Entry): 'learnt' | 'deposed' {
   const label = entryLabel(entry);
   const held = state.log.get(slot);
-  if (held === undefined || held.label !== label) {
-    if (held !== undefined && held.ballot === null)
-      violated('ChosenNeverChanges', `${held.label} in slot ${slot}`);
-    if (state.leadership !== null && held !== undefined && held.ballot === state.leadership.ballot) {
-      resign(run, 'higherBallot');
-    }
-    putSlot(state, { slot, entry, ballot: null, seq: state.nextSeq });
-    records.push({ kind: 'chosen', slot, entry });
+  const differs = held !== undefined && held.label !== label;
+  if (differs && held.ballot === null) {
+    violated('ChosenNeverChanges', `${held.label} in slot ${slot} became ${label}`);
   }
+  putSlot(state, { slot, entry, ballot: null, seq: state.nextSeq });
   markChosen(state, slot);
   state.leadership?.proposals.delete(label);
+  return differs && state.leadership !== null && held.ballot === state.leadership.ballot
+    ? 'deposed'
+    : 'learnt';
 }

@@ -48,7 +48,7 @@ export function handlePreVote(run: Run, from: ReplicaId, message: PreVote): void
   const { state } = run;
   const { group } = state.config;
   if (compareBallots(message.ballot, state.promised) <= 0) {
-    send(run, from, reject(state, message.ballot));
+    reject(run, from, message.ballot);
     return;
   }
   const granted = state.leadership === null && !leaseForbids(state, from);
@@ -118,6 +118,7 @@ export function handlePromise(run: Run, from: ReplicaId, message: Promise_): voi
   noteCommitPoint(state, from, message.commitPoint);
   const { candidacy } = state;
   if (candidacy === null || !sameBallot(message.ballot, state.promised)) return;
+  if ((candidacy.promises & state.bits.get(from)!) !== 0) return;
   candidacy.promises |= state.bits.get(from)!;
   if (message.commitPoint > candidacy.commitPoint) {
     candidacy.commitPoint = message.commitPoint;

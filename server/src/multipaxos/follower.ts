@@ -38,20 +38,22 @@ export function handleAccept(run: Run, from: ReplicaId, message: Accept): void {
   const { state } = run;
   if (message.ballot.replica !== from || from === state.config.id) return;
   if (compareBallots(message.ballot, state.promised) < 0) {
-    send(run, from, reject(state, message.ballot));
-    traceAction(run, 'HandleAccept', { from, message });
+    reject(run, from, message.ballot);
     return;
   }
   const firstSlot = Math.max(message.firstSlot, state.commitPoint + 1) as Slot;
   const adopted = followLeader(run, from, message.ballot) === 'adopted';
   const records: LogRecord[] = [];
   const lastSlot = vote(state, message, firstSlot, records);
-  if (adopted && records.length === 0) records.push({ kind: 'promise', ballot: message.ballot });
+  const hasVoted = records.length > 0;
+  if (adopted && !hasVoted) records.push({ kind: 'promise', ballot: message.ballot });
   if (records.length > 0) persist(run, records);
   acknowledge(run, from, message, firstSlot, lastSlot);
   noteCommitPoint(state, from, message.commitPoint);
-  followCommitPoint(state, message.commitPoint);
-  traceAction(run, 'HandleAccept', { from, message });
+  const advanced = followCommitPoint(state, message.commitPoint);
+  // An Accept whose slots are all settled here is no more than a heartbeat.
+  if (hasVoted || advanced) traceAction(run, 'HandleAccept', { from, message });
+  else if (adopted) traceAction(run, 'HandleHeartbeat', { from, message });
   requestCatchUp(run);
 }
 
@@ -104,8 +106,7 @@ export function handleHeartbeat(run: Run, from: ReplicaId, message: Heartbeat): 
   const { state } = run;
   if (message.ballot.replica !== from || from === state.config.id) return;
   if (compareBallots(message.ballot, state.promised) < 0) {
-    send(run, from, reject(state, message.ballot));
-    traceAction(run, 'HandleHeartbeat', { from, message });
+    reject(run, from, message.ballot);
     return;
   }
   const adopted = followLeader(run, from, message.ballot) === 'adopted';

@@ -35,6 +35,7 @@ type Refusal = Extract<Effect, { kind: 'refused' }>['code'];
 export function becomeLeader(run: Run): void {
   const { state } = run;
   const candidacy = state.candidacy!;
+  if (state.commitPoint > candidacy.commitPoint) candidacy.commitPoint = state.commitPoint;
   const entries = inheritedEntries(state, candidacy);
   const startSlot = (candidacy.commitPoint + entries.length + 1) as Slot;
   entries.push({ kind: 'leaderStart', group: state.config.group, ballot: state.promised });

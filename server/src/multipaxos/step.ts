@@ -44,6 +44,7 @@ export function step(state: State, input: Input): { state: State; effects: Effec
   state.nowMs = input.nowMs;
   if (!state.restartTraced) traceRestart(run);
   act(run, input);
+  run.mark = run.effects.length;
   advanceCommitPoint(run);
   serve(run);
   reportChosen(run);
