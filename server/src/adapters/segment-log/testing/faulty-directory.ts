@@ -12,7 +12,7 @@ interface Stored {
 }
 
 interface Unfinished {
-  readonly name: string;
+  readonly stored: Stored;
   readonly data: Buffer;
   readonly position: number;
 }
@@ -47,10 +47,10 @@ export function createFaultyDirectory(files = new Map<string, Stored>()): Faulty
     stored.bytes = Buffer.concat([stored.bytes, Buffer.alloc(bytes - stored.bytes.length)]);
   };
 
-  const file = (name: string, stored: Stored): SegmentFile => ({
+  const file = (stored: Stored): SegmentFile => ({
     size: () => Promise.resolve(stored.bytes.length),
     async write(data, position) {
-      const one: Unfinished = { name, data: Buffer.from(data), position };
+      const one: Unfinished = { stored, data: Buffer.from(data), position };
       unfinished.add(one);
       writes++;
       concurrentWritesMax = Math.max(concurrentWritesMax, unfinished.size);
@@ -97,9 +97,9 @@ export function createFaultyDirectory(files = new Map<string, Stored>()): Faulty
     async create(name) {
       const stored = { bytes: Buffer.alloc(0) };
       files.set(name, stored);
-      return file(name, stored);
+      return file(stored);
     },
-    open: async (name) => file(name, must(name)),
+    open: async (name) => file(must(name)),
     async rename(from, to) {
       files.set(to, must(from));
       files.delete(from);
@@ -110,18 +110,25 @@ export function createFaultyDirectory(files = new Map<string, Stored>()): Faulty
     },
     sync: () => Promise.resolve(),
     crashed(survives) {
-      const copy = new Map([...files].map(([name, { bytes }]) => [name, { bytes: Buffer.from(bytes) }]));
-      for (const { name, data, position } of unfinished) {
-        const stored = copy.get(name);
-        if (stored === undefined) continue;
-        for (let at = 0; at < data.length; at += SECTOR_BYTES) {
-          const end = Math.min(at + SECTOR_BYTES, data.length);
-          if (survives(at / SECTOR_BYTES) && position + end <= stored.bytes.length)
-            data.copy(stored.bytes, position + at, at, end);
-        }
+      const copies = new Map([...files].map(([name, { bytes }]) => [name, { bytes: Buffer.from(bytes) }]));
+      for (const [name, stored] of files) {
+        const copy = copies.get(name)?.bytes ?? Buffer.alloc(0);
+        for (const one of unfinished) if (one.stored === stored) copySectors(one, copy, survives);
       }
-      return createFaultyDirectory(copy);
+      return createFaultyDirectory(copies);
     },
   };
   return directory;
+}
+
+/** Only where the file reaches: space that was never allocated does not survive. */
+function copySectors(
+  { data, position }: Unfinished,
+  into: Buffer,
+  survives: (sector: number) => boolean,
+): void {
+  for (let at = 0; at < data.length; at += SECTOR_BYTES) {
+    const end = Math.min(at + SECTOR_BYTES, data.length);
+    if (survives(at / SECTOR_BYTES) && position + end <= into.length) data.copy(into, position + at, at, end);
+  }
 }

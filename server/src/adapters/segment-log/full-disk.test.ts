@@ -1,0 +1,56 @@
+/** A real file system without space. Mounting one takes root on Linux. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmdirSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { slotOf } from '../../ports/testing/log-store-contract.ts';
+import { openSegmentLog } from './segment-log.ts';
+import { commandOf, group, voteOf } from './testing/records.ts';
+
+const mountPoint = mkdtempSync(join(tmpdir(), 'barista-full-'));
+const mounted = mountSmallDisk();
+
+function mountSmallDisk(): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', mountPoint], { stdio: 'pipe' });
+    return true;
+  } catch (error) {
+    console.warn(`skipped: cannot mount a small file system here (it takes root on Linux): ${String(error)}`);
+    return false;
+  }
+}
+
+afterAll(() => {
+  if (mounted) execFileSync('umount', [mountPoint]);
+  rmdirSync(mountPoint);
+});
+
+describe.skipIf(!mounted)('a full file system', () => {
+  it('fails appends with logFull and keeps what it has; they work again when there is space', async () => {
+    const ballast = join(mountPoint, 'ballast');
+    await writeFile(ballast, Buffer.alloc(600 * 1024));
+    const directory = join(mountPoint, 'log');
+    const store = await openSegmentLog({ directory, group, segmentBytes: 128 * 1024 });
+    let slot = 0;
+    const appendNext = () => store.append([voteOf(slot + 1, 1, commandOf(slot + 1, new Uint8Array(5000)))]);
+    const fill = async (): Promise<never> => {
+      for (;;) {
+        await appendNext();
+        slot++;
+      }
+    };
+    const full = { name: 'LogStoreError', code: 'logFull', cause: { code: 'ENOSPC' } };
+    await expect(fill()).rejects.toMatchObject(full);
+    expect(slot).toBeGreaterThan(40);
+    await expect(appendNext()).rejects.toMatchObject(full);
+    expect(await store.read(slotOf(1), slotOf(slot + 1), 1e9)).toHaveLength(slot);
+    await rm(ballast);
+    await appendNext();
+    await store.close();
+    const again = await openSegmentLog({ directory, group });
+    expect(again.recovered.tail).toHaveLength(slot + 1);
+    await again.close();
+  });
+});
