@@ -1,0 +1,47 @@
+/**
+ * PostgreSQL's messages, kept in a file of bounded size: once it is full it becomes `<name>.1` and a new one begins.
+ * Keeps the last lines in memory, for error messages. A log that cannot be written is dropped, never waited for.
+ */
+import { closeSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+
+export interface LogFile {
+  write(chunk: Buffer): void;
+  /** The last lines written. */
+  tail(): string;
+  close(): void;
+}
+
+const tailBytesMax = 4_096;
+
+/** Twice `bytesMax` at most stay on disk. */
+export function openLogFile(path: string, bytesMax: number): LogFile {
+  let file: number | null = openSync(path, 'a', 0o600);
+  let bytes = statSync(path).size;
+  let tail = '';
+
+  const rotate = (): void => {
+    if (file === null) return;
+    closeSync(file);
+    file = null;
+    renameSync(path, `${path}.1`);
+    file = openSync(path, 'a', 0o600);
+    bytes = 0;
+  };
+
+  return {
+    write(chunk) {
+      tail = (tail + chunk.toString('utf8')).slice(-tailBytesMax);
+      try {
+        if (bytes + chunk.length > bytesMax) rotate();
+        if (file !== null) bytes += writeSync(file, chunk);
+      } catch {
+        // A full disk must not take the replica down on account of a log line.
+      }
+    },
+    tail: () => tail.trim().split('\n').slice(-12).join('\n'),
+    close() {
+      if (file !== null) closeSync(file);
+      file = null;
+    },
+  };
+}

@@ -1,0 +1,216 @@
+/**
+ * The PostgreSQL of one replica: started, watched, started again, stopped.
+ *
+ * Invariants: at most one main process per directory; when `restart` or `stop` returns, no process of an earlier run is left.
+ * Whether and when to restart is the replica's decision, since leadership depends on it.
+ */
+import { randomBytes } from 'node:crypto';
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PgBinaries } from './binaries.ts';
+import { bootstrap } from './bootstrap.ts';
+import type { RoleOptions } from './bootstrap.ts';
+import { chooseSocketDirectory, initializeData, socketPort, writeConfiguration } from './data-directory.ts';
+import { LaunchError } from './launch-error.ts';
+import { chooseLaunchUser, prepareDirectory } from './launch-user.ts';
+import type { LaunchUser } from './launch-user.ts';
+import { openLogFile } from './log-file.ts';
+import type { LogFile } from './log-file.ts';
+import { connectPg } from './pg-client.ts';
+import { clearLeftovers, signal, spawnPostmaster, stopProcess, writeOwner } from './postmaster.ts';
+import type { PostgresExit, Postmaster } from './postmaster.ts';
+import { identify } from './process-identity.ts';
+
+export interface PostgresOptions {
+  /** Holds `data`, `socket` and `postgres.log`. Made if it is not there. */
+  readonly directory: string;
+  readonly binaries: PgBinaries;
+  /** The replicated database; default `barista`. Owned by the first of `roles`. */
+  readonly database?: string;
+  /** Roles that may log in through the gateway; default one called `barista`, password `barista`. */
+  readonly roles?: readonly RoleOptions[];
+  /** Further lines of postgresql.conf. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly connectionsMax?: number;
+  /** How long crash recovery may take. */
+  readonly startTimeoutMs?: number;
+  readonly logBytesMax?: number;
+}
+
+export interface PostgresServer {
+  /** Of the main process; null while it is not running. */
+  pid(): number | null;
+  readonly dataDir: string;
+  readonly socketDir: string;
+  readonly port: number;
+  readonly socketPath: string;
+  /** Such as `18.4`. */
+  readonly version: string;
+  readonly majorVersion: number;
+  readonly database: string;
+  /** What the gateway functions ask for. Drawn at each start, never on disk; see session-sql.ts. */
+  readonly secret: string;
+  /** Calls back when the main process ends without `stop` or `restart`. Returns the way to stop listening. */
+  onExit(listener: (exit: PostgresExit) => void): () => void;
+  /** Ends what is left of the old process and starts a new one, several times if need be. @throws LaunchError */
+  restart(): Promise<void>;
+  /** Fast shutdown, then immediate after `graceMs`, then by force. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+const restartsMax = 8;
+const restartDelayMs = 100;
+const restartDelayMaxMs = 3_000;
+
+interface Running {
+  readonly postmaster: Postmaster;
+  /** Set before we end it ourselves. */
+  expected: boolean;
+}
+
+interface Context {
+  readonly options: PostgresOptions;
+  readonly user: LaunchUser;
+  readonly directory: string;
+  readonly data: string;
+  readonly socketDir: string;
+  readonly log: LogFile;
+  readonly listeners: Set<(exit: PostgresExit) => void>;
+  running: Running | null;
+  stopped: boolean;
+}
+
+/** Creates the database at the first start. @throws LaunchError */
+export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
+  const user = await chooseLaunchUser();
+  await prepareDirectory(user, options.directory);
+  const directory = await realpath(options.directory);
+  const data = join(directory, 'data');
+  await clearLeftovers(directory, data);
+  await initializeData(options.binaries, user, data);
+  const socketDir = await chooseSocketDirectory(user, join(directory, 'socket'));
+  const log = openLogFile(join(directory, 'postgres.log'), options.logBytesMax ?? 8 * 1024 * 1024);
+  const context: Context = {
+    options,
+    user,
+    directory,
+    data,
+    socketDir,
+    log,
+    listeners: new Set(),
+    running: null,
+    stopped: false,
+  };
+  const secret = randomBytes(32).toString('hex');
+  const database = options.database ?? 'barista';
+  const roles = options.roles ?? [{ name: 'barista', password: 'barista' }];
+  try {
+    await launch(context);
+    await bootstrap({ socketDir, database, roles, secret });
+  } catch (error) {
+    await stop(context, 1_000);
+    throw error;
+  }
+  return {
+    pid: () => context.running?.postmaster.pid ?? null,
+    dataDir: data,
+    socketDir,
+    port: socketPort,
+    socketPath: join(socketDir, `.s.PGSQL.${socketPort}`),
+    version: options.binaries.version,
+    majorVersion: options.binaries.majorVersion,
+    database,
+    secret,
+    onExit(listener) {
+      context.listeners.add(listener);
+      return () => context.listeners.delete(listener);
+    },
+    restart: () => restart(context),
+    stop: (graceMs = 10_000) => stop(context, graceMs),
+  };
+}
+
+async function launch(context: Context): Promise<void> {
+  await writeConfiguration(context.user, context.data, {
+    socketDir: context.socketDir,
+    connectionsMax: context.options.connectionsMax ?? 200,
+    settings: context.options.settings ?? {},
+  });
+  const postmaster = await spawnPostmaster({
+    binaries: context.options.binaries,
+    user: context.user,
+    data: context.data,
+    log: context.log,
+  });
+  const running: Running = { postmaster, expected: true };
+  context.running = running;
+  void postmaster.exited.then((exit) => {
+    if (context.running === running) context.running = null;
+    if (!running.expected) for (const listener of context.listeners) listener(exit);
+    return exit;
+  });
+  await writeOwner(context.directory, postmaster.pid);
+  await awaitReady(context, running);
+  running.expected = false;
+}
+
+/** Until it takes connections, or has ended, or the time is up. */
+async function awaitReady(context: Context, running: Running): Promise<void> {
+  const timeoutMs = context.options.startTimeoutMs ?? 120_000;
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    if (context.running !== running) {
+      throw new LaunchError(`PostgreSQL ended while it was starting. Its last words:\n${context.log.tail()}`);
+    }
+    try {
+      const client = await connectPg({ socketDir: context.socketDir, database: 'postgres' });
+      await client.end();
+      return;
+    } catch (cause) {
+      if (performance.now() > deadline) {
+        signal(running.postmaster.pid, 'SIGKILL');
+        throw new LaunchError(
+          `PostgreSQL did not accept connections within ${timeoutMs} ms.\n${context.log.tail()}`,
+          { cause },
+        );
+      }
+    }
+    await sleep(25);
+  }
+}
+
+async function endRunning(context: Context, graceMs: number): Promise<void> {
+  const running = context.running;
+  if (running === null) return;
+  running.expected = true;
+  const identity = await identify(running.postmaster.pid);
+  if (identity !== null) await stopProcess(identity, graceMs);
+  await running.postmaster.exited;
+}
+
+async function restart(context: Context): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    if (context.stopped) throw new LaunchError('PostgreSQL has been stopped for good.');
+    try {
+      await endRunning(context, 2_000);
+      await clearLeftovers(context.directory, context.data);
+      await launch(context);
+      return;
+    } catch (error) {
+      if (attempt === restartsMax) throw error;
+      await sleep(Math.min(restartDelayMaxMs, restartDelayMs * 2 ** attempt));
+    }
+  }
+}
+
+async function stop(context: Context, graceMs: number): Promise<void> {
+  context.stopped = true;
+  await endRunning(context, graceMs);
+  await clearLeftovers(context.directory, context.data);
+  await writeOwner(context.directory, null);
+  context.log.close();
+}
+
+function sleep(timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, timeoutMs));
+}
