@@ -1,0 +1,455 @@
+/**
+ * Development only. A toy cluster that moves in steps of a few milliseconds: good enough to look at, no more.
+ *
+ * Does no I/O and has no clock of its own, so a scenario runs at any speed. Not the protocol: see server/src/multipaxos for that.
+ */
+import type { TraceEvent } from '../../server/src/api/events.ts';
+import type { ClusterStatus, FaultRequest, LinkFault } from '../../server/src/api/status.ts';
+import type { Ballot } from '../../server/src/multipaxos/types.ts';
+import { createReplica, sentTo, slot, snapshotOf, statusOf } from './toy-replica.ts';
+import type { EventBody, ToyEntry, ToyReplica } from './toy-replica.ts';
+import { nextStatement } from './workload.ts';
+
+type Message =
+  | { readonly kind: 'Prepare' | 'Promise'; readonly ballot: Ballot }
+  | {
+      readonly kind: 'Accept';
+      readonly ballot: Ballot;
+      readonly entries: readonly (readonly [number, ToyEntry])[];
+      readonly commitPoint: number;
+    }
+  | { readonly kind: 'Accepted'; readonly ballot: Ballot; readonly lastSlot: number };
+
+const keptMax = 4000;
+const noFault = { cut: false, delayMs: 0, drop: 0, duplicate: 0 };
+
+export interface ToyCluster {
+  readonly step: (nowMs: number) => void;
+  readonly fault: (request: FaultRequest) => string | null;
+  readonly status: () => ClusterStatus;
+  readonly takeEvents: () => readonly TraceEvent[];
+  readonly takeRates: () => Record<string, unknown>;
+  readonly setRate: (transactionsPerSecond: number) => void;
+  readonly leader: () => ToyReplica | null;
+  readonly propose: (sql: string) => void;
+}
+
+function higher(a: Ballot, b: Ballot): boolean {
+  return a.round > b.round || (a.round === b.round && a.replica > b.replica);
+}
+
+export function createToyCluster(count: number): ToyCluster {
+  const replicas = Array.from({ length: count }, (_, index) => createReplica(index));
+  const majority = Math.floor(count / 2) + 1;
+  let wires: { at: number; to: ToyReplica; from: ToyReplica; message: Message }[] = [];
+  let events: TraceEvent[] = [];
+  let now = 0;
+  let rate = 40;
+  let owed = 0;
+  let request = 0;
+  let waiting: string[] = [];
+
+  const peersOf = (replica: ToyReplica): ToyReplica[] => replicas.filter((other) => other !== replica);
+  const byId = (id: string): ToyReplica | undefined => replicas.find((replica) => replica.id === id);
+  const emit = (replica: ToyReplica, body: EventBody): void => {
+    replica.seq += 1;
+    const atUs = Math.round(now * 1000) + (replica.seq % 97);
+    events.push({ seq: replica.seq, run: replica.run, replica: replica.id, atUs, ...body });
+  };
+  const core = (
+    replica: ToyReplica,
+    body: Omit<Extract<EventBody, { layer: 'consensus' }>, 'layer' | 'state'>,
+  ): void => emit(replica, { layer: 'consensus', ...body, state: snapshotOf(replica) });
+
+  const send = (from: ToyReplica, to: ToyReplica, message: Message): void => {
+    const fault = from.faults.get(to.id) ?? { ...noFault };
+    if (fault.cut || Math.random() < fault.drop) return;
+    const at = now + 2 + Math.random() * 6 + to.index * 3 + fault.delayMs;
+    wires.push({ at, from, to, message });
+    if (Math.random() < fault.duplicate) wires.push({ at: at + 5, from, to, message });
+  };
+
+  const resetElection = (replica: ToyReplica): void => {
+    replica.electionDueMs = now + 900 + Math.random() * 700;
+  };
+
+  const startElection = (replica: ToyReplica): void => {
+    replica.role = 'candidate';
+    replica.serving = false;
+    replica.leader = null;
+    replica.ballot = { round: replica.ballot.round + 1, replica: replica.id };
+    replica.promises = new Set([replica.id]);
+    const message = { kind: 'Prepare' as const, ballot: replica.ballot };
+    core(replica, {
+      name: 'StartElection',
+      sent: sentTo(peersOf(replica), { ...message, commitPoint: slot(replica.commitPoint) }),
+    });
+    for (const peer of peersOf(replica)) send(replica, peer, message);
+    resetElection(replica);
+  };
+
+  const stepDown = (replica: ToyReplica, reason: 'quorumLost' | 'databaseFailed' | 'higherBallot'): void => {
+    if (replica.role === 'leader') core(replica, { name: 'StepDown', reason });
+    replica.role = 'follower';
+    replica.serving = false;
+    replica.leader = null;
+    resetElection(replica);
+  };
+
+  const append = (replica: ToyReplica, entries: readonly Omit<ToyEntry, 'ballot' | 'atMs'>[]): void => {
+    const added = entries.map((entry, index): readonly [number, ToyEntry] => [
+      replica.lastSlot + 1 + index,
+      { ...entry, ballot: replica.ballot, atMs: now },
+    ]);
+    offer(replica, added, 'Propose');
+  };
+
+  const offer = (
+    replica: ToyReplica,
+    entries: readonly (readonly [number, ToyEntry])[],
+    name: 'Propose' | 'BecomeLeader',
+  ): void => {
+    for (const [at, entry] of entries) replica.log.set(at, { ...entry, ballot: replica.ballot });
+    replica.lastSlot = Math.max(replica.lastSlot, ...entries.map(([at]) => at));
+    const message = {
+      kind: 'Accept' as const,
+      ballot: replica.ballot,
+      commitPoint: slot(replica.commitPoint),
+    };
+    const [first] = entries;
+    const trace =
+      first === undefined
+        ? message
+        : { ...message, firstSlot: slot(first[0]), labels: entries.map(([, entry]) => entry.label) };
+    core(replica, {
+      name,
+      votes: entries.map(([at, entry]) => [slot(at), replica.ballot, entry.label]),
+      sent: sentTo(peersOf(replica), trace),
+    });
+    for (const peer of peersOf(replica)) send(replica, peer, { ...message, entries });
+  };
+
+  const become = (replica: ToyReplica): void => {
+    replica.role = 'leader';
+    replica.leader = replica.id;
+    replica.votedTo = new Map();
+    for (const peer of peersOf(replica)) replica.heardMs.set(peer.id, now);
+    const open = [...replica.log].filter(([at]) => at > replica.commitPoint).sort(([a], [b]) => a - b);
+    offer(replica, open, 'BecomeLeader');
+    append(replica, [{ label: `start:${replica.ballot.round}·${replica.id}`, sql: [] }]);
+  };
+
+  const receive = (to: ToyReplica, from: ToyReplica, message: Message): void => {
+    if (higher(to.ballot, message.ballot)) return;
+    switch (message.kind) {
+      case 'Prepare':
+        stepDown(to, 'higherBallot');
+        to.ballot = message.ballot;
+        core(to, {
+          name: 'HandlePrepare',
+          from: from.id,
+          message: { kind: 'Prepare', ballot: message.ballot },
+          sent: sentTo([from], { kind: 'Promise', ballot: message.ballot }),
+        });
+        return send(to, from, { kind: 'Promise', ballot: message.ballot });
+      case 'Promise':
+        to.promises.add(from.id);
+        core(to, {
+          name: 'HandlePromise',
+          from: from.id,
+          message: { kind: 'Promise', ballot: message.ballot },
+        });
+        if (to.role === 'candidate' && to.promises.size >= majority) become(to);
+        return;
+      case 'Accept':
+        return receiveAccept(to, from, message);
+      case 'Accepted':
+        return receiveAccepted(to, from, message);
+    }
+  };
+
+  const receiveAccept = (
+    to: ToyReplica,
+    from: ToyReplica,
+    message: Extract<Message, { kind: 'Accept' }>,
+  ): void => {
+    if (to.role !== 'follower') stepDown(to, 'higherBallot');
+    to.leader = from.id;
+    to.ballot = message.ballot;
+    resetElection(to);
+    for (const [at, entry] of message.entries) to.log.set(at, entry);
+    to.lastSlot = Math.max(to.lastSlot, ...message.entries.map(([at]) => at));
+    // The toy's leader sends again what was lost; until then the follower's commit point waits at the hole.
+    while (to.commitPoint < message.commitPoint && to.log.has(to.commitPoint + 1)) to.commitPoint += 1;
+    const base = {
+      from: from.id,
+      message: { kind: 'Accept' as const, ballot: message.ballot, commitPoint: slot(message.commitPoint) },
+    };
+    if (message.entries.length === 0) core(to, { name: 'HandleHeartbeat', ...base });
+    else {
+      core(to, {
+        name: 'HandleAccept',
+        ...base,
+        votes: message.entries.map(([at, entry]) => [slot(at), entry.ballot, entry.label]),
+      });
+      core(to, {
+        name: 'Fsync',
+        sent: sentTo([from], {
+          kind: 'Accepted',
+          ballot: message.ballot,
+          firstSlot: slot(message.entries.at(0)?.[0] ?? 0),
+          lastSlot: slot(to.lastSlot),
+        }),
+      });
+    }
+    let gapless = to.commitPoint;
+    while (to.log.has(gapless + 1)) gapless += 1;
+    send(to, from, { kind: 'Accepted', ballot: message.ballot, lastSlot: gapless });
+  };
+
+  const receiveAccepted = (
+    to: ToyReplica,
+    from: ToyReplica,
+    message: Extract<Message, { kind: 'Accepted' }>,
+  ): void => {
+    if (to.role !== 'leader') return;
+    to.heardMs.set(from.id, now);
+    to.votedTo.set(from.id, Math.max(message.lastSlot, to.votedTo.get(from.id) ?? 0));
+    const votedTo = [to.lastSlot, ...to.votedTo.values()].sort((a, b) => b - a)[majority - 1] ?? 0;
+    const reached = Math.min(votedTo, to.lastSlot);
+    if (reached <= to.commitPoint) return;
+    const from1 = to.commitPoint + 1;
+    to.commitPoint = reached;
+    core(to, { name: 'AdvanceCommitPoint', from: from.id });
+    for (let at = from1; at <= reached; at += 1) {
+      const entry = to.log.get(at);
+      if (entry === undefined || entry.sql.length === 0) continue;
+      emit(to, { layer: 'apply', name: 'CommitChosen', slot: slot(at), label: entry.label });
+      to.counters.transactions += 1;
+      to.latenciesMs.push(now - entry.atMs + 0.4);
+    }
+    to.applied = reached;
+    emit(to, { layer: 'apply', name: 'MovePointer', applicationPointer: slot(reached) });
+    if (!to.serving) {
+      to.serving = true;
+      core(to, { name: 'Serve' });
+    }
+  };
+
+  const lead = (replica: ToyReplica, dtMs: number): void => {
+    const heard = [...replica.heardMs.values()].filter((at) => now - at < 900).length + 1;
+    if (heard < majority) return stepDown(replica, 'quorumLost');
+    if (!replica.postgresUp) return stepDown(replica, 'databaseFailed');
+    if (replica.serving && replica.lastSlot - replica.commitPoint < 400) {
+      owed += (rate * dtMs) / 1000 + (Math.random() - 0.5) * 0.3;
+      const sqls = [
+        ...waiting,
+        ...Array.from({ length: Math.max(0, Math.floor(owed)) }, () => nextStatement()),
+      ];
+      owed -= Math.max(0, Math.floor(owed));
+      waiting = [];
+      const entries = sqls.map((sql) => {
+        request += 1;
+        return { label: `c${(request % 8) + 1}.${replica.run.slice(-1)}/${request}`, sql: [sql] };
+      });
+      for (const entry of entries) emit(replica, { layer: 'apply', name: 'Harvest', ...entry });
+      if (entries.length > 0) append(replica, entries);
+      replica.counters.reads += Math.round(rate * dtMs * 0.0021);
+    }
+    for (const peer of peersOf(replica)) resend(replica, peer);
+  };
+
+  const resend = (replica: ToyReplica, peer: ToyReplica): void => {
+    if (Math.random() > 0.15) return;
+    const voted = replica.votedTo.get(peer.id) ?? replica.commitPoint;
+    const stuck = voted < replica.lastSlot - 12;
+    const entries = stuck
+      ? [...Array(60).keys()]
+          .map((i) => voted + 1 + i)
+          .filter((at) => replica.log.has(at))
+          .map((at) => [at, replica.log.get(at)!] as const)
+      : [];
+    send(replica, peer, {
+      kind: 'Accept',
+      ballot: replica.ballot,
+      entries,
+      commitPoint: replica.commitPoint,
+    });
+  };
+
+  const applyChosen = (replica: ToyReplica): void => {
+    const speed = replica.commitPoint - replica.applied > 40 ? 1 : 0.35 - replica.index * 0.06;
+    if (
+      !replica.postgresUp ||
+      replica.role === 'leader' ||
+      replica.applied >= replica.commitPoint ||
+      Math.random() > speed
+    )
+      return;
+    const from = replica.applied + 1;
+    const to = Math.min(replica.commitPoint, replica.applied + 16);
+    const range = Array.from({ length: to - from + 1 }, (_, index) => from + index).filter((at) =>
+      replica.log.has(at),
+    );
+    replica.applied = to;
+    replica.counters.appliedEntries += to - from + 1;
+    emit(replica, {
+      layer: 'apply',
+      name: 'ApplyBatch',
+      fromSlot: slot(from),
+      toSlot: slot(to),
+      applied: range.map((at) => [slot(at), replica.log.get(at)!.label] as const),
+      sql: range.flatMap((at) => replica.log.get(at)!.sql),
+    });
+  };
+
+  const live = (replica: ToyReplica, dtMs: number): void => {
+    if (!replica.postgresUp && now > replica.postgresUpAtMs) {
+      replica.postgresUp = true;
+      replica.applied = Math.max(0, replica.applied - 6);
+      emit(replica, {
+        layer: 'apply',
+        name: 'DatabaseUp',
+        applicationPointer: slot(replica.applied),
+        above: [],
+      });
+    }
+    if (replica.role === 'leader') lead(replica, dtMs);
+    else if (now > replica.electionDueMs && replica.postgresUp) startElection(replica);
+    applyChosen(replica);
+    for (const at of replica.log.keys()) if (at < replica.commitPoint - keptMax) replica.log.delete(at);
+    if (now - replica.reportedAtMs >= 250) {
+      replica.reported = statusOf(replica, replicas);
+      replica.reportedAtMs = now;
+    }
+  };
+
+  const setLink = (from: ToyReplica, to: ToyReplica, change: Partial<LinkFault>): void => {
+    const fault = { from: from.id, to: to.id, ...noFault, ...from.faults.get(to.id), ...change };
+    from.faults.set(to.id, fault);
+    emit(from, {
+      layer: 'operation',
+      name: 'FaultChanged',
+      description: `${from.id} → ${to.id}: ${JSON.stringify(change)}`,
+    });
+  };
+
+  const stop = (replica: ToyReplica): void => {
+    replica.process = 'stopped';
+    replica.postgresUp = false;
+    replica.role = 'follower';
+    replica.serving = false;
+    wires = wires.filter((wire) => wire.to !== replica);
+  };
+
+  const start = (replica: ToyReplica): void => {
+    replica.process = 'running';
+    replica.pid += 101;
+    replica.run = `run-${replica.index + 1}-${Number(replica.run.split('-')[2]) + 1}`;
+    replica.seq = 0;
+    replica.leader = null;
+    replica.applied = Math.max(0, replica.applied - 9);
+    replica.postgresUpAtMs = now + 700;
+    resetElection(replica);
+    emit(replica, { layer: 'operation', name: 'ReplicaStarted', pid: replica.pid });
+    core(replica, { name: 'Restart' });
+  };
+
+  const faultReplica = (replica: ToyReplica, action: string): void => {
+    if (action === 'crash') stop(replica);
+    if (action === 'pause') replica.process = 'paused';
+    if (action === 'resume') {
+      replica.process = 'running';
+      if (replica.role === 'leader') stepDown(replica, 'quorumLost');
+    }
+    if (action === 'restart') {
+      stop(replica);
+      start(replica);
+    }
+    if (action === 'killPostgres') {
+      replica.postgresUp = false;
+      replica.postgresUpAtMs = now + 2500;
+      emit(replica, { layer: 'apply', name: 'DatabaseDown', reason: 'the postmaster ended: signal 9' });
+    }
+    if (action === 'isolate') {
+      for (const peer of peersOf(replica)) {
+        setLink(replica, peer, { cut: true });
+        setLink(peer, replica, { cut: true });
+      }
+    }
+  };
+
+  const fault = (request_: FaultRequest): string | null => {
+    if (request_.action === 'heal') {
+      for (const replica of replicas) replica.faults.clear();
+      return null;
+    }
+    if ('replica' in request_) {
+      const replica = byId(request_.replica);
+      if (replica === undefined) return `there is no replica ${request_.replica}`;
+      faultReplica(replica, request_.action);
+      return null;
+    }
+    const from = byId(request_.from);
+    const to = byId(request_.to);
+    if (from === undefined || to === undefined || from === to) return 'there is no such link';
+    if (request_.action === 'cut') setLink(from, to, { cut: request_.amount !== 0 });
+    if (request_.action === 'delay') setLink(from, to, { delayMs: request_.amount ?? 200 });
+    if (request_.action === 'drop') setLink(from, to, { drop: request_.amount ?? 0.3 });
+    if (request_.action === 'duplicate') setLink(from, to, { duplicate: request_.amount ?? 0.3 });
+    return null;
+  };
+
+  return {
+    step: (nowMs) => {
+      const dtMs = nowMs - now;
+      now = nowMs;
+      const due = wires.filter((wire) => wire.at <= now).sort((a, b) => a.at - b.at);
+      wires = wires.filter((wire) => wire.at > now);
+      for (const wire of due) if (wire.to.process === 'running') receive(wire.to, wire.from, wire.message);
+      for (const replica of replicas) if (replica.process === 'running') live(replica, dtMs);
+    },
+    fault,
+    status: () => ({
+      group: 'main',
+      replicas: replicas.map((replica) => ({
+        id: replica.id,
+        process: replica.process,
+        status: replica.reported,
+        ageMs: replica.reported === null ? null : Math.round(now - replica.reportedAtMs),
+      })),
+    }),
+    takeEvents: () => {
+      const taken = events;
+      events = [];
+      return taken;
+    },
+    takeRates: () => Object.fromEntries(replicas.map((replica) => [replica.id, takeRates(replica)])),
+    setRate: (transactionsPerSecond) => {
+      rate = transactionsPerSecond;
+    },
+    leader: () =>
+      replicas.find(
+        (replica) => replica.process === 'running' && replica.role === 'leader' && replica.serving,
+      ) ?? null,
+    propose: (sql) => {
+      waiting.push(sql);
+    },
+  };
+}
+
+function takeRates(replica: ToyReplica): Record<string, number> {
+  const sorted = replica.latenciesMs.sort((a, b) => a - b);
+  const quantile = (q: number): number =>
+    Math.round((sorted[Math.floor((sorted.length - 1) * q)] ?? 0) * 100) / 100;
+  const rates = {
+    transactionsPerSecond: replica.counters.transactions,
+    readsPerSecond: replica.counters.reads,
+    appliedPerSecond: replica.counters.appliedEntries,
+    latencyMsP50: quantile(0.5),
+    latencyMsP99: quantile(0.99),
+  };
+  replica.latenciesMs = [];
+  replica.counters = { transactions: 0, reads: 0, appliedEntries: 0 };
+  return rates;
+}

@@ -1,0 +1,151 @@
+/** The page: takes the store's state, owns what the reader has picked, and lays the views out. */
+import { useCallback, useMemo, useState, useSyncExternalStore } from 'react';
+import type { ClusterStatus, FaultRequest } from '../../server/src/api/status.ts';
+import { useNow, useSystemDark, useTheme } from './components/hooks.ts';
+import { Panel } from './components/panel.tsx';
+import { Toasts, useToasts } from './components/toasts.tsx';
+import { postFault } from './live/api.ts';
+import type { DashboardStore } from './live/store.ts';
+import { findLeader, isIsolated } from './model/cluster-view.ts';
+import type { SlotRange } from './model/event-text.ts';
+import { spellRequest } from './model/fault-text.ts';
+import { Banner } from './views/banner.tsx';
+import { Latency, Throughput } from './views/charts.tsx';
+import { EventList } from './views/event-list.tsx';
+import { LinkEditor } from './views/link-editor.tsx';
+import { LogStrips } from './views/log-strips.tsx';
+import { ReplicaCard } from './views/replica-card.tsx';
+import type { SendFault } from './views/replica-card.tsx';
+import { SqlConsole } from './views/sql-console.tsx';
+import { TopBar } from './views/top-bar.tsx';
+import { Topology } from './views/topology.tsx';
+import type { Link } from './views/topology.tsx';
+import './app.css';
+
+export function App({ store }: { readonly store: DashboardStore }) {
+  const state = useSyncExternalStore(store.subscribe, store.get);
+  const [theme, setTheme] = useTheme();
+  const systemDark = useSystemDark();
+  const [toasts, showToast] = useToasts();
+  const [slots, setSlots] = useState<SlotRange | null>(null);
+  const [link, setLink] = useState<Link | null>(null);
+  const { cluster, trace, rates } = state;
+  const leader = findLeader(cluster)?.id ?? null;
+  const idsKey = (cluster?.replicas ?? []).map((replica) => replica.id).join(' ');
+  const ids = useMemo(() => (idsKey === '' ? [] : idsKey.split(' ')), [idsKey]);
+  const themeKey = `${theme} ${systemDark}`;
+
+  const sendFault = useCallback<SendFault>(
+    (request: FaultRequest) => {
+      void postFault(request).then((outcome) =>
+        outcome.ok ? showToast('good', spellRequest(request)) : showToast('bad', outcome.error.message),
+      );
+    },
+    [showToast],
+  );
+
+  return (
+    <>
+      <TopBar
+        cluster={cluster}
+        connection={state.connection}
+        leader={leader}
+        rates={rates}
+        theme={theme}
+        onTheme={setTheme}
+        onFault={sendFault}
+      />
+      <main className="page" data-offline={state.connection.kind === 'lost'}>
+        <Banner connection={state.connection} cluster={cluster} leader={leader} onRetry={store.retryNow} />
+        {cluster === null ? (
+          <Waiting lost={state.connection.kind === 'lost'} />
+        ) : (
+          <>
+            <Cards
+              cluster={cluster}
+              ids={ids}
+              leader={leader}
+              receivedAtMs={state.clusterAtMs}
+              onFault={sendFault}
+            />
+            <div className="middle">
+              <Panel title="Links" className="links-panel">
+                <Topology
+                  cluster={cluster}
+                  trace={trace}
+                  leader={leader}
+                  selected={link}
+                  onSelect={setLink}
+                />
+                <LinkEditor cluster={cluster} selected={link} onSelect={setLink} onFault={sendFault} />
+              </Panel>
+              <div className="middle-right">
+                <LogStrips
+                  cluster={cluster}
+                  trace={trace}
+                  leader={leader}
+                  selected={slots}
+                  onSelect={setSlots}
+                />
+                <div className="pair">
+                  <Throughput rates={rates} ids={ids} themeKey={themeKey} />
+                  <Latency rates={rates} ids={ids} themeKey={themeKey} />
+                </div>
+              </div>
+            </div>
+            <div className="pair">
+              <SqlConsole ids={ids} leader={leader} />
+              <EventList trace={trace} ids={ids} onSelect={setSlots} />
+            </div>
+          </>
+        )}
+      </main>
+      <Toasts toasts={toasts} />
+    </>
+  );
+}
+
+interface CardsProps {
+  readonly cluster: ClusterStatus;
+  readonly ids: readonly string[];
+  readonly leader: string | null;
+  readonly receivedAtMs: number;
+  readonly onFault: SendFault;
+}
+
+function Cards({ cluster, ids, leader, receivedAtMs, onFault }: CardsProps) {
+  const now = useNow(200);
+  const sinceMs = Math.max(0, now - receivedAtMs);
+  return (
+    <section className="cards" aria-label="Replicas">
+      {cluster.replicas.map((replica) => (
+        <ReplicaCard
+          key={replica.id}
+          replica={replica}
+          ids={ids}
+          isLeader={replica.id === leader}
+          isolated={isIsolated(cluster, replica.id)}
+          ageMs={replica.ageMs === null ? null : replica.ageMs + sinceMs}
+          onFault={onFault}
+        />
+      ))}
+    </section>
+  );
+}
+
+function Waiting({ lost }: { readonly lost: boolean }) {
+  return (
+    <section className="waiting" aria-label="Waiting for the cluster" data-testid="waiting">
+      <svg viewBox="0 0 120 96" width="120" height="96" aria-hidden="true">
+        <path d="M28 40h52v22a22 22 0 0 1-22 22h-8a22 22 0 0 1-22-22zM80 46h8a11 11 0 0 1 0 22h-9M20 92h68" />
+        {lost ? null : (
+          <path className="waiting-steam" d="M42 30c-4-6 4-8 0-15M54 30c-4-6 4-8 0-15M66 30c-4-6 4-8 0-15" />
+        )}
+      </svg>
+      <h2>{lost ? 'No cluster to show' : 'Waiting for the cluster'}</h2>
+      <p className="quiet">
+        Start one with <code className="mono">npm start</code>. The page connects by itself.
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,19 @@
+/** A replica's name with the swatch that stands for it in charts and in the event list. */
+export function replicaColor(ids: readonly string[], id: string): string {
+  const index = Math.max(0, ids.indexOf(id));
+  return `var(--replica-${(index % 5) + 1})`;
+}
+
+interface ReplicaNameProps {
+  readonly id: string;
+  readonly ids: readonly string[];
+}
+
+export function ReplicaName({ id, ids }: ReplicaNameProps) {
+  return (
+    <>
+      <span className="swatch" style={{ background: replicaColor(ids, id) }} aria-hidden="true" />
+      <span className="mono">{id}</span>
+    </>
+  );
+}

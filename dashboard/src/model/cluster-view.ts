@@ -1,0 +1,142 @@
+/**
+ * What the cluster's status means for a reader: who leads, which links are broken, how a replica is doing.
+ *
+ * Pure reading of one `ClusterStatus`; keeps nothing.
+ */
+import type {
+  ClusterReplica,
+  ClusterStatus,
+  LinkFault,
+  ReplicaCondition,
+  ReplicaStatus,
+} from '../../../server/src/api/status.ts';
+import type { Ballot } from '../../../server/src/multipaxos/types.ts';
+import { linkKey } from './trace-model.ts';
+
+/** A status older than this says nothing about now. */
+export const staleMs = 2000;
+
+export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'off';
+
+export interface Health {
+  readonly tone: Tone;
+  readonly text: string;
+}
+
+export function compareBallots(a: Ballot, b: Ballot): number {
+  if (a.round !== b.round) return a.round - b.round;
+  if (a.replica === b.replica) return 0;
+  return a.replica < b.replica ? -1 : 1;
+}
+
+export function formatBallot(ballot: Ballot): string {
+  return ballot.round === 0 ? '–' : `${ballot.round}·${ballot.replica}`;
+}
+
+/** The status, if the replica runs and it is fresh enough to act on. */
+export function freshStatus(replica: ClusterReplica): ReplicaStatus | null {
+  if (replica.process !== 'running' || replica.status === null) return null;
+  return replica.ageMs !== null && replica.ageMs <= staleMs ? replica.status : null;
+}
+
+/**
+ * The replica that leads with the highest ballot. A deposed leader that has not heard of its successor also says `leader`; a leader that
+ * is not serving yet, or no longer, does not count.
+ */
+export function findLeader(cluster: ClusterStatus | null): ReplicaStatus | null {
+  const leaders = (cluster?.replicas ?? [])
+    .map(freshStatus)
+    .filter((status) => status !== null)
+    .filter((status) => status.role === 'leader' && status.state === 'serving');
+  return leaders.reduce<ReplicaStatus | null>(
+    (best, status) => (best === null || compareBallots(status.ballot, best.ballot) > 0 ? status : best),
+    null,
+  );
+}
+
+export function isBroken(fault: LinkFault): boolean {
+  return fault.cut || fault.delayMs > 0 || fault.drop > 0 || fault.duplicate > 0;
+}
+
+/** Faults by `linkKey`, only of links that have one. A stopped replica's last report does not count. */
+export function faultsByLink(cluster: ClusterStatus | null): ReadonlyMap<string, LinkFault> {
+  const faults = (cluster?.replicas ?? [])
+    .filter((replica) => replica.process !== 'stopped')
+    .flatMap((replica) => replica.status?.faults ?? [])
+    .filter(isBroken);
+  return new Map(faults.map((fault) => [linkKey(fault.from, fault.to), fault]));
+}
+
+/** A few characters for a drawing: `cut`, or the parts of what is wrong. */
+export function describeFault(fault: LinkFault): string {
+  if (fault.cut) return 'cut';
+  const parts = [
+    fault.delayMs > 0 ? `+${formatDelay(fault.delayMs)}` : null,
+    fault.drop > 0 ? `−${Math.round(fault.drop * 100)}%` : null,
+    fault.duplicate > 0 ? `×2 ${Math.round(fault.duplicate * 100)}%` : null,
+  ];
+  return parts.filter((part) => part !== null).join(' ');
+}
+
+/** The same, in words. */
+export function spellFault(fault: LinkFault): string {
+  const parts = [
+    fault.cut ? 'cut' : null,
+    fault.delayMs > 0 ? `delayed by ${formatDelay(fault.delayMs)}` : null,
+    fault.drop > 0 ? `${Math.round(fault.drop * 100)}% dropped` : null,
+    fault.duplicate > 0 ? `${Math.round(fault.duplicate * 100)}% duplicated` : null,
+  ];
+  return parts.filter((part) => part !== null).join(', ');
+}
+
+function formatDelay(delayMs: number): string {
+  return delayMs >= 1000 ? `${Number((delayMs / 1000).toFixed(1))} s` : `${delayMs} ms`;
+}
+
+/** True if every link from and to `id` is cut. */
+export function isIsolated(cluster: ClusterStatus, id: string): boolean {
+  const faults = faultsByLink(cluster);
+  const others = cluster.replicas.filter((replica) => replica.id !== id);
+  return (
+    others.length > 0 &&
+    others.every(
+      (other) =>
+        faults.get(linkKey(id, other.id))?.cut === true &&
+        (other.process === 'stopped' || faults.get(linkKey(other.id, id))?.cut === true),
+    )
+  );
+}
+
+const conditions: Readonly<Record<ReplicaCondition, Health>> = {
+  starting: { tone: 'busy', text: 'Starting' },
+  recovering: { tone: 'busy', text: 'Recovering: applying what was chosen' },
+  serving: { tone: 'good', text: 'Serving clients' },
+  noLeader: { tone: 'warn', text: 'Up, but knows no leader' },
+  databaseDown: { tone: 'bad', text: 'PostgreSQL is down' },
+  logFull: { tone: 'bad', text: 'The log is full: not voting' },
+  logCorrupt: { tone: 'bad', text: 'The log is damaged: not voting' },
+  diverged: { tone: 'bad', text: 'Stopped applying: an entry failed' },
+  down: { tone: 'bad', text: 'No answer' },
+};
+
+export function healthOf(replica: ClusterReplica): Health {
+  if (replica.process === 'stopped') return { tone: 'off', text: 'Crashed: its process is gone' };
+  if (replica.process === 'paused') return { tone: 'warn', text: 'Paused: its process is frozen' };
+  const status = freshStatus(replica);
+  if (status === null) {
+    return replica.status === null ? conditions.starting : conditions.down;
+  }
+  if (status.state === 'serving') {
+    const via = status.leader;
+    return status.role === 'leader' || via === null
+      ? conditions.serving
+      : { tone: 'good', text: `Serving clients through ${via}` };
+  }
+  return conditions[status.state];
+}
+
+/** How many replicas run and answer, and how many a decision needs. */
+export function quorumOf(cluster: ClusterStatus): { readonly up: number; readonly needed: number } {
+  const up = cluster.replicas.filter((replica) => freshStatus(replica) !== null).length;
+  return { up, needed: Math.floor(cluster.replicas.length / 2) + 1 };
+}

@@ -1,0 +1,103 @@
+/**
+ * All that the page knows from trace events: one bounded array of them, which is the truth, and what is folded from it.
+ *
+ * Does not know the cluster's status or time. Keeps: `foldEvents(foldEvents(m, a), b)` equals `foldEvents(m, [...a, ...b])`;
+ * every collection is bounded.
+ */
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { EntryLabel } from '../../../server/src/multipaxos/types.ts';
+import { emptyLog, foldReplicaLog } from './replica-log.ts';
+import type { ReplicaLog } from './replica-log.ts';
+
+export const eventsMax = 5000;
+export const statementsMax = 4096;
+
+export interface TraceModel {
+  /** In the order of arrival, the latest `eventsMax`. */
+  readonly events: readonly TraceEvent[];
+  /** How many events came before `events[0]`: `firstIndex + i` names an event for ever. */
+  readonly firstIndex: number;
+  readonly logs: ReadonlyMap<string, ReplicaLog>;
+  /** What clients sent, by the label of the entry that it became. */
+  readonly statements: ReadonlyMap<EntryLabel, readonly string[]>;
+  /** When a message was last sent on a directed link (`linkKey`), in the events' microseconds. */
+  readonly lastSentUs: ReadonlyMap<string, number>;
+  readonly lastAtUs: number;
+}
+
+export const emptyTrace: TraceModel = {
+  events: [],
+  firstIndex: 0,
+  logs: new Map(),
+  statements: new Map(),
+  lastSentUs: new Map(),
+  lastAtUs: 0,
+};
+
+export function linkKey(from: string, to: string): string {
+  return `${from}>${to}`;
+}
+
+export function foldEvents(model: TraceModel, batch: readonly TraceEvent[]): TraceModel {
+  if (batch.length === 0) return model;
+  const all = [...model.events, ...batch];
+  const excess = Math.max(0, all.length - eventsMax);
+  return {
+    events: excess > 0 ? all.slice(excess) : all,
+    firstIndex: model.firstIndex + excess,
+    logs: foldLogs(model.logs, batch),
+    statements: foldStatements(model.statements, batch),
+    lastSentUs: foldSent(model.lastSentUs, batch),
+    lastAtUs: batch.reduce((latest, event) => Math.max(latest, event.atUs), model.lastAtUs),
+  };
+}
+
+function foldLogs(
+  logs: ReadonlyMap<string, ReplicaLog>,
+  batch: readonly TraceEvent[],
+): ReadonlyMap<string, ReplicaLog> {
+  const byReplica = new Map<string, TraceEvent[]>();
+  for (const event of batch) {
+    const own = byReplica.get(event.replica);
+    if (own === undefined) byReplica.set(event.replica, [event]);
+    else own.push(event);
+  }
+  const next = new Map(logs);
+  for (const [replica, events] of byReplica) {
+    next.set(replica, foldReplicaLog(logs.get(replica) ?? emptyLog, events));
+  }
+  return next;
+}
+
+/** A batch applied together carries its statements together: they name one entry only where the batch holds one. */
+function statementOf(event: TraceEvent): readonly [EntryLabel, readonly string[]] | null {
+  if (event.layer !== 'apply') return null;
+  if (event.name === 'Harvest') return [event.label, event.sql];
+  if (event.name === 'ApplyBatch' && event.applied.length === 1) return [event.applied[0]![1], event.sql];
+  return null;
+}
+
+function foldStatements(
+  statements: TraceModel['statements'],
+  batch: readonly TraceEvent[],
+): TraceModel['statements'] {
+  const found = batch.map(statementOf).filter((statement) => statement !== null);
+  const fresh = found.filter(([label, sql]) => sql.length > 0 && !statements.has(label));
+  if (fresh.length === 0) return statements;
+  const next = new Map(statements);
+  for (const [label, sql] of fresh) next.set(label, sql);
+  while (next.size > statementsMax) next.delete(next.keys().next().value!);
+  return next;
+}
+
+function foldSent(
+  lastSentUs: TraceModel['lastSentUs'],
+  batch: readonly TraceEvent[],
+): TraceModel['lastSentUs'] {
+  const next = new Map(lastSentUs);
+  for (const event of batch) {
+    if (event.layer !== 'consensus') continue;
+    for (const { to } of event.sent ?? []) next.set(linkKey(event.replica, to), event.atUs);
+  }
+  return next;
+}

@@ -1,0 +1,252 @@
+/**
+ * The replicas' logs, one strip each, aligned by slot: what is accepted, chosen and applied where, so that lag can be seen.
+ *
+ * The strips stand still while the pointer is over them or a slot is picked; otherwise they follow the end of the log.
+ */
+import { useState } from 'react';
+import type { KeyboardEvent, PointerEvent } from 'react';
+import type { ClusterStatus } from '../../../server/src/api/status.ts';
+import { Button } from '../components/button.tsx';
+import { formatCount } from '../components/format.ts';
+import { useSize } from '../components/hooks.ts';
+import { Panel } from '../components/panel.tsx';
+import { axisSlots, columnsFor, revealSlot, slotAt, stripWindow, tailFrom } from '../layout/strip-window.ts';
+import type { SlotRange } from '../model/event-text.ts';
+import { stripsOf } from '../model/strips.ts';
+import type { Strip } from '../model/strips.ts';
+import type { TraceModel } from '../model/trace-model.ts';
+import { SlotInspector } from './slot-inspector.tsx';
+import { StripLegend, StripRow, pitch } from './strip-row.tsx';
+import './log-strips.css';
+
+interface LogStripsProps {
+  readonly cluster: ClusterStatus;
+  readonly trace: TraceModel;
+  readonly leader: string | null;
+  readonly selected: SlotRange | null;
+  readonly onSelect: (range: SlotRange | null) => void;
+}
+
+export function LogStrips({ cluster, trace, leader, selected, onSelect }: LogStripsProps) {
+  const [ref, { width }] = useSize();
+  const [scrolledTo, setScrolledTo] = useState<number | null>(null);
+  const [heldAt, setHeldAt] = useState<number | null>(null);
+  const [hovered, setHovered] = useState<number | null>(null);
+  const [shown, setShown] = useState<SlotRange | null>(null);
+  const strips = stripsOf(cluster, trace);
+  const lastSlot = Math.max(1, ...strips.map((strip) => strip.pointers.lastSlot));
+  const columns = columnsFor(width, pitch);
+
+  // A selection made elsewhere (the event list) brings its slot into view; the reader may scroll away from it again.
+  let anchor = scrolledTo;
+  if (selected !== shown) {
+    setShown(selected);
+    if (selected !== null)
+      anchor = revealSlot(stripWindow(anchor ?? heldAt, lastSlot, columns), selected.from);
+    setScrolledTo(anchor);
+  }
+  const window = stripWindow(anchor ?? heldAt, lastSlot, columns);
+  const following = anchor === null;
+
+  const pick = (slot: number | null): void => {
+    if (slot === null || slot > lastSlot || slot < 1) return;
+    setScrolledTo(revealSlot(window, slot));
+    onSelect({ from: slot, to: slot });
+  };
+  const follow = (): void => {
+    setScrolledTo(null);
+    setHeldAt(null);
+    onSelect(null);
+  };
+  const slotUnder = (event: PointerEvent<HTMLElement>): number | null =>
+    slotAt(event.clientX - event.currentTarget.getBoundingClientRect().left, window, pitch);
+  const tail = tailFrom(lastSlot, columns);
+
+  return (
+    <Panel
+      title="Log"
+      className="strips-panel"
+      note={<StripLegend />}
+      actions={
+        following ? (
+          <span className="strips-following" data-testid="strips-following">
+            following the end
+          </span>
+        ) : (
+          <Button tone="primary" icon="follow" data-testid="strips-follow" onClick={follow}>
+            Follow the end
+          </Button>
+        )
+      }
+    >
+      <div className="strips" data-testid="log-strips">
+        <StripNames strips={strips} leader={leader} />
+        <div className="strips-frame" ref={ref}>
+          <div
+            className="strips-field"
+            role="slider"
+            tabIndex={0}
+            aria-label="Slot"
+            aria-valuemin={1}
+            aria-valuemax={lastSlot}
+            aria-valuenow={selected?.from ?? lastSlot}
+            aria-valuetext={spellSlot(strips, selected?.from ?? lastSlot)}
+            onKeyDown={(event) => {
+              const next = slotForKey(event, selected?.from ?? lastSlot, lastSlot);
+              if (next === 'leave') follow();
+              else if (next !== null) pick(next);
+            }}
+            onPointerEnter={() => setHeldAt(following ? window.from : null)}
+            onPointerLeave={() => {
+              setHeldAt(null);
+              setHovered(null);
+            }}
+            onPointerMove={(event) => setHovered(slotUnder(event))}
+            onClick={(event) =>
+              pick(slotAt(event.clientX - event.currentTarget.getBoundingClientRect().left, window, pitch))
+            }
+          >
+            {strips.map((strip) => (
+              <StripRow key={strip.id} strip={strip} window={window} lastSlot={lastSlot} />
+            ))}
+            <Marks window={window} selected={selected} hovered={hovered} />
+            <div className="strips-axis" aria-hidden="true">
+              {axisSlots(window, pitch, 56).map((slot) => (
+                <span key={slot} className="num" style={{ left: (slot - window.from) * pitch + pitch / 2 }}>
+                  {formatCount(slot)}
+                </span>
+              ))}
+            </div>
+          </div>
+          {hovered !== null && hovered <= lastSlot ? (
+            <HoverNote
+              slot={hovered}
+              x={(hovered - window.from) * pitch}
+              width={width}
+              strips={strips}
+              trace={trace}
+            />
+          ) : null}
+        </div>
+      </div>
+      {tail > 1 ? (
+        <input
+          className="strips-scroll"
+          type="range"
+          min={1}
+          max={tail}
+          value={window.from}
+          aria-label="Scroll through the log"
+          onChange={(event) => setScrolledTo(Number(event.target.value))}
+        />
+      ) : null}
+      <SlotInspector selected={selected} strips={strips} trace={trace} onClose={follow} />
+    </Panel>
+  );
+}
+
+function spellSlot(strips: readonly Strip[], slot: number): string {
+  return `slot ${slot}: ${strips.map((strip) => `${strip.id} ${strip.cellAt(slot).kind}`).join(', ')}`;
+}
+
+function slotForKey(event: KeyboardEvent, slot: number, lastSlot: number): number | 'leave' | null {
+  switch (event.key) {
+    case 'ArrowLeft':
+      return Math.max(1, slot - 1);
+    case 'ArrowRight':
+      return Math.min(lastSlot, slot + 1);
+    case 'PageUp':
+      return Math.max(1, slot - 20);
+    case 'PageDown':
+      return Math.min(lastSlot, slot + 20);
+    case 'Home':
+      return 1;
+    case 'End':
+      return lastSlot;
+    case 'Escape':
+      return 'leave';
+    default:
+      return null;
+  }
+}
+
+interface StripNamesProps {
+  readonly strips: readonly Strip[];
+  readonly leader: string | null;
+}
+
+function StripNames({ strips, leader }: StripNamesProps) {
+  const chosen = Math.max(0, ...strips.map((strip) => strip.pointers.commitPoint));
+  return (
+    <div className="strips-names">
+      {strips.map((strip) => (
+        <div key={strip.id} className="strips-name" data-leader={strip.id === leader}>
+          <span className="mono">{strip.id}</span>
+          <span
+            className="quiet num"
+            data-testid={`lag-${strip.id}`}
+            title="Slots that are chosen and not applied here"
+          >
+            {strip.stopped ? 'down' : lagText(chosen - strip.pointers.applicationPointer)}
+          </span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function lagText(slots: number): string {
+  return slots <= 0 ? 'in step' : `−${formatCount(slots)}`;
+}
+
+interface MarksProps {
+  readonly window: { readonly from: number; readonly columns: number };
+  readonly selected: SlotRange | null;
+  readonly hovered: number | null;
+}
+
+function Marks({ window, selected, hovered }: MarksProps) {
+  const from = selected === null ? 0 : Math.max(selected.from, window.from);
+  const to = selected === null ? -1 : Math.min(selected.to, window.from + window.columns - 1);
+  return (
+    <>
+      {hovered === null ? null : (
+        <div className="strips-hover" style={{ left: (hovered - window.from) * pitch, width: pitch }} />
+      )}
+      {from > to ? null : (
+        <div
+          className="strips-selected"
+          data-testid="selected-slot"
+          style={{ left: (from - window.from) * pitch, width: (to - from + 1) * pitch }}
+        />
+      )}
+    </>
+  );
+}
+
+interface HoverNoteProps {
+  readonly slot: number;
+  readonly x: number;
+  readonly width: number;
+  readonly strips: readonly Strip[];
+  readonly trace: TraceModel;
+}
+
+const noteWidth = 320;
+
+function HoverNote({ slot, x, width, strips, trace }: HoverNoteProps) {
+  const vote = strips.map((strip) => strip.cellAt(slot).vote).find((found) => found !== null) ?? null;
+  const sql = vote === null ? undefined : trace.statements.get(vote.label);
+  return (
+    <div
+      className="strips-note"
+      style={{ left: Math.max(0, Math.min(x - 24, width - noteWidth)), width: Math.min(noteWidth, width) }}
+    >
+      <div>
+        <strong className="num">Slot {formatCount(slot)}</strong>{' '}
+        <span className="mono quiet">{vote?.label ?? ''}</span>
+      </div>
+      {sql === undefined ? null : <div className="mono strips-note-sql">{sql.join('; ')}</div>}
+    </div>
+  );
+}

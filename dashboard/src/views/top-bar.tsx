@@ -1,0 +1,115 @@
+/** The page's head: who leads, how many replicas answer, how much goes through, and what heals everything. */
+import type { ClusterStatus } from '../../../server/src/api/status.ts';
+import { Button } from '../components/button.tsx';
+import { formatCount, formatMs, formatRate } from '../components/format.ts';
+import { Icon } from '../components/icon.tsx';
+import type { IconName } from '../components/icon.tsx';
+import type { Theme } from '../components/hooks.ts';
+import { faultsByLink, quorumOf } from '../model/cluster-view.ts';
+import type { Connection } from '../model/dashboard-state.ts';
+import { latestTotal } from '../model/rate-series.ts';
+import type { RateSeries } from '../model/rate-series.ts';
+import type { SendFault } from './replica-card.tsx';
+import './top-bar.css';
+
+interface TopBarProps {
+  readonly cluster: ClusterStatus | null;
+  readonly connection: Connection;
+  readonly leader: string | null;
+  readonly rates: RateSeries;
+  readonly theme: Theme;
+  readonly onTheme: (theme: Theme) => void;
+  readonly onFault: SendFault;
+}
+
+const nextTheme: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
+const themeIcons: Readonly<Record<Theme, IconName>> = { system: 'screen', light: 'sun', dark: 'moon' };
+
+export function TopBar(props: TopBarProps) {
+  const { cluster, leader, rates, theme } = props;
+  const quorum = cluster === null ? null : quorumOf(cluster);
+  const p99 = Math.max(
+    0,
+    ...Object.values(rates.samples.at(-1)?.perReplica ?? {}).map((own) => own.latencyMsP99),
+  );
+  const broken = faultsByLink(cluster).size;
+  return (
+    <header className="top">
+      <div className="top-brand">
+        <svg viewBox="0 0 24 24" width="26" height="26" aria-hidden="true">
+          <rect width="24" height="24" rx="6.5" fill="var(--ink)" />
+          <path d="M6 9.5h9V14a4.5 4.5 0 0 1-9 0zM15 10.5h1.4a2 2 0 0 1 0 4H15M8.6 5.2v1.9M12.2 5.2v1.9" />
+        </svg>
+        <h1>Barista</h1>
+        {cluster === null ? null : <span className="badge">{cluster.group}</span>}
+      </div>
+      <dl className="top-figures num">
+        <div>
+          <dt>Leader</dt>
+          <dd className="top-leader" data-none={leader === null}>
+            {leader === null ? null : <Icon name="crown" />}
+            <span className="mono" data-testid="leader-name">
+              {leader ?? 'none'}
+            </span>
+          </dd>
+        </div>
+        <div>
+          <dt>Replicas up</dt>
+          <dd data-low={quorum !== null && quorum.up < quorum.needed} data-testid="replicas-up">
+            {quorum === null ? '–' : `${quorum.up} of ${cluster?.replicas.length}`}
+          </dd>
+        </div>
+        <div>
+          <dt>Writes</dt>
+          <dd>{formatRate(latestTotal(rates, 'transactionsPerSecond'))}/s</dd>
+        </div>
+        <div>
+          <dt>p99</dt>
+          <dd>{p99 > 0 ? formatMs(p99) : '–'}</dd>
+        </div>
+        <div className="top-chosen">
+          <dt>Chosen</dt>
+          <dd>
+            {formatCount(
+              Math.max(0, ...(cluster?.replicas ?? []).map((replica) => replica.status?.commitPoint ?? 0)),
+            )}
+          </dd>
+        </div>
+      </dl>
+      <div className="top-actions">
+        <ConnectionState connection={props.connection} />
+        <Button
+          icon="heal"
+          disabled={cluster === null}
+          data-testid="heal"
+          title="Remove every fault from every link"
+          onClick={() => props.onFault({ action: 'heal' })}
+        >
+          {broken > 0 ? `Heal ${broken} ${broken === 1 ? 'link' : 'links'}` : 'Heal all'}
+        </Button>
+        <Button
+          tone="plain"
+          icon={themeIcons[theme]}
+          aria-label={`Theme: ${theme}. Change to ${nextTheme[theme]}.`}
+          data-testid="theme"
+          onClick={() => props.onTheme(nextTheme[theme])}
+        />
+      </div>
+    </header>
+  );
+}
+
+function ConnectionState({ connection }: { readonly connection: Connection }) {
+  const states = {
+    connecting: { tone: 'busy', text: 'Connecting' },
+    open: { tone: 'good', text: 'Live' },
+    lost: { tone: 'bad', text: 'Offline' },
+  } as const;
+  const { tone, text } = states[connection.kind];
+  return (
+    <span className="top-live" data-testid="connection" data-state={connection.kind}>
+      <span className="dot" data-tone={tone} aria-hidden="true" />
+      {text}
+    </span>
+  );
+}
