@@ -49,7 +49,7 @@ async function remove(file: string): Promise<void> {
 }
 
 /** Names one run of process `pid`; null if there is no such process. */
-export async function processStart(pid: number): Promise<string | null> {
+async function processStart(pid: number): Promise<string | null> {
   return process.platform === 'linux' ? linuxProcessStart(pid) : bsdProcessStart(pid);
 }
 
