@@ -17,11 +17,23 @@ export default defineConfig({
     projects: [
       { test: { name: 'unit', include: suite('test'), exclude: slow, testTimeout: 20_000 } },
       {
-        test: { name: 'pg', include: suite('pg.test'), testTimeout: 60_000, hookTimeout: 60_000, maxWorkers: 2 },
+        test: {
+          name: 'pg',
+          include: suite('pg.test'),
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          maxWorkers: 2,
+        },
       },
       { test: { name: 'tlc', include: suite('tlc.test'), testTimeout: 300_000, maxWorkers: 1 } },
       {
-        test: { name: 'e2e', include: suite('e2e.test'), testTimeout: 240_000, hookTimeout: 120_000, maxWorkers: 1 },
+        test: {
+          name: 'e2e',
+          include: suite('e2e.test'),
+          testTimeout: 240_000,
+          hookTimeout: 120_000,
+          maxWorkers: 1,
+        },
       },
     ],
   },

@@ -250,7 +250,8 @@ class OrderedApplyLoop implements OrderedApply {
     let count = 0;
     for (const { entry } of this.queue) {
       const size = entry.kind === 'command' ? entry.payload.byteLength : 0;
-      if (count > 0 && (count >= this.options.batchEntriesMax || bytes + size > this.options.batchBytesMax)) break;
+      if (count > 0 && (count >= this.options.batchEntriesMax || bytes + size > this.options.batchBytesMax))
+        break;
       bytes += size;
       count++;
     }
@@ -258,13 +259,16 @@ class OrderedApplyLoop implements OrderedApply {
   }
 
   /** The parts of a transaction in order, read back one at a time: memory is bounded by one part. */
-  private withParts(last: TransactionPayload): AsyncIterable<TransactionPayload> | readonly TransactionPayload[] {
+  private withParts(
+    last: TransactionPayload,
+  ): AsyncIterable<TransactionPayload> | readonly TransactionPayload[] {
     if (last.partSlots.length === 0) return [last];
     const { log } = this.options;
     return (async function* parts() {
       for (const slot of last.partSlots) {
         const [entry] = await log.read(slot, slot, 1);
-        if (entry?.kind !== 'command') throw new Error(`part of ${last.transaction} is missing from slot ${slot}`);
+        if (entry?.kind !== 'command')
+          throw new Error(`part of ${last.transaction} is missing from slot ${slot}`);
         yield decodePayload(entry.payload);
       }
       yield last;

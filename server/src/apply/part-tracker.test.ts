@@ -3,7 +3,12 @@ import type { Entry, GroupId, ReplicaId, Slot } from '../multipaxos/types.ts';
 import { createPartTracker, keepFrom, trackEntry } from './part-tracker.ts';
 
 const group = 'g' as GroupId;
-const command = { kind: 'command', group, proposal: { client: 'c', request: 1 }, payload: new Uint8Array() } as Entry;
+const command = {
+  kind: 'command',
+  group,
+  proposal: { client: 'c', request: 1 },
+  payload: new Uint8Array(),
+} as Entry;
 const leaderStart: Entry = { kind: 'leaderStart', group, ballot: { round: 2, replica: 'r2' as ReplicaId } };
 const part = (transaction: string, last = false) => ({ transaction, part: 0, last });
 

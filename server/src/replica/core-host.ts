@@ -85,7 +85,7 @@ export class CoreHost {
 
   input(input: InputWithoutTime): void {
     if (this.stopped) return;
-    this.inputs.push({ ...input, nowMs: this.options.clock.nowMs() } as Input);
+    this.inputs.push({ ...input, nowMs: this.options.clock.nowMs() });
     if (this.stepping) return;
     this.stepping = true;
     try {

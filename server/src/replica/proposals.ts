@@ -49,7 +49,10 @@ export class Proposals {
   }
 
   /** Proposes every part in turn. Resolves once the last is chosen or cannot be. */
-  async agree(parts: AsyncIterable<TransactionPayload>, stillLeading: () => boolean): Promise<AgreementOutcome> {
+  async agree(
+    parts: AsyncIterable<TransactionPayload>,
+    stillLeading: () => boolean,
+  ): Promise<AgreementOutcome> {
     const partSlots: Slot[] = [];
     for await (const part of parts) {
       if (!stillLeading()) return { code: 'notLeader', reason: 'this replica is no longer the leader' };
@@ -63,9 +66,13 @@ export class Proposals {
   }
 
   private enqueue(payload: Uint8Array): Promise<AgreementOutcome> {
-    if (!this.leading) return Promise.resolve({ code: 'notLeader', reason: 'this replica is not the leader' });
+    if (!this.leading)
+      return Promise.resolve({ code: 'notLeader', reason: 'this replica is not the leader' });
     if (this.queue.length >= this.options.queueMax) {
-      return Promise.resolve({ code: 'overloaded', reason: `${this.options.queueMax} transactions wait already` });
+      return Promise.resolve({
+        code: 'overloaded',
+        reason: `${this.options.queueMax} transactions wait already`,
+      });
     }
     const proposal = { client: this.options.client, request: this.nextRequest++ };
     return new Promise((settle) => {

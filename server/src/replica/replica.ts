@@ -152,11 +152,11 @@ export class Replica {
     this.timers.push(setInterval(work, periodMs));
   }
 
-  /** A replica without a working database must not lead; the core forgets the request after an election timeout. */
+  /** A replica without a working database or log must not lead: each request restarts its election timer. */
   private holdCampaign(): void {
-    if (this.database === null || this.trouble?.condition === 'diverged') {
-      this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
-    } else if (this.trouble !== null) this.host.input({ kind: 'StepDown', reason: 'logFailed' });
+    if (this.database === null || this.trouble !== null) {
+      this.host.input({ kind: 'StepDown', reason: 'requested' });
+    }
   }
 
   private databaseUp(database: Database): void {
@@ -220,7 +220,10 @@ export class Replica {
   }
 
   private commitFailed(slot: Slot, reason: string): void {
-    this.parts.logger.warn({ slot, reason }, 'a chosen transaction could not be committed; recovering from the log');
+    this.parts.logger.warn(
+      { slot, reason },
+      'a chosen transaction could not be committed; recovering from the log',
+    );
     this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
   }
 
@@ -237,7 +240,10 @@ export class Replica {
       return;
     }
     this.trouble = { condition: 'logFull', message: error.message };
-    this.parts.logger.error({ err: error }, 'the log cannot be written; this replica does not vote until it can');
+    this.parts.logger.error(
+      { err: error },
+      'the log cannot be written; this replica does not vote until it can',
+    );
     this.events.operation({ name: 'LogFull', reason: error.message });
     this.host.input({ kind: 'StepDown', reason: 'logFailed' });
   }

@@ -1,0 +1,167 @@
+/**
+ * A whole cluster for tests: starts `barista demo` as a user would, talks to it as the dashboard does, and leaves nothing behind.
+ *
+ * Responsible for: processes, ports and directories. Judges nothing.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ClusterStatus, FaultRequest, ReplicaStatus } from '../../server/src/api/status.ts';
+
+const BIN = fileURLToPath(new URL('../../bin/barista.js', import.meta.url));
+
+export interface LocalCluster {
+  readonly dataDir: string;
+  readonly dashboardUrl: string;
+  readonly pgwirePorts: readonly number[];
+  readonly output: () => string;
+  status(): Promise<ClusterStatus>;
+  /** The replica that leads and serves. */
+  leader(timeoutMs?: number): Promise<ReplicaStatus>;
+  fault(request: FaultRequest): Promise<void>;
+  /** Waits until every replica is up and has applied everything that is chosen. */
+  settled(timeoutMs?: number): Promise<readonly ReplicaStatus[]>;
+  /** Ctrl-C, and the exit code. */
+  stop(): Promise<number | null>;
+}
+
+export interface LocalClusterOptions {
+  readonly replicas?: number;
+  readonly dataDir?: string;
+  /** First of the ports: pgwire, then peers (+100), dashboard (+200). */
+  readonly basePort?: number;
+  readonly args?: readonly string[];
+}
+
+/** Ports that were free a moment ago, `count` in a row. */
+export async function freePorts(count: number): Promise<number> {
+  for (let attempt = 0; attempt < 50; attempt++) {
+    const base = 20_000 + Math.floor(Math.random() * 9_000);
+    const free = await Promise.all(Array.from({ length: count }, (_, index) => isFree(base + index)));
+    if (free.every(Boolean)) return base;
+  }
+  throw new Error(`no ${count} free ports in a row`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}
+
+export async function startCluster(options: LocalClusterOptions = {}): Promise<LocalCluster> {
+  const replicas = options.replicas ?? 3;
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'barista-e2e-')));
+  const port = options.basePort ?? (await freePorts(220));
+  const dashboardPort = port + 200;
+  const args = [
+    BIN,
+    'demo',
+    `--replicas=${replicas}`,
+    `--data-dir=${dataDir}`,
+    `--port=${port}`,
+    `--dashboard-port=${dashboardPort}`,
+    ...(options.args ?? []),
+  ];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const output: string[] = [];
+  child.stdout.on('data', (chunk: Buffer) => output.push(chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => output.push(chunk.toString()));
+  const cluster = new Cluster(child, dataDir, port, dashboardPort, replicas, output);
+  await cluster.settled(90_000);
+  return cluster;
+}
+
+class Cluster implements LocalCluster {
+  readonly dataDir: string;
+  readonly dashboardUrl: string;
+  readonly pgwirePorts: readonly number[];
+  readonly output: () => string;
+  private readonly child: ChildProcess;
+  private readonly exited: Promise<number | null>;
+
+  constructor(
+    child: ChildProcess,
+    dataDir: string,
+    port: number,
+    dashboardPort: number,
+    replicas: number,
+    output: readonly string[],
+  ) {
+    this.child = child;
+    this.dataDir = dataDir;
+    this.dashboardUrl = `http://127.0.0.1:${dashboardPort}`;
+    this.pgwirePorts = Array.from({ length: replicas }, (_, index) => port + index);
+    this.output = () => output.join('');
+    this.exited = new Promise((resolve) => child.once('exit', (code) => resolve(code)));
+  }
+
+  async status(): Promise<ClusterStatus> {
+    const response = await fetch(`${this.dashboardUrl}/api/cluster`);
+    return (await response.json()) as ClusterStatus;
+  }
+
+  async leader(timeoutMs = 15_000): Promise<ReplicaStatus> {
+    return this.until(
+      timeoutMs,
+      'a serving leader',
+      ({ replicas }) =>
+        replicas
+          .filter(({ process }) => process === 'running')
+          .map(({ status }) => status)
+          .find((status) => status?.role === 'leader' && status.state === 'serving') ?? undefined,
+    );
+  }
+
+  async fault(request: FaultRequest): Promise<void> {
+    const response = await fetch(`${this.dashboardUrl}/api/fault`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+    });
+    if (!response.ok) throw new Error(`fault ${JSON.stringify(request)}: ${await response.text()}`);
+  }
+
+  async settled(timeoutMs = 60_000): Promise<readonly ReplicaStatus[]> {
+    return this.until(timeoutMs, 'every replica to have applied everything', ({ replicas }) => {
+      const statuses = replicas.map(({ status, ageMs }) => (ageMs !== null && ageMs < 1500 ? status : null));
+      const up = statuses.filter((status) => status !== null && status.state === 'serving');
+      if (up.length !== this.pgwirePorts.length) return undefined;
+      const pointers = new Set(up.flatMap((status) => [status!.commitPoint, status!.applicationPointer]));
+      return pointers.size === 1 ? (up as ReplicaStatus[]) : undefined;
+    });
+  }
+
+  private async until<T>(
+    timeoutMs: number,
+    what: string,
+    test: (status: ClusterStatus) => T | undefined,
+  ): Promise<T> {
+    const deadline = Date.now() + timeoutMs;
+    let last: ClusterStatus | null = null;
+    while (Date.now() < deadline) {
+      if (this.child.exitCode !== null) throw new Error(`the demo ended:\n${this.output()}`);
+      try {
+        last = await this.status();
+        const found = test(last);
+        if (found !== undefined) return found;
+      } catch (error) {
+        if (!(error instanceof TypeError)) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    throw new Error(`waited ${timeoutMs} ms for ${what}: ${JSON.stringify(last)}\n${this.output()}`);
+  }
+
+  async stop(): Promise<number | null> {
+    this.child.kill('SIGINT');
+    const code = await this.exited;
+    await rm(this.dataDir, { recursive: true, force: true });
+    return code;
+  }
+}

@@ -1,0 +1,187 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Entry, GroupId, ReplicaId, Slot } from '../multipaxos/types.ts';
+import { DatabaseError } from '../ports/database.ts';
+import type { ApplyTraceEvent } from '../api/events.ts';
+import { createOrderedApply, type OrderedApply } from './ordered-apply.ts';
+import { encodePayload } from './payload.ts';
+import { MemoryDatabase } from './testing/memory-database.ts';
+
+const group = 'g' as GroupId;
+const noop: Entry = { kind: 'noop', group };
+const start: Entry = { kind: 'leaderStart', group, ballot: { round: 1, replica: 'r1' as ReplicaId } };
+
+function transaction(id: string, part = 0, last = true, partSlots: readonly number[] = []): Entry {
+  const payload = encodePayload({
+    transaction: id,
+    part,
+    last,
+    partSlots: partSlots as readonly Slot[],
+    effects: [],
+    sql: [],
+  });
+  return { kind: 'command', group, proposal: { client: id, request: part }, payload };
+}
+
+/** The log as a plain array: slot 1 is index 0. */
+class Log {
+  readonly entries: Entry[] = [];
+  read(from: Slot, to: Slot, bytesMax: number): Promise<Entry[]> {
+    return Promise.resolve(this.entries.slice(from - 1, bytesMax === 1 ? from : to));
+  }
+}
+
+describe('ordered apply', () => {
+  let log: Log;
+  let database: MemoryDatabase;
+  let events: ApplyTraceEvent[];
+  let reported: [number, number];
+  let diverged: string[];
+  let downs: DatabaseError[];
+  let apply: OrderedApply;
+
+  function create(commitPoint = 0): OrderedApply {
+    return createOrderedApply({
+      log,
+      commitPoint: commitPoint as Slot,
+      onApplied: (slot, durable) => (reported = [slot, durable]),
+      onEvent: (event) => events.push(event),
+      onDiverged: (reason) => diverged.push(reason),
+      onDatabaseDown: (error) => downs.push(error),
+      batchEntriesMax: 3,
+      batchBytesMax: 1 << 20,
+      queueEntriesMax: 5,
+    });
+  }
+
+  beforeEach(() => {
+    log = new Log();
+    database = new MemoryDatabase();
+    events = [];
+    diverged = [];
+    downs = [];
+    reported = [-1, -1];
+    apply = create();
+  });
+  afterEach(() => apply.stop());
+
+  function choose(...entries: Entry[]): void {
+    const first = log.entries.length + 1;
+    log.entries.push(...entries);
+    apply.chosen(entries.map((entry, index) => ({ slot: (first + index) as Slot, entry })));
+  }
+  const settled = (pointer: number) => vi.waitFor(() => expect(apply.pointer).toBe(pointer));
+
+  it('applies chosen entries in slot order, several to a transaction', async () => {
+    await apply.follow(database);
+    choose(start, transaction('a'), noop, transaction('b'), transaction('c'));
+    await settled(5);
+    expect(database.contents.applied).toEqual(['a#0', 'b#0', 'c#0']);
+    expect(Math.max(...database.batches)).toBeGreaterThan(1);
+    expect(reported[0]).toBe(5);
+  });
+
+  it('reads from the log what was chosen before it began or no longer fits its queue', async () => {
+    log.entries.push(transaction('a'), transaction('b'));
+    apply = create(2);
+    choose(...Array.from({ length: 12 }, (_, index) => transaction(`t${index}`)));
+    await apply.follow(database);
+    await settled(14);
+    expect(database.contents.applied).toHaveLength(14);
+    expect(database.contents.applied[0]).toBe('a#0');
+  });
+
+  it('reports as durable only what was flushed', async () => {
+    await apply.follow(database);
+    choose(transaction('a'), transaction('b'));
+    await settled(2);
+    expect(reported).toEqual([2, 0]);
+    await apply.flush();
+    expect(reported).toEqual([2, 2]);
+  });
+
+  it('starts again from the pointer that a crash left, doing nothing twice', async () => {
+    await apply.follow(database);
+    choose(transaction('a'));
+    await settled(1);
+    await apply.flush();
+    choose(transaction('b'));
+    await settled(2);
+    database.crash();
+    await apply.follow(database);
+    await settled(2);
+    expect(database.contents.applied).toEqual(['a#0', 'b#0']);
+  });
+
+  it('leaves out what the sessions of a leader had committed above the pointer', async () => {
+    log.entries.push(transaction('a'), transaction('b'), transaction('c'));
+    database.commitSession(2 as Slot, 'b#0');
+    apply = create(3);
+    await apply.follow(database);
+    await settled(3);
+    expect(database.contents.applied).toEqual(['b#0', 'a#0', 'c#0']);
+  });
+
+  it('lets sessions commit out of order while leading, and folds only the gapless prefix', async () => {
+    await apply.follow(database);
+    choose(start);
+    await settled(1);
+    apply.lead();
+    choose(transaction('a'), transaction('b'), noop);
+    database.commitSession(3 as Slot, 'b');
+    apply.committed(3 as Slot);
+    expect(apply.pointer).toBe(1);
+    await apply.foldPointer();
+    expect(database.contents.pointer).toBe(1);
+    database.commitSession(2 as Slot, 'a');
+    apply.committed(2 as Slot);
+    expect(apply.pointer).toBe(4);
+    await apply.foldPointer();
+    expect(database.contents.pointer).toBe(4);
+    expect(database.contents).toMatchObject({ applied: ['b', 'a'], above: [] });
+  });
+
+  it('refuses to lead while something chosen is not applied', async () => {
+    database.failNextApply = new DatabaseError('databaseDown', 'gone');
+    await apply.follow(database);
+    choose(transaction('a'));
+    await vi.waitFor(() => expect(downs).toHaveLength(1));
+    expect(() => apply.lead()).toThrow(/cannot lead/);
+  });
+
+  it('applies the parts of a large transaction together, when the last one comes', async () => {
+    await apply.follow(database);
+    choose(transaction('big', 0, false), transaction('small'), transaction('big', 1, false));
+    await settled(3);
+    expect(database.contents.applied).toEqual(['small#0']);
+    await apply.flush();
+    expect(reported).toEqual([3, 0]);
+    choose(transaction('big', 2, true, [1, 3]));
+    await settled(4);
+    expect(database.contents.applied).toEqual(['small#0', 'big#2']);
+    await apply.flush();
+    expect(reported).toEqual([4, 4]);
+  });
+
+  it('remembers across a restart which parts are still waited for', async () => {
+    await apply.follow(database);
+    choose(transaction('big', 0, false), transaction('small'));
+    await settled(2);
+    await apply.flush();
+    apply = create(2);
+    await apply.follow(database);
+    await apply.flush();
+    expect(database.contents.keepFrom).toBe(1);
+    choose(transaction('other'));
+    await settled(3);
+    await apply.flush();
+    expect(reported).toEqual([3, 0]);
+  });
+
+  it('stops for good when the database refuses an entry', async () => {
+    database.failNextApply = new DatabaseError('applyFailed', 'slot 1: no such row');
+    await apply.follow(database);
+    choose(transaction('a'), transaction('b'));
+    await vi.waitFor(() => expect(diverged).toEqual(['slot 1: no such row']));
+    expect(database.contents.applied).toEqual([]);
+  });
+});
