@@ -65,12 +65,34 @@ export function handleCatchUpReply(run: Run, from: ReplicaId, message: CatchUpRe
     records.push({ kind: 'chosen', slot: slot as Slot, entry });
   }
   persist(run, records);
-  followCommitPoint(state, state.leaderCommitPoint);
   traceAction(run, 'HandleCatchUpReply', { from, message });
+  // What the leader announced before the gap was filled now reaches further: its last heartbeat, taken once more.
+  if (followCommitPoint(state, state.leaderCommitPoint)) {
+    traceAction(run, 'HandleHeartbeat', { from: state.promised.replica });
+  }
   if (deposed) stepDown(run, 'higherBallot');
   state.catchUpAtMs = Number.NEGATIVE_INFINITY;
   state.catchUpAttempts = 0;
   requestCatchUp(run);
+}
+
+/**
+ * The replica's own database has applied more than the log's commit point says, as after a restart: only chosen entries are ever
+ * applied, so what the log holds there is chosen. Others may already have purged it, so it could not be fetched.
+ */
+export function learnFromDatabase(run: Run, applied: Slot): void {
+  const { state } = run;
+  const records: LogRecord[] = [];
+  while (state.commitPoint < applied) {
+    const slot = (state.commitPoint + 1) as Slot;
+    const held = state.log.get(slot);
+    if (held === undefined) break;
+    learn(state, slot, held.entry);
+    records.push({ kind: 'chosen', slot, entry: held.entry });
+  }
+  if (records.length === 0) return;
+  persist(run, records);
+  traceAction(run, 'HandleCatchUpReply');
 }
 
 /** Whatever the slot held is replaced by what was chosen. A leader whose own proposal lost has been deposed. */

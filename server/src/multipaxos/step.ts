@@ -8,7 +8,7 @@
  */
 import { handlePrepare } from './acceptor.ts';
 import { sameBallot } from './ballot.ts';
-import { handleCatchUpReply, handleCatchUpRequest, requestCatchUp } from './catch-up.ts';
+import { handleCatchUpReply, handleCatchUpRequest, learnFromDatabase, requestCatchUp } from './catch-up.ts';
 import {
   considerElection,
   handlePreVote,
@@ -77,6 +77,7 @@ function act(run: Run, input: Input): void {
       return;
     case 'Applied':
       state.applied = input.slot;
+      if (input.slot > state.commitPoint) learnFromDatabase(run, input.slot);
       if (input.durableSlot > state.durableApplied) state.durableApplied = input.durableSlot;
       return;
     case 'StepDown':

@@ -1,0 +1,145 @@
+/**
+ * A replica's simulated log store: group commit, slow flushes, and what a crash leaves.
+ *
+ * Invariant: what survives a crash is a prefix of what was appended that contains everything whose flush had ended.
+ */
+import { ballotNone, compareBallots } from '../../server/src/multipaxos/ballot.ts';
+import type {
+  Ballot,
+  Entry,
+  LogRecord,
+  RecoveredLog,
+  Slot,
+  Vote,
+} from '../../server/src/multipaxos/types.ts';
+import type { EventQueue } from './event-queue.ts';
+import type { DiskOptions } from './options.ts';
+import type { Random } from './random.ts';
+
+interface Append {
+  readonly seq: number;
+  readonly records: readonly LogRecord[];
+}
+
+export class SimulatedDisk {
+  private readonly options: DiskOptions;
+  private readonly queue: EventQueue;
+  private readonly random: Random;
+  /** Called for each record at the moment when it can no longer be lost. */
+  private readonly onDurable: (record: LogRecord) => void;
+  private waiting: Append[] = [];
+  private writing: Append[] = [];
+  private life = 0;
+  private promised: Ballot = ballotNone;
+  private commitPoint = 0 as Slot;
+  private purgedTo = 0 as Slot;
+  private lastSlot = 0 as Slot;
+  private readonly slots = new Map<Slot, { readonly ballot: Ballot | null; readonly entry: Entry }>();
+
+  constructor(
+    parts: { readonly queue: EventQueue; readonly random: Random; readonly options: DiskOptions },
+    onDurable: (record: LogRecord) => void,
+  ) {
+    this.queue = parts.queue;
+    this.random = parts.random;
+    this.options = parts.options;
+    this.onDurable = onDurable;
+  }
+
+  append(append: Append, onFlushed: (seq: number) => void): void {
+    this.waiting.push(append);
+    if (this.writing.length === 0) this.flush(onFlushed);
+  }
+
+  private flush(onFlushed: (seq: number) => void): void {
+    const { life } = this;
+    const { flushMsMean, stall, stallMsMax } = this.options;
+    this.writing = this.waiting;
+    this.waiting = [];
+    const stallMs = this.random.chance(stall) ? this.random.unit() * stallMsMax : 0;
+    this.queue.after(this.random.exponential(flushMsMean) + stallMs, () => {
+      if (life !== this.life) return;
+      const done = this.writing;
+      this.writing = [];
+      for (const { records } of done) for (const record of records) this.keep(record);
+      if (this.waiting.length > 0) this.flush(onFlushed);
+      onFlushed(done.at(-1)!.seq);
+    });
+  }
+
+  /** Loses what was not flushed, but for `survives` of it, counted in records. Returns the records that survived. */
+  crash(survives: (recordCount: number) => number): LogRecord[] {
+    this.life += 1;
+    const unsure = [...this.writing, ...this.waiting].flatMap((append) => append.records);
+    const survivors = unsure.slice(0, survives(unsure.length));
+    this.writing = [];
+    this.waiting = [];
+    for (const record of survivors) this.keep(record);
+    return survivors;
+  }
+
+  private keep(record: LogRecord): void {
+    switch (record.kind) {
+      case 'promise':
+        this.raisePromise(record.ballot);
+        break;
+      case 'vote':
+        this.raisePromise(record.ballot);
+        this.write(record.slot, record.ballot, record.entry);
+        break;
+      case 'chosen':
+        this.write(record.slot, null, record.entry);
+        break;
+      case 'commitPoint':
+        if (record.slot > this.commitPoint) this.commitPoint = record.slot;
+        break;
+      default:
+        record satisfies never;
+    }
+    this.onDurable(record);
+  }
+
+  private raisePromise(ballot: Ballot): void {
+    if (compareBallots(ballot, this.promised) > 0) this.promised = ballot;
+  }
+
+  private write(slot: Slot, ballot: Ballot | null, entry: Entry): void {
+    this.slots.set(slot, { ballot, entry });
+    if (slot > this.lastSlot) this.lastSlot = slot;
+  }
+
+  read(slot: Slot): Entry | undefined {
+    return this.slots.get(slot)?.entry;
+  }
+
+  /** Consecutive entries from `fromSlot`, at most `countMax`, stopping at the first that is missing. */
+  readRun(fromSlot: Slot, toSlot: Slot, countMax: number): Entry[] {
+    const entries: Entry[] = [];
+    for (let slot = fromSlot; slot <= toSlot && entries.length < countMax; slot = (slot + 1) as Slot) {
+      const entry = this.read(slot);
+      if (entry === undefined) break;
+      entries.push(entry);
+    }
+    return entries;
+  }
+
+  purge(upTo: Slot): void {
+    for (let slot = this.purgedTo + 1; slot <= upTo; slot += 1) this.slots.delete(slot as Slot);
+    if (upTo > this.purgedTo) this.purgedTo = upTo;
+  }
+
+  purged(): Slot {
+    return this.purgedTo;
+  }
+
+  recover(): RecoveredLog {
+    const tail: RecoveredLog['tail'][number][] = [];
+    for (let slot = this.commitPoint + 1; slot <= this.lastSlot; slot += 1) {
+      const held = this.slots.get(slot as Slot);
+      if (held === undefined) continue;
+      if (held.ballot === null) tail.push({ slot: slot as Slot, ballot: null, entry: held.entry });
+      else tail.push({ slot: slot as Slot, ballot: held.ballot, entry: held.entry } satisfies Vote);
+    }
+    return { promised: this.promised, commitPoint: this.commitPoint, purgedTo: this.purgedTo, tail };
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * The simulated network: loses, duplicates, delays, reorders, and is cut in one or both directions of any link.
+ *
+ * Responsible for: when and whether a message arrives. A message on its way when a link is cut is lost.
+ */
+import type { Message, ReplicaId } from '../../server/src/multipaxos/types.ts';
+import type { EventQueue } from './event-queue.ts';
+import type { NetworkOptions } from './options.ts';
+import type { Random } from './random.ts';
+
+export class SimulatedNetwork {
+  private options: NetworkOptions;
+  private readonly queue: EventQueue;
+  private readonly random: Random;
+  private readonly deliver: (from: ReplicaId, to: ReplicaId, message: Message) => void;
+  private readonly cuts = new Set<string>();
+
+  constructor(
+    parts: { readonly queue: EventQueue; readonly random: Random; readonly options: NetworkOptions },
+    deliver: (from: ReplicaId, to: ReplicaId, message: Message) => void,
+  ) {
+    this.queue = parts.queue;
+    this.random = parts.random;
+    this.options = parts.options;
+    this.deliver = deliver;
+  }
+
+  send(from: ReplicaId, to: ReplicaId, message: Message): void {
+    const { loss, duplication } = this.options;
+    if (this.random.chance(loss)) return;
+    this.transmit(from, to, message);
+    if (this.random.chance(duplication)) this.transmit(from, to, message);
+  }
+
+  cut(from: ReplicaId, to: ReplicaId): void {
+    this.cuts.add(`${from}>${to}`);
+  }
+
+  mend(): void {
+    this.cuts.clear();
+  }
+
+  /** From now on nothing is lost, duplicated or reordered. */
+  behave(): void {
+    this.options = { ...this.options, loss: 0, duplication: 0, reordering: 0 };
+    this.mend();
+  }
+
+  private transmit(from: ReplicaId, to: ReplicaId, message: Message): void {
+    const { delayMsMin, delayMsMean, reordering, reorderMsMax } = this.options;
+    let delayMs = delayMsMin + this.random.exponential(delayMsMean);
+    if (this.random.chance(reordering)) delayMs += this.random.unit() * reorderMsMax;
+    this.queue.after(delayMs, () => {
+      if (this.cuts.size > 0 && this.cuts.has(`${from}>${to}`)) return;
+      this.deliver(from, to, message);
+    });
+  }
+}

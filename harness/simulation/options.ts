@@ -1,0 +1,185 @@
+/**
+ * The knobs of a simulated run: every fault by name, with its unit.
+ *
+ * Responsible for: the options type, a calm default, and drawing a mix of faults from a seed (each kind is left out in some runs, so
+ * that a fault which hides another's damage is not always there).
+ */
+import type { CoreConfig, GroupId, ReplicaId } from '../../server/src/multipaxos/types.ts';
+import { realCore, type Core } from './core.ts';
+import { Random } from './random.ts';
+
+export interface NetworkOptions {
+  readonly delayMsMin: number;
+  readonly delayMsMean: number;
+  /** Probabilities for each message. */
+  readonly loss: number;
+  readonly duplication: number;
+  /** A reordered message is held back for up to `reorderMsMax`. */
+  readonly reordering: number;
+  readonly reorderMsMax: number;
+}
+
+/** A mean interval of 0 switches a kind of fault off. */
+export interface FaultOptions {
+  readonly partitionIntervalMsMean: number;
+  readonly partitionMsMax: number;
+  /** Probability that a partition cuts one direction only. */
+  readonly oneWay: number;
+  readonly crashIntervalMsMean: number;
+  readonly downMsMax: number;
+  /** Probability that a crash leaves a part of what was not yet flushed, cut at any record. */
+  readonly tornWrites: number;
+  /** Probability that a crash takes the database with it, which loses commits above its durable pointer. */
+  readonly crashTakesDatabase: number;
+  readonly databaseKillIntervalMsMean: number;
+  readonly databaseDownMsMax: number;
+  /** The process stands still, as under SIGSTOP or in a long collection, while its clock runs. */
+  readonly pauseIntervalMsMean: number;
+  readonly pauseMsMax: number;
+  readonly stepDownIntervalMsMean: number;
+}
+
+export interface DiskOptions {
+  readonly flushMsMean: number;
+  /** Probability for each flush that it stalls. */
+  readonly stall: number;
+  readonly stallMsMax: number;
+}
+
+export interface ClockOptions {
+  /** Clocks start at different values. */
+  readonly skewMsMax: number;
+  /** Rates differ by at most this; must not be above the core's `clockDriftMax` if leases are to hold. */
+  readonly driftMax: number;
+  readonly driftIntervalMsMean: number;
+}
+
+export interface DatabaseOptions {
+  readonly applyMsMean: number;
+  readonly flushIntervalMs: number;
+  readonly applyBatchMax: number;
+}
+
+export interface WorkloadOptions {
+  readonly clients: number;
+  readonly keys: number;
+  readonly writeFraction: number;
+  readonly thinkMsMean: number;
+  readonly timeoutMs: number;
+  readonly payloadBytesMax: number;
+  /** Probability that a client repeats the same request after an unknown outcome. */
+  readonly retry: number;
+}
+
+export interface SimulationOptions {
+  readonly seed: number;
+  /** Core steps to take under faults, before everything is healed. */
+  readonly steps: number;
+  readonly replicas: number;
+  readonly tickMs: number;
+  /** Simulated time that the group has, once healed, to make progress and become equal. */
+  readonly healMsMax: number;
+  readonly network: NetworkOptions;
+  readonly faults: FaultOptions;
+  readonly disk: DiskOptions;
+  readonly clocks: ClockOptions;
+  readonly database: DatabaseOptions;
+  readonly workload: WorkloadOptions;
+  readonly timing: Omit<CoreConfig, 'group' | 'id' | 'members' | 'trace'>;
+  /** The core under test: the real one, or one with a planted bug. */
+  readonly core: Core;
+}
+
+/** No faults at all; short timeouts, so that much happens in few steps. */
+export const calm: SimulationOptions = {
+  seed: 1,
+  steps: 10_000,
+  replicas: 3,
+  tickMs: 10,
+  healMsMax: 30_000,
+  network: { delayMsMin: 0.2, delayMsMean: 1, loss: 0, duplication: 0, reordering: 0, reorderMsMax: 0 },
+  faults: {
+    partitionIntervalMsMean: 0,
+    partitionMsMax: 1000,
+    oneWay: 0.4,
+    crashIntervalMsMean: 0,
+    downMsMax: 600,
+    tornWrites: 0.7,
+    crashTakesDatabase: 0.5,
+    databaseKillIntervalMsMean: 0,
+    databaseDownMsMax: 400,
+    pauseIntervalMsMean: 0,
+    pauseMsMax: 500,
+    stepDownIntervalMsMean: 0,
+  },
+  disk: { flushMsMean: 0.5, stall: 0, stallMsMax: 300 },
+  clocks: { skewMsMax: 10_000, driftMax: 0, driftIntervalMsMean: 200 },
+  database: { applyMsMean: 0.5, flushIntervalMs: 50, applyBatchMax: 16 },
+  workload: {
+    clients: 4,
+    keys: 3,
+    writeFraction: 0.6,
+    thinkMsMean: 10,
+    timeoutMs: 400,
+    payloadBytesMax: 64,
+    retry: 0.5,
+  },
+  timing: {
+    heartbeatMs: 30,
+    electionTimeoutMinMs: 150,
+    electionTimeoutMaxMs: 300,
+    leaseMs: 120,
+    clockDriftMax: 0.05,
+    retransmitMs: 40,
+    windowSlotsMax: 32,
+    windowBytesMax: 4096,
+    acceptBatchBytesMax: 512,
+    catchUpSlotsMax: 16,
+  },
+  core: realCore,
+};
+
+/** A mix of faults drawn from the seed. The same seed always draws the same mix. */
+export function optionsOfSeed(seed: number, overrides: Partial<SimulationOptions> = {}): SimulationOptions {
+  const random = new Random(seed ^ 0x5eed);
+  const on = (probability: number, value: number): number => (random.chance(probability) ? value : 0);
+  return {
+    ...calm,
+    seed,
+    network: {
+      delayMsMin: 0.1,
+      delayMsMean: random.between(0.3, 6),
+      loss: on(0.6, random.between(0.005, 0.15)),
+      duplication: on(0.5, random.between(0.01, 0.1)),
+      reordering: on(0.5, random.between(0.01, 0.2)),
+      reorderMsMax: random.between(5, 400),
+    },
+    faults: {
+      ...calm.faults,
+      partitionIntervalMsMean: on(0.6, random.between(300, 3000)),
+      partitionMsMax: random.between(200, 1500),
+      crashIntervalMsMean: on(0.7, random.between(200, 3000)),
+      downMsMax: random.between(20, 1200),
+      databaseKillIntervalMsMean: on(0.4, random.between(500, 4000)),
+      pauseIntervalMsMean: on(0.5, random.between(300, 3000)),
+      pauseMsMax: random.between(50, 800),
+      stepDownIntervalMsMean: on(0.3, random.between(500, 4000)),
+    },
+    disk: {
+      flushMsMean: random.between(0.1, 5),
+      stall: on(0.4, random.between(0.002, 0.03)),
+      stallMsMax: random.between(20, 400),
+    },
+    clocks: { ...calm.clocks, driftMax: on(0.7, calm.timing.clockDriftMax) },
+    workload: { ...calm.workload, clients: 2 + random.below(6), thinkMsMean: random.between(1, 20) },
+    ...overrides,
+  };
+}
+
+export function memberIds(count: number): ReplicaId[] {
+  return Array.from({ length: count }, (_, index) => `r${index + 1}` as ReplicaId);
+}
+
+export function coreConfig(options: SimulationOptions, id: ReplicaId, trace: boolean): CoreConfig {
+  return { ...options.timing, group: 'g1' as GroupId, id, members: memberIds(options.replicas), trace };
+}

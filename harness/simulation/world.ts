@@ -1,0 +1,42 @@
+/** What the parts of one simulated run share. */
+import type {
+  CoreSnapshot,
+  CoreTraceEvent,
+  LogRecord,
+  RecoveredLog,
+  ReplicaId,
+} from '../../server/src/multipaxos/types.ts';
+import type { EventQueue } from './event-queue.ts';
+import type { Judge } from './judge.ts';
+import type { SimulatedNetwork } from './network.ts';
+import type { SimulationOptions } from './options.ts';
+import type { Random } from './random.ts';
+import type { SimulatedReplica } from './replica.ts';
+
+export interface Crash {
+  /** The state that is lost. */
+  readonly before: CoreSnapshot;
+  /** Records that were not flushed yet and are on disk all the same. */
+  readonly survivors: readonly LogRecord[];
+  readonly recovered: RecoveredLog;
+}
+
+/** Takes the events of a run in the order in which they happen. */
+export interface TraceRecorder {
+  record(atMs: number, replica: ReplicaId, event: CoreTraceEvent): void;
+  crash(atMs: number, replica: ReplicaId, crash: Crash): void;
+}
+
+export interface World {
+  readonly options: SimulationOptions;
+  readonly queue: EventQueue;
+  readonly random: Random;
+  readonly network: SimulatedNetwork;
+  readonly judge: Judge;
+  readonly replicas: readonly SimulatedReplica[];
+  readonly trace: TraceRecorder | null;
+  /** Counts one step of a core. */
+  countStep(): void;
+  /** Lets the judge look at who holds a lease now. */
+  checkLeases(): void;
+}
