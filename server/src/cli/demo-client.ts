@@ -1,0 +1,56 @@
+/**
+ * How the command line talks to a demo that runs: finding it, asking it, and saying what went wrong.
+ */
+import type { FaultRequest } from '../api/status.ts';
+import type { ClusterReport } from './demo/cluster-report.ts';
+import { readRunning } from './demo/data-dir.ts';
+import { requestJson } from './demo/http-client.ts';
+import { CliError, exitCodes } from './errors.ts';
+
+export const defaultDashboardPort = 8080;
+
+/** A port that was given wins; then the demo of the data directory; then the default. */
+export async function findDemo(given: number | null, dataDir: string): Promise<number> {
+  return given ?? (await readRunning(dataDir))?.dashboardPort ?? defaultDashboardPort;
+}
+
+/** @throws CliError notRunning */
+export async function fetchReport(port: number): Promise<ClusterReport> {
+  const answer = await ask({ port, path: '/api/report', timeoutMs: 5000 });
+  const report = answer.body as Partial<ClusterReport> | null | undefined;
+  if (answer.status !== 200 || !Array.isArray(report?.replicas)) throw notDemo(port);
+  return report as ClusterReport;
+}
+
+/** @throws CliError notRunning, or refused with the demo's reason */
+export async function sendFault(port: number, request: FaultRequest): Promise<void> {
+  // A restart waits for the old process to stop.
+  const answer = await ask({ port, path: '/api/fault', method: 'POST', body: request, timeoutMs: 30_000 });
+  const body = answer.body as
+    | { readonly ok?: boolean; readonly error?: { readonly message?: string } }
+    | null
+    | undefined;
+  if (answer.status === 200 && body?.ok === true) return;
+  if (body?.error?.message === undefined) throw notDemo(port);
+  throw new CliError(`Refused: ${body.error.message}`, exitCodes.refused);
+}
+
+async function ask(request: Parameters<typeof requestJson>[0]): ReturnType<typeof requestJson> {
+  try {
+    return await requestJson(request);
+  } catch (cause) {
+    throw new CliError(
+      `No demo answers on port ${request.port} (${(cause as NodeJS.ErrnoException).code ?? (cause as Error).message}). ` +
+        'Start one with "barista demo", or say where it is with --dashboard-port or --data-dir.',
+      exitCodes.notRunning,
+      { cause },
+    );
+  }
+}
+
+function notDemo(port: number): CliError {
+  return new CliError(
+    `What answers on port ${port} is not a demo. Say where it is with --dashboard-port or --data-dir.`,
+    exitCodes.notRunning,
+  );
+}

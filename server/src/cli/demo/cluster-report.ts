@@ -1,0 +1,100 @@
+/** What `barista status --json` prints: fixed names that scripts rely on. Pure. */
+import type { ClusterReplica, ReplicaCondition } from '../../api/status.ts';
+import type { Ballot, ReplicaId, Role, Slot } from '../../multipaxos/types.ts';
+import { demoHost, type ReplicaPlan } from './layout.ts';
+
+/** A replica that is down has `state` "down" and null for what only it could tell. */
+export interface ReplicaReport {
+  readonly id: ReplicaId;
+  readonly role: Role | null;
+  readonly ballot: Ballot | null;
+  readonly leader: ReplicaId | null;
+  readonly commitPoint: Slot | null;
+  readonly applicationPointer: Slot | null;
+  readonly state: ReplicaCondition;
+  readonly pgwire: { readonly host: string; readonly port: number };
+  readonly pid: number | null;
+  readonly postgres: {
+    readonly pid: number | null;
+    readonly socketDir: string | null;
+    readonly port: number | null;
+  };
+}
+
+export interface ClusterReport {
+  readonly group: string;
+  readonly replicas: readonly ReplicaReport[];
+}
+
+/** A status older than this says nothing about now. */
+export const freshMs = 1500;
+
+export function reportReplica(plan: ReplicaPlan, replica: ClusterReplica): ReplicaReport {
+  const { id, status } = replica;
+  const pgwire = { host: demoHost, port: plan.pgwirePort };
+  if (replica.process !== 'running' || status === null || (replica.ageMs ?? Infinity) > freshMs) {
+    return {
+      id,
+      role: null,
+      ballot: null,
+      leader: null,
+      commitPoint: null,
+      applicationPointer: null,
+      state: 'down',
+      pgwire,
+      pid: null,
+      postgres: { pid: null, socketDir: null, port: null },
+    };
+  }
+  const { role, ballot, leader, commitPoint, applicationPointer, state, pid } = status;
+  const { pid: postgresPid, socketDir, port } = status.postgres;
+  return {
+    id,
+    role,
+    ballot,
+    leader,
+    commitPoint,
+    applicationPointer,
+    state,
+    pgwire,
+    pid,
+    postgres: { pid: postgresPid, socketDir, port },
+  };
+}
+
+/** The same for people. */
+export function tableOf(report: ClusterReport): string {
+  const head = [
+    'replica',
+    'role',
+    'state',
+    'ballot',
+    'leader',
+    'commit point',
+    'applied',
+    'pgwire',
+    'pid',
+    'postgres',
+  ];
+  const rows = report.replicas.map((replica) => [
+    replica.id,
+    replica.role ?? '-',
+    replica.state,
+    replica.ballot === null ? '-' : `${replica.ballot.round}.${replica.ballot.replica || '-'}`,
+    replica.leader ?? '-',
+    String(replica.commitPoint ?? '-'),
+    String(replica.applicationPointer ?? '-'),
+    `${replica.pgwire.host}:${replica.pgwire.port}`,
+    String(replica.pid ?? '-'),
+    String(replica.postgres.pid ?? '-'),
+  ]);
+  const widths = head.map((name, column) =>
+    Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [`group ${report.group}`, line(head), ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,64 @@
+/** Small JSON requests over HTTP to this machine, bounded in time and size. */
+import { type Agent, request } from 'node:http';
+
+export interface JsonAnswer {
+  readonly status: number;
+  /** Undefined if the body is not JSON. */
+  readonly body: unknown;
+}
+
+export interface JsonRequest {
+  readonly port: number;
+  readonly path: string;
+  readonly method?: 'GET' | 'POST';
+  readonly body?: unknown;
+  readonly timeoutMs: number;
+  readonly agent?: Agent;
+}
+
+const bytesMax = 8 * 1024 * 1024;
+
+/** @throws if there is no answer in time (code ECONNREFUSED, ETIMEDOUT and the like) */
+export function requestJson(options: JsonRequest): Promise<JsonAnswer> {
+  return new Promise((resolve, reject) => {
+    const text = options.body === undefined ? null : JSON.stringify(options.body);
+    const outgoing = request(
+      {
+        host: '127.0.0.1',
+        port: options.port,
+        path: options.path,
+        method: options.method ?? 'GET',
+        ...(options.agent === undefined ? {} : { agent: options.agent }),
+        headers:
+          text === null
+            ? {}
+            : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
+        // Covers the whole exchange: a frozen replica accepts connections and then says nothing.
+        signal: AbortSignal.timeout(options.timeoutMs),
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.byteLength;
+          if (bytes > bytesMax) response.destroy(new Error('the answer is too large'));
+          else chunks.push(chunk);
+        });
+        response.on('error', reject);
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, body: parse(Buffer.concat(chunks)) }),
+        );
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end(text ?? undefined);
+  });
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Runs what people type into the dashboard's console, as the demo's user, through a replica's port for SQL clients.
+ *
+ * Responsible for: bounds on time, rows and bytes, and a shape that a page can show. Each request has a session of its own.
+ * Invariant: rows beyond the bound are read and forgotten, never kept, so that the statement still completes.
+ */
+import { Client, type DatabaseError, Query, type QueryResult, type ResultBuilder } from 'pg';
+import { z } from 'zod';
+import { demoHost, demoUser } from './layout.ts';
+
+export const sqlBody = z.strictObject({ replica: z.string().max(64), sql: z.string().min(1).max(100_000) });
+
+export interface SqlResult {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly (string | null)[])[];
+  readonly command: string;
+  readonly durationMs: number;
+  readonly truncated: boolean;
+}
+export interface SqlError {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+  readonly position?: number;
+}
+
+const timeoutMs = 15_000;
+const connectMs = 5000;
+const rowsMax = 500;
+const bytesMax = 1024 * 1024;
+const cellCharsMax = 10_000;
+
+/** Everything stays the text that PostgreSQL sent. */
+const asText = { getTypeParser: () => (value: string) => value };
+
+export async function runSql(port: number, sql: string): Promise<SqlResult | { readonly error: SqlError }> {
+  const client = new Client({
+    host: demoHost,
+    port,
+    ...demoUser,
+    application_name: 'barista dashboard',
+    connectionTimeoutMillis: connectMs,
+  });
+  // Told of by the query as well; without a listener it would end the process.
+  client.on('error', () => {});
+  const startedAtMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const late = new Promise<never>((_resolve, reject) => {
+      const error = Object.assign(
+        new Error(`No answer within ${timeoutMs / 1000} s; the session was ended.`),
+        { code: '57014' },
+      );
+      timer = setTimeout(() => reject(error), timeoutMs);
+    });
+    const work = client.connect().then(() => collect(client, sql));
+    const answer = await Promise.race([work, late]);
+    return { ...answer, durationMs: Math.round((performance.now() - startedAtMs) * 10) / 10 };
+  } catch (error) {
+    return { error: describe(error as DatabaseError) };
+  } finally {
+    clearTimeout(timer);
+    endSession(client);
+  }
+}
+
+function endSession(client: Client): void {
+  const { stream } = (client as unknown as { readonly connection: { readonly stream: { destroy(): void } } })
+    .connection;
+  const timer = setTimeout(() => stream.destroy(), 500);
+  client.end().then(
+    () => clearTimeout(timer),
+    () => stream.destroy(),
+  );
+}
+
+/** Several statements may come in one text: the last result is shown. */
+function collect(client: Client, sql: string): Promise<Omit<SqlResult, 'durationMs'>> {
+  return new Promise((resolve, reject) => {
+    let columns: readonly string[] = [];
+    let rows: (string | null)[][] = [];
+    let bytes = 0;
+    let truncated = false;
+    let current: unknown = null;
+    const query = new Query<(string | null)[]>({
+      text: sql,
+      rowMode: 'array',
+      types: asText,
+    } as unknown as string);
+    query.on('row', (row: unknown, result?: ResultBuilder) => {
+      if (result !== current) {
+        current = result;
+        rows = [];
+        bytes = 0;
+        truncated = false;
+      }
+      const cells = (row as (string | null)[]).map(shorten);
+      bytes += cells.reduce((sum, cell) => sum + (cell?.length ?? 0), 0);
+      if (rows.length < rowsMax && bytes <= bytesMax) rows.push(cells);
+      else truncated = true;
+    });
+    query.on('end', (results: unknown) => {
+      const last = (Array.isArray(results) ? results.at(-1) : results) as QueryResult | undefined;
+      columns = last?.fields.map((field) => field.name) ?? [];
+      if (last !== current) {
+        rows = [];
+        truncated = false;
+      }
+      resolve({ columns, rows, command: commandTag(last), truncated });
+    });
+    query.on('error', reject);
+    client.query(query);
+  });
+}
+
+function shorten(cell: string | null): string | null {
+  return cell !== null && cell.length > cellCharsMax ? `${cell.slice(0, cellCharsMax)}...` : cell;
+}
+
+/** pg takes the tag apart; this puts it together again. */
+function commandTag(result: QueryResult | undefined): string {
+  if (result === undefined || result.command === null) return '';
+  const count = result.rowCount === null ? '' : ` ${result.rowCount}`;
+  return result.command === 'INSERT' ? `INSERT 0${count}` : `${result.command}${count}`;
+}
+
+function describe(error: DatabaseError): SqlError {
+  const position = Number(error.position);
+  return {
+    // What Node reports (ECONNREFUSED and the like) is, to a client of SQL, a connection that failed.
+    code: /^[0-9A-Z]{5}$/.test(error.code ?? '') ? (error.code ?? '') : '08006',
+    message: error.message || error.code || 'the connection failed',
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(Number.isInteger(position) && position > 0 ? { position } : {}),
+  };
+}

@@ -1,0 +1,18 @@
+/** How the command line fails: errors that people can act on, and the exit codes that scripts can rely on. */
+
+/**
+ * `failed`: something went wrong while it worked. `usage`: an option or a configuration key is wrong. `notRunning`: no demo
+ * answers. `refused`: the demo answered that it will not do this.
+ */
+export const exitCodes = { ok: 0, failed: 1, usage: 2, notRunning: 3, refused: 4 } as const;
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** Its message is all that a person needs; printed without a stack. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly exitCode: ExitCode;
+  constructor(message: string, exitCode: ExitCode = exitCodes.failed, options?: { cause?: unknown }) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
