@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import type { LinkFault } from '../../../server/src/api/status.ts';
+import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import {
+  compareBallots,
+  describeFault,
+  faultsByLink,
+  findLeader,
+  formatBallot,
+  healthOf,
+  isIsolated,
+  quorumOf,
+  spellFault,
+} from './cluster-view.ts';
+import { ballot, clusterOf, replica } from './testing.ts';
+
+function fault(from: string, to: string, changes: Partial<LinkFault> = {}): LinkFault {
+  return {
+    from: from as ReplicaId,
+    to: to as ReplicaId,
+    cut: false,
+    delayMs: 0,
+    drop: 0,
+    duplicate: 0,
+    ...changes,
+  };
+}
+
+const leads = { role: 'leader' } as const;
+
+describe('who leads', () => {
+  test('is the leader with the highest ballot, not one that has not heard of its successor', () => {
+    const cluster = clusterOf(
+      replica('r1', { ...leads, ballot: ballot(3, 'r1') }),
+      replica('r2', { ...leads, ballot: ballot(4, 'r2') }),
+      replica('r3'),
+    );
+    expect(findLeader(cluster)?.id).toBe('r2');
+  });
+
+  test('is nobody while the leader is crashed, paused, silent or not serving yet', () => {
+    expect(findLeader(clusterOf(replica('r1', leads, { process: 'stopped' })))).toBeNull();
+    expect(findLeader(clusterOf(replica('r1', leads, { process: 'paused' })))).toBeNull();
+    expect(findLeader(clusterOf(replica('r1', leads, { ageMs: 5000 })))).toBeNull();
+    expect(findLeader(clusterOf(replica('r1', { ...leads, state: 'recovering' })))).toBeNull();
+    expect(findLeader(null)).toBeNull();
+    expect(findLeader(clusterOf(replica('r1', leads)))?.id).toBe('r1');
+  });
+
+  test('ballots compare by round, then by replica', () => {
+    expect(compareBallots(ballot(2, 'r1'), ballot(1, 'r9'))).toBeGreaterThan(0);
+    expect(compareBallots(ballot(2, 'r1'), ballot(2, 'r2'))).toBeLessThan(0);
+    expect(compareBallots(ballot(2, 'r1'), ballot(2, 'r1'))).toBe(0);
+    expect(formatBallot(ballot(2, 'r1'))).toBe('2·r1');
+    expect(formatBallot(ballot(0, ''))).toBe('–');
+  });
+});
+
+describe('links', () => {
+  test('are broken in one direction only if only that one has a fault', () => {
+    const cluster = clusterOf(
+      replica('r1', { faults: [fault('r1', 'r2', { cut: true }), fault('r1', 'r3')] }),
+      replica('r2'),
+    );
+    expect([...faultsByLink(cluster).keys()]).toEqual(['r1>r2']);
+  });
+
+  test('of a crashed replica are not reported as broken', () => {
+    const cluster = clusterOf(
+      replica('r1', { faults: [fault('r1', 'r2', { cut: true })] }, { process: 'stopped' }),
+    );
+    expect(faultsByLink(cluster).size).toBe(0);
+  });
+
+  test('say briefly and in words what is wrong with them', () => {
+    const bad = fault('r1', 'r2', { delayMs: 200, drop: 0.3, duplicate: 0.1 });
+    expect(describeFault(bad)).toBe('+200 ms −30% ×2 10%');
+    expect(spellFault(bad)).toBe('delayed by 200 ms, 30% dropped, 10% duplicated');
+    expect(describeFault(fault('r1', 'r2', { cut: true, delayMs: 5 }))).toBe('cut');
+    expect(describeFault(fault('r1', 'r2', { delayMs: 1500 }))).toBe('+1.5 s');
+  });
+
+  test('isolate a replica only when all of them are cut, both ways', () => {
+    const cut = { cut: true };
+    const r1 = replica('r1', { faults: [fault('r1', 'r2', cut), fault('r1', 'r3', cut)] });
+    const r2 = replica('r2', { faults: [fault('r2', 'r1', cut)] });
+    const r3 = replica('r3', { faults: [fault('r3', 'r1', cut)] });
+    expect(isIsolated(clusterOf(r1, r2, r3), 'r1')).toBe(true);
+    expect(isIsolated(clusterOf(r1, r2, r3), 'r2')).toBe(false);
+    expect(isIsolated(clusterOf(r1, r2, replica('r3')), 'r1')).toBe(false);
+  });
+});
+
+describe('health', () => {
+  test('of a process that does not run outweighs its last report', () => {
+    expect(healthOf(replica('r1', {}, { process: 'stopped' })).tone).toBe('off');
+    expect(healthOf(replica('r1', {}, { process: 'paused' })).tone).toBe('warn');
+    expect(healthOf(replica('r1', {}, { ageMs: 9000 })).tone).toBe('bad');
+  });
+
+  test('of a follower says through whom it serves', () => {
+    expect(healthOf(replica('r2', { leader: 'r1' as ReplicaId })).text).toBe('Serving clients through r1');
+    expect(healthOf(replica('r1', leads)).text).toBe('Serving clients');
+    expect(healthOf(replica('r1', { state: 'databaseDown' })).tone).toBe('bad');
+  });
+
+  test('of the group is a majority of all its replicas, up or not', () => {
+    const cluster = clusterOf(
+      replica('r1'),
+      replica('r2', {}, { process: 'stopped' }),
+      replica('r3', {}, { process: 'paused' }),
+    );
+    expect(quorumOf(cluster)).toEqual({ up: 1, needed: 2 });
+  });
+});

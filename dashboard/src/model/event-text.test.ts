@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types.ts';
+import { matches, noFilter, toggled } from './event-filter.ts';
+import { describeEvent, formatSlots, isRoutine, slotsOf, weightOf } from './event-text.ts';
+import { ballot, consensus, other, vote } from './testing.ts';
+
+const b1 = ballot(1, 'r1');
+const heartbeat = consensus({ seq: 1 }, { name: 'HandleHeartbeat', from: 'r2' as ReplicaId });
+const accept = consensus(
+  { seq: 2, replica: 'r2' },
+  {
+    name: 'HandleAccept',
+    from: 'r1' as ReplicaId,
+    votes: [vote(4, b1, 'c/1'), vote(6, b1, 'c/3'), vote(5, b1, 'c/2')],
+  },
+);
+const crash = other({ seq: 3, replica: 'r3' }, { layer: 'apply', name: 'DatabaseDown', reason: 'signal 9' });
+const link = other({ seq: 4 }, { layer: 'operation', name: 'FaultChanged', description: 'r1 → r2 cut' });
+
+describe('an event', () => {
+  test('names the slots that it is about', () => {
+    expect(slotsOf(accept)).toEqual({ from: 4, to: 6 });
+    expect(slotsOf(heartbeat)).toBeNull();
+    expect(
+      slotsOf(other({ seq: 1 }, { layer: 'apply', name: 'CommitChosen', slot: 9, label: 'c/1' })),
+    ).toEqual({ from: 9, to: 9 });
+    const message = { kind: 'Accept', ballot: b1, firstSlot: 7 as Slot, labels: ['a', 'b'] } as const;
+    expect(
+      slotsOf(consensus({ seq: 1 }, { name: 'Propose', sent: [{ to: 'r2' as ReplicaId, message }] })),
+    ).toEqual({ from: 7, to: 8 });
+    expect(formatSlots({ from: 7, to: 8 })).toBe('slots 7–8');
+    expect(formatSlots({ from: 7, to: 7 })).toBe('slot 7');
+  });
+
+  test('reads as one line, whatever its layer', () => {
+    expect(describeEvent(accept)).toBe('from r1 · slots 4–6');
+    expect(describeEvent(crash)).toBe('signal 9');
+    expect(describeEvent(link)).toBe('r1 → r2 cut');
+    const harvest = other(
+      { seq: 1 },
+      { layer: 'apply', name: 'Harvest', label: 'c/1', sql: ['UPDATE t\n  SET a = 1', 'DELETE FROM u'] },
+    );
+    expect(describeEvent(harvest)).toBe('c/1 · UPDATE t SET a = 1; DELETE FROM u');
+  });
+
+  test('stands out when something broke or changed hands', () => {
+    expect([crash, link, accept].map(weightOf)).toEqual(['alarming', 'alarming', 'plain']);
+    expect(weightOf(consensus({ seq: 1 }, { name: 'BecomeLeader' }))).toBe('notable');
+  });
+});
+
+describe('the filter', () => {
+  test('lets everything through but routine, unless told', () => {
+    expect([heartbeat, accept, crash, link].map((event) => matches(noFilter, event))).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
+    expect(isRoutine(heartbeat)).toBe(true);
+    expect(matches({ ...noFilter, routine: true }, heartbeat)).toBe(true);
+  });
+
+  test('picks by replica, by layer and by text', () => {
+    const pick = (changes: Partial<typeof noFilter>) =>
+      [accept, crash, link].filter((event) => matches({ ...noFilter, ...changes }, event));
+    expect(pick({ replicas: new Set(['r2', 'r3']) })).toEqual([accept, crash]);
+    expect(pick({ layers: new Set(['operation'] as const) })).toEqual([link]);
+    expect(pick({ text: ' SIGNAL ' })).toEqual([crash]);
+    expect(pick({ text: 'handleaccept' })).toEqual([accept]);
+  });
+
+  test('toggles without changing the set that it was given', () => {
+    const set: ReadonlySet<string> = new Set(['r1']);
+    expect([...toggled(set, 'r2')]).toEqual(['r1', 'r2']);
+    expect([...toggled(set, 'r1')]).toEqual([]);
+    expect([...set]).toEqual(['r1']);
+  });
+});

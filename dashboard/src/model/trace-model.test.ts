@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import { consensus, ballot, other, vote } from './testing.ts';
+import { emptyTrace, eventsMax, foldEvents, linkKey, statementsMax } from './trace-model.ts';
+
+const harvest = (seq: number, label: string, sql: readonly string[]) =>
+  other({ seq }, { layer: 'apply', name: 'Harvest', label, sql });
+
+describe('the trace model', () => {
+  test('is the same whether events come together or one by one', () => {
+    const events = [
+      harvest(1, 'c/1', ['SELECT 1']),
+      consensus(
+        { seq: 2 },
+        {
+          name: 'Propose',
+          votes: [vote(1, ballot(1, 'r1'), 'c/1')],
+          sent: [{ to: 'r2' as ReplicaId, message: { kind: 'Accept', ballot: ballot(1, 'r1') } }],
+        },
+      ),
+      consensus(
+        { seq: 1, replica: 'r2' },
+        { name: 'HandleAccept', votes: [vote(1, ballot(1, 'r1'), 'c/1')] },
+      ),
+    ];
+    const together = foldEvents(emptyTrace, events);
+    const apart = events.reduce((model, event) => foldEvents(model, [event]), emptyTrace);
+    expect(apart).toEqual(together);
+  });
+
+  test('keeps the latest events up to its bound, each under the same index for ever', () => {
+    const batch = (from: number) =>
+      Array.from({ length: eventsMax }, (_, index) => harvest(from + index, 'c/1', []));
+    const model = foldEvents(foldEvents(emptyTrace, batch(1)), batch(eventsMax + 1).slice(0, 7));
+    expect(model.events).toHaveLength(eventsMax);
+    expect(model.firstIndex).toBe(7);
+    expect(model.events[0]!.seq).toBe(8);
+  });
+
+  test('finds the SQL of an entry on the leader, and on a follower only if its batch held one entry', () => {
+    const batch = (seq: number, labels: readonly string[]) =>
+      other(
+        { seq, replica: 'r2' },
+        {
+          layer: 'apply',
+          name: 'ApplyBatch',
+          fromSlot: 1,
+          toSlot: 2,
+          applied: labels.map((label, at) => [at, label]),
+          sql: ['A', 'B'],
+        },
+      );
+    const model = foldEvents(emptyTrace, [
+      harvest(1, 'c/1', ['UPDATE t']),
+      batch(1, ['c/2', 'c/3']),
+      batch(2, ['c/4']),
+    ]);
+    expect(Object.fromEntries(model.statements)).toEqual({ 'c/1': ['UPDATE t'], 'c/4': ['A', 'B'] });
+  });
+
+  test('bounds the statements that it remembers', () => {
+    const events = Array.from({ length: statementsMax + 5 }, (_, index) =>
+      harvest(index + 1, `c/${index}`, ['X']),
+    );
+    const model = foldEvents(emptyTrace, events);
+    expect(model.statements.size).toBe(statementsMax);
+    expect(model.statements.has('c/4')).toBe(false);
+    expect(model.statements.has('c/5')).toBe(true);
+  });
+
+  test('knows when a message last left on each directed link', () => {
+    const send = (seq: number, replica: string, to: string) =>
+      consensus(
+        { seq, replica },
+        {
+          name: 'Propose',
+          sent: [{ to: to as ReplicaId, message: { kind: 'Accept', ballot: ballot(1, 'r1') } }],
+        },
+      );
+    const model = foldEvents(emptyTrace, [send(1, 'r1', 'r2'), send(5, 'r1', 'r2'), send(3, 'r2', 'r1')]);
+    expect(model.lastSentUs.get(linkKey('r1', 'r2'))).toBe(5000);
+    expect(model.lastSentUs.get(linkKey('r2', 'r1'))).toBe(3000);
+    expect(model.lastSentUs.has(linkKey('r2', 'r3'))).toBe(false);
+    expect(model.lastAtUs).toBe(5000);
+  });
+
+  test('changes nothing for an empty batch', () => {
+    expect(foldEvents(emptyTrace, [])).toBe(emptyTrace);
+  });
+});
