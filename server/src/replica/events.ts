@@ -8,12 +8,16 @@ type Layered =
   | ({ readonly layer: 'apply' } & ApplyTraceEvent)
   | ({ readonly layer: 'operation' } & OperationalEvent);
 
+/** Events kept for the first listener, which comes a little after the replica has started. */
+const BACKLOG_MAX = 1000;
+
 export class ReplicaEvents {
   /** Tells this run of the process from every other. */
   readonly run = randomBytes(6).toString('hex');
   private readonly replica: ReplicaId;
   private seq = 0;
   private readonly listeners = new Set<(event: TraceEvent) => void>();
+  private backlog: TraceEvent[] = [];
 
   constructor(replica: ReplicaId) {
     this.replica = replica;
@@ -21,6 +25,9 @@ export class ReplicaEvents {
 
   subscribe(listener: (event: TraceEvent) => void): () => void {
     this.listeners.add(listener);
+    const missed = this.backlog;
+    this.backlog = [];
+    for (const event of missed) listener(event);
     return () => this.listeners.delete(listener);
   }
 
@@ -41,6 +48,7 @@ export class ReplicaEvents {
     // hrtime is CLOCK_MONOTONIC: one scale for all processes of a machine.
     const atUs = Number(process.hrtime.bigint() / 1000n);
     const stamped = { seq: this.seq, run: this.run, replica: this.replica, atUs, ...event } as TraceEvent;
+    if (this.listeners.size === 0 && this.backlog.length < BACKLOG_MAX) this.backlog.push(stamped);
     for (const listener of this.listeners) listener(stamped);
   }
 }
