@@ -102,7 +102,7 @@ describe('a torn tail is cut', () => {
     const survivor = directory.crashed((sector) => sector > 2);
     const isClean = (): boolean =>
       bytesOf(survivor, 1)
-        .subarray(SEGMENT_HEADER_BYTES)
+        .subarray(SEGMENT_HEADER_BYTES + SECTOR_BYTES)
         .every((byte) => byte === 0);
     expect(isClean()).toBe(false);
     await open(survivor);
