@@ -14,14 +14,15 @@ TypeOK == chosen \in [Slots -> SUBSET Entries]
 
 Init == chosen = [s \in Slots |-> {}]
 
-(* Slots are chosen in any order, and several may become chosen in one step *)
-(* (an acceptor's one message can complete the quorum of many slots).       *)
-Choose(ss) ==
-  \E e \in [ss -> Entries] :
-    /\ \A s \in ss : chosen[s] = {}
-    /\ chosen' = [s \in Slots |-> IF s \in ss THEN {e[s]} ELSE chosen[s]]
-
-Next == \E ss \in (SUBSET Slots) \ {{}} : Choose(ss)
+(***************************************************************************)
+(* Slots are chosen in any order, and several may become chosen in one      *)
+(* step: one acceptor's message can complete the quorum of many slots.      *)
+(***************************************************************************)
+Next ==
+  /\ chosen' \in [Slots -> SUBSET Entries]
+  /\ \A s \in Slots :
+       \/ chosen'[s] = chosen[s]
+       \/ chosen[s] = {} /\ \E e \in chosen'[s] : chosen'[s] = {e}
 
 Spec == Init /\ [][Next]_chosen
 
