@@ -74,7 +74,13 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   const file = join(dist, normalize(path === '/' ? '/index.html' : path));
   const data = await readFile(file).catch(() => null);
   if (data === null) return answer(response, 404, { error: { code: 'notFound', message: path } });
-  response.writeHead(200, { 'content-type': types[extname(file)] ?? 'application/octet-stream' }).end(data);
+  // The demo's own policy, so that what it would refuse is noticed here.
+  response
+    .writeHead(200, {
+      'content-type': types[extname(file)] ?? 'application/octet-stream',
+      'content-security-policy': "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:",
+    })
+    .end(data);
 }
 
 const server = createServer((request, response) => {

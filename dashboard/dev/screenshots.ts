@@ -9,7 +9,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { chromium } from 'playwright-core';
-import type { Page } from 'playwright-core';
+import type { Page, WebSocketRoute } from 'playwright-core';
 
 const { values } = parseArgs({
   options: {
@@ -109,6 +109,29 @@ const shots: readonly Shot[] = [
   },
   { name: 'width-900', width: 900, height: 1100, scheme: 'light', act: mend },
   { name: 'phone', width: 390, height: 844, scheme: 'dark' },
+  {
+    name: 'lost',
+    width: 1280,
+    height: 800,
+    scheme: 'light',
+    act: async (page) => {
+      const sockets: WebSocketRoute[] = [];
+      let refuse = false;
+      await page.routeWebSocket(/stream/, (socket) => {
+        if (refuse) {
+          void socket.close();
+          return;
+        }
+        sockets.push(socket);
+        socket.connectToServer();
+      });
+      await page.reload();
+      await page.waitForTimeout(6000);
+      refuse = true;
+      for (const socket of sockets) await socket.close();
+      await page.waitForTimeout(3000);
+    },
+  },
   {
     name: 'disconnected',
     width: 1280,

@@ -2,10 +2,14 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
+import { applyTheme, storedTheme } from './components/hooks.ts';
 import { openStore } from './live/store.ts';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/components.css';
+
+// Before anything is drawn, so that a chosen theme does not flash. (Not inline in the page: its content policy allows no inline script.)
+applyTheme(storedTheme());
 
 const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
 const store = openStore(`${scheme}//${location.host}/api/stream`);

@@ -13,6 +13,7 @@ export function formatRate(perSecond: number): string {
 }
 
 export function formatMs(ms: number): string {
+  if (ms === 0) return '0 ms';
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
   return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
 }

@@ -54,16 +54,22 @@ export type Theme = 'system' | 'light' | 'dark';
 
 const themeKey = 'barista.theme';
 
+export function storedTheme(): Theme {
+  const stored = readStored(themeKey);
+  return stored === 'light' || stored === 'dark' ? stored : 'system';
+}
+
+export function applyTheme(theme: Theme): void {
+  if (theme === 'system') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme;
+}
+
 export function useTheme(): readonly [Theme, (theme: Theme) => void] {
-  const [theme, setTheme] = useState<Theme>(() => {
-    const stored = readStored(themeKey);
-    return stored === 'light' || stored === 'dark' ? stored : 'system';
-  });
+  const [theme, setTheme] = useState<Theme>(storedTheme);
   const choose = (next: Theme): void => {
     setTheme(next);
     writeStored(themeKey, next === 'system' ? null : next);
-    if (next === 'system') delete document.documentElement.dataset['theme'];
-    else document.documentElement.dataset['theme'] = next;
+    applyTheme(next);
   };
   return [theme, choose];
 }

@@ -27,6 +27,8 @@ export interface ReplicaLog {
   readonly above: ReadonlySet<number>;
   readonly lastSlot: number;
   readonly votes: ReadonlyMap<number, SlotVote>;
+  /** From this slot on the page has seen every vote; below it an accepted slot may be missing from `votes`. Null: not known yet. */
+  readonly votesFrom: number | null;
 }
 
 export type CellKind = 'empty' | 'accepted' | 'chosen' | 'applied';
@@ -45,6 +47,7 @@ export const emptyLog: ReplicaLog = {
   above: new Set(),
   lastSlot: 0,
   votes: new Map(),
+  votesFrom: null,
 };
 
 interface Draft {
@@ -56,9 +59,10 @@ interface Draft {
   above: Set<number>;
   lastSlot: number;
   votes: Map<number, SlotVote>;
+  votesFrom: number | null;
 }
 
-/** `events` are all of one replica, in the order of arrival. */
+/** `events` are all of one replica, in order, and none that the log has seen. */
 export function foldReplicaLog(log: ReplicaLog, events: readonly TraceEvent[]): ReplicaLog {
   const draft: Draft = { ...log, above: new Set(log.above), votes: new Map(log.votes) };
   for (const event of events) apply(draft, event);
@@ -73,6 +77,7 @@ function apply(draft: Draft, event: TraceEvent): void {
     for (const [slot, ballot, label] of event.votes ?? []) writeVote(draft, slot, { ballot, label });
     draft.commitPoint = event.state.commitPoint;
     draft.lastSlot = event.state.lastSlot;
+    draft.votesFrom ??= draft.lastSlot + 1;
     return;
   }
   if (event.layer === 'operation') return;
@@ -98,13 +103,17 @@ function apply(draft: Draft, event: TraceEvent): void {
 
 function countSeq(draft: Draft, event: TraceEvent): void {
   if (draft.run === event.run) {
-    if (draft.lastSeq > 0 && event.seq > draft.lastSeq + 1) draft.missed += event.seq - draft.lastSeq - 1;
-  } else if (draft.run !== null) {
+    const gap = event.seq - draft.lastSeq - 1;
+    draft.missed += gap;
+    if (gap > 0) draft.votesFrom = null;
+  } else {
     draft.missed = 0;
     draft.commitPoint = 0;
     draft.lastSlot = 0;
     draft.applicationPointer = 0;
     draft.above.clear();
+    // A run tells what it found in its log, so one that is seen from its first event hides no vote.
+    draft.votesFrom = event.seq === 1 ? 0 : null;
   }
   draft.run = event.run;
   draft.lastSeq = event.seq;
@@ -138,18 +147,11 @@ export function pointersOf(log: ReplicaLog, status: ReplicaStatus | null): LogPo
   return { commitPoint, applicationPointer, lastSlot };
 }
 
-/** `votesFrom`: the lowest slot from which on the page has seen every vote; below it the pointers alone speak. */
-export function cellAt(log: ReplicaLog, pointers: LogPointers, slot: number, votesFrom: number): Cell {
+export function cellAt(log: ReplicaLog, pointers: LogPointers, slot: number): Cell {
   const vote = log.votes.get(slot) ?? null;
   if (slot <= pointers.applicationPointer || log.above.has(slot)) return { kind: 'applied', vote };
   if (slot <= pointers.commitPoint || vote?.ballot === null) return { kind: 'chosen', vote };
-  if (vote !== null || (slot < votesFrom && slot <= pointers.lastSlot)) return { kind: 'accepted', vote };
+  const unseen = log.votesFrom === null || slot < log.votesFrom;
+  if (vote !== null || (unseen && slot <= pointers.lastSlot)) return { kind: 'accepted', vote };
   return { kind: 'empty', vote: null };
-}
-
-/** The lowest slot whose vote is still remembered; everything is below it when there is none. */
-export function votesFromOf(log: ReplicaLog): number {
-  let lowest = Number.POSITIVE_INFINITY;
-  for (const slot of log.votes.keys()) if (slot < lowest) lowest = slot;
-  return lowest;
 }

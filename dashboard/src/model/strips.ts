@@ -1,6 +1,6 @@
 /** The replicas' logs side by side, ready to draw: each one's pointers, and its cell for any slot. */
 import type { ClusterStatus } from '../../../server/src/api/status.ts';
-import { cellAt, emptyLog, pointersOf, votesFromOf } from './replica-log.ts';
+import { cellAt, emptyLog, pointersOf } from './replica-log.ts';
 import type { Cell, LogPointers } from './replica-log.ts';
 import type { TraceModel } from './trace-model.ts';
 
@@ -15,12 +15,11 @@ export function stripsOf(cluster: ClusterStatus, trace: TraceModel): readonly St
   return cluster.replicas.map((replica) => {
     const log = trace.logs.get(replica.id) ?? emptyLog;
     const pointers = pointersOf(log, replica.status);
-    const votesFrom = votesFromOf(log);
     return {
       id: replica.id,
       stopped: replica.process === 'stopped',
       pointers,
-      cellAt: (slot) => cellAt(log, pointers, slot, votesFrom),
+      cellAt: (slot) => cellAt(log, pointers, slot),
     };
   });
 }

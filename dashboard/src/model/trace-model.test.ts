@@ -84,6 +84,18 @@ describe('the trace model', () => {
     expect(model.lastAtUs).toBe(5000);
   });
 
+  test('takes no event twice when a page that connects again is shown the past again', () => {
+    const events = [1, 2, 3].map((seq) => harvest(seq, `c/${seq}`, ['X']));
+    const first = foldEvents(emptyTrace, events.slice(0, 2));
+    const again = foldEvents(first, events);
+    expect(again.events.map((event) => event.seq)).toEqual([1, 2, 3]);
+    expect(again.logs.get('r1')?.missed).toBe(0);
+    const restarted = foldEvents(again, [
+      other({ seq: 1, run: 'next' }, { layer: 'operation', name: 'ReplicaStarted', pid: 1 }),
+    ]);
+    expect(restarted.events).toHaveLength(4);
+  });
+
   test('changes nothing for an empty batch', () => {
     expect(foldEvents(emptyTrace, [])).toBe(emptyTrace);
   });

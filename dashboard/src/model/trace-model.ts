@@ -38,7 +38,8 @@ export function linkKey(from: string, to: string): string {
   return `${from}>${to}`;
 }
 
-export function foldEvents(model: TraceModel, batch: readonly TraceEvent[]): TraceModel {
+export function foldEvents(model: TraceModel, received: readonly TraceEvent[]): TraceModel {
+  const batch = unseen(model, received);
   if (batch.length === 0) return model;
   const all = [...model.events, ...batch];
   const excess = Math.max(0, all.length - eventsMax);
@@ -50,6 +51,17 @@ export function foldEvents(model: TraceModel, batch: readonly TraceEvent[]): Tra
     lastSentUs: foldSent(model.lastSentUs, batch),
     lastAtUs: batch.reduce((latest, event) => Math.max(latest, event.atUs), model.lastAtUs),
   };
+}
+
+/** A page that connects again is shown a little of the past again. */
+function unseen(model: TraceModel, received: readonly TraceEvent[]): readonly TraceEvent[] {
+  const last = new Map([...model.logs].map(([id, log]) => [id, { run: log.run, seq: log.lastSeq }]));
+  return received.filter((event) => {
+    const seen = last.get(event.replica);
+    if (seen !== undefined && seen.run === event.run && event.seq <= seen.seq) return false;
+    last.set(event.replica, { run: event.run, seq: event.seq });
+    return true;
+  });
 }
 
 function foldLogs(

@@ -117,11 +117,13 @@ function Facts({ replica, stale }: { readonly replica: ClusterReplica; readonly 
           {postgresUp && version !== null ? <span className="quiet"> {version}</span> : null}
         </dd>
       </div>
-      <Fact
-        name="Clients"
-        testId={`clients-${id}`}
-        value={stale || status === null ? '–' : formatCount(status.clients)}
-      />
+      <div className="fact" title="Sessions of SQL clients, and the port that they connect to">
+        <dt>Clients</dt>
+        <dd data-testid={`clients-${id}`}>
+          {stale || status === null ? '–' : formatCount(status.clients)}
+          {status === null ? null : <span className="quiet"> :{status.pgwire.port}</span>}
+        </dd>
+      </div>
       <Fact name="Log" testId={`log-${id}`} value={status === null ? '–' : formatBytes(status.log.bytes)} />
     </dl>
   );

@@ -46,10 +46,10 @@ export function TopBar(props: TopBarProps) {
       <dl className="top-figures num">
         <div>
           <dt>Leader</dt>
-          <dd className="top-leader" data-none={leader === null}>
+          <dd className="top-leader" data-none={leader === null && cluster !== null}>
             {leader === null ? null : <Icon name="crown" />}
             <span className="mono" data-testid="leader-name">
-              {leader ?? 'none'}
+              {leader ?? (cluster === null ? '–' : 'none')}
             </span>
           </dd>
         </div>
