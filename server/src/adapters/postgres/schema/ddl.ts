@@ -1,0 +1,302 @@
+/**
+ * DDL: event triggers that note each schema change as its statement, put capture on new tables, and refuse what cannot be
+ * replicated. They are enabled ALWAYS, so a follower that runs the statement again attaches capture, too, and notes nothing.
+ *
+ * Who runs the statement matters, and only a function with the invoker's rights sees it: so on_ddl and on_drop run as the client
+ * and hand over to functions that run as the superuser. Those check by their own call stack that nobody else has called them.
+ */
+const recordedSettings = [
+  'TimeZone',
+  'DateStyle',
+  'IntervalStyle',
+  'default_tablespace',
+  'default_table_access_method',
+  'default_toast_compression',
+  'check_function_bodies',
+  'standard_conforming_strings',
+  'backslash_quote',
+  'transform_null_equals',
+  'array_nulls',
+  'xmloption',
+];
+
+const refuse = (message: string, hint: string): string =>
+  `RAISE EXCEPTION ${message} USING ERRCODE = 'feature_not_supported', HINT = '${hint}';`;
+
+/** The text of the statement that is running, from the call stack below the event trigger. */
+const statementText = `
+CREATE OR REPLACE FUNCTION barista.statement_text(stack text, tag text) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  frame constant text := E'"\\nPL/pgSQL function ';
+  statement text;
+  rest text;
+BEGIN
+  IF stack = '' THEN
+    RETURN current_query();
+  END IF;
+  IF NOT starts_with(stack, 'SQL statement "') OR strpos(stack, frame) = 0 THEN
+    ${refuse(`'cannot replicate % from within this kind of function', tag`, 'Run it as a statement of its own, or from PL/pgSQL.')}
+  END IF;
+  statement := substr(stack, 16, strpos(stack, frame) - 16);
+  -- Nested calls: one of the frames could be part of the statement's own text, so that text must be beyond doubt.
+  IF strpos(substr(stack, strpos(stack, frame) + 1), frame) > 0 THEN
+    rest := regexp_replace(statement, $re$'(?:[^']|'')*'|"(?:[^"]|"")*"$re$, '', 'g');
+    IF right(statement, 1) = '"' OR statement ~ '[\\\\]|/[*]|--' OR rest ~ $re$['"]|[$][^ $]*[$]$re$ THEN
+      ${refuse(`'cannot replicate % from within nested functions: its text is ambiguous', tag`, 'Run it as a statement of its own.')}
+    END IF;
+  END IF;
+  -- EXECUTE takes several statements, and each of them would be noted as the whole text.
+  IF tag NOT IN ('CREATE FUNCTION', 'CREATE PROCEDURE', 'CREATE RULE') THEN
+    rest := regexp_replace(statement, $re$'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\\n]*|/[*].*?[*]/|([$][^ $]*[$]).*?\\1$re$, '', 'g');
+    IF rest ~ ';\\s*\\S' THEN
+      ${refuse(`'cannot replicate several statements in one EXECUTE'`, 'Execute them one by one.')}
+    END IF;
+  END IF;
+  RETURN statement;
+END $body$;`;
+
+const recordStatement = `
+CREATE OR REPLACE FUNCTION barista.record_statement(statement text, caller name, path text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  INSERT INTO barista.captured (record) SELECT array_send(array_agg(convert_to(v.value, 'UTF8') ORDER BY v.i))
+  FROM unnest(ARRAY['X', left(current_query(), 300), statement, caller, 'search_path', path,
+    ${recordedSettings.map((name) => `'${name}', current_setting('${name}')`).join(', ')}]) WITH ORDINALITY AS v(value, i);
+END $body$;
+
+-- All rows of a table, as one insert would have been captured.
+CREATE OR REPLACE FUNCTION barista.record_rows(relation oid) RETURNS void
+LANGUAGE plpgsql PINNED AS $body$
+DECLARE
+  name text := (SELECT concat('"', replace(n.nspname, '"', '""'), '"."', replace(c.relname, '"', '""'), '"')
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation);
+  batch bytea[] := '{}';
+  bytes bigint := 0;
+  row_text text;
+  header bytea[] := ARRAY[convert_to('I' || name, 'UTF8'), ''];
+BEGIN
+  FOR row_text IN EXECUTE format('SELECT concat(x.*) FROM %s x', name) LOOP
+    batch := array_append(batch, convert_to(row_text, 'UTF8'));
+    bytes := bytes + octet_length(row_text);
+    IF cardinality(batch) >= 1000 OR bytes >= 262144 THEN
+      INSERT INTO barista.captured (record) VALUES (array_send(array_cat(header, batch)));
+      batch := '{}';
+      bytes := 0;
+    END IF;
+  END LOOP;
+  IF cardinality(batch) > 0 THEN
+    INSERT INTO barista.captured (record) VALUES (array_send(array_cat(header, batch)));
+  END IF;
+END $body$;
+
+-- CREATE TABLE AS and SELECT INTO ran a query: the others get the table that came out, then its rows.
+CREATE OR REPLACE FUNCTION barista.record_table_with_rows(relation oid, caller name, path text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  statement text;
+BEGIN
+  SELECT format('CREATE TABLE %I.%I (%s) USING %I%s%s', n.nspname, c.relname,
+      (SELECT string_agg(format('%I %s%s', a.attname, format_type(a.atttypid, a.atttypmod),
+          CASE WHEN a.attcollation <> t.typcollation
+            THEN (SELECT format(' COLLATE %I.%I', cn.nspname, co.collname) FROM pg_collation co
+              JOIN pg_namespace cn ON cn.oid = co.collnamespace WHERE co.oid = a.attcollation) END), ', ' ORDER BY a.attnum)
+        FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+      am.amname,
+      ' WITH (' || nullif(array_to_string(c.reloptions, ', '), '') || ')',
+      (SELECT format(' TABLESPACE %I', spcname) FROM pg_tablespace WHERE oid = c.reltablespace))
+    INTO statement
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am am ON am.oid = c.relam WHERE c.oid = relation;
+  PERFORM barista.record_statement(statement, caller, path);
+  PERFORM barista.record_rows(relation);
+END $body$;`;
+
+const checks = `
+-- Might the expression (a node tree) give another value on another replica?
+CREATE OR REPLACE FUNCTION barista.is_mutable(expression text) RETURNS boolean
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
+  SELECT expression ~ 'SQLVALUEFUNCTION|NEXTVALUEEXPR' OR EXISTS (
+    SELECT FROM regexp_matches(expression, ':(?:funcid|opfuncid) (\\d+)', 'g') m JOIN pg_proc p ON p.oid = m[1]::oid
+    WHERE p.provolatile <> 'i')
+$body$;
+
+-- Is this row of a catalog the work of the running transaction (or one of its subtransactions)?
+CREATE OR REPLACE FUNCTION barista.is_mine(x xid) RETURNS boolean
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
+  SELECT x::text::bigint >= 3 AND (x::text::bigint - (pg_current_xact_id()::text::bigint & 4294967295)) & 4294967295 < 2147483648
+$body$;
+
+CREATE OR REPLACE FUNCTION barista.check_relation(relation oid) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  c pg_class%ROWTYPE;
+BEGIN
+  SELECT * INTO c FROM pg_class WHERE oid = relation;
+  IF NOT FOUND OR c.relpersistence = 't' THEN RETURN; END IF;
+  IF c.relpersistence = 'u' THEN
+    ${refuse(`'cannot replicate the unlogged relation %', relation::regclass`, 'Leave out UNLOGGED: commits wait for no disk here anyway.')}
+  END IF;
+  IF c.relkind = 'm' AND c.relispopulated THEN
+    ${refuse(`'cannot replicate the rows of materialized view %', relation::regclass`, 'Use a table, filled by INSERT ... SELECT.')}
+  END IF;
+  IF NOT c.relispartition AND EXISTS (SELECT FROM pg_inherits WHERE inhrelid = relation) AND c.relkind IN ('r', 'f') THEN
+    ${refuse(`'cannot replicate the inheritance child %', relation::regclass`, 'Use declarative partitioning.')}
+  END IF;
+  IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relation AND NOT tgisinternal AND tgenabled IN ('A', 'R'))
+    OR EXISTS (SELECT FROM pg_rewrite WHERE ev_class = relation AND ev_enabled IN ('A', 'R')) THEN
+    ${refuse(`'triggers and rules that fire on replicas are not supported (%)', relation::regclass`, 'What they did on the leader is replicated already. Use plain ENABLE.')}
+  END IF;
+  IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relation AND NOT tgisinternal AND tgname < '!barista_z') THEN
+    ${refuse(`'a trigger of this name would fire before replication sees the change (%)', relation::regclass`, 'Let its name begin with a letter.')}
+  END IF;
+  IF NOT barista.is_replicated(relation) THEN RETURN; END IF;
+  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relation AND tgname LIKE '!barista\\_%') THEN
+    PERFORM barista.attach_capture(relation);
+  ELSIF NOT barista.capture_intact(relation) THEN
+    RAISE EXCEPTION 'replication of % may not be changed', relation::regclass USING ERRCODE = 'insufficient_privilege';
+  END IF;
+END $body$;
+
+-- ALTER TABLE that computed values for existing rows in a way that may differ elsewhere: the others get all rows again.
+CREATE OR REPLACE FUNCTION barista.check_computed(relation oid, statement text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  filled boolean;
+BEGIN
+  IF NOT barista.is_replicated(relation) OR NOT EXISTS (
+    SELECT FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND barista.is_mine(a.xmin)
+      AND (a.attidentity <> '' OR barista.is_mutable(d.adbin::text) OR statement ~* '\\musing\\M')) THEN
+    RETURN;
+  END IF;
+  EXECUTE format('SELECT EXISTS (SELECT FROM %s)', relation::regclass) INTO filled;
+  IF NOT filled THEN RETURN; END IF;
+  IF EXISTS (SELECT FROM pg_constraint WHERE confrelid = relation AND contype = 'f') THEN
+    ${refuse(
+      `'cannot replicate values computed for the existing rows of %, which other tables refer to', relation::regclass`,
+      'Add the column without a default, UPDATE the rows, then set the default.',
+    )}
+  END IF;
+  INSERT INTO barista.captured (record)
+  SELECT array_send(ARRAY[
+    convert_to(concat('T', '"', replace(n.nspname, '"', '""'), '"."', replace(c.relname, '"', '""'), '"'), 'UTF8'), ''])
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation;
+  PERFORM barista.record_rows(relation);
+END $body$;`;
+
+/** `stack`: what is below the caller's frame. Only on_ddl and on_drop get through. */
+const stackCheck = (self: string, caller: string): string => `
+  GET DIAGNOSTICS stack = PG_CONTEXT;
+  frames := regexp_match(stack, '^PL/pgSQL function barista\\.${self}\\(name,text,text\\) line \\d+ at GET DIAGNOSTICS\\nPL/pgSQL function barista\\.${caller}\\(\\) line \\d+ at assignment(?:\\n(.*))?$');
+  IF frames IS NULL THEN
+    RAISE EXCEPTION 'permission denied for function ${self}' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  stack := coalesce(frames[1], '');`;
+
+const recordDdl = `
+CREATE OR REPLACE FUNCTION barista.record_ddl(caller name, path text, tag text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  stack text;
+  frames text[];
+  command record;
+  statement text;
+  local_only boolean := true;
+  any_command boolean := false;
+  recording boolean := caller <> 'postgres' AND current_setting('session_replication_role') <> 'replica';
+BEGIN ${stackCheck('record_ddl', 'on_ddl')}
+  FOR command IN
+    SELECT d.*, CASE d.classid
+        WHEN 'pg_class'::regclass THEN d.objid
+        WHEN 'pg_trigger'::regclass THEN (SELECT tgrelid FROM pg_trigger WHERE oid = d.objid)
+        WHEN 'pg_rewrite'::regclass THEN (SELECT ev_class FROM pg_rewrite WHERE oid = d.objid)
+        WHEN 'pg_policy'::regclass THEN (SELECT polrelid FROM pg_policy WHERE oid = d.objid)
+        WHEN 'pg_constraint'::regclass THEN (SELECT conrelid FROM pg_constraint WHERE oid = d.objid)
+      END AS relation
+    FROM pg_event_trigger_ddl_commands() d WHERE d.schema_name IS DISTINCT FROM 'barista'
+  LOOP
+    any_command := true;
+    local_only := local_only AND (command.schema_name ~ '^pg_temp' OR EXISTS (
+      SELECT FROM pg_class WHERE oid = command.relation AND relpersistence = 't')
+      OR coalesce(command.object_identity ~ '(^| on )pg_temp', false)) IS TRUE;
+    -- Our own triggers, while attach_capture makes them, are not complete yet.
+    IF command.classid <> 'pg_trigger'::regclass OR caller <> 'postgres' THEN
+      PERFORM barista.check_relation(command.relation);
+    END IF;
+  END LOOP;
+  PERFORM barista.track_sequences();
+  IF NOT recording OR NOT any_command AND tag NOT IN ('DROP OWNED', 'GRANT', 'REVOKE', 'ALTER DEFAULT PRIVILEGES') OR any_command AND local_only
+    OR tag LIKE 'DROP %' AND tag <> 'DROP OWNED' OR tag IN ('REINDEX') THEN
+    RETURN false;
+  END IF;
+  IF tag = 'REFRESH MATERIALIZED VIEW' THEN
+    ${refuse(`'cannot replicate the rows of a materialized view'`, 'Use a table, filled by INSERT ... SELECT.')}
+  END IF;
+  IF tag IN ('CREATE TABLE AS', 'SELECT INTO') THEN
+    PERFORM barista.record_table_with_rows(d.objid, caller, path)
+      FROM pg_event_trigger_ddl_commands() d WHERE d.classid = 'pg_class'::regclass;
+    RETURN true;
+  END IF;
+  statement := barista.statement_text(stack, tag);
+  PERFORM barista.record_statement(statement, caller, path);
+  IF tag = 'ALTER TABLE' THEN
+    PERFORM barista.check_computed(r.objid, statement) FROM (
+      SELECT DISTINCT objid FROM pg_event_trigger_ddl_commands() WHERE classid = 'pg_class'::regclass) r;
+  END IF;
+  RETURN true;
+END $body$;
+
+CREATE OR REPLACE FUNCTION barista.on_ddl() RETURNS event_trigger LANGUAGE plpgsql AS $body$
+DECLARE
+  recorded boolean;
+BEGIN
+  recorded := barista.record_ddl(CURRENT_USER, pg_catalog.current_setting('search_path'), TG_TAG);
+END $body$;`;
+
+const recordDrop = `
+CREATE OR REPLACE FUNCTION barista.record_drop(caller name, path text, tag text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  stack text;
+  frames text[];
+  gone record;
+  temporary int;
+  permanent int;
+BEGIN ${stackCheck('record_drop', 'on_drop')}
+  IF caller <> 'postgres' AND EXISTS (
+    SELECT FROM pg_event_trigger_dropped_objects() WHERE original AND object_type = 'trigger' AND object_identity LIKE '"!barista\\_%') THEN
+    RAISE EXCEPTION 'replication of a table may not be changed' USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  FOR gone IN DELETE FROM barista.tracked_sequence t WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = t.sequence) RETURNING t.agreed LOOP
+    EXECUTE format('DROP SEQUENCE %s', gone.agreed::regclass);
+  END LOOP;
+  IF caller = 'postgres' OR current_setting('session_replication_role') = 'replica' OR tag NOT LIKE 'DROP %' OR tag = 'DROP OWNED' THEN
+    RETURN false;
+  END IF;
+  SELECT count(*) FILTER (WHERE is_temporary OR object_identity ~ '(^| on )pg_temp'),
+      count(*) FILTER (WHERE NOT (is_temporary OR object_identity ~ '(^| on )pg_temp'))
+    INTO temporary, permanent FROM pg_event_trigger_dropped_objects() WHERE original;
+  IF permanent = 0 THEN RETURN false; END IF;
+  IF temporary > 0 THEN
+    ${refuse(`'cannot replicate a statement that drops temporary and permanent objects'`, 'Drop them in separate statements.')}
+  END IF;
+  PERFORM barista.record_statement(barista.statement_text(stack, tag), caller, path);
+  RETURN true;
+END $body$;
+
+CREATE OR REPLACE FUNCTION barista.on_drop() RETURNS event_trigger LANGUAGE plpgsql AS $body$
+DECLARE
+  recorded boolean;
+BEGIN
+  recorded := barista.record_drop(CURRENT_USER, pg_catalog.current_setting('search_path'), TG_TAG);
+END $body$;`;
+
+export const ddlSql = (pinned: string): string =>
+  [statementText, recordStatement.replace('PINNED', pinned), checks, recordDdl, recordDrop].join('\n');
+
+export const eventTriggersSql = `
+CREATE EVENT TRIGGER barista_ddl ON ddl_command_end EXECUTE FUNCTION barista.on_ddl();
+CREATE EVENT TRIGGER barista_drop ON sql_drop EXECUTE FUNCTION barista.on_drop();
+ALTER EVENT TRIGGER barista_ddl ENABLE ALWAYS;
+ALTER EVENT TRIGGER barista_drop ENABLE ALWAYS;
+`;

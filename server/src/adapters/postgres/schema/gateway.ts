@@ -1,0 +1,143 @@
+/**
+ * The functions that the gateway calls in a client's session: harvest before agreement, record_slot or record_transaction before
+ * the end. Anybody may try to call them; without the secret they refuse. Its hash is in their text, which clients can read:
+ * the secret has 256 random bits.
+ */
+import { createHash } from 'node:crypto';
+
+const checkSecret = (secret: string): string => `
+  IF sha256(convert_to(secret, 'UTF8')) <> '\\x${createHash('sha256').update(secret).digest('hex')}'::bytea THEN
+    RAISE EXCEPTION 'permission denied' USING ERRCODE = 'insufficient_privilege';
+  END IF;`;
+
+/** Catalogs shared by all databases: changing them fires no event trigger. */
+const sharedCatalogs = [
+  'pg_authid',
+  'pg_auth_members',
+  'pg_database',
+  'pg_db_role_setting',
+  'pg_parameter_acl',
+  'pg_shdescription',
+  'pg_shseclabel',
+  'pg_tablespace',
+  'pg_largeobject_metadata',
+];
+
+const counted = (name: string): string =>
+  `pg_stat_get_xact_tuples_inserted('${name}'::regclass) + pg_stat_get_xact_tuples_updated('${name}'::regclass) + pg_stat_get_xact_tuples_deleted('${name}'::regclass)`;
+
+const timeouts = (majorVersion: number): string =>
+  [
+    'statement_timeout',
+    'idle_in_transaction_session_timeout',
+    'lock_timeout',
+    ...(majorVersion >= 17 ? ['transaction_timeout'] : []),
+  ]
+    .map(
+      (name) => `IF current_setting('${name}') <> '0' THEN PERFORM set_config('${name}', '0', true); END IF;`,
+    )
+    .join('\n  ');
+
+/**
+ * What no trigger saw. The counters of changed rows are cheap but may hold those of the session's previous transaction, too;
+ * so the locks, which the transaction keeps, have the last word.
+ */
+const unseen = `
+CREATE OR REPLACE FUNCTION barista.unseen_change() RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  IF ${sharedCatalogs.map(counted).join('\n    + ')} > 0
+    AND EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+      AND relation IN (${sharedCatalogs.map((name) => `'${name}'::regclass`).join(', ')})) THEN
+    RETURN 'cannot replicate a change of roles, databases, their settings or large objects';
+  END IF;
+  IF pg_stat_get_xact_tuples_inserted('pg_class'::regclass) > 0 AND EXISTS (
+    SELECT FROM pg_class c WHERE c.relpersistence <> 't' AND c.relnamespace <> 'barista'::regnamespace AND c.oid >= 16384
+      AND (barista.is_replicated(c.oid) AND NOT barista.capture_intact(c.oid) OR c.relkind = 'm' AND c.relispopulated
+        OR c.relkind = 'r' AND c.relpersistence = 'u')) THEN
+    RETURN 'cannot replicate a table made in this way';
+  END IF;
+  RETURN NULL;
+END $body$;`;
+
+const harvest = (secret: string, majorVersion: number): string => `
+CREATE OR REPLACE FUNCTION barista.harvest(secret text) RETURNS SETOF bytea
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $body$
+DECLARE
+  mine xid8 := pg_current_xact_id_if_assigned();
+  refused text;
+  positions text := '';
+  rows_found boolean := false;
+  s record;
+BEGIN ${checkSecret(secret)}
+  IF mine IS NULL THEN
+    -- nextval assigns no transaction id most times it is called.
+    BEGIN
+      PERFORM lastval();
+    EXCEPTION WHEN object_not_in_prerequisite_state THEN
+      RETURN;
+    END;
+  ELSE
+    refused := barista.unseen_change();
+    IF refused IS NOT NULL THEN
+      RETURN NEXT array_send(ARRAY[convert_to('R', 'UTF8'), '', convert_to('0A000', 'UTF8'), convert_to(refused, 'UTF8'),
+        convert_to('Roles and databases are configured with the replicas.', 'UTF8')]);
+      RETURN;
+    END IF;
+    RETURN QUERY SELECT c.record FROM barista.captured c WHERE c.transaction = mine ORDER BY c.position;
+    rows_found := FOUND;
+    IF rows_found THEN
+      DELETE FROM barista.captured c WHERE c.transaction = mine;
+    END IF;
+  END IF;
+  FOR s IN SELECT * FROM barista.moved_sequences_for_harvest() LOOP
+    rows_found := true;
+    positions := concat(positions, s.agreed, ' ', s.last_value, ' ', s.is_called, ';');
+    RETURN NEXT array_send(ARRAY[convert_to('S' || s.name, 'UTF8'), '', convert_to(s.last_value::text, 'UTF8'),
+      convert_to(s.is_called::text, 'UTF8'), convert_to(s.exact::text, 'UTF8')]);
+  END LOOP;
+  IF positions <> '' OR coalesce(current_setting('barista.positions', true), '') <> '' THEN
+    PERFORM set_config('barista.positions', positions, true);
+  END IF;
+  IF NOT rows_found THEN RETURN; END IF;
+  IF current_setting('transaction_isolation') = 'serializable' THEN
+    RETURN NEXT array_send(ARRAY[convert_to('Z', 'UTF8'), '']);
+  END IF;
+  -- From here on nothing but the outcome of the agreement may end the transaction.
+  ${timeouts(majorVersion)}
+END $body$;
+`;
+
+/** One that takes a sequence back waits for the others that do, so that followers see them in the order of their slots. */
+const movedForHarvest = `
+CREATE OR REPLACE FUNCTION barista.moved_sequences_for_harvest()
+RETURNS TABLE (agreed oid, name text, last_value bigint, is_called boolean, exact boolean)
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  IF EXISTS (SELECT FROM barista.moved_sequences() m WHERE m.exact) THEN
+    LOCK TABLE barista.sequence_setback IN EXCLUSIVE MODE;
+  END IF;
+  RETURN QUERY SELECT * FROM barista.moved_sequences();
+END $body$;`;
+
+const record = (secret: string): string => `
+CREATE OR REPLACE FUNCTION barista.record_slot(secret text, slot text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  positions text := current_setting('barista.positions', true);
+BEGIN ${checkSecret(secret)}
+  INSERT INTO barista.applied_above (slot) VALUES (slot::bigint);
+  IF positions <> '' THEN
+    PERFORM setval(split_part(p, ' ', 1)::oid::regclass, split_part(p, ' ', 2)::bigint, split_part(p, ' ', 3)::boolean)
+      FROM regexp_split_to_table(rtrim(positions, ';'), ';') p;
+  END IF;
+END $body$;
+
+CREATE OR REPLACE FUNCTION barista.record_transaction(secret text, transaction text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN ${checkSecret(secret)}
+  INSERT INTO barista.applied_transaction (transaction) VALUES (transaction);
+END $body$;`;
+
+export const gatewaySql = (secret: string, majorVersion: number): string =>
+  [unseen, movedForHarvest, harvest(secret, majorVersion), record(secret)].join('\n');
