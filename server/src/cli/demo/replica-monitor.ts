@@ -38,6 +38,8 @@ export function createReplicaMonitor(
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
   let status: ReplicaStatus | null = null;
   let statusAtMs = 0;
+  let asks = 0;
+  let newest = 0;
   let closed = false;
   let timer: NodeJS.Timeout;
   const events = createEventStream(plan);
@@ -51,8 +53,13 @@ export function createReplicaMonitor(
     }
   };
   const ask = async (): Promise<ReplicaStatus | null> => {
+    asks += 1;
+    const number = asks;
     const answer = (await get('/api/status')) as ReplicaStatus | null | undefined;
     if (answer?.id !== plan.id || closed) return null;
+    // Answers may overtake each other; what is known never goes back in time.
+    if (number < newest) return answer;
+    newest = number;
     status = answer;
     statusAtMs = performance.now();
     onStatus(answer);

@@ -42,8 +42,9 @@ interface Member {
   readonly monitor: ReplicaMonitor;
   /** The PostgreSQL last seen, which outlives a replica that is killed. */
   postgres: ProcessIdentity | null;
-  /** Carries the fault table to the replica; one at a time. */
-  reconciling: boolean;
+  /** Carryings of the fault table to the replica, one after the other; `waiting` if one has not begun yet. */
+  carrying: Promise<string | null>;
+  waiting: boolean;
 }
 
 export class Supervisor {
@@ -64,7 +65,8 @@ export class Supervisor {
       process: createReplicaProcess(plan, this.options.command, (report) => this.onExit(report)),
       monitor: createReplicaMonitor(plan, (status) => this.onStatus(plan.id, status)),
       postgres: null,
-      reconciling: false,
+      carrying: Promise.resolve(null),
+      waiting: false,
     };
   }
 
@@ -102,16 +104,24 @@ export class Supervisor {
     if (!sameFaults(status.faults, this.faults.of(id))) void this.reconcile(member);
   }
 
-  private async reconcile(member: Member): Promise<string | null> {
-    if (member.reconciling || this.stopping) return null;
-    member.reconciling = true;
+  /** Resolves when the replica has the table as it is now, with its objection if it has one. */
+  private reconcile(member: Member): Promise<string | null> {
+    // One that has not begun yet will take the table as it is by then.
+    if (!member.waiting) {
+      member.waiting = true;
+      member.carrying = member.carrying.then(() => this.carry(member));
+    }
+    return member.carrying;
+  }
+
+  private async carry(member: Member): Promise<string | null> {
+    member.waiting = false;
+    if (this.stopping) return null;
     try {
       return await member.monitor.setFaults(this.faults.of(member.plan.id));
     } catch {
       // No answer: the next status that comes will show that faults are missing.
       return null;
-    } finally {
-      member.reconciling = false;
     }
   }
 
