@@ -58,7 +58,7 @@ function optionsOf(command: Command, seed: number): SimulationOptions {
   if (planted === undefined) {
     throw new Error(`no bug ${plant}; there are ${plantedBugs.map((bug) => bug.core.name).join(', ')}`);
   }
-  return { ...optionsOfSeed(seed, { steps, replicas, ...planted.options }), core: planted.core };
+  return optionsOfSeed(seed, { steps, replicas, ...planted.options, core: planted.core });
 }
 
 function replayCommand(command: Command, seed: number): string {

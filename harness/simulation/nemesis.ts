@@ -48,10 +48,26 @@ export class Nemesis {
     return this.world.random.pick(this.world.replicas);
   }
 
-  /** Splits the group in two, or cuts what one side says to the other; replaces an earlier partition. */
+  /** Replaces an earlier partition. */
   private partition(): void {
-    const { network, random, replicas, options, queue } = this.world;
+    const { network, random, options, queue } = this.world;
     network.mend();
+    if (random.chance(options.faults.brokenLinks)) this.breakLinks();
+    else this.split();
+    queue.after(random.unit() * options.faults.partitionMsMax, () => network.mend());
+  }
+
+  /** Each direction of each link by itself: who reaches whom need not be transitive. */
+  private breakLinks(): void {
+    const { network, random, replicas } = this.world;
+    for (const sender of replicas) {
+      for (const receiver of replicas) if (random.chance(0.35)) network.cut(sender.id, receiver.id);
+    }
+  }
+
+  /** Splits the group in two, or cuts only what one side says to the other. */
+  private split(): void {
+    const { network, random, replicas, options } = this.world;
     const oneWay = random.chance(options.faults.oneWay);
     const isLeft = replicas.map(() => random.chance(0.5));
     for (const [from, sender] of replicas.entries()) {
@@ -60,7 +76,6 @@ export class Nemesis {
         network.cut(sender.id, receiver.id);
       }
     }
-    queue.after(random.unit() * options.faults.partitionMsMax, () => network.mend());
   }
 
   private crash(): void {

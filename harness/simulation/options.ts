@@ -23,8 +23,10 @@ export interface NetworkOptions {
 export interface FaultOptions {
   readonly partitionIntervalMsMean: number;
   readonly partitionMsMax: number;
-  /** Probability that a partition cuts one direction only. */
+  /** Probability that a partition in two cuts one direction only. */
   readonly oneWay: number;
+  /** Probability that, instead of a partition in two, each direction of each link is cut or not by itself. */
+  readonly brokenLinks: number;
   readonly crashIntervalMsMean: number;
   readonly downMsMax: number;
   /** Probability that a crash leaves a part of what was not yet flushed, cut at any record. */
@@ -102,6 +104,7 @@ export const calm: SimulationOptions = {
     partitionIntervalMsMean: 0,
     partitionMsMax: 1000,
     oneWay: 0.4,
+    brokenLinks: 0.4,
     crashIntervalMsMean: 0,
     downMsMax: 600,
     tornWrites: 0.7,
@@ -139,13 +142,46 @@ export const calm: SimulationOptions = {
   core: realCore,
 };
 
-/** A mix of faults drawn from the seed. The same seed always draws the same mix. */
+/** A mix of faults drawn from the seed, a storm in some of them. The same seed always draws the same mix. */
 export function optionsOfSeed(seed: number, overrides: Partial<SimulationOptions> = {}): SimulationOptions {
   const random = new Random(seed ^ 0x5eed);
+  return { ...(random.chance(0.4) ? storm(random) : weather(random)), seed, ...overrides };
+}
+
+/** Leaders fall all the time, with much in flight: what one of them left half-done is the next one's problem. */
+function storm(random: Random): SimulationOptions {
+  return {
+    ...calm,
+    network: {
+      delayMsMin: 0.1,
+      delayMsMean: random.between(0.5, 15),
+      loss: random.between(0, 0.25),
+      duplication: random.between(0, 0.1),
+      reordering: random.between(0, 0.3),
+      reorderMsMax: random.between(10, 150),
+    },
+    faults: {
+      ...calm.faults,
+      partitionIntervalMsMean: random.between(80, 500),
+      partitionMsMax: random.between(100, 600),
+      crashIntervalMsMean: random.between(60, 500),
+      downMsMax: random.between(5, 300),
+      stepDownIntervalMsMean: random.chance(0.5) ? random.between(80, 500) : 0,
+    },
+    disk: {
+      flushMsMean: random.between(0.1, 15),
+      stall: random.between(0, 0.1),
+      stallMsMax: random.between(20, 300),
+    },
+    clocks: { ...calm.clocks, driftMax: random.chance(0.5) ? calm.timing.clockDriftMax : 0 },
+    workload: { ...calm.workload, clients: 2 + random.below(6), thinkMsMean: random.between(1, 10) },
+  };
+}
+
+function weather(random: Random): SimulationOptions {
   const on = (probability: number, value: number): number => (random.chance(probability) ? value : 0);
   return {
     ...calm,
-    seed,
     network: {
       delayMsMin: 0.1,
       delayMsMean: random.between(0.3, 6),
@@ -172,7 +208,6 @@ export function optionsOfSeed(seed: number, overrides: Partial<SimulationOptions
     },
     clocks: { ...calm.clocks, driftMax: on(0.7, calm.timing.clockDriftMax) },
     workload: { ...calm.workload, clients: 2 + random.below(6), thinkMsMean: random.between(1, 20) },
-    ...overrides,
   };
 }
 

@@ -1,16 +1,229 @@
 /**
- * Planted bugs: the real core with one rule broken from outside, each of which the judge must catch.
+ * The planted bugs: one broken rule each, every one of which the judge must catch within a bounded number of seeds.
  *
- * Responsible for: showing that the simulator can fail. A bug changes the core's state, its inputs or its effects; the core has
- * no switch for any of them.
+ * Responsible for: showing that the simulator can fail.
  */
-import type { Core } from './core.ts';
-import type { SimulationOptions } from './options.ts';
+import { ballotNone, compareBallots } from '../../server/src/multipaxos/ballot.ts';
+import type { State } from '../../server/src/multipaxos/state.ts';
+import { step } from '../../server/src/multipaxos/step.ts';
+import type { Effect, Slot } from '../../server/src/multipaxos/types.ts';
+import { calm, type SimulationOptions } from './options.ts';
+import { onMessage, plant, slotsAbove, type Mutable, type PlantedBug } from './plant.ts';
 
-export interface PlantedBug {
-  readonly core: Core;
-  /** Faults under which the bug shows. */
-  readonly options: Partial<SimulationOptions>;
-}
+const replyBeforeFsync = plant(
+  'replyBeforeFsync',
+  ['OnlyChosenIsReported', 'ChosenIsDurable', 'PromiseKept'],
+  {
+    after(state, effects) {
+      const all = [...effects];
+      for (let next = 0; next < all.length; next += 1) {
+        const effect = all[next]!;
+        if (effect.kind !== 'persist') continue;
+        all.push(...step(state, { kind: 'Persisted', nowMs: state.nowMs, seq: effect.seq }).effects);
+      }
+      return all;
+    },
+  },
+);
 
-export const plantedBugs: readonly PlantedBug[] = [];
+const forgetsPromiseAtRestart = plant('forgetsPromiseAtRestart', ['PromiseKept', 'Agreement'], {
+  recovered: (log) => ({ ...log, promised: ballotNone }),
+});
+
+const forgetsVotesAtRestart = plant(
+  'forgetsVotesAtRestart',
+  ['Agreement', 'ChosenIsDurable', 'OnlyChosenIsReported', 'ProgressAfterHeal'],
+  { recovered: (log) => ({ ...log, tail: [] }) },
+);
+
+const votesBelowPromise = plant(
+  'votesBelowPromise',
+  ['PromiseKept'],
+  onMessage((state, message) => {
+    const below = message.kind === 'Accept' && compareBallots(message.ballot, state.promised) < 0;
+    if (below && state.role === 'follower') {
+      state.promised = message.ballot;
+      state.durablePromised = message.ballot;
+    }
+    return message;
+  }),
+);
+
+/** A vote that comes twice counts as the vote of another member. */
+const countsDuplicates = plant(
+  'countsDuplicates',
+  ['OnlyChosenIsReported'],
+  onMessage((state, message) => {
+    if (message.kind !== 'Accepted' || state.leadership === null) return message;
+    for (let slot = message.firstSlot; slot <= message.lastSlot; slot = (slot + 1) as Slot) {
+      const held = state.log.get(slot);
+      if (held !== undefined && held.votes !== 0) held.votes |= held.votes + 1;
+    }
+    return message;
+  }),
+);
+
+const smallQuorum = plant('smallQuorum', ['OnlyChosenIsReported', 'Agreement', 'OneLeaseHolder'], {
+  created(state) {
+    state.quorum -= 1;
+  },
+});
+
+/** The leader does not wait until what it found in its log is chosen. */
+const servesBeforeChosen = plant('servesBeforeChosen', ['Linearizable'], {
+  after(state, effects) {
+    const leadership = state.leadership as Mutable<State['leadership']>;
+    if (leadership !== null && !leadership.serving)
+      (leadership as { startSlot: Slot }).startSlot = state.commitPoint;
+    return effects;
+  },
+});
+
+const servesBeforeApplied = plant('servesBeforeApplied', ['Linearizable'], {
+  before(state, input) {
+    state.applied = state.commitPoint;
+    return input;
+  },
+});
+
+const grantsNoLease = plant('grantsNoLease', ['OneLeaseHolder', 'Linearizable'], {
+  before(state, input) {
+    state.leaseGrantedUntilMs = Number.NEGATIVE_INFINITY;
+    return input;
+  },
+});
+
+const forgetsLeaseAtRestart = plant('forgetsLeaseAtRestart', ['OneLeaseHolder', 'Linearizable'], {
+  created(state) {
+    state.leaseGrantedUntilMs = Number.NEGATIVE_INFINITY;
+    state.electionDeadlineMs = state.nowMs;
+  },
+});
+
+const readsWithoutLease = plant('readsWithoutLease', ['OneLeaseHolder', 'Linearizable'], {
+  leaseHeld: (state) => state.leadership?.serving === true,
+});
+
+/** Counts the lease from when the answer came, not from when the question left. */
+const leaseFromReceipt = plant(
+  'leaseFromReceipt',
+  ['OneLeaseHolder', 'Linearizable'],
+  onMessage((state, message) => {
+    if (message.kind !== 'Accepted' && message.kind !== 'HeartbeatAck') return message;
+    return { ...message, sentAtMs: state.nowMs };
+  }),
+);
+
+const ignoresPromisedVotes = plant(
+  'ignoresPromisedVotes',
+  ['Agreement', 'OnlyChosenIsReported'],
+  onMessage((_state, message) => (message.kind === 'Promise' ? { ...message, votes: [] } : message)),
+);
+
+/** Takes the first vote that it hears of in a slot instead of the one of the highest ballot. */
+const picksAnyVote = plant(
+  'picksAnyVote',
+  ['Agreement', 'OnlyChosenIsReported'],
+  onMessage((_state, message) => {
+    if (message.kind !== 'Promise') return message;
+    return { ...message, votes: message.votes.map((vote) => ({ ...vote, ballot: ballotNone })) };
+  }),
+);
+
+/** Takes any vote of its own for chosen when the leader's commit point passes it. */
+const followsAnyBallot = plant(
+  'followsAnyBallot',
+  ['OnlyChosenIsReported', 'CoreInvariant'],
+  onMessage((state, message) => {
+    if (message.kind !== 'Accept' && message.kind !== 'Heartbeat') return message;
+    if (compareBallots(message.ballot, state.promised) < 0) return message;
+    const from = message.kind === 'Accept' ? message.firstSlot : Number.POSITIVE_INFINITY;
+    for (const held of slotsAbove(state, state.commitPoint))
+      if (held.slot < from) held.ballot = message.ballot;
+    return message;
+  }),
+);
+
+/** Throws its tail away when the leader changes, before the new leader's entries are there. */
+const discardsTail = plant(
+  'discardsTail',
+  ['Agreement', 'OnlyChosenIsReported', 'ProgressAfterHeal'],
+  onMessage((state, message) => {
+    const follows = message.kind === 'Accept' || message.kind === 'Heartbeat';
+    if (!follows || compareBallots(message.ballot, state.promised) <= 0) return message;
+    for (const { slot } of slotsAbove(state, state.commitPoint)) state.log.delete(slot);
+    state.tailBytes = 0;
+    state.lastSlot = state.commitPoint;
+    return message;
+  }),
+);
+
+/** Purges what is applied here, durable or not, and whether others have it or not. */
+const purgesTooEarly = plant('purgesTooEarly', ['ChosenIsDurable', 'ProgressAfterHeal'], {
+  after: (state, effects) => [
+    ...effects,
+    { kind: 'purge', upTo: Math.min(state.applied, state.reported) as Slot },
+  ],
+});
+
+const reportsTwice = plant('reportsTwice', ['ReportedInOrder'], {
+  after: (_state, effects) =>
+    effects.flatMap((effect): Effect[] => (effect.kind === 'chosen' ? [effect, effect] : [effect])),
+});
+
+const neverCatchesUp = plant(
+  'neverCatchesUp',
+  ['ProgressAfterHeal'],
+  onMessage((_state, message) => (message.kind === 'CatchUpRequest' ? null : message)),
+);
+
+/** Links break and processes restart within the time of a lease. */
+const leaseStorm: Partial<SimulationOptions> = {
+  network: { ...calm.network, delayMsMin: 0.1, delayMsMean: 0.3 },
+  disk: { flushMsMean: 0.1, stall: 0, stallMsMax: 0 },
+  faults: {
+    ...calm.faults,
+    crashIntervalMsMean: 100,
+    downMsMax: 15,
+    partitionIntervalMsMean: 200,
+    partitionMsMax: 400,
+    brokenLinks: 1,
+  },
+  timing: { ...calm.timing, leaseMs: 145 },
+};
+
+/** Each entry travels alone, many are lost, and leaders fall before they have sent them again. */
+const lossStorm: Partial<SimulationOptions> = {
+  network: { ...calm.network, delayMsMean: 3, loss: 0.3, reordering: 0.3, reorderMsMax: 60 },
+  disk: { flushMsMean: 1, stall: 0.1, stallMsMax: 100 },
+  faults: {
+    ...calm.faults,
+    crashIntervalMsMean: 150,
+    downMsMax: 100,
+    tornWrites: 0,
+    stepDownIntervalMsMean: 200,
+  },
+  timing: { ...calm.timing, acceptBatchBytesMax: 64, retransmitMs: 80, heartbeatMs: 20 },
+};
+
+export const plantedBugs: readonly PlantedBug[] = [
+  replyBeforeFsync,
+  forgetsPromiseAtRestart,
+  forgetsVotesAtRestart,
+  votesBelowPromise,
+  countsDuplicates,
+  smallQuorum,
+  servesBeforeChosen,
+  servesBeforeApplied,
+  { ...grantsNoLease, options: leaseStorm },
+  { ...forgetsLeaseAtRestart, options: leaseStorm },
+  readsWithoutLease,
+  leaseFromReceipt,
+  ignoresPromisedVotes,
+  picksAnyVote,
+  followsAnyBallot,
+  { ...discardsTail, options: lossStorm },
+  purgesTooEarly,
+  reportsTwice,
+  neverCatchesUp,
+];

@@ -156,7 +156,7 @@ export class SimulatedReplica {
   private input(input: InputWithoutTime): void {
     if (this.state === null) return;
     this.world.countStep();
-    const result = this.world.options.core.step(this.state, { ...input, nowMs: this.clock.nowMs() } as Input);
+    const result = this.world.options.core.step(this.state, { ...input, nowMs: this.clock.nowMs() });
     this.state = result.state;
     for (const effect of result.effects) this.carryOut(effect);
   }
