@@ -8,6 +8,7 @@
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { openTraceFile, type TraceFile } from '../adapters/trace-file/trace-file.ts';
+import type { TraceEvent } from '../api/events.ts';
 import { type HttpGateway, type HttpReplica, startHttpGateway } from '../gateways/http/http-gateway.ts';
 import { createMetrics, type LatencyObserver } from '../gateways/http/metrics.ts';
 import { type ReplicaConfig, loadReplicaConfig } from '../replica/config.ts';
@@ -22,6 +23,8 @@ export interface ServedReplica extends HttpReplica {
 export interface ServeContext {
   readonly logger: Logger;
   readonly latencies: LatencyObserver;
+  /** To be given every event, from the first. */
+  readonly onEvent: (event: TraceEvent) => void;
   /** The replica cannot go on: the process ends at once, as in a crash. */
   readonly onFatal: (error: Error) => void;
 }
@@ -41,7 +44,7 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
   let replica: ServedReplica | null = null;
   const metrics = createMetrics(() => {
     if (replica === null) throw new Error('the replica is starting');
-    return replica.status();
+    return served(replica).status();
   });
   let trace: TraceFile | null = null;
   let gateway: HttpGateway | null = null;
@@ -56,11 +59,22 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
     await trace?.close();
     clearTimeout(timer);
   };
+  /** The replica does not know what became of its events. */
+  const served = (inner: HttpReplica): HttpReplica => ({
+    ...inner,
+    status: () => {
+      const status = inner.status();
+      const droppedEvents = (gateway?.droppedEvents() ?? 0) + (trace?.dropped ?? 0);
+      return { ...status, counters: { ...status.counters, droppedEvents } };
+    },
+  });
   try {
-    replica = await start(config, { logger, latencies: metrics.latencies, onFatal });
-    trace = await openTrace(config, replica, logger);
+    trace = await openTrace(config, logger);
+    const onEvent = (event: TraceEvent): void => trace?.write(event);
+    replica = await start(config, { logger, latencies: metrics.latencies, onEvent, onFatal });
     const faultsAllowed = config.faults;
-    gateway = await startHttpGateway({ listen: config.http, replica, metrics, faultsAllowed, logger });
+    const listen = config.http;
+    gateway = await startHttpGateway({ listen, replica: served(replica), metrics, faultsAllowed, logger });
     const { host, port } = config.pgwire;
     logger.info({ group: config.group, pgwire: `${host}:${port}`, pid: process.pid }, 'replica started');
     const reason = await asked;
@@ -74,27 +88,15 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
   return exitCodes.ok;
 }
 
-async function openTrace(
-  config: ReplicaConfig,
-  replica: HttpReplica,
-  logger: Logger,
-): Promise<TraceFile | null> {
+async function openTrace(config: ReplicaConfig, logger: Logger): Promise<TraceFile | null> {
   if (!config.trace.file) return null;
-  let trace: TraceFile | null = null;
-  const early: Parameters<TraceFile['write']>[0][] = [];
-  replica.subscribe((event) => {
-    if (trace === null) early.push(event);
-    else trace.write(event);
-  });
-  trace = await openTraceFile({
+  return openTraceFile({
     dir: join(config.dataDir, 'trace'),
     run: `${process.pid}-${Date.now()}`,
     fileBytesMax: config.trace.fileBytesMax,
     filesMax: config.trace.filesMax,
     onError: (error) => logger.error({ err: error }, 'the trace cannot be written; events are dropped'),
   });
-  for (const event of early) trace.write(event);
-  return trace;
 }
 
 /** Resolves with the reason. */

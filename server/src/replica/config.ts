@@ -63,8 +63,6 @@ const bounds = z.strictObject({
 const postgres = z.strictObject({
   /** Directory of an installed PostgreSQL's binaries; the embedded one if absent. */
   pgBin: z.string().min(1).optional(),
-  /** Directory for the Unix socket; chosen by the launcher if absent. */
-  socketDir: z.string().min(1).optional(),
   /** Extra settings for postgresql.conf; those that safety rests on cannot be set. */
   settings: z.record(z.string().regex(/^[a-z_]+(\.[a-z_]+)?$/), z.string().max(1000)).default({}),
 });
@@ -210,14 +208,13 @@ export function parseReplicaConfig(
     throw new ConfigError(`${source} is not valid:\n${lines.map((line) => `  ${line}`).join('\n')}`);
   }
   const { clusterSecret, clusterSecretFile, ...rest } = result.data;
-  const { pgBin, socketDir, settings } = rest.postgres;
+  const { pgBin, settings } = rest.postgres;
   return {
     ...rest,
     dataDir: resolve(baseDir, rest.dataDir),
     postgres: {
       settings,
       ...(pgBin === undefined ? {} : { pgBin: resolve(baseDir, pgBin) }),
-      ...(socketDir === undefined ? {} : { socketDir: resolve(baseDir, socketDir) }),
     },
     clusterSecret: clusterSecret ?? readSecret(resolve(baseDir, clusterSecretFile ?? ''), source),
   };

@@ -7,9 +7,9 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { ReplicaCondition, ReplicaStatus } from '../../api/status.ts';
 import type { Role } from '../../multipaxos/types.ts';
 
-/** What the gateway for SQL clients reports: milliseconds from the client's request to the end of the answer. */
+/** What is told of the gateway for SQL clients, in milliseconds. */
 export interface LatencyObserver {
-  /** A transaction that went through agreement. */
+  /** A transaction that went through agreement: from the request for agreement to its COMMIT. */
   transaction(ms: number): void;
   /** A transaction or statement that changed nothing. */
   read(ms: number): void;
@@ -86,7 +86,10 @@ export function createMetrics(status: () => ReplicaStatus): Metrics {
   registerStatus(registry, status);
   const histogram = (name: string, help: string) =>
     new Histogram({ name, help, buckets: bucketsMs.map((ms) => ms / 1000), registers: [registry] });
-  const transactions = histogram('barista_transaction_seconds', 'Time of a transaction, agreement included');
+  const transactions = histogram(
+    'barista_transaction_seconds',
+    'Time from the request for agreement on a transaction to its COMMIT',
+  );
   const reads = histogram('barista_read_seconds', 'Time of a transaction that changed nothing');
 
   return {
