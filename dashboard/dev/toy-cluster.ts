@@ -4,10 +4,11 @@
  * Does no I/O and has no clock of its own, so a scenario runs at any speed. Not the protocol: see server/src/multipaxos for that.
  */
 import type { TraceEvent } from '../../server/src/api/events.ts';
-import type { ClusterStatus, FaultRequest, LinkFault } from '../../server/src/api/status.ts';
+import type { ClusterStatus, FaultRequest } from '../../server/src/api/status.ts';
 import type { Ballot } from '../../server/src/multipaxos/types.ts';
-import { createReplica, sentTo, slot, snapshotOf, statusOf } from './toy-replica.ts';
-import type { EventBody, ToyEntry, ToyReplica } from './toy-replica.ts';
+import { createFaults } from './toy-faults.ts';
+import { createReplica, noFault, sentTo, slot, snapshotOf, statusOf, takeRates } from './toy-replica.ts';
+import type { ConsensusBody, EventBody, ToyEntry, ToyReplica } from './toy-replica.ts';
 import { nextStatement } from './workload.ts';
 
 type Message =
@@ -21,7 +22,6 @@ type Message =
   | { readonly kind: 'Accepted'; readonly ballot: Ballot; readonly lastSlot: number };
 
 const keptMax = 4000;
-const noFault = { cut: false, delayMs: 0, drop: 0, duplicate: 0 };
 
 export interface ToyCluster {
   readonly step: (nowMs: number) => void;
@@ -50,16 +50,13 @@ export function createToyCluster(count: number): ToyCluster {
   let waiting: string[] = [];
 
   const peersOf = (replica: ToyReplica): ToyReplica[] => replicas.filter((other) => other !== replica);
-  const byId = (id: string): ToyReplica | undefined => replicas.find((replica) => replica.id === id);
   const emit = (replica: ToyReplica, body: EventBody): void => {
     replica.seq += 1;
     const atUs = Math.round(now * 1000) + (replica.seq % 97);
     events.push({ seq: replica.seq, run: replica.run, replica: replica.id, atUs, ...body });
   };
-  const core = (
-    replica: ToyReplica,
-    body: Omit<Extract<EventBody, { layer: 'consensus' }>, 'layer' | 'state'>,
-  ): void => emit(replica, { layer: 'consensus', ...body, state: snapshotOf(replica) });
+  const core = (replica: ToyReplica, body: ConsensusBody): void =>
+    emit(replica, { layer: 'consensus', ...body, state: snapshotOf(replica) });
 
   const send = (from: ToyReplica, to: ToyReplica, message: Message): void => {
     const fault = from.faults.get(to.id) ?? { ...noFault };
@@ -324,81 +321,17 @@ export function createToyCluster(count: number): ToyCluster {
     }
   };
 
-  const setLink = (from: ToyReplica, to: ToyReplica, change: Partial<LinkFault>): void => {
-    const fault = { from: from.id, to: to.id, ...noFault, ...from.faults.get(to.id), ...change };
-    from.faults.set(to.id, fault);
-    emit(from, {
-      layer: 'operation',
-      name: 'FaultChanged',
-      description: `${from.id} → ${to.id}: ${JSON.stringify(change)}`,
-    });
-  };
-
-  const stop = (replica: ToyReplica): void => {
-    replica.process = 'stopped';
-    replica.postgresUp = false;
-    replica.role = 'follower';
-    replica.serving = false;
-    wires = wires.filter((wire) => wire.to !== replica);
-  };
-
-  const start = (replica: ToyReplica): void => {
-    replica.process = 'running';
-    replica.pid += 101;
-    replica.run = `run-${replica.index + 1}-${Number(replica.run.split('-')[2]) + 1}`;
-    replica.seq = 0;
-    replica.leader = null;
-    replica.applied = Math.max(0, replica.applied - 9);
-    replica.postgresUpAtMs = now + 700;
-    resetElection(replica);
-    emit(replica, { layer: 'operation', name: 'ReplicaStarted', pid: replica.pid });
-    core(replica, { name: 'Restart' });
-  };
-
-  const faultReplica = (replica: ToyReplica, action: string): void => {
-    if (action === 'crash') stop(replica);
-    if (action === 'pause') replica.process = 'paused';
-    if (action === 'resume') {
-      replica.process = 'running';
-      if (replica.role === 'leader') stepDown(replica, 'quorumLost');
-    }
-    if (action === 'restart') {
-      stop(replica);
-      start(replica);
-    }
-    if (action === 'killPostgres') {
-      replica.postgresUp = false;
-      replica.postgresUpAtMs = now + 2500;
-      emit(replica, { layer: 'apply', name: 'DatabaseDown', reason: 'the postmaster ended: signal 9' });
-    }
-    if (action === 'isolate') {
-      for (const peer of peersOf(replica)) {
-        setLink(replica, peer, { cut: true });
-        setLink(peer, replica, { cut: true });
-      }
-    }
-  };
-
-  const fault = (request_: FaultRequest): string | null => {
-    if (request_.action === 'heal') {
-      for (const replica of replicas) replica.faults.clear();
-      return null;
-    }
-    if ('replica' in request_) {
-      const replica = byId(request_.replica);
-      if (replica === undefined) return `there is no replica ${request_.replica}`;
-      faultReplica(replica, request_.action);
-      return null;
-    }
-    const from = byId(request_.from);
-    const to = byId(request_.to);
-    if (from === undefined || to === undefined || from === to) return 'there is no such link';
-    if (request_.action === 'cut') setLink(from, to, { cut: request_.amount !== 0 });
-    if (request_.action === 'delay') setLink(from, to, { delayMs: request_.amount ?? 200 });
-    if (request_.action === 'drop') setLink(from, to, { drop: request_.amount ?? 0.3 });
-    if (request_.action === 'duplicate') setLink(from, to, { duplicate: request_.amount ?? 0.3 });
-    return null;
-  };
+  const fault = createFaults({
+    replicas,
+    nowMs: () => now,
+    emit,
+    core,
+    stepDown,
+    resetElection,
+    dropMessagesTo: (replica) => {
+      wires = wires.filter((wire) => wire.to !== replica);
+    },
+  });
 
   return {
     step: (nowMs) => {
@@ -436,20 +369,4 @@ export function createToyCluster(count: number): ToyCluster {
       waiting.push(sql);
     },
   };
-}
-
-function takeRates(replica: ToyReplica): Record<string, number> {
-  const sorted = replica.latenciesMs.sort((a, b) => a - b);
-  const quantile = (q: number): number =>
-    Math.round((sorted[Math.floor((sorted.length - 1) * q)] ?? 0) * 100) / 100;
-  const rates = {
-    transactionsPerSecond: replica.counters.transactions,
-    readsPerSecond: replica.counters.reads,
-    appliedPerSecond: replica.counters.appliedEntries,
-    latencyMsP50: quantile(0.5),
-    latencyMsP99: quantile(0.99),
-  };
-  replica.latenciesMs = [];
-  replica.counters = { transactions: 0, reads: 0, appliedEntries: 0 };
-  return rates;
 }

@@ -104,6 +104,8 @@ export type EventBody = TraceEvent extends infer Each
     : never
   : never;
 
+export type ConsensusBody = Omit<Extract<EventBody, { layer: 'consensus' }>, 'layer' | 'state'>;
+
 export function sentTo(
   peers: readonly ToyReplica[],
   message: TraceMessage,
@@ -158,4 +160,23 @@ function conditionOf(replica: ToyReplica): ReplicaStatus['state'] {
   if (replica.leader === null) return 'noLeader';
   if (replica.role === 'leader' && !replica.serving) return 'recovering';
   return replica.commitPoint - replica.applied > 50 ? 'recovering' : 'serving';
+}
+
+export const noFault = { cut: false, delayMs: 0, drop: 0, duplicate: 0 };
+
+/** What was counted since the last call. */
+export function takeRates(replica: ToyReplica): Record<string, number> {
+  const sorted = replica.latenciesMs.sort((a, b) => a - b);
+  const quantile = (q: number): number =>
+    Math.round((sorted[Math.floor((sorted.length - 1) * q)] ?? 0) * 100) / 100;
+  const rates = {
+    transactionsPerSecond: replica.counters.transactions,
+    readsPerSecond: replica.counters.reads,
+    appliedPerSecond: replica.counters.appliedEntries,
+    latencyMsP50: quantile(0.5),
+    latencyMsP99: quantile(0.99),
+  };
+  replica.latenciesMs = [];
+  replica.counters = { transactions: 0, reads: 0, appliedEntries: 0 };
+  return rates;
 }

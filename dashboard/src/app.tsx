@@ -70,14 +70,16 @@ export function App({ store }: { readonly store: DashboardStore }) {
             />
             <div className="middle">
               <Panel title="Links" className="links-panel">
-                <Topology
-                  cluster={cluster}
-                  trace={trace}
-                  leader={leader}
-                  selected={link}
-                  onSelect={setLink}
-                />
-                <LinkEditor cluster={cluster} selected={link} onSelect={setLink} onFault={sendFault} />
+                <div className="links-body">
+                  <Topology
+                    cluster={cluster}
+                    trace={trace}
+                    leader={leader}
+                    selected={link}
+                    onSelect={setLink}
+                  />
+                  <LinkEditor cluster={cluster} selected={link} onSelect={setLink} onFault={sendFault} />
+                </div>
               </Panel>
               <div className="middle-right">
                 <LogStrips
@@ -93,7 +95,7 @@ export function App({ store }: { readonly store: DashboardStore }) {
                 </div>
               </div>
             </div>
-            <div className="pair">
+            <div className="pair pair-wide">
               <SqlConsole ids={ids} leader={leader} />
               <EventList trace={trace} ids={ids} onSelect={setSlots} />
             </div>

@@ -10,14 +10,21 @@ import { Button } from '../components/button.tsx';
 import { formatCount } from '../components/format.ts';
 import { useSize } from '../components/hooks.ts';
 import { Panel } from '../components/panel.tsx';
+import { Segmented } from '../components/segmented.tsx';
 import { axisSlots, columnsFor, revealSlot, slotAt, stripWindow, tailFrom } from '../layout/strip-window.ts';
 import type { SlotRange } from '../model/event-text.ts';
 import { stripsOf } from '../model/strips.ts';
 import type { Strip } from '../model/strips.ts';
 import type { TraceModel } from '../model/trace-model.ts';
 import { SlotInspector } from './slot-inspector.tsx';
-import { StripLegend, StripRow, pitch } from './strip-row.tsx';
+import { HoverNote, Marks } from './strip-marks.tsx';
+import { StripLegend, StripRow, narrowPitch, widePitch } from './strip-row.tsx';
 import './log-strips.css';
+
+const pitches = [
+  { value: widePitch, label: 'Near', testId: 'strips-near' },
+  { value: narrowPitch, label: 'Far', testId: 'strips-far' },
+] as const;
 
 interface LogStripsProps {
   readonly cluster: ClusterStatus;
@@ -31,6 +38,7 @@ export function LogStrips({ cluster, trace, leader, selected, onSelect }: LogStr
   const [ref, { width }] = useSize();
   const [scrolledTo, setScrolledTo] = useState<number | null>(null);
   const [heldAt, setHeldAt] = useState<number | null>(null);
+  const [pitch, setPitch] = useState<number>(widePitch);
   const [hovered, setHovered] = useState<number | null>(null);
   const [shown, setShown] = useState<SlotRange | null>(null);
   const strips = stripsOf(cluster, trace);
@@ -68,15 +76,18 @@ export function LogStrips({ cluster, trace, leader, selected, onSelect }: LogStr
       className="strips-panel"
       note={<StripLegend />}
       actions={
-        following ? (
-          <span className="strips-following" data-testid="strips-following">
-            following the end
-          </span>
-        ) : (
-          <Button tone="primary" icon="follow" data-testid="strips-follow" onClick={follow}>
-            Follow the end
-          </Button>
-        )
+        <>
+          {following ? (
+            <span className="strips-following" data-testid="strips-following">
+              following the end
+            </span>
+          ) : (
+            <Button tone="primary" icon="follow" data-testid="strips-follow" onClick={follow}>
+              Follow the end
+            </Button>
+          )}
+          <Segmented label="Width of a slot" choices={pitches} value={pitch} onChange={setPitch} />
+        </>
       }
     >
       <div className="strips" data-testid="log-strips">
@@ -107,9 +118,9 @@ export function LogStrips({ cluster, trace, leader, selected, onSelect }: LogStr
             }
           >
             {strips.map((strip) => (
-              <StripRow key={strip.id} strip={strip} window={window} lastSlot={lastSlot} />
+              <StripRow key={strip.id} strip={strip} window={window} lastSlot={lastSlot} pitch={pitch} />
             ))}
-            <Marks window={window} selected={selected} hovered={hovered} />
+            <Marks pitch={pitch} window={window} selected={selected} hovered={hovered} />
             <div className="strips-axis" aria-hidden="true">
               {axisSlots(window, pitch, 56).map((slot) => (
                 <span key={slot} className="num" style={{ left: (slot - window.from) * pitch + pitch / 2 }}>
@@ -197,56 +208,4 @@ function StripNames({ strips, leader }: StripNamesProps) {
 
 function lagText(slots: number): string {
   return slots <= 0 ? 'in step' : `−${formatCount(slots)}`;
-}
-
-interface MarksProps {
-  readonly window: { readonly from: number; readonly columns: number };
-  readonly selected: SlotRange | null;
-  readonly hovered: number | null;
-}
-
-function Marks({ window, selected, hovered }: MarksProps) {
-  const from = selected === null ? 0 : Math.max(selected.from, window.from);
-  const to = selected === null ? -1 : Math.min(selected.to, window.from + window.columns - 1);
-  return (
-    <>
-      {hovered === null ? null : (
-        <div className="strips-hover" style={{ left: (hovered - window.from) * pitch, width: pitch }} />
-      )}
-      {from > to ? null : (
-        <div
-          className="strips-selected"
-          data-testid="selected-slot"
-          style={{ left: (from - window.from) * pitch, width: (to - from + 1) * pitch }}
-        />
-      )}
-    </>
-  );
-}
-
-interface HoverNoteProps {
-  readonly slot: number;
-  readonly x: number;
-  readonly width: number;
-  readonly strips: readonly Strip[];
-  readonly trace: TraceModel;
-}
-
-const noteWidth = 320;
-
-function HoverNote({ slot, x, width, strips, trace }: HoverNoteProps) {
-  const vote = strips.map((strip) => strip.cellAt(slot).vote).find((found) => found !== null) ?? null;
-  const sql = vote === null ? undefined : trace.statements.get(vote.label);
-  return (
-    <div
-      className="strips-note"
-      style={{ left: Math.max(0, Math.min(x - 24, width - noteWidth)), width: Math.min(noteWidth, width) }}
-    >
-      <div>
-        <strong className="num">Slot {formatCount(slot)}</strong>{' '}
-        <span className="mono quiet">{vote?.label ?? ''}</span>
-      </div>
-      {sql === undefined ? null : <div className="mono strips-note-sql">{sql.join('; ')}</div>}
-    </div>
-  );
 }

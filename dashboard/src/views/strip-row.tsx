@@ -1,21 +1,25 @@
-/** One replica's strip. A state has a shape as well as a colour: ring accepted, diamond chosen, square applied. */
+/**
+ * One replica's strip. A state has a shape as well as a colour: ring accepted, diamond chosen, square applied; and where columns are too
+ * narrow for shapes, a height: low, middle, full.
+ */
 import type { StripWindow } from '../layout/strip-window.ts';
 import type { CellKind } from '../model/replica-log.ts';
 import type { Strip } from '../model/strips.ts';
 import { unreachable } from '../model/unreachable.ts';
 
-/** Width of a slot's column, and height of a strip. */
-export const pitch = 16;
+/** Widths of a slot's column. */
+export const widePitch = 16;
+export const narrowPitch = 6;
 const height = 28;
-const middle = { x: pitch / 2, y: height / 2 };
 
 interface StripRowProps {
   readonly strip: Strip;
   readonly window: StripWindow;
   readonly lastSlot: number;
+  readonly pitch: number;
 }
 
-export function StripRow({ strip, window, lastSlot }: StripRowProps) {
+export function StripRow({ strip, window, lastSlot, pitch }: StripRowProps) {
   const count = Math.max(0, Math.min(window.columns, lastSlot - window.from + 1));
   return (
     <svg
@@ -28,14 +32,20 @@ export function StripRow({ strip, window, lastSlot }: StripRowProps) {
     >
       {Array.from({ length: count }, (_, column) => {
         const slot = window.from + column;
-        return <CellMark key={slot} kind={strip.cellAt(slot).kind} x={column * pitch} />;
+        const { kind } = strip.cellAt(slot);
+        const x = column * pitch;
+        return pitch < widePitch ? (
+          <CellBar key={slot} kind={kind} x={x} />
+        ) : (
+          <CellMark key={slot} kind={kind} x={x} />
+        );
       })}
     </svg>
   );
 }
 
 function CellMark({ kind, x }: { readonly kind: CellKind; readonly x: number }) {
-  const center = { x: x + middle.x, y: middle.y };
+  const center = { x: x + widePitch / 2, y: height / 2 };
   switch (kind) {
     case 'empty':
       return <circle className="cell-empty" cx={center.x} cy={center.y} r="1.5" />;
@@ -52,15 +62,32 @@ function CellMark({ kind, x }: { readonly kind: CellKind; readonly x: number }) 
   }
 }
 
+const barHeights: Readonly<Record<CellKind, number>> = { empty: 2, accepted: 6, chosen: 12, applied: 20 };
+
+function CellBar({ kind, x }: { readonly kind: CellKind; readonly x: number }) {
+  const barHeight = barHeights[kind];
+  return (
+    <rect
+      className="cell-bar"
+      data-kind={kind}
+      x={x + 1}
+      y={(height - barHeight) / 2}
+      width={narrowPitch - 2}
+      height={barHeight}
+      rx="1"
+    />
+  );
+}
+
 const legend: readonly CellKind[] = ['accepted', 'chosen', 'applied'];
 
 export function CellIcon({ kind }: { readonly kind: CellKind }) {
   return (
     <svg
       className="cell-icon"
-      width={pitch}
-      height={pitch}
-      viewBox={`0 ${middle.y - pitch / 2} ${pitch} ${pitch}`}
+      width={widePitch}
+      height={widePitch}
+      viewBox={`0 ${(height - widePitch) / 2} ${widePitch} ${widePitch}`}
       aria-hidden="true"
     >
       <CellMark kind={kind} x={0} />
