@@ -1,114 +1,192 @@
 /**
- * The binary form of a transaction's effects: what a log entry carries. One version byte, then MessagePack.
+ * The binary form of a transaction's effects, as log entries carry it: one version byte, then MessagePack arrays.
  *
- * Does no I/O. Invariant: what `encodePayload` made, `decodePayload` returns unchanged; anything else is refused with a
- * PayloadError, never half understood.
+ * Compact (no field names, relations named once), versioned and checked: what does not have exactly this form is refused, never
+ * half understood. Pure; knows nothing of PostgreSQL.
  */
 import { Packr } from 'msgpackr';
 import type { Slot } from '../multipaxos/types.ts';
 import type { Effect, TransactionPayload } from './effects.ts';
 
 const version = 1;
-const packr = new Packr({ useRecords: false, variableMapSize: true });
+/** A decoder refuses more; the gateway cuts transactions into much smaller parts. */
+export const payloadBytesMax = 64 * 1024 * 1024;
 
 export class PayloadError extends Error {
   override readonly name = 'PayloadError';
   readonly code = 'payloadInvalid';
 }
 
-/** Arrays in place of objects: field names would double the size of a small transaction. */
-type WireEffect =
-  | readonly ['i' | 'd', string, readonly string[]]
-  | readonly ['u', string, readonly string[], readonly string[]]
-  | readonly ['t', string]
-  | readonly ['x', string, string, Readonly<Record<string, string>>]
-  | readonly ['s', string, string, boolean, boolean];
-type Wire = readonly [
-  transaction: string,
-  part: number,
-  last: boolean,
-  partSlots: readonly number[],
-  effects: readonly WireEffect[],
-  sql: readonly string[],
-];
+const packr = new Packr({ useRecords: false, moreTypes: false, encodeUndefinedAsNil: false });
 
+/** An effect's share of a payload, near enough to decide where to cut. */
+export function effectBytes(effect: Effect): number {
+  const lines = (rows: readonly string[]): number => rows.reduce((sum, row) => sum + row.length + 5, 0);
+  switch (effect.kind) {
+    case 'insert':
+    case 'delete':
+      return effect.relation.length + lines(effect.rows) + 8;
+    case 'update':
+      return effect.relation.length + lines(effect.before) + lines(effect.after) + 8;
+    case 'ddl':
+      return effect.sql.length + effect.role.length + JSON.stringify(effect.settings).length + 8;
+    case 'truncate':
+    case 'sequence':
+      break;
+  }
+  return effect.relation.length + 40;
+}
+
+/** @throws PayloadError if it is larger than a decoder takes */
 export function encodePayload(payload: TransactionPayload): Uint8Array {
-  const { transaction, part, last, partSlots, effects, sql } = payload;
-  const body = packr.pack([transaction, part, last, partSlots, effects.map(toWire), sql] satisfies Wire);
+  const relations: string[] = [];
+  const numbers = new Map<string, number>();
+  const number = (relation: string): number => {
+    const known = numbers.get(relation);
+    if (known !== undefined) return known;
+    numbers.set(relation, relations.length);
+    relations.push(relation);
+    return relations.length - 1;
+  };
+  const effects = payload.effects.map((effect) => encodeEffect(effect, number));
+  const body = packr.pack([
+    payload.transaction,
+    payload.part,
+    payload.last,
+    payload.partSlots,
+    relations,
+    effects,
+    payload.sql,
+  ]) as Uint8Array;
+  if (body.byteLength + 1 > payloadBytesMax) {
+    throw new PayloadError(`A payload of ${body.byteLength + 1} bytes is larger than ${payloadBytesMax}`);
+  }
   const bytes = new Uint8Array(body.byteLength + 1);
   bytes[0] = version;
   bytes.set(body, 1);
   return bytes;
 }
 
-/** @throws PayloadError */
-export function decodePayload(bytes: Uint8Array): TransactionPayload {
-  if (bytes[0] !== version) throw new PayloadError(`payload version ${bytes[0]}, this is version ${version}`);
-  let wire: unknown;
-  try {
-    wire = packr.unpack(bytes.subarray(1));
-  } catch (cause) {
-    throw new PayloadError('payload is not MessagePack', { cause });
+function encodeEffect(effect: Effect, number: (relation: string) => number): unknown[] {
+  switch (effect.kind) {
+    case 'insert':
+      return ['i', number(effect.relation), effect.rows];
+    case 'delete':
+      return ['d', number(effect.relation), effect.rows];
+    case 'update':
+      return ['u', number(effect.relation), effect.before, effect.after];
+    case 'truncate':
+      return ['t', number(effect.relation)];
+    case 'ddl':
+      return ['x', effect.sql, effect.role, Object.entries(effect.settings).flat()];
+    case 'sequence':
+      break;
   }
-  if (!isWire(wire)) throw new PayloadError('payload does not have the shape of a transaction');
-  const [transaction, part, last, partSlots, effects, sql] = wire;
+  return ['s', number(effect.relation), effect.lastValue, effect.isCalled, effect.exact];
+}
+
+/** @throws PayloadError if the bytes are not a payload of this version */
+export function decodePayload(bytes: Uint8Array): TransactionPayload {
+  if (bytes.byteLength > payloadBytesMax) throw new PayloadError('The payload is too large');
+  if (bytes[0] !== version) throw new PayloadError(`Unknown payload version ${bytes[0] ?? 'none'}`);
+  const fields = list(unpack(bytes.subarray(1)), 7);
+  const [transaction, part, last, partSlots, names, effects, sql] = fields;
+  const relations = strings(names);
   return {
-    transaction,
-    part,
-    last,
-    partSlots: partSlots as readonly Slot[],
-    effects: effects.map(fromWire),
-    sql,
+    transaction: text(transaction),
+    part: count(part),
+    last: flag(last),
+    partSlots: list(partSlots).map((slot) => count(slot) as Slot),
+    effects: list(effects).map((effect) => decodeEffect(list(effect), relations)),
+    sql: strings(sql),
   };
 }
 
-function isWire(wire: unknown): wire is Wire {
-  if (!Array.isArray(wire) || wire.length !== 6) return false;
-  const [transaction, part, last, partSlots, effects, sql] = wire as unknown[];
-  return (
-    typeof transaction === 'string' &&
-    typeof part === 'number' &&
-    typeof last === 'boolean' &&
-    Array.isArray(partSlots) &&
-    Array.isArray(effects) &&
-    Array.isArray(sql)
-  );
-}
-
-function toWire(effect: Effect): WireEffect {
-  switch (effect.kind) {
-    case 'insert':
-      return ['i', effect.relation, effect.rows];
-    case 'delete':
-      return ['d', effect.relation, effect.rows];
-    case 'update':
-      return ['u', effect.relation, effect.before, effect.after];
-    case 'truncate':
-      return ['t', effect.relation];
-    case 'ddl':
-      return ['x', effect.sql, effect.role, effect.settings];
-    case 'sequence':
-      return ['s', effect.relation, effect.lastValue, effect.isCalled, effect.exact];
-    default:
-      return effect satisfies never;
+function unpack(bytes: Uint8Array): unknown {
+  try {
+    return packr.unpack(bytes);
+  } catch (cause) {
+    throw new PayloadError('The payload is not MessagePack', { cause });
   }
 }
 
-function fromWire(wire: WireEffect): Effect {
-  switch (wire[0]) {
+function decodeEffect(fields: readonly unknown[], relations: readonly string[]): Effect {
+  const relation = (): string => {
+    const name = relations[count(fields[1])];
+    if (name === undefined) throw new PayloadError('The payload names no such relation');
+    return name;
+  };
+  const length = (expected: number): void => void list(fields, expected);
+  switch (fields[0]) {
     case 'i':
-      return { kind: 'insert', relation: wire[1], rows: wire[2] };
+      length(3);
+      return { kind: 'insert', relation: relation(), rows: strings(fields[2]) };
     case 'd':
-      return { kind: 'delete', relation: wire[1], rows: wire[2] };
-    case 'u':
-      return { kind: 'update', relation: wire[1], before: wire[2], after: wire[3] };
+      length(3);
+      return { kind: 'delete', relation: relation(), rows: strings(fields[2]) };
+    case 'u': {
+      length(4);
+      const before = strings(fields[2]);
+      const after = strings(fields[3]);
+      if (before.length !== after.length) throw new PayloadError('An update with unequal numbers of rows');
+      return { kind: 'update', relation: relation(), before, after };
+    }
     case 't':
-      return { kind: 'truncate', relation: wire[1] };
+      length(2);
+      return { kind: 'truncate', relation: relation() };
     case 'x':
-      return { kind: 'ddl', sql: wire[1], role: wire[2], settings: wire[3] };
+      length(4);
+      return {
+        kind: 'ddl',
+        sql: text(fields[1]),
+        role: text(fields[2]),
+        settings: pairs(strings(fields[3])),
+      };
     case 's':
-      return { kind: 'sequence', relation: wire[1], lastValue: wire[2], isCalled: wire[3], exact: wire[4] };
+      length(5);
+      return {
+        kind: 'sequence',
+        relation: relation(),
+        lastValue: text(fields[2]),
+        isCalled: flag(fields[3]),
+        exact: flag(fields[4]),
+      };
     default:
-      throw new PayloadError(`unknown effect ${String(wire[0])}`);
+      throw new PayloadError('An effect of an unknown kind');
   }
+}
+
+function list(value: unknown, length?: number): readonly unknown[] {
+  if (!Array.isArray(value) || (length !== undefined && value.length !== length)) {
+    throw new PayloadError('The payload does not have the form of this version');
+  }
+  return value;
+}
+
+function text(value: unknown): string {
+  if (typeof value !== 'string') throw new PayloadError('The payload holds no text where text belongs');
+  return value;
+}
+
+function strings(value: unknown): readonly string[] {
+  return list(value).map(text);
+}
+
+function count(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw new PayloadError('The payload holds no number where a number belongs');
+  }
+  return value;
+}
+
+function flag(value: unknown): boolean {
+  if (typeof value !== 'boolean') throw new PayloadError('The payload holds no flag where a flag belongs');
+  return value;
+}
+
+function pairs(values: readonly string[]): Record<string, string> {
+  if (values.length % 2 !== 0) throw new PayloadError('A setting without a value');
+  const settings: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (let i = 0; i < values.length; i += 2) settings[values[i] ?? ''] = values[i + 1] ?? '';
+  return { ...settings };
 }

@@ -1,5 +1,5 @@
 /**
- * Reads what barista.harvest returns: one array of byte strings in PostgreSQL's binary form per row.
+ * Reads what _barista.harvest returns: one array of byte strings in PostgreSQL's binary form per row.
  *
  * The first element is a letter and, for some, a relation's name; the second the statement's text for people. Then:
  * I, D rows; U all rows before, then all after; T nothing; X statement, role, then names and values of settings;

@@ -15,9 +15,9 @@ export function createSessionSql(server: PostgresServer): SessionSql {
     startupParameters: {},
     reservedUsers,
     socketPath: server.socketPath,
-    harvest: 'SELECT * FROM barista.harvest($1)',
-    recordSlot: 'SELECT barista.record_slot($1, $2)',
-    recordTransaction: 'SELECT barista.record_transaction($1, $2)',
+    harvest: 'SELECT * FROM _barista.harvest($1)',
+    recordSlot: 'SELECT _barista.record_slot($1, $2)',
+    recordTransaction: 'SELECT _barista.record_transaction($1, $2)',
     secret: server.secret,
     decodeHarvestRow,
   };

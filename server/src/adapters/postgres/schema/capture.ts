@@ -45,7 +45,7 @@ const small = (source: string, target: string): string => `
 /** Insert or delete: one list of rows. */
 function captureRows(name: string, letter: string, source: string): string {
   return `
-CREATE OR REPLACE FUNCTION barista.${name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER ${pinnedClauses} AS $capture$
+CREATE OR REPLACE FUNCTION _barista.${name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER ${pinnedClauses} AS $capture$
 DECLARE
   header bytea[];
   batch bytea[];
@@ -55,7 +55,7 @@ BEGIN ${small(source, 'batch')}
   IF batch IS NULL THEN RETURN NULL; END IF;
   header := ${header(letter)};
   IF cardinality(batch) <= ${smallRowsMax} AND pg_column_size(batch) <= ${bytesMax} THEN
-    INSERT INTO barista.captured (record) VALUES (array_send(array_cat(header, batch)));
+    INSERT INTO _barista.captured (record) VALUES (array_send(array_cat(header, batch)));
     RETURN NULL;
   END IF;
   batch := '{}';
@@ -63,14 +63,14 @@ BEGIN ${small(source, 'batch')}
     batch := array_append(batch, convert_to(row_text, 'UTF8'));
     bytes := bytes + octet_length(row_text);
     IF cardinality(batch) >= ${rowsMax} OR bytes >= ${bytesMax} THEN
-      INSERT INTO barista.captured (record) VALUES (array_send(array_cat(header, batch)));
+      INSERT INTO _barista.captured (record) VALUES (array_send(array_cat(header, batch)));
       batch := '{}';
       bytes := 0;
       header[2] := '';
     END IF;
   END LOOP;
   IF cardinality(batch) > 0 THEN
-    INSERT INTO barista.captured (record) VALUES (array_send(array_cat(header, batch)));
+    INSERT INTO _barista.captured (record) VALUES (array_send(array_cat(header, batch)));
   END IF;
   RETURN NULL;
 END $capture$;`;
@@ -78,7 +78,7 @@ END $capture$;`;
 
 /** The two transition tables hold the rows in the same order. */
 const captureUpdate = `
-CREATE OR REPLACE FUNCTION barista.capture_update() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER ${pinnedClauses} AS $capture$
+CREATE OR REPLACE FUNCTION _barista.capture_update() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER ${pinnedClauses} AS $capture$
 DECLARE
   header bytea[];
   before bytea[];
@@ -95,7 +95,7 @@ BEGIN ${small('old_rows', 'before')}
     IF cardinality(before) <> cardinality(after) THEN
       RAISE EXCEPTION 'capture: % rows before, % after', cardinality(before), cardinality(after);
     END IF;
-    INSERT INTO barista.captured (record) VALUES (array_send(array_cat(array_cat(header, before), after)));
+    INSERT INTO _barista.captured (record) VALUES (array_send(array_cat(array_cat(header, before), after)));
     RETURN NULL;
   END IF;
   before := '{}';
@@ -111,7 +111,7 @@ BEGIN ${small('old_rows', 'before')}
     after := array_append(after, convert_to(after_text, 'UTF8'));
     bytes := bytes + octet_length(before_text) + octet_length(after_text);
     IF cardinality(before) >= ${rowsMax} OR bytes >= ${bytesMax} THEN
-      INSERT INTO barista.captured (record) VALUES (array_send(array_cat(array_cat(header, before), after)));
+      INSERT INTO _barista.captured (record) VALUES (array_send(array_cat(array_cat(header, before), after)));
       before := '{}';
       after := '{}';
       bytes := 0;
@@ -121,7 +121,7 @@ BEGIN ${small('old_rows', 'before')}
   CLOSE before_rows;
   CLOSE after_rows;
   IF cardinality(before) > 0 THEN
-    INSERT INTO barista.captured (record) VALUES (array_send(array_cat(array_cat(header, before), after)));
+    INSERT INTO _barista.captured (record) VALUES (array_send(array_cat(array_cat(header, before), after)));
   END IF;
   RETURN NULL;
 END $capture$;`;
@@ -131,7 +131,7 @@ END $capture$;`;
  * record would then wipe what is to stay. So the table must still be empty.
  */
 const captureTruncate = `
-CREATE OR REPLACE FUNCTION barista.capture_truncate() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER ${pinnedClauses} AS $capture$
+CREATE OR REPLACE FUNCTION _barista.capture_truncate() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER ${pinnedClauses} AS $capture$
 DECLARE
   filled boolean;
 BEGIN
@@ -140,7 +140,7 @@ BEGIN
     RAISE EXCEPTION 'cannot replicate a TRUNCATE whose triggers fill another table of the same statement'
       USING ERRCODE = 'feature_not_supported', HINT = 'Truncate the tables in separate statements.';
   END IF;
-  INSERT INTO barista.captured (record) VALUES (array_send(${header('T')}));
+  INSERT INTO _barista.captured (record) VALUES (array_send(${header('T')}));
   RETURN NULL;
 END $capture$;`;
 
@@ -154,38 +154,38 @@ export const captureSql = [
 /** Attaching the triggers, and telling whether they are attached as they should be. */
 export const captureInstallSql = `
 -- Tables whose rows are replicated.
-CREATE OR REPLACE FUNCTION barista.is_replicated(relation oid) RETURNS boolean
+CREATE OR REPLACE FUNCTION _barista.is_replicated(relation oid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
   SELECT EXISTS (
     SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.oid = relation AND c.relkind IN ('r', 'p') AND c.relpersistence = 'p'
-      AND n.nspname NOT IN ('barista', 'pg_catalog', 'information_schema', 'pg_toast'))
+      AND n.nspname NOT IN ('_barista', 'pg_catalog', 'information_schema', 'pg_toast'))
 $body$;
 
 -- The four triggers as they were made: enabled, ours, unconditional, and first in the order of firing.
-CREATE OR REPLACE FUNCTION barista.capture_intact(relation oid) RETURNS boolean
+CREATE OR REPLACE FUNCTION _barista.capture_intact(relation oid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
   SELECT count(*) = 4 FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
   WHERE t.tgrelid = relation AND t.tgisinternal AND t.tgenabled = 'O' AND t.tgqual IS NULL
-    AND p.pronamespace = 'barista'::regnamespace
+    AND p.pronamespace = '_barista'::regnamespace
     AND (t.tgname, p.proname, t.tgtype) IN (
       ('!barista_insert', 'capture_insert', 4), ('!barista_delete', 'capture_delete', 8),
       ('!barista_update', 'capture_update', 16), ('!barista_truncate', 'capture_truncate', 32))
 $body$;
 
-CREATE OR REPLACE FUNCTION barista.attach_capture(relation oid) RETURNS void
+CREATE OR REPLACE FUNCTION _barista.attach_capture(relation oid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   target text := relation::regclass::text;
 BEGIN
   EXECUTE format('CREATE TRIGGER "!barista_insert" AFTER INSERT ON %s REFERENCING NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION barista.capture_insert()', target);
+    FOR EACH STATEMENT EXECUTE FUNCTION _barista.capture_insert()', target);
   EXECUTE format('CREATE TRIGGER "!barista_delete" AFTER DELETE ON %s REFERENCING OLD TABLE AS old_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION barista.capture_delete()', target);
+    FOR EACH STATEMENT EXECUTE FUNCTION _barista.capture_delete()', target);
   EXECUTE format('CREATE TRIGGER "!barista_update" AFTER UPDATE ON %s REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
-    FOR EACH STATEMENT EXECUTE FUNCTION barista.capture_update()', target);
+    FOR EACH STATEMENT EXECUTE FUNCTION _barista.capture_update()', target);
   EXECUTE format('CREATE TRIGGER "!barista_truncate" AFTER TRUNCATE ON %s
-    FOR EACH STATEMENT EXECUTE FUNCTION barista.capture_truncate()', target);
+    FOR EACH STATEMENT EXECUTE FUNCTION _barista.capture_truncate()', target);
   -- Not the client's: hidden from \\d and pg_dump, and the table's owner cannot disable or replace them.
   UPDATE pg_trigger SET tgisinternal = true WHERE tgrelid = relation AND tgname LIKE '!barista\\_%';
 END $body$;

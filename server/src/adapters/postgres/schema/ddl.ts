@@ -25,7 +25,7 @@ const refuse = (message: string, hint: string): string =>
 
 /** The text of the statement that is running, from the call stack below the event trigger. */
 const statementText = `
-CREATE OR REPLACE FUNCTION barista.statement_text(stack text, tag text) RETURNS text
+CREATE OR REPLACE FUNCTION _barista.statement_text(stack text, tag text) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   frame constant text := E'"\\nPL/pgSQL function ';
@@ -57,16 +57,16 @@ BEGIN
 END $body$;`;
 
 const recordStatement = `
-CREATE OR REPLACE FUNCTION barista.record_statement(statement text, caller name, path text) RETURNS void
+CREATE OR REPLACE FUNCTION _barista.record_statement(statement text, caller name, path text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
-  INSERT INTO barista.captured (record) SELECT array_send(array_agg(convert_to(v.value, 'UTF8') ORDER BY v.i))
+  INSERT INTO _barista.captured (record) SELECT array_send(array_agg(convert_to(v.value, 'UTF8') ORDER BY v.i))
   FROM unnest(ARRAY['X', left(current_query(), 300), statement, caller, 'search_path', path,
     ${recordedSettings.map((name) => `'${name}', current_setting('${name}')`).join(', ')}]) WITH ORDINALITY AS v(value, i);
 END $body$;
 
 -- All rows of a table, as one insert would have been captured.
-CREATE OR REPLACE FUNCTION barista.record_rows(relation oid) RETURNS void
+CREATE OR REPLACE FUNCTION _barista.record_rows(relation oid) RETURNS void
 LANGUAGE plpgsql PINNED AS $body$
 DECLARE
   name text := (SELECT concat('"', replace(n.nspname, '"', '""'), '"."', replace(c.relname, '"', '""'), '"')
@@ -80,18 +80,18 @@ BEGIN
     batch := array_append(batch, convert_to(row_text, 'UTF8'));
     bytes := bytes + octet_length(row_text);
     IF cardinality(batch) >= 1000 OR bytes >= 262144 THEN
-      INSERT INTO barista.captured (record) VALUES (array_send(array_cat(header, batch)));
+      INSERT INTO _barista.captured (record) VALUES (array_send(array_cat(header, batch)));
       batch := '{}';
       bytes := 0;
     END IF;
   END LOOP;
   IF cardinality(batch) > 0 THEN
-    INSERT INTO barista.captured (record) VALUES (array_send(array_cat(header, batch)));
+    INSERT INTO _barista.captured (record) VALUES (array_send(array_cat(header, batch)));
   END IF;
 END $body$;
 
 -- CREATE TABLE AS and SELECT INTO ran a query: the others get the table that came out, then its rows.
-CREATE OR REPLACE FUNCTION barista.record_table_with_rows(relation oid, caller name, path text) RETURNS void
+CREATE OR REPLACE FUNCTION _barista.record_table_with_rows(relation oid, caller name, path text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   statement text;
@@ -107,13 +107,13 @@ BEGIN
       (SELECT format(' TABLESPACE %I', spcname) FROM pg_tablespace WHERE oid = c.reltablespace))
     INTO statement
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am am ON am.oid = c.relam WHERE c.oid = relation;
-  PERFORM barista.record_statement(statement, caller, path);
-  PERFORM barista.record_rows(relation);
+  PERFORM _barista.record_statement(statement, caller, path);
+  PERFORM _barista.record_rows(relation);
 END $body$;`;
 
 const checks = `
 -- Might the expression (a node tree) give another value on another replica?
-CREATE OR REPLACE FUNCTION barista.is_mutable(expression text) RETURNS boolean
+CREATE OR REPLACE FUNCTION _barista.is_mutable(expression text) RETURNS boolean
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
   SELECT expression ~ 'SQLVALUEFUNCTION|NEXTVALUEEXPR' OR EXISTS (
     SELECT FROM regexp_matches(expression, ':(?:funcid|opfuncid) (\\d+)', 'g') m JOIN pg_proc p ON p.oid = m[1]::oid
@@ -121,12 +121,20 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
 $body$;
 
 -- Is this row of a catalog the work of the running transaction (or one of its subtransactions)?
-CREATE OR REPLACE FUNCTION barista.is_mine(x xid) RETURNS boolean
+CREATE OR REPLACE FUNCTION _barista.is_mine(x xid) RETURNS boolean
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
   SELECT x::text::bigint >= 3 AND (x::text::bigint - (pg_current_xact_id()::text::bigint & 4294967295)) & 4294967295 < 2147483648
 $body$;
 
-CREATE OR REPLACE FUNCTION barista.check_relation(relation oid) RETURNS void
+-- Did this transaction grant something on one of the session's temporary relations?
+CREATE OR REPLACE FUNCTION _barista.granted_on_temporary() RETURNS boolean
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
+  SELECT pg_my_temp_schema() <> 0 AND EXISTS (
+    SELECT FROM pg_class c WHERE c.relnamespace = pg_my_temp_schema() AND (c.relacl IS NOT NULL AND _barista.is_mine(c.xmin)
+      OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL AND _barista.is_mine(a.xmin))))
+$body$;
+
+CREATE OR REPLACE FUNCTION _barista.check_relation(relation oid) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   c pg_class%ROWTYPE;
@@ -149,24 +157,24 @@ BEGIN
   IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relation AND NOT tgisinternal AND tgname < '!barista_z') THEN
     ${refuse(`'a trigger of this name would fire before replication sees the change (%)', relation::regclass`, 'Let its name begin with a letter.')}
   END IF;
-  IF NOT barista.is_replicated(relation) THEN RETURN; END IF;
+  IF NOT _barista.is_replicated(relation) THEN RETURN; END IF;
   IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relation AND tgname LIKE '!barista\\_%') THEN
-    PERFORM barista.attach_capture(relation);
-  ELSIF NOT barista.capture_intact(relation) THEN
+    PERFORM _barista.attach_capture(relation);
+  ELSIF NOT _barista.capture_intact(relation) THEN
     RAISE EXCEPTION 'replication of % may not be changed', relation::regclass USING ERRCODE = 'insufficient_privilege';
   END IF;
 END $body$;
 
 -- ALTER TABLE that computed values for existing rows in a way that may differ elsewhere: the others get all rows again.
-CREATE OR REPLACE FUNCTION barista.check_computed(relation oid, statement text) RETURNS void
+CREATE OR REPLACE FUNCTION _barista.check_computed(relation oid, statement text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   filled boolean;
 BEGIN
-  IF NOT barista.is_replicated(relation) OR NOT EXISTS (
+  IF NOT _barista.is_replicated(relation) OR NOT EXISTS (
     SELECT FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-    WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND barista.is_mine(a.xmin)
-      AND (a.attidentity <> '' OR barista.is_mutable(d.adbin::text) OR statement ~* '\\musing\\M')) THEN
+    WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND _barista.is_mine(a.xmin)
+      AND (a.attidentity <> '' OR _barista.is_mutable(d.adbin::text) OR statement ~* '\\musing\\M')) THEN
     RETURN;
   END IF;
   EXECUTE format('SELECT EXISTS (SELECT FROM %s)', relation::regclass) INTO filled;
@@ -177,54 +185,64 @@ BEGIN
       'Add the column without a default, UPDATE the rows, then set the default.',
     )}
   END IF;
-  INSERT INTO barista.captured (record)
+  INSERT INTO _barista.captured (record)
   SELECT array_send(ARRAY[
     convert_to(concat('T', '"', replace(n.nspname, '"', '""'), '"."', replace(c.relname, '"', '""'), '"'), 'UTF8'), ''])
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation;
-  PERFORM barista.record_rows(relation);
+  PERFORM _barista.record_rows(relation);
 END $body$;`;
 
 /** `stack`: what is below the caller's frame. Only on_ddl and on_drop get through. */
 const stackCheck = (self: string, caller: string): string => `
   GET DIAGNOSTICS stack = PG_CONTEXT;
-  frames := regexp_match(stack, '^PL/pgSQL function barista\\.${self}\\(name,text,text\\) line \\d+ at GET DIAGNOSTICS\\nPL/pgSQL function barista\\.${caller}\\(\\) line \\d+ at assignment(?:\\n(.*))?$');
+  frames := regexp_match(stack, '^PL/pgSQL function _barista\\.${self}\\(name,text,text\\) line \\d+ at GET DIAGNOSTICS\\nPL/pgSQL function _barista\\.${caller}\\(\\) line \\d+ at assignment(?:\\n(.*))?$');
   IF frames IS NULL THEN
     RAISE EXCEPTION 'permission denied for function ${self}' USING ERRCODE = 'insufficient_privilege';
   END IF;
   stack := coalesce(frames[1], '');`;
 
 const recordDdl = `
-CREATE OR REPLACE FUNCTION barista.record_ddl(caller name, path text, tag text) RETURNS boolean
+-- What the statement made or changed: the relation concerned, if any, and whether it is a temporary thing.
+CREATE OR REPLACE FUNCTION _barista.ddl_commands() RETURNS TABLE (classid oid, objid oid, relation oid, temporary boolean)
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
+  SELECT d.classid, d.objid, r.relation, (d.schema_name ~ '^pg_temp'
+      OR EXISTS (SELECT FROM pg_class WHERE oid = r.relation AND relpersistence = 't')
+      OR d.object_identity ~ '(^| on )pg_temp'
+      -- GRANT does not say on what.
+      OR d.command_tag IN ('GRANT', 'REVOKE') AND _barista.granted_on_temporary()) IS TRUE
+  FROM pg_event_trigger_ddl_commands() d CROSS JOIN LATERAL (SELECT CASE d.classid
+      WHEN 'pg_class'::regclass THEN d.objid
+      WHEN 'pg_trigger'::regclass THEN (SELECT tgrelid FROM pg_trigger WHERE oid = d.objid)
+      WHEN 'pg_rewrite'::regclass THEN (SELECT ev_class FROM pg_rewrite WHERE oid = d.objid)
+      WHEN 'pg_policy'::regclass THEN (SELECT polrelid FROM pg_policy WHERE oid = d.objid)
+      WHEN 'pg_constraint'::regclass THEN (SELECT conrelid FROM pg_constraint WHERE oid = d.objid)
+    END AS relation) r
+  WHERE d.schema_name IS DISTINCT FROM '_barista'
+$body$;
+
+-- Extension scripts, our own statements, and the operator: nothing is noted, but new tables get capture.
+CREATE OR REPLACE FUNCTION _barista.ddl_by_superuser() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  -- Our own triggers, while attach_capture makes them, are not complete yet.
+  PERFORM _barista.check_relation(r.relation) FROM (
+    SELECT DISTINCT c.relation FROM _barista.ddl_commands() c WHERE c.classid <> 'pg_trigger'::regclass) r;
+  IF EXISTS (SELECT FROM _barista.ddl_commands() c) THEN PERFORM _barista.track_sequences(); END IF;
+END $body$;
+
+CREATE OR REPLACE FUNCTION _barista.record_ddl(caller name, path text, tag text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   stack text;
   frames text[];
-  command record;
   statement text;
-  local_only boolean := true;
-  any_command boolean := false;
-  recording boolean := caller <> 'postgres' AND current_setting('session_replication_role') <> 'replica';
+  local_only boolean;
+  any_command boolean;
+  recording boolean := current_setting('session_replication_role') <> 'replica';
 BEGIN ${stackCheck('record_ddl', 'on_ddl')}
-  FOR command IN
-    SELECT d.*, CASE d.classid
-        WHEN 'pg_class'::regclass THEN d.objid
-        WHEN 'pg_trigger'::regclass THEN (SELECT tgrelid FROM pg_trigger WHERE oid = d.objid)
-        WHEN 'pg_rewrite'::regclass THEN (SELECT ev_class FROM pg_rewrite WHERE oid = d.objid)
-        WHEN 'pg_policy'::regclass THEN (SELECT polrelid FROM pg_policy WHERE oid = d.objid)
-        WHEN 'pg_constraint'::regclass THEN (SELECT conrelid FROM pg_constraint WHERE oid = d.objid)
-      END AS relation
-    FROM pg_event_trigger_ddl_commands() d WHERE d.schema_name IS DISTINCT FROM 'barista'
-  LOOP
-    any_command := true;
-    local_only := local_only AND (command.schema_name ~ '^pg_temp' OR EXISTS (
-      SELECT FROM pg_class WHERE oid = command.relation AND relpersistence = 't')
-      OR coalesce(command.object_identity ~ '(^| on )pg_temp', false)) IS TRUE;
-    -- Our own triggers, while attach_capture makes them, are not complete yet.
-    IF command.classid <> 'pg_trigger'::regclass OR caller <> 'postgres' THEN
-      PERFORM barista.check_relation(command.relation);
-    END IF;
-  END LOOP;
-  PERFORM barista.track_sequences();
+  SELECT count(*) > 0, coalesce(bool_and(c.temporary), true) INTO any_command, local_only FROM _barista.ddl_commands() c;
+  PERFORM _barista.check_relation(r.relation) FROM (SELECT DISTINCT c.relation FROM _barista.ddl_commands() c) r;
+  PERFORM _barista.track_sequences();
   IF NOT recording OR NOT any_command AND tag NOT IN ('DROP OWNED', 'GRANT', 'REVOKE', 'ALTER DEFAULT PRIVILEGES') OR any_command AND local_only
     OR tag LIKE 'DROP %' AND tag <> 'DROP OWNED' OR tag IN ('REINDEX') THEN
     RETURN false;
@@ -233,28 +251,32 @@ BEGIN ${stackCheck('record_ddl', 'on_ddl')}
     ${refuse(`'cannot replicate the rows of a materialized view'`, 'Use a table, filled by INSERT ... SELECT.')}
   END IF;
   IF tag IN ('CREATE TABLE AS', 'SELECT INTO') THEN
-    PERFORM barista.record_table_with_rows(d.objid, caller, path)
+    PERFORM _barista.record_table_with_rows(d.objid, caller, path)
       FROM pg_event_trigger_ddl_commands() d WHERE d.classid = 'pg_class'::regclass;
     RETURN true;
   END IF;
-  statement := barista.statement_text(stack, tag);
-  PERFORM barista.record_statement(statement, caller, path);
+  statement := _barista.statement_text(stack, tag);
+  PERFORM _barista.record_statement(statement, caller, path);
   IF tag = 'ALTER TABLE' THEN
-    PERFORM barista.check_computed(r.objid, statement) FROM (
+    PERFORM _barista.check_computed(r.objid, statement) FROM (
       SELECT DISTINCT objid FROM pg_event_trigger_ddl_commands() WHERE classid = 'pg_class'::regclass) r;
   END IF;
   RETURN true;
 END $body$;
 
-CREATE OR REPLACE FUNCTION barista.on_ddl() RETURNS event_trigger LANGUAGE plpgsql AS $body$
+CREATE OR REPLACE FUNCTION _barista.on_ddl() RETURNS event_trigger LANGUAGE plpgsql AS $body$
 DECLARE
   recorded boolean;
 BEGIN
-  recorded := barista.record_ddl(CURRENT_USER, pg_catalog.current_setting('search_path'), TG_TAG);
+  IF CURRENT_USER OPERATOR(pg_catalog.=) 'postgres' THEN
+    PERFORM _barista.ddl_by_superuser();
+    RETURN;
+  END IF;
+  recorded := _barista.record_ddl(CURRENT_USER, pg_catalog.current_setting('search_path'), TG_TAG);
 END $body$;`;
 
 const recordDrop = `
-CREATE OR REPLACE FUNCTION barista.record_drop(caller name, path text, tag text) RETURNS boolean
+CREATE OR REPLACE FUNCTION _barista.record_drop(caller name, path text, tag text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   stack text;
@@ -263,14 +285,14 @@ DECLARE
   temporary int;
   permanent int;
 BEGIN ${stackCheck('record_drop', 'on_drop')}
-  IF caller <> 'postgres' AND EXISTS (
+  IF EXISTS (
     SELECT FROM pg_event_trigger_dropped_objects() WHERE original AND object_type = 'trigger' AND object_identity LIKE '"!barista\\_%') THEN
     RAISE EXCEPTION 'replication of a table may not be changed' USING ERRCODE = 'insufficient_privilege';
   END IF;
-  FOR gone IN DELETE FROM barista.tracked_sequence t WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = t.sequence) RETURNING t.agreed LOOP
+  FOR gone IN DELETE FROM _barista.tracked_sequence t WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = t.sequence) RETURNING t.agreed LOOP
     EXECUTE format('DROP SEQUENCE %s', gone.agreed::regclass);
   END LOOP;
-  IF caller = 'postgres' OR current_setting('session_replication_role') = 'replica' OR tag NOT LIKE 'DROP %' OR tag = 'DROP OWNED' THEN
+  IF current_setting('session_replication_role') = 'replica' OR tag NOT LIKE 'DROP %' OR tag = 'DROP OWNED' THEN
     RETURN false;
   END IF;
   SELECT count(*) FILTER (WHERE is_temporary OR object_identity ~ '(^| on )pg_temp'),
@@ -280,23 +302,24 @@ BEGIN ${stackCheck('record_drop', 'on_drop')}
   IF temporary > 0 THEN
     ${refuse(`'cannot replicate a statement that drops temporary and permanent objects'`, 'Drop them in separate statements.')}
   END IF;
-  PERFORM barista.record_statement(barista.statement_text(stack, tag), caller, path);
+  PERFORM _barista.record_statement(_barista.statement_text(stack, tag), caller, path);
   RETURN true;
 END $body$;
 
-CREATE OR REPLACE FUNCTION barista.on_drop() RETURNS event_trigger LANGUAGE plpgsql AS $body$
+CREATE OR REPLACE FUNCTION _barista.on_drop() RETURNS event_trigger LANGUAGE plpgsql AS $body$
 DECLARE
   recorded boolean;
 BEGIN
-  recorded := barista.record_drop(CURRENT_USER, pg_catalog.current_setting('search_path'), TG_TAG);
+  IF CURRENT_USER OPERATOR(pg_catalog.=) 'postgres' THEN RETURN; END IF;
+  recorded := _barista.record_drop(CURRENT_USER, pg_catalog.current_setting('search_path'), TG_TAG);
 END $body$;`;
 
 export const ddlSql = (pinned: string): string =>
   [statementText, recordStatement.replace('PINNED', pinned), checks, recordDdl, recordDrop].join('\n');
 
 export const eventTriggersSql = `
-CREATE EVENT TRIGGER barista_ddl ON ddl_command_end EXECUTE FUNCTION barista.on_ddl();
-CREATE EVENT TRIGGER barista_drop ON sql_drop EXECUTE FUNCTION barista.on_drop();
+CREATE EVENT TRIGGER barista_ddl ON ddl_command_end EXECUTE FUNCTION _barista.on_ddl();
+CREATE EVENT TRIGGER barista_drop ON sql_drop EXECUTE FUNCTION _barista.on_drop();
 ALTER EVENT TRIGGER barista_ddl ENABLE ALWAYS;
 ALTER EVENT TRIGGER barista_drop ENABLE ALWAYS;
 `;

@@ -43,7 +43,7 @@ const timeouts = (majorVersion: number): string =>
  * so the locks, which the transaction keeps, have the last word.
  */
 const unseen = `
-CREATE OR REPLACE FUNCTION barista.unseen_change() RETURNS text
+CREATE OR REPLACE FUNCTION _barista.unseen_change() RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
   IF ${sharedCatalogs.map(counted).join('\n    + ')} > 0
@@ -52,8 +52,8 @@ BEGIN
     RETURN 'cannot replicate a change of roles, databases, their settings or large objects';
   END IF;
   IF pg_stat_get_xact_tuples_inserted('pg_class'::regclass) > 0 AND EXISTS (
-    SELECT FROM pg_class c WHERE c.relpersistence <> 't' AND c.relnamespace <> 'barista'::regnamespace AND c.oid >= 16384
-      AND (barista.is_replicated(c.oid) AND NOT barista.capture_intact(c.oid) OR c.relkind = 'm' AND c.relispopulated
+    SELECT FROM pg_class c WHERE c.relpersistence <> 't' AND c.relnamespace <> '_barista'::regnamespace AND c.oid >= 16384
+      AND (_barista.is_replicated(c.oid) AND NOT _barista.capture_intact(c.oid) OR c.relkind = 'm' AND c.relispopulated
         OR c.relkind = 'r' AND c.relpersistence = 'u')) THEN
     RETURN 'cannot replicate a table made in this way';
   END IF;
@@ -61,7 +61,7 @@ BEGIN
 END $body$;`;
 
 const harvest = (secret: string, majorVersion: number): string => `
-CREATE OR REPLACE FUNCTION barista.harvest(secret text) RETURNS SETOF bytea
+CREATE OR REPLACE FUNCTION _barista.harvest(secret text) RETURNS SETOF bytea
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $body$
 DECLARE
   mine xid8 := pg_current_xact_id_if_assigned();
@@ -78,19 +78,19 @@ BEGIN ${checkSecret(secret)}
       RETURN;
     END;
   ELSE
-    refused := barista.unseen_change();
+    refused := _barista.unseen_change();
     IF refused IS NOT NULL THEN
       RETURN NEXT array_send(ARRAY[convert_to('R', 'UTF8'), '', convert_to('0A000', 'UTF8'), convert_to(refused, 'UTF8'),
         convert_to('Roles and databases are configured with the replicas.', 'UTF8')]);
       RETURN;
     END IF;
-    RETURN QUERY SELECT c.record FROM barista.captured c WHERE c.transaction = mine ORDER BY c.position;
+    RETURN QUERY SELECT c.record FROM _barista.captured c WHERE c.transaction = mine ORDER BY c.position;
     rows_found := FOUND;
     IF rows_found THEN
-      DELETE FROM barista.captured c WHERE c.transaction = mine;
+      DELETE FROM _barista.captured c WHERE c.transaction = mine;
     END IF;
   END IF;
-  FOR s IN SELECT * FROM barista.moved_sequences_for_harvest() LOOP
+  FOR s IN SELECT * FROM _barista.moved_sequences_for_harvest() LOOP
     rows_found := true;
     positions := concat(positions, s.agreed, ' ', s.last_value, ' ', s.is_called, ';');
     RETURN NEXT array_send(ARRAY[convert_to('S' || s.name, 'UTF8'), '', convert_to(s.last_value::text, 'UTF8'),
@@ -110,33 +110,33 @@ END $body$;
 
 /** One that takes a sequence back waits for the others that do, so that followers see them in the order of their slots. */
 const movedForHarvest = `
-CREATE OR REPLACE FUNCTION barista.moved_sequences_for_harvest()
+CREATE OR REPLACE FUNCTION _barista.moved_sequences_for_harvest()
 RETURNS TABLE (agreed oid, name text, last_value bigint, is_called boolean, exact boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
-  IF EXISTS (SELECT FROM barista.moved_sequences() m WHERE m.exact) THEN
-    LOCK TABLE barista.sequence_setback IN EXCLUSIVE MODE;
+  IF EXISTS (SELECT FROM _barista.moved_sequences() m WHERE m.exact) THEN
+    LOCK TABLE _barista.sequence_setback IN EXCLUSIVE MODE;
   END IF;
-  RETURN QUERY SELECT * FROM barista.moved_sequences();
+  RETURN QUERY SELECT * FROM _barista.moved_sequences();
 END $body$;`;
 
 const record = (secret: string): string => `
-CREATE OR REPLACE FUNCTION barista.record_slot(secret text, slot text) RETURNS void
+CREATE OR REPLACE FUNCTION _barista.record_slot(secret text, slot text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   positions text := current_setting('barista.positions', true);
 BEGIN ${checkSecret(secret)}
-  INSERT INTO barista.applied_above (slot) VALUES (slot::bigint);
+  INSERT INTO _barista.applied_above (slot) VALUES (slot::bigint);
   IF positions <> '' THEN
     PERFORM setval(split_part(p, ' ', 1)::oid::regclass, split_part(p, ' ', 2)::bigint, split_part(p, ' ', 3)::boolean)
       FROM regexp_split_to_table(rtrim(positions, ';'), ';') p;
   END IF;
 END $body$;
 
-CREATE OR REPLACE FUNCTION barista.record_transaction(secret text, transaction text) RETURNS void
+CREATE OR REPLACE FUNCTION _barista.record_transaction(secret text, transaction text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN ${checkSecret(secret)}
-  INSERT INTO barista.applied_transaction (transaction) VALUES (transaction);
+  INSERT INTO _barista.applied_transaction (transaction) VALUES (transaction);
 END $body$;`;
 
 export const gatewaySql = (secret: string, majorVersion: number): string =>

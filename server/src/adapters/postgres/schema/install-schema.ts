@@ -1,5 +1,5 @@
 /**
- * Installs the schema `barista`, its functions and triggers. Runs at each start, in one transaction, and replaces what an
+ * Installs the schema `_barista`, its functions and triggers. Runs at each start, in one transaction, and replaces what an
  * older version left. Functions are closed to everybody but the few that clients' sessions have to reach.
  */
 import type { Client } from 'pg';
@@ -28,10 +28,10 @@ DO $existing$
 DECLARE
   relation oid;
 BEGIN
-  FOR relation IN SELECT oid FROM pg_catalog.pg_class c WHERE barista.is_replicated(c.oid) LOOP
-    IF NOT barista.capture_intact(relation) THEN PERFORM barista.attach_capture(relation); END IF;
+  FOR relation IN SELECT oid FROM pg_catalog.pg_class c WHERE _barista.is_replicated(c.oid) LOOP
+    IF NOT _barista.capture_intact(relation) THEN PERFORM _barista.attach_capture(relation); END IF;
   END LOOP;
-  PERFORM barista.track_sequences();
+  PERFORM _barista.track_sequences();
 END $existing$;`;
 
 export async function installSchema(client: Client, secret: string): Promise<void> {
@@ -50,8 +50,8 @@ export async function installSchema(client: Client, secret: string): Promise<voi
     sequencesSql(majorVersion),
     ddlSql(pinnedClauses),
     gatewaySql(secret, majorVersion),
-    'REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA barista FROM PUBLIC',
-    ...openFunctions.map((name) => `GRANT EXECUTE ON FUNCTION barista.${name} TO PUBLIC`),
+    'REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA _barista FROM PUBLIC',
+    ...openFunctions.map((name) => `GRANT EXECUTE ON FUNCTION _barista.${name} TO PUBLIC`),
     attachExistingSql,
     eventTriggersSql,
     'COMMIT',

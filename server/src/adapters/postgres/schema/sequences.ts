@@ -10,12 +10,12 @@
 const sequenceState = (majorVersion: number): string =>
   majorVersion >= 18
     ? `
-CREATE OR REPLACE FUNCTION barista.sequence_state(sequence oid, OUT last_value bigint, OUT is_called boolean)
+CREATE OR REPLACE FUNCTION _barista.sequence_state(sequence oid, OUT last_value bigint, OUT is_called boolean)
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
   SELECT d.last_value, d.is_called FROM pg_get_sequence_data(sequence) d
 $body$;`
     : `
-CREATE OR REPLACE FUNCTION barista.sequence_state(sequence oid, OUT last_value bigint, OUT is_called boolean)
+CREATE OR REPLACE FUNCTION _barista.sequence_state(sequence oid, OUT last_value bigint, OUT is_called boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
   last_value := pg_sequence_last_value(sequence::regclass);
@@ -26,7 +26,7 @@ BEGIN
 END $body$;`;
 
 const tracking = `
-CREATE OR REPLACE FUNCTION barista.track_sequences() RETURNS void
+CREATE OR REPLACE FUNCTION _barista.track_sequences() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   s oid;
@@ -34,31 +34,31 @@ DECLARE
 BEGIN
   FOR s IN
     SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind = 'S' AND c.relpersistence = 'p' AND n.nspname <> 'barista'
-      AND NOT EXISTS (SELECT FROM barista.tracked_sequence t WHERE t.sequence = c.oid)
+    WHERE c.relkind = 'S' AND c.relpersistence = 'p' AND n.nspname <> '_barista'
+      AND NOT EXISTS (SELECT FROM _barista.tracked_sequence t WHERE t.sequence = c.oid)
   LOOP
-    EXECUTE format('CREATE SEQUENCE barista.%I MINVALUE -9223372036854775808 MAXVALUE 9223372036854775807', 'agreed_' || s);
-    agreed := format('barista.%I', 'agreed_' || s)::regclass;
-    INSERT INTO barista.tracked_sequence (sequence, agreed) VALUES (s, agreed);
-    PERFORM setval(agreed, st.last_value, st.is_called) FROM barista.sequence_state(s) st;
+    EXECUTE format('CREATE SEQUENCE _barista.%I MINVALUE -9223372036854775808 MAXVALUE 9223372036854775807', 'agreed_' || s);
+    agreed := format('_barista.%I', 'agreed_' || s)::regclass;
+    INSERT INTO _barista.tracked_sequence (sequence, agreed) VALUES (s, agreed);
+    PERFORM setval(agreed, st.last_value, st.is_called) FROM _barista.sequence_state(s) st;
   END LOOP;
 END $body$;
 
 -- Where sequences stand beyond what is agreed: name, position, and whether it was taken back on purpose.
-CREATE OR REPLACE FUNCTION barista.moved_sequences()
+CREATE OR REPLACE FUNCTION _barista.moved_sequences()
 RETURNS TABLE (agreed oid, name text, last_value bigint, is_called boolean, exact boolean)
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
       SELECT t.agreed, concat('"', replace(n.nspname, '"', '""'), '"."', replace(c.relname, '"', '""'), '"'),
         now_at.last_value, now_at.is_called,
         NOT now_at.is_called OR CASE WHEN s.seqincrement > 0 THEN now_at.last_value < then_at.last_value ELSE now_at.last_value > then_at.last_value END
-      FROM barista.tracked_sequence t
-        CROSS JOIN LATERAL barista.sequence_state(t.sequence) now_at CROSS JOIN LATERAL barista.sequence_state(t.agreed) then_at
+      FROM _barista.tracked_sequence t
+        CROSS JOIN LATERAL _barista.sequence_state(t.sequence) now_at CROSS JOIN LATERAL _barista.sequence_state(t.agreed) then_at
         JOIN pg_sequence s ON s.seqrelid = t.sequence JOIN pg_class c ON c.oid = t.sequence JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE (now_at.last_value, now_at.is_called) IS DISTINCT FROM (then_at.last_value, then_at.is_called)
 $body$;
 
 -- Follower: take the positions over, never back unless that was the point.
-CREATE OR REPLACE FUNCTION barista.apply_positions(names text[], last_values bigint[], called boolean[], exacts boolean[]) RETURNS void
+CREATE OR REPLACE FUNCTION _barista.apply_positions(names text[], last_values bigint[], called boolean[], exacts boolean[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   target regclass;
@@ -67,11 +67,11 @@ DECLARE
 BEGIN
   FOR i IN 1 .. cardinality(names) LOOP
     target := names[i]::regclass;
-    SELECT * INTO state FROM barista.sequence_state(target);
+    SELECT * INTO state FROM _barista.sequence_state(target);
     SELECT seqincrement INTO STRICT step FROM pg_sequence WHERE seqrelid = target;
     IF exacts[i] OR NOT state.is_called OR (step > 0 AND last_values[i] > state.last_value) OR (step < 0 AND last_values[i] < state.last_value) THEN
       PERFORM setval(target, last_values[i], called[i]);
-      PERFORM setval(t.agreed::regclass, last_values[i], called[i]) FROM barista.tracked_sequence t WHERE t.sequence = target;
+      PERFORM setval(t.agreed::regclass, last_values[i], called[i]) FROM _barista.tracked_sequence t WHERE t.sequence = target;
     END IF;
   END LOOP;
 END $body$;

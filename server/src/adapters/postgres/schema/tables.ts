@@ -1,5 +1,5 @@
 /**
- * The tables of the schema `barista`. They belong to the replica, are never replicated, and no client may read or write them.
+ * The tables of the schema `_barista`. They belong to the replica, are never replicated, and no client may read or write them.
  *
  * - captured: what the transactions that are running have done so far. Unlogged: after a crash no transaction is running.
  * - pointer, applied_above, applied_transaction: the application pointer, moved in the transactions that it stands for.
@@ -7,35 +7,35 @@
  *   not a column, since it must be read and moved without regard to snapshots, row locks and serializability.
  */
 export const tablesSql = `
-CREATE SCHEMA IF NOT EXISTS barista;
-REVOKE ALL ON SCHEMA barista FROM PUBLIC;
+CREATE SCHEMA IF NOT EXISTS _barista;
+REVOKE ALL ON SCHEMA _barista FROM PUBLIC;
 -- To call the gateway's functions; each of them asks for the secret.
-GRANT USAGE ON SCHEMA barista TO PUBLIC;
+GRANT USAGE ON SCHEMA _barista TO PUBLIC;
 
-CREATE UNLOGGED SEQUENCE IF NOT EXISTS barista.captured_order CACHE 1000;
-CREATE UNLOGGED TABLE IF NOT EXISTS barista.captured (
+CREATE UNLOGGED SEQUENCE IF NOT EXISTS _barista.captured_order CACHE 1000;
+CREATE UNLOGGED TABLE IF NOT EXISTS _barista.captured (
   transaction xid8 NOT NULL DEFAULT pg_catalog.pg_current_xact_id(),
-  position bigint NOT NULL DEFAULT pg_catalog.nextval('barista.captured_order'),
+  position bigint NOT NULL DEFAULT pg_catalog.nextval('_barista.captured_order'),
   record bytea NOT NULL
 ) WITH (
   autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0,
   autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_threshold = 2000000000, vacuum_truncate = off
 );
-ALTER TABLE barista.captured ALTER COLUMN record SET STORAGE EXTERNAL;
-CREATE INDEX IF NOT EXISTS captured_by_transaction ON barista.captured (transaction, position);
+ALTER TABLE _barista.captured ALTER COLUMN record SET STORAGE EXTERNAL;
+CREATE INDEX IF NOT EXISTS captured_by_transaction ON _barista.captured (transaction, position);
 
-CREATE TABLE IF NOT EXISTS barista.pointer (
+CREATE TABLE IF NOT EXISTS _barista.pointer (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   slot bigint NOT NULL
 ) WITH (fillfactor = 10);
-INSERT INTO barista.pointer (slot) VALUES (0) ON CONFLICT DO NOTHING;
-CREATE TABLE IF NOT EXISTS barista.applied_above (slot bigint PRIMARY KEY)
+INSERT INTO _barista.pointer (slot) VALUES (0) ON CONFLICT DO NOTHING;
+CREATE TABLE IF NOT EXISTS _barista.applied_above (slot bigint PRIMARY KEY)
   WITH (autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0);
-CREATE TABLE IF NOT EXISTS barista.applied_transaction (transaction text PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS _barista.applied_transaction (transaction text PRIMARY KEY);
 
-CREATE TABLE IF NOT EXISTS barista.tracked_sequence (sequence oid PRIMARY KEY, agreed oid NOT NULL);
+CREATE TABLE IF NOT EXISTS _barista.tracked_sequence (sequence oid PRIMARY KEY, agreed oid NOT NULL);
 -- Holds no rows: locked by a transaction that takes a sequence back.
-CREATE TABLE IF NOT EXISTS barista.sequence_setback ();
+CREATE TABLE IF NOT EXISTS _barista.sequence_setback ();
 `;
 
 /** Rights that PostgreSQL gives to everybody and that would escape replication or harm other clients. */
