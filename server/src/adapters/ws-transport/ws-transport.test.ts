@@ -233,10 +233,17 @@ describe('admission to the peers port', () => {
     expect(other.reason).toBe('is of group "other", not "main"');
   });
 
-  it('cuts off one who sends much, or stays silent, before proving anything', async () => {
-    const { one } = await connectedPair({ limits: { handshakeMs: 300 } });
-    const flood = await stranger(one.port, (socket) => socket.send(Buffer.alloc(1_000_000)));
+  it('cuts off one who sends much before proving anything, without waiting for the end of the message', async () => {
+    const { one } = await connectedPair({ limits: { handshakeMs: 10_000 } });
+    const startedAt = performance.now();
+    const flood = await stranger(one.port, (socket) => socket.send(Buffer.alloc(100_000), { fin: false }));
+    expect(performance.now() - startedAt).toBeLessThan(5000);
     expect(flood.texts.length).toBe(1);
+    expect(one.connected()).toEqual([r2]);
+  });
+
+  it('cuts off one who stays silent, and answers plain HTTP with a refusal', async () => {
+    const { one } = await connectedPair({ limits: { handshakeMs: 300 } });
     const startedAt = performance.now();
     await stranger(one.port, () => {});
     expect(performance.now() - startedAt).toBeGreaterThan(200);

@@ -46,7 +46,7 @@ export async function startDemoServer(options: DemoServerOptions): Promise<DemoS
   const hub = createStreamHub({
     greeting: () => JSON.stringify({ type: 'cluster', cluster: clusterOf(supervisor) }),
     onFirst: () => {
-      for (const monitor of supervisor.monitors()) monitor.streamEvents((text) => hub.broadcast(text, true));
+      for (const monitor of supervisor.monitors()) monitor.streamEvents((text) => hub.broadcastEvents(text));
     },
     onLast: () => {
       for (const monitor of supervisor.monitors()) monitor.streamEvents(null);
@@ -85,7 +85,7 @@ function clusterOf(supervisor: Supervisor): ClusterStatus {
 
 function sendCluster(hub: StreamHub, supervisor: Supervisor): void {
   if (hub.clients() === 0) return;
-  hub.broadcast(JSON.stringify({ type: 'cluster', cluster: clusterOf(supervisor) }), true);
+  hub.broadcast(JSON.stringify({ type: 'cluster', cluster: clusterOf(supervisor) }));
 }
 
 function createRatesSender(hub: StreamHub, supervisor: Supervisor): () => void {
@@ -98,7 +98,7 @@ function createRatesSender(hub: StreamHub, supervisor: Supervisor): () => void {
     const perReplica: Record<string, ReplicaRates> = {};
     for (const [id, reading] of readings) perReplica[id] = ratesBetween(before.get(id) ?? null, reading);
     before = new Map(readings);
-    hub.broadcast(JSON.stringify({ type: 'rates', at: Date.now(), perReplica }), true);
+    hub.broadcast(JSON.stringify({ type: 'rates', at: Date.now(), perReplica }));
   };
   return () => {
     // A replica that is frozen answers late: then a frame is left out rather than asked for twice at a time.

@@ -1,18 +1,21 @@
 /**
  * The pages that watch the demo: what each is sent, and what is left out for one that reads too slowly.
  *
- * Invariant: a page that does not read costs bounded memory and delays nobody. Statuses are only sent if the last ones have gone; event frames
- * are dropped, and the gap shows in their numbers.
+ * Invariant: a page that does not read costs bounded memory and delays nobody; it misses frames, and the gap shows in the numbers of the events.
  */
 import { WebSocket } from 'ws';
 
 const clientsMax = 32;
 const bufferedBytesMax = 8 * 1024 * 1024;
+const recentFramesMax = 60;
+const recentCharsMax = 2 * 1024 * 1024;
 
 export interface StreamHub {
   join(socket: WebSocket): void;
-  /** Sends one frame, already serialised, to every page. `droppable`: when a page is behind, leave it out. */
-  broadcast(text: string, droppable: boolean): void;
+  /** Sends one frame, already serialised, to every page that is not too far behind. */
+  broadcast(text: string): void;
+  /** The same for a frame of events; pages that come later get the latest of them. */
+  broadcastEvents(text: string): void;
   clients(): number;
   close(): void;
 }
@@ -24,6 +27,22 @@ export function createStreamHub(options: {
   readonly greeting: () => string;
 }): StreamHub {
   const clients = new Set<WebSocket>();
+  let recent: string[] = [];
+  let recentChars = 0;
+
+  const remember = (text: string): void => {
+    recent.push(text);
+    recentChars += text.length;
+    while (recent.length > recentFramesMax || recentChars > recentCharsMax)
+      recentChars -= recent.shift()?.length ?? 0;
+  };
+  const broadcast = (text: string): void => {
+    for (const socket of clients) {
+      if (socket.readyState === WebSocket.OPEN && socket.bufferedAmount <= bufferedBytesMax)
+        socket.send(text);
+    }
+  };
+
   return {
     join(socket) {
       if (clients.size >= clientsMax) {
@@ -33,18 +52,19 @@ export function createStreamHub(options: {
       clients.add(socket);
       socket.on('error', () => socket.terminate());
       socket.on('close', () => {
-        if (clients.delete(socket) && clients.size === 0) options.onLast();
+        if (!clients.delete(socket) || clients.size > 0) return;
+        recent = [];
+        recentChars = 0;
+        options.onLast();
       });
       socket.send(options.greeting());
+      for (const text of recent) socket.send(text);
       if (clients.size === 1) options.onFirst();
     },
-    broadcast(text, droppable) {
-      for (const socket of clients) {
-        if (socket.readyState !== WebSocket.OPEN) continue;
-        if (droppable && socket.bufferedAmount > bufferedBytesMax / 2) continue;
-        if (socket.bufferedAmount > bufferedBytesMax) socket.terminate();
-        else socket.send(text);
-      }
+    broadcast,
+    broadcastEvents(text) {
+      remember(text);
+      broadcast(text);
     },
     clients: () => clients.size,
     close() {
