@@ -1,0 +1,42 @@
+/**
+ * The conformance command.
+ *
+ *   trace FILE_OR_DIR...             is this recorded run a behaviour of the spec?
+ *   replay [--behaviours N]          does the core do what behaviours of the spec do?
+ *   mutate FILE --kind K --out FILE2 alters one event, to see the check reject it
+ *
+ * Exits with 0 if all conforms, 1 if not, 2 if it could not be checked.
+ */
+import { parseArgs } from 'node:util';
+import { runTraceCommand } from './trace/trace-command.ts';
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    behaviours: { type: 'string', default: '200' },
+    depth: { type: 'string', default: '60' },
+    seed: { type: 'string', default: '1' },
+    kind: { type: 'string' },
+    out: { type: 'string' },
+    workers: { type: 'string', default: '2' },
+    'require-all': { type: 'boolean', default: false },
+  },
+});
+const [command, ...rest] = positionals;
+
+async function run(): Promise<number> {
+  if (command === 'trace' && rest.length > 0) {
+    return runTraceCommand(rest, { workers: Number(values.workers), requireAll: values['require-all'] });
+  }
+  console.error(
+    'usage: conformance trace FILE_OR_DIR... | replay [--behaviours N] | mutate FILE --kind K --out FILE2',
+  );
+  return 2;
+}
+
+try {
+  process.exitCode = await run();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 2;
+}

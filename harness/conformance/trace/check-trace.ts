@@ -1,0 +1,170 @@
+/**
+ * Lets TLC judge a recorded trace: accepted, or rejected at which event and why.
+ *
+ * Many segments go to one JVM, since starting it costs more than checking one. On a rejection the segment runs once more, step by step.
+ */
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
+import type { ConsensusEvent } from './read-trace.ts';
+import { orderTrace } from './read-trace.ts';
+import { cutSegments, type Segment } from './segments.ts';
+import { TRACE_MODULE, traceModule, type ModuleOptions } from './trace-module.ts';
+
+/** One module of this many steps keeps TLC's parser within a few seconds and its heap small. */
+const STEPS_PER_RUN_MAX = 20_000;
+const TIMEOUT_MS = 600_000;
+
+export interface Accepted {
+  readonly kind: 'accepted';
+  readonly events: number;
+  readonly segments: number;
+  readonly steps: number;
+  /** Steps of killed processes that their own traces lost. */
+  readonly lost: number;
+  /** How often each action occurs. */
+  readonly actions: ReadonlyMap<string, number>;
+}
+
+export interface Rejected {
+  readonly kind: 'rejected';
+  /** Counts from 1 in the order in which the events were checked. */
+  readonly event: number;
+  readonly recorded: ConsensusEvent | null;
+  readonly step: string;
+  readonly reason: string;
+}
+
+export interface CheckOptions {
+  readonly workers?: number;
+  readonly onProgress?: (done: number, all: number) => void;
+}
+
+export async function checkTrace(
+  events: readonly TraceEvent[],
+  options: CheckOptions = {},
+): Promise<Accepted | Rejected> {
+  const trace = orderTrace(events);
+  if (trace.events === 0) throw new Error('there is no consensus event in the trace');
+  const { segments, linearized } = cutSegments(trace);
+  const batches = batchesOf(segments);
+  let done = 0;
+  for (const batch of batches) {
+    const matched = await runSegments(batch, { members: trace.members }, options.workers ?? 2);
+    const failed = batch.find((_, i) => !matched.segments.has(i + 1));
+    if (failed !== undefined) return explain(failed, trace.members);
+    done += batch.length;
+    options.onProgress?.(done, segments.length);
+  }
+  const actions = new Map<string, number>();
+  let steps = 0;
+  for (const segment of segments) {
+    steps += segment.steps.length;
+    for (const { step } of segment.steps) actions.set(step.action, (actions.get(step.action) ?? 0) + 1);
+  }
+  return {
+    kind: 'accepted',
+    events: linearized.events,
+    segments: segments.length,
+    steps,
+    lost: linearized.lost,
+    actions,
+  };
+}
+
+function batchesOf(segments: readonly Segment[]): Segment[][] {
+  const batches: Segment[][] = [];
+  let steps = STEPS_PER_RUN_MAX;
+  for (const segment of segments) {
+    steps += segment.steps.length;
+    if (steps > STEPS_PER_RUN_MAX) {
+      batches.push([]);
+      steps = segment.steps.length;
+    }
+    batches.at(-1)?.push(segment);
+  }
+  return batches;
+}
+
+interface RunOutcome {
+  readonly segments: ReadonlySet<number>;
+  /** The furthest step reached; only when diagnosing. */
+  readonly reached: number;
+  readonly state: string | null;
+}
+
+async function runSegments(
+  segments: readonly Segment[],
+  options: ModuleOptions,
+  workers: number,
+): Promise<RunOutcome> {
+  const directory = await mkdtemp(join(tmpdir(), 'barista-trace-'));
+  try {
+    for (const module of ['MultiPaxos.tla', 'Consensus.tla', 'TraceMultiPaxos.tla']) {
+      await copyFile(join(SPECS_DIR, module), join(directory, module));
+    }
+    const { tla, cfg } = traceModule(segments, options);
+    await writeFile(join(directory, `${TRACE_MODULE}.tla`), tla);
+    await writeFile(join(directory, `${TRACE_MODULE}.cfg`), cfg);
+    const args = ['-workers', String(workers), '-lncheck', 'final'];
+    const { exitCode, output } = await runTlc({
+      module: TRACE_MODULE,
+      cfg: `${TRACE_MODULE}.cfg`,
+      args,
+      specDir: directory,
+      timeoutMs: TIMEOUT_MS,
+    });
+    const matched = new Set([...output.matchAll(/<<"matched", (\d+)>>/g)].map((match) => Number(match[1])));
+    if (exitCode !== 0) {
+      // TLC could not evaluate something: no verdict, unless a segment was simply not matched.
+      throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${output.slice(-4000)}`);
+    }
+    const reached = Math.max(
+      0,
+      ...[...output.matchAll(/<<"reached", \d+, (\d+)>>/g)].map((match) => Number(match[1])),
+    );
+    const state = /<<"state",\s*(\[[\s\S]*?\])\s*>>/.exec(output)?.[1] ?? null;
+    return { segments: matched, reached, state };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Finds the step that TLC could not take, and what the spec would have had instead. */
+async function explain(segment: Segment, members: readonly ReplicaId[]): Promise<Rejected> {
+  const { reached } = await runSegments([segment], { members, diagnose: true }, 1);
+  const failed = segment.steps[reached - 1];
+  if (failed === undefined) throw new Error('a segment was not matched, and no step of it was reached');
+  const upToFailure: Segment = { ...segment, steps: segment.steps.slice(0, reached) };
+  const step = `${failed.step.action} of ${failed.step.replica}`;
+  const common = { kind: 'rejected', event: failed.number, recorded: failed.event, step } as const;
+  const isLast = reached === segment.steps.length;
+  // Without what the step asserts, and without the state at the end, does the action itself go through?
+  const alone = await runSegments(
+    [{ ...upToFailure, exports: [], end: [] }],
+    { members, diagnose: true, unassertLast: true },
+    1,
+  );
+  if (alone.reached < reached + 1) {
+    return { ...common, reason: `the spec does not allow ${step} here with these parameters` };
+  }
+  const asserted = await runSegments(
+    [{ ...upToFailure, exports: [], end: [] }],
+    { members, diagnose: true },
+    1,
+  );
+  if (isLast && asserted.reached === reached + 1) {
+    return {
+      ...common,
+      reason: 'the state that the segment ends in is not the one that the next begins with',
+    };
+  }
+  const spec =
+    alone.state === null
+      ? ''
+      : `; the spec has ${alone.state.replaceAll(/\s+/g, ' ')} in the segment's slots`;
+  return { ...common, reason: `the recorded state, records or messages are not those of the spec${spec}` };
+}

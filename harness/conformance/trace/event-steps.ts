@@ -1,0 +1,207 @@
+/**
+ * What one recorded event means in the spec: its steps, and the messages that must have been sent before.
+ *
+ * Responsible for: the parameters of the actions. Where the event does not say them, they follow from the state so far; TLC decides
+ * whether they are right.
+ */
+import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
+import type { Ballot, EntryLabel, TraceMessage } from '../../../server/src/multipaxos/types.ts';
+import type { ConsensusEvent } from './read-trace.ts';
+import {
+  ballotName,
+  noBallot,
+  replicaOf,
+  specMessages,
+  wasSent,
+  writeDurably,
+  type ReplicaState,
+  type SpecMessage,
+  type SpecState,
+  type Step,
+} from './spec-state.ts';
+
+/** What is recorded is asserted of `own`. */
+export interface Meaning {
+  readonly before: readonly Step[];
+  readonly own: Step;
+}
+
+/** Messages that the event's action takes and that nobody has sent so far. */
+export function missingMessages(state: SpecState, event: ConsensusEvent): SpecMessage[] {
+  const { message, from } = event;
+  if (message === undefined || from === undefined) return [];
+  const replica = replicaOf(state, event.replica);
+  const isSettled = (slot: number): boolean => event.name !== 'HandleAccepted' && slot <= replica.commitPoint;
+  const needed = specMessages(from, message).filter((one) => !('slot' in one) || !isSettled(one.slot));
+  return needed.filter((one) => !wasSent(state, one));
+}
+
+/** True if a Reject tells of a promise that its sender has not made durable yet. */
+export function rejectIsEarly(state: SpecState, event: ConsensusEvent): boolean {
+  if (event.name !== 'HandleReject' || event.from === undefined) return false;
+  const promised = event.message?.promised ?? noBallot;
+  return compareBallots(replicaOf(state, event.from).durablePromised, promised) < 0;
+}
+
+export function meaningOf(state: SpecState, event: ConsensusEvent): Meaning {
+  const replica = replicaOf(state, event.replica);
+  const message: TraceMessage = event.message ?? { kind: 'Heartbeat', ballot: noBallot };
+  const { ballot } = message;
+  const common = {
+    action: event.name,
+    replica: event.replica,
+    ...(event.from !== undefined && { from: event.from }),
+  };
+  const alone = (step: Partial<Step>): Meaning => ({ before: [], own: { ...common, ...step } });
+  switch (event.name) {
+    case 'StartElection':
+      return alone({ ballot: event.state.promised });
+    case 'HandlePrepare':
+      return alone({ ballot, commitPoint: message.commitPoint ?? 0 });
+    case 'HandlePromise': {
+      const [promise] = event.from === undefined ? [] : specMessages(event.from, message);
+      return alone(promise?.type === 'Promise' ? { promise } : {});
+    }
+    case 'BecomeLeader':
+    case 'Propose': {
+      const votes = event.votes ?? [];
+      return alone({ firstSlot: votes[0]?.[0] ?? 0, labels: votes.map(([, , label]) => label) });
+    }
+    case 'HandleAccept':
+      return alone(acceptRun(state, replica, event, message));
+    case 'HandleHeartbeat':
+      // Without a message: behind a catch-up, the replica acts on what its leader told it before.
+      return alone(
+        event.message === undefined
+          ? rememberedCommitPoint(state, replica, event)
+          : { ballot, commitPoint: toldCommitPoint(state, event, message) },
+      );
+    case 'HandleAccepted':
+      return alone({ ballot, firstSlot: message.firstSlot ?? 0, lastSlot: message.lastSlot ?? 0 });
+    case 'AdvanceCommitPoint':
+    case 'Serve':
+      return alone({ commitPoint: event.state.commitPoint });
+    case 'HandleCatchUpReply':
+      return alone(learntRun(replica, message));
+    case 'HandleReject':
+      return alone({ ballot, promised: message.promised ?? noBallot });
+    case 'StepDown':
+      return alone({});
+    case 'Fsync':
+      return alone({ records: flushedRecords(replica, event) });
+    case 'Crash':
+      return alone({ commitPoint: event.state.commitPoint });
+    case 'Restart':
+      return restart(replica, event);
+    default:
+      return event.name satisfies never;
+  }
+}
+
+/** The slots above the commit point that the message covers, as far as the replica had room to vote for them. */
+function acceptRun(
+  state: SpecState,
+  replica: ReplicaState,
+  event: ConsensusEvent,
+  message: TraceMessage,
+): Partial<Step> {
+  const { ballot, firstSlot: from = 0, labels = [] } = message;
+  const written = new Set((event.votes ?? []).map(([slot]) => slot as number));
+  const firstSlot = Math.max(from, replica.commitPoint + 1);
+  let lastSlot = firstSlot - 1;
+  for (let slot = firstSlot; slot < from + labels.length; slot++) {
+    const held = replica.log.get(slot);
+    const isVoted = held?.ballot != null && sameBallot(held.ballot, ballot);
+    if (!isVoted && !written.has(slot)) break;
+    lastSlot = slot;
+  }
+  const own: EntryLabel[] = [];
+  for (let slot = firstSlot; slot <= lastSlot; slot++) own.push(labels[slot - from] ?? '');
+  return { ballot, firstSlot, lastSlot, labels: own, commitPoint: toldCommitPoint(state, event, message) };
+}
+
+/** The commit point of the message, or the one that the replica remembers from an earlier message of the same leader. */
+function toldCommitPoint(state: SpecState, event: ConsensusEvent, message: TraceMessage): number {
+  const inMessage = message.commitPoint ?? 0;
+  const reached = event.state.commitPoint;
+  if (reached <= inMessage || reached === replicaOf(state, event.replica).commitPoint) return inMessage;
+  return smallestTold(state, message.ballot, reached) ?? inMessage;
+}
+
+function rememberedCommitPoint(
+  state: SpecState,
+  replica: ReplicaState,
+  event: ConsensusEvent,
+): Partial<Step> {
+  const reached: number = event.state.commitPoint;
+  return { ballot: replica.promised, commitPoint: smallestTold(state, replica.promised, reached) ?? reached };
+}
+
+/** Of the entries in the message, those above the commit point. */
+function learntRun(replica: ReplicaState, { firstSlot: from = 0, labels = [] }: TraceMessage): Partial<Step> {
+  const firstSlot = replica.commitPoint + 1;
+  return { firstSlot, lastSlot: from + labels.length - 1, labels: labels.slice(firstSlot - from) };
+}
+
+function smallestTold(state: SpecState, ballot: Ballot, reached: number): number | null {
+  const told = [...(state.told.get(ballotName(ballot)) ?? [])].filter(
+    (commitPoint) => commitPoint >= reached,
+  );
+  return told.length === 0 ? null : Math.min(...told);
+}
+
+/** How many records of the buffer became durable: those whose votes are named, and promises as far as the durable one goes. */
+function flushedRecords(replica: ReplicaState, event: ConsensusEvent): number {
+  let votes = (event.votes ?? []).length;
+  let count = 0;
+  for (const { record } of replica.buffer) {
+    if (record.kind !== 'promise') {
+      if (votes === 0) break;
+      votes--;
+    } else if (compareBallots(record.ballot ?? noBallot, event.state.durablePromised) > 0) break;
+    count++;
+  }
+  return count;
+}
+
+/** The process died without a word: whatever of the buffer was durable by then, then the crash. */
+function restart(replica: ReplicaState, event: ConsensusEvent): Meaning {
+  const own: Step = { action: 'Restart', replica: event.replica };
+  if (replica.role === 'down') return { before: [], own };
+  const before: Step[] = [];
+  const survived = survivingRecords(replica, event) ?? replica.buffer.length;
+  if (survived > 0) before.push({ action: 'Fsync', replica: event.replica, records: survived });
+  before.push({
+    action: 'Crash',
+    replica: event.replica,
+    commitPoint: Math.min(event.state.commitPoint, replica.commitPoint),
+  });
+  return { before, own };
+}
+
+/** How many records of the buffer must have survived for the recovered state to be what it is; null: no number explains it. */
+export function survivingRecords(replica: ReplicaState, event: ConsensusEvent): number | null {
+  const disk = { durablePromised: replica.durablePromised, durableLog: new Map(replica.durableLog) };
+  let found = explains(disk, event) ? 0 : null;
+  replica.buffer.forEach(({ record }, i) => {
+    writeDurably(disk, record);
+    if (explains(disk, event)) found = i + 1;
+  });
+  return found;
+}
+
+function explains(
+  disk: Pick<ReplicaState, 'durablePromised' | 'durableLog'>,
+  event: ConsensusEvent,
+): boolean {
+  if (!sameBallot(disk.durablePromised, event.state.promised)) return false;
+  const isThere = (event.votes ?? []).every(([slot, ballot, label]) => {
+    const held = disk.durableLog.get(slot);
+    return (
+      held !== undefined && held.label === label && sameBallot(held.ballot ?? noBallot, ballot ?? noBallot)
+    );
+  });
+  let last = event.state.commitPoint as number;
+  for (const slot of disk.durableLog.keys()) if (slot > last) last = slot;
+  return isThere && last === event.state.lastSlot;
+}

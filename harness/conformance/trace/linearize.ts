@@ -1,0 +1,129 @@
+/**
+ * Puts the events of all replicas into one order that causality allows, and turns them into steps of the spec.
+ *
+ * Events are taken by their time, but an event that takes a message waits until that message has been sent: two processes may
+ * record a sending and its receipt in the wrong order. Every order that keeps each replica's own is as good as another.
+ *
+ * A killed process loses what it did in its last moments from its trace, though not from its disk or from the network. Those
+ * steps are put in again where others show that they happened (lost-steps.ts). Nothing else is ever made up: where no order
+ * fits, the earliest event is taken as it is, and TLC rejects it.
+ */
+import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import { meaningOf, missingMessages, rejectIsEarly, survivingRecords } from './event-steps.ts';
+import { lostStepsBefore, lostStepsFor } from './lost-steps.ts';
+import type { ConsensusEvent, RecordedTrace } from './read-trace.ts';
+import {
+  applyStep,
+  newSpecState,
+  replicaOf,
+  sendMessages,
+  wasSent,
+  writeDurably,
+  type SpecState,
+  type Step,
+} from './spec-state.ts';
+
+export interface TracedStep {
+  readonly step: Step;
+  readonly event: ConsensusEvent | null;
+  /** Index of the event, from 1; for a step without one, of the event that it was put in for. */
+  readonly number: number;
+}
+
+export interface Linearized {
+  readonly state: SpecState;
+  readonly events: number;
+  /** Steps put in for killed processes. */
+  readonly lost: number;
+}
+
+/** Calls `visit` before each step is taken, in order. */
+export function linearize(
+  trace: RecordedTrace,
+  visit: (step: TracedStep, index: number, state: SpecState) => void,
+): Linearized {
+  const state = newSpecState(trace.members);
+  const heads = new Map<ReplicaId, number>(trace.members.map((id) => [id, 0]));
+  let steps = 0;
+  let events = 0;
+  let lost = 0;
+
+  const take = (step: Step, event: ConsensusEvent | null): void => {
+    visit({ step, event, number: events }, steps, state);
+    applyStep(state, step, steps);
+    steps++;
+    const replica = replicaOf(state, step.replica);
+    const isTold = replica.role !== 'leader' || step.action === 'Retell';
+    if (
+      isTold ||
+      wasSent(state, { type: 'Heartbeat', ballot: replica.promised, commitPoint: replica.commitPoint })
+    )
+      return;
+    take({ action: 'Retell', replica: step.replica }, null);
+  };
+  const takeLost = (found: readonly Step[]): void => {
+    lost += found.length;
+    for (const step of found) take(step, null);
+  };
+  const takeEvent = (event: ConsensusEvent): void => {
+    const replica = replicaOf(state, event.replica);
+    if (event.name === 'Restart' && replica.role === 'down' && replica.durablePromised.round === 0)
+      seed(state, event);
+    if (event.name === 'Restart' && replica.role !== 'down' && survivingRecords(replica, event) === null) {
+      takeLost(lostStepsBefore(state, event));
+    }
+    events++;
+    const { before, own } = meaningOf(state, event);
+    for (const step of before) take(step, null);
+    take(own, event);
+  };
+  const headOf = (id: ReplicaId): ConsensusEvent | undefined => trace.byReplica.get(id)?.[heads.get(id) ?? 0];
+  const isReady = (event: ConsensusEvent): boolean =>
+    missingMessages(state, event).length === 0 && !rejectIsEarly(state, event);
+  /** Nothing of the run that it is in comes from this replica any more. */
+  const hasDied = (id: ReplicaId): boolean => {
+    const head = headOf(id);
+    return head === undefined || (head.name === 'Restart' && replicaOf(state, id).role !== 'down');
+  };
+
+  for (;;) {
+    const waiting = trace.members.flatMap((id) => headOf(id) ?? []).sort((a, b) => a.atUs - b.atUs);
+    const [earliest] = waiting;
+    if (earliest === undefined) return { state, events, lost };
+    let next = waiting.find(isReady);
+    // A restart must not overtake those who still wait for what the process did before it died.
+    const isStuck = next === undefined || (next.name === 'Restart' && next !== earliest);
+    if (isStuck) {
+      const found = waiting
+        .filter((event) => !isReady(event))
+        .flatMap((event) => lostStepsFor(state, event, hasDied))
+        .slice(0, 1);
+      if (found.length > 0) {
+        takeLost(found);
+        continue;
+      }
+      next ??= earliest;
+    }
+    const event = next ?? earliest;
+    heads.set(event.replica, (heads.get(event.replica) ?? 0) + 1);
+    takeEvent(event);
+  }
+}
+
+/** The trace begins with a log that is not empty: taken for granted as it was recovered. */
+function seed(state: SpecState, event: ConsensusEvent): void {
+  const replica = replicaOf(state, event.replica);
+  const { promised, commitPoint } = event.state;
+  replica.commitPoint = commitPoint;
+  replica.base = Math.max(0, Math.min(commitPoint, ...(event.votes ?? []).map(([slot]) => slot - 1)));
+  writeDurably(replica, { kind: 'promise', slot: 0, ballot: promised, label: '' });
+  for (const [slot, ballot, label] of event.votes ?? []) {
+    writeDurably(replica, { kind: ballot === null ? 'chosen' : 'vote', slot, ballot, label });
+  }
+  const chosen = (event.votes ?? []).filter(([slot]) => slot <= commitPoint);
+  sendMessages(
+    state,
+    chosen.map(([slot, , label]) => ({ type: 'CatchUpReply', slot, label })),
+    -1,
+  );
+}

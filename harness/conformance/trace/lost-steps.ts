@@ -1,0 +1,181 @@
+/**
+ * The last moments of a killed process, as far as others know of them.
+ *
+ * Responsible for: the steps that must have happened although no event tells of them, each an ordinary action of the spec. Only
+ * ever asked for a replica whose run has no further events.
+ */
+import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
+import type { Ballot, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import { missingMessages } from './event-steps.ts';
+import type { ConsensusEvent } from './read-trace.ts';
+import {
+  ballotName,
+  lastSlotOf,
+  noBallot,
+  replicaOf,
+  wasSent,
+  type ReplicaState,
+  type SpecMessage,
+  type SpecState,
+  type Step,
+} from './spec-state.ts';
+
+/** The next step towards the messages that `event` waits for; none if nothing can explain them. */
+export function lostStepsFor(
+  state: SpecState,
+  event: ConsensusEvent,
+  hasDied: (id: ReplicaId) => boolean,
+): Step[] {
+  const missing = missingMessages(state, event);
+  const rejecter = event.name === 'HandleReject' && missing.length === 0 ? event.from : undefined;
+  if (rejecter !== undefined && hasDied(rejecter)) {
+    return towardsPromise(state, rejecter, event.message?.promised ?? noBallot);
+  }
+  for (const message of missing) {
+    const sender = senderOf(state, message, hasDied);
+    if (sender !== null) {
+      const steps = towards(state, sender, message);
+      if (steps.length > 0) return steps.slice(0, 1);
+    }
+  }
+  return [];
+}
+
+function senderOf(
+  state: SpecState,
+  message: SpecMessage,
+  hasDied: (id: ReplicaId) => boolean,
+): ReplicaId | null {
+  if (message.type === 'CatchUpReply') {
+    const leaders = [...state.replicas].filter(([id, replica]) => replica.role === 'leader' && hasDied(id));
+    return leaders[0]?.[0] ?? null;
+  }
+  const sender = 'from' in message ? message.from : message.ballot.replica;
+  return state.replicas.has(sender) && hasDied(sender) ? sender : null;
+}
+
+function towards(state: SpecState, id: ReplicaId, message: SpecMessage): Step[] {
+  const replica = replicaOf(state, id);
+  const flush = flushAll(id, replica);
+  switch (message.type) {
+    case 'Accepted': {
+      const held = replica.log.get(message.slot);
+      if (held?.ballot != null && sameBallot(held.ballot, message.ballot)) return flush;
+      return voteFor(state, id, message.ballot, message.slot);
+    }
+    case 'Accept':
+      if (replica.role !== 'leader' || message.slot !== lastSlotOf(replica) + 1) return [];
+      return [{ action: 'Propose', replica: id, firstSlot: message.slot, labels: [message.label] }];
+    case 'Heartbeat':
+      return towardsCommitPoint(state, id, message.commitPoint);
+    case 'CatchUpReply':
+      return towardsCommitPoint(state, id, message.slot);
+    case 'Promise':
+      return towardsPromise(state, id, message.ballot);
+    case 'Prepare':
+      return compareBallots(message.ballot, replica.promised) > 0
+        ? [{ action: 'StartElection', replica: id, ballot: message.ballot }]
+        : flush;
+    default:
+      return message satisfies never;
+  }
+}
+
+function flushAll(replica: ReplicaId, { buffer }: ReplicaState): Step[] {
+  return buffer.length === 0 ? [] : [{ action: 'Fsync', replica, records: buffer.length }];
+}
+
+function lowestTold(state: SpecState, ballot: Ballot): number {
+  return Math.min(...(state.told.get(ballotName(ballot)) ?? [0]));
+}
+
+function voteFor(state: SpecState, id: ReplicaId, ballot: Ballot, slot: number): Step[] {
+  if (compareBallots(ballot, replicaOf(state, id).promised) < 0) return [];
+  for (const { message } of state.sent.values()) {
+    if (message.type !== 'Accept' || message.slot !== slot || !sameBallot(message.ballot, ballot)) continue;
+    const run = {
+      ballot,
+      firstSlot: slot,
+      lastSlot: slot,
+      labels: [message.label],
+      commitPoint: lowestTold(state, ballot),
+    };
+    return [{ action: 'HandleAccept', replica: id, from: ballot.replica, ...run }];
+  }
+  return [];
+}
+
+/** A leader flushes, counts votes that were sent to it, slot by slot, and advances. */
+function towardsCommitPoint(state: SpecState, id: ReplicaId, commitPoint: number): Step[] {
+  const replica = replicaOf(state, id);
+  if (replica.role !== 'leader' || replica.commitPoint >= commitPoint) return [];
+  if (replica.buffer.length > 0) return flushAll(id, replica);
+  const quorum = Math.floor(state.replicas.size / 2) + 1;
+  const ballot = replica.promised;
+  for (let slot = replica.commitPoint + 1; slot <= commitPoint; slot++) {
+    const counted = replica.acks.get(slot) ?? new Set<ReplicaId>();
+    if (counted.size + 1 >= quorum) continue;
+    for (const from of state.replicas.keys()) {
+      if (from === id || counted.has(from) || !wasSent(state, { type: 'Accepted', from, ballot, slot }))
+        continue;
+      return [{ action: 'HandleAccepted', replica: id, from, ballot, firstSlot: slot, lastSlot: slot }];
+    }
+    return [];
+  }
+  return [{ action: 'AdvanceCommitPoint', replica: id, commitPoint }];
+}
+
+function towardsPromise(state: SpecState, id: ReplicaId, ballot: Ballot): Step[] {
+  const replica = replicaOf(state, id);
+  if (compareBallots(replica.promised, ballot) >= 0) return flushAll(id, replica);
+  if (ballot.replica === id) return [{ action: 'StartElection', replica: id, ballot }];
+  for (const { message } of state.sent.values()) {
+    if (message.type !== 'Prepare' || !sameBallot(message.ballot, ballot)) continue;
+    return [
+      {
+        action: 'HandlePrepare',
+        replica: id,
+        from: ballot.replica,
+        ballot,
+        commitPoint: message.commitPoint,
+      },
+    ];
+  }
+  const told = state.told.get(ballotName(ballot));
+  if (told === undefined) return [];
+  return [
+    { action: 'HandleHeartbeat', replica: id, from: ballot.replica, ballot, commitPoint: Math.min(...told) },
+  ];
+}
+
+/** What a replica must have done before it died for its disk to hold what the Restart found. */
+export function lostStepsBefore(state: SpecState, restart: ConsensusEvent): Step[] {
+  const id = restart.replica;
+  const replica = replicaOf(state, id);
+  const steps: Step[] = [];
+  let next = lastSlotOf(replica) + 1;
+  for (const [slot, ballot, label] of restart.votes ?? []) {
+    const held = replica.log.get(slot);
+    if (held?.label === label && sameBallot(held.ballot ?? noBallot, ballot ?? noBallot)) continue;
+    if (ballot === null) {
+      steps.push({
+        action: 'HandleCatchUpReply',
+        replica: id,
+        firstSlot: slot,
+        lastSlot: slot,
+        labels: [label],
+      });
+    } else if (ballot.replica !== id) steps.push(...voteFor(state, id, ballot, slot));
+    else if (slot === next) {
+      steps.push({ action: 'Propose', replica: id, firstSlot: slot, labels: [label] });
+      next++;
+    }
+  }
+  const voted = steps.some(
+    ({ ballot }) => ballot !== undefined && sameBallot(ballot, restart.state.promised),
+  );
+  if (!voted && compareBallots(replica.promised, restart.state.promised) < 0) {
+    steps.push(...towardsPromise(state, id, restart.state.promised));
+  }
+  return steps;
+}

@@ -1,0 +1,88 @@
+/**
+ * Reads recorded traces: NDJSON files of one or many replicas, one event a line.
+ *
+ * Responsible for: putting the events of each replica in order, run after run, and refusing a trace with gaps: what was not
+ * recorded cannot be checked. A last line that is cut (the process was killed in the middle of it) is left out.
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
+
+export type ConsensusEvent = Extract<TraceEvent, { layer: 'consensus' }>;
+
+export interface RecordedTrace {
+  /** In the order of ballots. */
+  readonly members: readonly ReplicaId[];
+  readonly byReplica: ReadonlyMap<ReplicaId, readonly ConsensusEvent[]>;
+  readonly events: number;
+}
+
+/** Files, and the .ndjson files under directories. */
+export function traceFiles(paths: readonly string[]): string[] {
+  return paths.flatMap((path) => {
+    if (!statSync(path).isDirectory()) return [path];
+    const names = readdirSync(path, { recursive: true, encoding: 'utf8' });
+    return names.filter((name) => name.endsWith('.ndjson')).map((name) => join(path, name));
+  });
+}
+
+/** @throws Error naming the file and line that is no event */
+export function parseTrace(text: string, file: string): TraceEvent[] {
+  const lines = text.split('\n');
+  const isCut = lines.pop() !== '';
+  if (isCut) console.warn(`${file}: the last line is cut and was left out`);
+  return lines.map((line, i) => {
+    try {
+      return JSON.parse(line) as TraceEvent;
+    } catch (error) {
+      throw new Error(`${file}:${i + 1} is not an event`, { cause: error });
+    }
+  });
+}
+
+export function readEvents(paths: readonly string[]): TraceEvent[] {
+  return traceFiles(paths).flatMap((file) => parseTrace(readFileSync(file, 'utf8'), file));
+}
+
+/** @throws Error if a run has gaps or does not begin with Restart */
+export function orderTrace(events: readonly TraceEvent[]): RecordedTrace {
+  const runs = new Map<string, TraceEvent[]>();
+  for (const event of events) {
+    const key = `${event.replica} ${event.run}`;
+    const run = runs.get(key);
+    if (run === undefined) runs.set(key, [event]);
+    else run.push(event);
+  }
+  const sorted = [...runs.values()].map((run) => run.sort((a, b) => a.seq - b.seq));
+  sorted.sort((a, b) => (a[0] as TraceEvent).atUs - (b[0] as TraceEvent).atUs);
+  const byReplica = new Map<ReplicaId, ConsensusEvent[]>();
+  let count = 0;
+  for (const run of sorted) {
+    const { replica } = run[0] as TraceEvent;
+    const consensus = checkRun(run);
+    byReplica.set(replica, [...(byReplica.get(replica) ?? []), ...consensus]);
+    count += consensus.length;
+  }
+  const members = [...byReplica.keys()].sort((a, b) => (a < b ? -1 : 1));
+  return { members, byReplica, events: count };
+}
+
+function checkRun(run: readonly TraceEvent[]): ConsensusEvent[] {
+  run.forEach((event, i) => {
+    const previous = i === 0 ? 0 : (run[i - 1] as TraceEvent).seq;
+    if (event.seq === previous + 1) return;
+    const { replica, seq } = event;
+    throw new Error(
+      `the trace of ${replica}, run ${event.run}, has a gap: event ${seq} comes after ${previous}`,
+    );
+  });
+  const consensus = run.filter((event) => event.layer === 'consensus');
+  const [first] = consensus;
+  if (first !== undefined && first.name !== 'Restart') {
+    throw new Error(
+      `the trace of ${first.replica}, run ${first.run}, begins with ${first.name} instead of Restart`,
+    );
+  }
+  return consensus;
+}

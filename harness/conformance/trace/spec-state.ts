@@ -1,0 +1,457 @@
+/**
+ * The variables of specs/MultiPaxos.tla, carried along a recorded trace, so that each segment of it can start where the one before ended.
+ *
+ * Responsible for: the effect of each action on them. Judges nothing: TLC does, and it also checks that the state handed from segment
+ * to segment is the one that its own actions lead to. So a mistake here can reject a good trace, but not accept a bad one.
+ */
+import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
+import type {
+  ActionName,
+  Ballot,
+  EntryLabel,
+  ReplicaId,
+  TraceMessage,
+} from '../../../server/src/multipaxos/types.ts';
+
+/** `ballot` null: learnt as chosen. */
+export interface Held {
+  readonly ballot: Ballot | null;
+  readonly label: EntryLabel;
+}
+
+export interface HeldVote extends Held {
+  readonly slot: number;
+}
+
+export type SpecMessage =
+  | { readonly type: 'Prepare'; readonly ballot: Ballot; readonly commitPoint: number }
+  | {
+      readonly type: 'Promise';
+      readonly from: ReplicaId;
+      readonly ballot: Ballot;
+      readonly commitPoint: number;
+      readonly votes: readonly HeldVote[];
+    }
+  | { readonly type: 'Accept'; readonly ballot: Ballot; readonly slot: number; readonly label: EntryLabel }
+  | { readonly type: 'Accepted'; readonly from: ReplicaId; readonly ballot: Ballot; readonly slot: number }
+  | { readonly type: 'Heartbeat'; readonly ballot: Ballot; readonly commitPoint: number }
+  | { readonly type: 'CatchUpReply'; readonly slot: number; readonly label: EntryLabel };
+
+export interface SpecRecord {
+  readonly kind: 'promise' | 'vote' | 'chosen';
+  readonly slot: number;
+  readonly ballot: Ballot | null;
+  readonly label: EntryLabel;
+}
+
+export interface BufferItem {
+  readonly record: SpecRecord;
+  readonly replies: readonly SpecMessage[];
+}
+
+export interface ReplicaState {
+  role: 'follower' | 'candidate' | 'leader' | 'down';
+  promised: Ballot;
+  commitPoint: number;
+  log: Map<number, Held>;
+  lastHeld: number;
+  /** What `log` held before the last call of `watchChanges`, where it has changed since. */
+  logBefore: Map<number, Held | undefined>;
+  durableBefore: Map<number, Held | undefined>;
+  /** Slots at or below were settled before the trace began: what they hold is not known. */
+  base: number;
+  durablePromised: Ballot;
+  durableLog: Map<number, Held>;
+  buffer: BufferItem[];
+  promises: Extract<SpecMessage, { type: 'Promise' }>[];
+  acks: Map<number, Set<ReplicaId>>;
+  startSlot: number;
+  serving: boolean;
+}
+
+/** One action of the spec with its parameters. */
+export interface Step {
+  readonly action: ActionName | 'Retell';
+  readonly replica: ReplicaId;
+  readonly ballot?: Ballot;
+  readonly from?: ReplicaId;
+  readonly commitPoint?: number;
+  readonly firstSlot?: number;
+  readonly lastSlot?: number;
+  readonly labels?: readonly EntryLabel[];
+  readonly promise?: Extract<SpecMessage, { type: 'Promise' }>;
+  readonly records?: number;
+  readonly promised?: Ballot;
+}
+
+export interface SpecState {
+  readonly replicas: ReadonlyMap<ReplicaId, ReplicaState>;
+  /** Every message sent, by its name, with the number of the step that sent it; -1: before the trace began. */
+  readonly sent: Map<string, { readonly message: SpecMessage; readonly step: number }>;
+  /** The commit points that the leader of a ballot has told. */
+  readonly told: Map<string, Set<number>>;
+}
+
+export const noBallot: Ballot = { round: 0, replica: '' as ReplicaId };
+
+export function ballotName({ round, replica }: Ballot): string {
+  return `${round}.${replica}`;
+}
+
+export function messageName(message: SpecMessage): string {
+  switch (message.type) {
+    case 'Prepare':
+    case 'Heartbeat':
+      return `${message.type} ${ballotName(message.ballot)} ${message.commitPoint}`;
+    case 'Promise': {
+      const votes = message.votes.map(
+        ({ slot, ballot, label }) => `${slot}:${ballotName(ballot ?? noBallot)}:${label}`,
+      );
+      return `Promise ${message.from} ${ballotName(message.ballot)} ${message.commitPoint} ${votes.join(' ')}`;
+    }
+    case 'Accept':
+      return `Accept ${ballotName(message.ballot)} ${message.slot} ${message.label}`;
+    case 'Accepted':
+      return `Accepted ${message.from} ${ballotName(message.ballot)} ${message.slot}`;
+    case 'CatchUpReply':
+      return `CatchUpReply ${message.slot} ${message.label}`;
+    default:
+      return message satisfies never;
+  }
+}
+
+export function newReplica(): ReplicaState {
+  return {
+    role: 'down',
+    promised: noBallot,
+    commitPoint: 0,
+    log: new Map(),
+    lastHeld: 0,
+    logBefore: new Map(),
+    durableBefore: new Map(),
+    base: 0,
+    durablePromised: noBallot,
+    durableLog: new Map(),
+    buffer: [],
+    promises: [],
+    acks: new Map(),
+    startSlot: 0,
+    serving: false,
+  };
+}
+
+export function newSpecState(members: readonly ReplicaId[]): SpecState {
+  return { replicas: new Map(members.map((id) => [id, newReplica()])), sent: new Map(), told: new Map() };
+}
+
+export function replicaOf(state: SpecState, id: ReplicaId): ReplicaState {
+  const replica = state.replicas.get(id);
+  if (replica === undefined) throw new Error(`the trace names ${id}, which has no events of its own`);
+  return replica;
+}
+
+export function wasSent(state: SpecState, message: SpecMessage): boolean {
+  return state.sent.has(messageName(message));
+}
+
+export function sendMessages(state: SpecState, messages: readonly SpecMessage[], step: number): void {
+  for (const message of messages) {
+    const name = messageName(message);
+    if (!state.sent.has(name)) state.sent.set(name, { message, step });
+    if (message.type !== 'Heartbeat') continue;
+    const key = ballotName(message.ballot);
+    const told = state.told.get(key) ?? new Set();
+    state.told.set(key, told.add(message.commitPoint));
+  }
+}
+
+export function lastSlotOf(replica: ReplicaState): number {
+  return Math.max(replica.commitPoint, replica.lastHeld);
+}
+
+/** The spec's VotesAbove. */
+export function votesAbove(replica: ReplicaState, slot: number): HeldVote[] {
+  const votes: HeldVote[] = [];
+  for (let at = slot + 1; at <= replica.lastHeld; at++) {
+    const held = replica.log.get(at);
+    if (held !== undefined) votes.push({ slot: at, ...held });
+  }
+  return votes;
+}
+
+export function promiseOf(
+  id: ReplicaId,
+  replica: ReplicaState,
+  ballot: Ballot,
+  heard: number,
+): Extract<SpecMessage, { type: 'Promise' }> {
+  const votes = votesAbove(replica, Math.max(replica.commitPoint, heard));
+  return { type: 'Promise', from: id, ballot, commitPoint: replica.commitPoint, votes };
+}
+
+/** The spec's AnswersAgain, but for the promise itself. */
+export function isAnswered(state: SpecState, replica: ReplicaState, reply: SpecMessage): boolean {
+  const name = messageName(reply);
+  return (
+    state.sent.has(name) ||
+    replica.buffer.some((item) => item.replies.some((one) => messageName(one) === name))
+  );
+}
+
+function hold(replica: ReplicaState, slot: number, held: Held): void {
+  if (!replica.logBefore.has(slot)) replica.logBefore.set(slot, replica.log.get(slot));
+  replica.log.set(slot, held);
+  if (slot > replica.lastHeld) replica.lastHeld = slot;
+}
+
+function becomeFollower(replica: ReplicaState): void {
+  replica.role = 'follower';
+  replica.promises = [];
+  replica.acks = new Map();
+  replica.startSlot = 0;
+  replica.serving = false;
+}
+
+function follow(replica: ReplicaState, ballot: Ballot, commitPoint: number): void {
+  while (replica.commitPoint < commitPoint) {
+    const held = replica.log.get(replica.commitPoint + 1);
+    if (held?.ballot == null || !sameBallot(held.ballot, ballot)) return;
+    replica.commitPoint++;
+  }
+}
+
+function settleAcks(replica: ReplicaState): void {
+  for (const slot of replica.acks.keys()) if (slot <= replica.commitPoint) replica.acks.delete(slot);
+}
+
+/** Takes one step. `number`: of the step in the trace. */
+export function applyStep(state: SpecState, step: Step, number: number): void {
+  const replica = replicaOf(state, step.replica);
+  const write = (records: readonly SpecRecord[], replies: readonly SpecMessage[]): void => {
+    if (records.length > 0) {
+      records.forEach((record, i) =>
+        replica.buffer.push({ record, replies: i === records.length - 1 ? replies : [] }),
+      );
+    } else if (replica.buffer.length > 0) {
+      const last = replica.buffer.pop() as BufferItem;
+      replica.buffer.push({ ...last, replies: [...last.replies, ...replies] });
+    } else sendMessages(state, replies, number);
+  };
+  const promiseRecord = (ballot: Ballot): SpecRecord => ({ kind: 'promise', slot: 0, ballot, label: '' });
+  const vote = (slot: number, ballot: Ballot, label: EntryLabel): void => {
+    hold(replica, slot, { ballot, label });
+    write([{ kind: 'vote', slot, ballot, label }], [{ type: 'Accepted', from: step.replica, ballot, slot }]);
+  };
+  const {
+    ballot = noBallot,
+    commitPoint = 0,
+    firstSlot = 0,
+    lastSlot = 0,
+    labels = [],
+    from = '' as ReplicaId,
+  } = step;
+  switch (step.action) {
+    case 'StartElection': {
+      replica.promised = ballot;
+      replica.role = 'candidate';
+      replica.promises = [];
+      const prepare: SpecMessage = { type: 'Prepare', ballot, commitPoint: replica.commitPoint };
+      write([promiseRecord(ballot)], [prepare, promiseOf(step.replica, replica, ballot, 0)]);
+      return;
+    }
+    case 'HandlePrepare': {
+      const reply = promiseOf(step.replica, replica, ballot, commitPoint);
+      const isHigher = compareBallots(ballot, replica.promised) > 0;
+      if (isHigher) write([promiseRecord(ballot)], [reply]);
+      else if (isAnswered(state, replica, reply)) return;
+      else write([], [reply]);
+      replica.promised = ballot;
+      becomeFollower(replica);
+      return;
+    }
+    case 'HandlePromise':
+      if (step.promise !== undefined) replica.promises.push(step.promise);
+      return;
+    case 'BecomeLeader':
+    case 'Propose': {
+      const b = replica.promised;
+      labels.forEach((label, i) => vote(firstSlot + i, b, label));
+      sendMessages(
+        state,
+        labels.map((label, i) => ({ type: 'Accept', ballot: b, slot: firstSlot + i, label })),
+        number,
+      );
+      if (step.action === 'Propose') return;
+      sendMessages(state, [{ type: 'Heartbeat', ballot: b, commitPoint: replica.commitPoint }], number);
+      replica.startSlot = firstSlot + labels.length - 1;
+      replica.role = 'leader';
+      replica.promises = [];
+      return;
+    }
+    case 'HandleAccept': {
+      for (let slot = Math.max(firstSlot, replica.commitPoint + 1); slot <= lastSlot; slot++) {
+        const held = replica.log.get(slot);
+        const isVoted = held?.ballot != null && sameBallot(held.ballot, ballot);
+        if (!isVoted) vote(slot, ballot, labels[slot - firstSlot] ?? '');
+      }
+      follow(replica, ballot, commitPoint);
+      if (compareBallots(ballot, replica.promised) > 0) replica.promised = ballot;
+      becomeFollower(replica);
+      return;
+    }
+    case 'HandleAccepted':
+      for (let slot = Math.max(firstSlot, replica.commitPoint + 1); slot <= lastSlot; slot++) {
+        replica.acks.set(slot, (replica.acks.get(slot) ?? new Set()).add(from));
+      }
+      return;
+    case 'AdvanceCommitPoint': {
+      const learnable: SpecMessage[] = [];
+      for (let slot = replica.commitPoint + 1; slot <= commitPoint; slot++) {
+        learnable.push({ type: 'CatchUpReply', slot, label: replica.log.get(slot)?.label ?? '' });
+      }
+      sendMessages(
+        state,
+        [{ type: 'Heartbeat', ballot: replica.promised, commitPoint }, ...learnable],
+        number,
+      );
+      replica.commitPoint = commitPoint;
+      settleAcks(replica);
+      return;
+    }
+    case 'Serve':
+      replica.serving = true;
+      return;
+    case 'HandleHeartbeat':
+      if (compareBallots(ballot, replica.promised) > 0) write([promiseRecord(ballot)], []);
+      follow(replica, ballot, commitPoint);
+      replica.promised = ballot;
+      becomeFollower(replica);
+      return;
+    case 'HandleCatchUpReply':
+      if (replica.role === 'candidate') prepareAgain(state, replica, lastSlot, number);
+      labels.forEach((label, i) => {
+        hold(replica, firstSlot + i, { ballot: null, label });
+        write([{ kind: 'chosen', slot: firstSlot + i, ballot: null, label }], []);
+      });
+      replica.commitPoint = lastSlot;
+      settleAcks(replica);
+      return;
+    case 'HandleReject':
+    case 'StepDown':
+      becomeFollower(replica);
+      return;
+    case 'Fsync':
+      for (const { record, replies } of replica.buffer.splice(0, step.records ?? 0)) {
+        const { slot } = record;
+        if (!replica.durableBefore.has(slot)) replica.durableBefore.set(slot, replica.durableLog.get(slot));
+        writeDurably(replica, record);
+        sendMessages(state, replies, number);
+      }
+      return;
+    case 'Crash':
+      Object.assign(replica, {
+        ...newReplica(),
+        commitPoint,
+        base: replica.base,
+        durablePromised: replica.durablePromised,
+        durableLog: replica.durableLog,
+        durableBefore: replica.durableBefore,
+      });
+      return;
+    case 'Restart':
+      replica.role = 'follower';
+      replica.promised = replica.durablePromised;
+      replica.log = new Map(replica.durableLog);
+      replica.logBefore = new Map();
+      replica.lastHeld = 0;
+      for (const [slot, held] of replica.log) {
+        if (slot > replica.lastHeld) replica.lastHeld = slot;
+        if (held.ballot === null && slot > replica.commitPoint) replica.commitPoint = slot;
+      }
+      return;
+    case 'Retell':
+      sendMessages(
+        state,
+        [{ type: 'Heartbeat', ballot: replica.promised, commitPoint: replica.commitPoint }],
+        number,
+      );
+      return;
+    default:
+      return step.action satisfies never;
+  }
+}
+
+/** A view of the logs as they are now, readable until the next call. */
+export function watchChanges(replica: ReplicaState): {
+  readonly log: (slot: number) => Held | undefined;
+  readonly durable: (slot: number) => Held | undefined;
+} {
+  const { log, durableLog } = replica;
+  const logBefore = new Map<number, Held | undefined>();
+  const durableBefore = new Map<number, Held | undefined>();
+  Object.assign(replica, { logBefore, durableBefore });
+  return {
+    log: (slot) => (logBefore.has(slot) ? logBefore.get(slot) : log.get(slot)),
+    durable: (slot) => (durableBefore.has(slot) ? durableBefore.get(slot) : durableLog.get(slot)),
+  };
+}
+
+export function writeDurably(
+  replica: Pick<ReplicaState, 'durablePromised' | 'durableLog'>,
+  record: SpecRecord,
+): void {
+  const { kind, slot, ballot, label } = record;
+  if (ballot !== null && compareBallots(ballot, replica.durablePromised) > 0)
+    replica.durablePromised = ballot;
+  if (kind !== 'promise') replica.durableLog.set(slot, { ballot, label });
+}
+
+/** The spec's Reprepare. */
+function prepareAgain(state: SpecState, replica: ReplicaState, commitPoint: number, number: number): void {
+  const ballot = replica.promised;
+  const again: SpecMessage = { type: 'Prepare', ballot, commitPoint };
+  const isAsking = (message: SpecMessage): boolean =>
+    message.type === 'Prepare' && sameBallot(message.ballot, ballot);
+  const wasAsked = [...state.sent.values()].some(({ message }) => isAsking(message));
+  replica.buffer = replica.buffer.map((item) =>
+    item.replies.some(isAsking) ? { ...item, replies: [...item.replies, again] } : item,
+  );
+  if (wasAsked) sendMessages(state, [again], number);
+}
+
+/** The spec's messages in one message of the code. */
+export function specMessages(from: ReplicaId, message: TraceMessage): SpecMessage[] {
+  const { ballot, commitPoint = 0, firstSlot = 0, lastSlot = 0, labels = [], votes = [] } = message;
+  switch (message.kind) {
+    case 'Prepare':
+      return [{ type: 'Prepare', ballot, commitPoint }];
+    case 'Promise':
+      return [
+        {
+          type: 'Promise',
+          from,
+          ballot,
+          commitPoint,
+          votes: votes.map(([slot, b, label]) => ({ slot, ballot: b, label })),
+        },
+      ];
+    case 'Accept':
+      return [
+        ...labels.map((label, i): SpecMessage => ({ type: 'Accept', ballot, slot: firstSlot + i, label })),
+        { type: 'Heartbeat', ballot, commitPoint },
+      ];
+    case 'Accepted':
+      return Array.from({ length: Math.max(0, lastSlot - firstSlot + 1) }, (_, i) => ({
+        type: 'Accepted',
+        from,
+        ballot,
+        slot: firstSlot + i,
+      }));
+    case 'Heartbeat':
+      return [{ type: 'Heartbeat', ballot, commitPoint }];
+    case 'CatchUpReply':
+      return labels.map((label, i) => ({ type: 'CatchUpReply', slot: firstSlot + i, label }));
+    default:
+      return [];
+  }
+}

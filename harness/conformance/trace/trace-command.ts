@@ -1,0 +1,70 @@
+/** `conformance trace`: prints the verdict on recorded runs. */
+import { checkTrace, type Accepted, type Rejected } from './check-trace.ts';
+import { readEvents } from './read-trace.ts';
+
+/** The actions that a trace under faults must contain if it is to prove anything about them. */
+export const ACTIONS = [
+  'StartElection',
+  'HandlePrepare',
+  'HandlePromise',
+  'BecomeLeader',
+  'Propose',
+  'HandleAccept',
+  'HandleAccepted',
+  'AdvanceCommitPoint',
+  'HandleHeartbeat',
+  'HandleCatchUpReply',
+  'HandleReject',
+  'Serve',
+  'StepDown',
+  'Fsync',
+  'Crash',
+  'Restart',
+] as const;
+
+export interface TraceCommandOptions {
+  readonly workers: number;
+  /** Fail if an action never occurs. */
+  readonly requireAll: boolean;
+}
+
+/** @returns the exit code */
+export async function runTraceCommand(
+  paths: readonly string[],
+  options: TraceCommandOptions,
+): Promise<number> {
+  const startMs = performance.now();
+  const outcome = await checkTrace(readEvents(paths), {
+    workers: options.workers,
+    onProgress: (done, all) => {
+      if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${all} segments`);
+    },
+  });
+  const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+  if (outcome.kind === 'rejected') {
+    printRejection(outcome);
+    return 1;
+  }
+  const { events, segments, steps, lost } = outcome;
+  console.log(
+    `accepted ${events} events in ${segments} segments (${steps} steps of the spec) in ${seconds} s`,
+  );
+  if (lost > 0)
+    console.log(`${lost} steps of killed processes are not in their traces; others show that they happened`);
+  return printCoverage(outcome, options.requireAll);
+}
+
+function printCoverage({ actions }: Accepted, requireAll: boolean): number {
+  console.log(ACTIONS.map((action) => `${action} ${actions.get(action) ?? 0}`).join(', '));
+  const absent = ACTIONS.filter((action) => !actions.has(action));
+  if (absent.length === 0) return 0;
+  console.log(`${requireAll ? 'FAILED: ' : ''}never occurred, so not checked: ${absent.join(', ')}`);
+  return requireAll ? 1 : 0;
+}
+
+export function printRejection({ event, recorded, step, reason }: Rejected): void {
+  console.log(`rejected at event ${event}: ${step}: ${reason}`);
+  if (recorded === null)
+    console.log('the step belongs to no event of its own: it was put in before that event');
+  else console.log(`the event: ${JSON.stringify(recorded)}`);
+}

@@ -1,0 +1,247 @@
+/**
+ * Writes segments as a TLA+ module that extends TraceMultiPaxos, everything a literal: TLC evaluates literals fast, and computed
+ * constants slowly. What the fields mean is said in TraceMultiPaxos.tla.
+ */
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { TracedStep } from './linearize.ts';
+import type { FrozenReplica, HeldOrNot, Segment } from './segments.ts';
+import { noBallot, type BufferItem, type SpecMessage, type Step } from './spec-state.ts';
+
+export const TRACE_MODULE = 'TraceRun';
+
+export interface ModuleOptions {
+  readonly members: readonly ReplicaId[];
+  /** Prints each step that is reached, and the state at the end, to find out where and why a segment is rejected. */
+  readonly diagnose?: boolean;
+  /** Leaves out what the last step asserts, so that the spec's own outcome can be shown. */
+  readonly unassertLast?: boolean;
+}
+
+/** The module's text and its configuration's. */
+export function traceModule(
+  segments: readonly Segment[],
+  options: ModuleOptions,
+): { readonly tla: string; readonly cfg: string } {
+  const slotsMax = Math.max(1, ...segments.map((segment) => segment.slots.length));
+  const tla = `---- MODULE ${TRACE_MODULE} ----
+EXTENDS TraceMultiPaxos
+Segments == <<
+${segments.map((segment) => segmentLiteral(segment, options)).join(',\n')}
+>>
+RunInit == TraceInit(Segments)
+RunNext == TraceNext(Segments)
+RunSpec == RunInit /\\ [][RunNext]_traceVars
+RunProgress == Progress(Segments)${options.diagnose === true ? ' /\\ EachStep /\\ ShowState(Segments)' : ''}
+====
+`;
+  const cfg = `SPECIFICATION RunSpec
+CONSTANTS
+  Replicas = {${options.members.map((_, i) => i + 1).join(', ')}}
+  Ballots <- NoBallots
+  MaxSlot = ${slotsMax}
+  MaxBatch = ${slotsMax}
+  WindowSlots = 1000000000
+  MaxCrashes = 1000000000
+  Max <- FastMax
+INVARIANT RunProgress
+VIEW TraceView
+CHECK_DEADLOCK FALSE
+`;
+  return { tla, cfg };
+}
+
+const text = (value: string): string => `"${value}"`;
+const sequence = (items: readonly string[]): string => `<<${items.join(',')}>>`;
+
+interface Names {
+  readonly replica: (id: ReplicaId) => number;
+  readonly ballot: (ballot: Ballot | null) => string;
+  readonly entry: (label: EntryLabel) => string;
+  /** The number of a slot, or of the nearest one below it that the segment has. */
+  readonly slot: (slot: number) => number;
+}
+
+function namesOf(segment: Segment, members: readonly ReplicaId[]): Names {
+  const numbers = new Map(members.map((id, i) => [id, i + 1]));
+  const replica = (id: ReplicaId): number => numbers.get(id) ?? 0;
+  const commands = new Map<EntryLabel, number>();
+  return {
+    replica,
+    ballot: (ballot) =>
+      ballot === null || ballot.round === 0 ? '<<0,0>>' : `<<${ballot.round},${replica(ballot.replica)}>>`,
+    entry(label) {
+      if (label === 'noop') return '<<0>>';
+      const start = /^start:(\d+)\.([^/]+)$/.exec(label);
+      if (start !== null) return `<<${start[1]},${replica(start[2] as ReplicaId)}>>`;
+      const number = commands.get(label) ?? commands.size + 1;
+      commands.set(label, number);
+      return `<<${number}>>`;
+    },
+    slot: (slot) => segment.slots.findLastIndex((one) => one <= slot) + 1,
+  };
+}
+
+function segmentLiteral(segment: Segment, options: ModuleOptions): string {
+  const names = namesOf(segment, options.members);
+  const { steps } = segment;
+  const literals = steps.map((step, i) =>
+    stepLiteral(
+      options.unassertLast === true && i === steps.length - 1 ? { ...step, event: null } : step,
+      names,
+    ),
+  );
+  return `[init|->${sequence(segment.init.map((replica) => replicaLiteral(replica, names)))},
+msgs|->${messages(segment.imports, names)},
+steps|->${sequence(literals)},
+exports|->${messages(segment.exports, names)},
+end|->${sequence(segment.end.map((replica) => replicaLiteral(replica, names)))}]`;
+}
+
+function messages(all: readonly SpecMessage[], names: Names): string {
+  return sequence(all.map((message) => messageLiteral(message, names)));
+}
+
+function messageLiteral(message: SpecMessage, names: Names): string {
+  const type = text(message.type);
+  switch (message.type) {
+    case 'Prepare':
+    case 'Heartbeat':
+      return sequence([type, names.ballot(message.ballot), `${names.slot(message.commitPoint)}`]);
+    case 'Promise': {
+      const votes = message.votes.map(({ slot, ballot, label }) => voteLiteral(slot, ballot, label, names));
+      const commitPoint = `${names.slot(message.commitPoint)}`;
+      return sequence([
+        type,
+        `${names.replica(message.from)}`,
+        names.ballot(message.ballot),
+        commitPoint,
+        sequence(votes),
+      ]);
+    }
+    case 'Accept':
+      return sequence([
+        type,
+        names.ballot(message.ballot),
+        `${names.slot(message.slot)}`,
+        names.entry(message.label),
+      ]);
+    case 'Accepted':
+      return sequence([
+        type,
+        `${names.replica(message.from)}`,
+        names.ballot(message.ballot),
+        `${names.slot(message.slot)}`,
+      ]);
+    case 'CatchUpReply':
+      return sequence([type, `${names.slot(message.slot)}`, names.entry(message.label)]);
+    default:
+      return message satisfies never;
+  }
+}
+
+function voteLiteral(slot: number, ballot: Ballot | null, label: EntryLabel, names: Names): string {
+  return sequence([`${names.slot(slot)}`, names.ballot(ballot), names.entry(label)]);
+}
+
+function heldLiteral(held: HeldOrNot, names: Names): string {
+  if (held === 'nothing') return '<<<<0,0>>,<<>>>>';
+  if (held === 'settled') return '<<<<0,0>>,<<-1>>>>';
+  return sequence([names.ballot(held.ballot), names.entry(held.label)]);
+}
+
+function bufferLiteral({ record, replies }: BufferItem, names: Names): string {
+  const { kind, slot, ballot, label } = record;
+  const fields =
+    kind === 'promise'
+      ? [text(kind), '0', names.ballot(ballot), '<<>>']
+      : [text(kind), `${names.slot(slot)}`, names.ballot(ballot), names.entry(label)];
+  return sequence([sequence(fields), messages(replies, names)]);
+}
+
+function replicaLiteral(replica: FrozenReplica, names: Names): string {
+  const fields = {
+    role: text(replica.role),
+    promised: names.ballot(replica.promised),
+    commitPoint: `${names.slot(replica.commitPoint)}`,
+    log: sequence(replica.log.map((held) => heldLiteral(held, names))),
+    durablePromised: names.ballot(replica.durablePromised),
+    durableLog: sequence(replica.durableLog.map((held) => heldLiteral(held, names))),
+    buffer: sequence(replica.buffer.map((item) => bufferLiteral(item, names))),
+    promises: messages(replica.promises, names),
+    acks: sequence(replica.acks.map(([slot, from]) => `<<${names.slot(slot)},${names.replica(from)}>>`)),
+    startSlot: `${replica.startSlot === 0 ? 0 : names.slot(replica.startSlot)}`,
+    serving: replica.serving ? 'TRUE' : 'FALSE',
+  };
+  return record(fields);
+}
+
+function record(fields: Readonly<Record<string, string>>): string {
+  return `[${Object.entries(fields)
+    .map(([name, value]) => `${name}|->${value}`)
+    .join(',')}]`;
+}
+
+function stepLiteral({ step, event, number }: TracedStep, names: Names): string {
+  const fields: Record<string, string> = {
+    a: text(step.action),
+    r: `${names.replica(step.replica)}`,
+    k: `${number}`,
+  };
+  Object.assign(fields, parameters(step, names));
+  // A crashed replica has no state to assert; what it finds on its disk, Restart asserts.
+  if (event === null || step.action === 'Crash') return record(fields);
+  const { state } = event;
+  fields.v = sequence(
+    (event.votes ?? []).map(([slot, ballot, label]) => voteLiteral(slot, ballot, label, names)),
+  );
+  fields.s = sequence(sentLiterals(event, names));
+  fields.p = sequence([
+    text(state.role),
+    names.ballot(state.promised),
+    names.ballot(state.durablePromised),
+    `${names.slot(state.commitPoint)}`,
+    `${names.slot(state.lastSlot)}`,
+    state.serving ? 'TRUE' : 'FALSE',
+  ]);
+  return record(fields);
+}
+
+function parameters(step: Step, names: Names): Record<string, string> {
+  const { firstSlot = 0, lastSlot = 0, labels = [] } = step;
+  const fields: Record<string, string> = {};
+  const isEmptyRun = lastSlot < firstSlot;
+  if (step.ballot !== undefined) fields.b = names.ballot(step.ballot);
+  if (step.from !== undefined) fields.q = `${names.replica(step.from)}`;
+  if (step.commitPoint !== undefined) fields.c = `${names.slot(step.commitPoint)}`;
+  if (step.firstSlot !== undefined)
+    fields.f = isEmptyRun && step.action === 'HandleAccept' ? '1' : `${names.slot(firstSlot)}`;
+  if (step.lastSlot !== undefined) fields.l = isEmptyRun ? '0' : `${names.slot(lastSlot)}`;
+  if (step.labels !== undefined) fields.e = sequence(labels.map((label) => names.entry(label)));
+  if (step.promise !== undefined) fields.m = messageLiteral(step.promise, names);
+  if (step.records !== undefined) fields.n = `${step.records}`;
+  if (step.promised !== undefined) fields.p2 = names.ballot(step.promised);
+  return fields;
+}
+
+/** The same message to several peers is one. Questions and answers that the spec leaves out are left out. */
+function sentLiterals(event: NonNullable<TracedStep['event']>, names: Names): string[] {
+  const literals = (event.sent ?? []).flatMap(({ message }) => {
+    const { kind, ballot, commitPoint = 0, firstSlot = 0, lastSlot = 0, labels = [], votes = [] } = message;
+    const b = names.ballot(ballot);
+    const c = `${names.slot(commitPoint)}`;
+    if (kind === 'Prepare' || kind === 'Heartbeat') return sequence([text(kind), b, c]);
+    if (kind === 'Promise') {
+      const all = votes.map(([slot, voteBallot, label]) => voteLiteral(slot, voteBallot, label, names));
+      return sequence([text(kind), `${names.replica(event.replica)}`, b, c, sequence(all)]);
+    }
+    if (kind === 'Accept') {
+      const entries = sequence(labels.map((label) => names.entry(label)));
+      return sequence([text(kind), b, `${names.slot(firstSlot)}`, entries, c]);
+    }
+    if (kind === 'Accepted')
+      return sequence([text(kind), b, `${names.slot(firstSlot)}`, `${names.slot(lastSlot)}`]);
+    if (kind === 'Reject') return sequence([text(kind), b, names.ballot(message.promised ?? noBallot)]);
+    return [];
+  });
+  return [...new Set(literals)];
+}

@@ -1,0 +1,232 @@
+--------------------------- MODULE TraceMultiPaxos ---------------------------
+(***************************************************************************)
+(* Is a recorded run of the server a behaviour of MultiPaxos?               *)
+(*                                                                         *)
+(* The runner (harness/conformance) turns the events of all replicas into   *)
+(* steps, one action of MultiPaxos each, and cuts them into segments, so    *)
+(* that TLC's states stay small.  It writes a module that extends this one  *)
+(* and holds the segments as a literal.  A segment starts in a state and    *)
+(* must end in the state that the next one starts in.                       *)
+(*                                                                         *)
+(* What a step asserts, by its fields:                                      *)
+(*   a, r, and the action's parameters    the action is enabled with them    *)
+(*   p   <<role, promised, durable promise, commit point, last slot,          *)
+(*       serving>> of r after it, as the code recorded them                  *)
+(*   v   <<slot, ballot, entry>>: the log records that the code wrote or,     *)
+(*       for Fsync, made durable: these and no others                        *)
+(*   s   the messages that the code sent: all of them may be sent now        *)
+(*   k   which event it came from                                            *)
+(* Steps without p, v and s come from no event of their own: the flush that  *)
+(* a crash let through and the crash itself, before the event Restart; what   *)
+(* follows from the leader's earlier word, behind a catch-up; and the last    *)
+(* moments of a killed process, whose events never reached the disk.  They    *)
+(* are ordinary actions of MultiPaxos all the same.                          *)
+(*                                                                         *)
+(* Where this is weaker than equality, and why:                             *)
+(*   - HandleAccepted, HandlePrepare that tell nothing new change nothing:    *)
+(*     MultiPaxos leaves such steps out, the code records them.              *)
+(*   - A commit point that an Accept or Heartbeat acts on may be one that its *)
+(*     sender told in another message of its ballot: the code remembers it.  *)
+(*   - Retell: a leader that learns of chosen slots by catch-up tells its     *)
+(*     higher commit point.  It says something true whoever tells it.         *)
+(*   - A Reject that answers a question before the Prepare is a StepDown.     *)
+(*   - Slots that no step of a segment looks at, and that every replica has   *)
+(*     settled, are left out.  A run of slots that only some have settled is  *)
+(*     one slot.                                                             *)
+(*   - The lease, PreVote and CatchUpRequest are not in MultiPaxos.           *)
+(***************************************************************************)
+EXTENDS MultiPaxos, Integers, TLC
+
+VARIABLES
+  segment,  \* which segment this behaviour is of
+  at        \* its next step
+
+traceVars == <<vars, segment, at>>
+
+TraceView == <<segment, at>>
+
+(* Values for the configuration. *)
+NoBallots == {}
+(* TLC goes through a set of numbers in ascending order. *)
+FastMax(S) == -(CHOOSE x \in {-y : y \in S} : TRUE)
+
+-----------------------------------------------------------------------------
+(* Reading the literals *)
+
+(* An entry: <<>> nothing, <<0>> a no-op, <<n>> a command, <<round, replica>> a leader's start. *)
+EntryOf(e) ==
+  IF e = <<>> THEN Nothing
+  ELSE IF Len(e) = 2 THEN LeaderStart(e)
+  ELSE IF e[1] = 0 THEN Noop
+  ELSE [kind |-> "command", ballot |-> NoBallot, id |-> e[1]]
+
+LogOf(q) == [s \in Slots |-> IF s <= Len(q) THEN [ballot |-> q[s][1], entry |-> EntryOf(q[s][2])] ELSE Empty]
+
+VotesOf(q) == {[slot |-> q[i][1], ballot |-> q[i][2], entry |-> EntryOf(q[i][3])] : i \in 1..Len(q)}
+
+RecordOf(x) == [kind |-> x[1], slot |-> x[2], ballot |-> x[3], entry |-> EntryOf(x[4])]
+
+MsgOf(m) ==
+  CASE m[1] = "Prepare" -> PrepareMsg(m[2], m[3])
+    [] m[1] = "Promise" -> PromiseMsg(m[2], m[3], m[4], VotesOf(m[5]))
+    [] m[1] = "Accept" -> AcceptMsg(m[2], m[3], EntryOf(m[4]))
+    [] m[1] = "Accepted" -> AcceptedMsg(m[2], m[3], m[4])
+    [] m[1] = "Heartbeat" -> HeartbeatMsg(m[2], m[3])
+    [] m[1] = "CatchUpReply" -> CatchUpMsg(m[2], EntryOf(m[3]))
+
+MsgsOf(q) == {MsgOf(q[i]) : i \in 1..Len(q)}
+
+BufferOf(q) == [i \in 1..Len(q) |-> [record |-> RecordOf(q[i][1]), replies |-> MsgsOf(q[i][2])]]
+
+AcksOf(q) == [s \in Slots |-> {q[i][2] : i \in {j \in 1..Len(q) : q[j][1] = s}}]
+
+-----------------------------------------------------------------------------
+(* Where a segment starts, and where it must end; R[r] is the state of replica r *)
+
+TraceInit(Segments) ==
+  /\ segment \in 1..Len(Segments)
+  /\ at = 1
+  /\ LET R == Segments[segment].init
+     IN /\ msgs = MsgsOf(Segments[segment].msgs)
+        /\ durable = [r \in Replicas |-> [promised |-> R[r].durablePromised, log |-> LogOf(R[r].durableLog)]]
+        /\ buffer = [r \in Replicas |-> BufferOf(R[r].buffer)]
+        /\ promised = [r \in Replicas |-> R[r].promised]
+        /\ log = [r \in Replicas |-> LogOf(R[r].log)]
+        /\ commitPoint = [r \in Replicas |-> R[r].commitPoint]
+        /\ role = [r \in Replicas |-> R[r].role]
+        /\ promises = [r \in Replicas |-> MsgsOf(R[r].promises)]
+        /\ acks = [r \in Replicas |-> AcksOf(R[r].acks)]
+        /\ startSlot = [r \in Replicas |-> R[r].startSlot]
+        /\ serving = [r \in Replicas |-> R[r].serving]
+  /\ crashes = [r \in Replicas |-> 0]
+  /\ act = [name |-> "Init", params |-> [replica |-> 0]]
+
+(* Operators of primed variables, so that they can be asserted of the next state. *)
+EndsAs(R, exports) ==
+  /\ MsgsOf(exports) \subseteq msgs'
+  /\ \A r \in Replicas :
+       /\ durable'[r] = [promised |-> R[r].durablePromised, log |-> LogOf(R[r].durableLog)]
+       /\ buffer'[r] = BufferOf(R[r].buffer)
+       /\ promised'[r] = R[r].promised
+       /\ log'[r] = LogOf(R[r].log)
+       /\ commitPoint'[r] = R[r].commitPoint
+       /\ role'[r] = R[r].role
+       /\ promises'[r] = MsgsOf(R[r].promises)
+       /\ acks'[r] = AcksOf(R[r].acks)
+       /\ startSlot'[r] = R[r].startSlot
+       /\ serving'[r] = R[r].serving
+
+-----------------------------------------------------------------------------
+(* What the code recorded *)
+
+RecordedState(r, p) ==
+  /\ role'[r] = p[1]
+  /\ promised'[r] = p[2]
+  /\ durable'[r].promised = p[3]
+  /\ commitPoint'[r] = p[4]
+  /\ FastMax({commitPoint'[r]} \union {s \in Slots : log'[r][s].entry /= Nothing}) = p[5]
+  /\ serving'[r] = p[6]
+
+IsEntryRecord(item) == item.record.kind /= "promise"
+EntryRecords(items) == SelectSeq(items, IsEntryRecord)
+SameRecords(items, v) ==
+  /\ Len(items) = Len(v)
+  /\ \A i \in 1..Len(v) : /\ items[i].record.slot = v[i][1]
+                          /\ items[i].record.ballot = v[i][2]
+                          /\ items[i].record.entry = EntryOf(v[i][3])
+
+(* The records that an action appended; Fsync: those that it made durable. *)
+RecordedVotes(e) ==
+  IF e.a = "Fsync" THEN SameRecords(EntryRecords(SubSeq(buffer[e.r], 1, e.n)), e.v)
+  ELSE IF e.a = "Restart" THEN \A i \in 1..Len(e.v) : log'[e.r][e.v[i][1]] = [ballot |-> e.v[i][2], entry |-> EntryOf(e.v[i][3])]
+  ELSE IF e.a = "Crash" THEN e.v = <<>>
+  ELSE SameRecords(EntryRecords(SubSeq(buffer'[e.r], Len(buffer[e.r]) + 1, Len(buffer'[e.r]))), e.v)
+
+MaySend(r, m) ==
+  CASE m[1] = "Accept" -> /\ \A i \in 1..Len(m[4]) : AcceptMsg(m[2], m[3] + i - 1, EntryOf(m[4][i])) \in msgs'
+                          /\ HeartbeatMsg(m[2], m[5]) \in msgs'
+    [] m[1] = "Accepted" -> \A s \in m[3]..m[4] : AcceptedMsg(r, m[2], s) \in msgs'
+    [] m[1] = "Reject" -> AtMost(m[3], durable'[r].promised)
+    [] OTHER -> MsgOf(m) \in msgs'
+
+-----------------------------------------------------------------------------
+(* Steps *)
+
+Quiet == UNCHANGED vars
+
+(* Answered before: the answer is sent, or waits for the disk. *)
+AnsweredAlready(r, b, c) ==
+  LET reply == PromiseMsg(r, b, commitPoint[r], VotesAbove(log[r], Larger(commitPoint[r], c)))
+  IN /\ Up(r)
+     /\ PrepareMsg(b, c) \in msgs
+     /\ AnswersAgain(r, b)
+     /\ reply \in msgs \/ \E i \in 1..Len(buffer[r]) : reply \in buffer[r][i].replies
+     /\ Quiet
+
+CountedAlready(r, q, first, last) ==
+  /\ role[r] = "leader"
+  /\ \A s \in first..last : AcceptedMsg(q, promised[r], s) \in msgs
+  /\ \A s \in first..last : s <= commitPoint[r] \/ q \in acks[r][s]
+  /\ Quiet
+
+HasAsked(r) == \E m \in Sent("Prepare") : m.ballot = promised[r]
+
+Retell(r) ==
+  /\ role[r] = "leader"
+  /\ msgs' = msgs \union {HeartbeatMsg(promised[r], commitPoint[r])}
+  /\ UNCHANGED <<durable, buffer, promised, log, commitPoint, role, promises, acks, startSlot, serving, crashes, act>>
+
+(* The entries in the message are those that the leader proposed. *)
+CarriesProposals(e) == \A i \in 1..Len(e.e) : AcceptMsg(e.b, e.f + i - 1, EntryOf(e.e[i])) \in msgs
+
+Learnt(e) == \A i \in 1..Len(e.e) : CatchUpMsg(e.f + i - 1, EntryOf(e.e[i])) \in msgs
+
+Do(e) ==
+  \/ e.a = "StartElection" /\ StartElection(e.r, e.b)
+  \/ e.a = "HandlePrepare" /\ (HandlePrepare(e.r, e.b, e.c) \/ AnsweredAlready(e.r, e.b, e.c))
+  \/ e.a = "HandlePromise" /\ LET m == MsgOf(e.m) IN m \in msgs /\ HandlePromise(e.r, m)
+  \/ e.a = "BecomeLeader" /\ BecomeLeader(e.r)
+  \/ e.a = "Propose" /\ Propose(e.r, [i \in 1..Len(e.e) |-> EntryOf(e.e[i])])
+  \/ e.a = "HandleAccept" /\ CarriesProposals(e) /\ HeartbeatMsg(e.b, e.c) \in msgs /\ HandleAccept(e.r, e.b, e.f, e.l, e.c)
+  \/ e.a = "HandleAccepted" /\ e.b = promised[e.r]
+       /\ (HandleAccepted(e.r, e.q, e.f, e.l) \/ CountedAlready(e.r, e.q, e.f, e.l))
+  \/ e.a = "AdvanceCommitPoint" /\ AdvanceCommitPoint(e.r)
+  \/ e.a = "Serve" /\ Serve(e.r)
+  \/ e.a = "HandleHeartbeat" /\ HandleHeartbeat(e.r, e.b, e.c)
+  \/ e.a = "HandleCatchUpReply" /\ Learnt(e) /\ HandleCatchUpReply(e.r, e.l)
+  \/ e.a = "HandleReject" /\ e.b = promised[e.r] /\ AtMost(e.p2, durable[e.q].promised)
+       /\ (HandleReject(e.r, e.q) \/ (Less(e.b, e.p2) /\ ~HasAsked(e.r) /\ StepDown(e.r)))
+  \/ e.a = "StepDown" /\ StepDown(e.r)
+  \/ e.a = "Fsync" /\ Fsync(e.r, e.n)
+  \/ e.a = "Crash" /\ Crash(e.r, e.c)
+  \/ e.a = "Restart" /\ Restart(e.r)
+  \/ e.a = "Retell" /\ Retell(e.r)
+
+AsRecorded(e) ==
+  /\ "p" \in DOMAIN e => RecordedState(e.r, e.p)
+  /\ "v" \in DOMAIN e => RecordedVotes(e)
+  /\ "s" \in DOMAIN e => \A i \in 1..Len(e.s) : MaySend(e.r, e.s[i])
+
+TraceNext(Segments) ==
+  LET this == Segments[segment]
+      e == this.steps[at]
+  IN /\ at <= Len(this.steps)
+     /\ Do(e)
+     /\ AsRecorded(e)
+     /\ at = Len(this.steps) /\ this.end /= <<>> => EndsAs(this.end, this.exports)
+     /\ at' = at + 1
+     /\ UNCHANGED segment
+
+(* Printed once for each segment that is matched to its end. *)
+Progress(Segments) == at > Len(Segments[segment].steps) => PrintT(<<"matched", segment>>)
+
+(* Printed for each step: how far a segment got that is not. *)
+EachStep == PrintT(<<"reached", segment, at>>)
+
+(* What TLC has of the replicas, to show beside what was recorded. *)
+ShowState(Segments) ==
+  at > Len(Segments[segment].steps) =>
+    LET r == Segments[segment].steps[Len(Segments[segment].steps)].r
+    IN PrintT(<<"state", [role |-> role[r], promised |-> promised[r], durablePromised |-> durable[r].promised,
+                          commitPoint |-> commitPoint[r], lastSlot |-> LastSlot(r), serving |-> serving[r]]>>)
+=============================================================================
