@@ -1,0 +1,84 @@
+/** One message to PostgreSQL whose answer has a known end, and what is to become of that answer. */
+import type { ErrorFields } from '../codec/backend-messages.ts';
+import type { TransactionStatus } from '../codec/message-types.ts';
+import * as send from '../codec/frontend-messages.ts';
+
+export type StepKind = 'query' | 'parse' | 'bind' | 'describe' | 'execute' | 'close' | 'sync';
+
+export interface Step {
+  readonly kind: StepKind;
+  readonly bytes: Buffer;
+  /** Injected: its answer does not reach the client. */
+  readonly own: boolean;
+  /** Injected, yet what it says is for the client: notices, and the whole of an error. */
+  readonly speaks?: boolean;
+  readonly onComplete?: (tag: string | null) => void;
+  readonly onRow?: (row: Buffer) => void;
+  /** A warning that only our wrapper causes. */
+  readonly dropNotice?: string;
+  /** Characters by which the statement is off the beginning of the client's text. */
+  readonly positionShift?: number;
+}
+
+export interface StepError {
+  readonly step: Step;
+  readonly fields: ErrorFields;
+}
+
+export interface FlightResult {
+  /** What ReadyForQuery said; null if the flight had none. */
+  readonly status: TransactionStatus | null;
+  readonly error: StepError | null;
+}
+
+/** The one prepared statement of the gateway where the client's unnamed one must live on. */
+export const ownStatement = 'barista:injected';
+
+/**
+ * An injected command. Parsed anew each time: a client could replace a statement that we had prepared before.
+ * `keepUnnamed`: leaves the client's unnamed statement alone (its unnamed portal is lost in any case).
+ */
+export const ownCommand = (
+  sql: string | Buffer,
+  options: {
+    readonly keepUnnamed: boolean;
+    readonly parameters?: readonly string[];
+    readonly onRow?: (row: Buffer) => void;
+    readonly onComplete?: (tag: string | null) => void;
+    readonly speaks?: boolean;
+    /** Its answer is the client's: only the answers to Parse and Bind are not. */
+    readonly answersClient?: boolean;
+    readonly dropNotice?: string;
+  },
+): Step[] => {
+  const name = options.keepUnnamed ? ownStatement : '';
+  const speaks = options.speaks === true ? { speaks: true } : {};
+  return [
+    ...(options.keepUnnamed
+      ? [{ kind: 'close' as const, own: true, bytes: send.closeStatement(ownStatement) }]
+      : []),
+    { kind: 'parse', own: true, ...speaks, bytes: send.parse(name, sql) },
+    {
+      kind: 'bind',
+      own: true,
+      ...speaks,
+      bytes: send.bind({
+        portal: '',
+        statement: name,
+        parameters: options.parameters ?? [],
+        binaryResult: options.onRow !== undefined,
+      }),
+    },
+    {
+      kind: 'execute',
+      own: options.answersClient !== true,
+      ...speaks,
+      bytes: send.execute(''),
+      ...(options.onRow === undefined ? {} : { onRow: options.onRow }),
+      ...(options.onComplete === undefined ? {} : { onComplete: options.onComplete }),
+      ...(options.dropNotice === undefined ? {} : { dropNotice: options.dropNotice }),
+    },
+  ];
+};
+
+export const ownSync: Step = { kind: 'sync', own: true, bytes: send.sync };

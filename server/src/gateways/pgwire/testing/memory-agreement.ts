@@ -1,0 +1,83 @@
+/** Agreement in memory: one replica that is the leader until a test says otherwise, and chooses what it is asked to. */
+import type { TransactionPayload } from '../../../apply/effects.ts';
+import type { Slot } from '../../../multipaxos/types.ts';
+import type { Agreement, AgreementOutcome, Service } from '../../../ports/agreement.ts';
+
+export interface MemoryAgreement extends Agreement {
+  /** What was chosen, in slot order; the parts of a large transaction together. */
+  readonly chosen: { readonly slot: number; readonly parts: readonly TransactionPayload[] }[];
+  readonly committedSlots: number[];
+  readonly failed: { readonly slot: number; readonly reason: string }[];
+  setService(service: Service): void;
+  setLease(held: boolean): void;
+  /** Decides instead of choosing at once. */
+  decide: ((parts: readonly TransactionPayload[]) => Promise<AgreementOutcome>) | null;
+  /** Called before each part is pulled. */
+  beforePart: (() => Promise<void>) | null;
+  choose(parts: readonly TransactionPayload[]): AgreementOutcome;
+}
+
+export const createMemoryAgreement = (options: { readonly partBytesMax?: number } = {}): MemoryAgreement => {
+  let service: Service = { kind: 'here', generation: 1 };
+  let held = true;
+  const listeners = new Set<(service: Service) => void>();
+  const leaseWaiters = new Set<() => void>();
+
+  const holds = (generation: number): boolean => service.kind === 'here' && service.generation === generation;
+  const wakeWaiters = (): void => {
+    for (const wake of leaseWaiters) wake();
+    leaseWaiters.clear();
+  };
+
+  const agreement: MemoryAgreement = {
+    chosen: [],
+    committedSlots: [],
+    failed: [],
+    decide: null,
+    beforePart: null,
+    partBytesMax: options.partBytesMax ?? 262_144,
+    service: () => service,
+    onServiceChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async agree(parts, generation) {
+      const all: TransactionPayload[] = [];
+      const pulled = parts[Symbol.asyncIterator]();
+      for (;;) {
+        if (agreement.beforePart !== null) await agreement.beforePart();
+        const next = await pulled.next();
+        if (next.done === true) break;
+        all.push(next.value);
+      }
+      if (!holds(generation)) return { code: 'notLeader', reason: 'leadership has ended' };
+      return agreement.decide === null ? agreement.choose(all) : agreement.decide(all);
+    },
+    choose(parts) {
+      const slot = agreement.chosen.length + 1;
+      agreement.chosen.push({ slot, parts });
+      return { code: 'chosen', slot: slot as Slot, label: `test/${slot}` };
+    },
+    committed: (slot) => void agreement.committedSlots.push(slot),
+    commitFailed: (slot, reason) => void agreement.failed.push({ slot, reason }),
+    leaseHeld: (generation) => held && holds(generation),
+    async awaitLease(generation) {
+      while (holds(generation) && !held) {
+        await new Promise<void>((resolve) => {
+          leaseWaiters.add(resolve);
+        });
+      }
+      return holds(generation);
+    },
+    setService(next) {
+      service = next;
+      for (const listener of listeners) listener(next);
+      wakeWaiters();
+    },
+    setLease(value) {
+      held = value;
+      wakeWaiters();
+    },
+  };
+  return agreement;
+};
