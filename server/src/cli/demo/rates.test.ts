@@ -18,7 +18,7 @@ describe('rates', () => {
   });
 
   it('are none across a restart, without an earlier reading, or without an answer', () => {
-    const later = reading(2000, 5, [5, 5, 5, 5], 8);
+    const later = reading(2000, 500, [50, 50, 50, 50], 8);
     expect(ratesBetween(reading(1000, 100, [9, 9, 9, 9]), later)).toEqual(noRates);
     expect(ratesBetween(null, later)).toEqual(noRates);
     expect(ratesBetween(later, null)).toEqual(noRates);
