@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ballot,
+  command,
+  newFollower,
+  newServingLeader,
+  OneCore,
+  r2,
+  r3,
+  slot,
+  vote,
+} from './testing/one-core.ts';
+import type { CoreTraceEvent, ReplicaId } from './types.ts';
+
+function events(core: OneCore): CoreTraceEvent[] {
+  return core.effectsOf('trace').map((effect) => effect.event);
+}
+
+describe('a trace', () => {
+  it('begins each life with what the log recovered', () => {
+    const core = new OneCore({}, { promised: ballot(1, r2), tail: [vote(1, ballot(1, r2), 'a')] });
+    core.tick();
+    core.tick();
+    expect(events(core)).toMatchObject([
+      {
+        name: 'Restart',
+        votes: [[1, ballot(1, r2), 'a/1']],
+        state: { promised: ballot(1, r2), lastSlot: 1 },
+      },
+    ]);
+  });
+
+  it('tells an action with its message, its votes and the state after it, labels in place of entries', () => {
+    const core = newFollower();
+    core.receive(r2, core.accept(ballot(1, r2), 1, [command('a')]));
+    expect(events(core)).toEqual([
+      {
+        name: 'HandleAccept',
+        from: r2,
+        message: { kind: 'Accept', ballot: ballot(1, r2), commitPoint: 0, firstSlot: 1, labels: ['a/1'] },
+        votes: [[1, ballot(1, r2), 'a/1']],
+        state: {
+          role: 'follower',
+          ballot: ballot(1, r2),
+          promised: ballot(1, r2),
+          durablePromised: ballot(0, '' as ReplicaId),
+          commitPoint: 0,
+          lastSlot: 1,
+          serving: false,
+        },
+      },
+    ]);
+  });
+
+  it('tells what an Fsync made durable and which messages it let go', () => {
+    const core = newFollower();
+    core.receive(r2, core.accept(ballot(1, r2), 1, [command('a')]));
+    core.effects = [];
+    core.fsync();
+    expect(events(core)).toMatchObject([
+      {
+        name: 'Fsync',
+        votes: [[1, ballot(1, r2), 'a/1']],
+        sent: [{ to: r2, message: { kind: 'Accepted', firstSlot: 1, lastSlot: 1 } }],
+        state: { durablePromised: ballot(1, r2) },
+      },
+    ]);
+  });
+
+  it('names the actions of a leadership in the order in which they happen', () => {
+    const core = newServingLeader();
+    core.propose('a');
+    core.fsync();
+    core.accepted(r2, 2, 2);
+    core.input({ kind: 'StepDown', reason: 'databaseFailed' });
+    expect(events(core).map((event) => event.name)).toEqual([
+      'Propose',
+      'Fsync',
+      'HandleAccepted',
+      'AdvanceCommitPoint',
+      'StepDown',
+    ]);
+    expect(events(core).at(-1)?.reason).toBe('databaseFailed');
+  });
+
+  it('attributes to an action only the messages that it sent itself', () => {
+    const core = newServingLeader();
+    core.tick(50);
+    core.propose('a');
+    const [propose] = events(core);
+    expect(propose?.sent?.map(({ to, message }) => [to, message.kind])).toEqual([
+      [r2, 'Accept'],
+      [r3, 'Accept'],
+    ]);
+  });
+
+  it('costs nothing when it is off', () => {
+    const core = newServingLeader({ trace: false });
+    core.propose('a');
+    core.fsync();
+    core.accepted(r2, 2, 2);
+    expect(events(core)).toEqual([]);
+    expect(core.state.commitPoint).toBe(slot(2));
+  });
+});
