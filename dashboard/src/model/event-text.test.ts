@@ -11,7 +11,7 @@ const accept = consensus(
   {
     name: 'HandleAccept',
     from: 'r1' as ReplicaId,
-    votes: [vote(4, b1, 'c/1'), vote(6, b1, 'c/3'), vote(5, b1, 'c/2')],
+    votes: [vote(5, b1, 'c/2'), vote(4, b1, 'c/1'), vote(6, b1, 'c/3')],
   },
 );
 const crash = other({ seq: 3, replica: 'r3' }, { layer: 'apply', name: 'DatabaseDown', reason: 'signal 9' });

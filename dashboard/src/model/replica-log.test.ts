@@ -112,7 +112,7 @@ describe('a replica log', () => {
   });
 
   test('trusts the status for slots that were filled before the page was opened', () => {
-    const log = foldReplicaLog(emptyLog, [accepted(90, [10], 6)]);
+    const log = foldReplicaLog(emptyLog, [accepted(90, [10], 5)]);
     const pointers = pointersOf(
       log,
       status('r1', { commitPoint: slot(6), applicationPointer: slot(4), lastSlot: slot(10) }),
