@@ -29,7 +29,6 @@ export function openStream(url: string, listener: StreamListener): StreamClient 
   let stopped = false;
 
   const connect = (): void => {
-    clearTimeout(timer);
     const current = new WebSocket(url);
     let proven = false;
     socket = current;
