@@ -25,7 +25,8 @@ export interface SqlError {
 }
 
 const timeoutMs = 15_000;
-const connectMs = 5000;
+// Longer than a gateway waits for a leader, so that what it says about it is what people see.
+const connectMs = 8000;
 const rowsMax = 500;
 const bytesMax = 1024 * 1024;
 const cellCharsMax = 10_000;
