@@ -154,3 +154,8 @@ export const chainOutsideBlock = (command: 'COMMIT' | 'ROLLBACK'): GatewayError 
   sqlState: '25P01',
   message: `${command} AND CHAIN can only be used in transaction blocks`,
 });
+
+export const statementTooLong = (limit: number): GatewayError => ({
+  sqlState: '54000',
+  message: `a statement of this kind cannot be prepared by the protocol if it is longer than ${limit} bytes`,
+});

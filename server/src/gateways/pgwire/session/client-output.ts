@@ -27,8 +27,10 @@ export interface ClientOutput {
   takeHeld(): Buffer[];
   /** Sends what is not kept back. */
   flush(): void;
-  /** Sends everything, lease or not: it tells of a transaction that a majority has chosen. */
-  flushChosen(): void;
+  /** What is waiting tells of a transaction that a majority has chosen: it may go, lease or not. */
+  markChosen(): void;
+  /** ReadyForQuery: goes with what is waiting. */
+  ready(bytes: Buffer): void;
   /** Drops what has not left and closes the connection with these last words. */
   end(lastWords: Buffer | null): void;
   readonly holding: boolean;
@@ -56,6 +58,7 @@ export const createClientOutput = (options: {
   let waitingForLease = false;
   let waitingForClient = false;
   let closed = false;
+  let chosen = false;
 
   const waitForLease = (): void => {
     waitingForLease = true;
@@ -88,8 +91,10 @@ export const createClientOutput = (options: {
   };
 
   const flush = (): void => {
-    if (ready.length === 0 || closed || waitingForLease) return;
-    if (gate.held()) write();
+    if (ready.length === 0 || closed) return;
+    if (chosen) write();
+    else if (waitingForLease) return;
+    else if (gate.held()) write();
     else waitForLease();
   };
 
@@ -113,6 +118,7 @@ export const createClientOutput = (options: {
 
   const add = (bytes: Buffer, aside: boolean): void => {
     if (closed) return;
+    chosen = false;
     if (held === null) push(bytes);
     else {
       held.push({ bytes, aside });
@@ -142,9 +148,15 @@ export const createClientOutput = (options: {
       return entries.map((entry) => entry.bytes);
     },
     flush,
-    flushChosen() {
+    markChosen() {
       letGo(() => true);
-      if (ready.length > 0 && !closed) write();
+      chosen = true;
+    },
+    ready(bytes) {
+      if (closed) return;
+      push(bytes);
+      flush();
+      chosen = false;
     },
     end(lastWords) {
       if (closed) return;

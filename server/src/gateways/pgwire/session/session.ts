@@ -214,8 +214,7 @@ const serve = async (context: SessionContext, isOver: () => boolean): Promise<vo
         break;
       case front.functionCall:
         context.output.answer(errorResponse('ERROR', errors.functionCallRefused));
-        context.output.answer(readyForQuery(clientStatus(context)));
-        context.output.flush();
+        context.output.ready(readyForQuery(clientStatus(context)));
         break;
       case front.copyData:
       case front.copyDone:

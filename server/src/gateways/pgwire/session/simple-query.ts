@@ -18,10 +18,11 @@ import {
 } from '../codec/backend-messages.ts';
 import * as send from '../codec/frontend-messages.ts';
 import * as errors from '../errors.ts';
-import { runsAs, type Statement, type StatementKind } from '../sql/statement.ts';
+import { type ResolvedKind, resolve, type Statement } from '../sql/statement.ts';
 import { commit, rollBack } from './commit.ts';
 import { clientStatus, endTransaction, noteSql, type SessionContext } from './context.ts';
 import { feedCopy } from './copy-in.ts';
+import { spoilBlock } from './spoil-block.ts';
 import { type FlightResult, ownSync, type Step } from './step.ts';
 import { alreadyInBlock, beginSteps, endSteps } from './wrapper.ts';
 
@@ -42,8 +43,7 @@ export const runSimpleQuery = async (context: SessionContext, frame: Buffer): Pr
   else if (parsed.statements.length === 0) context.output.answer(emptyQueryResponse);
   else await runStatements({ context, sql, frame, statements: parsed.statements });
   context.output.release();
-  context.output.answer(readyForQuery(clientStatus(context)));
-  context.output.flush();
+  context.output.ready(readyForQuery(clientStatus(context)));
 };
 
 const runStatements = async (run: Run): Promise<void> => {
@@ -62,18 +62,10 @@ const runStatements = async (run: Run): Promise<void> => {
   }
 };
 
-const resolved = (context: SessionContext, statement: Statement): StatementKind => {
-  const kind = runsAs(statement);
-  return kind.kind === 'executePrepared' ? asExecuted(context, kind.name) : kind;
-};
+const resolved = (context: SessionContext, statement: Statement): ResolvedKind =>
+  resolve(statement, context.prepared.executed);
 
-const asExecuted = (context: SessionContext, name: string): StatementKind => {
-  const kind = context.prepared.executed(name);
-  if (kind.kind === 'read' || kind.kind === 'write') return kind;
-  return { kind: 'refused', error: errors.executeRefused(name) };
-};
-
-const kindOf = (context: SessionContext, statement: Statement): StatementKind['kind'] =>
+const kindOf = (context: SessionContext, statement: Statement): ResolvedKind['kind'] =>
   resolved(context, statement).kind;
 
 const abandonWrapper = async (context: SessionContext): Promise<void> => {
@@ -193,7 +185,6 @@ const runStatement = async (run: Run, statement: Statement, last: boolean): Prom
       return alone ? plain(run, statement) : wrapped(run, statement, last);
     case 'read':
     case 'write':
-    case 'executePrepared':
       return wrapped(run, statement, last);
   }
 };
@@ -206,7 +197,7 @@ const plain = async (run: Run, statement: Statement): Promise<boolean> => {
   return settle(context, result);
 };
 
-const runInBlock = async (run: Run, statement: Statement, kind: StatementKind): Promise<boolean> => {
+const runInBlock = async (run: Run, statement: Statement, kind: ResolvedKind): Promise<boolean> => {
   const { context } = run;
   if (context.status === 'T') {
     if (kind.kind === 'commit') {
@@ -241,8 +232,7 @@ const finish = async (run: Run, options: Parameters<typeof commit>[1]): Promise<
   switch (outcome.kind) {
     case 'committed':
       context.output.release();
-      if (!outcome.chosen) return true;
-      context.output.flushChosen();
+      if (outcome.chosen) context.output.markChosen();
       return true;
     case 'clientError':
       settle(context, outcome.result);
@@ -270,6 +260,7 @@ const endWrapper = async (run: Run, command: 'COMMIT' | 'ROLLBACK', chain: boole
   const { context } = run;
   if (chain) return fail(context, errors.chainOutsideBlock(command));
   context.output.release();
+  let chosen = false;
   if (command === 'ROLLBACK') await rollBack(context, keepUnnamed);
   else {
     const outcome = await commit(context, { before: [], chain: false, keepUnnamed, clientCommits: false });
@@ -277,11 +268,12 @@ const endWrapper = async (run: Run, command: 'COMMIT' | 'ROLLBACK', chain: boole
       if (outcome.kind === 'failed') context.output.answer(outcome.error);
       return false;
     }
+    chosen = outcome.chosen;
     context.output.release();
   }
   context.output.aside(warning(errors.noTransactionInProgress));
   context.output.answer(commandComplete(command));
-  context.output.flushChosen();
+  if (chosen) context.output.markChosen();
   return true;
 };
 
@@ -291,13 +283,6 @@ const fail = async (context: SessionContext, error: GatewayError): Promise<boole
   context.output.answer(errorResponse('ERROR', error));
   if (context.block === 'explicit' && context.status === 'T') await spoilBlock(context);
   return false;
-};
-
-/** Makes PostgreSQL regard the client's transaction as failed. */
-export const spoilBlock = async (context: SessionContext): Promise<void> => {
-  const impossible = send.bind({ portal: '', statement: 'barista:no such statement' });
-  const { status } = await context.link.send([{ kind: 'bind', own: true, bytes: impossible }, ownSync]).done;
-  context.status = status ?? 'E';
 };
 
 /** A Parse is never run, so PostgreSQL may say what is wrong with the text. */

@@ -4,6 +4,7 @@
  * Responsible for: the shape. Classification is in classify-statement.ts, parsing in parse-sql.ts.
  */
 import type { GatewayError } from '../codec/backend-messages.ts';
+import { executeRefused } from '../errors.ts';
 
 /**
  * - `read`: thought to write nothing; run in a read-only transaction, which PostgreSQL enforces.
@@ -40,3 +41,14 @@ export const runsAs = (statement: Statement): StatementKind =>
   statement.run.kind === 'read' && statement.learnt.writes ? writes : statement.run;
 
 export const writes: StatementKind = { kind: 'write' };
+
+/** How to run it in a session where `executed` says how prepared statements are run; not `executePrepared` any more. */
+export const resolve = (statement: Statement, executed: (name: string) => StatementKind): ResolvedKind => {
+  const kind = runsAs(statement);
+  if (kind.kind !== 'executePrepared') return kind;
+  const target = executed(kind.name);
+  if (target.kind === 'read' || target.kind === 'write') return target;
+  return { kind: 'refused', error: executeRefused(kind.name) };
+};
+
+export type ResolvedKind = Exclude<StatementKind, { kind: 'executePrepared' }>;
