@@ -39,7 +39,11 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
 }
 
 async function ensureRole(client: Client, role: RoleOptions): Promise<void> {
-  if ((reservedUsers as readonly string[]).includes(role.name) || role.name.startsWith('pg_') || role.name === '_barista') {
+  if (
+    (reservedUsers as readonly string[]).includes(role.name) ||
+    role.name.startsWith('pg_') ||
+    role.name === '_barista'
+  ) {
     throw new Error(`The role name ${role.name} is reserved.`);
   }
   const found = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [role.name]);

@@ -136,7 +136,8 @@ END $body$;
 CREATE OR REPLACE FUNCTION _barista.record_transaction(secret text, transaction text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN ${checkSecret(secret)}
-  INSERT INTO _barista.applied_transaction (transaction) VALUES (transaction);
+  INSERT INTO _barista.applied_transaction (transaction, positions)
+    VALUES (transaction, nullif(current_setting('barista.positions', true), ''));
 END $body$;`;
 
 export const gatewaySql = (secret: string, majorVersion: number): string =>

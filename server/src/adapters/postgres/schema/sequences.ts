@@ -77,4 +77,52 @@ BEGIN
 END $body$;
 `;
 
-export const sequencesSql = (majorVersion: number): string => `${sequenceState(majorVersion)}\n${tracking}`;
+const pointerSql = `
+-- Positions of transactions that were prepared before they were chosen and have been committed since: agreed, after all.
+-- Only forwards, for they may come late.
+CREATE OR REPLACE FUNCTION _barista.fold_positions() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  p record;
+BEGIN
+  FOR p IN
+    SELECT t.agreed, split_part(line, ' ', 2)::bigint AS last_value, s.seqincrement AS step
+    FROM _barista.applied_transaction a CROSS JOIN LATERAL regexp_split_to_table(rtrim(a.positions, ';'), ';') line
+      JOIN _barista.tracked_sequence t ON t.agreed::text = split_part(line, ' ', 1) JOIN pg_sequence s ON s.seqrelid = t.sequence
+    WHERE a.positions <> ''
+  LOOP
+    PERFORM setval(p.agreed::regclass, p.last_value, true) FROM _barista.sequence_state(p.agreed) st
+      WHERE NOT st.is_called OR (p.step > 0 AND p.last_value > st.last_value) OR (p.step < 0 AND p.last_value < st.last_value);
+  END LOOP;
+  UPDATE _barista.applied_transaction SET positions = NULL WHERE positions IS NOT NULL;
+END $body$;
+
+-- Nobody uses the sequences any more: they stand where they were last agreed to stand.
+CREATE OR REPLACE FUNCTION _barista.reset_sequences() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  PERFORM _barista.fold_positions();
+  PERFORM setval(t.sequence::regclass, agreed_at.last_value, agreed_at.is_called)
+    FROM _barista.tracked_sequence t CROSS JOIN LATERAL _barista.sequence_state(t.sequence) now_at
+      CROSS JOIN LATERAL _barista.sequence_state(t.agreed) agreed_at
+    WHERE (now_at.last_value, now_at.is_called) IS DISTINCT FROM (agreed_at.last_value, agreed_at.is_called);
+END $body$;
+
+-- Never back. The ids of prepared transactions are kept until their slots are at or below the pointer for certain: a transaction
+-- that had committed when slot s was the highest known has a slot below s plus what the core's window can hold.
+CREATE OR REPLACE FUNCTION _barista.move_pointer(up_to bigint, keep bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  UPDATE _barista.pointer SET slot = up_to, keep_from = keep WHERE slot <= up_to;
+  DELETE FROM _barista.applied_above WHERE slot <= up_to;
+  IF EXISTS (SELECT FROM _barista.applied_transaction) THEN
+    PERFORM _barista.fold_positions();
+    DELETE FROM _barista.applied_transaction WHERE seen_at + 131072 <= up_to;
+    UPDATE _barista.applied_transaction SET seen_at = greatest(up_to, (SELECT max(slot) FROM _barista.applied_above))
+      WHERE seen_at IS NULL;
+  END IF;
+END $body$;
+`;
+
+export const sequencesSql = (majorVersion: number): string =>
+  `${sequenceState(majorVersion)}\n${tracking}\n${pointerSql}`;

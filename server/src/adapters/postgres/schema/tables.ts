@@ -26,12 +26,14 @@ CREATE INDEX IF NOT EXISTS captured_by_transaction ON _barista.captured (transac
 
 CREATE TABLE IF NOT EXISTS _barista.pointer (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
-  slot bigint NOT NULL
+  slot bigint NOT NULL,
+  keep_from bigint NOT NULL DEFAULT 1
 ) WITH (fillfactor = 10);
 INSERT INTO _barista.pointer (slot) VALUES (0) ON CONFLICT DO NOTHING;
 CREATE TABLE IF NOT EXISTS _barista.applied_above (slot bigint PRIMARY KEY)
   WITH (autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0);
-CREATE TABLE IF NOT EXISTS _barista.applied_transaction (transaction text PRIMARY KEY);
+-- positions: of sequences, agreed on with this transaction. seen_at: the highest slot known when the row was first seen.
+CREATE TABLE IF NOT EXISTS _barista.applied_transaction (transaction text PRIMARY KEY, positions text, seen_at bigint);
 
 CREATE TABLE IF NOT EXISTS _barista.tracked_sequence (sequence oid PRIMARY KEY, agreed oid NOT NULL);
 -- Holds no rows: locked by a transaction that takes a sequence back.

@@ -1,0 +1,195 @@
+/**
+ * The Database port over a replica's own PostgreSQL: ordered apply, the application pointer, and the end of sessions.
+ *
+ * Invariants: the pointer moves in the transaction that it stands for; a slot at or below the pointer, or recorded above it,
+ * is never applied again; how many rows each statement found is checked, so a replica that differs stops at once.
+ * Connections are opened when needed and after each failure; whether PostgreSQL should run is not decided here.
+ */
+import type { Client } from 'pg';
+import type { TransactionPayload } from '../../apply/effects.ts';
+import type { Slot } from '../../multipaxos/types.ts';
+import { DatabaseError } from '../../ports/database.ts';
+import type { ApplicationPointer, Database, SlotToApply } from '../../ports/database.ts';
+import { openApplySession } from './apply-session.ts';
+import type { ApplySession } from './apply-session.ts';
+import { toDatabaseError } from './database-error.ts';
+import { createEffectBuffer } from './effect-buffer.ts';
+import type { ApplyMode, EffectBuffer } from './effect-buffer.ts';
+import { AmbiguousRowsError } from './net-rows.ts';
+import { connectPg, quoteLiteral } from './pg-client.ts';
+import { flushPointer, lockPointer, movePointer, readPointer } from './pointer.ts';
+import type { PostgresServer } from './postgres-server.ts';
+
+const sessionsEndTimeoutMs = 15_000;
+
+export function createDatabase(server: PostgresServer): Database {
+  return new PgDatabase(server);
+}
+
+class PgDatabase implements Database {
+  private readonly server: PostgresServer;
+  private session: ApplySession | null = null;
+  private control: Client | null = null;
+  /** One piece of work at a time on each connection. */
+  private sessionTail: Promise<unknown> = Promise.resolve();
+  private controlTail: Promise<unknown> = Promise.resolve();
+  /** Transactions that could not be read twice and have to be staged when they come again. */
+  private readonly stagedSlots = new Set<Slot>();
+
+  constructor(server: PostgresServer) {
+    this.server = server;
+  }
+
+  applicationPointer(): Promise<ApplicationPointer> {
+    return this.withControl('reading the application pointer', readPointer);
+  }
+
+  movePointer(upTo: Slot, keepFrom: Slot): Promise<void> {
+    return this.withControl('moving the application pointer', (client) =>
+      transaction(client, () => movePointer(client, upTo, keepFrom)),
+    );
+  }
+
+  flush(): Promise<Slot> {
+    return this.withControl('making the application pointer durable', flushPointer);
+  }
+
+  endSessions(): Promise<void> {
+    return this.withControl('ending sessions', (client) => endSessions(client));
+  }
+
+  apply(batch: readonly SlotToApply[], keepFrom: Slot): Promise<void> {
+    const last = batch.at(-1);
+    if (last === undefined) return Promise.resolve();
+    const work = this.sessionTail.then(() => this.applyBatch(batch, keepFrom, last.slot));
+    this.sessionTail = work.catch(() => undefined);
+    return work;
+  }
+
+  /** All at once if that goes; else slot by slot, the way that always goes, so that an error names its slot. */
+  private async applyBatch(batch: readonly SlotToApply[], keepFrom: Slot, last: Slot): Promise<void> {
+    const needsStaging = batch.some(({ slot }) => this.stagedSlots.has(slot));
+    try {
+      if (!needsStaging) return await this.applyOnce(batch, last, keepFrom, 'net');
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || error.code !== 'applyFailed') throw error;
+    }
+    for (const entry of batch) {
+      const keep = entry.slot === last ? keepFrom : (Math.min(keepFrom, entry.slot + 1) as Slot);
+      await this.applyOnce([entry], entry.slot, keep, 'staged');
+      this.stagedSlots.delete(entry.slot);
+    }
+    return undefined;
+  }
+
+  private async applyOnce(
+    batch: readonly SlotToApply[],
+    last: Slot,
+    keepFrom: Slot,
+    mode: ApplyMode,
+  ): Promise<void> {
+    const doing = batch.length === 1 ? `slot ${last}` : `slots ${batch[0]?.slot ?? last} to ${last}`;
+    try {
+      this.session ??= await openApplySession(this.server);
+      const { session } = this;
+      await transaction(session.client, async () => {
+        const at = await lockPointer(session.client);
+        const buffer = createEffectBuffer(session, mode);
+        for (const { slot, transaction: parts } of batch) {
+          if (parts === null || slot <= at.pointer || at.above.has(slot)) continue;
+          await this.gather(slot, parts, buffer, at.transactions);
+        }
+        await buffer.flush();
+        if (last > at.pointer) await movePointer(session.client, last, keepFrom);
+      });
+    } catch (error) {
+      this.session?.forgetRelations();
+      const known =
+        error instanceof AmbiguousRowsError
+          ? new DatabaseError('applyFailed', error.message, { cause: error })
+          : toDatabaseError(error, doing);
+      if (known.code === 'databaseDown') this.dropSession();
+      throw known === error
+        ? new DatabaseError(known.code, `${doing}: ${known.message}`, { cause: error })
+        : known;
+    }
+  }
+
+  private async gather(
+    slot: Slot,
+    parts: Exclude<SlotToApply['transaction'], null>,
+    buffer: EffectBuffer,
+    applied: ReadonlySet<string>,
+  ): Promise<void> {
+    let final: TransactionPayload | null = null;
+    for await (const part of parts) {
+      if (applied.has(part.transaction)) return;
+      for (const effect of part.effects) await buffer.add(effect);
+      final = part;
+    }
+    if (final?.last === true) return;
+    // A stream that was read before and cannot be read again: whoever asks next brings a new one.
+    this.stagedSlots.add(slot);
+    throw new DatabaseError('databaseDown', `the parts of slot ${slot} ended before its last one`);
+  }
+
+  private dropSession(): void {
+    const { session } = this;
+    this.session = null;
+    if (session !== null) void session.client.end().catch(() => undefined);
+  }
+
+  private withControl<T>(doing: string, work: (client: Client) => Promise<T>): Promise<T> {
+    const done = this.controlTail.then(async () => {
+      try {
+        this.control ??= await connectPg({
+          socketDir: this.server.socketDir,
+          database: this.server.database,
+        });
+        return await work(this.control);
+      } catch (error) {
+        const known = toDatabaseError(error, doing);
+        const { control } = this;
+        this.control = null;
+        if (control !== null) void control.end().catch(() => undefined);
+        throw known;
+      }
+    });
+    this.controlTail = done.catch(() => undefined);
+    return done;
+  }
+}
+
+async function transaction<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  await client.query('BEGIN');
+  try {
+    const result = await work();
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Everybody but the operator and this replica, who are the superuser. */
+async function endSessions(client: Client): Promise<void> {
+  const deadline = performance.now() + sessionsEndTimeoutMs;
+  for (;;) {
+    const left = await client.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE backend_type = 'client backend' AND usesysid <> 10`,
+    );
+    if (left.rowCount === 0) break;
+    if (performance.now() > deadline) {
+      throw new DatabaseError('databaseDown', `${left.rowCount ?? 0} sessions do not end`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  const prepared = await client.query<{ gid: string }>(
+    'SELECT gid FROM pg_prepared_xacts WHERE database = current_database()',
+  );
+  for (const { gid } of prepared.rows) await client.query(`ROLLBACK PREPARED ${quoteLiteral(gid)}`);
+  // What sessions drew from sequences without agreement, and what a crash skipped, was given to nobody who knows it for certain.
+  await client.query('SELECT _barista.reset_sequences()');
+}

@@ -1,0 +1,73 @@
+/**
+ * The application pointer as PostgreSQL holds it: the pointer itself, the slots above it that are in, and the transactions
+ * that were prepared before their slot was known.
+ */
+import type { Client } from 'pg';
+import type { Slot } from '../../multipaxos/types.ts';
+import type { ApplicationPointer } from '../../ports/database.ts';
+
+interface PointerRow {
+  readonly slot: string;
+  readonly keep_from: string;
+  readonly above: readonly string[] | null;
+  readonly transactions: readonly string[] | null;
+}
+
+/** One statement, so one snapshot: a session that commits meanwhile is either in all of it or in none. */
+const readSql = `SELECT slot, keep_from, (SELECT array_agg(slot::text ORDER BY slot) FROM _barista.applied_above) AS above,
+  (SELECT array_agg(transaction) FROM _barista.applied_transaction) AS transactions FROM _barista.pointer`;
+
+async function read(client: Client, lock: '' | 'FOR UPDATE'): Promise<PointerRow> {
+  const result = await client.query<PointerRow>(`${readSql} ${lock}`);
+  const row = result.rows[0];
+  if (row === undefined) throw new Error('the application pointer is missing');
+  return row;
+}
+
+export async function readPointer(client: Client): Promise<ApplicationPointer> {
+  const row = await read(client, '');
+  const pointer = Number(row.slot);
+  return {
+    pointer: pointer as Slot,
+    above: (row.above ?? []).map(Number).filter((slot) => slot > pointer) as Slot[],
+    aboveTransactions: row.transactions ?? [],
+    keepFrom: Number(row.keep_from) as Slot,
+  };
+}
+
+export interface LockedPointer {
+  readonly pointer: Slot;
+  readonly above: ReadonlySet<Slot>;
+  readonly transactions: ReadonlySet<string>;
+}
+
+/** For a transaction that applies: nobody else moves the pointer until it ends. */
+export async function lockPointer(client: Client): Promise<LockedPointer> {
+  const row = await read(client, 'FOR UPDATE');
+  return {
+    pointer: Number(row.slot) as Slot,
+    above: new Set((row.above ?? []).map((slot) => Number(slot) as Slot)),
+    transactions: new Set(row.transactions ?? []),
+  };
+}
+
+/** Never back. Inside the caller's transaction. */
+export async function movePointer(client: Client, upTo: Slot, keepFrom: Slot): Promise<void> {
+  await client.query('SELECT _barista.move_pointer($1, $2)', [upTo, keepFrom]);
+}
+
+/** A commit that is waited for makes every earlier one durable, too. */
+export async function flushPointer(client: Client): Promise<Slot> {
+  await client.query('BEGIN');
+  try {
+    await client.query('SET LOCAL synchronous_commit = on');
+    const result = await client.query<{ slot: string }>(
+      'UPDATE _barista.pointer SET slot = slot RETURNING slot',
+    );
+    await client.query('COMMIT');
+    return Number(result.rows[0]?.slot) as Slot;
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
