@@ -3,6 +3,9 @@
 (* must refute every one of them, or the rule, or the invariant, would be idle.                                                   *)
 EXTENDS MCOrderedApply
 
+(* Prepared transactions, and so their locks, outlive the leadership: only ordinary sessions are ended. *)
+PreparedStay(r, t) == ~AllProposed(t) \/ (leads[r] # t.ballot /\ t.request \notin Serializable)
+
 (* A session commits when its transaction is proposed, as if it were chosen already. *)
 AgreedWhenProposed(r, t, s) == TRUE
 
@@ -53,18 +56,4 @@ LeadsOn(r) == leads[r]
 
 (* Any replica that has applied a transaction tells the client so. *)
 AnyoneMayAcknowledge(r) == up[r]
------------------------------------------------------------------------------
-(* Stale proposals need three leaders and five slots.  These are fewer behaviours, not more: whatever goes wrong here goes wrong *)
-(* under Next.                                                                                                                   *)
-StaleNext ==
-  \/ /\ \A r \in Replica : \A t \in sessions[r] : AllProposed(t) /\ (t.request \in Repeated => t.copy # 0)
-     /\ \E r \in Replica, top \in 0..MaxSlot : Elect(r, top)
-  \/ ballot # 0 /\ \E s \in Slot : \E e \in Candidates(s) :
-       (ballot = 1 => s = 1 \/ Len(Parts[t2]) > 1) /\ Choose(s, e)
-  \/ \E r \in Replica :
-       \/ \E req \in Request : (req = t3) = (leads[r] = 2) /\ Execute(r, req)
-       \/ \E t \in sessions[r] : Harvest(r, t) \/ Propose(r, t) \/ ProposeAgain(r, t)
-       \/ ApplyBatch(r, ChosenPrefix)
-
-StaleSpec == Init /\ [][StaleNext]_vars
 =============================================================================

@@ -92,6 +92,9 @@ EmptyImage ==
 
 Now(r) == Last(db[r])
 
+(* All entries of transaction t are on their way. *)
+AllProposed(t) == Len(t.slots) = PartCount(t.request)
+
 -----------------------------------------------------------------------------
 (* What the log means: a function of its chosen prefix, the same for every replica. *)
 
@@ -128,6 +131,10 @@ Agreed(r, t, s) == chosen[s].ballot = t.ballot
 
 (* The sessions of a leadership that has ended are rolled back before anything is applied from the log. *)
 MayApply(r) == sessions[r] = {}
+
+(* ROLLBACK: on the client's wish, as long as nothing that could take effect is proposed; or because the leadership has ended,   *)
+(* also of what was prepared.                                                                                                   *)
+MayRollBack(r, t) == leads[r] # t.ballot \/ ~AllProposed(t)
 
 (* The slot goes into a set: slots below it may still be missing. *)
 RecordSlot(image, s) == [image EXCEPT !.above = @ \cup {s}]
@@ -257,8 +264,6 @@ Harvest(r, t) ==
   /\ db' = IF t.request \in Serializable THEN [db EXCEPT ![r] = <<Now(r)>>] ELSE db
   /\ UNCHANGED <<log, leads, up, position, acknowledged, downs>>
 
-AllProposed(t) == Len(t.slots) = PartCount(t.request)
-
 AddProposal(s, e) ==
   /\ s \in Slot
   /\ proposals' = IF IsChosen(s) THEN proposals ELSE proposals \cup {[slot |-> s, entry |-> e]}
@@ -307,10 +312,9 @@ CommitChosen(r, t, s) ==
       /\ db' = [db EXCEPT ![r] = IF q \in Serializable THEN <<image>> ELSE @ \o CommittedImages(Now(r), image)]
       /\ UNCHANGED <<log, leads, up, position, acknowledged, downs>>
 
-(* ROLLBACK: on the client's wish, as long as nothing that could take effect is proposed; or because the leadership has ended. *)
 AbortTransaction(r, t) ==
   /\ up[r]
-  /\ leads[r] # t.ballot \/ ~AllProposed(t)
+  /\ MayRollBack(r, t)
   /\ ReplaceSession(r, t, {})
   /\ UNCHANGED <<log, leads, up, db, position, acknowledged, downs>>
 
