@@ -9,7 +9,7 @@ export function formatCount(value: number): string {
 export function formatRate(perSecond: number): string {
   if (perSecond >= 100_000) return `${whole.format(perSecond / 1000)}k`;
   if (perSecond >= 10_000) return `${(perSecond / 1000).toFixed(1)}k`;
-  return whole.format(perSecond);
+  return perSecond < 10 && !Number.isInteger(perSecond) ? perSecond.toFixed(1) : whole.format(perSecond);
 }
 
 export function formatMs(ms: number): string {

@@ -32,3 +32,8 @@ export function toggled<T>(set: ReadonlySet<T>, item: T): ReadonlySet<T> {
   if (!next.delete(item)) next.add(item);
   return next;
 }
+
+/** By the machine's clock: the batches of different replicas arrive in any order. */
+export function newestFirst(events: readonly TraceEvent[]): readonly TraceEvent[] {
+  return events.toSorted((a, b) => b.atUs - a.atUs || (a.run === b.run ? b.seq - a.seq : 0));
+}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types.ts';
-import { matches, noFilter, toggled } from './event-filter.ts';
+import { matches, newestFirst, noFilter, toggled } from './event-filter.ts';
 import { describeEvent, formatSlots, isRoutine, slotsOf, weightOf } from './event-text.ts';
 import { ballot, consensus, other, vote } from './testing.ts';
 
@@ -68,6 +68,18 @@ describe('the filter', () => {
     expect(pick({ layers: new Set(['operation'] as const) })).toEqual([link]);
     expect(pick({ text: ' SIGNAL ' })).toEqual([crash]);
     expect(pick({ text: 'handleaccept' })).toEqual([accept]);
+  });
+
+  test('puts the newest first by the clock, whatever the order of arrival', () => {
+    const same = other(
+      { seq: 5, replica: 'r2' },
+      { layer: 'operation', name: 'PeerLost', peer: 'r1', atUs: 4000 },
+    );
+    const next = other(
+      { seq: 6, replica: 'r2' },
+      { layer: 'operation', name: 'PeerLost', peer: 'r3', atUs: 4000 },
+    );
+    expect(newestFirst([crash, same, next, accept])).toEqual([next, same, crash, accept]);
   });
 
   test('toggles without changing the set that it was given', () => {

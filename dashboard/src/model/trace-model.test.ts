@@ -68,7 +68,7 @@ describe('the trace model', () => {
     expect(model.statements.has('c/5')).toBe(true);
   });
 
-  test('knows when a message last left on each directed link', () => {
+  test('knows when a message was last seen on each directed link, leaving or arriving', () => {
     const send = (seq: number, replica: string, to: string) =>
       consensus(
         { seq, replica },
@@ -78,10 +78,12 @@ describe('the trace model', () => {
         },
       );
     const model = foldEvents(emptyTrace, [send(1, 'r1', 'r2'), send(5, 'r1', 'r2'), send(3, 'r2', 'r1')]);
-    expect(model.lastSentUs.get(linkKey('r1', 'r2'))).toBe(5000);
-    expect(model.lastSentUs.get(linkKey('r2', 'r1'))).toBe(3000);
-    expect(model.lastSentUs.has(linkKey('r2', 'r3'))).toBe(false);
+    expect(model.lastMessageUs.get(linkKey('r1', 'r2'))).toBe(5000);
+    expect(model.lastMessageUs.get(linkKey('r2', 'r1'))).toBe(3000);
+    expect(model.lastMessageUs.has(linkKey('r2', 'r3'))).toBe(false);
     expect(model.lastAtUs).toBe(5000);
+    const heard = consensus({ seq: 7, replica: 'r3' }, { name: 'HandleHeartbeat', from: 'r2' as ReplicaId });
+    expect(foldEvents(model, [heard]).lastMessageUs.get(linkKey('r2', 'r3'))).toBe(7000);
   });
 
   test('takes no event twice when a page that connects again is shown the past again', () => {

@@ -20,8 +20,8 @@ export interface TraceModel {
   readonly logs: ReadonlyMap<string, ReplicaLog>;
   /** What clients sent, by the label of the entry that it became. */
   readonly statements: ReadonlyMap<EntryLabel, readonly string[]>;
-  /** When a message was last sent on a directed link (`linkKey`), in the events' microseconds. */
-  readonly lastSentUs: ReadonlyMap<string, number>;
+  /** When a message was last seen on a directed link (`linkKey`), leaving or arriving, in the events' microseconds. */
+  readonly lastMessageUs: ReadonlyMap<string, number>;
   readonly lastAtUs: number;
 }
 
@@ -30,7 +30,7 @@ export const emptyTrace: TraceModel = {
   firstIndex: 0,
   logs: new Map(),
   statements: new Map(),
-  lastSentUs: new Map(),
+  lastMessageUs: new Map(),
   lastAtUs: 0,
 };
 
@@ -48,7 +48,7 @@ export function foldEvents(model: TraceModel, received: readonly TraceEvent[]): 
     firstIndex: model.firstIndex + excess,
     logs: foldLogs(model.logs, batch),
     statements: foldStatements(model.statements, batch),
-    lastSentUs: foldSent(model.lastSentUs, batch),
+    lastMessageUs: foldMessages(model.lastMessageUs, batch),
     lastAtUs: batch.reduce((latest, event) => Math.max(latest, event.atUs), model.lastAtUs),
   };
 }
@@ -102,13 +102,14 @@ function foldStatements(
   return next;
 }
 
-function foldSent(
-  lastSentUs: TraceModel['lastSentUs'],
+function foldMessages(
+  lastMessageUs: TraceModel['lastMessageUs'],
   batch: readonly TraceEvent[],
-): TraceModel['lastSentUs'] {
-  const next = new Map(lastSentUs);
+): TraceModel['lastMessageUs'] {
+  const next = new Map(lastMessageUs);
   for (const event of batch) {
     if (event.layer !== 'consensus') continue;
+    if (event.from !== undefined) next.set(linkKey(event.from, event.replica), event.atUs);
     for (const { to } of event.sent ?? []) next.set(linkKey(event.replica, to), event.atUs);
   }
   return next;

@@ -9,7 +9,7 @@ import { formatCount } from '../components/format.ts';
 import { Panel } from '../components/panel.tsx';
 import { ReplicaName } from '../components/replica-name.tsx';
 import { rowWindow } from '../layout/row-window.ts';
-import { layers, matches, noFilter, toggled } from '../model/event-filter.ts';
+import { layers, matches, newestFirst, noFilter, toggled } from '../model/event-filter.ts';
 import type { EventFilter } from '../model/event-filter.ts';
 import { describeEvent, slotsOf, weightOf } from '../model/event-text.ts';
 import type { SlotRange } from '../model/event-text.ts';
@@ -30,7 +30,7 @@ export function EventList({ trace, ids, onSelect }: EventListProps) {
   const [view, setView] = useState({ scrollTop: 0, height: 400 });
   const source = held ?? trace;
   const events = useMemo(
-    () => source.events.filter((event) => matches(filter, event)).toReversed(),
+    () => newestFirst(source.events.filter((event) => matches(filter, event))),
     [source, filter],
   );
   const rows = rowWindow({

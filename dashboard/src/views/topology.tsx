@@ -62,7 +62,7 @@ export function Topology({ cluster, trace, leader, selected, onSelect }: Topolog
             down={link.from.process === 'stopped' || link.to.process === 'stopped'}
             busy={
               link.from.process === 'running' &&
-              trace.lastAtUs - (trace.lastSentUs.get(key) ?? -busyUs) < busyUs
+              trace.lastAtUs - (trace.lastMessageUs.get(key) ?? -busyUs) < busyUs
             }
             selected={selected?.from === link.from.id && selected.to === link.to.id}
             onSelect={onSelect}
