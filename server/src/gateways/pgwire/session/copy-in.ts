@@ -20,12 +20,12 @@ export const feedCopy = async (
   if (first !== 'copyIn') return { result: first, asked: false };
   context.output.release();
   context.output.flush();
-  let over = false;
+  const state = { over: false };
   const done = flight.done.finally(() => {
-    over = true;
+    state.over = true;
   });
   done.catch(() => {});
-  while (!over) {
+  while (!state.over) {
     const after = await passDataOn(context);
     // What the client still sends after PostgreSQL gave up is thrown away by the session.
     if (after !== null && endsCopy(context, after)) break;

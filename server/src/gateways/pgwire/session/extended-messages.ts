@@ -4,6 +4,7 @@
  * Responsible for: reading them against the session's prepared statements and portals, those of the same pipeline included, which
  * PostgreSQL has not confirmed yet. Confirmed ones enter the table in `registerStep`.
  */
+import { unreachable } from '../unreachable.ts';
 import type { GatewayError } from '../codec/backend-messages.ts';
 import * as send from '../codec/frontend-messages.ts';
 import { front } from '../codec/message-types.ts';
@@ -195,6 +196,8 @@ export const registerStep = (
         onComplete: (tag) => afterExecute(context, message, tag),
         ...extra,
       };
+    default:
+      return unreachable(message);
   }
 };
 

@@ -7,9 +7,11 @@
  *
  * Invariant: the client's unnamed statement survives what is injected; its unnamed portal is lost only where the transaction ends.
  */
+import { unreachable } from '../unreachable.ts';
 import { readyForQuery } from '../codec/backend-messages.ts';
 import * as send from '../codec/frontend-messages.ts';
 import { front } from '../codec/message-types.ts';
+import type { ResolvedKind } from '../sql/statement.ts';
 import type { ClientMessage } from './client-input.ts';
 import { clientStatus, noteSql, type SessionContext, type TransactionBlock } from './context.ts';
 import { feedCopy } from './copy-in.ts';
@@ -134,23 +136,40 @@ const addMessage = async (context: SessionContext, batch: Batch, index: number):
     return true;
   }
   const kind = kindOf(context, message.statement);
-  switch (kind?.kind) {
+  if (kind !== null && isSpecial(kind)) {
+    return addSpecial(context, batch, message, kind);
+  }
+  if (message.statement?.holdsCursor === true) context.holdsCursor = true;
+  batch.steps.push(registerStep(context, message));
+  return true;
+};
+
+type SpecialKind = Exclude<ResolvedKind, { kind: 'read' | 'write' | 'bare' }>;
+
+const isSpecial = (kind: ResolvedKind): kind is SpecialKind =>
+  kind.kind !== 'read' && kind.kind !== 'write' && kind.kind !== 'bare';
+
+const addSpecial = (
+  context: SessionContext,
+  batch: Batch,
+  message: ExtendedMessage,
+  kind: SpecialKind,
+): Promise<boolean> | boolean => {
+  switch (kind.kind) {
     case 'refused':
       return fail(context, batch, kind.error);
     case 'commit':
       return runCommit(context, batch, kind.chain);
     case 'rollback':
       return runRollback(context, batch, kind.chain);
+    case 'savepoint':
+      return runSavepoint(context, batch, message);
     case 'begin':
       batch.steps.push(beginStep(context, message, batch.block));
       batch.block = 'explicit';
       return true;
-    case 'savepoint':
-      return runSavepoint(context, batch, message);
     default:
-      if (message.statement?.holdsCursor === true) context.holdsCursor = true;
-      batch.steps.push(registerStep(context, message));
-      return true;
+      return unreachable(kind);
   }
 };
 

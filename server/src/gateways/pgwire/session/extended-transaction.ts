@@ -1,4 +1,5 @@
 /** COMMIT, ROLLBACK and savepoints in the extended protocol, and the end of an implicit transaction. */
+import { unreachable } from '../unreachable.ts';
 import { commandComplete, warning } from '../codec/backend-messages.ts';
 import * as errors from '../errors.ts';
 import { commit } from './commit.ts';
@@ -49,6 +50,8 @@ export const finish = async (
       context.output.answer(outcome.error);
       context.prepared.portals.clear();
       return false;
+    default:
+      return unreachable(outcome);
   }
 };
 

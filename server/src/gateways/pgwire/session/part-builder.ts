@@ -3,6 +3,7 @@
  *
  * Pure. Invariant: no part is above `partBytesMax`; effects and rows keep their order.
  */
+import { unreachable } from '../unreachable.ts';
 import type { Effect, TransactionPayload } from '../../../apply/effects.ts';
 
 /** What the encoding of a value, an effect and a payload adds at most to its text. */
@@ -98,6 +99,8 @@ const effectBytes = (effect: Effect): number => {
       );
     case 'sequence':
       return effectOverhead + textBytes(effect.relation) + textBytes(effect.lastValue);
+    default:
+      return unreachable(effect);
   }
 };
 
@@ -110,13 +113,15 @@ const split = (effect: Effect, bytesMax: number): readonly Effect[] => {
     case 'insert':
     case 'delete':
       return ranges(effect.rows.map(textBytes), bytesMax).map(([from, to]) => ({
-        ...effect,
+        kind: effect.kind,
+        relation: effect.relation,
         rows: effect.rows.slice(from, to),
       }));
     case 'update': {
       const sizes = effect.before.map((row, index) => textBytes(row) + textBytes(effect.after[index] ?? ''));
       return ranges(sizes, bytesMax).map(([from, to]) => ({
-        ...effect,
+        kind: 'update',
+        relation: effect.relation,
         before: effect.before.slice(from, to),
         after: effect.after.slice(from, to),
       }));
@@ -125,6 +130,8 @@ const split = (effect: Effect, bytesMax: number): readonly Effect[] => {
     case 'ddl':
     case 'sequence':
       return [effect];
+    default:
+      return unreachable(effect);
   }
 };
 

@@ -18,7 +18,7 @@ export interface PreparedTable {
   readonly statements: Map<string, PreparedEntry>;
   readonly portals: Map<string, Statement | null>;
   /** EXECUTE name, in SQL. */
-  executed(name: string): StatementKind;
+  readonly executed: (name: string) => StatementKind;
   /** After a statement with this tag. */
   afterCommand(tag: string): void;
 }

@@ -54,7 +54,7 @@ export interface Session {
   readonly done: Promise<void>;
   readonly cancels: CancelGuard;
   /** Ends the session, at once or, if a transaction is being decided, with its outcome. */
-  end(error: GatewayError): void;
+  readonly end: (error: GatewayError) => void;
 }
 
 /** How long a client may take to read its last words. */

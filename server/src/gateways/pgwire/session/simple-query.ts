@@ -6,6 +6,7 @@
  * dropped at the first error, one ReadyForQuery at the end. A Query destroys the client's unnamed statement and portal, so
  * injected commands may use them.
  */
+import { unreachable } from '../unreachable.ts';
 import { isUtf8 } from 'node:buffer';
 import {
   commandComplete,
@@ -186,6 +187,8 @@ const runStatement = async (run: Run, statement: Statement, last: boolean): Prom
     case 'read':
     case 'write':
       return wrapped(run, statement, last);
+    default:
+      return unreachable(kind);
   }
 };
 
@@ -241,6 +244,8 @@ const finish = async (run: Run, options: Parameters<typeof commit>[1]): Promise<
       context.output.discard();
       context.output.answer(outcome.error);
       return false;
+    default:
+      return unreachable(outcome);
   }
 };
 

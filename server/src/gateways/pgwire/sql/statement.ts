@@ -16,7 +16,8 @@ import { executeRefused } from '../errors.ts';
  * - `refused`: cannot be replicated.
  */
 export type StatementKind =
-  | { readonly kind: 'read' | 'write' | 'bare' | 'begin' | 'savepoint' }
+  | { readonly kind: 'read' | 'write' | 'bare' }
+  | { readonly kind: 'begin' | 'savepoint' }
   | { readonly kind: 'commit' | 'rollback'; readonly chain: boolean }
   | { readonly kind: 'executePrepared'; readonly name: string }
   | { readonly kind: 'refused'; readonly error: GatewayError };

@@ -19,7 +19,7 @@ export interface MemoryAgreement extends Agreement {
 
 export const createMemoryAgreement = (options: { readonly partBytesMax?: number } = {}): MemoryAgreement => {
   let service: Service = { kind: 'here', generation: 1 };
-  let held = true;
+  const lease = { held: true };
   const listeners = new Set<(service: Service) => void>();
   const leaseWaiters = new Set<() => void>();
 
@@ -60,9 +60,9 @@ export const createMemoryAgreement = (options: { readonly partBytesMax?: number 
     },
     committed: (slot) => void agreement.committedSlots.push(slot),
     commitFailed: (slot, reason) => void agreement.failed.push({ slot, reason }),
-    leaseHeld: (generation) => held && holds(generation),
+    leaseHeld: (generation) => lease.held && holds(generation),
     async awaitLease(generation) {
-      while (holds(generation) && !held) {
+      while (holds(generation) && !lease.held) {
         await new Promise<void>((resolve) => {
           leaseWaiters.add(resolve);
         });
@@ -75,7 +75,7 @@ export const createMemoryAgreement = (options: { readonly partBytesMax?: number 
       wakeWaiters();
     },
     setLease(value) {
-      held = value;
+      lease.held = value;
       wakeWaiters();
     },
   };
