@@ -4,7 +4,7 @@
  * Runs K seeds from N on. Prints what was done and how fast; on a failure the seed, the command that replays it and the last
  * events, and exits with 1.
  */
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { optionsOfSeed, type SimulationOptions } from './options.ts';
 import { plantedBugs } from './planted.ts';
@@ -83,9 +83,7 @@ function printFailure(command: Command, result: SimulationResult): void {
 function writeTrace(command: Command, path: string): SimulationResult {
   const recorder = recordTrace(traceEventsMax);
   const result = simulate(optionsOf(command, command.seed), recorder);
-  const file = openSync(path, 'w');
-  for (const event of recorder.events) writeSync(file, `${JSON.stringify(event)}\n`);
-  closeSync(file);
+  writeFileSync(path, recorder.events.map((event) => `${JSON.stringify(event)}\n`).join(''));
   console.log(`${recorder.events.length} events in ${path}`);
   return result;
 }

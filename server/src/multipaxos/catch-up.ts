@@ -56,7 +56,7 @@ export function handleCatchUpReply(run: Run, from: ReplicaId, message: CatchUpRe
   const { state } = run;
   const lastSlot = message.firstSlot + message.entries.length - 1;
   if (message.firstSlot > state.commitPoint + 1 || lastSlot <= state.commitPoint) return;
-  noteCommitPoint(state, from, message.commitPoint);
+  if (from !== state.config.id) noteCommitPoint(state, from, message.commitPoint);
   const records: LogRecord[] = [];
   let deposed = false;
   for (let slot = state.commitPoint + 1; slot <= lastSlot; slot += 1) {
@@ -78,21 +78,29 @@ export function handleCatchUpReply(run: Run, from: ReplicaId, message: CatchUpRe
 
 /**
  * The replica's own database has applied more than the log's commit point says, as after a restart: only chosen entries are ever
- * applied, so what the log holds there is chosen. Others may already have purged it, so it could not be fetched.
+ * applied, so what the log holds there is chosen: the replica answers itself. Others may have purged it, so it could not be
+ * fetched.
  */
 export function learnFromDatabase(run: Run, applied: Slot): void {
   const { state } = run;
-  const records: LogRecord[] = [];
-  while (state.commitPoint < applied) {
-    const slot = (state.commitPoint + 1) as Slot;
+  const { group, id } = state.config;
+  const firstSlot = (state.commitPoint + 1) as Slot;
+  const entries: Entry[] = [];
+  for (let slot = firstSlot; slot <= applied; slot = (slot + 1) as Slot) {
     const held = state.log.get(slot);
     if (held === undefined) break;
-    learn(state, slot, held.entry);
-    records.push({ kind: 'chosen', slot, entry: held.entry });
+    entries.push(held.entry);
   }
-  if (records.length === 0) return;
-  persist(run, records);
-  traceAction(run, 'HandleCatchUpReply');
+  const { promised: ballot, purgedTo } = state;
+  handleCatchUpReply(run, id, {
+    kind: 'CatchUpReply',
+    group,
+    ballot,
+    firstSlot,
+    entries,
+    commitPoint: applied,
+    purgedTo,
+  });
 }
 
 /** Whatever the slot held is replaced by what was chosen. A leader whose own proposal lost has been deposed. */
