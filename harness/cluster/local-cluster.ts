@@ -24,8 +24,10 @@ export interface LocalCluster {
   fault(request: FaultRequest): Promise<void>;
   /** Waits until every replica is up and has applied everything that is chosen. */
   settled(timeoutMs?: number): Promise<readonly ReplicaStatus[]>;
-  /** Ctrl-C, and the exit code. */
-  stop(): Promise<number | null>;
+  /** Ctrl-C, and the exit code. The data stays. */
+  interrupt(): Promise<number | null>;
+  /** Ctrl-C, and the data is removed. */
+  stop(): Promise<void>;
 }
 
 export interface LocalClusterOptions {
@@ -158,10 +160,13 @@ class Cluster implements LocalCluster {
     throw new Error(`waited ${timeoutMs} ms for ${what}: ${JSON.stringify(last)}\n${this.output()}`);
   }
 
-  async stop(): Promise<number | null> {
+  async interrupt(): Promise<number | null> {
     this.child.kill('SIGINT');
-    const code = await this.exited;
+    return this.exited;
+  }
+
+  async stop(): Promise<void> {
+    await this.interrupt();
     await rm(this.dataDir, { recursive: true, force: true });
-    return code;
   }
 }

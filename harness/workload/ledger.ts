@@ -23,8 +23,8 @@ export interface Ledger {
 }
 
 const ID_STRIDE = 1_000_000;
-const SETUP =
-  'CREATE TABLE IF NOT EXISTS ledger (id bigint PRIMARY KEY, worker int NOT NULL, at timestamptz DEFAULT now())';
+const SETUP = `DROP TABLE IF EXISTS ledger;
+  CREATE TABLE ledger (id bigint PRIMARY KEY, worker int NOT NULL, at timestamptz DEFAULT now())`;
 
 /** Connects to the given ports in turn, moving on whenever a connection fails. */
 export async function startLedger(ports: readonly number[], workers: number): Promise<Ledger> {

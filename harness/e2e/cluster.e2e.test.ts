@@ -1,0 +1,172 @@
+/**
+ * The product as its users meet it: `barista demo`, psql, pgbench, kill -9 and partitions, all of them real.
+ *
+ * BARISTA_LOAD_SECONDS sets how long each load runs (default 8).
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ReplicaStatus } from '../../server/src/api/status.ts';
+import { comparableDump } from '../checkers/database-compare.ts';
+import { freePorts, startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
+import { pgbench, psql, psqlSocket } from '../cluster/pg-tools.ts';
+import { longestSilenceMs, startLedger, verdict, type LedgerResult } from '../workload/ledger.ts';
+
+const LOAD_SECONDS = Number(process.env.BARISTA_LOAD_SECONDS ?? 8);
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function expectIdentical(cluster: LocalCluster): Promise<void> {
+  const statuses = await cluster.settled();
+  const dumps = await Promise.all(statuses.map(({ postgres }) => comparableDump(postgres, 'barista')));
+  for (const dump of dumps.slice(1)) expect(dump).toEqual(dumps[0]);
+}
+
+/** Every acknowledged row is there, on every replica. */
+async function expectLedgerKept(cluster: LocalCluster, result: LedgerResult): Promise<void> {
+  expect(result.acknowledged.size).toBeGreaterThan(10);
+  for (const { id, postgres } of await cluster.settled()) {
+    const { stdout, stderr } = await psqlSocket(postgres, 'SELECT id FROM ledger');
+    const present = new Set(stdout.trim().split('\n').map(Number));
+    expect({ replica: id, stderr, faults: verdict(result, present) }).toEqual({
+      replica: id,
+      stderr: '',
+      faults: [],
+    });
+  }
+}
+
+function portOf(cluster: LocalCluster, status: ReplicaStatus): number {
+  const port = cluster.pgwirePorts.find((candidate) => candidate === status.pgwire.port);
+  if (port === undefined) throw new Error(`${status.id} is on no known port`);
+  return port;
+}
+
+describe('a cluster of three replicas', () => {
+  let cluster: LocalCluster;
+  beforeAll(async () => {
+    cluster = await startCluster();
+  }, 120_000);
+  afterAll(async () => {
+    await cluster?.stop();
+  });
+
+  it('lets psql create on one port, insert on another and read on the third', async () => {
+    const [first, second, third] = cluster.pgwirePorts as [number, number, number];
+    expect(await psql(first, 'CREATE TABLE greeting (id int PRIMARY KEY, word text)')).toMatchObject({
+      code: 0,
+    });
+    expect(await psql(second, "INSERT INTO greeting VALUES (1, 'hello'), (2, 'world')")).toMatchObject({
+      code: 0,
+    });
+    const read = await psql(third, 'SELECT word FROM greeting ORDER BY id');
+    expect(read).toEqual({ code: 0, stdout: 'hello\nworld\n', stderr: '' });
+    await expectIdentical(cluster);
+  });
+
+  it('runs pgbench without an error and leaves identical replicas', async () => {
+    const [first, second] = cluster.pgwirePorts as [number, number];
+    expect(await pgbench(second, ['-i', '-s', '5', '-q'])).toMatchObject({ code: 0 });
+    const run = await pgbench(first, ['-c', '8', '-T', String(LOAD_SECONDS)]);
+    expect(run.stderr).not.toMatch(/error/i);
+    expect(run.stdout).toMatch(/number of failed transactions: 0/);
+    expect(run.code).toBe(0);
+    await expectIdentical(cluster);
+  });
+
+  it('keeps every acknowledged row when the leader is killed under load, and heals', async () => {
+    const leader = await cluster.leader();
+    const others = cluster.pgwirePorts.filter((port) => port !== portOf(cluster, leader));
+    const ledger = await startLedger(others, 4);
+    const bench = pgbench(others[0]!, ['-c', '8', '-T', String(LOAD_SECONDS)]);
+    await sleep((LOAD_SECONDS * 1000) / 4);
+    const killedAtMs = performance.now();
+    await cluster.fault({ action: 'crash', replica: leader.id });
+    await sleep((LOAD_SECONDS * 1000) / 2);
+    const result = await ledger.stop();
+    await bench;
+    const silenceMs = longestSilenceMs(result.acknowledgedAtMs, killedAtMs, performance.now());
+    console.log(`writes were away for ${Math.round(silenceMs)} ms; ${result.acknowledged.size} acknowledged`);
+    expect(result.acknowledgedAtMs.at(-1)).toBeGreaterThan(killedAtMs);
+    await cluster.fault({ action: 'restart', replica: leader.id });
+    await expectLedgerKept(cluster, result);
+    await expectIdentical(cluster);
+  });
+
+  it('stops a leader that is cut off from answering, goes on with the majority, and heals', async () => {
+    const leader = await cluster.leader();
+    const old = portOf(cluster, leader);
+    const session = new pg.Client({
+      host: '127.0.0.1',
+      port: old,
+      user: 'barista',
+      password: 'barista',
+      database: 'barista',
+    });
+    session.on('error', () => {});
+    await session.connect();
+    await session.query('CREATE TABLE cut (who text)');
+    await cluster.fault({ action: 'isolate', replica: leader.id });
+    const majority = cluster.pgwirePorts.filter((port) => port !== old);
+    // Neither a write nor a read of the old session may succeed from here on, once the lease has run out.
+    await sleep(1500);
+    const refused = /terminat|leader|closed|unknown/i;
+    await expect(session.query("INSERT INTO cut VALUES ('old leader')")).rejects.toThrow(refused);
+    await expect(session.query('SELECT count(*) FROM cut')).rejects.toThrow(refused);
+    const write = await psql(majority[0]!, "INSERT INTO cut VALUES ('majority')");
+    expect(write).toMatchObject({ code: 0 });
+    expect(await psql(old, 'SELECT 1')).toMatchObject({ code: 2 });
+    await cluster.fault({ action: 'heal' });
+    await cluster.settled();
+    expect((await psql(old, 'SELECT who FROM cut')).stdout).toBe('majority\n');
+    await expectIdentical(cluster);
+  });
+
+  it('hands over when the PostgreSQL of the leader is killed', async () => {
+    const leader = await cluster.leader();
+    const ledger = await startLedger(cluster.pgwirePorts, 4);
+    await sleep(1000);
+    await cluster.fault({ action: 'killPostgres', replica: leader.id });
+    await sleep(6000);
+    await expectLedgerKept(cluster, await ledger.stop());
+    await expectIdentical(cluster);
+  });
+
+  it('refuses clients the superuser and the internals', async () => {
+    const [port] = cluster.pgwirePorts as [number];
+    const superuser = spawnSync('psql', [
+      '-h',
+      '127.0.0.1',
+      '-p',
+      String(port),
+      '-U',
+      'postgres',
+      '-c',
+      'SELECT 1',
+    ]);
+    expect(superuser.status).not.toBe(0);
+    expect(superuser.stderr.toString()).toContain('postgres');
+    expect((await psql(port, 'SELECT * FROM _barista.captured')).stderr).toMatch(/permission denied/);
+    expect((await psql(port, 'SET session_replication_role = replica')).stderr).toMatch(/permission denied/);
+  });
+});
+
+describe('the demo', () => {
+  it('finds its data again after Ctrl-C, and leaves no process', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'barista-twice-'));
+    const basePort = await freePorts(220);
+    const first = await startCluster({ dataDir, basePort });
+    await psql(basePort, 'CREATE TABLE kept AS SELECT 42 AS answer');
+    const pids = (await first.status()).replicas.flatMap(({ status }) => [
+      status!.pid,
+      status!.postgres.pid!,
+    ]);
+    expect(await first.interrupt()).toBe(0);
+    for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
+    const second = await startCluster({ dataDir, basePort });
+    expect((await psql(basePort + 1, 'SELECT answer FROM kept')).stdout).toBe('42\n');
+    await second.stop();
+  });
+});

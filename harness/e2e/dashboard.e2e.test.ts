@@ -1,0 +1,118 @@
+/**
+ * The dashboard in a real browser against a real cluster: a person writes a row, kills the leader from the page, sees another
+ * elected, and the row is still there.
+ *
+ * The browser is Debian's Chromium, or BARISTA_CHROMIUM. BARISTA_SCREENSHOTS=DIR keeps pictures of what the page showed.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
+
+const CHROMIUM = process.env.BARISTA_CHROMIUM ?? '/usr/bin/chromium';
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+describe('the dashboard', () => {
+  let cluster: LocalCluster;
+  let browser: Browser;
+  let page: Page;
+
+  beforeAll(async () => {
+    if (!existsSync(CHROMIUM)) {
+      throw new Error(
+        `No browser at ${CHROMIUM}: install Debian's chromium, or set BARISTA_CHROMIUM to a Chromium or Chrome.`,
+      );
+    }
+    cluster = await startCluster();
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+    page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
+    await page.goto(cluster.dashboardUrl);
+  }, 150_000);
+  afterAll(async () => {
+    await browser?.close();
+    await cluster?.stop();
+  });
+
+  const part = (id: string) => page.getByTestId(id);
+  const text = async (id: string) => (await part(id).innerText()).trim();
+
+  async function picture(name: string): Promise<void> {
+    const directory = process.env.BARISTA_SCREENSHOTS;
+    if (directory !== undefined)
+      await page.screenshot({ path: join(directory, `${name}.png`), fullPage: true });
+  }
+
+  async function leaderOnPage(not = ''): Promise<string> {
+    await expect
+      .poll(async () => /^r\d$/.test(await text('leader-name')) && (await text('leader-name')) !== not, {
+        timeout: 20_000,
+      })
+      .toBe(true);
+    return text('leader-name');
+  }
+
+  /** Runs SQL in the page's console; tries again while a leader is being elected. */
+  async function sql(replica: string, statement: string): Promise<string> {
+    await part(`sql-replica-${replica}`).click();
+    await part('sql-input').fill(statement);
+    await expect
+      .poll(
+        async () => {
+          await part('sql-run').click();
+          await page.waitForFunction(
+            () =>
+              document.querySelector('[data-testid=sql-result]')?.getAttribute('data-state') !== 'running',
+          );
+          return part('sql-result').getAttribute('data-state');
+        },
+        { timeout: 20_000, interval: 500 },
+      )
+      .toBe('ok');
+    return part('sql-result').innerText();
+  }
+
+  it('shows every replica and who leads', async () => {
+    const leader = await leaderOnPage();
+    for (const id of ['r1', 'r2', 'r3']) {
+      const role = id === leader ? 'leader' : 'follower';
+      await expect.poll(() => text(`role-${id}`), { timeout: 10_000 }).toBe(role);
+      expect(await part(`pg-${id}`).getAttribute('data-up')).toBe('true');
+    }
+    await picture('healthy');
+  });
+
+  it('survives the leader being killed from the page, the row still there', async () => {
+    const first = await leaderOnPage();
+    const survivor = ['r1', 'r2', 'r3'].find((id) => id !== first)!;
+    await sql(first, "CREATE TABLE witness (word text); INSERT INTO witness VALUES ('before the crash')");
+    await part(`crash-${first}`).click();
+    await expect.poll(() => text(`role-${first}`), { timeout: 10_000 }).toBe('down');
+    const second = await leaderOnPage(first);
+    expect(second).not.toBe(first);
+    expect(await sql(survivor, 'SELECT word FROM witness')).toContain('before the crash');
+    await picture('leader-killed');
+    await part(`restart-${first}`).click();
+    await expect.poll(() => text(`role-${first}`), { timeout: 30_000 }).toBe('follower');
+    const { length } = await cluster.settled();
+    expect(length).toBe(3);
+    await picture('healed');
+  });
+
+  it('cuts a link and heals it', async () => {
+    await part('link-r1-r2').click();
+    await part('link-cut').click();
+    await expect.poll(() => part('link-r1-r2').getAttribute('data-fault'), { timeout: 5000 }).toBe('cut');
+    await picture('link-cut');
+    await part('heal').click();
+    await expect.poll(() => part('link-r1-r2').getAttribute('data-fault'), { timeout: 5000 }).toBe('');
+  });
+});
