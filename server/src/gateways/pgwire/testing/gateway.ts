@@ -5,23 +5,25 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { locateBinaries } from '../../../adapters/postgres/binaries.ts';
 import { startPostgres } from '../../../adapters/postgres/postgres-server.ts';
+import { createSessionSql } from '../../../adapters/postgres/session-sql.ts';
+import type { SessionSql } from '../../../ports/session-sql.ts';
 import type { PgwireLimits } from '../limits.ts';
 import { createPgwireListener, type PgwireListener } from '../listener.ts';
 import type { Counter } from '../session/context.ts';
-import { fakeSessionSql, installFakeCapture } from './fake-session-sql.ts';
 import { createMemoryAgreement, type MemoryAgreement } from './memory-agreement.ts';
 
 export interface TestDatabase {
   readonly socketDir: string;
   readonly socketPath: string;
   readonly port: number;
-  /** Connected as the superuser to the database `fake`. */
+  readonly sessionSql: SessionSql;
+  /** Connected as the superuser to the replicated database. */
   readonly superuser: Client;
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-const database = 'fake';
+const database = 'barista';
 
 export const startTestDatabase = async (): Promise<TestDatabase> => {
   const root = await mkdtemp(join(tmpdir(), 'barista-gw-'));
@@ -31,18 +33,14 @@ export const startTestDatabase = async (): Promise<TestDatabase> => {
     settings: { max_prepared_transactions: '20', fsync: 'off' },
   });
   const at = { host: server.socketDir, port: server.port, user: 'postgres' };
-  const first = new Client({ ...at, database: 'postgres' });
-  await first.connect();
-  await first.query(`CREATE DATABASE ${database} OWNER barista TEMPLATE template0`);
-  await first.end();
   const superuser = new Client({ ...at, database });
   superuser.on('error', () => {});
   await superuser.connect();
-  await installFakeCapture(superuser);
   return {
     socketDir: server.socketDir,
     socketPath: server.socketPath,
     port: server.port,
+    sessionSql: createSessionSql(server),
     superuser,
     restart: () => server.restart(),
     async stop() {
@@ -74,12 +72,11 @@ export const startGateway = async (
     options.agreement ??
     createMemoryAgreement(options.partBytesMax === undefined ? {} : { partBytesMax: options.partBytesMax });
   const counted = { transactions: 0, reads: 0, retries: 0 };
-  const sessionSql = fakeSessionSql(pg.socketPath);
   const listener = await createPgwireListener({
     host: '127.0.0.1',
     port: 0,
     agreement,
-    sessionSql: () => sessionSql,
+    sessionSql: () => pg.sessionSql,
     logger: { info: () => {}, warn: () => {} },
     onCounters(counter) {
       counted[counter] += 1;
