@@ -20,7 +20,7 @@ export interface NetworkOptions {
 }
 
 /** A mean interval of 0 switches a kind of fault off. */
-export interface FaultOptions {
+interface FaultOptions {
   readonly partitionIntervalMsMean: number;
   readonly partitionMsMax: number;
   /** Probability that a partition in two cuts one direction only. */
@@ -48,7 +48,7 @@ export interface DiskOptions {
   readonly stallMsMax: number;
 }
 
-export interface ClockOptions {
+interface ClockOptions {
   /** Clocks start at different values. */
   readonly skewMsMax: number;
   /** Rates differ by at most this; must not be above the core's `clockDriftMax` if leases are to hold. */
@@ -56,13 +56,13 @@ export interface ClockOptions {
   readonly driftIntervalMsMean: number;
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   readonly applyMsMean: number;
   readonly flushIntervalMs: number;
   readonly applyBatchMax: number;
 }
 
-export interface WorkloadOptions {
+interface WorkloadOptions {
   readonly clients: number;
   readonly keys: number;
   readonly writeFraction: number;

@@ -15,7 +15,7 @@ import { Random } from './random.ts';
 import { SimulatedReplica } from './replica.ts';
 import type { TraceRecorder, World } from './world.ts';
 
-export interface Failure {
+interface Failure {
   readonly seed: number;
   readonly rule: Rule;
   readonly message: string;

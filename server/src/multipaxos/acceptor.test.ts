@@ -110,6 +110,16 @@ describe('an acceptor', () => {
     expect(core.records()).toHaveLength(1);
   });
 
+  it('gives the candidate that it has promised to the time to win before it campaigns itself', () => {
+    const core = newFollower();
+    core.nowMs += 190;
+    core.receive(r2, prepare(ballot(1, r2)));
+    core.tick(20);
+    expect(core.sentKinds()).not.toContain('PreVote');
+    core.tick(450);
+    expect(core.sentKinds()).toContain('PreVote');
+  });
+
   it('takes no Prepare for a ballot from anyone but its owner', () => {
     const core = newFollower();
     core.receive(r3, prepare(ballot(1, r2)));

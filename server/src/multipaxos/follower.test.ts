@@ -116,8 +116,34 @@ describe('a follower', () => {
     const core = newFollower({ windowBytesMax: 100 });
     core.receive(r2, core.accept(first, 2, [command('a', 100), command('b', 100), command('c', 100)]));
     expect([...core.state.log.keys()]).toEqual([2, 3]);
-    core.receive(r2, core.accept(first, 1, [command('big', 5000)]));
+    core.receive(r2, core.accept(first, 1, [command('small', 1)]));
     expect(core.state.log.has(slot(1))).toBe(true);
+  });
+
+  it('takes an entry larger than its window while it holds little else', () => {
+    const core = newFollower({ windowBytesMax: 100 });
+    core.receive(r2, core.accept(first, 2, [command('a', 100), command('big', 5000)]));
+    expect([...core.state.log.keys()]).toEqual([2, 3]);
+  });
+
+  it('does not campaign while its leader is heard', () => {
+    const core = newFollower();
+    for (let waitedMs = 0; waitedMs < 2000; waitedMs += 100) {
+      core.tick(100);
+      core.receive(r2, heartbeat(0));
+    }
+    expect(core.sentKinds()).not.toContain('PreVote');
+    core.tick(600);
+    expect(core.sentKinds()).toContain('PreVote');
+  });
+
+  it('does not act on what an earlier leader announced', () => {
+    const core = newFollower();
+    core.receive(r2, heartbeat(1));
+    core.receive(r3, core.accept(ballot(2, r3), 1, [command('a')], 0));
+    expect(core.state.commitPoint).toBe(0);
+    core.receive(r3, heartbeat(1, ballot(2, r3)));
+    expect(core.state.commitPoint).toBe(1);
   });
 
   it('purges no further than its own database has made durable', () => {

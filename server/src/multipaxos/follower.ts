@@ -22,7 +22,7 @@ import type { Accept, Ballot, Heartbeat, HeartbeatAck, LogRecord, ReplicaId, Slo
 const windowsHeldMax = 4;
 
 /** What every message of a leader does to a follower: it adopts the ballot, grants the lease, and waits. */
-export function followLeader(run: Run, from: ReplicaId, ballot: Ballot): 'adopted' | 'known' {
+function followLeader(run: Run, from: ReplicaId, ballot: Ballot): 'adopted' | 'known' {
   const { state } = run;
   const adopted = compareBallots(ballot, state.promised) > 0;
   if (adopted) adoptBallot(run, ballot);

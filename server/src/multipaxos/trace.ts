@@ -61,7 +61,7 @@ function traceVote(vote: Vote): TraceVote {
   return [vote.slot, vote.ballot, entryLabel(vote.entry)];
 }
 
-export function traceMessage(message: Message): TraceMessage {
+function traceMessage(message: Message): TraceMessage {
   const { kind, ballot } = message;
   switch (message.kind) {
     case 'PreVote':
