@@ -121,6 +121,10 @@ function describeStart(error: unknown, config: ReplicaConfig): unknown {
     readonly syscall?: string;
     readonly port?: number;
   };
+  // The gateway for SQL clients says itself which address it was.
+  if (syscall !== 'listen' && code?.startsWith('EADDR') === true) {
+    return new CliError((error as Error).message, exitCodes.failed, { cause: error });
+  }
   if (syscall !== 'listen') return error;
   const key = portKeys.find(([, read]) => read(config) === port)?.[0];
   const why = code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used (${code ?? '?'})`;

@@ -31,7 +31,9 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
       return refusingReplica(config, context, error);
     throw error;
   }
-  const transport = await openTransport(config, context);
+  // Nothing is awaited between here and the replica, so no link can come up before there is someone to tell.
+  let tellPeer = (_peer: ReplicaId, _connected: boolean): void => {};
+  const transport = await openTransport(config, context, (peer, connected) => tellPeer(peer, connected));
   const keeper = new DatabaseKeeper({
     launch: () => launchDatabase(config),
     logger: context.logger,
@@ -49,6 +51,8 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   });
   // Before anything can happen: the trace is of no use if its beginning is missing.
   replica.subscribe(context.onEvent);
+  tellPeer = (peer, connected) =>
+    replica.events.operation({ name: connected ? 'PeerConnected' : 'PeerLost', peer });
   let reads = 0;
   const pgwire = await createPgwireListener({
     ...config.pgwire,
@@ -79,7 +83,12 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   };
 }
 
-function openTransport(config: ReplicaConfig, { logger, onFatal }: ServeContext): Promise<WsTransport> {
+function openTransport(
+  config: ReplicaConfig,
+  { logger, onFatal }: ServeContext,
+  onPeer: (peer: ReplicaId, connected: boolean) => void,
+): Promise<WsTransport> {
+  const up = new Set<ReplicaId>();
   return createWsTransport({
     group: config.group,
     id: config.id,
@@ -87,7 +96,14 @@ function openTransport(config: ReplicaConfig, { logger, onFatal }: ServeContext)
     listen: config.peerListen,
     secret: config.clusterSecret,
     faultsAllowed: config.faults,
-    onPeerChange: (peer, connected, reason) => logger.info({ peer, connected, reason }, 'peer'),
+    onPeerChange: (peer, connected, reason) => {
+      logger.info({ peer, connected, reason }, 'peer');
+      // Attempts that fail are told as well; only what changes is an event.
+      if (connected === up.has(peer)) return;
+      if (connected) up.add(peer);
+      else up.delete(peer);
+      onPeer(peer, connected);
+    },
     onRefused: (from, reason) => logger.warn({ from, reason }, 'a peer was turned away'),
     onHandlerError: (error) => onFatal(error instanceof Error ? error : new Error(String(error))),
   });

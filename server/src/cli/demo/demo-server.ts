@@ -102,6 +102,7 @@ function createRatesSender(hub: StreamHub, supervisor: Supervisor): () => void {
   };
   return () => {
     // A replica that is frozen answers late: then a frame is left out rather than asked for twice at a time.
+    if (hub.clients() === 0) before = new Map();
     if (busy || hub.clients() === 0) return;
     busy = true;
     void send().finally(() => {
