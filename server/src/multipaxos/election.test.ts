@@ -67,6 +67,24 @@ describe('a pre-vote', () => {
 });
 
 describe('a candidate', () => {
+  it('is not made by any number of grants while its own promise is bound by a lease', () => {
+    const core = new OneCore();
+    core.state.electionDeadlineMs = core.nowMs;
+    core.tick();
+    const grant: Message = {
+      kind: 'PreVoteReply',
+      group,
+      ballot: core.take('PreVote')[0]!.ballot,
+      granted: true,
+    };
+    core.nowMs += 199;
+    core.receive(r2, grant);
+    expect(core.state.role).toBe('follower');
+    core.nowMs += 1;
+    core.receive(r2, grant);
+    expect(core.state.role).toBe('candidate');
+  });
+
   it('sends its Prepares only once its own promise is durable', () => {
     const core = new OneCore();
     core.tick(700);

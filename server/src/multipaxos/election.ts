@@ -33,7 +33,7 @@ export function considerElection(run: Run): void {
   const { state } = run;
   restartElectionTimer(state);
   if (state.role === 'follower') state.leader = null;
-  if (state.nowMs < state.quarantineUntilMs || leaseForbids(state, state.config.id)) return;
+  if (state.nowMs < state.quarantineUntilMs) return;
   const ballot = nextBallot(run);
   state.preVote = { ballot, grants: state.selfBit };
   broadcast(run, { kind: 'PreVote', group: state.config.group, ballot });
@@ -60,13 +60,16 @@ export function handlePreVoteReply(run: Run, from: ReplicaId, message: PreVoteRe
   const { preVote } = state;
   if (preVote === null || !message.granted || !sameBallot(message.ballot, preVote.ballot)) return;
   preVote.grants |= state.bits.get(from)!;
-  if (countMembers(preVote.grants) < state.quorum || leaseForbids(state, state.config.id)) return;
-  startElection(run);
+  if (countMembers(preVote.grants) >= state.quorum) startElection(run);
 }
 
-/** Phase 1a. The Prepares leave once the candidate's own promise is durable. */
+/**
+ * Phase 1a. The Prepares leave once the candidate's own promise is durable. That promise is bound by the lease like any other,
+ * whatever the timers say.
+ */
 export function startElection(run: Run): void {
   const { state } = run;
+  if (leaseForbids(state, state.config.id)) return;
   const ballot = nextBallot(run);
   state.preVote = null;
   state.role = 'candidate';
