@@ -65,9 +65,16 @@ export async function runSql(port: number, sql: string): Promise<SqlResult | { r
   }
 }
 
+/** What pg has, but its types do not tell of. */
+interface Connection {
+  readonly stream: { destroy(): void };
+  on(event: 'commandComplete', listener: (message: { readonly text: string }) => void): void;
+}
+const connectionOf = (client: Client): Connection =>
+  (client as unknown as { readonly connection: Connection }).connection;
+
 function endSession(client: Client): void {
-  const { stream } = (client as unknown as { readonly connection: { readonly stream: { destroy(): void } } })
-    .connection;
+  const { stream } = connectionOf(client);
   const timer = setTimeout(() => stream.destroy(), 500);
   client.end().then(
     () => clearTimeout(timer),
@@ -78,7 +85,7 @@ function endSession(client: Client): void {
 /** Several statements may come in one text: the last result is shown. */
 function collect(client: Client, sql: string): Promise<Omit<SqlResult, 'durationMs'>> {
   return new Promise((resolve, reject) => {
-    let columns: readonly string[] = [];
+    let command = '';
     let rows: (string | null)[][] = [];
     let bytes = 0;
     let truncated = false;
@@ -102,27 +109,24 @@ function collect(client: Client, sql: string): Promise<Omit<SqlResult, 'duration
     });
     query.on('end', (results: unknown) => {
       const last = (Array.isArray(results) ? results.at(-1) : results) as QueryResult | undefined;
-      columns = last?.fields.map((field) => field.name) ?? [];
+      const columns = last?.fields.map((field) => field.name) ?? [];
       if (last !== current) {
         rows = [];
         truncated = false;
       }
-      resolve({ columns, rows, command: commandTag(last), truncated });
+      resolve({ columns, rows, command, truncated });
     });
     query.on('error', reject);
+    // The whole tag: of CREATE TABLE, pg's own result keeps CREATE.
+    connectionOf(client).on('commandComplete', ({ text }) => {
+      command = text;
+    });
     client.query(query);
   });
 }
 
 function shorten(cell: string | null): string | null {
   return cell !== null && cell.length > cellCharsMax ? `${cell.slice(0, cellCharsMax)}...` : cell;
-}
-
-/** pg takes the tag apart; this puts it together again. */
-function commandTag(result: QueryResult | undefined): string {
-  if (result === undefined || result.command === null) return '';
-  const count = result.rowCount === null ? '' : ` ${result.rowCount}`;
-  return result.command === 'INSERT' ? `INSERT 0${count}` : `${result.command}${count}`;
 }
 
 function describe(error: DatabaseError): SqlError {
