@@ -24,13 +24,29 @@ export function canUpdate(info: RelationInfo): boolean {
 const aliases = (info: RelationInfo, letter: string): string =>
   info.columns.map((_, i) => `${letter}${i}`).join(', ');
 const column = (info: RelationInfo, i: number): string => quoteIdentifier(info.columns[i]?.name ?? '');
-const keyCondition = (info: RelationInfo, source: string): string =>
-  (info.key ?? [])
-    .map((key) => `t.${column(info, key.column)} ${key.equals} x.${source}${key.column}`)
-    .join(' AND ');
 /** Indexes of the columns that are written. */
 const written = (info: RelationInfo): number[] =>
   info.columns.flatMap((entry, i) => (entry.generated ? [] : [i]));
+
+/** The text of what is written of a row: stored (`t`), or given as `x`. */
+const storedText = (info: RelationInfo): string =>
+  `concat(ROW(${written(info)
+    .map((i) => `t.${column(info, i)}`)
+    .join(', ')}))`;
+const givenText = (info: RelationInfo): string =>
+  `concat(ROW(${written(info)
+    .map((i) => `x.b${i}`)
+    .join(', ')}))`;
+
+/**
+ * Found by its key, and then it must be the very row that changed on the leader: else this replica differs from the others, or the
+ * change belongs after one that is yet to come (see net-rows.ts).
+ */
+const sameRow = (info: RelationInfo): string =>
+  [
+    ...(info.key ?? []).map((key) => `t.${column(info, key.column)} ${key.equals} x.b${key.column}`),
+    `${storedText(info)} = ${givenText(info)}`,
+  ].join(' AND ');
 
 function insertStatement(info: RelationInfo): string {
   const target = written(info);
@@ -49,27 +65,24 @@ function updateStatement(info: RelationInfo): string {
     .join(', ');
   return (
     `UPDATE ${info.name} t SET ${assignments} FROM ROWS FROM (unnest($1::${info.name}[]), unnest($2::${info.name}[])) ` +
-    `AS x(${aliases(info, 'b')}, ${aliases(info, 'a')}) WHERE ${keyCondition(info, 'b')}`
+    `AS x(${aliases(info, 'b')}, ${aliases(info, 'a')}) WHERE ${sameRow(info)}`
   );
 }
 
 function deleteByKeyStatement(info: RelationInfo): string {
-  return `DELETE FROM ${info.name} t USING unnest($1::${info.name}[]) AS x(${aliases(info, 'b')}) WHERE ${keyCondition(info, 'b')}`;
+  return `DELETE FROM ${info.name} t USING unnest($1::${info.name}[]) AS x(${aliases(info, 'b')}) WHERE ${sameRow(info)}`;
 }
 
 /** As many of the rows with the same text as are asked for, no matter which: they are all alike. */
 function deleteByTextStatement(info: RelationInfo): string {
-  const target = written(info);
-  const given = `concat(ROW(${target.map((i) => `x.b${i}`).join(', ')}))`;
-  const stored = `concat(ROW(${target.map((i) => `t.${column(info, i)}`).join(', ')}))`;
   const rows =
-    target.length === 0
+    info.columns.length === 0
       ? 'unnest($1::text[]) AS x'
       : `unnest($1::${info.name}[]) AS x(${aliases(info, 'b')})`;
   return (
-    `WITH want AS MATERIALIZED (SELECT ${given} AS r, count(*) AS n FROM ${rows} GROUP BY 1), ` +
+    `WITH want AS MATERIALIZED (SELECT ${givenText(info)} AS r, count(*) AS n FROM ${rows} GROUP BY 1), ` +
     `have AS MATERIALIZED (SELECT t.tableoid AS o, t.ctid AS c, w.n, row_number() OVER (PARTITION BY w.r ORDER BY t.tableoid, t.ctid) AS i ` +
-    `FROM ${info.name} t JOIN want w ON ${stored} = w.r) ` +
+    `FROM ${info.name} t JOIN want w ON ${storedText(info)} = w.r) ` +
     `DELETE FROM ${info.name} t USING have h WHERE t.tableoid = h.o AND t.ctid = h.c AND h.i <= h.n`
   );
 }
