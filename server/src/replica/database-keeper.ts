@@ -111,5 +111,7 @@ export class DatabaseKeeper {
     this.up = false;
     await this.running?.stop();
     await this.work;
+    // A launch that was under way has brought up another one meanwhile.
+    await this.running?.stop();
   }
 }
