@@ -171,7 +171,7 @@ function refusingReplica(
     durableApplicationPointer: nothing.slot,
     lastSlot: nothing.slot,
     state: 'logCorrupt',
-    message: `${error.message} It has not been read as data. Restore this replica from the others.`,
+    message: `${error.message}. It has not been read as data. Restore this replica from the others.`,
     pgwire: config.pgwire,
     http: config.http,
     pid: process.pid,

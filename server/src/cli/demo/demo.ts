@@ -8,6 +8,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { identify } from '../../adapters/postgres/process-identity.ts';
+import type { ReplicaCondition } from '../../api/status.ts';
 import { CliError } from '../errors.ts';
 import { type DashboardState, prepareDashboard } from './dashboard-build.ts';
 import { type DemoDir, forgetRunning, openDemoDir, writeReplicaConfigs, writeRunning } from './data-dir.ts';
@@ -19,6 +20,8 @@ import type { ReplicaCommand } from './replica-process.ts';
 import { Supervisor } from './supervisor.ts';
 
 const readyMsMax = 60_000;
+/** States that waiting does not mend. */
+const cannotServe: ReadonlySet<ReplicaCondition> = new Set(['logCorrupt', 'diverged']);
 
 export interface DemoSetup {
   readonly options: Omit<DemoOptions, 'replicas'> & { readonly replicas: number | null };
@@ -156,13 +159,14 @@ async function untilServing(
     }
     const waiting = replicas.filter(({ status }) => status?.state !== 'serving');
     if (waiting.length === 0) return;
-    if (performance.now() > until) {
+    const inVain = waiting.every(({ status }) => status !== null && cannotServe.has(status.state));
+    if (inVain || performance.now() > until) {
       const served = replicas.length - waiting.length;
       const states = waiting.map(
         ({ id, status }) => `${id}: ${status?.message ?? status?.state ?? 'does not answer'}`,
       );
       if (served * 2 <= replicas.length) {
-        throw new CliError(`The cluster does not serve after ${readyMsMax / 1000} s.\n${states.join('\n')}`);
+        throw new CliError(`The cluster does not serve.\n${states.join('\n')}`);
       }
       say(`The cluster serves, but not every replica does:\n${states.join('\n')}`);
       return;
