@@ -117,6 +117,35 @@ describe('a candidate', () => {
     expect(wide.state.role).toBe('leader');
   });
 
+  it('takes no notice of a promise that comes again', () => {
+    const core = newCandidate({ members: [r1, r2, r3] });
+    const before = core.state.promised;
+    promise(core, r2);
+    core.effects = [];
+    core.receive(r2, { kind: 'Promise', group, ballot: before, commitPoint: slot(0), votes: [] });
+    expect(core.effects).toEqual([]);
+  });
+
+  it('takes no notice of a Reject that tells of nothing higher', () => {
+    const core = newCandidate();
+    const { promised } = core.state;
+    core.receive(r2, { kind: 'Reject', group, ballot: promised, promised });
+    expect(core.state.role).toBe('candidate');
+  });
+
+  it('sends no Prepare when only the promise of its earlier attempt is durable', () => {
+    const core = new OneCore();
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      core.tick(700);
+      const [asked] = core.take('PreVote');
+      core.receive(r2, { kind: 'PreVoteReply', group, ballot: asked!.ballot, granted: true });
+    }
+    core.input({ kind: 'Persisted', seq: 1 });
+    expect(core.sentKinds()).toEqual([]);
+    core.input({ kind: 'Persisted', seq: 2 });
+    expect(core.take('Prepare')).toMatchObject([{ ballot: { round: 2 } }, { ballot: { round: 2 } }]);
+  });
+
   it('asks again those who have not promised', () => {
     const core = newCandidate({ members: [r1, r2, r3] });
     core.effects = [];

@@ -151,6 +151,16 @@ describe('a leader', () => {
     );
   });
 
+  it('sends no more than a bounded number of bytes again at a time', () => {
+    const core = newServingLeader({ acceptBatchBytesMax: 130 });
+    core.propose('a', 'b', 'c', 'd', 'e');
+    core.heartbeatAck(r2);
+    core.effects = [];
+    core.tick(100);
+    const sizes = core.take('Accept').map((message) => message.entries.length);
+    expect(sizes).toEqual([2, 2]);
+  });
+
   it('sends nothing again to a peer that is silent for long', () => {
     const core = newServingLeader();
     core.propose('a');

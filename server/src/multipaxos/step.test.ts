@@ -7,13 +7,16 @@ import {
   command,
   emptyLog,
   group,
+  newCandidate,
   newFollower,
   newServingLeader,
+  promise,
   r1,
   r2,
   r3,
   slot,
   testConfig,
+  vote,
 } from './testing/one-core.ts';
 import type { Effect, GroupId, Input, LogRecord, Message, ReplicaId } from './types.ts';
 
@@ -140,6 +143,38 @@ describe('step', () => {
         expect(seqs).toEqual(seqs.map((_, index) => index + 1));
       }),
     );
+  });
+
+  it('keeps count of the bytes that it holds', () => {
+    fc.assert(
+      fc.property(anyInputs, (inputs) => {
+        const state = createState(testConfig(), emptyLog, 0, 0.5);
+        run(state, inputs, 0);
+        let tailBytes = 0;
+        for (const held of state.log.values()) if (held.slot > state.commitPoint) tailBytes += held.bytes;
+        expect(state.tailBytes).toBe(tailBytes);
+      }),
+    );
+  });
+
+  it('leaves the clone of a leader and of a candidate as they were', () => {
+    const leader = newServingLeader();
+    leader.propose('a');
+    const candidate = newCandidate();
+    const clones = [leader.state, candidate.state].map(cloneState);
+    const copies = clones.map(cloneState);
+    leader.accepted(r2, 2, 2);
+    promise(candidate, r2, [vote(1, ballot(1, r2), 'a')]);
+    expect(clones).toEqual(copies);
+    expect(clones[0]!.log.get(slot(2))?.votes).toBe(0);
+    expect(clones[1]!.candidacy?.votes.size).toBe(0);
+  });
+
+  it('never takes back how far the database is durable', () => {
+    const core = newServingLeader();
+    core.applied(1, 1);
+    core.applied(1, 0);
+    expect(core.state.durableApplied).toBe(1);
   });
 
   it('drops messages of another group and of strangers', () => {
