@@ -1,0 +1,197 @@
+------------------------------- MODULE Lease -------------------------------
+(***************************************************************************)
+(* Why a leader may answer a read without asking anyone: the lease.          *)
+(*                                                                         *)
+(* A follower that hears from its leader promises nothing to others for       *)
+(* LeaseLength of its own clock.  The leader counts a shorter time, on its own *)
+(* clock, from when it sent what a quorum has acknowledged.  No clock runs      *)
+(* faster than another by more than Fast / Slow; that is the one assumption.    *)
+(*                                                                         *)
+(* Consensus itself is MultiPaxos's business.  Here a write is one step, taken  *)
+(* by a quorum that has promised no higher ballot, and a new leader knows every  *)
+(* write acknowledged before (ServingSeesChosen in MultiPaxos).                  *)
+(***************************************************************************)
+EXTENDS Naturals, FiniteSets
+
+CONSTANTS
+  Replicas,      \* positive numbers
+  LastBallot,    \* ballots are 1..LastBallot
+  LeaseLength,   \* how long a follower keeps its word, on its clock
+  Slow, Fast,    \* how far a clock may move in one tick: Slow..Fast
+  MaxTicks,
+  MaxWrites,
+  MaxCrashes
+
+VARIABLES
+  clock,         \* clock[r]: r's own monotonic clock
+  ticks,         \* how often time has passed
+  promised,      \* promised[r]: the highest ballot that r promised; durable
+  votes,         \* <<r, b>>: r promised b to its owner
+  leading,       \* leading[r]: the ballot in which r believes to lead; 0 if none
+  grant,         \* grant[r]: until when r promises nothing, and to whom it would all the same
+  msgs,          \* heartbeats and acknowledgements ever sent
+  acked,         \* acked[r][q]: when leader r sent the newest message that q acknowledged; 0 if none
+  latest,        \* how many writes have been acknowledged
+  seen,          \* seen[r]: how many of them leader r's database has
+  read,          \* read[r]: the client's read: what it must see at least, and what it got
+  stale,         \* an answer left that lacks a write acknowledged before the read was asked for
+  crashes
+
+vars == <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, read, stale, crashes>>
+
+Ballots == 1..LastBallot
+(* Ballots go round the replicas 1, 2, ... as far as they reach. *)
+Owner(b) == ((b - 1) % Cardinality(Replicas)) + 1
+
+IsQuorum(S) == 2 * Cardinality(S) > Cardinality(Replicas)
+Max(a, b) == IF a > b THEN a ELSE b
+
+NoRead == [phase |-> "none", needed |-> 0, result |-> 0]
+
+-----------------------------------------------------------------------------
+(* Rules that a bug model overrides *)
+
+(* The leader's share of the lease: what is left of LeaseLength on a slow clock when a fast one has counted it out. The code *)
+(* takes leaseMs * (1 - clockDriftMax), which is less. *)
+LeaderLength == (LeaseLength * Slow) \div Fast
+
+(* The leader counts from when it sent, not from when the answer came. *)
+CountedFrom(r, m) == m.sentAt
+
+(* A replica that restarts may have given its word, so it keeps quiet first. *)
+WaitAfterRestart == LeaseLength
+
+LeaseHeld(r) ==
+  /\ leading[r] /= 0
+  /\ IsQuorum({r} \union {q \in Replicas \ {r} : acked[r][q] /= 0 /\ clock[r] < acked[r][q] + LeaderLength})
+
+(* A read may run, and its answer may leave: only the second is checked. *)
+MayRun(r) == TRUE
+MayAnswer(r) == LeaseHeld(r)
+
+-----------------------------------------------------------------------------
+Forbids(r, candidate) ==
+  IF leading[r] /= 0 THEN LeaseHeld(r)
+  ELSE clock[r] < grant[r].until /\ grant[r].to /= candidate
+
+(* How far the clocks may move in one tick. *)
+ClockSteps == [Replicas -> Slow..Fast]
+
+Tick ==
+  /\ ticks < MaxTicks
+  /\ ticks' = ticks + 1
+  /\ \E step \in ClockSteps : clock' = [r \in Replicas |-> clock[r] + step[r]]
+  /\ UNCHANGED <<promised, votes, leading, grant, msgs, acked, latest, seen, read, stale, crashes>>
+
+Heartbeat(r) ==
+  /\ leading[r] /= 0
+  /\ msgs' = msgs \union {[type |-> "Heartbeat", ballot |-> leading[r], sentAt |-> clock[r]]}
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, acked, latest, seen, read, stale, crashes>>
+
+HandleHeartbeat(r, m) ==
+  /\ m.type = "Heartbeat"
+  /\ Owner(m.ballot) /= r
+  /\ promised[r] <= m.ballot
+  /\ promised' = [promised EXCEPT ![r] = m.ballot]
+  /\ leading' = [leading EXCEPT ![r] = 0]
+  /\ grant' = [grant EXCEPT ![r] = [until |-> clock[r] + LeaseLength, to |-> Owner(m.ballot)]]
+  /\ msgs' = msgs \union {[type |-> "HeartbeatAck", from |-> r, ballot |-> m.ballot, sentAt |-> m.sentAt]}
+  /\ UNCHANGED <<clock, ticks, votes, acked, latest, seen, read, stale, crashes>>
+
+HandleHeartbeatAck(r, m) ==
+  /\ m.type = "HeartbeatAck"
+  /\ leading[r] = m.ballot
+  /\ acked[r][m.from] < CountedFrom(r, m)
+  /\ acked' = [acked EXCEPT ![r][m.from] = CountedFrom(r, m)]
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, latest, seen, read, stale, crashes>>
+
+(* r promises b, to others or to itself; whoever led in a lower ballot leads no more. *)
+GivePromise(r, b) ==
+  /\ promised[r] < b
+  /\ r = Owner(b) \/ <<Owner(b), b>> \in votes
+  /\ ~Forbids(r, Owner(b))
+  /\ promised' = [promised EXCEPT ![r] = b]
+  /\ votes' = votes \union {<<r, b>>}
+  /\ leading' = [leading EXCEPT ![r] = 0]
+  /\ UNCHANGED <<clock, ticks, grant, msgs, acked, latest, seen, read, stale, crashes>>
+
+Lead(r, b) ==
+  /\ r = Owner(b)
+  /\ promised[r] = b
+  /\ leading[r] = 0
+  /\ <<r, b>> \in votes
+  /\ IsQuorum({q \in Replicas : <<q, b>> \in votes})
+  /\ leading' = [leading EXCEPT ![r] = b]
+  /\ votes' = votes \ {<<r, b>>}   \* it leads once in a ballot
+  /\ acked' = [acked EXCEPT ![r] = [q \in Replicas |-> 0]]
+  /\ seen' = [seen EXCEPT ![r] = latest]
+  /\ UNCHANGED <<clock, ticks, promised, grant, msgs, latest, read, stale, crashes>>
+
+Write(r) ==
+  /\ leading[r] /= 0
+  /\ latest < MaxWrites
+  /\ IsQuorum({q \in Replicas : promised[q] <= leading[r]})
+  /\ latest' = latest + 1
+  /\ seen' = [seen EXCEPT ![r] = latest + 1]
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, read, stale, crashes>>
+
+AskRead(r) ==
+  /\ read[r].phase = "none"
+  /\ read' = [read EXCEPT ![r] = [phase |-> "asked", needed |-> latest, result |-> 0]]
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, stale, crashes>>
+
+RunRead(r) ==
+  /\ read[r].phase = "asked"
+  /\ MayRun(r)
+  /\ read' = [read EXCEPT ![r].phase = "ran", ![r].result = seen[r]]
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, stale, crashes>>
+
+AnswerRead(r) ==
+  /\ read[r].phase = "ran"
+  /\ MayAnswer(r)
+  /\ stale' = (stale \/ read[r].result < read[r].needed)
+  /\ read' = [read EXCEPT ![r] = NoRead]
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, crashes>>
+
+(* Crash and restart in one: a replica that is down does nothing. Its word is forgotten, its promise is not. *)
+Restart(r) ==
+  /\ crashes < MaxCrashes
+  /\ crashes' = crashes + 1
+  /\ leading' = [leading EXCEPT ![r] = 0]
+  /\ grant' = [grant EXCEPT ![r] = [until |-> clock[r] + WaitAfterRestart, to |-> 0]]
+  /\ read' = [read EXCEPT ![r] = NoRead]
+  /\ UNCHANGED <<clock, ticks, promised, votes, msgs, acked, latest, seen, stale>>
+
+(* The owner of the first ballot has just been elected by all. *)
+Init ==
+  /\ clock = [r \in Replicas |-> 1]
+  /\ ticks = 0
+  /\ promised = [r \in Replicas |-> 1]
+  /\ votes = {}
+  /\ leading = [r \in Replicas |-> IF r = Owner(1) THEN 1 ELSE 0]
+  /\ grant = [r \in Replicas |-> [until |-> 0, to |-> 0]]
+  /\ msgs = {}
+  /\ acked = [r \in Replicas |-> [q \in Replicas |-> 0]]
+  /\ latest = 0
+  /\ seen = [r \in Replicas |-> 0]
+  /\ read = [r \in Replicas |-> NoRead]
+  /\ stale = FALSE
+  /\ crashes = 0
+
+Next ==
+  \/ Tick
+  \/ \E r \in Replicas :
+       \/ Heartbeat(r) \/ Write(r) \/ AskRead(r) \/ RunRead(r) \/ AnswerRead(r) \/ Restart(r)
+       \/ \E m \in msgs : HandleHeartbeat(r, m) \/ HandleHeartbeatAck(r, m)
+       \/ \E b \in Ballots : GivePromise(r, b) \/ Lead(r, b)
+
+Spec == Init /\ [][Next]_vars
+
+-----------------------------------------------------------------------------
+(* Every answer has all writes that were acknowledged before its read was asked for: reads are linearizable. *)
+NoStaleAnswer == ~stale
+
+(* At most one replica holds the lease, and it leads in the highest ballot in which anyone leads. *)
+LeaseExcludes ==
+  \A r, q \in Replicas : LeaseHeld(r) /\ leading[q] /= 0 => leading[q] <= leading[r]
+=============================================================================
