@@ -159,3 +159,7 @@ export const statementTooLong = (limit: number): GatewayError => ({
   sqlState: '54000',
   message: `a statement of this kind cannot be prepared by the protocol if it is longer than ${limit} bytes`,
 });
+
+/** The connection to PostgreSQL is gone: PostgreSQL closed it, or what it sent could not be taken. */
+export const sessionLost = (cause: Error | null): GatewayError =>
+  cause === null ? databaseWentAway : { ...databaseWentAway, detail: cause.message };

@@ -1,8 +1,10 @@
 /** Every bound of the front end in one place. */
 export interface PgwireLimits {
   readonly clientsMax: number;
-  /** Longest message that is held whole (SQL text, parameters, a harvested row), header included. */
+  /** Longest message of a client that is held whole (SQL text, parameters), header included. */
   readonly frameBytesMax: number;
+  /** The same for PostgreSQL's messages (a harvested row, an error). */
+  readonly backendFrameBytesMax: number;
   /** Longest message that is passed on in pieces (COPY data, result rows). */
   readonly streamedFrameBytesMax: number;
   /** From the connection to the end of authentication. */
@@ -28,6 +30,7 @@ const MiB = 1_048_576;
 export const defaultLimits: PgwireLimits = {
   clientsMax: 500,
   frameBytesMax: 128 * MiB,
+  backendFrameBytesMax: 128 * MiB,
   streamedFrameBytesMax: 1024 * MiB,
   startupTimeoutMs: 60_000,
   leaderWaitMs: 5_000,

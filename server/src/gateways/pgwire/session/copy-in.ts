@@ -3,7 +3,7 @@
  *
  * Invariant: in this state only COPY messages reach PostgreSQL, for it may have left the COPY already, and would run others.
  */
-import { copyFail } from '../codec/frontend-messages.ts';
+import { copyFail, flush } from '../codec/frontend-messages.ts';
 import { front } from '../codec/message-types.ts';
 import type { Flight } from './backend-link.ts';
 import type { ClientMessage } from './client-input.ts';
@@ -51,14 +51,18 @@ const endsCopy = (context: SessionContext, message: ClientMessage): boolean => {
   switch (message.type) {
     case front.copyDone:
     case front.copyFail:
-      void context.link.write([message.bytes]);
+      // PostgreSQL has swallowed the Flush behind an Execute while it was copying.
+      void context.link.write([message.bytes, flush]);
       return true;
     case front.flush:
     case front.sync:
       return false;
     default: {
       const letter = String.fromCharCode(message.type);
-      void context.link.write([copyFail(`unexpected message type "${letter}" during COPY from stdin`)]);
+      void context.link.write([
+        copyFail(`unexpected message type "${letter}" during COPY from stdin`),
+        flush,
+      ]);
       context.input.putBack(message);
       return true;
     }

@@ -65,6 +65,8 @@ export const startSession = (options: SessionOptions): Session => {
   let ended = false;
   let lost = false;
   let pendingEnd: GatewayError | null = null;
+  /** Why PostgreSQL ends the session, in its own words. */
+  let fatal: Buffer | null = null;
   const name = randomBytes(8).toString('hex');
   let transactions = 0;
 
@@ -91,7 +93,10 @@ export const startSession = (options: SessionOptions): Session => {
   };
 
   const listener: BackendListener = {
-    answer: (frame, type, step) => onAnswer(context, frame, type, step),
+    answer(frame, type, step) {
+      if (step === null && type === back.errorResponse) fatal = Buffer.from(frame);
+      else onAnswer(context, frame, type, step);
+    },
     aside(frame, type, step) {
       if (type === back.parameterStatus) {
         const unsafe = unsafeSetting(readParameterStatus(frame));
@@ -100,22 +105,27 @@ export const startSession = (options: SessionOptions): Session => {
       context.output.aside(shifted(frame, type, step));
     },
     error(frame, error) {
+      if (error.fields.get('V') === 'FATAL' || error.fields.get('V') === 'PANIC') {
+        fatal = Buffer.from(frame);
+        return;
+      }
       if (error.step.own) return;
       if (context.mayRunAgain && error.fields.get('C') === '25006') return;
       context.output.answer(shifted(frame, back.errorResponse, error.step));
     },
     chunkDone: () => context.output.flush(),
-    closed() {
+    closed(cause) {
       lost = true;
-      if (!context.deciding) end(errors.databaseWentAway);
-      else pendingEnd ??= errors.databaseWentAway;
+      if (context.deciding) pendingEnd ??= errors.databaseWentAway;
+      else close([fatal ?? errorResponse('FATAL', errors.sessionLost(cause))]);
+      input.stop();
     },
   };
 
   const link = createBackendLink({
     socket: backend,
     listener,
-    frameBytesMax: options.limits.frameBytesMax,
+    frameBytesMax: options.limits.backendFrameBytesMax,
     streamedFrameBytesMax: options.limits.streamedFrameBytesMax,
   });
   const output = createClientOutput({

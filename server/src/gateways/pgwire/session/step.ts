@@ -2,6 +2,7 @@
 import type { ErrorFields } from '../codec/backend-messages.ts';
 import type { TransactionStatus } from '../codec/message-types.ts';
 import * as send from '../codec/frontend-messages.ts';
+import { createLru } from '../sql/lru.ts';
 
 export type StepKind = 'query' | 'parse' | 'bind' | 'describe' | 'execute' | 'close' | 'sync';
 
@@ -39,7 +40,7 @@ export const ownStatement = 'barista:injected';
  * `keepUnnamed`: leaves the client's unnamed statement alone (its unnamed portal is lost in any case).
  */
 export const ownCommand = (
-  sql: string | Buffer,
+  sql: string,
   options: {
     readonly keepUnnamed: boolean;
     readonly parameters?: readonly string[];
@@ -48,37 +49,58 @@ export const ownCommand = (
     readonly speaks?: boolean;
     /** Its answer is the client's: only the answers to Parse and Bind are not. */
     readonly answersClient?: boolean;
-    readonly dropNotice?: string;
   },
 ): Step[] => {
-  const name = options.keepUnnamed ? ownStatement : '';
+  const own = encoded(sql, options.keepUnnamed, options.onRow !== undefined);
+  const bindBytes =
+    options.parameters === undefined
+      ? own.bind
+      : send.bind({
+          portal: '',
+          statement: own.name,
+          parameters: options.parameters,
+          binaryResult: options.onRow !== undefined,
+        });
   const speaks = options.speaks === true ? { speaks: true } : {};
   return [
-    ...(options.keepUnnamed
-      ? [{ kind: 'close' as const, own: true, bytes: send.closeStatement(ownStatement) }]
-      : []),
-    { kind: 'parse', own: true, ...speaks, bytes: send.parse(name, sql) },
-    {
-      kind: 'bind',
-      own: true,
-      ...speaks,
-      bytes: send.bind({
-        portal: '',
-        statement: name,
-        parameters: options.parameters ?? [],
-        binaryResult: options.onRow !== undefined,
-      }),
-    },
+    ...(options.keepUnnamed ? [closeOwn] : []),
+    { kind: 'parse', own: true, ...speaks, bytes: own.parse },
+    { kind: 'bind', own: true, ...speaks, bytes: bindBytes },
     {
       kind: 'execute',
       own: options.answersClient !== true,
       ...speaks,
-      bytes: send.execute(''),
+      bytes: executeOwn,
       ...(options.onRow === undefined ? {} : { onRow: options.onRow }),
       ...(options.onComplete === undefined ? {} : { onComplete: options.onComplete }),
-      ...(options.dropNotice === undefined ? {} : { dropNotice: options.dropNotice }),
     },
   ];
+};
+
+const closeOwn: Step = { kind: 'close', own: true, bytes: send.closeStatement(ownStatement) };
+const executeOwn = send.execute('');
+
+interface Encoded {
+  readonly name: string;
+  readonly parse: Buffer;
+  readonly bind: Buffer;
+}
+
+/** The same few commands are sent over and over. */
+const encodings = createLru<Encoded>(256);
+
+const encoded = (sql: string, keepUnnamed: boolean, binaryResult: boolean): Encoded => {
+  const key = `${keepUnnamed ? 'n' : 'u'}${binaryResult ? 'b' : 't'}${sql}`;
+  const known = encodings.get(key);
+  if (known !== undefined) return known;
+  const name = keepUnnamed ? ownStatement : '';
+  const fresh = {
+    name,
+    parse: send.parse(name, sql),
+    bind: send.bind({ portal: '', statement: name, binaryResult }),
+  };
+  encodings.set(key, fresh, 1);
+  return fresh;
 };
 
 export const ownSync: Step = { kind: 'sync', own: true, bytes: send.sync };

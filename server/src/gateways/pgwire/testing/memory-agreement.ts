@@ -17,6 +17,9 @@ export interface MemoryAgreement extends Agreement {
   choose(parts: readonly TransactionPayload[]): AgreementOutcome;
 }
 
+/** Never handed out twice, for several agreements in turn may serve one PostgreSQL. */
+let lastSlot = 0;
+
 export const createMemoryAgreement = (options: { readonly partBytesMax?: number } = {}): MemoryAgreement => {
   let service: Service = { kind: 'here', generation: 1 };
   const lease = { held: true };
@@ -54,7 +57,8 @@ export const createMemoryAgreement = (options: { readonly partBytesMax?: number 
       return agreement.decide === null ? agreement.choose(all) : agreement.decide(all);
     },
     choose(parts) {
-      const slot = agreement.chosen.length + 1;
+      lastSlot += 1;
+      const slot = lastSlot;
       agreement.chosen.push({ slot, parts });
       return { code: 'chosen', slot: slot as Slot, label: `test/${slot}` };
     },

@@ -1,0 +1,350 @@
+/** What a client sees through the gateway is, frame by frame, what PostgreSQL itself sends. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import * as send from './codec/frontend-messages.ts';
+import { startGateway, startTestDatabase, type TestDatabase, type TestGateway } from './testing/gateway.ts';
+import { connectWire, describeFrame } from './testing/wire-client.ts';
+
+let pg: TestDatabase;
+let gateway: TestGateway;
+beforeAll(async () => {
+  pg = await startTestDatabase();
+  gateway = await startGateway(pg);
+});
+afterAll(async () => {
+  await gateway.listener.close();
+  await pg.stop();
+});
+
+const q = (sql: string): Buffer => send.query(Buffer.from(sql, 'utf8'));
+const message = (type: string, ...parts: readonly (string | Buffer)[]): Buffer => {
+  const payload = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
+  const head = Buffer.alloc(5, type);
+  head.writeInt32BE(payload.length + 4, 1);
+  return Buffer.concat([head, payload]);
+};
+const parse = (name: string, sql: string): Buffer => send.parse(name, sql);
+const bind = (portal: string, statement: string, ...parameters: string[]): Buffer =>
+  send.bind({ portal, statement, parameters });
+const run = (sql: string, ...parameters: string[]): Buffer =>
+  Buffer.concat([parse('', sql), bind('', '', ...parameters), send.describePortal(''), send.execute('')]);
+const executeRows = (portal: string, rows: number): Buffer =>
+  message('E', `${portal}\0`, Buffer.from([0, 0, 0, rows]));
+const describeStatement = (name: string): Buffer => message('D', 'S', `${name}\0`);
+const copyData = (text: string): Buffer => message('d', text);
+const copyDone = message('c');
+const { sync, flush } = send;
+
+/** `send`, then wait for the `count`th frame of type `until` (ReadyForQuery unless told otherwise). */
+interface Exchange {
+  readonly send: readonly Buffer[];
+  readonly until?: string;
+  readonly count?: number;
+}
+const ask = (...messages: readonly Buffer[]): Exchange => ({ send: messages });
+
+const setUp = `CREATE TABLE t (a int PRIMARY KEY, b text); INSERT INTO t VALUES (1, 'one'), (2, 'two');
+  CREATE TABLE parent (id int PRIMARY KEY);
+  CREATE TABLE child (id int REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
+  CREATE FUNCTION noisy() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'noise'; RETURN 7; END $$;
+  CREATE FUNCTION adds(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (n, 'added'); RETURN n; END $$;
+  CREATE PROCEDURE commits() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (99, 'x'); END $$`;
+
+const scripts: Readonly<Record<string, readonly Exchange[]>> = {
+  'a single statement': [
+    ask(q('SELECT * FROM t')),
+    ask(q("INSERT INTO t VALUES (3, 'three')")),
+    ask(q('SELECT count(*) FROM t')),
+  ],
+  'empty strings': [ask(q('')), ask(q('  -- nothing')), ask(q(';;'))],
+  'several statements in one string': [
+    ask(q("INSERT INTO t VALUES (3, 'x'); SELECT * FROM t ORDER BY a; UPDATE t SET b = 'y' WHERE a = 3")),
+    ask(q('SELECT 1; SELECT 2')),
+  ],
+  'an error in a string undoes what came before it': [
+    ask(q("INSERT INTO t VALUES (3, 'x'); SELECT 1/0; INSERT INTO t VALUES (4, 'y')")),
+    ask(q('SELECT count(*) FROM t')),
+  ],
+  'positions of errors count from the start of the string': [
+    ask(q('SELECT nothing')),
+    ask(q("SELECT 'é'; SELECT nothing FROM t")),
+    ask(q("INSERT INTO t VALUES (5, 'ü'); INSERT INTO t VALUES (6, nothing)")),
+  ],
+  'syntax errors': [
+    ask(q('SELEC 1')),
+    ask(q('SELECT 1; SELEC 2')),
+    ask(q('SELECT * FROM t')),
+    ask(q("SELECT 'open")),
+  ],
+  'a transaction block': [
+    ask(q('BEGIN')),
+    ask(q("INSERT INTO t VALUES (3, 'x') RETURNING *")),
+    ask(q('SAVEPOINT s')),
+    ask(q("INSERT INTO t VALUES (3, 'again')")),
+    ask(q('SELECT 1')),
+    ask(q('ROLLBACK TO s')),
+    ask(q('COMMIT')),
+    ask(q('SELECT count(*) FROM t')),
+  ],
+  'COMMIT of a failed block rolls back': [
+    ask(q('BEGIN')),
+    ask(q('SELECT 1/0')),
+    ask(q('COMMIT')),
+    ask(q('COMMIT')),
+  ],
+  'warnings about blocks': [
+    ask(q('COMMIT')),
+    ask(q('ROLLBACK')),
+    ask(q('BEGIN')),
+    ask(q('BEGIN')),
+    ask(q('ROLLBACK')),
+  ],
+  'commands that need a block': [
+    ask(q('SAVEPOINT s')),
+    ask(q('LOCK TABLE t')),
+    ask(q('DECLARE c CURSOR FOR SELECT 1')),
+    ask(q('SET LOCAL work_mem = 1000')),
+    ask(q('FETCH 1 FROM c')),
+  ],
+  'blocks that begin and end inside a string': [
+    ask(q("BEGIN; INSERT INTO t VALUES (3, 'x'); COMMIT; SELECT count(*) FROM t")),
+    ask(q("INSERT INTO t VALUES (4, 'x'); BEGIN; INSERT INTO t VALUES (5, 'x')")),
+    ask(q('SELECT count(*) FROM t')),
+    ask(q('ROLLBACK; SELECT count(*) FROM t')),
+    ask(q("INSERT INTO t VALUES (6, 'x'); COMMIT; SELECT 1/0")),
+    ask(q("INSERT INTO t VALUES (7, 'x'); ROLLBACK; SELECT count(*) FROM t")),
+  ],
+  'chained blocks': [
+    ask(q('BEGIN')),
+    ask(q("INSERT INTO t VALUES (3, 'x')")),
+    ask(q('COMMIT AND CHAIN')),
+    ask(q("INSERT INTO t VALUES (4, 'x')")),
+    ask(q('ROLLBACK AND CHAIN')),
+    ask(q('COMMIT')),
+    ask(q('COMMIT AND CHAIN')),
+  ],
+  'deferred constraints fail at the end': [
+    ask(q('INSERT INTO child VALUES (1)')),
+    ask(q('BEGIN')),
+    ask(q('INSERT INTO child VALUES (1)')),
+    ask(q('COMMIT')),
+    ask(q('BEGIN; INSERT INTO child VALUES (2); INSERT INTO parent VALUES (2); COMMIT')),
+  ],
+  notices: [
+    ask(q('SELECT noisy()')),
+    ask(q('DROP TABLE IF EXISTS missing')),
+    ask(q('SELECT noisy(); SELECT noisy()')),
+  ],
+  'functions that write': [
+    ask(q('SELECT adds(10)')),
+    ask(q('SELECT adds(11)')),
+    ask(q('SELECT adds(11)')),
+    ask(q('SELECT * FROM t')),
+  ],
+  procedures: [ask(q('CALL commits()')), ask(q('SELECT count(*) FROM t'))],
+  settings: [
+    ask(q("SET application_name = 'test'")),
+    ask(q('SHOW application_name')),
+    ask(q('SHOW transaction_read_only')),
+    ask(q("BEGIN; SET application_name = 'inside'")),
+    ask(q('ROLLBACK')),
+    ask(q('SHOW application_name')),
+    ask(q('SET no_such_setting = 1')),
+  ],
+  cursors: [
+    ask(q('BEGIN')),
+    ask(q('DECLARE c CURSOR FOR SELECT * FROM t ORDER BY a')),
+    ask(q('FETCH 1 FROM c')),
+    ask(q('MOVE 1 IN c')),
+    ask(q('CLOSE c')),
+    ask(q('COMMIT')),
+    ask(q('DECLARE h CURSOR WITH HOLD FOR SELECT * FROM t ORDER BY a')),
+    ask(q('FETCH ALL FROM h')),
+    ask(q('CLOSE h')),
+  ],
+  'LISTEN and NOTIFY': [
+    ask(q('LISTEN x')),
+    ask(q("NOTIFY x, 'hello'")),
+    ask(q("SELECT pg_notify('x', 'again')")),
+    ask(q('UNLISTEN *')),
+  ],
+  'COPY from the client': [
+    { send: [q('COPY t FROM STDIN')], until: 'G' },
+    ask(copyData('10\tten\n11\televen\n'), copyDone),
+    { send: [q('COPY t FROM STDIN')], until: 'G' },
+    ask(copyData('10\tagain\n'), copyDone),
+    { send: [q('COPY t FROM STDIN')], until: 'G' },
+    ask(message('f', 'changed my mind\0')),
+    ask(q('SELECT count(*) FROM t')),
+  ],
+  'COPY to the client': [
+    ask(q('COPY t TO STDOUT')),
+    ask(q('COPY (SELECT a FROM t) TO STDOUT (FORMAT csv)')),
+    ask(q('COPY missing TO STDOUT')),
+  ],
+  'COPY in the extended protocol': [
+    { send: [run('COPY t FROM STDIN'), sync], until: 'G' },
+    ask(copyData('20\ttwenty\n'), copyDone, sync),
+    ask(run('SELECT count(*) FROM t'), sync),
+    ask(run('COPY t TO STDOUT'), sync),
+    { send: [run('COPY t FROM STDIN'), sync], until: 'G' },
+    ask(copyData('20\tagain\n'), copyDone, sync),
+    ask(run('COPY missing FROM STDIN'), sync),
+    ask(run('SELECT 1'), sync),
+  ],
+  'SQL prepared statements': [
+    ask(q('PREPARE p AS SELECT $1::int + 1')),
+    ask(q('EXECUTE p(1)')),
+    ask(q('PREPARE w AS INSERT INTO t VALUES ($1, $2)')),
+    ask(q("EXECUTE w(30, 'x')")),
+    ask(q('DEALLOCATE p')),
+    ask(q('EXECUTE p(1)')),
+    ask(q('DEALLOCATE ALL')),
+  ],
+  'extended: one statement': [
+    ask(run('SELECT $1::int', '5'), sync),
+    ask(run("INSERT INTO t VALUES ($1, 'x') RETURNING a", '40'), sync),
+  ],
+  'extended: a pipeline is one transaction': [
+    ask(
+      run("INSERT INTO t VALUES (41, 'x')"),
+      run("INSERT INTO t VALUES (42, 'x')"),
+      run('SELECT count(*) FROM t'),
+      sync,
+    ),
+    ask(
+      run("INSERT INTO t VALUES (43, 'x')"),
+      run('SELECT 1/0'),
+      run("INSERT INTO t VALUES (44, 'x')"),
+      sync,
+    ),
+    ask(run('SELECT count(*) FROM t'), sync),
+  ],
+  'extended: several pipelines at once': [
+    {
+      send: [
+        run('SELECT 1'),
+        sync,
+        run("INSERT INTO t VALUES (45, 'x')"),
+        sync,
+        run('SELECT 1/0'),
+        sync,
+        run('SELECT 2'),
+        sync,
+      ],
+      count: 4,
+    },
+  ],
+  'extended: BEGIN with the first statement, COMMIT with the last': [
+    ask(run('BEGIN'), run("INSERT INTO t VALUES (46, 'x')"), sync),
+    ask(run("INSERT INTO t VALUES (47, 'x')"), run('COMMIT'), sync),
+    ask(run('BEGIN'), run('SELECT 1'), run('COMMIT'), run('SELECT 2'), sync),
+    ask(run('BEGIN'), run('SELECT 1/0'), run('COMMIT'), sync),
+    ask(run('COMMIT'), sync),
+  ],
+  'extended: ROLLBACK': [
+    ask(run('BEGIN'), sync),
+    ask(run("INSERT INTO t VALUES (48, 'x')"), run('ROLLBACK'), sync),
+    ask(run('SELECT count(*) FROM t'), sync),
+    ask(run('ROLLBACK'), sync),
+  ],
+  'extended: named statements and portals': [
+    ask(parse('s1', 'SELECT a FROM t WHERE a = $1'), describeStatement('s1'), sync),
+    ask(bind('', 's1', '1'), send.execute(''), bind('', 's1', '2'), send.execute(''), sync),
+    ask(run('BEGIN'), sync),
+    ask(bind('p1', 's1', '1'), executeRows('p1', 1), sync),
+    ask(executeRows('p1', 1), sync),
+    ask(message('C', 'P', 'p1\0'), run('COMMIT'), sync),
+    ask(parse('s1', 'SELECT 2'), sync),
+    ask(message('C', 'S', 's1\0'), parse('s1', 'SELECT 2'), bind('', 's1'), send.execute(''), sync),
+  ],
+  'extended: rows in portions': [
+    ask(run('BEGIN'), sync),
+    ask(
+      parse('', 'SELECT generate_series(1, 5)'),
+      bind('p', ''),
+      executeRows('p', 2),
+      executeRows('p', 2),
+      sync,
+    ),
+    ask(executeRows('p', 2), sync),
+    ask(run('COMMIT'), sync),
+  ],
+  'extended: the unnamed statement lives on': [
+    ask(parse('', 'SELECT $1::text'), sync),
+    ask(bind('', '', 'a'), send.execute(''), sync),
+    ask(bind('', '', 'b'), send.execute(''), sync),
+    ask(parse('', "INSERT INTO t VALUES ($1, 'x')"), sync),
+    ask(bind('', '', '51'), send.execute(''), sync),
+    ask(bind('', '', '52'), send.execute(''), sync),
+  ],
+  'extended: Flush': [
+    { send: [parse('', 'SELECT $1::int'), describeStatement(''), flush], until: 'T' },
+    ask(bind('', '', '3'), send.execute(''), sync),
+    { send: [run('SELECT 4'), flush], until: 'C' },
+    ask(run("INSERT INTO t VALUES (53, 'x')"), sync),
+    { send: [run('SELECT 1/0'), flush], until: 'E' },
+    ask(run('SELECT 5'), sync),
+  ],
+  'extended: errors in each message': [
+    ask(parse('', 'SELEC'), sync),
+    ask(parse('', 'SELECT 1; SELECT 2'), sync),
+    ask(bind('', 'missing'), sync),
+    ask(send.execute('missing'), sync),
+    ask(parse('', ''), bind('', ''), send.execute(''), sync),
+    ask(sync),
+  ],
+  'extended: functions that write': [
+    ask(run('SELECT adds(60)'), sync),
+    ask(parse('named', 'SELECT adds($1)'), bind('', 'named', '61'), send.execute(''), sync),
+    ask(bind('', 'named', '62'), send.execute(''), sync),
+  ],
+  'extended: deferred constraints': [
+    ask(run('BEGIN'), run('INSERT INTO child VALUES (1)'), sync),
+    ask(run('COMMIT'), sync),
+  ],
+  'extended: prepared COMMIT and ROLLBACK': [
+    ask(parse('c', 'COMMIT'), parse('r', 'ROLLBACK'), parse('b', 'BEGIN'), describeStatement('c'), sync),
+    ask(bind('', 'b'), send.execute(''), run("INSERT INTO t VALUES (70, 'x')"), sync),
+    ask(bind('', 'c'), send.execute(''), sync),
+    ask(bind('', 'b'), send.execute(''), run('SELECT 1/0'), sync),
+    ask(bind('', 'r'), send.execute(''), sync),
+    ask(run('SELECT count(*) FROM t'), sync),
+  ],
+  'extended: settings and commands outside blocks': [
+    ask(run("SET application_name = 'x'"), sync),
+    ask(run('SHOW application_name'), sync),
+    ask(run('VACUUM t'), sync),
+    ask(run('SAVEPOINT s'), sync),
+    ask(run('DISCARD ALL'), sync),
+  ],
+};
+
+let schemas = 0;
+
+const play = async (script: readonly Exchange[], direct: boolean): Promise<string[]> => {
+  const schema = `s${(schemas += 1)}`;
+  const config = direct ? { ...gateway.connection, host: pg.socketDir, port: pg.port } : gateway.connection;
+  const wire = await connectWire(config);
+  const seen: string[] = [];
+  try {
+    wire.send(q(`CREATE SCHEMA ${schema}; SET search_path = ${schema}; ${setUp}`));
+    const prepared = await wire.until('Z');
+    expect(prepared.filter((frame) => frame.type === 'E').map(describeFrame)).toEqual([]);
+    for (const exchange of script) {
+      wire.send(...exchange.send);
+      const frames = await wire.until(exchange.until ?? 'Z', exchange.count ?? 1);
+      seen.push(...frames.map((frame) => describeFrame(frame).replaceAll(schema, 'schema')), '--');
+    }
+  } finally {
+    wire.close();
+  }
+  return seen;
+};
+
+for (const [name, script] of Object.entries(scripts)) {
+  it(`through the gateway as without it: ${name}`, async () => {
+    const direct = await play(script, true);
+    const through = await play(script, false);
+    expect(through).toEqual(direct);
+  });
+}

@@ -1,0 +1,400 @@
+/** Commit, agreement, leadership, cancel: what becomes of a client's transaction, and what the client is told. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Client } from 'pg';
+import type { TransactionPayload } from '../../apply/effects.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { AgreementOutcome } from '../../ports/agreement.ts';
+import * as send from './codec/frontend-messages.ts';
+import { startGateway, startTestDatabase, type TestDatabase, type TestGateway } from './testing/gateway.ts';
+import { connectWire, describeFrame } from './testing/wire-client.ts';
+
+let pg: TestDatabase;
+let gateway: TestGateway;
+let client: Client;
+beforeAll(async () => {
+  pg = await startTestDatabase();
+});
+afterAll(async () => {
+  await pg.stop();
+});
+beforeEach(async () => {
+  gateway = await startGateway(pg);
+  client = await gateway.client();
+  await client.query('CREATE TABLE t (a int PRIMARY KEY, b text)');
+  gateway.agreement.chosen.length = 0;
+  gateway.agreement.committedSlots.length = 0;
+});
+afterEach(async () => {
+  await client.end().catch(() => {});
+  await gateway.listener.close();
+  await pg.superuser.query('DROP TABLE IF EXISTS t CASCADE');
+});
+
+const rows = async (): Promise<number[]> =>
+  (await pg.superuser.query<{ a: number }>('SELECT a FROM t ORDER BY a')).rows.map((row) => row.a);
+const effects = (parts: readonly TransactionPayload[]): string[] =>
+  parts.flatMap((part) =>
+    part.effects.map((effect) => `${effect.kind} ${'rows' in effect ? effect.rows.join(' ') : ''}`),
+  );
+/** Resolves with the error that `work` fails with. */
+const failure = async (
+  work: Promise<unknown>,
+): Promise<{ code?: string; message: string; context?: string; where?: string }> => {
+  try {
+    await work;
+  } catch (error) {
+    return error as { code?: string; message: string };
+  }
+  throw new Error('it did not fail');
+};
+const held = (): { decided: Promise<void>; decide: (outcome: AgreementOutcome | 'choose') => void } => {
+  let reached = (): void => {};
+  let answer: (outcome: AgreementOutcome) => void = () => {};
+  let proposed: readonly TransactionPayload[] = [];
+  const decided = new Promise<void>((resolve) => {
+    reached = resolve;
+  });
+  gateway.agreement.decide = (parts) => {
+    proposed = parts;
+    reached();
+    return new Promise((resolve) => {
+      answer = resolve;
+    });
+  };
+  return {
+    decided,
+    decide: (outcome) => answer(outcome === 'choose' ? gateway.agreement.choose(proposed) : outcome),
+  };
+};
+const elsewhere = { kind: 'at', leader: 'r2' as ReplicaId, host: '127.0.0.1', port: 1 } as const;
+
+describe('agreement', () => {
+  it('an autocommitted write is agreed on once, and its slot is recorded with it', async () => {
+    await client.query("INSERT INTO t VALUES (1, 'x')");
+    expect(gateway.agreement.chosen.map(({ parts }) => effects(parts))).toEqual([['insert (1,x)']]);
+    const slot = gateway.agreement.chosen[0]?.slot;
+    expect(gateway.agreement.committedSlots).toEqual([slot]);
+    const above = await pg.superuser.query('SELECT FROM _barista.applied_above WHERE slot = $1', [slot]);
+    expect(above.rowCount).toBe(1);
+  });
+
+  it('a block is one transaction to agree on, and what was rolled back is not in it', async () => {
+    await client.query('BEGIN');
+    await client.query("INSERT INTO t VALUES (1, 'x')");
+    await client.query('SAVEPOINT s');
+    await client.query("INSERT INTO t VALUES (2, 'x')");
+    await client.query('ROLLBACK TO s');
+    await client.query("INSERT INTO t VALUES (3, 'x')");
+    expect(gateway.agreement.chosen).toEqual([]);
+    await client.query('COMMIT');
+    expect(gateway.agreement.chosen.map(({ parts }) => effects(parts))).toEqual([
+      ['insert (1,x)', 'insert (3,x)'],
+    ]);
+  });
+
+  it('reads are not agreed on', async () => {
+    await client.query('SELECT * FROM t');
+    await client.query('BEGIN');
+    await client.query('SELECT * FROM t');
+    await client.query('COMMIT');
+    expect(gateway.agreement.chosen).toEqual([]);
+    expect(gateway.counted.reads).toBe(1);
+  });
+
+  it('a SELECT whose function writes is agreed on, and the second time it is not tried as a read first', async () => {
+    await client.query(`CREATE FUNCTION adds(n int) RETURNS int LANGUAGE plpgsql AS
+      $$ BEGIN INSERT INTO t VALUES (n, 'f'); RETURN n; END $$`);
+    gateway.agreement.chosen.length = 0;
+    const retries = gateway.counted.retries;
+    expect((await client.query('SELECT adds((SELECT count(*) FROM t)::int)')).rows).toEqual([{ adds: 0 }]);
+    expect(gateway.counted.retries).toBe(retries + 1);
+    await client.query('SELECT adds((SELECT count(*) FROM t)::int)');
+    expect(gateway.counted.retries).toBe(retries + 1);
+    await client.query('SELECT adds($1)', [7]);
+    expect(gateway.agreement.chosen.map(({ parts }) => effects(parts))).toEqual([
+      ['insert (0,f)'],
+      ['insert (1,f)'],
+      ['insert (7,f)'],
+    ]);
+    await client.query('DROP FUNCTION adds');
+  });
+
+  it('a serializable transaction is prepared, agreed on and committed', async () => {
+    await client.query('BEGIN ISOLATION LEVEL SERIALIZABLE');
+    await client.query("INSERT INTO t VALUES (1, 'x')");
+    expect((await client.query('COMMIT')).command).toBe('COMMIT');
+    await client.query('SET default_transaction_isolation = serializable');
+    await client.query("INSERT INTO t VALUES (2, 'x')");
+    expect(gateway.agreement.committedSlots).toEqual(gateway.agreement.chosen.map(({ slot }) => slot));
+    expect(gateway.agreement.chosen).toHaveLength(2);
+    expect(await rows()).toEqual([1, 2]);
+    expect((await pg.superuser.query('SELECT FROM pg_prepared_xacts')).rowCount).toBe(0);
+  });
+
+  it('of two serializable transactions that conflict one fails with 40001 before it is proposed', async () => {
+    const other = await gateway.client();
+    await client.query("INSERT INTO t VALUES (1, 'x'), (2, 'y')");
+    for (const one of [client, other]) {
+      await one.query('BEGIN ISOLATION LEVEL SERIALIZABLE');
+      await one.query('SELECT sum(a) FROM t');
+    }
+    await client.query("INSERT INTO t VALUES (3, 'x')");
+    await other.query("INSERT INTO t VALUES (4, 'x')");
+    await client.query('COMMIT');
+    expect((await failure(other.query('COMMIT'))).code).toBe('40001');
+    expect(gateway.agreement.chosen).toHaveLength(2);
+    expect(await rows()).toEqual([1, 2, 3]);
+    await other.end();
+  });
+
+  it('what cannot be replicated is refused and rolled back', async () => {
+    await client.query('CREATE TEMP TABLE scratch (a int)');
+    for (const sql of [
+      'CREATE DATABASE x',
+      'CREATE ROLE x',
+      'VACUUM; SELECT 1',
+      'CREATE INDEX CONCURRENTLY i ON t (b)',
+    ]) {
+      expect((await failure(client.query(sql))).code).toMatch(/^(0A000|25001)$/);
+    }
+    await client.query('BEGIN');
+    await client.query("INSERT INTO t VALUES (1, 'x')");
+    expect((await failure(client.query('LOAD $$x$$'.replaceAll('$$', "'")))).code).toBe('0A000');
+    expect((await failure(client.query('SELECT 1'))).code).toBe('25P02');
+    expect((await client.query('COMMIT')).command).toBe('ROLLBACK');
+    expect(await rows()).toEqual([]);
+  });
+
+  it('a large transaction goes in parts of bounded size, in order', async () => {
+    await gateway.listener.close();
+    gateway = await startGateway(pg, { partBytesMax: 65_536 });
+    const bulk = await gateway.client();
+    await bulk.query("INSERT INTO t SELECT n, repeat('x', 100) FROM generate_series(1, 5000) n");
+    const { parts } = gateway.agreement.chosen[0] ?? { parts: [] };
+    expect(parts.length).toBeGreaterThan(5);
+    expect(parts.map((part) => part.part)).toEqual(parts.map((_, index) => index));
+    expect(parts.map((part) => part.last)).toEqual(parts.map((_, index) => index === parts.length - 1));
+    for (const part of parts) expect(JSON.stringify(part).length).toBeLessThan(65_536);
+    const inserted = parts.flatMap((part) =>
+      part.effects.flatMap((effect) => ('rows' in effect ? effect.rows : [])),
+    );
+    expect(inserted).toHaveLength(5000);
+    expect(await rows()).toHaveLength(5000);
+    await bulk.end();
+  });
+
+  it('a row above the size of a part is refused', async () => {
+    await gateway.listener.close();
+    gateway = await startGateway(pg, { partBytesMax: 65_536 });
+    const other = await gateway.client();
+    expect((await failure(other.query("INSERT INTO t VALUES (1, repeat('x', 100000))"))).code).toBe('54000');
+    expect(await rows()).toEqual([]);
+    expect((await other.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await other.end();
+  });
+
+  it('a cursor WITH HOLD runs at COMMIT, and cannot write then', async () => {
+    await client.query(`CREATE FUNCTION adds(n int) RETURNS int LANGUAGE plpgsql AS
+      $$ BEGIN INSERT INTO t VALUES (n, 'f'); RETURN n; END $$`);
+    gateway.agreement.chosen.length = 0;
+    expect((await failure(client.query('DECLARE c CURSOR WITH HOLD FOR SELECT adds(1)'))).code).toBe('25006');
+    await client.query('BEGIN');
+    await client.query('DECLARE c CURSOR WITH HOLD FOR SELECT adds(1)');
+    expect((await failure(client.query('COMMIT'))).code).toBe('25006');
+    expect(gateway.agreement.chosen).toEqual([]);
+    expect(await rows()).toEqual([]);
+    await client.query('DROP FUNCTION adds');
+  });
+});
+
+describe('outcomes', () => {
+  it.each([
+    ['superseded', '40001'],
+    ['overloaded', '53000'],
+  ] as const)('%s: rolled back, %s, and the session goes on', async (code, sqlState) => {
+    gateway.agreement.decide = () => Promise.resolve({ code, reason: 'a test' });
+    expect((await failure(client.query("INSERT INTO t VALUES (1, 'x')"))).code).toBe(sqlState);
+    await client.query('BEGIN ISOLATION LEVEL SERIALIZABLE');
+    await client.query("INSERT INTO t VALUES (2, 'x')");
+    expect((await failure(client.query('COMMIT'))).code).toBe(sqlState);
+    gateway.agreement.decide = null;
+    await client.query("INSERT INTO t VALUES (3, 'x')");
+    expect(await rows()).toEqual([3]);
+    expect((await pg.superuser.query('SELECT FROM pg_prepared_xacts')).rowCount).toBe(0);
+  });
+
+  it.each([
+    ['unknown', '08007'],
+    ['notLeader', '57P01'],
+  ] as const)('%s: %s and the session ends without a commit', async (code, sqlState) => {
+    gateway.agreement.decide = () => Promise.resolve({ code, reason: 'a test' });
+    const ended = new Promise<void>((resolve) => {
+      client.on('end', () => resolve());
+    });
+    expect((await failure(client.query("INSERT INTO t VALUES (1, 'x')"))).code).toBe(sqlState);
+    await ended;
+    expect(await rows()).toEqual([]);
+  });
+
+  it('an answer waits for the agreement', async () => {
+    const agreement = held();
+    let answered = false;
+    const query = client.query("INSERT INTO t VALUES (1, 'x')").then(() => {
+      answered = true;
+    });
+    await agreement.decided;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(answered).toBe(false);
+    expect(await rows()).toEqual([]);
+    agreement.decide('choose');
+    await query;
+    expect(await rows()).toEqual([1]);
+  });
+
+  it('chosen after leadership was lost: the client hears that it is committed, then that the session ends', async () => {
+    const wire = await connectWire(gateway.connection);
+    const agreement = held();
+    wire.send(send.query(Buffer.from("INSERT INTO t VALUES (1, 'x')")));
+    await agreement.decided;
+    gateway.agreement.setService(elsewhere);
+    agreement.decide({ code: 'chosen', slot: 900_000 as Slot, label: 'x' });
+    const frames = await wire.untilClosed();
+    expect(frames.map((frame) => frame.type)).toEqual(['C', 'E']);
+    expect(describeFrame(frames[1] ?? { type: '', bytes: Buffer.alloc(0) })).toContain('C=57P01');
+    expect(gateway.agreement.failed.map(({ slot }) => slot)).toEqual([900_000]);
+    expect(await rows()).toEqual([]);
+  });
+
+  it('PostgreSQL dies between proposal and commit: reported as not committed here, told as committed', async () => {
+    const wire = await connectWire(gateway.connection);
+    const agreement = held();
+    wire.send(send.query(Buffer.from("INSERT INTO t VALUES (1, 'x')")));
+    await agreement.decided;
+    await pg.superuser.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'barista'",
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    agreement.decide('choose');
+    const frames = await wire.untilClosed();
+    expect(frames.map((frame) => frame.type)).toEqual(['C', 'E']);
+    expect(gateway.agreement.failed).toHaveLength(1);
+  });
+
+  it('a client that goes away while its transaction is decided does not keep it from being committed', async () => {
+    const wire = await connectWire(gateway.connection);
+    const agreement = held();
+    wire.send(send.query(Buffer.from("INSERT INTO t VALUES (1, 'x')")));
+    await agreement.decided;
+    wire.close();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    agreement.decide('choose');
+    await expect.poll(rows).toEqual([1]);
+    expect(gateway.agreement.failed).toEqual([]);
+    expect(gateway.agreement.committedSlots).toHaveLength(1);
+  });
+});
+
+describe('leadership', () => {
+  it('sessions of a deposed leader end with 57P01, idle or in a transaction', async () => {
+    const idle = await connectWire(gateway.connection);
+    const open = await connectWire(gateway.connection);
+    open.send(send.query(Buffer.from("BEGIN; INSERT INTO t VALUES (1, 'x')")));
+    await open.until('Z');
+    gateway.agreement.setService(elsewhere);
+    for (const wire of [idle, open]) {
+      const frames = (await wire.untilClosed()).map(describeFrame);
+      expect(frames).toHaveLength(1);
+      expect(frames[0]).toContain('C=57P01 M=terminating connection: this replica is no longer the leader');
+    }
+    expect(await rows()).toEqual([]);
+  });
+
+  it('no answer leaves while the lease is not held', async () => {
+    gateway.agreement.setLease(false);
+    let answered = false;
+    const query = client.query('SELECT 1').then(() => {
+      answered = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(answered).toBe(false);
+    gateway.agreement.setLease(true);
+    await query;
+    expect(answered).toBe(true);
+  });
+
+  it('a read that waits for the lease gets no answer when leadership ends', async () => {
+    gateway.agreement.setLease(false);
+    const wire = await connectWire(gateway.connection);
+    wire.send(send.query(Buffer.from('SELECT 1')));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    gateway.agreement.setService(elsewhere);
+    expect((await wire.untilClosed()).map((frame) => frame.type)).toEqual(['E']);
+  });
+
+  it('PostgreSQL ending the session is told to the client', async () => {
+    const wire = await connectWire(gateway.connection);
+    await pg.superuser.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'barista'",
+    );
+    const frames = (await wire.untilClosed()).map(describeFrame);
+    expect(frames[0]).toMatch(/C=57P0[12]/);
+  });
+});
+
+describe('cancel', () => {
+  it('a CancelRequest stops a running statement', async () => {
+    const sleeper = await gateway.client();
+    const { processID, secretKey } = sleeper as unknown as { processID: number; secretKey: number };
+    const sleeping = failure(sleeper.query('SELECT pg_sleep(20)'));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sendCancel(processID, secretKey);
+    expect((await sleeping).code).toBe('57014');
+    expect((await sleeper.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await sleeper.end();
+  });
+
+  it('a CancelRequest while a transaction is decided changes nothing', async () => {
+    const { processID, secretKey } = client as unknown as { processID: number; secretKey: number };
+    const agreement = held();
+    const query = client.query("INSERT INTO t VALUES (1, 'x')");
+    await agreement.decided;
+    await sendCancel(processID, secretKey);
+    agreement.decide('choose');
+    await query;
+    expect(await rows()).toEqual([1]);
+    expect(gateway.agreement.failed).toEqual([]);
+  });
+
+  it('cancels at random moments never keep a chosen transaction from being committed', async () => {
+    const { processID, secretKey } = client as unknown as { processID: number; secretKey: number };
+    const outcomes: string[] = [];
+    for (let n = 0; n < 60; n += 1) {
+      const query = client.query("INSERT INTO t VALUES ($1, 'x')", [n]).then(
+        () => 'ok',
+        (error: { code?: string }) => String(error.code),
+      );
+      await new Promise((resolve) => setTimeout(resolve, n % 6));
+      await sendCancel(processID, secretKey);
+      outcomes.push(await query);
+    }
+    expect(new Set([...outcomes, 'ok', '57014'])).toEqual(new Set(['ok', '57014']));
+    expect(gateway.agreement.failed).toEqual([]);
+    expect(gateway.agreement.committedSlots).toHaveLength(gateway.agreement.chosen.length);
+    expect(await rows()).toEqual(outcomes.flatMap((outcome, n) => (outcome === 'ok' ? [n] : [])));
+  });
+});
+
+const sendCancel = async (processId: number, secret: number): Promise<void> => {
+  const { connect } = await import('node:net');
+  const packet = Buffer.alloc(16);
+  packet.writeInt32BE(16, 0);
+  packet.writeInt32BE((1234 << 16) | 5678, 4);
+  packet.writeInt32BE(processId, 8);
+  packet.writeInt32BE(secret, 12);
+  await new Promise<void>((resolve) => {
+    const socket = connect(gateway.connection.port, '127.0.0.1', () => socket.write(packet));
+    socket.on('close', () => resolve());
+    socket.on('error', () => resolve());
+    socket.resume();
+  });
+};
