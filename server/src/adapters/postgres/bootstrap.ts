@@ -1,8 +1,8 @@
 /**
  * What a new PostgreSQL needs before clients come: roles, the replicated database, and rights taken from everybody.
  *
- * Runs at each start and changes only what differs. Works with replication of its own effects off
- * (session_replication_role), for every replica does the same.
+ * Runs at each start of a replica, as the superuser, whose changes are not replicated: every replica does the same. Durable when
+ * it returns.
  */
 import type { Client } from 'pg';
 import { connectPg, quoteIdentifier, quoteLiteral } from './pg-client.ts';
@@ -22,9 +22,13 @@ export interface BootstrapOptions {
 
 export const reservedUsers = ['postgres'] as const;
 
+/** The log replays what a crash takes from asynchronous commits, but nobody replays this. */
+const waitForDisk = 'SET synchronous_commit = on';
+
 export async function bootstrap(options: BootstrapOptions): Promise<void> {
   const cluster = await connectPg({ socketDir: options.socketDir, database: 'postgres' });
   try {
+    await cluster.query(waitForDisk);
     for (const role of options.roles) await ensureRole(cluster, role);
     await ensureDatabase(cluster, options.database, options.roles[0]?.name ?? 'postgres');
   } finally {
@@ -32,6 +36,7 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
   }
   const client = await connectPg({ socketDir: options.socketDir, database: options.database });
   try {
+    await client.query(waitForDisk);
     await installSchema(client, options.secret);
   } finally {
     await client.end();

@@ -17,7 +17,7 @@ import { createEffectBuffer } from './effect-buffer.ts';
 import type { ApplyMode, EffectBuffer } from './effect-buffer.ts';
 import { AmbiguousRowsError } from './net-rows.ts';
 import { connectPg, quoteLiteral } from './pg-client.ts';
-import { flushPointer, lockPointer, movePointer, readPointer } from './pointer.ts';
+import { beginAtPointer, commitAtPointer, flushPointer, readPointer } from './pointer.ts';
 import type { PostgresServer } from './postgres-server.ts';
 
 const sessionsEndTimeoutMs = 15_000;
@@ -45,9 +45,10 @@ class PgDatabase implements Database {
   }
 
   movePointer(upTo: Slot, keepFrom: Slot): Promise<void> {
-    return this.withControl('moving the application pointer', (client) =>
-      transaction(client, () => movePointer(client, upTo, keepFrom)),
-    );
+    return this.withControl('moving the application pointer', async (client) => {
+      await client.query('BEGIN');
+      await commitAtPointer(client, upTo, keepFrom);
+    });
   }
 
   flush(): Promise<Slot> {
@@ -90,19 +91,17 @@ class PgDatabase implements Database {
   ): Promise<void> {
     const doing = batch.length === 1 ? `slot ${last}` : `slots ${batch[0]?.slot ?? last} to ${last}`;
     try {
-      this.session ??= await openApplySession(this.server);
-      const { session } = this;
-      await transaction(session.client, async () => {
-        const at = await lockPointer(session.client);
-        const buffer = createEffectBuffer(session, mode);
-        for (const { slot, transaction: parts } of batch) {
-          if (parts === null || slot <= at.pointer || at.above.has(slot)) continue;
-          await this.gather(slot, parts, buffer, at.transactions);
-        }
-        await buffer.flush();
-        if (last > at.pointer) await movePointer(session.client, last, keepFrom);
-      });
+      const session = await this.openSession();
+      const at = await beginAtPointer(session.client);
+      const buffer = createEffectBuffer(session, mode);
+      for (const { slot, transaction } of batch) {
+        if (transaction === null || slot <= at.pointer || at.above.has(slot)) continue;
+        await this.gather(slot, transaction, buffer, at.transactions);
+      }
+      await buffer.flush();
+      await commitAtPointer(session.client, last, keepFrom);
     } catch (error) {
+      await this.session?.client.query('ROLLBACK').catch(() => undefined);
       this.session?.forgetRelations();
       const known =
         error instanceof AmbiguousRowsError
@@ -133,6 +132,28 @@ class PgDatabase implements Database {
     throw new DatabaseError('databaseDown', `the parts of slot ${slot} ended before its last one`);
   }
 
+  private async openSession(): Promise<ApplySession> {
+    if (this.session !== null) return this.session;
+    const session = await openApplySession(this.server);
+    // A connection that broke while idle must not fail the next call: PostgreSQL may have been restarted since.
+    session.client.once('end', () => {
+      if (this.session === session) this.session = null;
+    });
+    this.session = session;
+    return session;
+  }
+
+  private async openControl(): Promise<Client> {
+    if (this.control !== null) return this.control;
+    const { socketDir, database } = this.server;
+    const control = await connectPg({ socketDir, database });
+    control.once('end', () => {
+      if (this.control === control) this.control = null;
+    });
+    this.control = control;
+    return control;
+  }
+
   private dropSession(): void {
     const { session } = this;
     this.session = null;
@@ -142,11 +163,7 @@ class PgDatabase implements Database {
   private withControl<T>(doing: string, work: (client: Client) => Promise<T>): Promise<T> {
     const done = this.controlTail.then(async () => {
       try {
-        this.control ??= await connectPg({
-          socketDir: this.server.socketDir,
-          database: this.server.database,
-        });
-        return await work(this.control);
+        return await work(await this.openControl());
       } catch (error) {
         const known = toDatabaseError(error, doing);
         const { control } = this;
@@ -157,18 +174,6 @@ class PgDatabase implements Database {
     });
     this.controlTail = done.catch(() => undefined);
     return done;
-  }
-}
-
-async function transaction<T>(client: Client, work: () => Promise<T>): Promise<T> {
-  await client.query('BEGIN');
-  try {
-    const result = await work();
-    await client.query('COMMIT');
-    return result;
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined);
-    throw error;
   }
 }
 

@@ -17,15 +17,14 @@ interface PointerRow {
 const readSql = `SELECT slot, keep_from, (SELECT array_agg(slot::text ORDER BY slot) FROM _barista.applied_above) AS above,
   (SELECT array_agg(transaction) FROM _barista.applied_transaction) AS transactions FROM _barista.pointer`;
 
-async function read(client: Client, lock: '' | 'FOR UPDATE'): Promise<PointerRow> {
-  const result = await client.query<PointerRow>(`${readSql} ${lock}`);
-  const row = result.rows[0];
+function rowOf(rows: readonly PointerRow[]): PointerRow {
+  const row = rows[0];
   if (row === undefined) throw new Error('the application pointer is missing');
   return row;
 }
 
 export async function readPointer(client: Client): Promise<ApplicationPointer> {
-  const row = await read(client, '');
+  const row = rowOf((await client.query<PointerRow>(readSql)).rows);
   const pointer = Number(row.slot);
   return {
     pointer: pointer as Slot,
@@ -41,9 +40,12 @@ export interface LockedPointer {
   readonly transactions: ReadonlySet<string>;
 }
 
-/** For a transaction that applies: nobody else moves the pointer until it ends. */
-export async function lockPointer(client: Client): Promise<LockedPointer> {
-  const row = await read(client, 'FOR UPDATE');
+/** Begins a transaction that applies: nobody else moves the pointer until it ends. One round trip. */
+export async function beginAtPointer(client: Client): Promise<LockedPointer> {
+  const results = (await client.query(`BEGIN; ${readSql} FOR UPDATE`)) as unknown as readonly {
+    readonly rows: readonly PointerRow[];
+  }[];
+  const row = rowOf(results[1]?.rows ?? []);
   return {
     pointer: Number(row.slot) as Slot,
     above: new Set((row.above ?? []).map((slot) => Number(slot) as Slot)),
@@ -51,9 +53,9 @@ export async function lockPointer(client: Client): Promise<LockedPointer> {
   };
 }
 
-/** Never back. Inside the caller's transaction. */
-export async function movePointer(client: Client, upTo: Slot, keepFrom: Slot): Promise<void> {
-  await client.query('SELECT _barista.move_pointer($1, $2)', [upTo, keepFrom]);
+/** Moves the pointer, never back, and commits with it whatever the transaction did. One round trip. */
+export async function commitAtPointer(client: Client, upTo: Slot, keepFrom: Slot): Promise<void> {
+  await client.query(`SELECT _barista.move_pointer(${upTo}, ${keepFrom}); COMMIT`);
 }
 
 /** A commit that is waited for makes every earlier one durable, too. */
