@@ -35,6 +35,9 @@ UrgentStep(r) ==
   \/ AdvanceCommitPoint(r)
   \/ Deposed(r) /\ StepDown(r)
 
+(* The model's log has room for all that r would propose as the new leader. *)
+HasRoom(r) == CanBecomeLeader(r) => FirstProposals(r).start <= MaxSlot
+
 FollowsFully(r) == commitPoint'[r] >= act'.params.commitPoint
 
 ProposedIn == {m.ballot : m \in Sent("Accept")}
@@ -42,7 +45,7 @@ RunsAbove(c) == {run \in Runs : run[1] > c}
 
 SimStep(r) ==
   \/ \E m \in Sent("Prepare") : HandlePrepare(r, m.ballot, m.commitPoint)
-  \/ \E m \in Sent("Promise") : HandlePromise(r, m)
+  \/ \E m \in Sent("Promise") : HandlePromise(r, m) /\ HasRoom(r)'
   \/ \E n \in 1..MaxBatch : Propose(r, NewCommands(r, n))
   \/ \E b \in {p \in ProposedIn : Up(r) /\ AtMost(promised[r], p)} : \E run \in RunsAbove(commitPoint[r]) :
        \E c \in ToldCommitPoints(b) : HandleAccept(r, b, run[1], run[2], c) /\ FollowsFully(r)
