@@ -8,7 +8,8 @@
  * Exits with 0 if all conforms, 1 if not, 2 if it could not be checked.
  */
 import { parseArgs } from 'node:util';
-import { runTraceCommand } from './trace/trace-command.ts';
+import { runReplayCommand } from './replay/replay-command.ts';
+import { runMutateCommand, runTraceCommand } from './trace/trace-command.ts';
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -27,6 +28,20 @@ const [command, ...rest] = positionals;
 async function run(): Promise<number> {
   if (command === 'trace' && rest.length > 0) {
     return runTraceCommand(rest, { workers: Number(values.workers), requireAll: values['require-all'] });
+  }
+  if (command === 'replay') {
+    const { behaviours, depth, seed } = values;
+    return runReplayCommand({ behaviours: Number(behaviours), depth: Number(depth), seed: Number(seed) });
+  }
+  if (command === 'mutate' && rest[0] !== undefined && values.out !== undefined) {
+    return runMutateCommand(rest[0], values.kind ?? '', values.out);
+  }
+  if (command === 'replay') {
+    const { behaviours, depth, seed } = values;
+    return runReplayCommand({ behaviours: Number(behaviours), depth: Number(depth), seed: Number(seed) });
+  }
+  if (command === 'mutate' && rest[0] !== undefined && values.out !== undefined) {
+    return runMutateCommand(rest[0], values.kind ?? '', values.out);
   }
   console.error(
     'usage: conformance trace FILE_OR_DIR... | replay [--behaviours N] | mutate FILE --kind K --out FILE2',

@@ -75,6 +75,27 @@ export async function checkTrace(
   };
 }
 
+/** Where each of several short traces of one group is rejected, or null; one JVM for all of them, and no reasons. */
+export async function findRejections(
+  traces: readonly (readonly TraceEvent[])[],
+): Promise<(ConsensusEvent | null)[]> {
+  const ordered = traces.map((events) => orderTrace(events));
+  const members = ordered[0]?.members ?? [];
+  const cut = ordered.map((trace) => cutSegments(trace).segments);
+  const { segments, reached } = await runSegments(cut.flat(), { members, diagnose: true }, 1);
+  let before = 0;
+  return cut.map((own) => {
+    const first = before;
+    before += own.length;
+    const failed = own.findIndex((_, i) => !segments.has(first + i + 1));
+    if (failed === -1) return null;
+    const steps = own[failed]?.steps ?? [];
+    const at = (reached.get(first + failed + 1) ?? 0) - 1;
+    // A step that was put in before an event stands for that event.
+    return steps.slice(at).find(({ event }) => event !== null)?.event ?? null;
+  });
+}
+
 function batchesOf(segments: readonly Segment[]): Segment[][] {
   const batches: Segment[][] = [];
   let steps = STEPS_PER_RUN_MAX;
@@ -91,8 +112,8 @@ function batchesOf(segments: readonly Segment[]): Segment[][] {
 
 interface RunOutcome {
   readonly segments: ReadonlySet<number>;
-  /** The furthest step reached; only when diagnosing. */
-  readonly reached: number;
+  /** The furthest step reached in each; only when diagnosing. */
+  readonly reached: ReadonlyMap<number, number>;
   readonly state: string | null;
 }
 
@@ -122,10 +143,10 @@ async function runSegments(
       // TLC could not evaluate something: no verdict, unless a segment was simply not matched.
       throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${output.slice(-4000)}`);
     }
-    const reached = Math.max(
-      0,
-      ...[...output.matchAll(/<<"reached", \d+, (\d+)>>/g)].map((match) => Number(match[1])),
-    );
+    const reached = new Map<number, number>();
+    for (const [, segment, step] of output.matchAll(/<<"reached", (\d+), (\d+)>>/g)) {
+      reached.set(Number(segment), Math.max(reached.get(Number(segment)) ?? 0, Number(step)));
+    }
     const state = /<<"state",\s*(\[[\s\S]*?\])\s*>>/.exec(output)?.[1] ?? null;
     return { segments: matched, reached, state };
   } finally {
@@ -135,7 +156,8 @@ async function runSegments(
 
 /** Finds the step that TLC could not take, and what the spec would have had instead. */
 async function explain(segment: Segment, members: readonly ReplicaId[]): Promise<Rejected> {
-  const { reached } = await runSegments([segment], { members, diagnose: true }, 1);
+  const first = await runSegments([segment], { members, diagnose: true }, 1);
+  const reached = first.reached.get(1) ?? 0;
   const failed = segment.steps[reached - 1];
   if (failed === undefined) throw new Error('a segment was not matched, and no step of it was reached');
   const upToFailure: Segment = { ...segment, steps: segment.steps.slice(0, reached) };
@@ -148,7 +170,7 @@ async function explain(segment: Segment, members: readonly ReplicaId[]): Promise
     { members, diagnose: true, unassertLast: true },
     1,
   );
-  if (alone.reached < reached + 1) {
+  if ((alone.reached.get(1) ?? 0) < reached + 1) {
     return { ...common, reason: `the spec does not allow ${step} here with these parameters` };
   }
   const asserted = await runSegments(
@@ -156,7 +178,7 @@ async function explain(segment: Segment, members: readonly ReplicaId[]): Promise
     { members, diagnose: true },
     1,
   );
-  if (isLast && asserted.reached === reached + 1) {
+  if (isLast && asserted.reached.get(1) === reached + 1) {
     return {
       ...common,
       reason: 'the state that the segment ends in is not the one that the next begins with',

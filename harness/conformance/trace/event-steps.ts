@@ -138,7 +138,8 @@ function rememberedCommitPoint(
 }
 
 /** Of the entries in the message, those above the commit point. */
-function learntRun(replica: ReplicaState, { firstSlot: from = 0, labels = [] }: TraceMessage): Partial<Step> {
+function learntRun(replica: ReplicaState, message: TraceMessage): Partial<Step> {
+  const { firstSlot: from = 0, labels = [] } = message;
   const firstSlot = replica.commitPoint + 1;
   return { firstSlot, lastSlot: from + labels.length - 1, labels: labels.slice(firstSlot - from) };
 }

@@ -1,5 +1,7 @@
 /** `conformance trace`: prints the verdict on recorded runs. */
+import { writeFileSync } from 'node:fs';
 import { checkTrace, type Accepted, type Rejected } from './check-trace.ts';
+import { isMutantKind, mutants, mutate } from './mutate.ts';
 import { readEvents } from './read-trace.ts';
 
 /** The actions that a trace under faults must contain if it is to prove anything about them. */
@@ -67,4 +69,19 @@ export function printRejection({ event, recorded, step, reason }: Rejected): voi
   if (recorded === null)
     console.log('the step belongs to no event of its own: it was put in before that event');
   else console.log(`the event: ${JSON.stringify(recorded)}`);
+}
+
+/** `conformance mutate`: writes a copy with one event altered. @returns the exit code */
+export function runMutateCommand(path: string, kind: string, out: string): number {
+  if (!isMutantKind(kind)) {
+    for (const [name, { shows }] of Object.entries(mutants))
+      console.error(`--kind ${name.padEnd(20)} ${shows}`);
+    return 2;
+  }
+  const { events, original } = mutate(readEvents([path]), kind);
+  writeFileSync(out, events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  console.log(
+    `altered event ${original.seq} of ${original.replica}, run ${original.run}: ${JSON.stringify(original)}`,
+  );
+  return 0;
 }

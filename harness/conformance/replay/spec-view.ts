@@ -1,0 +1,177 @@
+/**
+ * A state of ReplayMultiPaxos in the words of the code: replicas, ballots, slots and labels instead of TLA+ values.
+ *
+ * Responsible for: the mapping from the spec's values. Pure.
+ */
+import type {
+  Ballot,
+  Entry,
+  EntryLabel,
+  GroupId,
+  Message,
+  ReplicaId,
+  Role,
+} from '../../../server/src/multipaxos/types.ts';
+import { entryLabel } from '../../../server/src/multipaxos/entry.ts';
+import { noBallot, specMessages, type Held, type SpecMessage } from '../trace/spec-state.ts';
+import type { TlaState, TlaValue } from './tla-value.ts';
+
+export const replayGroup = 'replay' as GroupId;
+
+export interface SpecAction {
+  readonly name: string;
+  readonly params: Readonly<Record<string, TlaValue>>;
+  readonly replica: ReplicaId;
+}
+
+/** What is compared between the spec and the core. */
+export interface ReplicaView {
+  readonly role: Role | 'down';
+  readonly promised: Ballot;
+  readonly durablePromised: Ballot;
+  readonly commitPoint: number;
+  readonly serving: boolean;
+  /** By slot. */
+  readonly log: Readonly<Record<number, Held>>;
+  readonly durableLog: Readonly<Record<number, Held>>;
+  /** Records that were appended and are not durable. */
+  readonly buffered: number;
+  /** Candidate: whose promises count, without its own. Leader: [slot, voter], without its own votes. */
+  readonly counted: readonly string[];
+}
+
+export const asRecord = (value: TlaValue | undefined): Readonly<Record<string, TlaValue>> => {
+  if (typeof value === 'object' && 'record' in value) return value.record;
+  throw new TypeError(`not a record: ${JSON.stringify(value)}`);
+};
+export const asSequence = (value: TlaValue | undefined): readonly TlaValue[] => {
+  if (Array.isArray(value)) return value as readonly TlaValue[];
+  throw new TypeError(`not a sequence: ${JSON.stringify(value)}`);
+};
+export const asSet = (value: TlaValue | undefined): readonly TlaValue[] => {
+  if (typeof value === 'object' && 'set' in value) return value.set;
+  throw new TypeError(`not a set: ${JSON.stringify(value)}`);
+};
+export const asNumber = (value: TlaValue | undefined): number => {
+  if (typeof value === 'number') return value;
+  throw new TypeError(`not a number: ${JSON.stringify(value)}`);
+};
+
+export function replicaName(number: TlaValue | undefined): ReplicaId {
+  return `r${asNumber(number)}` as ReplicaId;
+}
+
+export function ballotOf(value: TlaValue | undefined): Ballot {
+  const [round, owner] = asSequence(value);
+  return asNumber(round) === 0 ? noBallot : { round: asNumber(round), replica: replicaName(owner) };
+}
+
+export function entryOf(value: TlaValue | undefined): Entry | null {
+  const { kind, ballot, id } = asRecord(value);
+  if (kind === 'nothing') return null;
+  if (kind === 'noop') return { kind: 'noop', group: replayGroup };
+  if (kind === 'leaderStart') return { kind: 'leaderStart', group: replayGroup, ballot: ballotOf(ballot) };
+  const { round, replica } = ballotOf(ballot);
+  const proposal = { client: `${round}.${replica}`, request: asNumber(id) };
+  return { kind: 'command', group: replayGroup, proposal, payload: new Uint8Array([asNumber(id)]) };
+}
+
+function heldOf(value: TlaValue): Held | null {
+  const { ballot, entry } = asRecord(value);
+  const content = entryOf(entry);
+  if (content === null) return null;
+  const voted = ballotOf(ballot);
+  return { ballot: voted.round === 0 ? null : voted, label: entryLabel(content) };
+}
+
+function logOf(value: TlaValue | undefined): Record<number, Held> {
+  const log: Record<number, Held> = {};
+  for (const [i, item] of asSequence(value).entries()) {
+    const held = heldOf(item);
+    if (held !== null) log[i + 1] = held;
+  }
+  return log;
+}
+
+export function actionOf(state: TlaState): SpecAction {
+  const { name, params } = asRecord(state.act);
+  const fields = asRecord(params);
+  return { name: String(name), params: fields, replica: replicaName(fields.replica) };
+}
+
+export function replicaView(state: TlaState, number: number): ReplicaView {
+  const of = (variable: string): TlaValue | undefined => asSequence(state[variable])[number - 1];
+  const durable = asRecord(of('durable'));
+  const promises = asSet(of('promises')).map((message) => replicaName(asRecord(message).from));
+  const acks = asSequence(of('acks')).flatMap((voters, i) =>
+    asSet(voters).map((voter) => `${i + 1} ${replicaName(voter)}`),
+  );
+  return {
+    role: of('role') as ReplicaView['role'],
+    promised: ballotOf(of('promised')),
+    durablePromised: ballotOf(durable.promised),
+    commitPoint: asNumber(of('commitPoint')),
+    serving: of('serving') === true,
+    log: logOf(of('log')),
+    durableLog: logOf(durable.log),
+    buffered: asSequence(of('buffer')).length,
+    counted: [...promises, ...acks].sort(),
+  };
+}
+
+/** The spec's messages in what the core sends. */
+export function specMessagesOf(from: ReplicaId, message: Message): SpecMessage[] {
+  const labels = 'entries' in message ? message.entries.map(entryLabel) : [];
+  const votes =
+    'votes' in message
+      ? message.votes.map(({ slot, ballot, entry }) => [slot, ballot, entryLabel(entry)] as const)
+      : [];
+  return specMessages(from, { ...message, labels, votes });
+}
+
+export function messagesOf(state: TlaState): SpecMessage[] {
+  return asSet(state.msgs).map((value) => messageOf(asRecord(value)));
+}
+
+function messageOf(fields: Readonly<Record<string, TlaValue>>): SpecMessage {
+  const ballot = fields.ballot === undefined ? noBallot : ballotOf(fields.ballot);
+  const label = (): EntryLabel => entryLabel(entryOf(fields.entry) ?? { kind: 'noop', group: replayGroup });
+  switch (fields.type) {
+    case 'Prepare':
+    case 'Heartbeat':
+      return { type: fields.type, ballot, commitPoint: asNumber(fields.commitPoint) };
+    case 'Promise':
+      return {
+        type: 'Promise',
+        from: replicaName(fields.from),
+        ballot,
+        commitPoint: asNumber(fields.commitPoint),
+        votes: votesOf(fields.votes).map(({ slot, ballot: voted, entry }) => ({
+          slot,
+          ballot: voted,
+          label: entryLabel(entry),
+        })),
+      };
+    case 'Accept':
+      return { type: 'Accept', ballot, slot: asNumber(fields.slot), label: label() };
+    case 'Accepted':
+      return { type: 'Accepted', from: replicaName(fields.from), ballot, slot: asNumber(fields.slot) };
+    default:
+      return { type: 'CatchUpReply', slot: asNumber(fields.slot), label: label() };
+  }
+}
+
+export interface VoteValue {
+  readonly slot: number;
+  readonly ballot: Ballot;
+  readonly entry: Entry;
+}
+
+/** In slot order. */
+export function votesOf(value: TlaValue | undefined): VoteValue[] {
+  const votes = asSet(value).map((item) => {
+    const { slot, ballot, entry } = asRecord(item);
+    return { slot: asNumber(slot), ballot: ballotOf(ballot), entry: entryOf(entry) as Entry };
+  });
+  return votes.sort((a, b) => a.slot - b.slot);
+}

@@ -1,0 +1,59 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { checkTrace, findRejections } from './check-trace.ts';
+import { mutants, mutate, swapWithPrevious, type MutantKind } from './mutate.ts';
+import { readEvents } from './read-trace.ts';
+import { ACTIONS } from './trace-command.ts';
+
+/** A simulated run of three replicas with crashes, elections and catch-up, in which every action occurs. */
+const events = readEvents([fileURLToPath(new URL('../fixtures/simulated.ndjson', import.meta.url))]);
+
+describe('a recorded run', () => {
+  it('that the core made is accepted, with every action in it', async () => {
+    const outcome = await checkTrace(events);
+    if (outcome.kind === 'rejected') throw new Error(`rejected at ${outcome.event}: ${outcome.reason}`);
+    expect(outcome.events).toBe(events.length);
+    expect([...outcome.actions.keys()]).toEqual(expect.arrayContaining([...ACTIONS]));
+  });
+
+  it('with any one event altered is rejected, at the event that was altered or at one that it makes impossible', async () => {
+    const kinds = Object.keys(mutants) as MutantKind[];
+    const mutated = kinds.map((kind) => mutate(events, kind));
+    const found = await findRejections(mutated.map((one) => one.events));
+    for (const [i, kind] of kinds.entries()) {
+      const { original } = mutated[i] as (typeof mutated)[number];
+      const at = found[i];
+      expect({ kind, rejected: at != null }).toEqual({ kind, rejected: true });
+      const isSame = at?.run === original.run && at.seq === original.seq;
+      expect({ kind, isThere: isSame || mutants[kind].stopsAt === 'later' }).toEqual({ kind, isThere: true });
+      expect(at?.atUs).toBeGreaterThanOrEqual(original.atUs);
+    }
+  });
+
+  it('with a flush before the vote that it flushes is rejected, and the event is shown', async () => {
+    const flush = events.find(
+      (event, i) =>
+        event.layer === 'consensus' &&
+        event.name === 'Fsync' &&
+        (event.votes ?? []).length > 0 &&
+        isOwnVote(i),
+    ) as TraceEvent;
+    const outcome = await checkTrace(swapWithPrevious(events, flush));
+    expect(outcome).toMatchObject({ kind: 'rejected', recorded: { name: 'Fsync', replica: flush.replica } });
+  });
+
+  it('that does not say all is refused before it is checked', async () => {
+    const middle = Math.floor(events.length / 2);
+    await expect(checkTrace(events.filter((_, i) => i !== middle))).rejects.toThrow('has a gap');
+    const [first] = events;
+    await expect(checkTrace(events.filter((event) => event !== first))).rejects.toThrow(/gap|begins with/);
+  });
+});
+
+/** The event before it in its run wrote a vote. */
+function isOwnVote(index: number): boolean {
+  const event = events[index] as TraceEvent;
+  const previous = events.find((one) => one.run === event.run && one.seq === event.seq - 1);
+  return previous?.layer === 'consensus' && previous.name === 'HandleAccept';
+}
