@@ -139,6 +139,25 @@ describe('catch-up', () => {
     ]);
   });
 
+  it('answers with nothing that its own disk could still lose', () => {
+    const core = newServingLeader();
+    core.propose('a');
+    for (const from of [r2, r3]) core.accepted(from, 2, 2);
+    expect(core.state.commitPoint).toBe(2);
+    const request = {
+      kind: 'CatchUpRequest',
+      group,
+      ballot: first,
+      fromSlot: slot(2),
+      toSlot: slot(2),
+    } as const;
+    core.receive(r3, request);
+    expect(core.effectsOf('serveCatchUp')).toEqual([]);
+    core.fsync();
+    core.receive(r3, request);
+    expect(core.effectsOf('serveCatchUp')).toHaveLength(1);
+  });
+
   it('learns from its own database what others may have purged', () => {
     const tail = [1, 2, 3].map((at) => vote(at, first, `c${at}`));
     const core = new OneCore({}, { promised: first, tail });

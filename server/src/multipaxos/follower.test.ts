@@ -60,6 +60,8 @@ describe('a follower', () => {
     core.receive(r3, core.accept(ballot(2, r3), 2, [command('new')]));
     expect([1, 2, 3].map((at) => core.state.log.get(slot(at))?.label)).toEqual(['old1/1', 'new/1', 'old3/1']);
     expect(core.state.lastSlot).toBe(3);
+    const bytes = [...core.state.log.values()].reduce((sum, held) => sum + held.bytes, 0);
+    expect(core.state.tailBytes).toBe(bytes);
   });
 
   it('takes a slot for chosen when its vote is in the ballot of the leader that says so', () => {
@@ -116,7 +118,7 @@ describe('a follower', () => {
     const core = newFollower({ windowBytesMax: 100 });
     core.receive(r2, core.accept(first, 2, [command('a', 100), command('b', 100), command('c', 100)]));
     expect([...core.state.log.keys()]).toEqual([2, 3]);
-    core.receive(r2, core.accept(first, 1, [command('small', 1)]));
+    core.receive(r2, core.accept(first, 1, [command('next', 100)]));
     expect(core.state.log.has(slot(1))).toBe(true);
   });
 
