@@ -280,18 +280,22 @@ describe('outcomes', () => {
     expect(gateway.agreement.failed).toHaveLength(1);
   });
 
-  it('a client that goes away while its transaction is decided does not keep it from being committed', async () => {
-    const wire = await connectWire(gateway.connection);
-    const agreement = held();
-    wire.send(send.query(Buffer.from("INSERT INTO t VALUES (1, 'x')")));
-    await agreement.decided;
-    wire.close();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    agreement.decide('choose');
-    await expect.poll(rows).toEqual([1]);
-    expect(gateway.agreement.failed).toEqual([]);
-    expect(gateway.agreement.committedSlots).toHaveLength(1);
-  });
+  it.each(['closes', 'resets'] as const)(
+    'a client that %s its connection while its transaction is decided does not keep it from being committed',
+    async (how) => {
+      const wire = await connectWire(gateway.connection);
+      const agreement = held();
+      wire.send(send.query(Buffer.from("INSERT INTO t VALUES (1, 'x')")));
+      await agreement.decided;
+      if (how === 'closes') wire.close();
+      else wire.socket.resetAndDestroy();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      agreement.decide('choose');
+      await expect.poll(rows).toEqual([1]);
+      expect(gateway.agreement.failed).toEqual([]);
+      expect(gateway.agreement.committedSlots).toHaveLength(1);
+    },
+  );
 });
 
 describe('leadership', () => {
@@ -365,6 +369,21 @@ describe('cancel', () => {
     expect(gateway.agreement.failed).toEqual([]);
   });
 
+  it('a CancelRequest while a chosen transaction is being committed does not reach PostgreSQL', async () => {
+    const sessionSql = { ...pg.sessionSql, recordSlot: `${pg.sessionSql.recordSlot}, pg_sleep(0.5)` };
+    const slow = await startGateway(pg, { sessionSql, agreement: gateway.agreement });
+    const other = await slow.client();
+    const { processID, secretKey } = other as unknown as { processID: number; secretKey: number };
+    const query = other.query("INSERT INTO t VALUES (1, 'x')");
+    await expect.poll(() => gateway.agreement.chosen.length).toBe(1);
+    await sendCancel(processID, secretKey, slow.connection.port);
+    await query;
+    expect(gateway.agreement.failed).toEqual([]);
+    expect(await rows()).toEqual([1]);
+    await other.end();
+    await slow.listener.close();
+  });
+
   it('cancels at random moments never keep a chosen transaction from being committed', async () => {
     const { processID, secretKey } = client as unknown as { processID: number; secretKey: number };
     const outcomes: string[] = [];
@@ -384,7 +403,11 @@ describe('cancel', () => {
   });
 });
 
-const sendCancel = async (processId: number, secret: number): Promise<void> => {
+const sendCancel = async (
+  processId: number,
+  secret: number,
+  port = gateway.connection.port,
+): Promise<void> => {
   const { connect } = await import('node:net');
   const packet = Buffer.alloc(16);
   packet.writeInt32BE(16, 0);
@@ -392,7 +415,7 @@ const sendCancel = async (processId: number, secret: number): Promise<void> => {
   packet.writeInt32BE(processId, 8);
   packet.writeInt32BE(secret, 12);
   await new Promise<void>((resolve) => {
-    const socket = connect(gateway.connection.port, '127.0.0.1', () => socket.write(packet));
+    const socket = connect(port, '127.0.0.1', () => socket.write(packet));
     socket.on('close', () => resolve());
     socket.on('error', () => resolve());
     socket.resume();

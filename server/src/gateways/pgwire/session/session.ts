@@ -143,7 +143,7 @@ export const startSession = (options: SessionOptions): Session => {
     limits: options.limits,
     onViolation: (error) => end(errors.protocolViolation(error.message)),
     onGone() {
-      lost = true;
+      // A transaction that is being decided is committed for all that: the session ends when that is done.
       if (!context.deciding) close(null);
     },
   });

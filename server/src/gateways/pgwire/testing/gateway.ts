@@ -66,6 +66,7 @@ export const startGateway = async (
     readonly limits?: Partial<PgwireLimits>;
     readonly partBytesMax?: number;
     readonly agreement?: MemoryAgreement;
+    readonly sessionSql?: SessionSql;
   } = {},
 ): Promise<TestGateway> => {
   const agreement =
@@ -76,7 +77,7 @@ export const startGateway = async (
     host: '127.0.0.1',
     port: 0,
     agreement,
-    sessionSql: () => pg.sessionSql,
+    sessionSql: () => options.sessionSql ?? pg.sessionSql,
     logger: { info: () => {}, warn: () => {} },
     onCounters(counter) {
       counted[counter] += 1;
