@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadManifest, type Model, parseManifest, selectModels } from './manifest.ts';
+import { SPECS_DIR } from './tlc.ts';
+import { differences, formatTable } from './verdict.ts';
+
+const CHECK = {
+  name: 'MCX-tiny',
+  module: 'MCX',
+  cfg: 'MCX-tiny.cfg',
+  kind: 'check',
+  size: 'tiny',
+  timeoutSeconds: 10,
+  expect: { exitCode: 0, distinctStates: 7, violated: null },
+  shows: 'x',
+} as const;
+const BUG = {
+  ...CHECK,
+  name: 'BugX',
+  kind: 'bug',
+  size: 'small',
+  expect: { exitCode: 12, distinctStates: null, violated: 'Agreement' },
+} as const;
+
+function parse(...models: readonly object[]): readonly Model[] {
+  return parseManifest('x.json', JSON.stringify(models));
+}
+
+function parseOne(model: object): Model {
+  const [parsed] = parse(model);
+  if (parsed === undefined) throw new Error('no model');
+  return parsed;
+}
+
+describe('the manifest', () => {
+  it('names the file and the field that is wrong', () => {
+    expect(() => parse({ ...CHECK, size: 'huge' })).toThrow(/x\.json.*\n.*size/s);
+  });
+
+  it('takes no bug model that is expected to hold', () => {
+    expect(() => parse({ ...BUG, expect: CHECK.expect })).toThrow('a bug model cannot expect exit code 0');
+  });
+
+  it('takes no bug model that does not say what is violated', () => {
+    expect(() => parse({ ...BUG, expect: { ...BUG.expect, violated: null } })).toThrow(
+      'must name what is violated',
+    );
+  });
+
+  it('takes no check without a state count', () => {
+    expect(() => parse({ ...CHECK, expect: { ...CHECK.expect, distinctStates: null } })).toThrow(
+      'state count',
+    );
+  });
+
+  it('of this repository is valid, and every file that it names is there', () => {
+    const missing = loadManifest().filter(
+      ({ module, cfg }) =>
+        !existsSync(path.join(SPECS_DIR, `${module}.tla`)) || !existsSync(path.join(SPECS_DIR, cfg)),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('choosing models', () => {
+  const nightly = { ...CHECK, name: 'MCX-nightly', size: 'nightly' };
+  const models = parse(CHECK, BUG, nightly);
+  const names = (choice: Parameters<typeof selectModels>[1]): string[] =>
+    selectModels(models, choice).map(({ name }) => name);
+
+  it('leaves the nightly ones out', () => {
+    expect(names({ size: 'all-but-nightly', only: [], bugs: false })).toEqual(['MCX-tiny', 'BugX']);
+  });
+
+  it('goes by size', () => {
+    expect(names({ size: 'small', only: [], bugs: false })).toEqual(['BugX']);
+  });
+
+  it('goes by the beginning of a name whatever the size', () => {
+    expect(names({ size: 'tiny', only: ['MCX'], bugs: false })).toEqual(['MCX-tiny', 'MCX-nightly']);
+  });
+
+  it('can take the bug models alone', () => {
+    expect(names({ size: 'all', only: [], bugs: true })).toEqual(['BugX']);
+  });
+});
+
+describe('the verdict', () => {
+  const check = parseOne(CHECK);
+  const bug = parseOne(BUG);
+  const good = { exitCode: 0, distinctStates: 7, violated: null, seconds: 1 };
+
+  it('is good when everything is as expected', () => {
+    expect(differences(check, good)).toEqual([]);
+  });
+
+  it('minds one state too few', () => {
+    expect(differences(check, { ...good, distinctStates: 6 })).toEqual(['6 distinct states, expected 7']);
+  });
+
+  it('minds a bug that was not found', () => {
+    expect(differences(bug, good)).toEqual([
+      'exit code 0, expected 12',
+      'violated nothing, expected Agreement',
+    ]);
+  });
+
+  it('minds a bug that breaks something else', () => {
+    expect(differences(bug, { ...good, exitCode: 12, violated: 'TypeOK' })).toEqual([
+      'violated TypeOK, expected Agreement',
+    ]);
+  });
+
+  it('minds a run that was stopped', () => {
+    expect(differences(check, { ...good, exitCode: null })).toEqual(['stopped after 10 s']);
+  });
+
+  it('is a table with a line for each model', () => {
+    const table = formatTable([
+      { model: check, observed: good, differences: [] },
+      { model: bug, observed: { ...good, distinctStates: null }, differences: ['exit code 0, expected 12'] },
+    ]);
+    expect(table.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+      ['model', 'expected', 'result', 'distinct states', 'seconds'],
+      ['MCX-tiny', 'holds', 'as expected', '7', '1.0'],
+      ['BugX', 'violates Agreement', 'FAILED: exit code 0, expected 12', '-', '1.0'],
+    ]);
+  });
+});
