@@ -48,7 +48,11 @@ export interface ApplySession {
   runDdl(ddl: Ddl): Promise<void>;
   /** Tables may have changed in ways that this session has not seen. */
   forgetRelations(): void;
+  /** So many prepared statements of tables as they were have gathered that a new session is due. */
+  readonly worn: boolean;
 }
+
+const generationsMax = 200;
 
 export async function openApplySession(server: PostgresServer): Promise<ApplySession> {
   const client = await connectPg({ socketDir: server.socketDir, database: server.database });
@@ -78,6 +82,21 @@ class PgApplySession implements ApplySession {
   }
 
   async writeRows(info: RelationInfo, rows: NetRows): Promise<void> {
+    if (info.uncheckable.length === 0) return this.writeAll(info, rows);
+    // Not enforced while these rows are written; the transaction puts the number back, or is rolled back as a whole.
+    const kept = await this.client.query<{ oid: string; relchecks: number }>(
+      'SELECT oid::int8::text AS oid, relchecks FROM pg_class WHERE oid = ANY ($1::int8[]::oid[])',
+      [info.uncheckable],
+    );
+    const set = (oid: string, checks: number): Promise<unknown> =>
+      this.client.query('UPDATE pg_class SET relchecks = $2 WHERE oid = $1::int8::oid', [oid, checks]);
+    for (const { oid } of kept.rows) await set(oid, 0);
+    await this.writeAll(info, rows);
+    for (const { oid, relchecks } of kept.rows) await set(oid, relchecks);
+    return undefined;
+  }
+
+  private async writeAll(info: RelationInfo, rows: NetRows): Promise<void> {
     for (const [from, to] of slices(rows.removed))
       await this.write(info, 'delete', rows.removed.slice(from, to));
     for (const [from, to] of slices(rows.before, rows.after)) {
@@ -152,6 +171,10 @@ class PgApplySession implements ApplySession {
       else await set(name, value);
     }
     this.forgetRelations();
+  }
+
+  get worn(): boolean {
+    return this.generation > generationsMax;
   }
 
   forgetRelations(): void {

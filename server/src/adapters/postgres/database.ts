@@ -56,7 +56,9 @@ class PgDatabase implements Database {
   }
 
   endSessions(): Promise<void> {
-    return this.withControl('ending sessions', (client) => endSessions(client));
+    // What the applier knows of tables may have been changed by the sessions that end here.
+    this.dropSession();
+    return this.withControl('ending sessions', endSessions);
   }
 
   apply(batch: readonly SlotToApply[], keepFrom: Slot): Promise<void> {
@@ -100,6 +102,7 @@ class PgDatabase implements Database {
       }
       await buffer.flush();
       await commitAtPointer(session.client, last, keepFrom);
+      if (session.worn) this.dropSession();
     } catch (error) {
       await this.session?.client.query('ROLLBACK').catch(() => undefined);
       this.session?.forgetRelations();

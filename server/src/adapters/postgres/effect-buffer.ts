@@ -39,6 +39,8 @@ class SessionBuffer implements EffectBuffer {
   private readonly session: ApplySession;
   private readonly rows: RowsSink;
   private positions: Position[] = [];
+  /** By which of its names each family of partitions was written since the last flush. */
+  private names = new Map<number, string>();
 
   constructor(session: ApplySession, rows: RowsSink) {
     this.session = session;
@@ -50,6 +52,7 @@ class SessionBuffer implements EffectBuffer {
       case 'insert':
       case 'update':
       case 'delete':
+        await this.keepFamilyInOrder(effect.relation);
         return this.rows.add(effect);
       case 'sequence':
         this.positions.push(effect);
@@ -63,8 +66,17 @@ class SessionBuffer implements EffectBuffer {
     }
   }
 
+  /** The same row can be written through a partition and through its parent: then the order of the two matters. */
+  private async keepFamilyInOrder(name: string): Promise<void> {
+    const { root } = await this.session.relation(name);
+    const earlier = this.names.get(root);
+    if (earlier !== undefined && earlier !== name) await this.flush();
+    this.names.set(root, name);
+  }
+
   async flush(): Promise<void> {
     await this.rows.flush();
+    this.names = new Map();
     const positions = this.positions;
     this.positions = [];
     await this.session.setPositions(positions);

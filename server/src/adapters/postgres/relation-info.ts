@@ -31,6 +31,10 @@ export interface RelationInfo {
   readonly columns: readonly Column[];
   /** Null: no key. */
   readonly key: readonly KeyColumn[] | null;
+  /** The topmost table that this one is a partition of, or itself. */
+  readonly root: number;
+  /** Tables with CHECK constraints that look at more than the row, such as the clock; they held on the leader, and that counts. */
+  readonly uncheckable: readonly number[];
   /** Domains, checks, expression indexes...: a client's functions may run, and must not run as the superuser. */
   readonly runsClientCode: boolean;
 }
@@ -74,7 +78,10 @@ SELECT rel.oid::int8::text AS oid, rel.nspname, rel.relname, pg_get_userbyid(rel
     SELECT FROM trees WHERE tree ~ 'COERCEVIAIO|ROWCOMPARE|COERCETODOMAIN|SQLVALUEFUNCTION|XMLEXPR' OR EXISTS (
       SELECT FROM regexp_matches(tree, ':(?:funcid|opfuncid) (\\d+)', 'g') m
       WHERE NOT EXISTS (SELECT FROM pg_proc p WHERE p.oid = m[1]::oid AND p.oid < 16384 AND p.provolatile = 'i')))
-  AS runs_client_code
+  AS runs_client_code,
+  coalesce(pg_partition_root(rel.oid), rel.oid)::int8::text AS root,
+  (SELECT coalesce(json_agg(DISTINCT k.conrelid::int8), '[]') FROM pg_constraint k JOIN members ON k.conrelid = members.oid
+    WHERE k.contype = 'c' AND _barista.is_mutable(k.conbin::text)) AS uncheckable
 FROM rel`;
 
 interface InfoRow {
@@ -87,6 +94,8 @@ interface InfoRow {
     | readonly { readonly column: number; readonly operator: string; readonly schema: string }[]
     | null;
   readonly runs_client_code: boolean;
+  readonly root: string;
+  readonly uncheckable: readonly number[];
 }
 
 /** Null if there is no such table. */
@@ -104,6 +113,8 @@ export async function readRelation(client: Client, relation: string): Promise<Re
         column,
         equals: `OPERATOR(${quoteIdentifier(schema)}.${operator})`,
       })) ?? null,
+    root: Number(row.root),
+    uncheckable: row.uncheckable,
     runsClientCode: row.runs_client_code,
   };
 }

@@ -68,6 +68,7 @@ it.each([
   ['CREATE TABLE heir () INHERITS (t)', unsupported],
   ['CREATE MATERIALIZED VIEW mv AS SELECT 1', unsupported],
   ['ALTER TABLE t SET UNLOGGED', unsupported],
+  ['CREATE DOMAIN later AS timestamptz CHECK (VALUE > now())', unsupported],
 ])('a client is refused: %s', async (statement, state) => {
   // PostgreSQL before 17 has no such setting.
   const expected = statement.includes('event_triggers') && pair.leader.majorVersion < 17 ? '42704' : state;
@@ -208,6 +209,18 @@ it('nothing keeps time against a transaction once it is harvested', async () => 
   await new Promise((resolve) => setTimeout(resolve, 600));
   expect(await stateOf('SELECT pg_sleep(0.5)')).toBe('allowed');
   await client.query('ROLLBACK');
+});
+
+it('a cursor WITH HOLD cannot write behind the harvest', async () => {
+  await pair.run(
+    'CREATE TABLE held (i int)',
+    'CREATE FUNCTION write_held() RETURNS int LANGUAGE plpgsql AS $$ BEGIN INSERT INTO held VALUES (1); RETURN 1; END $$',
+  );
+  const declare = 'DECLARE c CURSOR WITH HOLD FOR SELECT write_held()';
+  await expect(pair.run(declare)).rejects.toMatchObject({ code: '25006' });
+  await expect(pair.run(declare, 'INSERT INTO held VALUES (2)')).rejects.toMatchObject({ code: unsupported });
+  expect(await pair.run('DECLARE d CURSOR WITH HOLD FOR SELECT 1')).toEqual([]);
+  await pair.run('CLOSE d', 'INSERT INTO held VALUES (3)');
 });
 
 it('only the replicated database can be entered by a client', async () => {

@@ -255,6 +255,10 @@ BEGIN ${stackCheck('record_ddl', 'on_ddl')}
       FROM pg_event_trigger_ddl_commands() d WHERE d.classid = 'pg_class'::regclass;
     RETURN true;
   END IF;
+  IF EXISTS (SELECT FROM _barista.ddl_commands() c JOIN pg_constraint k ON k.contypid = c.objid AND c.classid = 'pg_type'::regclass
+    WHERE _barista.is_mutable(k.conbin::text)) THEN
+    ${refuse(`'cannot replicate a domain whose check may change its mind'`, 'Use only immutable functions in the check of a domain.')}
+  END IF;
   statement := _barista.statement_text(stack, tag);
   PERFORM _barista.record_statement(statement, caller, path);
   IF tag = 'ALTER TABLE' THEN

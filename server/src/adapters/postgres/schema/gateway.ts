@@ -68,14 +68,16 @@ DECLARE
   refused text;
   positions text := '';
   rows_found boolean := false;
+  sequences_used boolean := true;
   s record;
 BEGIN ${checkSecret(secret)}
   IF mine IS NULL THEN
     -- nextval assigns no transaction id most times it is called.
     BEGIN
       PERFORM lastval();
+      sequences_used := true;
     EXCEPTION WHEN object_not_in_prerequisite_state THEN
-      RETURN;
+      sequences_used := false;
     END;
   ELSE
     refused := _barista.unseen_change();
@@ -90,7 +92,7 @@ BEGIN ${checkSecret(secret)}
       DELETE FROM _barista.captured c WHERE c.transaction = mine;
     END IF;
   END IF;
-  FOR s IN SELECT * FROM _barista.moved_sequences_for_harvest() LOOP
+  FOR s IN SELECT * FROM _barista.moved_sequences_for_harvest() WHERE sequences_used LOOP
     rows_found := true;
     positions := concat(positions, s.agreed, ' ', s.last_value, ' ', s.is_called, ';');
     RETURN NEXT array_send(ARRAY[convert_to('S' || s.name, 'UTF8'), '', convert_to(s.last_value::text, 'UTF8'),
@@ -98,6 +100,16 @@ BEGIN ${checkSecret(secret)}
   END LOOP;
   IF positions <> '' OR coalesce(current_setting('barista.positions', true), '') <> '' THEN
     PERFORM set_config('barista.positions', positions, true);
+  END IF;
+  -- The query of such a cursor runs to its end at COMMIT, after the harvest: it must not write then.
+  IF EXISTS (SELECT FROM pg_cursor() WHERE is_holdable AND creation_time >= transaction_timestamp()) THEN
+    IF rows_found THEN
+      RETURN NEXT array_send(ARRAY[convert_to('R', 'UTF8'), '', convert_to('0A000', 'UTF8'),
+        convert_to('cannot replicate a transaction that declares a cursor WITH HOLD and writes', 'UTF8'),
+        convert_to('Declare the cursor in a transaction of its own.', 'UTF8')]);
+      RETURN;
+    END IF;
+    PERFORM set_config('transaction_read_only', 'on', true);
   END IF;
   IF NOT rows_found THEN RETURN; END IF;
   IF current_setting('transaction_isolation') = 'serializable' THEN

@@ -412,6 +412,29 @@ export const shapes: readonly Shape[] = [
     ['INSERT INTO pins2 DEFAULT VALUES'],
   ),
   shape(
+    'a row that is written through its partition and through the parent by turns',
+    [
+      'CREATE TABLE fam (id int PRIMARY KEY, v int) PARTITION BY RANGE (id)',
+      'CREATE TABLE fam_a PARTITION OF fam FOR VALUES FROM (0) TO (100)',
+      'INSERT INTO fam VALUES (1, 0), (2, 0)',
+    ],
+    [
+      'UPDATE fam_a SET v = 1 WHERE id = 1',
+      'UPDATE fam SET v = 2 WHERE id = 1',
+      'UPDATE fam_a SET v = 3 WHERE id = 1',
+      'DELETE FROM fam WHERE id = 2',
+      'INSERT INTO fam_a VALUES (2, 9)',
+    ],
+  ),
+  shape(
+    'checks that look at the clock',
+    [
+      'CREATE TABLE clocked (id int PRIMARY KEY, until timestamptz CHECK (until > clock_timestamp()), n int CHECK (n > 0))',
+      "INSERT INTO clocked VALUES (1, clock_timestamp() + interval '5 milliseconds', 1)",
+    ],
+    ["INSERT INTO clocked VALUES (2, clock_timestamp() + interval '5 milliseconds', 1)"],
+  ),
+  shape(
     'sequences, called and set, forwards and back',
     [
       'CREATE SEQUENCE sq',
