@@ -183,6 +183,20 @@ describe('agreement', () => {
     await bulk.end();
   });
 
+  it('a large transaction that is turned away half-way is rolled back, and the session goes on', async () => {
+    await gateway.listener.close();
+    gateway = await startGateway(pg, { partBytesMax: 65_536 });
+    const bulk = await gateway.client();
+    gateway.agreement.partsMax = 1;
+    const sql = "INSERT INTO t SELECT n, repeat('x', 100) FROM generate_series(1, 20000) n";
+    expect((await failure(bulk.query(sql))).code).toBe('53000');
+    expect(await rows()).toEqual([]);
+    gateway.agreement.partsMax = 1_000;
+    await bulk.query(sql);
+    expect(await rows()).toHaveLength(20_000);
+    await bulk.end();
+  });
+
   it('a row above the size of a part is refused', async () => {
     await gateway.listener.close();
     gateway = await startGateway(pg, { partBytesMax: 65_536 });

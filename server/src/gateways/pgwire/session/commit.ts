@@ -182,7 +182,7 @@ const agreeOnLarge = async (
   try {
     await decide(context, { ...options, parts: parts() });
   } catch (error) {
-    context.link.resume('parts');
+    harvest.abandon();
     await harvested;
     throw failure.error ?? error;
   }
@@ -208,7 +208,6 @@ const giveUp = async (
   const error =
     outcome.code === 'superseded' ? errors.superseded(outcome.reason) : errors.overloaded(outcome.reason);
   if (context.isLost()) context.endWith(error);
-  context.link.resume('parts');
   if (options.harvest.serializable) {
     const steps = ownCommand(`ROLLBACK PREPARED '${options.transaction}'`, {
       keepUnnamed: options.keepUnnamed,

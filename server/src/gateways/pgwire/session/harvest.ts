@@ -16,6 +16,8 @@ export interface Harvest {
   readonly onRow: (row: Buffer) => void;
   /** The rows are all in. */
   finish(): void;
+  /** The transaction will not be committed: what is still coming is thrown away. */
+  abandon(): void;
   /** Resolves as soon as one part is full: the transaction is a large one. */
   readonly large: Promise<'large'>;
   /** Full parts in order, without the last; ends after `finish`. */
@@ -38,6 +40,7 @@ export const createHarvest = (options: {
   const builder = createPartBuilder(options);
   const waiting: TransactionPayload[] = [];
   let finished = false;
+  let abandoned = false;
   let serializable = false;
   let refused: GatewayError | null = null;
   let saidSql = false;
@@ -80,7 +83,7 @@ export const createHarvest = (options: {
   return {
     large,
     onRow(frame) {
-      if (refused !== null) return;
+      if (refused !== null || abandoned) return;
       const row = firstColumn(frame);
       if (row === null) return;
       try {
@@ -89,6 +92,11 @@ export const createHarvest = (options: {
         if (!(error instanceof RowTooLarge)) throw error;
         refused = rowTooLarge(error.bytes, error.limit);
       }
+    },
+    abandon() {
+      abandoned = true;
+      waiting.length = 0;
+      options.link.resume('parts');
     },
     finish() {
       finished = true;

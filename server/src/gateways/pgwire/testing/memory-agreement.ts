@@ -12,8 +12,8 @@ export interface MemoryAgreement extends Agreement {
   setLease(held: boolean): void;
   /** Decides instead of choosing at once. */
   decide: ((parts: readonly TransactionPayload[]) => Promise<AgreementOutcome>) | null;
-  /** Called before each part is pulled. */
-  beforePart: (() => Promise<void>) | null;
+  /** Takes this many parts of a transaction and then says that it is overloaded. */
+  partsMax: number;
   choose(parts: readonly TransactionPayload[]): AgreementOutcome;
 }
 
@@ -37,7 +37,7 @@ export const createMemoryAgreement = (options: { readonly partBytesMax?: number 
     committedSlots: [],
     failed: [],
     decide: null,
-    beforePart: null,
+    partsMax: Number.POSITIVE_INFINITY,
     partBytesMax: options.partBytesMax ?? 262_144,
     service: () => service,
     onServiceChange(listener) {
@@ -48,10 +48,13 @@ export const createMemoryAgreement = (options: { readonly partBytesMax?: number 
       const all: TransactionPayload[] = [];
       const pulled = parts[Symbol.asyncIterator]();
       for (;;) {
-        if (agreement.beforePart !== null) await agreement.beforePart();
         const next = await pulled.next();
         if (next.done === true) break;
         all.push(next.value);
+        if (all.length >= agreement.partsMax) {
+          await pulled.return?.();
+          return { code: 'overloaded', reason: 'a test' };
+        }
       }
       if (!holds(generation)) return { code: 'notLeader', reason: 'leadership has ended' };
       return agreement.decide === null ? agreement.choose(all) : agreement.decide(all);
