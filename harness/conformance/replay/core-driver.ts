@@ -94,7 +94,7 @@ export function createDriver(id: ReplicaId, members: readonly ReplicaId[]): Core
   }
 
   const give = (input: InputWithoutTime): Outcome => {
-    const result = step(state, { ...input, nowMs } as Input);
+    const result = step(state, { ...input, nowMs });
     state = result.state;
     for (const effect of result.effects) if (effect.kind === 'persist') waiting.push(effect);
     return {
@@ -151,7 +151,11 @@ export function createDriver(id: ReplicaId, members: readonly ReplicaId[]): Core
       case 'HandlePrepare':
         return receive(from, { kind: 'Prepare', ...base, commitPoint });
       case 'HandlePromise': {
-        const votes = votesOf(params.votes).map((vote) => ({ ...vote, slot: vote.slot as Slot }));
+        const votes = votesOf(params.votes).map(({ slot, ballot: voted, entry }) => ({
+          slot: slot as Slot,
+          ballot: voted,
+          entry,
+        }));
         return receive(from, { kind: 'Promise', ...base, commitPoint, votes });
       }
       case 'Propose': {

@@ -96,7 +96,8 @@ function logOf(value: TlaValue | undefined): Record<number, Held> {
 export function actionOf(state: TlaState): SpecAction {
   const { name, params } = asRecord(state.act);
   const fields = asRecord(params);
-  return { name: String(name), params: fields, replica: replicaName(fields.replica) };
+  if (typeof name !== 'string') throw new TypeError('an action without a name');
+  return { name, params: fields, replica: replicaName(fields.replica) };
 }
 
 export function replicaView(state: TlaState, number: number): ReplicaView {
@@ -136,10 +137,11 @@ export function messagesOf(state: TlaState): SpecMessage[] {
 function messageOf(fields: Readonly<Record<string, TlaValue>>): SpecMessage {
   const ballot = fields.ballot === undefined ? noBallot : ballotOf(fields.ballot);
   const label = (): EntryLabel => entryLabel(entryOf(fields.entry) ?? { kind: 'noop', group: replayGroup });
-  switch (fields.type) {
+  const type = typeof fields.type === 'string' ? fields.type : '';
+  switch (type) {
     case 'Prepare':
     case 'Heartbeat':
-      return { type: fields.type, ballot, commitPoint: asNumber(fields.commitPoint) };
+      return { type, ballot, commitPoint: asNumber(fields.commitPoint) };
     case 'Promise':
       return {
         type: 'Promise',

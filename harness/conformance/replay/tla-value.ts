@@ -84,7 +84,7 @@ function parseName(cursor: Cursor): string {
 function parseValue(cursor: Cursor): TlaValue {
   skipSpace(cursor);
   // Files of behaviours are large: decide by the first character.
-  switch (cursor.text[cursor.at]) {
+  switch (cursor.text.charAt(cursor.at)) {
     case '<':
       expectToken(cursor, '<<');
       return parseItems(cursor, '>>');

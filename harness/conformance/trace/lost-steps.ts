@@ -47,8 +47,8 @@ function senderOf(
   hasDied: (id: ReplicaId) => boolean,
 ): ReplicaId | null {
   if (message.type === 'CatchUpReply') {
-    const leaders = [...state.replicas].filter(([id, replica]) => replica.role === 'leader' && hasDied(id));
-    return leaders[0]?.[0] ?? null;
+    const leader = [...state.replicas].find(([id, replica]) => replica.role === 'leader' && hasDied(id));
+    return leader?.[0] ?? null;
   }
   const sender = 'from' in message ? message.from : message.ballot.replica;
   return state.replicas.has(sender) && hasDied(sender) ? sender : null;

@@ -4,7 +4,7 @@
  * Responsible for: the mutants, each with where the check must stop. Event numbers are closed up again, so that a gap gives nothing away.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { EntryLabel, Slot } from '../../../server/src/multipaxos/types.ts';
+import type { Slot } from '../../../server/src/multipaxos/types.ts';
 import type { ConsensusEvent } from './read-trace.ts';
 
 /** `sameEvent`: the check stops at the altered event. `later`: at one that it makes impossible. */
@@ -45,9 +45,7 @@ export const mutants = {
     stopsAt: 'sameEvent',
     applies: (event) => event.name === 'HandleAccept' && (event.votes ?? []).length > 0,
     alter(event) {
-      const votes = (event.votes ?? []).map(
-        ([slot, ballot]) => [slot, ballot, 'forged/1' as EntryLabel] as const,
-      );
+      const votes = (event.votes ?? []).map(([slot, ballot]) => [slot, ballot, 'forged/1'] as const);
       return { ...event, votes };
     },
   },
@@ -117,7 +115,7 @@ export function mutate(events: readonly TraceEvent[], kind: MutantKind): Mutated
   if (original?.layer !== 'consensus') throw new Error(`the trace has no event to alter for ${kind}`);
   const altered = mutant.alter(original);
   const result = events.flatMap((event): TraceEvent[] => {
-    if (event === original) return altered === null ? [] : [altered as TraceEvent];
+    if (event === original) return altered === null ? [] : [altered];
     const isBehind =
       event.replica === original.replica && event.run === original.run && event.seq > original.seq;
     return [altered === null && isBehind ? { ...event, seq: event.seq - 1 } : event];

@@ -1,5 +1,7 @@
 /** `conformance trace`: prints the verdict on recorded runs. */
 import { writeFileSync } from 'node:fs';
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { checkApplyTrace } from './apply-trace.ts';
 import { checkTrace, type Accepted, type Rejected } from './check-trace.ts';
 import { isMutantKind, mutants, mutate } from './mutate.ts';
 import { readEvents } from './read-trace.ts';
@@ -36,7 +38,8 @@ export async function runTraceCommand(
   options: TraceCommandOptions,
 ): Promise<number> {
   const startMs = performance.now();
-  const outcome = await checkTrace(readEvents(paths), {
+  const recorded = readEvents(paths);
+  const outcome = await checkTrace(recorded, {
     workers: options.workers,
     onProgress: (done, all) => {
       if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${all} segments`);
@@ -53,7 +56,7 @@ export async function runTraceCommand(
   );
   if (lost > 0)
     console.log(`${lost} steps of killed processes are not in their traces; others show that they happened`);
-  return printCoverage(outcome, options.requireAll);
+  return Math.max(printCoverage(outcome, options.requireAll), await checkApply(recorded));
 }
 
 function printCoverage({ actions }: Accepted, requireAll: boolean): number {
@@ -62,6 +65,21 @@ function printCoverage({ actions }: Accepted, requireAll: boolean): number {
   if (absent.length === 0) return 0;
   console.log(`${requireAll ? 'FAILED: ' : ''}never occurred, so not checked: ${absent.join(', ')}`);
   return requireAll ? 1 : 0;
+}
+
+/** @returns the exit code */
+async function checkApply(recorded: readonly TraceEvent[]): Promise<number> {
+  const outcome = await checkApplyTrace(recorded);
+  if (outcome === null) return 0;
+  if (outcome.kind === 'rejected') {
+    console.log(`ordered apply: rejected at event ${outcome.event}: ${outcome.literal}`);
+    if (outcome.recorded !== null) console.log(`the event: ${JSON.stringify(outcome.recorded)}`);
+    return 1;
+  }
+  const { events, all, actions } = outcome;
+  console.log(`ordered apply: accepted ${events} events${events < all ? ` (the first ones of ${all})` : ''}`);
+  console.log([...actions].map(([action, count]) => `${action} ${count}`).join(', '));
+  return 0;
 }
 
 export function printRejection({ event, recorded, step, reason }: Rejected): void {
