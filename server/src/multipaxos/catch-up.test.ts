@@ -4,9 +4,11 @@ import {
   ballot,
   command,
   group,
+  newCandidate,
   newFollower,
   newServingLeader,
   OneCore,
+  promise,
   r1,
   r2,
   r3,
@@ -112,6 +114,24 @@ describe('catch-up', () => {
     core.receive(r3, reply(2, [command('theirs')]));
     expect(core.state.role).toBe('follower');
     expect(core.effectsOf('leadership').at(-1)).toMatchObject({ reason: 'higherBallot' });
+  });
+
+  it('makes a leader step down that learns of a slot beyond its own: it must not propose there', () => {
+    const core = newServingLeader();
+    core.receive(r3, reply(2, [command('theirs')]));
+    expect(core.state.role).toBe('follower');
+    core.propose('mine');
+    expect(core.records().filter(({ kind }) => kind === 'vote')).toEqual([]);
+  });
+
+  it('never serves when another leader has chosen slots beyond its first entry', () => {
+    const core = newCandidate();
+    promise(core, r2);
+    core.fsync();
+    core.accepted(r2, 1, 1);
+    core.receive(r3, reply(2, [command('theirs')]));
+    core.applied(1);
+    expect(core.effectsOf('leadership').some(({ serving }) => serving)).toBe(false);
   });
 
   it('leaves a leader alone whose own proposal was chosen', () => {

@@ -103,9 +103,13 @@ export function learnFromDatabase(run: Run, applied: Slot): void {
   });
 }
 
-/** Whatever the slot held is replaced by what was chosen. A leader whose own proposal lost has been deposed. */
+/**
+ * Whatever the slot held is replaced by what was chosen. A leader has been deposed if its own proposal lost, or if a slot that it
+ * has not come to yet is chosen: it must not propose there any more.
+ */
 function learn(state: State, slot: Slot, entry: Entry): 'learnt' | 'deposed' {
   const label = entryLabel(entry);
+  const { leadership } = state;
   const held = state.log.get(slot);
   const differs = held !== undefined && held.label !== label;
   if (differs && held.ballot === null) {
@@ -113,8 +117,8 @@ function learn(state: State, slot: Slot, entry: Entry): 'learnt' | 'deposed' {
   }
   putSlot(state, { slot, entry, ballot: null, seq: state.nextSeq });
   markChosen(state, slot);
-  state.leadership?.proposals.delete(label);
-  return differs && state.leadership !== null && held.ballot === state.leadership.ballot
-    ? 'deposed'
-    : 'learnt';
+  if (leadership === null) return 'learnt';
+  leadership.proposals.delete(label);
+  const isOthers = slot >= leadership.nextSlot || (differs && held.ballot === leadership.ballot);
+  return isOthers ? 'deposed' : 'learnt';
 }
