@@ -142,7 +142,7 @@ export const createBackendLink = (options: {
     }
     if (type === back.copyInResponse) open.copyStarted();
     if (type === back.dataRow && step.onRow !== undefined) step.onRow(frame);
-    if (!step.own) listener.answer(frame, type, step);
+    if (!step.own && !(step.dropNoData === true && type === back.noData)) listener.answer(frame, type, step);
     if (step.kind === 'query') {
       if (type === back.commandComplete) step.onComplete?.(commandTag(frame));
     } else if (completions.get(type) === step.kind) {

@@ -69,7 +69,7 @@ export const commit = async (context: SessionContext, options: CommitOptions): P
       return { kind: 'committed', chosen: true };
     }
     harvest.finish();
-    if (first.error !== null && !first.error.step.own) return { kind: 'clientError', result: first };
+    if (first.error !== null && isClients(first.error)) return { kind: 'clientError', result: first };
     checkHarvest(context, harvest, first.error);
     if (harvest.isEmpty) {
       await commitUnagreed(context, options);
@@ -87,6 +87,8 @@ export const commit = async (context: SessionContext, options: CommitOptions): P
     context.cancels.open();
   }
 };
+
+const isClients = ({ step }: StepError): boolean => !step.own || step.tells === true;
 
 /** Ends whatever block is open. */
 export const rollBack = async (context: SessionContext, keepUnnamed: boolean): Promise<void> => {

@@ -138,7 +138,7 @@ const refusedParse = (
 const parseBytes = (bytes: Buffer, name: string, run: string | undefined): Buffer =>
   run === 'commit' || run === 'rollback' ? send.parse(name, placeholder) : bytes;
 
-const base = { copyIn: false, prepares: null, holdsCursor: false, start: 0, end: 0 } as const;
+const base = { copyIn: false, prepares: null, holdsCursor: false, start: 0, end: 0, byParse: false } as const;
 /** Prepared in SQL: a query. */
 const unknownStatement: Statement = { ...base, run: writes, learnt: { writes: true } };
 const unreadable = (error: GatewayError): Statement => ({

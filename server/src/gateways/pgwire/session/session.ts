@@ -109,7 +109,7 @@ export const startSession = (options: SessionOptions): Session => {
         fatal = Buffer.from(frame);
         return;
       }
-      if (error.step.own) return;
+      if (error.step.own && error.step.tells !== true) return;
       if (context.mayRunAgain && error.fields.get('C') === '25006') return;
       context.output.answer(shifted(frame, back.errorResponse, error.step));
     },

@@ -195,10 +195,19 @@ const runStatement = async (run: Run, statement: Statement, last: boolean): Prom
 /** In no block of ours, or in one of the client's. */
 const plain = async (run: Run, statement: Statement): Promise<boolean> => {
   const { context } = run;
-  const flight = context.link.send([queryStep(run, statement)]);
+  const steps = statement.byParse ? [...parsedSteps(run), ownSync] : [queryStep(run, statement)];
+  const flight = context.link.send(steps);
   const result = statement.copyIn ? (await feedCopy(context, flight)).result : await flight.done;
   return settle(context, result);
 };
+
+/** The same answers as to a Query. */
+const parsedSteps = ({ sql }: Run): Step[] => [
+  { kind: 'parse', own: true, speaks: true, tells: true, bytes: send.parse('', sql) },
+  { kind: 'bind', own: true, speaks: true, tells: true, bytes: send.bind({ portal: '', statement: '' }) },
+  { kind: 'describe', own: false, dropNoData: true, bytes: send.describePortal('') },
+  { kind: 'execute', own: false, bytes: send.execute('') },
+];
 
 const runInBlock = async (run: Run, statement: Statement, kind: ResolvedKind): Promise<boolean> => {
   const { context } = run;
@@ -219,7 +228,7 @@ const wrapped = async (run: Run, statement: Statement, last: boolean): Promise<b
   noteSql(context, textOf(run, statement));
   const before = [
     ...(context.block === 'none' ? beginSteps(context, 'rw', keepUnnamed) : []),
-    queryStep(run, statement),
+    ...(statement.byParse ? parsedSteps(run) : [queryStep(run, statement)]),
   ];
   if (last && !statement.copyIn)
     return finish(run, { before, chain: false, keepUnnamed, clientCommits: false });

@@ -15,6 +15,10 @@ export interface Step {
   readonly speaks?: boolean;
   readonly onComplete?: (tag: string | null) => void;
   readonly onRow?: (row: Buffer) => void;
+  /** Its error is the client's, and is dealt with as that of a client's step. */
+  readonly tells?: boolean;
+  /** NoData is not for the client, who did not ask for a description. */
+  readonly dropNoData?: boolean;
   /** A warning that only our wrapper causes. */
   readonly dropNotice?: string;
   /** Characters by which the statement is off the beginning of the client's text. */

@@ -163,3 +163,35 @@ describe('cache', () => {
     expect([lru.get('a'), lru.weight]).toEqual([5, 10]);
   });
 });
+
+describe('long texts', () => {
+  const padding = `VALUES (${"1, 'x;y', ".repeat(5_000)}1)`;
+
+  it.each([
+    `INSERT INTO t ${padding}`,
+    `INSERT INTO t ${padding};`,
+    `select '${'x'.repeat(40_000)}' ; `,
+    `INSERT INTO t VALUES (E'\\'; \\\\', $a$ ; ' $a$, "a;b", $1) -- ; x\n /* ; /* ; */ ; */ ${' '.repeat(40_000)}`,
+    `SELECT E'it''s; \\\\''; ${'x'.repeat(40_000)}'`,
+  ])('a single query is taken as one that may write, unparsed (%#)', (sql) => {
+    const parsed = parse(Buffer.from(sql));
+    expect(parsed).toMatchObject({
+      kind: 'statements',
+      statements: [{ byParse: true, run: { kind: 'write' } }],
+    });
+  });
+
+  it.each([
+    [`INSERT INTO t ${padding}; COMMIT`, ['write', 'commit']],
+    [`INSERT INTO t ${padding}; -- nothing`, ['write']],
+    [`SELECT '\\'; COMMIT; SELECT '${'x'.repeat(40_000)}'`, ['read', 'commit', 'read']],
+    [`SELECT f$a$ FROM t; COMMIT; SELECT $a$${'x'.repeat(40_000)}$a$`, ['read', 'commit', 'read']],
+    [`COMMIT /* ${'x'.repeat(40_000)} */`, ['commit']],
+  ])('anything else is parsed (%#)', (sql, expected) => {
+    expect(kinds(sql)).toEqual(expected);
+    const parsed = parse(Buffer.from(sql));
+    expect(parsed.kind === 'statements' && parsed.statements.some((statement) => statement.byParse)).toBe(
+      false,
+    );
+  });
+});

@@ -8,7 +8,8 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { loadModule, parseSync } from 'libpg-query';
 import { classify, holdsCursor, isCopyIn, type Node, prepared } from './classify-statement.ts';
 import { createLru } from './lru.ts';
-import type { Statement } from './statement.ts';
+import { isSingleQuery } from './large-text.ts';
+import { type Statement, writes } from './statement.ts';
 
 /** `unparsable`: PostgreSQL would not run it either; `message` is what its parser says. */
 export type ParsedSql =
@@ -25,6 +26,8 @@ interface RawStatement {
 
 /** What one entry of the cache weighs besides its text. */
 const entryBytes = 400;
+/** Parsing takes half a second a megabyte. */
+const parsedTextBytesMax = 32_768;
 /** A longer text is hardly ever sent twice. */
 const cachedTextBytesMax = 65_536;
 
@@ -42,6 +45,8 @@ export const createSqlParser = async (options: { readonly cacheBytesMax: number 
 };
 
 const parseText = (sql: Buffer): ParsedSql => {
+  if (sql.length > parsedTextBytesMax && isSingleQuery(sql))
+    return { kind: 'statements', statements: [largeQuery(sql)] };
   const { text, offset } = readable(sql);
   if (/^\s*$/.test(text)) return { kind: 'statements', statements: [] };
   try {
@@ -59,6 +64,17 @@ const parseText = (sql: Buffer): ParsedSql => {
   }
 };
 
+const largeQuery = (sql: Buffer): Statement => ({
+  run: writes,
+  copyIn: false,
+  prepares: null,
+  holdsCursor: false,
+  start: 0,
+  end: sql.length,
+  byParse: true,
+  learnt: { writes: true },
+});
+
 const statement = (node: Node, start: number, end: number): Statement => ({
   run: classify(node),
   copyIn: isCopyIn(node),
@@ -66,6 +82,7 @@ const statement = (node: Node, start: number, end: number): Statement => ({
   holdsCursor: holdsCursor(node),
   start,
   end,
+  byParse: false,
   learnt: { writes: false },
 });
 

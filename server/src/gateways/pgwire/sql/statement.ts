@@ -33,6 +33,8 @@ export interface Statement {
   /** Byte offsets in the text that the client sent. */
   readonly start: number;
   readonly end: number;
+  /** It was too long to be parsed here: it must be sent by Parse, so that PostgreSQL takes it for one statement. */
+  readonly byParse: boolean;
   /** Learnt: run as `read`, it turned out to write. */
   readonly learnt: { writes: boolean };
 }
