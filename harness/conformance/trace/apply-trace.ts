@@ -69,13 +69,26 @@ export function applySteps(events: readonly TraceEvent[]): ApplySteps {
       }
     }
   };
+  const pointers = new Map<string, number>();
+  const above = new Map<string, Set<number>>();
+  const take = (event: ApplyEvent): void => {
+    all++;
+    const own = above.get(event.run) ?? new Set();
+    const pointer = pointers.get(event.run) ?? 0;
+    const moved = event.name === 'ApplyBatch' ? pointerOver(own, pointer, event.fromSlot - 1) : null;
+    if (moved !== null) put(null, `[a|->"MovePointer",r|->${quoted(event.replica)},to|->${moved}]`);
+    put(event, applyLiteral(event));
+    pointers.set(event.run, pointerAfter(event) ?? pointer);
+    if (event.name === 'CommitChosen') above.set(event.run, own.add(event.slot));
+    if (event.name === 'DatabaseUp') above.set(event.run, new Set(event.above));
+  };
   /** Those of the run that come before event `seq`. */
   const drain = (run: string, seq: number): void => {
     const waiting = pending.get(run) ?? [];
     while (waiting[0] !== undefined && waiting[0].seq < seq) {
       const event = waiting.shift() as ApplyEvent;
-      all++;
-      put(event, applyLiteral(event));
+      for (const overtaken of overtakenBy(event, waiting, pointers.get(run) ?? 0)) take(overtaken);
+      take(event);
     }
   };
   const { state } = linearize(orderTrace(events), ({ event }, _, current) => {
@@ -93,6 +106,32 @@ export function applySteps(events: readonly TraceEvent[]): ApplySteps {
   choose(state);
   for (const run of pending.keys()) drain(run, Number.POSITIVE_INFINITY);
   return { steps, events: steps.filter(({ event }) => event !== null).length, all };
+}
+
+function pointerAfter(event: ApplyEvent): number | null {
+  if (event.name === 'ApplyBatch') return event.toSlot;
+  return event.name === 'MovePointer' || event.name === 'DatabaseUp' ? event.applicationPointer : null;
+}
+
+/** A batch begins behind what is in already: the pointer moves over that first, without an event of its own. */
+function pointerOver(above: ReadonlySet<number>, pointer: number, to: number): number | null {
+  for (let slot = pointer + 1; slot <= to; slot++) if (!above.has(slot)) return null;
+  return to > pointer ? to : null;
+}
+
+/**
+ * A flush goes by another connection than the batches. When it found the pointer at a slot, the batch that moved it there had been
+ * committed, even if the event of the batch was recorded later: those batches are taken out of `waiting` and come first.
+ */
+function overtakenBy(event: ApplyEvent, waiting: ApplyEvent[], pointer: number): ApplyEvent[] {
+  if (event.name !== 'FlushDatabase' || event.durableApplicationPointer <= pointer) return [];
+  const to = event.durableApplicationPointer;
+  const last = waiting.findIndex(
+    (next) => next.name === 'DatabaseDown' || next.name === 'DatabaseUp' || (pointerAfter(next) ?? 0) >= to,
+  );
+  const mover = waiting[last];
+  if (mover === undefined || mover.name === 'DatabaseDown' || mover.name === 'DatabaseUp') return [];
+  return waiting.splice(0, last + 1);
 }
 
 function applyEventsByRun(events: readonly TraceEvent[]): Map<string, ApplyEvent[]> {
