@@ -6,7 +6,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import type { Service } from '../../../ports/agreement.ts';
-import { errorResponse, type GatewayError, readyStatus } from '../codec/backend-messages.ts';
+import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
 import { createFrameSplitter } from '../codec/frame-splitter.ts';
 import { back } from '../codec/message-types.ts';
 import * as errors from '../errors.ts';
@@ -52,7 +52,6 @@ export const startTunnel = (options: {
       if (type === back.readyForQuery) {
         answerDue = false;
         authenticated = true;
-        readyStatus(frame);
       }
       saidFatal = type === back.errorResponse && frame.includes('FATAL');
     },
@@ -124,7 +123,8 @@ export const startTunnel = (options: {
         return;
       }
       // The old leader, if it lives, says how things ended; it is given a moment to.
-      grace ??= setTimeout(
+      if (grace !== null) clearTimeout(grace);
+      grace = setTimeout(
         () => end(leaderLost()),
         service.kind === 'nowhere' ? options.limits.leaderWaitMs : options.limits.tunnelGraceMs,
       );
