@@ -6,7 +6,7 @@
  * DateStyle, search_path or the like can change what they mean.
  */
 
-import type { Slot } from '../multipaxos/types.ts';
+import type { Ballot, Slot } from '../multipaxos/types.ts';
 
 export type RowText = string;
 
@@ -55,4 +55,13 @@ export interface TransactionPayload {
   readonly effects: readonly Effect[];
   /** What the client sent, for people to read: shortened, never executed. */
   readonly sql: readonly string[];
+}
+
+/**
+ * A transaction on its way to a slot. `leadership` is the ballot of the leader whose session executed it: a later leader may
+ * find it in the log and propose it again, but once that leader, or any after `leadership`, has begun (its `leaderStart` is in a
+ * lower slot), the transaction takes no effect, for it was executed without knowing what came in between.
+ */
+export interface ProposedTransaction extends TransactionPayload {
+  readonly leadership: Ballot;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Slot } from '../multipaxos/types.ts';
-import type { Effect, TransactionPayload } from './effects.ts';
+import type { ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Effect, ProposedTransaction } from './effects.ts';
 import { decodePayload, effectBytes, encodePayload, PayloadError } from './payload.ts';
 
 const rows = fc.array(fc.string({ unit: 'binary' }));
@@ -34,20 +34,22 @@ const effect: fc.Arbitrary<Effect> = fc.oneof(
     exact: fc.boolean(),
   }),
 );
-const payload: fc.Arbitrary<TransactionPayload> = fc.record({
+const payload: fc.Arbitrary<ProposedTransaction> = fc.record({
   transaction: fc.string(),
   part: fc.nat(),
   last: fc.boolean(),
   partSlots: fc.array(fc.nat().map((slot) => slot as Slot)),
+  leadership: fc.record({ round: fc.nat(), replica: fc.string().map((id) => id as ReplicaId) }),
   effects: fc.array(effect),
   sql: fc.array(fc.string()),
 });
 
-const sample: TransactionPayload = {
+const sample: ProposedTransaction = {
   transaction: 't/1',
   part: 0,
   last: true,
   partSlots: [],
+  leadership: { round: 3, replica: 'r1' as ReplicaId },
   effects: [
     { kind: 'insert', relation: '"public"."t"', rows: ['(1,"ä ""quoted""")', '()'] },
     { kind: 'update', relation: '"public"."t"', before: ['(1,)'], after: ['(2,)'] },
@@ -76,7 +78,7 @@ it('every truncation and every other version is refused', () => {
 it('bytes that are no payload never decode to something else than a payload', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-      let decoded: TransactionPayload;
+      let decoded: ProposedTransaction;
       try {
         decoded = decodePayload(Uint8Array.from([1, ...bytes]));
       } catch (error) {

@@ -5,8 +5,8 @@
  * half understood. Pure; knows nothing of PostgreSQL.
  */
 import { Packr } from 'msgpackr';
-import type { Slot } from '../multipaxos/types.ts';
-import type { Effect, TransactionPayload } from './effects.ts';
+import type { Ballot, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Effect, ProposedTransaction } from './effects.ts';
 
 const version = 1;
 /** A decoder refuses more; the gateway cuts transactions into much smaller parts. */
@@ -38,7 +38,7 @@ export function effectBytes(effect: Effect): number {
 }
 
 /** @throws PayloadError if it is larger than a decoder takes */
-export function encodePayload(payload: TransactionPayload): Uint8Array {
+export function encodePayload(payload: ProposedTransaction): Uint8Array {
   const relations: string[] = [];
   const numbers = new Map<string, number>();
   const number = (relation: string): number => {
@@ -54,6 +54,8 @@ export function encodePayload(payload: TransactionPayload): Uint8Array {
     payload.part,
     payload.last,
     payload.partSlots,
+    payload.leadership.round,
+    payload.leadership.replica,
     relations,
     effects,
     payload.sql,
@@ -86,17 +88,18 @@ function encodeEffect(effect: Effect, number: (relation: string) => number): unk
 }
 
 /** @throws PayloadError if the bytes are not a payload of this version */
-export function decodePayload(bytes: Uint8Array): TransactionPayload {
+export function decodePayload(bytes: Uint8Array): ProposedTransaction {
   if (bytes.byteLength > payloadBytesMax) throw new PayloadError('The payload is too large');
   if (bytes[0] !== version) throw new PayloadError(`Unknown payload version ${bytes[0] ?? 'none'}`);
-  const fields = list(unpack(bytes.subarray(1)), 7);
-  const [transaction, part, last, partSlots, names, effects, sql] = fields;
+  const fields = list(unpack(bytes.subarray(1)), 9);
+  const [transaction, part, last, partSlots, round, leader, names, effects, sql] = fields;
   const relations = strings(names);
   return {
     transaction: text(transaction),
     part: count(part),
     last: flag(last),
     partSlots: list(partSlots).map((slot) => count(slot) as Slot),
+    leadership: { round: count(round), replica: text(leader) as ReplicaId } satisfies Ballot,
     effects: list(effects).map((effect) => decodeEffect(list(effect), relations)),
     sql: strings(sql),
   };

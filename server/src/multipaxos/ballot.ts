@@ -23,3 +23,7 @@ export function sameBallot(left: Ballot, right: Ballot): boolean {
 export function ballotLabel(ballot: Ballot): string {
   return `${ballot.round}.${ballot.replica}`;
 }
+
+export function higherBallot(left: Ballot, right: Ballot): Ballot {
+  return compareBallots(left, right) >= 0 ? left : right;
+}

@@ -7,14 +7,17 @@
  * Invariants: a proposal's promise settles exactly once; the queue holds at most `queueMax` proposals; the last part of
  * a transaction is proposed only when the earlier ones are chosen.
  */
+import { ballotNone, compareBallots, higherBallot } from '../multipaxos/ballot.ts';
 import { entryLabel, proposalLabel } from '../multipaxos/entry.ts';
-import type { Effect, EntryLabel, ProposalId, Slot, SlotEntry } from '../multipaxos/types.ts';
+import type { ApplyTraceEvent } from '../api/events.ts';
+import type { Ballot, Effect, EntryLabel, ProposalId, Slot, SlotEntry } from '../multipaxos/types.ts';
 import type { TransactionPayload } from '../apply/effects.ts';
 import { encodePayload } from '../apply/payload.ts';
 import type { AgreementOutcome } from '../ports/agreement.ts';
 
 interface Pending {
   readonly proposal: ProposalId;
+  readonly leadership: Ballot;
   readonly label: EntryLabel;
   readonly payload: Uint8Array;
   slot: Slot | null;
@@ -32,6 +35,7 @@ export interface ProposalsOptions {
   readonly propose: (proposals: readonly { proposal: ProposalId; payload: Uint8Array }[]) => void;
   /** True while proposals had better gather. */
   readonly busy: () => boolean;
+  readonly onEvent: (event: ApplyTraceEvent) => void;
 }
 
 export class Proposals {
@@ -41,7 +45,10 @@ export class Proposals {
   private readonly bySlot = new Map<Slot, Pending>();
   private nextRequest = 1;
   private scheduled = false;
-  private leading = false;
+  /** Null while this replica does not serve. */
+  private leadership: Ballot | null = null;
+  /** Of the newest leader whose beginning is known to be chosen. */
+  private newestStart: Ballot = ballotNone;
   private doubtTimer: NodeJS.Timeout | null = null;
 
   constructor(options: ProposalsOptions) {
@@ -55,8 +62,12 @@ export class Proposals {
   ): Promise<AgreementOutcome> {
     const partSlots: Slot[] = [];
     for await (const part of parts) {
-      if (!stillLeading()) return { code: 'notLeader', reason: 'this replica is no longer the leader' };
-      const outcome = await this.enqueue(encodePayload(part.last ? { ...part, partSlots } : part));
+      const { leadership } = this;
+      if (leadership === null || !stillLeading()) {
+        return { code: 'notLeader', reason: 'this replica is not the leader any more' };
+      }
+      const whole = { ...part, leadership, partSlots: part.last ? partSlots : [] };
+      const outcome = await this.enqueue(encodePayload(whole), leadership, part.sql);
       if (part.last || outcome.code === 'overloaded') return outcome;
       // An earlier part in doubt is harmless: without its last part the transaction never takes effect.
       if (outcome.code !== 'chosen') return { code: 'notLeader', reason: outcome.reason };
@@ -65,9 +76,11 @@ export class Proposals {
     throw new Error('a transaction without a last part');
   }
 
-  private enqueue(payload: Uint8Array): Promise<AgreementOutcome> {
-    if (!this.leading)
-      return Promise.resolve({ code: 'notLeader', reason: 'this replica is not the leader' });
+  private enqueue(
+    payload: Uint8Array,
+    leadership: Ballot,
+    sql: readonly string[],
+  ): Promise<AgreementOutcome> {
     if (this.queue.length >= this.options.queueMax) {
       return Promise.resolve({
         code: 'overloaded',
@@ -75,8 +88,10 @@ export class Proposals {
       });
     }
     const proposal = { client: this.options.client, request: this.nextRequest++ };
+    const label = proposalLabel(proposal);
+    this.options.onEvent({ name: 'Harvest', label, sql });
     return new Promise((settle) => {
-      this.queue.push({ proposal, label: proposalLabel(proposal), payload, slot: null, settle });
+      this.queue.push({ proposal, leadership, label, payload, slot: null, settle });
       this.schedule();
     });
   }
@@ -92,7 +107,7 @@ export class Proposals {
 
   /** Hands what waits to the core: called when the log is idle or slots have been chosen. */
   flush(): void {
-    if (!this.leading || this.queue.length === 0) return;
+    if (this.leadership === null || this.queue.length === 0) return;
     const group = this.queue.splice(0, this.options.groupMax);
     for (const pending of group) this.inFlight.set(pending.label, pending);
     this.options.propose(group.map(({ proposal, payload }) => ({ proposal, payload })));
@@ -112,7 +127,7 @@ export class Proposals {
         this.requeue(pending);
         return;
       case 'notLeader':
-        pending.settle({ code: 'notLeader', reason: 'this replica is not the leader' });
+        this.finish(pending, { code: 'notLeader', reason: 'this replica is not the leader' });
         return;
       case 'duplicate':
         throw new Error(`proposal ${pending.label} was made twice`);
@@ -128,39 +143,42 @@ export class Proposals {
 
   onChosen(entries: readonly SlotEntry[]): void {
     for (const { slot, entry } of entries) {
+      if (entry.kind === 'leaderStart') this.newestStart = higherBallot(this.newestStart, entry.ballot);
       const pending = this.bySlot.get(slot);
-      if (pending === undefined) continue;
-      const label = entryLabel(entry);
-      this.finish(
-        pending,
-        label === pending.label
-          ? { code: 'chosen', slot, label }
-          : { code: 'superseded', reason: `slot ${slot} went to another proposal after a change of leader` },
-      );
+      if (pending !== undefined) this.finish(pending, this.outcome(pending, slot, entryLabel(entry)));
     }
-    if (this.leading) this.schedule();
+    if (this.leadership !== null) this.schedule();
+  }
+
+  /** A proposal that was chosen behind the beginning of a newer leader takes no effect (see ProposedTransaction). */
+  private outcome(pending: Pending, slot: Slot, label: EntryLabel): AgreementOutcome {
+    if (label === pending.label && compareBallots(pending.leadership, this.newestStart) >= 0) {
+      return { code: 'chosen', slot, label };
+    }
+    return { code: 'superseded', reason: `slot ${slot} went to another leader's log` };
   }
 
   private finish(pending: Pending, outcome: AgreementOutcome): void {
     this.inFlight.delete(pending.label);
     if (pending.slot !== null) this.bySlot.delete(pending.slot);
+    if (outcome.code !== 'chosen') this.options.onEvent({ name: 'AbortTransaction', label: pending.label });
     pending.settle(outcome);
   }
 
-  startLeading(): void {
-    this.leading = true;
+  startLeading(leadership: Ballot): void {
+    this.leadership = leadership;
   }
 
   /** What waits in the queue was never proposed; what is in flight stays in doubt for a bounded time. */
   stopLeading(reason: string): void {
-    this.leading = false;
+    this.leadership = null;
     const queued = this.queue;
     this.queue = [];
-    for (const pending of queued) pending.settle({ code: 'notLeader', reason });
+    for (const pending of queued) this.finish(pending, { code: 'notLeader', reason });
     if (this.doubtTimer !== null || this.inFlight.size === 0) return;
     this.doubtTimer = setTimeout(() => {
       this.doubtTimer = null;
-      if (this.leading) return;
+      if (this.leadership !== null) return;
       for (const pending of this.inFlight.values()) {
         this.finish(pending, { code: 'unknown', reason: `${reason}; its outcome was not known in time` });
       }

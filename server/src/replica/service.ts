@@ -7,7 +7,7 @@
  * Invariant: within one generation the replica was leader without a break; whoever shows an old generation gets nothing.
  */
 import type { TransactionPayload } from '../apply/effects.ts';
-import type { ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Ballot, ReplicaId, Slot } from '../multipaxos/types.ts';
 import type { Agreement, AgreementOutcome, Service } from '../ports/agreement.ts';
 import type { Proposals } from './proposals.ts';
 
@@ -45,9 +45,9 @@ export class ReplicaService implements Agreement {
   }
 
   /** From now on clients are served here. */
-  serveHere(): void {
+  serveHere(leadership: Ballot): void {
     this.generation++;
-    this.options.proposals.startLeading();
+    this.options.proposals.startLeading(leadership);
     this.change({ kind: 'here', generation: this.generation });
   }
 

@@ -8,7 +8,7 @@
  */
 import { LogStoreError } from '../../ports/log-store.ts';
 import { asLogStoreError, isFull } from './errors.ts';
-import { higherBallot } from './higher-ballot.ts';
+import { higherBallot } from '../../multipaxos/ballot.ts';
 import { FRAME_HEADER_BYTES, roundUpToSector, writeFrameHeader } from './layout.ts';
 import { encodeRecord, recordBytes, type StoredRecord } from './record-codec.ts';
 import { higherSlot, type LogState } from './recover.ts';

@@ -7,7 +7,7 @@
  * - What was ever acknowledged is recovered, or opening fails with logCorrupt and the place. A torn tail is overwritten with zeros.
  */
 import { LogStoreError } from '../../ports/log-store.ts';
-import { higherBallot } from './higher-ballot.ts';
+import { higherBallot } from '../../multipaxos/ballot.ts';
 import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types.ts';
 import { corrupt } from './errors.ts';
 import {

@@ -6,9 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from 'pg';
-import type { Effect, TransactionPayload } from '../../../apply/effects.ts';
+import type { Effect } from '../../../apply/effects.ts';
 import { decodePayload, effectBytes, encodePayload } from '../../../apply/payload.ts';
-import type { Slot } from '../../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
 import type { Database, SlotToApply } from '../../../ports/database.ts';
 import type { HarvestRow } from '../../../ports/session-sql.ts';
 import { locateBinaries } from '../binaries.ts';
@@ -166,7 +166,7 @@ function toParts(transaction: string, effects: readonly Effect[]): LoggedTransac
   }
   return parts.map((list, part) => {
     const last = part === parts.length - 1;
-    const payload: TransactionPayload = { transaction, part, last, partSlots: [], effects: list, sql: [] };
-    return encodePayload(payload);
+    const leadership = { round: 1, replica: 'r1' as ReplicaId };
+    return encodePayload({ transaction, part, last, partSlots: [], leadership, effects: list, sql: [] });
   });
 }
