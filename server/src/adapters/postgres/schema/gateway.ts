@@ -4,27 +4,29 @@
  * the secret has 256 random bits.
  */
 import { createHash } from 'node:crypto';
+import { movedSequencesQuery } from './sequences.ts';
 
 const checkSecret = (secret: string): string => `
   IF sha256(convert_to(secret, 'UTF8')) <> '\\x${createHash('sha256').update(secret).digest('hex')}'::bytea THEN
     RAISE EXCEPTION 'permission denied' USING ERRCODE = 'insufficient_privilege';
   END IF;`;
 
-/** Catalogs shared by all databases: changing them fires no event trigger. */
-const sharedCatalogs = [
-  'pg_authid',
-  'pg_auth_members',
-  'pg_database',
-  'pg_db_role_setting',
-  'pg_parameter_acl',
-  'pg_shdescription',
-  'pg_shseclabel',
-  'pg_tablespace',
-  'pg_largeobject_metadata',
-];
+/** Catalogs shared by all databases: changing them fires no event trigger. With the ways in which an ordinary role can change them. */
+const sharedCatalogs: Readonly<Record<string, readonly string[]>> = {
+  pg_authid: ['updated'],
+  pg_database: ['updated'],
+  pg_auth_members: ['inserted', 'updated', 'deleted'],
+  pg_db_role_setting: ['inserted', 'updated', 'deleted'],
+  pg_shdescription: ['inserted', 'updated', 'deleted'],
+};
 
-const counted = (name: string): string =>
-  `pg_stat_get_xact_tuples_inserted('${name}'::regclass) + pg_stat_get_xact_tuples_updated('${name}'::regclass) + pg_stat_get_xact_tuples_deleted('${name}'::regclass)`;
+/** Rows of these catalogs that the transaction changed, and new relations. */
+const changesCounted = [
+  `pg_stat_get_xact_tuples_inserted('pg_class'::regclass)`,
+  ...Object.entries(sharedCatalogs).flatMap(([name, ways]) =>
+    ways.map((way) => `pg_stat_get_xact_tuples_${way}('${name}'::regclass)`),
+  ),
+].join(' + ');
 
 const timeouts = (majorVersion: number): string =>
   [
@@ -46,12 +48,13 @@ const unseen = `
 CREATE OR REPLACE FUNCTION _barista.unseen_change() RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
-  IF ${sharedCatalogs.map(counted).join('\n    + ')} > 0
-    AND EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
-      AND relation IN (${sharedCatalogs.map((name) => `'${name}'::regclass`).join(', ')})) THEN
+  IF EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND mode IN ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+      AND relation IN (${Object.keys(sharedCatalogs)
+        .map((name) => `'${name}'::regclass`)
+        .join(', ')})) THEN
     RETURN 'cannot replicate a change of roles, databases, their settings or large objects';
   END IF;
-  IF pg_stat_get_xact_tuples_inserted('pg_class'::regclass) > 0 AND EXISTS (
+  IF EXISTS (
     SELECT FROM pg_class c WHERE c.relpersistence <> 't' AND c.relnamespace <> '_barista'::regnamespace AND c.oid >= 16384
       AND (_barista.is_replicated(c.oid) AND NOT _barista.capture_intact(c.oid) OR c.relkind = 'm' AND c.relispopulated
         OR c.relkind = 'r' AND c.relpersistence = 'u')) THEN
@@ -69,7 +72,7 @@ DECLARE
   positions text := '';
   rows_found boolean := false;
   sequences_used boolean := true;
-  s record;
+  moved record;
 BEGIN ${checkSecret(secret)}
   IF mine IS NULL THEN
     -- nextval assigns no transaction id most times it is called.
@@ -80,7 +83,9 @@ BEGIN ${checkSecret(secret)}
       sequences_used := false;
     END;
   ELSE
-    refused := _barista.unseen_change();
+    IF ${changesCounted} > 0 THEN
+      refused := _barista.unseen_change();
+    END IF;
     IF refused IS NOT NULL THEN
       RETURN NEXT array_send(ARRAY[convert_to('R', 'UTF8'), '', convert_to('0A000', 'UTF8'), convert_to(refused, 'UTF8'),
         convert_to('Roles and databases are configured with the replicas.', 'UTF8')]);
@@ -92,12 +97,18 @@ BEGIN ${checkSecret(secret)}
       DELETE FROM _barista.captured c WHERE c.transaction = mine;
     END IF;
   END IF;
-  FOR s IN SELECT * FROM _barista.moved_sequences_for_harvest() WHERE sequences_used LOOP
-    rows_found := true;
-    positions := concat(positions, s.agreed, ' ', s.last_value, ' ', s.is_called, ';');
-    RETURN NEXT array_send(ARRAY[convert_to('S' || s.name, 'UTF8'), '', convert_to(s.last_value::text, 'UTF8'),
-      convert_to(s.is_called::text, 'UTF8'), convert_to(s.exact::text, 'UTF8')]);
-  END LOOP;
+  IF sequences_used AND EXISTS (SELECT FROM _barista.tracked_sequence) THEN
+    -- One that takes a sequence back waits for the others that do, so that followers see them in the order of their slots.
+    IF EXISTS (SELECT FROM (${movedSequencesQuery(majorVersion)}) m WHERE m.exact) THEN
+      LOCK TABLE _barista.sequence_setback IN EXCLUSIVE MODE;
+    END IF;
+    FOR moved IN ${movedSequencesQuery(majorVersion)} LOOP
+      rows_found := true;
+      positions := concat(positions, moved.agreed, ' ', moved.last_value, ' ', moved.is_called, ';');
+      RETURN NEXT array_send(ARRAY[convert_to('S' || moved.name, 'UTF8'), '', convert_to(moved.last_value::text, 'UTF8'),
+        convert_to(moved.is_called::text, 'UTF8'), convert_to(moved.exact::text, 'UTF8')]);
+    END LOOP;
+  END IF;
   IF positions <> '' OR coalesce(current_setting('barista.positions', true), '') <> '' THEN
     PERFORM set_config('barista.positions', positions, true);
   END IF;
@@ -120,18 +131,6 @@ BEGIN ${checkSecret(secret)}
 END $body$;
 `;
 
-/** One that takes a sequence back waits for the others that do, so that followers see them in the order of their slots. */
-const movedForHarvest = `
-CREATE OR REPLACE FUNCTION _barista.moved_sequences_for_harvest()
-RETURNS TABLE (agreed oid, name text, last_value bigint, is_called boolean, exact boolean)
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
-BEGIN
-  IF EXISTS (SELECT FROM _barista.moved_sequences() m WHERE m.exact) THEN
-    LOCK TABLE _barista.sequence_setback IN EXCLUSIVE MODE;
-  END IF;
-  RETURN QUERY SELECT * FROM _barista.moved_sequences();
-END $body$;`;
-
 const record = (secret: string): string => `
 CREATE OR REPLACE FUNCTION _barista.record_slot(secret text, slot text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
@@ -153,4 +152,4 @@ BEGIN ${checkSecret(secret)}
 END $body$;`;
 
 export const gatewaySql = (secret: string, majorVersion: number): string =>
-  [unseen, movedForHarvest, harvest(secret, majorVersion), record(secret)].join('\n');
+  [unseen, harvest(secret, majorVersion), record(secret)].join('\n');

@@ -44,19 +44,6 @@ BEGIN
   END LOOP;
 END $body$;
 
--- Where sequences stand beyond what is agreed: name, position, and whether it was taken back on purpose.
-CREATE OR REPLACE FUNCTION _barista.moved_sequences()
-RETURNS TABLE (agreed oid, name text, last_value bigint, is_called boolean, exact boolean)
-LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
-      SELECT t.agreed, concat('"', replace(n.nspname, '"', '""'), '"."', replace(c.relname, '"', '""'), '"'),
-        now_at.last_value, now_at.is_called,
-        NOT now_at.is_called OR CASE WHEN s.seqincrement > 0 THEN now_at.last_value < then_at.last_value ELSE now_at.last_value > then_at.last_value END
-      FROM _barista.tracked_sequence t
-        CROSS JOIN LATERAL _barista.sequence_state(t.sequence) now_at CROSS JOIN LATERAL _barista.sequence_state(t.agreed) then_at
-        JOIN pg_sequence s ON s.seqrelid = t.sequence JOIN pg_class c ON c.oid = t.sequence JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE (now_at.last_value, now_at.is_called) IS DISTINCT FROM (then_at.last_value, then_at.is_called)
-$body$;
-
 -- Follower: take the positions over, never back unless that was the point.
 CREATE OR REPLACE FUNCTION _barista.apply_positions(names text[], last_values bigint[], called boolean[], exacts boolean[]) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
@@ -76,6 +63,21 @@ BEGIN
   END LOOP;
 END $body$;
 `;
+
+/** Where sequences stand beyond what is agreed: name, position, and whether it was taken back on purpose. Written out where it is used. */
+export function movedSequencesQuery(majorVersion: number): string {
+  const state = majorVersion >= 18 ? 'pg_get_sequence_data' : '_barista.sequence_state';
+  return `
+    SELECT t.agreed, concat('"', replace(n.nspname, '"', '""'), '"."', replace(c.relname, '"', '""'), '"') AS name,
+      now_at.last_value, now_at.is_called,
+      NOT now_at.is_called OR CASE WHEN s.seqincrement > 0 THEN now_at.last_value < then_at.last_value
+        ELSE now_at.last_value > then_at.last_value END AS exact
+    FROM _barista.tracked_sequence t
+      CROSS JOIN LATERAL ${state}(t.sequence) now_at CROSS JOIN LATERAL ${state}(t.agreed) then_at
+      JOIN pg_sequence s ON s.seqrelid = t.sequence JOIN pg_class c ON c.oid = t.sequence
+      JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE now_at.last_value IS DISTINCT FROM then_at.last_value OR now_at.is_called IS DISTINCT FROM then_at.is_called`;
+}
 
 const pointerSql = `
 -- Positions of transactions that were prepared before they were chosen and have been committed since: agreed, after all.
