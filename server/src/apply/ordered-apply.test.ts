@@ -8,18 +8,27 @@ import { MemoryDatabase } from './testing/memory-database.ts';
 
 const group = 'g' as GroupId;
 const noop: Entry = { kind: 'noop', group };
-const start: Entry = { kind: 'leaderStart', group, ballot: { round: 1, replica: 'r1' as ReplicaId } };
+const first = { round: 1, replica: 'r1' as ReplicaId };
+const start: Entry = { kind: 'leaderStart', group, ballot: first };
 
-function transaction(id: string, part = 0, last = true, partSlots: readonly number[] = []): Entry {
-  const payload = encodePayload({
+function transaction(
+  id: string,
+  part = 0,
+  last = true,
+  partSlots: readonly number[] = [],
+  leadership = first,
+): Entry {
+  const payload = {
     transaction: id,
     part,
     last,
     partSlots: partSlots as readonly Slot[],
+    leadership,
     effects: [],
     sql: [],
-  });
-  return { kind: 'command', group, proposal: { client: id, request: part }, payload };
+  };
+  const proposal = { client: id, request: part };
+  return { kind: 'command', group, proposal, payload: encodePayload(payload) };
 }
 
 /** The log as a plain array: slot 1 is index 0. */
@@ -175,6 +184,75 @@ describe('ordered apply', () => {
     await settled(3);
     await apply.flush();
     expect(reported).toEqual([3, 0]);
+  });
+
+  it('does not let go of parts while a crash can still make it read them again', async () => {
+    await apply.follow(database);
+    choose(transaction('big', 0, false), transaction('small'));
+    await settled(2);
+    await apply.flush();
+    choose(transaction('big', 1, true, [1]));
+    await settled(3);
+    expect(reported).toEqual([3, 0]);
+    database.crash();
+    await apply.follow(database);
+    await settled(3);
+    expect(database.contents.applied).toEqual(['small#0', 'big#1']);
+    await apply.flush();
+    expect(reported).toEqual([3, 3]);
+  });
+
+  it('does not let go of parts while the session that commits them has not', async () => {
+    await apply.follow(database);
+    choose(start);
+    await settled(1);
+    apply.lead();
+    choose(transaction('big', 0, false), transaction('big', 1, true, [2]));
+    expect(apply.pointer).toBe(2);
+    await apply.foldPointer();
+    await apply.flush();
+    expect(database.contents).toMatchObject({ pointer: 2, keepFrom: 2 });
+    expect(reported).toEqual([2, 1]);
+    expect(apply.awaitsSession(3 as Slot)).toBe(true);
+    database.commitSession(3 as Slot, 'big#1');
+    apply.committed(3 as Slot);
+    expect(apply.awaitsSession(3 as Slot)).toBe(false);
+    await apply.foldPointer();
+    await apply.flush();
+    expect(reported).toEqual([3, 3]);
+  });
+
+  it('stays stopped if it is told to stop while it asks for the pointer', async () => {
+    const pointer = await database.applicationPointer();
+    let answer: () => void = () => {};
+    database.applicationPointer = () =>
+      new Promise((resolve) => {
+        answer = () => resolve(pointer);
+      });
+    choose(transaction('a'));
+    const following = apply.follow(database);
+    await Promise.resolve();
+    const stopped = apply.stop();
+    answer();
+    await Promise.all([following, stopped]);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(database.batches).toEqual([]);
+  });
+
+  it('applies nothing that it read before it was told to stop', async () => {
+    let answer: () => void = () => {};
+    const full = new Log();
+    full.entries.push(transaction('a'), transaction('b'));
+    log.read = (...range) =>
+      new Promise((resolve) => {
+        answer = () => resolve(full.read(...range));
+      });
+    apply = create(2);
+    await apply.follow(database);
+    const stopped = apply.stop();
+    answer();
+    await stopped;
+    expect(database.batches).toEqual([]);
   });
 
   it('stops for good when the database refuses an entry', async () => {

@@ -5,7 +5,8 @@
  * client sessions commit what they proposed, in any order; this only keeps the pointer. It does no consensus and runs no SQL itself.
  *
  * Invariants: entries are applied in slot order, each once; nothing is applied above the commit point; a change of mode happens
- * between batches, never inside one; the database is asked for its pointer whenever it may differ from what is remembered.
+ * between batches, never inside one; the database is asked for its pointer whenever it may differ from what is remembered, and
+ * nothing that was begun before is done after; no slot is reported as durable that a crash of PostgreSQL could make it read again.
  */
 import { entryLabel } from '../multipaxos/entry.ts';
 import type { Entry, Slot, SlotEntry } from '../multipaxos/types.ts';
@@ -13,15 +14,16 @@ import type { ApplyTraceEvent } from '../api/events.ts';
 import { DatabaseError, type Database, type SlotToApply } from '../ports/database.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import { createAppliedSet, isApplied, markApplied, type AppliedSet } from './applied-set.ts';
+import { ChosenQueue } from './chosen-queue.ts';
 import type { TransactionPayload } from './effects.ts';
-import { createPartTracker, keepFrom, trackEntry, type PartTracker } from './part-tracker.ts';
+import { createPartTracker, forgetParts, keepFrom, trackEntry, type PartTracker } from './part-tracker.ts';
 import { decodePayload } from './payload.ts';
 
 export interface OrderedApplyOptions {
   readonly log: Pick<LogStore, 'read'>;
   /** What the log store knew as chosen when it opened. */
   readonly commitPoint: Slot;
-  /** The pointer moved, or became durable: both are what the consensus core wants to know. */
+  /** The pointer moved, or the log at or below `durable` is needed no more, whatever PostgreSQL forgets in a crash. */
   readonly onApplied: (pointer: Slot, durable: Slot) => void;
   readonly onEvent: (event: ApplyTraceEvent) => void;
   /** PostgreSQL refused an entry: this replica differs from the others. It applies no more. */
@@ -34,6 +36,9 @@ export interface OrderedApplyOptions {
   readonly queueEntriesMax: number;
 }
 
+/** How many full batches may wait in memory. */
+const batchesQueuedMax = 4;
+
 type Mode = 'stopped' | 'following' | 'leading';
 
 export interface OrderedApply {
@@ -45,6 +50,8 @@ export interface OrderedApply {
   lead(): void;
   /** A session has committed the transaction of `slot`. */
   committed(slot: Slot): void;
+  /** True if only a session can bring `slot` into the database now, and none has. */
+  awaitsSession(slot: Slot): boolean;
   /** No more database calls after this resolves. */
   stop(): Promise<void>;
   /** Makes what is applied durable and reports it. */
@@ -70,14 +77,23 @@ class OrderedApplyLoop implements OrderedApply {
   private parts: PartTracker = createPartTracker();
   private storedPointer = 0 as Slot;
   private durable = 0 as Slot;
+  /** The log at or below is needed no more. */
+  private done = 0 as Slot;
+  /** What was stored with each pointer that may be the durable one: the lowest slot that it needs. */
+  private readonly keptAt = new Map<Slot, Slot>();
   private commitPoint: Slot;
-  private queue: SlotEntry[] = [];
+  private readonly queue: ChosenQueue;
+  /** Changes with each stop: whoever waited meanwhile must not go on. */
+  private turn = 0;
   private running: Promise<void> | null = null;
   private folding: Promise<void> | null = null;
+  private flushing: Promise<void> | null = null;
 
   constructor(options: OrderedApplyOptions) {
     this.options = options;
     this.commitPoint = options.commitPoint;
+    const { queueEntriesMax: entriesMax, batchBytesMax } = options;
+    this.queue = new ChosenQueue({ entriesMax, bytesMax: batchesQueuedMax * batchBytesMax });
   }
 
   get pointer(): Slot {
@@ -96,8 +112,7 @@ class OrderedApplyLoop implements OrderedApply {
       for (const { slot, entry } of entries) this.chosenWhileLeading(slot, entry);
       return;
     }
-    if (this.queue.length + entries.length > this.options.queueEntriesMax) this.queue = [];
-    else this.queue.push(...entries);
+    this.queue.push(entries);
     this.wake();
   }
 
@@ -109,16 +124,23 @@ class OrderedApplyLoop implements OrderedApply {
   }
 
   async follow(database: Database): Promise<void> {
+    const turn = this.turn + 1;
     await this.stop();
-    this.database = database;
+    if (this.turn !== turn) return;
     const { pointer, above, aboveTransactions, keepFrom: keep } = await database.applicationPointer();
+    const parts = await this.rebuildParts(keep, pointer);
+    // Told to stop meanwhile: what was read may be of a PostgreSQL that is no more.
+    if (this.turn !== turn) return;
+    this.database = database;
     this.applied = createAppliedSet(pointer, above);
     this.appliedTransactions = new Set(aboveTransactions);
     this.storedPointer = pointer;
     // What a crash of PostgreSQL took back was never reported as durable, so what is left of it is at least that.
     this.durable = Math.min(this.durable, pointer) as Slot;
-    this.queue = [];
-    this.parts = await this.rebuildParts(keep, pointer);
+    this.queue.clear();
+    this.parts = parts;
+    this.keptAt.clear();
+    this.keptAt.set(pointer, keep);
     this.options.onEvent({ name: 'DatabaseUp', applicationPointer: pointer, above });
     this.report();
     this.mode = 'following';
@@ -151,14 +173,20 @@ class OrderedApplyLoop implements OrderedApply {
     if (this.mode === 'leading') this.mark(slot);
   }
 
+  awaitsSession(slot: Slot): boolean {
+    return this.mode === 'leading' && !isApplied(this.applied, slot);
+  }
+
   private mark(slot: Slot): void {
     if (markApplied(this.applied, slot)) this.report();
   }
 
   async stop(): Promise<void> {
+    this.turn++;
     this.mode = 'stopped';
     await this.running;
     await this.folding;
+    await this.flushing;
   }
 
   async foldPointer(): Promise<void> {
@@ -167,8 +195,11 @@ class OrderedApplyLoop implements OrderedApply {
     if (upTo <= this.storedPointer) return;
     const database = this.database;
     this.folding = this.guard(async () => {
-      await database.movePointer(upTo, keepFrom(this.parts, upTo));
+      const keep = keepFrom(this.parts, upTo);
+      this.keptAt.set(upTo, keep);
+      await database.movePointer(upTo, keep);
       this.storedPointer = upTo;
+      forgetParts(this.parts, upTo);
       this.options.onEvent({ name: 'MovePointer', applicationPointer: upTo });
     });
     await this.folding;
@@ -176,18 +207,28 @@ class OrderedApplyLoop implements OrderedApply {
   }
 
   async flush(): Promise<void> {
-    const database = this.database;
-    if (this.mode === 'stopped' || database === null || this.storedPointer === this.durable) return;
-    await this.guard(async () => {
+    const { database } = this;
+    if (this.mode === 'stopped' || database === null || this.flushing !== null) return;
+    if (this.storedPointer === this.durable) return;
+    this.flushing = this.guard(async () => {
       this.durable = await database.flush();
+      this.letGo(this.durable);
       this.options.onEvent({ name: 'FlushDatabase', durableApplicationPointer: this.durable });
       this.report();
     });
+    await this.flushing;
+    this.flushing = null;
+  }
+
+  /** `durable` is what a crash leaves at least; what was stored with it says how far back it would read. */
+  private letGo(durable: Slot): void {
+    const keep = this.keptAt.get(durable);
+    if (keep !== undefined && keep - 1 > this.done) this.done = (keep - 1) as Slot;
+    for (const pointer of this.keptAt.keys()) if (pointer < durable) this.keptAt.delete(pointer);
   }
 
   private report(): void {
-    const durable = Math.min(this.durable, keepFrom(this.parts, this.durable) - 1) as Slot;
-    this.options.onApplied(this.applied.pointer, durable);
+    this.options.onApplied(this.applied.pointer, this.done);
   }
 
   private wake(): void {
@@ -208,6 +249,8 @@ class OrderedApplyLoop implements OrderedApply {
     const from = (this.applied.pointer + 1) as Slot;
     const entries = await this.nextEntries(from);
     if (entries.length === 0) throw new Error(`slot ${from} is chosen but missing from the log`);
+    // Told to stop while the log was read: `from` may not be the next slot of the database any more.
+    if (this.mode !== 'following') return;
     const batch: SlotToApply[] = [];
     const applied: [Slot, string][] = [];
     const sql: string[] = [];
@@ -226,8 +269,11 @@ class OrderedApplyLoop implements OrderedApply {
       }
     }
     const toSlot = (from + entries.length - 1) as Slot;
-    await this.database!.apply(batch, keepFrom(this.parts, toSlot));
+    const keep = keepFrom(this.parts, toSlot);
+    this.keptAt.set(toSlot, keep);
+    await this.database!.apply(batch, keep);
     this.storedPointer = toSlot;
+    forgetParts(this.parts, toSlot);
     this.appliedEntries += applied.length;
     for (const { slot } of entries) markApplied(this.applied, slot);
     this.options.onEvent({ name: 'ApplyBatch', fromSlot: from, toSlot, applied, sql: sql.slice(0, 20) });
@@ -236,26 +282,12 @@ class OrderedApplyLoop implements OrderedApply {
 
   /** From memory if the queue reaches back far enough, else from the log. */
   private async nextEntries(from: Slot): Promise<SlotEntry[]> {
-    let skip = 0;
-    while (skip < this.queue.length && this.queue[skip]!.slot < from) skip++;
-    if (skip > 0) this.queue.splice(0, skip);
-    if (this.queue[0]?.slot === from) return this.takeFromQueue();
-    const to = Math.min(this.commitPoint, from + this.options.batchEntriesMax - 1) as Slot;
-    const entries = await this.options.log.read(from, to, this.options.batchBytesMax);
+    const { batchEntriesMax, batchBytesMax } = this.options;
+    const queued = this.queue.take(from, batchEntriesMax, batchBytesMax);
+    if (queued.length > 0) return queued;
+    const to = Math.min(this.commitPoint, from + batchEntriesMax - 1) as Slot;
+    const entries = await this.options.log.read(from, to, batchBytesMax);
     return entries.map((entry, index) => ({ slot: (from + index) as Slot, entry }));
-  }
-
-  private takeFromQueue(): SlotEntry[] {
-    let bytes = 0;
-    let count = 0;
-    for (const { entry } of this.queue) {
-      const size = entry.kind === 'command' ? entry.payload.byteLength : 0;
-      if (count > 0 && (count >= this.options.batchEntriesMax || bytes + size > this.options.batchBytesMax))
-        break;
-      bytes += size;
-      count++;
-    }
-    return this.queue.splice(0, count);
   }
 
   /** The parts of a transaction in order, read back one at a time: memory is bounded by one part. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry, GroupId, ReplicaId, Slot } from '../multipaxos/types.ts';
-import { createPartTracker, keepFrom, trackEntry } from './part-tracker.ts';
+import { createPartTracker, forgetParts, keepFrom, trackEntry } from './part-tracker.ts';
 
 const group = 'g' as GroupId;
 const command = {
@@ -22,6 +22,27 @@ describe('the part tracker', () => {
     expect(keepFrom(tracker, 9 as Slot)).toBe(4);
     trackEntry(tracker, 7 as Slot, command, part('a', true));
     expect(keepFrom(tracker, 9 as Slot)).toBe(5);
+  });
+
+  it('keeps parts for a pointer that has not come to the last of them', () => {
+    const tracker = createPartTracker();
+    trackEntry(tracker, 4 as Slot, command, part('a'));
+    trackEntry(tracker, 6 as Slot, command, part('a', true));
+    expect(keepFrom(tracker, 5 as Slot)).toBe(4);
+    expect(keepFrom(tracker, 6 as Slot)).toBe(7);
+    forgetParts(tracker, 5 as Slot);
+    expect(keepFrom(tracker, 5 as Slot)).toBe(4);
+    forgetParts(tracker, 6 as Slot);
+    expect(tracker.spans.size).toBe(0);
+  });
+
+  it('keeps, when a new leader starts, the parts of a transaction that is complete', () => {
+    const tracker = createPartTracker();
+    trackEntry(tracker, 4 as Slot, command, part('a'));
+    trackEntry(tracker, 5 as Slot, command, part('a', true));
+    trackEntry(tracker, 6 as Slot, leaderStart, null);
+    expect(keepFrom(tracker, 3 as Slot)).toBe(4);
+    expect(keepFrom(tracker, 4 as Slot)).toBe(4);
   });
 
   it('lets go of every waiting part when a new leader starts', () => {

@@ -1,18 +1,25 @@
 /**
- * Which slots hold parts of large transactions whose last part has not come yet: the log must keep them.
+ * Which slots hold parts of large transactions that may still have to be read: the log must keep them.
  *
- * A `leaderStart` entry ends the wait for all parts before it: whatever an earlier leader had proposed lies below it, so a last
- * part that has not come by then never will. Pure; no I/O.
+ * Parts are needed until the slot of their last part is applied, and again if a crash of PostgreSQL takes the pointer back to before
+ * it. A `leaderStart` entry ends the wait for all parts before it: whatever an earlier leader had proposed lies below it, so a
+ * last part that has not come by then never will. Pure; no I/O.
  */
 import type { Entry, Slot } from '../multipaxos/types.ts';
 import type { TransactionPayload } from './effects.ts';
 
+/** A transaction's first part, and its last once that has come. */
+interface Span {
+  readonly first: Slot;
+  last: Slot | null;
+}
+
 export interface PartTracker {
-  readonly open: Map<string, Slot>;
+  readonly spans: Map<string, Span>;
 }
 
 export function createPartTracker(): PartTracker {
-  return { open: new Map() };
+  return { spans: new Map() };
 }
 
 /** Takes entries in slot order. `payload` is the decoded payload of a command. */
@@ -22,15 +29,29 @@ export function trackEntry(
   entry: Entry,
   payload: Pick<TransactionPayload, 'transaction' | 'part' | 'last'> | null,
 ): void {
-  if (entry.kind === 'leaderStart') tracker.open.clear();
+  const { spans } = tracker;
+  if (entry.kind === 'leaderStart') {
+    for (const [transaction, span] of spans) if (span.last === null) spans.delete(transaction);
+  }
   if (payload === null) return;
-  if (payload.last) tracker.open.delete(payload.transaction);
-  else if (!tracker.open.has(payload.transaction)) tracker.open.set(payload.transaction, slot);
+  const span = spans.get(payload.transaction);
+  if (payload.last) {
+    if (span !== undefined) span.last = slot;
+  } else if (span === undefined) spans.set(payload.transaction, { first: slot, last: null });
 }
 
-/** The lowest slot that must stay readable when everything up to `pointer` is applied. */
+/** The lowest slot that must stay readable for a database whose pointer is `pointer`. */
 export function keepFrom(tracker: PartTracker, pointer: Slot): Slot {
   let lowest = (pointer + 1) as Slot;
-  for (const slot of tracker.open.values()) if (slot < lowest) lowest = slot;
+  for (const { first, last } of tracker.spans.values()) {
+    if (first < lowest && (last === null || last > pointer)) lowest = first;
+  }
   return lowest;
+}
+
+/** Lets go of what no pointer at or above `pointer` needs. */
+export function forgetParts(tracker: PartTracker, pointer: Slot): void {
+  for (const [transaction, { last }] of tracker.spans) {
+    if (last !== null && last <= pointer) tracker.spans.delete(transaction);
+  }
 }
