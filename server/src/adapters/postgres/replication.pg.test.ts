@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { comparableDump, sequencePositions } from '../../../../harness/checkers/database-compare.ts';
 import { startPair } from './testing/replicated-pair.ts';
 import type { ReplicatedPair } from './testing/replicated-pair.ts';
-import { shapes } from './testing/shapes.ts';
+import { rowShapes } from './testing/row-shapes.ts';
+import { schemaShapes } from './testing/schema-shapes.ts';
 
 let pair: ReplicatedPair;
 beforeAll(async () => {
@@ -19,7 +20,7 @@ async function expectIdentical(): Promise<void> {
 }
 
 /** Each shape, by itself: what it does on the leader, the follower gets. */
-it.each(shapes)('$name reaches the follower', async ({ transactions }) => {
+it.each([...rowShapes, ...schemaShapes])('$name reaches the follower', async ({ transactions }) => {
   for (const statements of transactions) await pair.run(...statements);
   await pair.replicate();
   await expectIdentical();

@@ -1,0 +1,211 @@
+/** Ways in which a transaction can change rows by code, settings and schema changes, for tests. Run after the row shapes. */
+import { shape } from './row-shapes.ts';
+import type { Shape } from './row-shapes.ts';
+
+export const schemaShapes: readonly Shape[] = [
+  shape(
+    'savepoints and exception blocks',
+    ['CREATE TABLE sp (id int PRIMARY KEY, v text)'],
+    [
+      "INSERT INTO sp VALUES (1, 'kept')",
+      'SAVEPOINT a',
+      "INSERT INTO sp VALUES (2, 'gone')",
+      'CREATE TABLE sp_gone (i int)',
+      'ROLLBACK TO a',
+      "INSERT INTO sp VALUES (3, 'kept')",
+      'SAVEPOINT b',
+      "UPDATE sp SET v = 'released'",
+      'RELEASE b',
+    ],
+    [
+      "DO $$ BEGIN INSERT INTO sp VALUES (4, 'kept'); BEGIN INSERT INTO sp VALUES (5, 'gone'); INSERT INTO sp VALUES (1, 'dup'); EXCEPTION WHEN unique_violation THEN INSERT INTO sp VALUES (6, 'handled'); END; END $$",
+    ],
+  ),
+  shape(
+    'triggers of the client, of every kind',
+    [
+      'CREATE TABLE trig (id int PRIMARY KEY, v int, note text)',
+      'CREATE TABLE audit (n serial PRIMARY KEY, what text, at timestamptz DEFAULT clock_timestamp(), r float8 DEFAULT random())',
+    ],
+    [
+      "CREATE FUNCTION trig_before() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.note := 'set by trigger'; INSERT INTO audit (what) VALUES ('before ' || TG_OP); RETURN NEW; END $$",
+      'CREATE TRIGGER a BEFORE INSERT OR UPDATE ON trig FOR EACH ROW EXECUTE FUNCTION trig_before()',
+    ],
+    [
+      'CREATE FUNCTION trig_after() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.v < 3 THEN UPDATE trig SET v = v + 1 WHERE id = NEW.id; END IF; RETURN NULL; END $$',
+      'CREATE TRIGGER b AFTER INSERT OR UPDATE ON trig FOR EACH ROW EXECUTE FUNCTION trig_after()',
+    ],
+    ['INSERT INTO trig VALUES (1, 0), (2, 1), (3, 9)'],
+    ['UPDATE trig SET v = 0 WHERE id < 3'],
+    [
+      "CREATE FUNCTION trig_gone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO trig VALUES (OLD.id, 5, 'resurrected'); RETURN NULL; END $$",
+      'CREATE TRIGGER c AFTER DELETE ON trig FOR EACH ROW WHEN (OLD.id = 2) EXECUTE FUNCTION trig_gone()',
+      'DELETE FROM trig',
+    ],
+    [
+      'CREATE FUNCTION trig_first() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM trig WHERE id = NEW.id; RETURN NEW; END $$',
+      'CREATE TRIGGER "A" BEFORE INSERT ON trig FOR EACH ROW EXECUTE FUNCTION trig_first()',
+      "INSERT INTO trig VALUES (3, 7, 'x')",
+      "INSERT INTO trig VALUES (3, 7, 'x')",
+    ],
+    [
+      'CREATE FUNCTION other_row() RETURNS int LANGUAGE plpgsql VOLATILE AS $$ BEGIN UPDATE up2 SET n = n + 100 WHERE k = 1; RETURN 1; END $$',
+      'CREATE TABLE up2 (k int PRIMARY KEY, n int)',
+      'INSERT INTO up2 VALUES (1, 0), (2, 0)',
+    ],
+    ['UPDATE up2 SET n = CASE WHEN k = 2 THEN other_row() ELSE n + 1 END'],
+  ),
+  shape(
+    'rules and updatable views',
+    [
+      'CREATE TABLE ruled (id int PRIMARY KEY, v text)',
+      'CREATE TABLE ruled_log (id int, op text)',
+      "CREATE RULE log_it AS ON INSERT TO ruled DO ALSO INSERT INTO ruled_log VALUES (NEW.id, 'ins')",
+      "CREATE RULE no_delete AS ON DELETE TO ruled DO INSTEAD UPDATE ruled SET v = 'deleted' WHERE id = OLD.id",
+      'CREATE VIEW ruled_view AS SELECT id, v FROM ruled WHERE id > 0',
+    ],
+    [
+      "INSERT INTO ruled VALUES (1, 'a'), (2, 'b')",
+      "INSERT INTO ruled_view VALUES (3, 'c')",
+      'DELETE FROM ruled WHERE id = 1',
+      "UPDATE ruled_view SET v = 'via view' WHERE id = 2",
+    ],
+  ),
+  shape(
+    'schema changes of many kinds, mixed with data',
+    [
+      'CREATE TABLE sch (id int PRIMARY KEY, a text)',
+      "INSERT INTO sch VALUES (1, '10'), (2, '20')",
+      'ALTER TABLE sch ALTER a TYPE int USING a::int * 2',
+      'ALTER TABLE sch ADD COLUMN made timestamptz DEFAULT now(), ADD COLUMN token uuid DEFAULT gen_random_uuid()',
+      'INSERT INTO sch VALUES (3, 30)',
+    ],
+    [
+      'ALTER TABLE sch ADD COLUMN num serial',
+      'CREATE INDEX ON sch (a)',
+      'CREATE UNIQUE INDEX sch_lower ON sch (lower(token::text))',
+      "COMMENT ON TABLE sch IS 'it''s a comment'",
+      'ALTER TABLE sch RENAME TO schema_changed',
+      'ALTER TABLE schema_changed ADD CONSTRAINT positive CHECK (a > 0)',
+    ],
+    [
+      'CREATE SCHEMA s2 CREATE TABLE inner_table (id serial PRIMARY KEY) CREATE VIEW inner_view AS SELECT * FROM inner_table',
+      'SET LOCAL search_path = s2, public',
+      'CREATE TABLE by_path (id int)',
+      'INSERT INTO by_path VALUES (1)',
+      'INSERT INTO inner_table DEFAULT VALUES',
+    ],
+    [
+      'CREATE FUNCTION add_one(i int) RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT i + 1; $$',
+      'CREATE TABLE expr (i int CHECK (add_one(i) > 0), j int GENERATED ALWAYS AS (add_one(i)) STORED)',
+      'CREATE INDEX ON expr (add_one(i))',
+      'INSERT INTO expr VALUES (1), (2)',
+      'UPDATE expr SET i = 5 WHERE i = 1',
+      'DELETE FROM expr WHERE i = 2',
+    ],
+    [
+      "CREATE AGGREGATE my_sum (int) (sfunc = int4pl, stype = int, initcond = '0')",
+      "CREATE TYPE late AS ENUM ('a')",
+      "ALTER TYPE late ADD VALUE 'b'",
+      'CREATE SEQUENCE own INCREMENT -5 START 100 MAXVALUE 1000',
+      "SELECT nextval('own'), nextval('own')",
+    ],
+    [
+      'GRANT SELECT ON schema_changed TO PUBLIC',
+      'ALTER TABLE schema_changed ENABLE ROW LEVEL SECURITY',
+      'CREATE POLICY pol ON schema_changed USING (id > 1)',
+      'ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC',
+    ],
+    [
+      'DROP VIEW s2.inner_view',
+      'DROP TABLE s2.inner_table',
+      'DROP POLICY pol ON schema_changed',
+      'ALTER TABLE schema_changed DROP COLUMN made',
+      'DROP INDEX sch_lower',
+      'DROP SCHEMA s2 CASCADE',
+    ],
+    [
+      "DO $$ BEGIN FOR i IN 1..3 LOOP EXECUTE format('CREATE TABLE looped_%s (id int PRIMARY KEY, v text DEFAULT %L)', i, 'a;b'); EXECUTE format('INSERT INTO looped_%s VALUES (1)', i); END LOOP; CREATE TABLE IF NOT EXISTS looped_1 (id int); END $$",
+    ],
+    [
+      'CREATE TABLE made_as AS SELECT g AS id, g::numeric(8,2) AS n, \'x\' COLLATE "C" AS c, random() AS r FROM generate_series(1, 2500) g',
+      'SELECT id, r INTO into_table FROM made_as WHERE id < 10',
+      'UPDATE made_as SET n = 0 WHERE id = 1',
+    ],
+  ),
+  shape(
+    'temporary tables stay where they are',
+    [
+      'CREATE TEMP TABLE tmp (id serial PRIMARY KEY, v text)',
+      "INSERT INTO tmp (v) VALUES ('local')",
+      'CREATE INDEX ON tmp (v)',
+      'ALTER TABLE tmp ADD COLUMN w int',
+      'CREATE TABLE from_tmp (id int)',
+      'INSERT INTO from_tmp SELECT id FROM tmp',
+      "COMMENT ON TABLE tmp IS 'x'",
+      'GRANT SELECT ON tmp TO PUBLIC',
+      'CREATE TEMP VIEW tmp_view AS SELECT * FROM tmp',
+    ],
+    ['DROP TABLE tmp CASCADE', 'CREATE TEMP TABLE tmp2 ON COMMIT DROP AS SELECT 1 AS a'],
+  ),
+  shape(
+    'settings of a client that would change the text of values',
+    [
+      'CREATE TABLE pins (id int PRIMARY KEY, f float8, ts timestamptz, d date, iv interval, b bytea, m money, c regclass)',
+    ],
+    [
+      "SET LOCAL DateStyle = 'SQL, DMY'",
+      "SET LOCAL TimeZone = 'Asia/Kathmandu'",
+      "SET LOCAL IntervalStyle = 'sql_standard'",
+      'SET LOCAL extra_float_digits = -15',
+      'SET LOCAL bytea_output = escape',
+      "SET LOCAL search_path = ''",
+      'SET LOCAL quote_all_identifiers = on',
+      "SET LOCAL client_encoding = 'LATIN1'",
+      "INSERT INTO public.pins VALUES (1, 0.1 + 0.2, '2024-01-02 03:04:05', '02/03/2024', '1-2 3 4:05:06', '\\x00ff5c', 1234.5, 'public.plain')",
+      "UPDATE public.pins SET f = pi(), d = '04/05/2024'",
+      "CREATE TABLE public.pins2 (d date DEFAULT '04/05/2024', ts timestamptz DEFAULT '04/05/2024 12:00')",
+    ],
+    ['INSERT INTO pins2 DEFAULT VALUES'],
+  ),
+  shape(
+    'a row that is written through its partition and through the parent by turns',
+    [
+      'CREATE TABLE fam (id int PRIMARY KEY, v int) PARTITION BY RANGE (id)',
+      'CREATE TABLE fam_a PARTITION OF fam FOR VALUES FROM (0) TO (100)',
+      'INSERT INTO fam VALUES (1, 0), (2, 0)',
+    ],
+    [
+      'UPDATE fam_a SET v = 1 WHERE id = 1',
+      'UPDATE fam SET v = 2 WHERE id = 1',
+      'UPDATE fam_a SET v = 3 WHERE id = 1',
+      'DELETE FROM fam WHERE id = 2',
+      'INSERT INTO fam_a VALUES (2, 9)',
+    ],
+  ),
+  shape(
+    'checks that look at the clock',
+    [
+      'CREATE TABLE clocked (id int PRIMARY KEY, until timestamptz CHECK (until > clock_timestamp()), n int CHECK (n > 0))',
+      "INSERT INTO clocked VALUES (1, clock_timestamp() + interval '5 milliseconds', 1)",
+    ],
+    ["INSERT INTO clocked VALUES (2, clock_timestamp() + interval '5 milliseconds', 1)"],
+  ),
+  shape(
+    'sequences, called and set, forwards and back',
+    [
+      'CREATE SEQUENCE sq',
+      'CREATE SEQUENCE sq_down INCREMENT -1',
+      'CREATE SEQUENCE sq_cycle MAXVALUE 3 CYCLE',
+    ],
+    ["SELECT nextval('sq'), nextval('sq'), nextval('sq_down')"],
+    ["SELECT setval('sq', 500)"],
+    ["SELECT setval('sq', 20)", "SELECT setval('sq_down', -70, false)"],
+    ["SELECT nextval('sq_cycle'), nextval('sq_cycle'), nextval('sq_cycle')"],
+    ["SELECT nextval('sq_cycle')"],
+    ["SELECT setval('sq', 1, false)"],
+    ['ALTER SEQUENCE sq RESTART WITH 33', 'ALTER SEQUENCE sq_down RENAME TO sq_low'],
+    ["SELECT nextval('sq_low')"],
+    ['DROP SEQUENCE sq_cycle'],
+  ),
+];
