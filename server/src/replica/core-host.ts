@@ -4,7 +4,9 @@
  * Responsible for: order (an input never overtakes another), group commit of the log, catch-up replies, and turning a full disk
  * into waiting. Does not know about transactions or clients.
  *
- * Invariant: `Persisted` is given to the core only after the log store has said that the records are durable, in order.
+ * Invariants: `Persisted` is given to the core only after the log store has said that the records are durable, in order. What waits
+ * for the log is bounded: while it cannot be written, or falls far behind, messages that would add to it are dropped, as a lossy
+ * network may.
  */
 import { createState, entryAt, leaseHeld, snapshot, step, type State } from '../multipaxos/step.ts';
 import type {
@@ -14,6 +16,7 @@ import type {
   Entry,
   Input,
   LogRecord,
+  Message,
   ReplicaId,
   Slot,
   SlotEntry,
@@ -24,6 +27,9 @@ import { LogStoreError, type LogStore } from '../ports/log-store.ts';
 import type { Transport } from '../ports/transport.ts';
 
 type LeadershipEffect = Extract<Effect, { kind: 'leadership' }>;
+/** Payload bytes on their way to the log beyond which no more is taken in. */
+const waitingBytesMax = 64 * 1024 * 1024;
+
 type InputWithoutTime = Input extends infer I ? (I extends Input ? Omit<I, 'nowMs'> : never) : never;
 
 export interface CoreHostOptions {
@@ -44,6 +50,8 @@ export interface CoreHostOptions {
   readonly onLogIdle: () => void;
   /** `null` when the log can be written again. */
   readonly onLogTrouble: (error: LogStoreError | null) => void;
+  /** A peer that was asked for what this replica needs next has purged it, and all up to `purgedTo`. */
+  readonly onPurgedByPeer: (purgedTo: Slot) => void;
   /** A broken invariant or a failing log: the replica must stop rather than go on. */
   readonly onFatal: (error: Error) => void;
 }
@@ -54,7 +62,9 @@ export class CoreHost {
   private inputs: Input[] = [];
   private stepping = false;
   private waiting: { seq: number; records: readonly LogRecord[] }[] = [];
+  private waitingBytes = 0;
   private writing = false;
+  private troubled = false;
   private stopped = false;
   private readonly ticker: NodeJS.Timeout;
 
@@ -62,7 +72,7 @@ export class CoreHost {
     this.options = options;
     const { config, log, clock, random, transport } = options;
     this.state = createState(config, log.recovered, clock.nowMs(), random());
-    transport.onMessage((from, message) => this.input({ kind: 'Receive', from, message }));
+    transport.onMessage((from, message) => this.receive(from, message));
     this.ticker = setInterval(() => this.input({ kind: 'Tick', random: random() }), options.tickMs);
   }
 
@@ -98,6 +108,14 @@ export class CoreHost {
     }
   }
 
+  private receive(from: ReplicaId, message: Message): void {
+    const fillsLog = message.kind === 'Accept' || message.kind === 'CatchUpReply';
+    if (fillsLog && (this.troubled || this.waitingBytes > waitingBytesMax)) return;
+    this.input({ kind: 'Receive', from, message });
+    if (message.kind !== 'CatchUpReply' || message.entries.length > 0) return;
+    if (message.purgedTo > this.state.commitPoint) this.options.onPurgedByPeer(message.purgedTo);
+  }
+
   stop(): void {
     this.stopped = true;
     clearInterval(this.ticker);
@@ -113,6 +131,7 @@ export class CoreHost {
     switch (effect.kind) {
       case 'persist':
         this.waiting.push(effect);
+        this.waitingBytes += payloadBytes(effect.records);
         void this.write();
         return;
       case 'send':
@@ -149,7 +168,9 @@ export class CoreHost {
     while (this.waiting.length > 0 && !this.stopped) {
       const group = this.waiting;
       this.waiting = [];
-      if (!(await this.append(group.flatMap((item) => item.records)))) break;
+      const records = group.flatMap((item) => item.records);
+      if (!(await this.append(records))) break;
+      this.waitingBytes -= payloadBytes(records);
       this.input({ kind: 'Persisted', seq: group.at(-1)!.seq });
       this.options.onLogIdle();
     }
@@ -158,19 +179,19 @@ export class CoreHost {
 
   /** Tries until it works: a full disk makes the replica wait, not vote. False if the replica has stopped. */
   private async append(records: readonly LogRecord[]): Promise<boolean> {
-    let troubled = false;
     while (!this.stopped) {
       try {
         await this.options.log.append(records);
-        if (troubled) this.options.onLogTrouble(null);
+        if (this.troubled) this.options.onLogTrouble(null);
+        this.troubled = false;
         return true;
       } catch (error) {
         if (!(error instanceof LogStoreError) || error.code !== 'logFull') {
           this.logFailed(error);
           return false;
         }
-        if (!troubled) this.options.onLogTrouble(error);
-        troubled = true;
+        if (!this.troubled) this.options.onLogTrouble(error);
+        this.troubled = true;
         await new Promise((resolve) => setTimeout(resolve, this.options.logRetryMs));
       }
     }
@@ -201,4 +222,13 @@ export class CoreHost {
     this.stop();
     this.options.onFatal(error instanceof Error ? error : new Error(String(error)));
   }
+}
+
+function payloadBytes(records: readonly LogRecord[]): number {
+  let bytes = 0;
+  for (const record of records) {
+    if ((record.kind === 'vote' || record.kind === 'chosen') && record.entry.kind === 'command')
+      bytes += record.entry.payload.byteLength;
+  }
+  return bytes;
 }

@@ -4,7 +4,8 @@ import { systemClock } from '../adapters/system-clock.ts';
 import { createMemoryDisk, openMemoryLog } from '../adapters/memory-log/memory-log.ts';
 import type { TransactionPayload } from '../apply/effects.ts';
 import { MemoryDatabase } from '../apply/testing/memory-database.ts';
-import type { GroupId, ReplicaId } from '../multipaxos/types.ts';
+import type { GroupId, ReplicaId, Slot } from '../multipaxos/types.ts';
+import { DatabaseError } from '../ports/database.ts';
 import type { AgreementOutcome } from '../ports/agreement.ts';
 import type { SessionSql } from '../ports/session-sql.ts';
 import { parseReplicaConfig } from './config.ts';
@@ -75,6 +76,7 @@ async function createMember(
     logger,
     random: Math.random,
     onFatal,
+    databaseStallMs: 400,
   });
   replica.start();
   return { replica, database, exit: (reason) => exit(reason) };
@@ -190,5 +192,69 @@ describe('a group of replicas', () => {
     if (outcome.code !== 'chosen') throw new Error(outcome.code);
     service.commitFailed(outcome.slot, 'the session died');
     await agreed(['x#0']);
+  });
+
+  async function chooseOnly(member: Member, transaction: string): Promise<Slot> {
+    const { service } = member.replica;
+    const here = service.service() as { readonly generation: number };
+    const payload = { transaction, part: 0, last: true, partSlots: [], effects: [], sql: [] };
+    const outcome = await service.agree(
+      (async function* one() {
+        yield payload;
+      })(),
+      here.generation,
+    );
+    if (outcome.code !== 'chosen') throw new Error(outcome.code);
+    return outcome.slot;
+  }
+
+  it('does not go on as leader without a chosen transaction whose session never told what became of it', async () => {
+    const first = await leader();
+    await chooseOnly(first, 'silent');
+    await vi.waitFor(() => expect(isServing(first)).toBe(false), { timeout: 3000 });
+    await agreed(['silent#0']);
+    const second = await leader();
+    await execute(second, 'later');
+    await agreed(['later#0', 'silent#0']);
+  });
+
+  it('goes on as leader when a session of an earlier leadership could not commit', async () => {
+    const first = await leader();
+    await execute(first, 'a');
+    first.replica.service.commitFailed(2 as Slot, 'the session was lost');
+    expect(isServing(first)).toBe(true);
+    expect((await execute(first, 'b')).code).toBe('chosen');
+  });
+
+  it('stays apart once it has diverged, whatever else comes and goes', async () => {
+    const first = await leader();
+    const other = members.find((member) => member !== first)!;
+    other.database.failNextApply = new DatabaseError('applyFailed', 'no such row');
+    await execute(first, 'a');
+    const state = () => other.replica.status(0, 0).state;
+    await vi.waitFor(() => expect(state()).toBe('diverged'));
+    other.exit('killed');
+    await vi.waitFor(() => expect(other.database.sessionsEnded).toBeGreaterThan(1), { timeout: 3000 });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(state()).toBe('diverged');
+    expect(other.database.contents.applied).toEqual([]);
+  });
+
+  it('says that it cannot catch up when the others have purged what it lacks', async () => {
+    const first = await leader();
+    const other = members.find((member) => member !== first)!;
+    const state = () => other.replica.status(0, 0);
+    await vi.waitFor(() => expect(state()).toMatchObject({ state: 'serving', message: null }));
+    network.transport(ids[members.indexOf(first)]!).send(ids[members.indexOf(other)]!, {
+      kind: 'CatchUpReply',
+      group: 'g' as GroupId,
+      ballot: { round: 1, replica: ids[0]! },
+      firstSlot: 5 as Slot,
+      entries: [],
+      commitPoint: 900 as Slot,
+      purgedTo: 800 as Slot,
+    });
+    await vi.waitFor(() => expect(state().message).toMatch(/purged theirs up to 800.*Restore/));
+    expect(state().state).toBe('recovering');
   });
 });

@@ -30,6 +30,9 @@ const TICK_MS = 20;
 const FLUSH_MS = 1000;
 const FOLD_MS = 100;
 const CAMPAIGN_HOLD_MS = 300;
+const WATCH_MS = 250;
+/** How long a leader's database may stand still while something chosen waits for it. */
+const DATABASE_STALL_MS = 15_000;
 
 export interface ReplicaParts {
   readonly log: LogStore;
@@ -40,6 +43,12 @@ export interface ReplicaParts {
   readonly random: () => number;
   /** The process cannot go on: a broken invariant, a failing log. */
   readonly onFatal: (error: Error) => void;
+  readonly databaseStallMs?: number;
+}
+
+interface Trouble {
+  readonly condition: ReplicaCondition;
+  readonly message: string;
 }
 
 export class Replica {
@@ -59,7 +68,15 @@ export class Replica {
   private database: Database | null = null;
   /** Hand-overs of the database, one after the other. */
   private handover: Promise<void> = Promise.resolve();
-  private trouble: { readonly condition: ReplicaCondition; readonly message: string } | null = null;
+  /** Counts hand-overs: one that another has overtaken does nothing. */
+  private handovers = 0;
+  /** Each goes when its own cause does. */
+  private divergence: string | null = null;
+  private logTrouble: string | null = null;
+  private databaseTrouble: string | null = null;
+  /** Peers have purged the log up to here; what this replica lacks below cannot be fetched from them. */
+  private purgedByPeers = 0 as Slot;
+  private progress = { pointer: 0 as Slot, atMs: 0 };
   private transactions = 0;
   private stopping = false;
 
@@ -74,6 +91,7 @@ export class Replica {
       doubtMs: 3000,
       propose: (proposals) => this.host.input({ kind: 'Propose', proposals }),
       busy: () => this.host.logBusy,
+      onEvent: (event) => this.events.apply(event),
     });
     this.apply = createOrderedApply({
       log: { read: (from, to, bytesMax) => this.readChosen(from, to, bytesMax) },
@@ -132,6 +150,7 @@ export class Replica {
       onTrace: (event) => this.events.consensus(event),
       onLogIdle: () => this.proposals.flush(),
       onLogTrouble: (error) => this.onLogTrouble(error),
+      onPurgedByPeer: (purgedTo) => this.onPurgedByPeer(purgedTo),
       onFatal: parts.onFatal,
     });
   }
@@ -146,6 +165,7 @@ export class Replica {
     this.every(FLUSH_MS, () => void this.apply.flush());
     this.every(FOLD_MS, () => void this.apply.foldPointer());
     this.every(CAMPAIGN_HOLD_MS, () => this.holdCampaign());
+    this.every(WATCH_MS, () => this.watchDatabase());
   }
 
   private every(periodMs: number, work: () => void): void {
@@ -154,24 +174,49 @@ export class Replica {
 
   /** A replica without a working database or log must not lead: each request restarts its election timer. */
   private holdCampaign(): void {
-    if (this.database === null || this.trouble !== null) {
+    if (this.database === null || this.trouble() !== null) {
       this.host.input({ kind: 'StepDown', reason: 'requested' });
     }
   }
 
+  /**
+   * A leader must not keep the others waiting for a database that stands still. While it serves, only sessions bring in what was
+   * chosen: one that hangs, or was lost without a word, would leave this replica behind the others for good.
+   */
+  private watchDatabase(): void {
+    const { pointer } = this.apply;
+    const { role, serving, commitPoint } = this.host.snapshot();
+    const nowMs = this.parts.clock.nowMs();
+    if (role !== 'leader' || pointer >= commitPoint || pointer !== this.progress.pointer) {
+      this.progress = { pointer, atMs: nowMs };
+      return;
+    }
+    if (nowMs - this.progress.atMs < (this.parts.databaseStallMs ?? DATABASE_STALL_MS)) return;
+    this.progress = { pointer, atMs: nowMs };
+    this.parts.logger.error(
+      { pointer, commitPoint, serving },
+      'the database does not take in what was chosen',
+    );
+    if (serving) this.parts.keeper.suspect();
+    this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
+  }
+
   private databaseUp(database: Database): void {
     this.database = database;
-    if (this.trouble?.condition === 'databaseDown') this.trouble = null;
+    this.databaseTrouble = null;
     this.followLog();
   }
 
   private databaseDown(reason: string): void {
-    if (this.database === null && this.trouble?.condition === 'databaseDown') return;
+    if (this.database === null && this.databaseTrouble !== null) return;
     this.database = null;
-    this.trouble = { condition: 'databaseDown', message: reason };
+    this.databaseTrouble = reason;
     this.events.apply({ name: 'DatabaseDown', reason });
     this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
-    this.handover = this.handover.then(() => this.apply.stop());
+    this.handovers++;
+    // At once: nothing that was read of this PostgreSQL may reach the one that comes after it.
+    const stopped = this.apply.stop();
+    this.handover = this.handover.then(() => stopped);
   }
 
   private onLeadership(effect: LeadershipEffect): void {
@@ -180,7 +225,7 @@ export class Replica {
     const reason = effect.reason ?? 'there is no leader';
     if (effect.serving && !serving) {
       this.apply.lead();
-      this.service.serveHere();
+      this.service.serveHere(effect.ballot);
     } else if (!effect.serving) {
       this.service.serveElsewhere(effect.leader, reason);
       if (serving) this.followLog();
@@ -196,15 +241,16 @@ export class Replica {
 
   /** Leaves the database to the log: sessions end first, then the log is applied from wherever the database is. */
   private followLog(): void {
-    const database = this.database;
+    const { database } = this;
+    const turn = ++this.handovers;
     // From this very moment no session's commit counts: the mode changes before anything else can run.
     const stopped = this.apply.stop();
     this.handover = this.handover.then(async () => {
       await stopped;
-      if (database === null || this.database !== database || this.stopping) return;
+      if (database === null || turn !== this.handovers || this.stopping) return;
       try {
         await database.endSessions();
-        await this.apply.follow(database);
+        if (turn === this.handovers && this.divergence === null) await this.apply.follow(database);
       } catch (error) {
         this.parts.logger.warn({ err: error }, 'could not hand the database over to the log');
         this.parts.keeper.suspect();
@@ -220,6 +266,8 @@ export class Replica {
   }
 
   private commitFailed(slot: Slot, reason: string): void {
+    // Of an earlier leadership: its log is being applied, or has been.
+    if (!this.apply.awaitsSession(slot)) return;
     this.parts.logger.warn(
       { slot, reason },
       'a chosen transaction could not be committed; recovering from the log',
@@ -228,24 +276,43 @@ export class Replica {
   }
 
   private diverged(reason: string): void {
-    this.trouble = { condition: 'diverged', message: reason };
+    this.divergence = reason;
     this.parts.logger.error({ reason }, 'this replica differs from the others and applies no more');
     this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
   }
 
   private onLogTrouble(error: Error | null): void {
     if (error === null) {
-      this.trouble = null;
+      this.logTrouble = null;
       this.events.operation({ name: 'LogResumed', reason: 'the log can be written again' });
       return;
     }
-    this.trouble = { condition: 'logFull', message: error.message };
+    this.logTrouble = error.message;
     this.parts.logger.error(
       { err: error },
       'the log cannot be written; this replica does not vote until it can',
     );
     this.events.operation({ name: 'LogFull', reason: error.message });
     this.host.input({ kind: 'StepDown', reason: 'logFailed' });
+  }
+
+  private onPurgedByPeer(purgedTo: Slot): void {
+    if (purgedTo <= this.purgedByPeers) return;
+    this.purgedByPeers = purgedTo;
+    this.parts.logger.error(this.trouble(), 'this replica cannot catch up');
+  }
+
+  /** The worst of what is wrong. */
+  private trouble(): Trouble | null {
+    if (this.divergence !== null) return { condition: 'diverged', message: this.divergence };
+    if (this.logTrouble !== null) return { condition: 'logFull', message: this.logTrouble };
+    if (this.databaseTrouble !== null) return { condition: 'databaseDown', message: this.databaseTrouble };
+    const { commitPoint } = this.host.snapshot();
+    if (commitPoint >= this.purgedByPeers) return null;
+    const message =
+      `This replica's log ends at slot ${commitPoint}, and the others have purged theirs up to ${this.purgedByPeers}: ` +
+      'it cannot catch up. Restore its data directory from another replica.';
+    return { condition: 'recovering', message };
   }
 
   /** Chosen entries from the log or, where its write is still under way, from the core's memory. */
@@ -257,7 +324,8 @@ export class Replica {
   }
 
   private condition(): ReplicaCondition {
-    if (this.trouble !== null) return this.trouble.condition;
+    const trouble = this.trouble();
+    if (trouble !== null) return trouble.condition;
     if (this.database === null) return 'starting';
     const { kind } = this.service.service();
     if (kind === 'here') return 'serving';
@@ -282,7 +350,7 @@ export class Replica {
       durableApplicationPointer: this.apply.durablePointer,
       lastSlot: core.lastSlot,
       state: this.condition(),
-      message: this.trouble?.message ?? null,
+      message: this.trouble()?.message ?? null,
       pgwire: config.pgwire,
       http: config.http,
       pid: process.pid,

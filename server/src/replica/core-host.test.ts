@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createMemoryDisk, openMemoryLog, type MemoryDisk } from '../adapters/memory-log/memory-log.ts';
+import { systemClock } from '../adapters/system-clock.ts';
+import type { Ballot, Entry, GroupId, Message, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { LogStoreError } from '../ports/log-store.ts';
+import { CoreHost } from './core-host.ts';
+
+const group = 'g' as GroupId;
+const [r1, r2, r3] = ['r1', 'r2', 'r3'] as [ReplicaId, ReplicaId, ReplicaId];
+const ballot: Ballot = { round: 1, replica: r2 };
+
+function command(slot: number): Entry {
+  const proposal = { client: 'c', request: slot };
+  return { kind: 'command', group, proposal, payload: new Uint8Array(100) };
+}
+
+function accept(slot: number): Message {
+  const commitPoint = (slot - 1) as Slot;
+  const entries = [command(slot)];
+  return { kind: 'Accept', group, ballot, firstSlot: slot as Slot, entries, commitPoint, sentAtMs: slot };
+}
+
+describe('the host of the core', () => {
+  let host: CoreHost | null = null;
+  let disk: MemoryDisk;
+  let deliver: (from: ReplicaId, message: Message) => void = () => {};
+  let sent: Message[];
+  let troubles: (LogStoreError | null)[];
+  let purged: number[];
+
+  async function start(recordsFree: number): Promise<CoreHost> {
+    disk = createMemoryDisk(group);
+    disk.recordsFree = recordsFree;
+    sent = [];
+    troubles = [];
+    purged = [];
+    host = new CoreHost({
+      config: {
+        group,
+        id: r1,
+        members: [r1, r2, r3],
+        heartbeatMs: 50,
+        electionTimeoutMinMs: 60_000,
+        electionTimeoutMaxMs: 90_000,
+        leaseMs: 30_000,
+        clockDriftMax: 0.05,
+        retransmitMs: 100,
+        windowSlotsMax: 64,
+        windowBytesMax: 1 << 20,
+        acceptBatchBytesMax: 1 << 16,
+        catchUpSlotsMax: 64,
+        trace: false,
+      },
+      log: await openMemoryLog(disk),
+      transport: {
+        send: (_to, message) => sent.push(message),
+        onMessage: (handler) => {
+          deliver = handler;
+        },
+        connected: () => [r2, r3],
+        close: () => Promise.resolve(),
+      },
+      clock: systemClock,
+      random: () => 0.5,
+      tickMs: 10,
+      logRetryMs: 5,
+      catchUpBytesMax: 1 << 16,
+      onChosen: () => {},
+      onProposal: () => {},
+      onLeadership: () => {},
+      onTrace: () => {},
+      onLogIdle: () => {},
+      onLogTrouble: (error) => troubles.push(error),
+      onPurgedByPeer: (purgedTo) => purged.push(purgedTo),
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    return host;
+  }
+  afterEach(() => host?.stop());
+
+  const votes = () => sent.filter(({ kind }) => kind === 'Accepted').length;
+
+  it('takes in nothing more while the log is full, and goes on when there is space', async () => {
+    const core = await start(0);
+    deliver(r2, accept(1));
+    await vi.waitFor(() => expect(troubles).toHaveLength(1));
+    for (let slot = 2; slot <= 200; slot++) deliver(r2, accept(slot));
+    expect(core.snapshot()).toMatchObject({ lastSlot: 1, commitPoint: 0 });
+    expect(votes()).toBe(0);
+    disk.recordsFree = 1000;
+    await vi.waitFor(() => expect(troubles.at(-1)).toBeNull());
+    for (let slot = 2; slot <= 20; slot++) deliver(r2, accept(slot));
+    await vi.waitFor(() => expect(votes()).toBe(20));
+    expect(core.snapshot()).toMatchObject({ lastSlot: 20, commitPoint: 19 });
+  });
+
+  it('says so when a peer has purged what this replica needs next', async () => {
+    await start(Number.POSITIVE_INFINITY);
+    const reply = {
+      kind: 'CatchUpReply',
+      group,
+      ballot,
+      commitPoint: 90 as Slot,
+      purgedTo: 50 as Slot,
+    } as const;
+    deliver(r2, { ...reply, firstSlot: 1 as Slot, entries: [] });
+    expect(purged).toEqual([50]);
+    deliver(r2, { ...reply, firstSlot: 1 as Slot, entries: [command(1)] });
+    expect(purged).toEqual([50]);
+  });
+});
