@@ -179,7 +179,7 @@ describe('ordered apply', () => {
     apply = create(2);
     await apply.follow(database);
     await apply.flush();
-    expect(database.contents.keepFrom).toBe(1);
+    expect(database.contents.keep.keepFrom).toBe(1);
     choose(transaction('other'));
     await settled(3);
     await apply.flush();
@@ -211,7 +211,7 @@ describe('ordered apply', () => {
     expect(apply.pointer).toBe(2);
     await apply.foldPointer();
     await apply.flush();
-    expect(database.contents).toMatchObject({ pointer: 2, keepFrom: 2 });
+    expect(database.contents).toMatchObject({ pointer: 2, keep: { keepFrom: 2 } });
     expect(reported).toEqual([2, 1]);
     expect(apply.awaitsSession(3 as Slot)).toBe(true);
     database.commitSession(3 as Slot, 'big#1');
@@ -253,6 +253,21 @@ describe('ordered apply', () => {
     answer();
     await stopped;
     expect(database.batches).toEqual([]);
+  });
+
+  it('gives no effect to a transaction that stands above the beginning of a newer leader', async () => {
+    const second = { round: 2, replica: 'r2' as ReplicaId };
+    await apply.follow(database);
+    choose(start, transaction('a'), { kind: 'leaderStart', group, ballot: second });
+    choose(transaction('b', 0, true, [], second), transaction('late'), transaction('part of late', 0, false));
+    await settled(6);
+    expect(database.contents.applied).toEqual(['a#0', 'b#0']);
+    expect(database.contents.keep).toEqual({ keepFrom: 7, leadership: second });
+    apply = create(6);
+    await apply.follow(database);
+    choose(transaction('later'));
+    await settled(7);
+    expect(database.contents.applied).toEqual(['a#0', 'b#0']);
   });
 
   it('stops for good when the database refuses an entry', async () => {

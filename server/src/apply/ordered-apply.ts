@@ -11,13 +11,14 @@
 import { entryLabel } from '../multipaxos/entry.ts';
 import type { Entry, Slot, SlotEntry } from '../multipaxos/types.ts';
 import type { ApplyTraceEvent } from '../api/events.ts';
-import { DatabaseError, type Database, type SlotToApply } from '../ports/database.ts';
+import { DatabaseError, type Database, type KeptWithPointer, type SlotToApply } from '../ports/database.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import { createAppliedSet, isApplied, markApplied, type AppliedSet } from './applied-set.ts';
 import { ChosenQueue } from './chosen-queue.ts';
 import type { TransactionPayload } from './effects.ts';
 import { createPartTracker, forgetParts, keepFrom, trackEntry, type PartTracker } from './part-tracker.ts';
 import { decodePayload } from './payload.ts';
+import { createSuccession, effectOf, type Succession } from './succession.ts';
 
 export interface OrderedApplyOptions {
   readonly log: Pick<LogStore, 'read'>;
@@ -75,6 +76,7 @@ class OrderedApplyLoop implements OrderedApply {
   private applied: AppliedSet = createAppliedSet(0 as Slot);
   private appliedTransactions = new Set<string>();
   private parts: PartTracker = createPartTracker();
+  private succession: Succession = createSuccession();
   private storedPointer = 0 as Slot;
   private durable = 0 as Slot;
   /** The log at or below is needed no more. */
@@ -118,7 +120,7 @@ class OrderedApplyLoop implements OrderedApply {
 
   /** Entries that no session commits are in as soon as they are chosen. */
   private chosenWhileLeading(slot: Slot, entry: Entry): void {
-    const payload = entry.kind === 'command' ? decodePayload(entry.payload) : null;
+    const payload = effectOf(this.succession, entry);
     trackEntry(this.parts, slot, entry, payload);
     if (payload === null || !payload.last) this.mark(slot);
   }
@@ -127,7 +129,7 @@ class OrderedApplyLoop implements OrderedApply {
     const turn = this.turn + 1;
     await this.stop();
     if (this.turn !== turn) return;
-    const { pointer, above, aboveTransactions, keepFrom: keep } = await database.applicationPointer();
+    const { pointer, above, aboveTransactions, keep } = await database.applicationPointer();
     const parts = await this.rebuildParts(keep, pointer);
     // Told to stop meanwhile: what was read may be of a PostgreSQL that is no more.
     if (this.turn !== turn) return;
@@ -139,21 +141,27 @@ class OrderedApplyLoop implements OrderedApply {
     this.durable = Math.min(this.durable, pointer) as Slot;
     this.queue.clear();
     this.parts = parts;
+    this.succession = createSuccession(keep.leadership);
     this.keptAt.clear();
-    this.keptAt.set(pointer, keep);
+    this.keptAt.set(pointer, keep.keepFrom);
     this.options.onEvent({ name: 'DatabaseUp', applicationPointer: pointer, above });
     this.report();
     this.mode = 'following';
     this.wake();
   }
 
-  private async rebuildParts(from: Slot, to: Slot): Promise<PartTracker> {
+  /** Only parts of the newest leadership can still be waited for. */
+  private async rebuildParts(
+    { keepFrom: from, leadership }: KeptWithPointer,
+    to: Slot,
+  ): Promise<PartTracker> {
     const tracker = createPartTracker();
+    const succession = createSuccession(leadership);
     for (let slot = from; slot <= to; ) {
       const entries = await this.options.log.read(slot, to, this.options.batchBytesMax);
       if (entries.length === 0) break;
       for (const entry of entries) {
-        trackEntry(tracker, slot, entry, entry.kind === 'command' ? decodePayload(entry.payload) : null);
+        trackEntry(tracker, slot, entry, effectOf(succession, entry));
         slot = (slot + 1) as Slot;
       }
     }
@@ -195,9 +203,7 @@ class OrderedApplyLoop implements OrderedApply {
     if (upTo <= this.storedPointer) return;
     const database = this.database;
     this.folding = this.guard(async () => {
-      const keep = keepFrom(this.parts, upTo);
-      this.keptAt.set(upTo, keep);
-      await database.movePointer(upTo, keep);
+      await database.movePointer(upTo, this.keepAt(upTo));
       this.storedPointer = upTo;
       forgetParts(this.parts, upTo);
       this.options.onEvent({ name: 'MovePointer', applicationPointer: upTo });
@@ -218,6 +224,12 @@ class OrderedApplyLoop implements OrderedApply {
     });
     await this.flushing;
     this.flushing = null;
+  }
+
+  private keepAt(pointer: Slot): KeptWithPointer {
+    const lowest = keepFrom(this.parts, pointer);
+    this.keptAt.set(pointer, lowest);
+    return { keepFrom: lowest, leadership: this.succession.newest };
   }
 
   /** `durable` is what a crash leaves at least; what was stored with it says how far back it would read. */
@@ -247,7 +259,7 @@ class OrderedApplyLoop implements OrderedApply {
 
   private async applyBatch(): Promise<void> {
     const from = (this.applied.pointer + 1) as Slot;
-    const entries = await this.nextEntries(from);
+    const entries = upToNextLeader(await this.nextEntries(from));
     if (entries.length === 0) throw new Error(`slot ${from} is chosen but missing from the log`);
     // Told to stop while the log was read: `from` may not be the next slot of the database any more.
     if (this.mode !== 'following') return;
@@ -255,7 +267,7 @@ class OrderedApplyLoop implements OrderedApply {
     const applied: [Slot, string][] = [];
     const sql: string[] = [];
     for (const { slot, entry } of entries) {
-      const payload = entry.kind === 'command' ? decodePayload(entry.payload) : null;
+      const payload = effectOf(this.succession, entry);
       trackEntry(this.parts, slot, entry, payload);
       const skip =
         payload === null ||
@@ -269,9 +281,7 @@ class OrderedApplyLoop implements OrderedApply {
       }
     }
     const toSlot = (from + entries.length - 1) as Slot;
-    const keep = keepFrom(this.parts, toSlot);
-    this.keptAt.set(toSlot, keep);
-    await this.database!.apply(batch, keep);
+    await this.database!.apply(batch, this.keepAt(toSlot));
     this.storedPointer = toSlot;
     forgetParts(this.parts, toSlot);
     this.appliedEntries += applied.length;
@@ -319,4 +329,10 @@ class OrderedApplyLoop implements OrderedApply {
       else this.options.onDatabaseDown(error);
     }
   }
+}
+
+/** A batch ends before a leader's beginning, so that one leadership is right for every slot that the pointer may stop at. */
+function upToNextLeader(entries: SlotEntry[]): SlotEntry[] {
+  const next = entries.findIndex(({ entry }, index) => index > 0 && entry.kind === 'leaderStart');
+  return next === -1 ? entries : entries.slice(0, next);
 }

@@ -4,7 +4,7 @@
  * Invariant: the application pointer moves in the same PostgreSQL transaction as what it stands for.
  */
 import type { TransactionPayload } from '../apply/effects.ts';
-import type { Slot } from '../multipaxos/types.ts';
+import type { Ballot, Slot } from '../multipaxos/types.ts';
 
 /**
  * `above`: slots beyond the pointer that are in already (a leader's sessions commit out of slot order).
@@ -14,8 +14,15 @@ export interface ApplicationPointer {
   readonly pointer: Slot;
   readonly above: readonly Slot[];
   readonly aboveTransactions: readonly string[];
+  readonly keep: KeptWithPointer;
+}
+
+/** What is stored with the pointer, because the log below it may be gone when it is needed. */
+export interface KeptWithPointer {
   /** Lowest slot that applying what is above the pointer may still read: below pointer + 1 while parts of a transaction wait. */
   readonly keepFrom: Slot;
+  /** Ballot of the newest leader whose beginning is at or below the pointer: what an older one executed takes no effect above. */
+  readonly leadership: Ballot;
 }
 
 /** One slot to apply: `transaction` has its parts put together; null for an entry that changes nothing. */
@@ -35,7 +42,11 @@ export class DatabaseError extends Error {
   override readonly name = 'DatabaseError';
   readonly code: DatabaseErrorCode;
   readonly sqlState: string | null;
-  constructor(code: DatabaseErrorCode, message: string, options?: { cause?: unknown; sqlState?: string | null }) {
+  constructor(
+    code: DatabaseErrorCode,
+    message: string,
+    options?: { cause?: unknown; sqlState?: string | null },
+  ) {
     super(message, options);
     this.code = code;
     this.sqlState = options?.sqlState ?? null;
@@ -45,10 +56,10 @@ export class DatabaseError extends Error {
 export interface Database {
   /** Reads the pointer as it stands (not yet durable perhaps). @throws DatabaseError */
   applicationPointer(): Promise<ApplicationPointer>;
-  /** Applies in slot order in one PostgreSQL transaction, moves the pointer to the last slot and stores `keepFrom`. @throws DatabaseError */
-  apply(batch: readonly SlotToApply[], keepFrom: Slot): Promise<void>;
-  /** Leader: every slot at or below `upTo` is in; forgets their ids, moves the pointer, stores `keepFrom`. @throws DatabaseError */
-  movePointer(upTo: Slot, keepFrom: Slot): Promise<void>;
+  /** Applies in slot order in one PostgreSQL transaction, moves the pointer to the last slot and stores `keep` with it. @throws DatabaseError */
+  apply(batch: readonly SlotToApply[], keep: KeptWithPointer): Promise<void>;
+  /** Leader: every slot at or below `upTo` is in; forgets their ids, moves the pointer, stores `keep` with it. @throws DatabaseError */
+  movePointer(upTo: Slot, keep: KeptWithPointer): Promise<void>;
   /** Makes everything committed so far durable; returns the pointer that is durable then. @throws DatabaseError */
   flush(): Promise<Slot>;
   /** Ends every client session and rolls back what is prepared or open, so that the log can be applied. */

@@ -10,7 +10,7 @@ import { connectPg } from './pg-client.ts';
 import { startPostgres } from './postgres-server.ts';
 import type { PostgresServer } from './postgres-server.ts';
 import { createSessionSql } from './session-sql.ts';
-import { startPair, testBinaries, toSlots } from './testing/replicated-pair.ts';
+import { keepAt, startPair, testBinaries, toSlots } from './testing/replicated-pair.ts';
 import type { ReplicatedPair } from './testing/replicated-pair.ts';
 
 const slots = 400;
@@ -97,7 +97,7 @@ it(`kill -9 of PostgreSQL at random moments: the pointer always matches the data
         let from = at;
         while (from < slots) {
           const to = Math.min(slots, from + 1 + Math.floor(random() * 20));
-          await database.apply(toSlots(pair.log.slice(0, to), from), (to + 1) as Slot);
+          await database.apply(toSlots(pair.log.slice(0, to), from), keepAt(to + 1));
           from = to;
           if (random() < 0.2) durable = await database.flush();
         }
@@ -121,7 +121,7 @@ it('a leader that dies after commits out of slot order remembers exactly those, 
   const database = createDatabase(server);
   const sql = createSessionSql(server);
   try {
-    await database.apply(toSlots(pair.log.slice(0, 1), 0), 2 as Slot);
+    await database.apply(toSlots(pair.log.slice(0, 1), 0), keepAt(2));
     const client = await connectPg({ ...server, user: 'barista', password: 'barista' });
     for (const slot of [3, 5]) {
       await client.query('BEGIN');
@@ -137,7 +137,7 @@ it('a leader that dies after commits out of slot order remembers exactly those, 
       pointer: 1,
       above: [3, 5],
       aboveTransactions: [],
-      keepFrom: 2,
+      keep: keepAt(2),
     });
     await database.flush();
     await killPostgres(server);
@@ -147,7 +147,7 @@ it('a leader that dies after commits out of slot order remembers exactly those, 
       pointer: 1,
       above: [3, 5],
       aboveTransactions: [],
-      keepFrom: 2,
+      keep: keepAt(2),
     });
     await database.endSessions();
     // Slots 3 and 5 are in: of 2 to 5, two more are applied. (They are alike here, so the data cannot tell which.)
@@ -166,7 +166,7 @@ it('a leader that dies after commits out of slot order remembers exactly those, 
         },
       ],
     });
-    await database.apply([add(2), add(3), add(4), add(5)], 6 as Slot);
+    await database.apply([add(2), add(3), add(4), add(5)], keepAt(6));
     const check = await connectPg(server);
     const rows = await check.query<{ note: string }>('SELECT note FROM steps ORDER BY note, slot');
     await check.end();
@@ -175,7 +175,7 @@ it('a leader that dies after commits out of slot order remembers exactly those, 
       pointer: 5,
       above: [],
       aboveTransactions: [],
-      keepFrom: 6,
+      keep: keepAt(6),
     });
   } finally {
     await server.stop();
@@ -187,7 +187,7 @@ it('a prepared transaction that committed is not applied again, one that did not
   const database = createDatabase(server);
   const sql = createSessionSql(server);
   try {
-    await database.apply(toSlots(pair.log.slice(0, 1), 0), 2 as Slot);
+    await database.apply(toSlots(pair.log.slice(0, 1), 0), keepAt(2));
     const client = await connectPg({ ...server, user: 'barista', password: 'barista' });
     for (const id of ['done', 'open']) {
       await client.query('BEGIN ISOLATION LEVEL SERIALIZABLE');
@@ -207,7 +207,7 @@ it('a prepared transaction that committed is not applied again, one that did not
         { slot: 2 as Slot, transaction: [{ ...part, transaction: 'done' }] },
         { slot: 3 as Slot, transaction: [{ ...part, transaction: 'open' }] },
       ],
-      4 as Slot,
+      keepAt(4),
     );
     const check = await connectPg(server);
     const rows = await check.query<{ note: string }>('SELECT note FROM steps ORDER BY note');
@@ -227,12 +227,12 @@ it('a row that is not what the leader had stops the replica, which names the slo
   const server = await startPostgres({ directory: join(root, 'diverged'), binaries: await testBinaries() });
   const database = createDatabase(server);
   try {
-    await database.apply(toSlots(pair.log.slice(0, 10), 0), 11 as Slot);
+    await database.apply(toSlots(pair.log.slice(0, 10), 0), keepAt(11));
     const operator = await connectPg(server);
     await operator.query('SET session_replication_role = replica');
     await operator.query('UPDATE counter SET n = n + 7');
     const refusal = await database
-      .apply(toSlots(pair.log.slice(0, 14), 10), 15 as Slot)
+      .apply(toSlots(pair.log.slice(0, 14), 10), keepAt(15))
       .catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: 'applyFailed' });
     expect((refusal as Error).message).toMatch(/slot 11: .*"public"\."counter".*\(1,9\)/);

@@ -9,7 +9,7 @@ import type { Client } from 'pg';
 import type { TransactionPayload } from '../../apply/effects.ts';
 import type { Slot } from '../../multipaxos/types.ts';
 import { DatabaseError } from '../../ports/database.ts';
-import type { ApplicationPointer, Database, SlotToApply } from '../../ports/database.ts';
+import type { ApplicationPointer, Database, KeptWithPointer, SlotToApply } from '../../ports/database.ts';
 import { openApplySession } from './apply-session.ts';
 import type { ApplySession } from './apply-session.ts';
 import { toDatabaseError } from './database-error.ts';
@@ -44,10 +44,10 @@ class PgDatabase implements Database {
     return this.withControl('reading the application pointer', readPointer);
   }
 
-  movePointer(upTo: Slot, keepFrom: Slot): Promise<void> {
+  movePointer(upTo: Slot, keep: KeptWithPointer): Promise<void> {
     return this.withControl('moving the application pointer', async (client) => {
       await client.query('BEGIN');
-      await commitAtPointer(client, upTo, keepFrom);
+      await commitAtPointer(client, upTo, keep);
     });
   }
 
@@ -61,25 +61,26 @@ class PgDatabase implements Database {
     return this.withControl('ending sessions', endSessions);
   }
 
-  apply(batch: readonly SlotToApply[], keepFrom: Slot): Promise<void> {
+  apply(batch: readonly SlotToApply[], keep: KeptWithPointer): Promise<void> {
     const last = batch.at(-1);
     if (last === undefined) return Promise.resolve();
-    const work = this.sessionTail.then(() => this.applyBatch(batch, keepFrom, last.slot));
+    const work = this.sessionTail.then(() => this.applyBatch(batch, keep, last.slot));
     this.sessionTail = work.catch(() => undefined);
     return work;
   }
 
   /** All at once if that goes; else slot by slot, the way that always goes, so that an error names its slot. */
-  private async applyBatch(batch: readonly SlotToApply[], keepFrom: Slot, last: Slot): Promise<void> {
+  private async applyBatch(batch: readonly SlotToApply[], keep: KeptWithPointer, last: Slot): Promise<void> {
     const needsStaging = batch.some(({ slot }) => this.stagedSlots.has(slot));
     try {
-      if (!needsStaging) return await this.applyOnce(batch, last, keepFrom, 'net');
+      if (!needsStaging) return await this.applyOnce(batch, last, keep, 'net');
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.code !== 'applyFailed') throw error;
     }
     for (const entry of batch) {
-      const keep = entry.slot === last ? keepFrom : (Math.min(keepFrom, entry.slot + 1) as Slot);
-      await this.applyOnce([entry], entry.slot, keep, 'staged');
+      const keepFrom =
+        entry.slot === last ? keep.keepFrom : (Math.min(keep.keepFrom, entry.slot + 1) as Slot);
+      await this.applyOnce([entry], entry.slot, { ...keep, keepFrom }, 'staged');
       this.stagedSlots.delete(entry.slot);
     }
     return undefined;
@@ -88,7 +89,7 @@ class PgDatabase implements Database {
   private async applyOnce(
     batch: readonly SlotToApply[],
     last: Slot,
-    keepFrom: Slot,
+    keep: KeptWithPointer,
     mode: ApplyMode,
   ): Promise<void> {
     const doing = batch.length === 1 ? `slot ${last}` : `slots ${batch[0]?.slot ?? last} to ${last}`;
@@ -101,7 +102,7 @@ class PgDatabase implements Database {
         await this.gather(slot, transaction, buffer, at.transactions);
       }
       await buffer.flush();
-      await commitAtPointer(session.client, last, keepFrom);
+      await commitAtPointer(session.client, last, keep);
       if (session.worn) this.dropSession();
     } catch (error) {
       await this.session?.client.query('ROLLBACK').catch(() => undefined);

@@ -3,18 +3,20 @@
  * that were prepared before their slot was known.
  */
 import type { Client } from 'pg';
-import type { Slot } from '../../multipaxos/types.ts';
-import type { ApplicationPointer } from '../../ports/database.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ApplicationPointer, KeptWithPointer } from '../../ports/database.ts';
 
 interface PointerRow {
   readonly slot: string;
   readonly keep_from: string;
+  readonly leader_round: string;
+  readonly leader: string;
   readonly above: readonly string[] | null;
   readonly transactions: readonly string[] | null;
 }
 
 /** One statement, so one snapshot: a session that commits meanwhile is either in all of it or in none. */
-const readSql = `SELECT slot, keep_from, (SELECT array_agg(slot::text ORDER BY slot) FROM _barista.applied_above) AS above,
+const readSql = `SELECT slot, keep_from, leader_round, leader, (SELECT array_agg(slot::text ORDER BY slot) FROM _barista.applied_above) AS above,
   (SELECT array_agg(transaction) FROM _barista.applied_transaction) AS transactions FROM _barista.pointer`;
 
 function rowOf(rows: readonly PointerRow[]): PointerRow {
@@ -30,7 +32,10 @@ export async function readPointer(client: Client): Promise<ApplicationPointer> {
     pointer: pointer as Slot,
     above: (row.above ?? []).map(Number).filter((slot) => slot > pointer) as Slot[],
     aboveTransactions: row.transactions ?? [],
-    keepFrom: Number(row.keep_from) as Slot,
+    keep: {
+      keepFrom: Number(row.keep_from) as Slot,
+      leadership: { round: Number(row.leader_round), replica: row.leader as ReplicaId },
+    },
   };
 }
 
@@ -54,8 +59,10 @@ export async function beginAtPointer(client: Client): Promise<LockedPointer> {
 }
 
 /** Moves the pointer, never back, and commits with it whatever the transaction did. One round trip. */
-export async function commitAtPointer(client: Client, upTo: Slot, keepFrom: Slot): Promise<void> {
-  await client.query(`SELECT _barista.move_pointer(${upTo}, ${keepFrom}); COMMIT`);
+export async function commitAtPointer(client: Client, upTo: Slot, keep: KeptWithPointer): Promise<void> {
+  const { round, replica } = keep.leadership;
+  const leader = client.escapeLiteral(replica);
+  await client.query(`SELECT _barista.move_pointer(${upTo}, ${keep.keepFrom}, ${round}, ${leader}); COMMIT`);
 }
 
 /** A commit that is waited for makes every earlier one durable, too. */

@@ -2,24 +2,28 @@
  * A database in memory behind the Database port, for tests: it keeps the order in which transactions took effect, and a crash
  * takes back whatever was not flushed, as PostgreSQL does with synchronous_commit=off.
  */
+import { ballotNone } from '../../multipaxos/ballot.ts';
 import type { Slot } from '../../multipaxos/types.ts';
 import {
   DatabaseError,
   type ApplicationPointer,
   type Database,
+  type KeptWithPointer,
   type SlotToApply,
 } from '../../ports/database.ts';
 
 interface Contents {
   readonly pointer: Slot;
   readonly above: readonly Slot[];
-  readonly keepFrom: Slot;
+  readonly keep: KeptWithPointer;
   /** Ids of the transactions in the order in which they took effect. */
   readonly applied: readonly string[];
 }
 
+const keepAll: KeptWithPointer = { keepFrom: 1 as Slot, leadership: ballotNone };
+
 export class MemoryDatabase implements Database {
-  contents: Contents = { pointer: 0 as Slot, above: [], keepFrom: 1 as Slot, applied: [] };
+  contents: Contents = { pointer: 0 as Slot, above: [], keep: keepAll, applied: [] };
   private flushed: Contents = this.contents;
   sessionsEnded = 0;
   batches: number[] = [];
@@ -38,11 +42,11 @@ export class MemoryDatabase implements Database {
 
   applicationPointer(): Promise<ApplicationPointer> {
     this.assertUp();
-    const { pointer, above, keepFrom } = this.contents;
-    return Promise.resolve({ pointer, above, aboveTransactions: [], keepFrom });
+    const { pointer, above, keep } = this.contents;
+    return Promise.resolve({ pointer, above, aboveTransactions: [], keep });
   }
 
-  async apply(batch: readonly SlotToApply[], keepFrom: Slot): Promise<void> {
+  async apply(batch: readonly SlotToApply[], keep: KeptWithPointer): Promise<void> {
     this.assertUp();
     const failure = this.failNextApply;
     this.failNextApply = null;
@@ -59,15 +63,15 @@ export class MemoryDatabase implements Database {
     this.contents = {
       pointer,
       above: this.contents.above.filter((slot) => slot > pointer),
-      keepFrom,
+      keep,
       applied,
     };
   }
 
-  movePointer(upTo: Slot, keepFrom: Slot): Promise<void> {
+  movePointer(upTo: Slot, keep: KeptWithPointer): Promise<void> {
     this.assertUp();
     const above = this.contents.above.filter((slot) => slot > upTo);
-    this.contents = { ...this.contents, pointer: upTo, above, keepFrom };
+    this.contents = { ...this.contents, pointer: upTo, above, keep };
     return Promise.resolve();
   }
 

@@ -27,7 +27,9 @@ CREATE INDEX IF NOT EXISTS captured_by_transaction ON _barista.captured (transac
 CREATE TABLE IF NOT EXISTS _barista.pointer (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   slot bigint NOT NULL,
-  keep_from bigint NOT NULL DEFAULT 1
+  keep_from bigint NOT NULL DEFAULT 1,
+  leader_round bigint NOT NULL DEFAULT 0,
+  leader text NOT NULL DEFAULT ''
 ) WITH (fillfactor = 10);
 INSERT INTO _barista.pointer (slot) VALUES (0) ON CONFLICT DO NOTHING;
 CREATE TABLE IF NOT EXISTS _barista.applied_above (slot bigint PRIMARY KEY)

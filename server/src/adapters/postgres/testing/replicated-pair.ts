@@ -9,7 +9,7 @@ import type { Client } from 'pg';
 import type { Effect } from '../../../apply/effects.ts';
 import { decodePayload, effectBytes, encodePayload } from '../../../apply/payload.ts';
 import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
-import type { Database, SlotToApply } from '../../../ports/database.ts';
+import type { Database, KeptWithPointer, SlotToApply } from '../../../ports/database.ts';
 import type { HarvestRow } from '../../../ports/session-sql.ts';
 import { locateBinaries } from '../binaries.ts';
 import type { PgBinaries } from '../binaries.ts';
@@ -22,6 +22,11 @@ import { createSessionSql } from '../session-sql.ts';
 export async function testBinaries(): Promise<PgBinaries> {
   const pgBin = process.env['BARISTA_TEST_PG_BIN'];
   return locateBinaries(pgBin === undefined ? {} : { pgBin });
+}
+
+/** What is stored with the pointer when nothing waits. */
+export function keepAt(slot: number): KeptWithPointer {
+  return { keepFrom: slot as Slot, leadership: { round: 1, replica: 'r1' as ReplicaId } };
 }
 
 const partBytesMax = 1024 * 1024;
@@ -141,7 +146,7 @@ class Pair implements ReplicatedPair {
     while (this.replicated < this.log.length) {
       const to = Math.min(this.log.length, this.replicated + batch);
       const slots = toSlots(this.log.slice(0, to), this.replicated);
-      await this.followerDatabase.apply(slots, (to + 1) as Slot);
+      await this.followerDatabase.apply(slots, keepAt(to + 1));
       this.replicated = to;
     }
   }
