@@ -19,7 +19,8 @@ import type {
   Slot,
 } from '../../../server/src/multipaxos/types.ts';
 import { entryLabel } from '../../../server/src/multipaxos/entry.ts';
-import { noBallot, writeDurably, type Held, type SpecRecord } from '../trace/spec-state.ts';
+import { noBallot, type Held } from '../trace/spec-message.ts';
+import { writeDurably, type SpecRecord } from '../trace/spec-state.ts';
 import {
   asNumber,
   asSequence,
@@ -82,14 +83,11 @@ export function createDriver(id: ReplicaId, members: readonly ReplicaId[]): Core
       promised: disk.durablePromised,
       commitPoint: hint as Slot,
       purgedTo: 0 as Slot,
-      tail: tail.map(
-        ([slot, { ballot, label }]) =>
-          ({
-            slot: slot as Slot,
-            ballot,
-            entry: entries.get(label) as Entry,
-          }) as RecoveredLog['tail'][number],
-      ),
+      tail: tail.map(([slot, { ballot, label }]) => ({
+        slot: slot as Slot,
+        ballot,
+        entry: entries.get(label) as Entry,
+      })),
     };
   }
 

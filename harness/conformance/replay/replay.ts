@@ -7,7 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CoreTraceEvent, Message, ReplicaId } from '../../../server/src/multipaxos/types.ts';
-import { messageName } from '../trace/spec-state.ts';
+import { messageName } from '../trace/spec-message.ts';
 import { createDriver, type CoreDriver } from './core-driver.ts';
 import {
   actionOf,

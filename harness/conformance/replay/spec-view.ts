@@ -13,7 +13,7 @@ import type {
   Role,
 } from '../../../server/src/multipaxos/types.ts';
 import { entryLabel } from '../../../server/src/multipaxos/entry.ts';
-import { noBallot, specMessages, type Held, type SpecMessage } from '../trace/spec-state.ts';
+import { noBallot, specMessages, type Held, type SpecMessage } from '../trace/spec-message.ts';
 import type { TlaState, TlaValue } from './tla-value.ts';
 
 export const replayGroup = 'replay' as GroupId;

@@ -11,7 +11,7 @@ import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
 import { linearize } from './linearize.ts';
 import { orderTrace, type ConsensusEvent } from './read-trace.ts';
-import type { SpecState } from './spec-state.ts';
+import { type SpecState } from './spec-state.ts';
 
 type ApplyEvent = Extract<TraceEvent, { layer: 'apply' }>;
 

@@ -7,15 +7,12 @@
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, EntryLabel, TraceMessage } from '../../../server/src/multipaxos/types.ts';
 import type { ConsensusEvent } from './read-trace.ts';
+import { ballotName, noBallot, specMessages, type SpecMessage } from './spec-message.ts';
 import {
-  ballotName,
-  noBallot,
   replicaOf,
-  specMessages,
   wasSent,
   writeDurably,
   type ReplicaState,
-  type SpecMessage,
   type SpecState,
   type Step,
 } from './spec-state.ts';

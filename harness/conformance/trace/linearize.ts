@@ -10,7 +10,7 @@
  */
 import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import { meaningOf, missingMessages, rejectIsEarly, survivingRecords } from './event-steps.ts';
-import { lostStepsBefore, lostStepsFor } from './lost-steps.ts';
+import { lostStepBefore, lostStepsFor } from './lost-steps.ts';
 import type { ConsensusEvent, RecordedTrace } from './read-trace.ts';
 import {
   applyStep,
@@ -22,6 +22,9 @@ import {
   type SpecState,
   type Step,
 } from './spec-state.ts';
+
+/** More than any process can do in the moment between its last write to the trace and its end. */
+const LOST_STEPS_MAX = 1000;
 
 export interface TracedStep {
   readonly step: Step;
@@ -65,13 +68,21 @@ export function linearize(
     lost += found.length;
     for (const step of found) take(step, null);
   };
+  const takeAllLost = (restart: ConsensusEvent): void => {
+    const replica = replicaOf(state, restart.replica);
+    const isExplained = (): boolean =>
+      survivingRecords(replica, restart) !== null && replica.commitPoint >= restart.state.commitPoint;
+    for (let tries = 0; tries < LOST_STEPS_MAX && !isExplained(); tries++) {
+      const found = lostStepBefore(state, restart);
+      if (found.length === 0) return;
+      takeLost(found);
+    }
+  };
   const takeEvent = (event: ConsensusEvent): void => {
     const replica = replicaOf(state, event.replica);
     if (event.name === 'Restart' && replica.role === 'down' && replica.durablePromised.round === 0)
       seed(state, event);
-    if (event.name === 'Restart' && replica.role !== 'down' && survivingRecords(replica, event) === null) {
-      takeLost(lostStepsBefore(state, event));
-    }
+    if (event.name === 'Restart' && replica.role !== 'down') takeAllLost(event);
     events++;
     const { before, own } = meaningOf(state, event);
     for (const step of before) take(step, null);

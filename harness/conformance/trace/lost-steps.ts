@@ -5,17 +5,15 @@
  * ever asked for a replica whose run has no further events.
  */
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
-import type { Ballot, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import { missingMessages } from './event-steps.ts';
 import type { ConsensusEvent } from './read-trace.ts';
+import { ballotName, noBallot, type HeldVote, type SpecMessage } from './spec-message.ts';
 import {
-  ballotName,
   lastSlotOf,
-  noBallot,
   replicaOf,
   wasSent,
   type ReplicaState,
-  type SpecMessage,
   type SpecState,
   type Step,
 } from './spec-state.ts';
@@ -64,9 +62,9 @@ function towards(state: SpecState, id: ReplicaId, message: SpecMessage): Step[] 
       return voteFor(state, id, message.ballot, message.slot);
     }
     case 'Accept':
-      if (replica.role !== 'leader' || message.slot !== lastSlotOf(replica) + 1) return [];
-      return [{ action: 'Propose', replica: id, firstSlot: message.slot, labels: [message.label] }];
+      return towardsVote(state, id, message.slot, message.ballot, message.label);
     case 'Heartbeat':
+      if (replica.role === 'candidate') return towardsOffice(state, id, replica);
       return towardsCommitPoint(state, id, message.commitPoint);
     case 'CatchUpReply':
       return towardsCommitPoint(state, id, message.slot);
@@ -128,7 +126,13 @@ function towardsCommitPoint(state: SpecState, id: ReplicaId, commitPoint: number
 function towardsPromise(state: SpecState, id: ReplicaId, ballot: Ballot): Step[] {
   const replica = replicaOf(state, id);
   if (compareBallots(replica.promised, ballot) >= 0) return flushAll(id, replica);
-  if (ballot.replica === id) return [{ action: 'StartElection', replica: id, ballot }];
+  if (ballot.replica === id) {
+    return [
+      replica.role === 'leader'
+        ? { action: 'StepDown', replica: id }
+        : { action: 'StartElection', replica: id, ballot },
+    ];
+  }
   for (const { message } of state.sent.values()) {
     if (message.type !== 'Prepare' || !sameBallot(message.ballot, ballot)) continue;
     return [
@@ -148,34 +152,89 @@ function towardsPromise(state: SpecState, id: ReplicaId, ballot: Ballot): Step[]
   ];
 }
 
-/** What a replica must have done before it died for its disk to hold what the Restart found. */
-export function lostStepsBefore(state: SpecState, restart: ConsensusEvent): Step[] {
+/** The next step towards what the Restart found on the disk of a replica that died; none if nothing can explain it. */
+export function lostStepBefore(state: SpecState, restart: ConsensusEvent): Step[] {
   const id = restart.replica;
   const replica = replicaOf(state, id);
-  const steps: Step[] = [];
-  let next = lastSlotOf(replica) + 1;
   for (const [slot, ballot, label] of restart.votes ?? []) {
     const held = replica.log.get(slot);
     if (held?.label === label && sameBallot(held.ballot ?? noBallot, ballot ?? noBallot)) continue;
-    if (ballot === null) {
-      steps.push({
-        action: 'HandleCatchUpReply',
-        replica: id,
-        firstSlot: slot,
-        lastSlot: slot,
-        labels: [label],
-      });
-    } else if (ballot.replica !== id) steps.push(...voteFor(state, id, ballot, slot));
-    else if (slot === next) {
-      steps.push({ action: 'Propose', replica: id, firstSlot: slot, labels: [label] });
-      next++;
-    }
+    const steps = towardsVote(state, id, slot, ballot, label);
+    if (steps.length > 0) return steps;
   }
-  const voted = steps.some(
-    ({ ballot }) => ballot !== undefined && sameBallot(ballot, restart.state.promised),
+  if (replica.commitPoint < restart.state.commitPoint) {
+    const reached = restart.state.commitPoint;
+    const told = [...(state.told.get(ballotName(replica.promised)) ?? [])].filter((one) => one >= reached);
+    if (replica.role === 'leader') return towardsCommitPoint(state, id, reached);
+    if (told.length > 0) return [followed(id, replica.promised, Math.min(...told))];
+  }
+  const isBehind = compareBallots(replica.promised, restart.state.promised) < 0;
+  return isBehind ? towardsPromise(state, id, restart.state.promised) : [];
+}
+
+function followed(replica: ReplicaId, ballot: Ballot, commitPoint: number): Step {
+  return { action: 'HandleHeartbeat', replica, from: ballot.replica, ballot, commitPoint };
+}
+
+function towardsVote(
+  state: SpecState,
+  id: ReplicaId,
+  slot: number,
+  ballot: Ballot | null,
+  label: EntryLabel,
+): Step[] {
+  const replica = replicaOf(state, id);
+  if (ballot === null) {
+    if (slot !== replica.commitPoint + 1) return [];
+    return [{ action: 'HandleCatchUpReply', replica: id, firstSlot: slot, lastSlot: slot, labels: [label] }];
+  }
+  if (ballot.replica !== id) return voteFor(state, id, ballot, slot);
+  if (compareBallots(replica.promised, ballot) < 0) return [{ action: 'StartElection', replica: id, ballot }];
+  return towardsProposal(state, id, slot, label);
+}
+
+/** A candidate takes office, a leader proposes. */
+function towardsProposal(state: SpecState, id: ReplicaId, slot: number, label: EntryLabel): Step[] {
+  const replica = replicaOf(state, id);
+  if (replica.role === 'candidate') return towardsOffice(state, id, replica);
+  if (replica.role !== 'leader') return [];
+  if (!replica.serving) {
+    if (replica.commitPoint < replica.startSlot) return towardsCommitPoint(state, id, replica.startSlot);
+    return [{ action: 'Serve', replica: id }];
+  }
+  if (slot !== lastSlotOf(replica) + 1) return [];
+  return [{ action: 'Propose', replica: id, firstSlot: slot, labels: [label] }];
+}
+
+function towardsOffice(state: SpecState, id: ReplicaId, replica: ReplicaState): Step[] {
+  if (replica.buffer.length > 0) return flushAll(id, replica);
+  const sent = [...state.sent.values()].flatMap(({ message }) =>
+    message.type === 'Promise' && sameBallot(message.ballot, replica.promised) ? [message] : [],
   );
-  if (!voted && compareBallots(replica.promised, restart.state.promised) < 0) {
-    steps.push(...towardsPromise(state, id, restart.state.promised));
+  const own = sent.filter(({ from }) => from === id);
+  const quorum = Math.floor(state.replicas.size / 2) + 1;
+  if (replica.promises.length + 1 < quorum) {
+    const promise = sent.find(
+      ({ from }) => from !== id && !replica.promises.some((one) => one.from === from),
+    );
+    return promise === undefined
+      ? []
+      : [{ action: 'HandlePromise', replica: id, from: promise.from, promise }];
   }
-  return steps;
+  const counted = [...replica.promises, ...own];
+  const heard = Math.max(replica.commitPoint, ...counted.map(({ commitPoint }) => commitPoint));
+  const votes = counted.flatMap((promise) => promise.votes);
+  const last = Math.max(heard, ...votes.map(({ slot }) => slot));
+  const labels = Array.from({ length: last - heard }, (_, i) => highestVote(votes, heard + 1 + i));
+  labels.push(`start:${ballotName(replica.promised)}`);
+  return [{ action: 'BecomeLeader', replica: id, firstSlot: heard + 1, labels }];
+}
+
+function highestVote(votes: readonly HeldVote[], slot: number): EntryLabel {
+  let best: HeldVote | null = null;
+  for (const vote of votes) {
+    if (vote.slot !== slot) continue;
+    if (best === null || compareBallots(vote.ballot ?? noBallot, best.ballot ?? noBallot) > 0) best = vote;
+  }
+  return best?.label ?? 'noop';
 }

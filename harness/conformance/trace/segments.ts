@@ -8,16 +8,8 @@
 import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import { linearize, type Linearized, type TracedStep } from './linearize.ts';
 import type { RecordedTrace } from './read-trace.ts';
-import {
-  messageName,
-  specMessages,
-  watchChanges,
-  type Held,
-  type ReplicaState,
-  type SpecMessage,
-  type SpecState,
-  type Step,
-} from './spec-state.ts';
+import { messageName, specMessages, type Held, type SpecMessage } from './spec-message.ts';
+import { watchChanges, type ReplicaState, type SpecState, type Step } from './spec-state.ts';
 
 /** The state of TLC grows with both. */
 const STEPS_MAX = 200;
@@ -171,6 +163,8 @@ function noteReached(open: Open, replica: ReplicaState, reached: number): void {
 function takenMessages(step: Step, state: SpecState): SpecMessage[] {
   const { ballot, from, commitPoint = 0, firstSlot = 0, lastSlot = 0, labels = [] } = step;
   const run = Array.from({ length: Math.max(0, lastSlot - firstSlot + 1) }, (_, i) => firstSlot + i);
+  // The other actions take no message.
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check
   switch (step.action) {
     case 'HandlePrepare':
       return ballot === undefined
@@ -269,20 +263,30 @@ function withGaps(slots: readonly number[], lowestCommitPoint: number): number[]
 
 /** Takes down the state as it is now; the logs are read when the slots are known, and may change until then. */
 function freezer(state: SpecState): (slots: readonly number[]) => FrozenReplica[] {
-  const views = [...state.replicas.values()].map((replica) => {
-    const { role, promised, commitPoint, durablePromised, startSlot, serving, base } = replica;
-    const acks = [...replica.acks].flatMap(([slot, voters]) =>
-      [...voters].map((from) => [slot, from] as const),
-    );
-    const fixed = { role, promised, commitPoint, durablePromised, startSlot, serving, acks };
-    const copies = { buffer: [...replica.buffer], promises: [...replica.promises] };
-    return { ...fixed, ...copies, base, view: watchChanges(replica) };
+  const frozen = [...state.replicas.values()].map(freezeReplica);
+  return (slots) => frozen.map((freeze) => freeze(slots));
+}
+
+function freezeReplica(replica: ReplicaState): (slots: readonly number[]) => FrozenReplica {
+  const { role, promised, commitPoint, durablePromised, startSlot, serving, base } = replica;
+  const acks = [...replica.acks].flatMap(([slot, voters]) =>
+    [...voters].map((from) => [slot, from] as const),
+  );
+  const [buffer, promises] = [[...replica.buffer], [...replica.promises]];
+  const view = watchChanges(replica);
+  const held = (read: (slot: number) => Held | undefined) => (slot: number) =>
+    read(slot) ?? (slot <= base ? 'settled' : 'nothing');
+  return (slots) => ({
+    role,
+    promised,
+    commitPoint,
+    durablePromised,
+    startSlot,
+    serving,
+    acks,
+    buffer,
+    promises,
+    log: role === 'down' ? slots.map((): HeldOrNot => 'nothing') : slots.map(held(view.log)),
+    durableLog: slots.map(held(view.durable)),
   });
-  return (slots) =>
-    views.map(({ base, view, ...fixed }) => {
-      const at = (read: (slot: number) => Held | undefined) => (slot: number) =>
-        read(slot) ?? (slot <= base ? 'settled' : 'nothing');
-      const log = fixed.role === 'down' ? slots.map((): HeldOrNot => 'nothing') : slots.map(at(view.log));
-      return { ...fixed, log, durableLog: slots.map(at(view.durable)) };
-    });
 }

@@ -5,37 +5,15 @@
  * to segment is the one that its own actions lead to. So a mistake here can reject a good trace, but not accept a bad one.
  */
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
-import type {
-  ActionName,
-  Ballot,
-  EntryLabel,
-  ReplicaId,
-  TraceMessage,
-} from '../../../server/src/multipaxos/types.ts';
-
-/** `ballot` null: learnt as chosen. */
-export interface Held {
-  readonly ballot: Ballot | null;
-  readonly label: EntryLabel;
-}
-
-export interface HeldVote extends Held {
-  readonly slot: number;
-}
-
-export type SpecMessage =
-  | { readonly type: 'Prepare'; readonly ballot: Ballot; readonly commitPoint: number }
-  | {
-      readonly type: 'Promise';
-      readonly from: ReplicaId;
-      readonly ballot: Ballot;
-      readonly commitPoint: number;
-      readonly votes: readonly HeldVote[];
-    }
-  | { readonly type: 'Accept'; readonly ballot: Ballot; readonly slot: number; readonly label: EntryLabel }
-  | { readonly type: 'Accepted'; readonly from: ReplicaId; readonly ballot: Ballot; readonly slot: number }
-  | { readonly type: 'Heartbeat'; readonly ballot: Ballot; readonly commitPoint: number }
-  | { readonly type: 'CatchUpReply'; readonly slot: number; readonly label: EntryLabel };
+import type { ActionName, Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import {
+  noBallot,
+  ballotName,
+  messageName,
+  type Held,
+  type HeldVote,
+  type SpecMessage,
+} from './spec-message.ts';
 
 export interface SpecRecord {
   readonly kind: 'promise' | 'vote' | 'chosen';
@@ -90,34 +68,6 @@ export interface SpecState {
   readonly sent: Map<string, { readonly message: SpecMessage; readonly step: number }>;
   /** The commit points that the leader of a ballot has told. */
   readonly told: Map<string, Set<number>>;
-}
-
-export const noBallot: Ballot = { round: 0, replica: '' as ReplicaId };
-
-export function ballotName({ round, replica }: Ballot): string {
-  return `${round}.${replica}`;
-}
-
-export function messageName(message: SpecMessage): string {
-  switch (message.type) {
-    case 'Prepare':
-    case 'Heartbeat':
-      return `${message.type} ${ballotName(message.ballot)} ${message.commitPoint}`;
-    case 'Promise': {
-      const votes = message.votes.map(
-        ({ slot, ballot, label }) => `${slot}:${ballotName(ballot ?? noBallot)}:${label}`,
-      );
-      return `Promise ${message.from} ${ballotName(message.ballot)} ${message.commitPoint} ${votes.join(' ')}`;
-    }
-    case 'Accept':
-      return `Accept ${ballotName(message.ballot)} ${message.slot} ${message.label}`;
-    case 'Accepted':
-      return `Accepted ${message.from} ${ballotName(message.ballot)} ${message.slot}`;
-    case 'CatchUpReply':
-      return `CatchUpReply ${message.slot} ${message.label}`;
-    default:
-      return message satisfies never;
-  }
 }
 
 export function newReplica(): ReplicaState {
@@ -417,41 +367,4 @@ function prepareAgain(state: SpecState, replica: ReplicaState, commitPoint: numb
     item.replies.some(isAsking) ? { ...item, replies: [...item.replies, again] } : item,
   );
   if (wasAsked) sendMessages(state, [again], number);
-}
-
-/** The spec's messages in one message of the code. */
-export function specMessages(from: ReplicaId, message: TraceMessage): SpecMessage[] {
-  const { ballot, commitPoint = 0, firstSlot = 0, lastSlot = 0, labels = [], votes = [] } = message;
-  switch (message.kind) {
-    case 'Prepare':
-      return [{ type: 'Prepare', ballot, commitPoint }];
-    case 'Promise':
-      return [
-        {
-          type: 'Promise',
-          from,
-          ballot,
-          commitPoint,
-          votes: votes.map(([slot, b, label]) => ({ slot, ballot: b, label })),
-        },
-      ];
-    case 'Accept':
-      return [
-        ...labels.map((label, i): SpecMessage => ({ type: 'Accept', ballot, slot: firstSlot + i, label })),
-        { type: 'Heartbeat', ballot, commitPoint },
-      ];
-    case 'Accepted':
-      return Array.from({ length: Math.max(0, lastSlot - firstSlot + 1) }, (_, i) => ({
-        type: 'Accepted',
-        from,
-        ballot,
-        slot: firstSlot + i,
-      }));
-    case 'Heartbeat':
-      return [{ type: 'Heartbeat', ballot, commitPoint }];
-    case 'CatchUpReply':
-      return labels.map((label, i) => ({ type: 'CatchUpReply', slot: firstSlot + i, label }));
-    default:
-      return [];
-  }
 }

@@ -5,7 +5,8 @@
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import type { TracedStep } from './linearize.ts';
 import type { FrozenReplica, HeldOrNot, Segment } from './segments.ts';
-import { noBallot, type BufferItem, type SpecMessage, type Step } from './spec-state.ts';
+import { noBallot, type SpecMessage } from './spec-message.ts';
+import { type BufferItem, type Step } from './spec-state.ts';
 
 export const TRACE_MODULE = 'TraceRun';
 

@@ -43,6 +43,15 @@ describe('a recorded run', () => {
     expect(outcome).toMatchObject({ kind: 'rejected', recorded: { name: 'Fsync', replica: flush.replica } });
   });
 
+  it('that lacks the last moments of killed processes is accepted: others and their disks show what happened', async () => {
+    const crashes = events.filter((event) => event.layer === 'consensus' && event.name === 'Crash');
+    const traces = crashes.flatMap((crash) =>
+      [1, 2].map((lost) => events.filter(({ run, seq }) => run !== crash.run || seq <= crash.seq - lost)),
+    );
+    expect(traces.length).toBeGreaterThan(10);
+    expect((await findRejections(traces)).filter((rejected) => rejected !== null)).toEqual([]);
+  });
+
   it('that does not say all is refused before it is checked', async () => {
     const middle = Math.floor(events.length / 2);
     await expect(checkTrace(events.filter((_, i) => i !== middle))).rejects.toThrow('has a gap');
