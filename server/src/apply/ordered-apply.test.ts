@@ -171,6 +171,25 @@ describe('ordered apply', () => {
     expect(reported).toEqual([4, 4]);
   });
 
+  it('begins a batch with the last part of a large transaction, for a batch may be applied in bits', async () => {
+    log.entries.push(start, transaction('big', 0, false), transaction('big', 1, true, [2]), transaction('a'));
+    apply = create(4);
+    const kept: [number, number][] = [];
+    const inner = new MemoryDatabase();
+    database.apply = (batch, keep) => {
+      for (const { slot } of batch) kept.push([slot, Math.min(keep.keepFrom, slot + 1)]);
+      return inner.apply(batch, keep);
+    };
+    await apply.follow(database);
+    await settled(4);
+    expect(kept).toEqual([
+      [1, 2],
+      [2, 2],
+      [3, 4],
+      [4, 5],
+    ]);
+  });
+
   it('remembers across a restart which parts are still waited for', async () => {
     await apply.follow(database);
     choose(transaction('big', 0, false), transaction('small'));

@@ -268,6 +268,8 @@ class OrderedApplyLoop implements OrderedApply {
     const sql: string[] = [];
     for (const { slot, entry } of entries) {
       const payload = effectOf(this.succession, entry);
+      // The database may apply a batch bit by bit, and stop in between: it must not say then that it needs no parts any more.
+      if (batch.length > 0 && payload !== null && payload.partSlots.length > 0) break;
       trackEntry(this.parts, slot, entry, payload);
       const skip =
         payload === null ||
@@ -280,12 +282,12 @@ class OrderedApplyLoop implements OrderedApply {
         sql.push(...payload.sql.slice(0, 3));
       }
     }
-    const toSlot = (from + entries.length - 1) as Slot;
+    const toSlot = batch.at(-1)!.slot;
     await this.database!.apply(batch, this.keepAt(toSlot));
     this.storedPointer = toSlot;
     forgetParts(this.parts, toSlot);
     this.appliedEntries += applied.length;
-    for (const { slot } of entries) markApplied(this.applied, slot);
+    for (const { slot } of batch) markApplied(this.applied, slot);
     this.options.onEvent({ name: 'ApplyBatch', fromSlot: from, toSlot, applied, sql: sql.slice(0, 20) });
     this.report();
   }
