@@ -69,20 +69,19 @@ class PgDatabase implements Database {
     return work;
   }
 
-  /** All at once if that goes; else slot by slot, the way that always goes, so that an error names its slot. */
+  /**
+   * The quick way if that goes; else slot by slot by the way that always goes, so that an error names its slot. Either way one
+   * transaction: what is kept with the pointer belongs to the last slot and would be wrong at an earlier one.
+   */
   private async applyBatch(batch: readonly SlotToApply[], keep: KeptWithPointer, last: Slot): Promise<void> {
-    const needsStaging = batch.some(({ slot }) => this.stagedSlots.has(slot));
     try {
-      if (!needsStaging) return await this.applyOnce(batch, last, keep, 'net');
+      const quick = !batch.some(({ slot }) => this.stagedSlots.has(slot));
+      if (quick) return await this.applyOnce(batch, last, keep, 'net');
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.code !== 'applyFailed') throw error;
     }
-    for (const entry of batch) {
-      const keepFrom =
-        entry.slot === last ? keep.keepFrom : (Math.min(keep.keepFrom, entry.slot + 1) as Slot);
-      await this.applyOnce([entry], entry.slot, { ...keep, keepFrom }, 'staged');
-      this.stagedSlots.delete(entry.slot);
-    }
+    await this.applyOnce(batch, last, keep, 'staged');
+    for (const { slot } of batch) this.stagedSlots.delete(slot);
     return undefined;
   }
 
@@ -92,14 +91,16 @@ class PgDatabase implements Database {
     keep: KeptWithPointer,
     mode: ApplyMode,
   ): Promise<void> {
-    const doing = batch.length === 1 ? `slot ${last}` : `slots ${batch[0]?.slot ?? last} to ${last}`;
+    let doing = batch.length === 1 ? `slot ${last}` : `slots ${batch[0]?.slot ?? last} to ${last}`;
     try {
       const session = await this.openSession();
       const at = await beginAtPointer(session.client);
       const buffer = createEffectBuffer(session, mode);
       for (const { slot, transaction } of batch) {
         if (transaction === null || slot <= at.pointer || at.above.has(slot)) continue;
+        if (mode === 'staged') doing = `slot ${slot}`;
         await this.gather(slot, transaction, buffer, at.transactions);
+        if (mode === 'staged') await buffer.flush();
       }
       await buffer.flush();
       await commitAtPointer(session.client, last, keep);
