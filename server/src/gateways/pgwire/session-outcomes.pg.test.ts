@@ -273,8 +273,8 @@ describe('outcomes', () => {
     gateway.agreement.setService(elsewhere);
     agreement.decide({ code: 'chosen', slot: 900_000 as Slot, label: 'x' });
     const frames = await wire.untilClosed();
-    expect(frames.map((frame) => frame.type)).toEqual(['C', 'E']);
-    expect(describeFrame(frames[1] ?? { type: '', bytes: Buffer.alloc(0) })).toContain('C=57P01');
+    expect(frames.map((frame) => frame.type)).toEqual(['C', 'Z', 'E']);
+    expect(describeFrame(frames[2] ?? { type: '', bytes: Buffer.alloc(0) })).toContain('C=57P01');
     expect(gateway.agreement.failed.map(({ slot }) => slot)).toEqual([900_000]);
     expect(await rows()).toEqual([]);
   });
@@ -290,7 +290,7 @@ describe('outcomes', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     agreement.decide('choose');
     const frames = await wire.untilClosed();
-    expect(frames.map((frame) => frame.type)).toEqual(['C', 'E']);
+    expect(frames.map((frame) => frame.type)).toEqual(['C', 'Z', 'E']);
     expect(gateway.agreement.failed).toHaveLength(1);
   });
 

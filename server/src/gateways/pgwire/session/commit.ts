@@ -12,6 +12,7 @@ import {
   errorFromFields,
   errorResponse,
   type GatewayError,
+  readyForQuery,
 } from '../codec/backend-messages.ts';
 import * as errors from '../errors.ts';
 import { endTransaction, type SessionContext } from './context.ts';
@@ -244,9 +245,10 @@ const commitChosen = async (
   }
   context.agreement.commitFailed(outcome.slot, reason);
   context.deciding = false;
-  // It will be applied from the log: the client is told what is true.
+  // It will be applied from the log: the client is told what is true. Only ReadyForQuery makes it certain: an error after
+  // CommandComplete alone may mean, in the extended protocol, that the commit failed.
   const told = options.clientCommits ? [commandComplete('COMMIT')] : context.output.takeHeld();
-  context.endWith(errors.committedButEnding, told);
+  context.endWith(errors.committedButEnding, [...told, readyForQuery('I')]);
 };
 
 const commitSteps = (context: SessionContext, options: Deciding, slot: number): Step[] => {
