@@ -36,6 +36,8 @@ export interface ProposalsOptions {
   /** True while proposals had better gather. */
   readonly busy: () => boolean;
   readonly onEvent: (event: ApplyTraceEvent) => void;
+  /** The empty end of a transaction that was given up is chosen: nothing is left to do for `slot`. */
+  readonly onAbandoned: (slot: Slot) => void;
 }
 
 export class Proposals {
@@ -61,19 +63,37 @@ export class Proposals {
     stillLeading: () => boolean,
   ): Promise<AgreementOutcome> {
     const partSlots: Slot[] = [];
-    for await (const part of parts) {
-      const { leadership } = this;
-      if (leadership === null || !stillLeading()) {
-        return { code: 'notLeader', reason: 'this replica is not the leader any more' };
+    const begun: { transaction: string | null } = { transaction: null };
+    try {
+      for await (const part of parts) {
+        const { leadership } = this;
+        if (leadership === null || !stillLeading()) {
+          return { code: 'notLeader', reason: 'this replica is not the leader any more' };
+        }
+        const whole = { ...part, leadership, partSlots: part.last ? partSlots : [] };
+        const outcome = await this.enqueue(encodePayload(whole), leadership, part.sql);
+        if (part.last && outcome.code !== 'overloaded') begun.transaction = null;
+        if (part.last || outcome.code === 'overloaded') return outcome;
+        // An earlier part in doubt is harmless: without its last part the transaction never takes effect.
+        if (outcome.code !== 'chosen') return { code: 'notLeader', reason: outcome.reason };
+        partSlots.push(outcome.slot);
+        begun.transaction = part.transaction;
       }
-      const whole = { ...part, leadership, partSlots: part.last ? partSlots : [] };
-      const outcome = await this.enqueue(encodePayload(whole), leadership, part.sql);
-      if (part.last || outcome.code === 'overloaded') return outcome;
-      // An earlier part in doubt is harmless: without its last part the transaction never takes effect.
-      if (outcome.code !== 'chosen') return { code: 'notLeader', reason: outcome.reason };
-      partSlots.push(outcome.slot);
+      throw new Error('a transaction without a last part');
+    } finally {
+      if (begun.transaction !== null && stillLeading()) this.abandon(begun.transaction, partSlots.length);
     }
-    throw new Error('a transaction without a last part');
+  }
+
+  /** Without an end its parts would keep every replica from purging the log for as long as this leadership lasts. */
+  private abandon(transaction: string, part: number): void {
+    const { leadership } = this;
+    if (leadership === null) return;
+    const end = { transaction, part, last: true, partSlots: [], effects: [], sql: [], leadership };
+    const report = (outcome: AgreementOutcome): void => {
+      if (outcome.code === 'chosen') this.options.onAbandoned(outcome.slot);
+    };
+    void this.push(encodePayload(end), leadership, []).then(report);
   }
 
   private enqueue(
@@ -87,6 +107,10 @@ export class Proposals {
         reason: `${this.options.queueMax} transactions wait already`,
       });
     }
+    return this.push(payload, leadership, sql);
+  }
+
+  private push(payload: Uint8Array, leadership: Ballot, sql: readonly string[]): Promise<AgreementOutcome> {
     const proposal = { client: this.options.client, request: this.nextRequest++ };
     const label = proposalLabel(proposal);
     this.options.onEvent({ name: 'Harvest', label, sql });

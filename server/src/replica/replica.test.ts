@@ -257,4 +257,26 @@ describe('a group of replicas', () => {
     await vi.waitFor(() => expect(state().message).toMatch(/purged theirs up to 800.*Restore/));
     expect(state().state).toBe('recovering');
   });
+
+  it('ends a large transaction that was given up, so that its parts do not keep the log for ever', async () => {
+    const first = await leader();
+    const { service } = first.replica;
+    const { generation } = service.service() as { readonly generation: number };
+    const part = { transaction: 'big', part: 0, last: false, partSlots: [], effects: [], sql: [] };
+    const given = service.agree(
+      (async function* broken() {
+        yield part;
+        throw new Error('the client has gone');
+      })(),
+      generation,
+    );
+    await expect(given).rejects.toThrow('the client has gone');
+    await execute(first, 'a');
+    const status = () => first.replica.status(0, 0);
+    await vi.waitFor(() => expect(status().log.purgedTo).toBe(status().commitPoint), {
+      timeout: 5000,
+      interval: 50,
+    });
+    expect(isServing(first)).toBe(true);
+  });
 });
