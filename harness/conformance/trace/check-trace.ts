@@ -147,7 +147,7 @@ async function runSegments(
     for (const [, segment, step] of output.matchAll(/<<"reached", (\d+), (\d+)>>/g)) {
       reached.set(Number(segment), Math.max(reached.get(Number(segment)) ?? 0, Number(step)));
     }
-    const state = /<<"state",\s*(\[[\s\S]*?\])\s*>>/.exec(output)?.[1] ?? null;
+    const state = /<<\s*"state",\s*(\[[\s\S]*?\])\s*>>/.exec(output)?.[1] ?? null;
     return { segments: matched, reached, state };
   } finally {
     await rm(directory, { recursive: true, force: true });
