@@ -190,6 +190,20 @@ describe('ordered apply', () => {
     ]);
   });
 
+  it('needs no session and changes nothing for a transaction that was given up, and lets go of its parts', async () => {
+    await apply.follow(database);
+    choose(start, transaction('big', 0, false), transaction('big', 1));
+    await settled(3);
+    apply.lead();
+    choose(transaction('huge', 0, false), transaction('huge', 1));
+    expect(apply.pointer).toBe(5);
+    await apply.foldPointer();
+    await apply.flush();
+    expect(reported).toEqual([5, 5]);
+    expect(database.contents.applied).toEqual([]);
+    expect(events.flatMap((event) => (event.name === 'ApplyBatch' ? event.applied : []))).toEqual([]);
+  });
+
   it('remembers across a restart which parts are still waited for', async () => {
     await apply.follow(database);
     choose(transaction('big', 0, false), transaction('small'));

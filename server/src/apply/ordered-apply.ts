@@ -16,7 +16,14 @@ import type { LogStore } from '../ports/log-store.ts';
 import { createAppliedSet, isApplied, markApplied, type AppliedSet } from './applied-set.ts';
 import { ChosenQueue } from './chosen-queue.ts';
 import type { TransactionPayload } from './effects.ts';
-import { createPartTracker, forgetParts, keepFrom, trackEntry, type PartTracker } from './part-tracker.ts';
+import {
+  createPartTracker,
+  forgetParts,
+  isGivenUp,
+  keepFrom,
+  trackEntry,
+  type PartTracker,
+} from './part-tracker.ts';
 import { decodePayload } from './payload.ts';
 import { createSuccession, effectOf, type Succession } from './succession.ts';
 
@@ -122,7 +129,7 @@ class OrderedApplyLoop implements OrderedApply {
   private chosenWhileLeading(slot: Slot, entry: Entry): void {
     const payload = effectOf(this.succession, entry);
     trackEntry(this.parts, slot, entry, payload);
-    if (payload === null || !payload.last) this.mark(slot);
+    if (payload === null || !payload.last || isGivenUp(payload)) this.mark(slot);
   }
 
   async follow(database: Database): Promise<void> {
@@ -274,6 +281,7 @@ class OrderedApplyLoop implements OrderedApply {
       const skip =
         payload === null ||
         !payload.last ||
+        isGivenUp(payload) ||
         isApplied(this.applied, slot) ||
         this.appliedTransactions.has(payload.transaction);
       batch.push({ slot, transaction: skip ? null : this.withParts(payload) });
@@ -302,21 +310,23 @@ class OrderedApplyLoop implements OrderedApply {
     return entries.map((entry, index) => ({ slot: (from + index) as Slot, entry }));
   }
 
-  /** The parts of a transaction in order, read back one at a time: memory is bounded by one part. */
+  /** The parts of a transaction in order, read back one at a time: memory is bounded by one part. May be read again. */
   private withParts(
     last: TransactionPayload,
   ): AsyncIterable<TransactionPayload> | readonly TransactionPayload[] {
     if (last.partSlots.length === 0) return [last];
     const { log } = this.options;
-    return (async function* parts() {
-      for (const slot of last.partSlots) {
-        const [entry] = await log.read(slot, slot, 1);
-        if (entry?.kind !== 'command')
-          throw new Error(`part of ${last.transaction} is missing from slot ${slot}`);
-        yield decodePayload(entry.payload);
-      }
-      yield last;
-    })();
+    return {
+      async *[Symbol.asyncIterator]() {
+        for (const slot of last.partSlots) {
+          const [entry] = await log.read(slot, slot, 1);
+          if (entry?.kind !== 'command')
+            throw new Error(`part of ${last.transaction} is missing from slot ${slot}`);
+          yield decodePayload(entry.payload);
+        }
+        yield last;
+      },
+    };
   }
 
   /** Database failures are expected outcomes here; anything else is a defect and must surface. */

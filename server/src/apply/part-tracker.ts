@@ -40,6 +40,11 @@ export function trackEntry(
   } else if (span === undefined) spans.set(payload.transaction, { first: slot, last: null });
 }
 
+/** The end of a transaction whose session gave up after parts of it had been proposed: it only ends the wait for them. */
+export function isGivenUp(payload: Pick<TransactionPayload, 'part' | 'last' | 'partSlots'>): boolean {
+  return payload.last && payload.part > 0 && payload.partSlots.length === 0;
+}
+
 /** The lowest slot that must stay readable for a database whose pointer is `pointer`. */
 export function keepFrom(tracker: PartTracker, pointer: Slot): Slot {
   let lowest = (pointer + 1) as Slot;

@@ -36,8 +36,6 @@ export interface ProposalsOptions {
   /** True while proposals had better gather. */
   readonly busy: () => boolean;
   readonly onEvent: (event: ApplyTraceEvent) => void;
-  /** The empty end of a transaction that was given up is chosen: nothing is left to do for `slot`. */
-  readonly onAbandoned: (slot: Slot) => void;
 }
 
 export class Proposals {
@@ -85,15 +83,15 @@ export class Proposals {
     }
   }
 
-  /** Without an end its parts would keep every replica from purging the log for as long as this leadership lasts. */
+  /**
+   * Without an end its parts would keep every replica from purging the log for as long as this leadership lasts. An end that names
+   * no parts takes no effect (isGivenUp).
+   */
   private abandon(transaction: string, part: number): void {
     const { leadership } = this;
     if (leadership === null) return;
     const end = { transaction, part, last: true, partSlots: [], effects: [], sql: [], leadership };
-    const report = (outcome: AgreementOutcome): void => {
-      if (outcome.code === 'chosen') this.options.onAbandoned(outcome.slot);
-    };
-    void this.push(encodePayload(end), leadership, []).then(report);
+    void this.push(encodePayload(end), leadership, []);
   }
 
   private enqueue(

@@ -92,7 +92,6 @@ export class Replica {
       propose: (proposals) => this.host.input({ kind: 'Propose', proposals }),
       busy: () => this.host.logBusy,
       onEvent: (event) => this.events.apply(event),
-      onAbandoned: (slot) => this.committed(slot),
     });
     this.apply = createOrderedApply({
       log: { read: (from, to, bytesMax) => this.readChosen(from, to, bytesMax) },
