@@ -24,7 +24,11 @@ const PLANS: Readonly<Record<string, readonly Step[]>> = {
   check: [
     ...STATIC,
     { name: 'unit tests', command: 'npx vitest run --project unit', stage: 1 },
-    { name: 'simulation, 50 seeds', command: 'npm run --silent sim -- --seed 1 --seeds 50 --steps 5000', stage: 2 },
+    {
+      name: 'simulation, 50 seeds',
+      command: 'npm run --silent sim -- --seed 1 --seeds 50 --steps 5000',
+      stage: 2,
+    },
     { name: 'models, tiny', command: 'npm run --silent specs -- --size tiny', stage: 2 },
   ],
   test: [
@@ -33,7 +37,11 @@ const PLANS: Readonly<Record<string, readonly Step[]>> = {
     { name: 'unit tests', command: 'npx vitest run --project unit', stage: 2 },
     { name: 'PostgreSQL tests', command: 'npx vitest run --project pg', stage: 3 },
     { name: 'cluster and browser tests', command: 'npx vitest run --project e2e', stage: 4 },
-    { name: 'simulation, 1,000 seeds', command: 'npm run --silent sim -- --seed 1 --seeds 1000 --steps 5000', stage: 5 },
+    {
+      name: 'simulation, 1,000 seeds',
+      command: 'npm run --silent sim -- --seed 1 --seeds 1000 --steps 5000',
+      stage: 5,
+    },
     { name: 'models, all but nightly', command: 'npm run --silent specs', stage: 5 },
     { name: 'conformance', command: 'npx vitest run --project tlc', stage: 6 },
   ],

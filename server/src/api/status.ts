@@ -81,7 +81,10 @@ export interface ClusterReplica {
 
 /** `POST /api/fault` of the demo; the `barista fault` command and the dashboard send the same. */
 export type FaultRequest =
-  | { readonly action: 'crash' | 'pause' | 'resume' | 'restart' | 'killPostgres' | 'isolate'; readonly replica: ReplicaId }
+  | {
+      readonly action: 'crash' | 'pause' | 'resume' | 'restart' | 'killPostgres' | 'isolate';
+      readonly replica: ReplicaId;
+    }
   | {
       readonly action: 'cut' | 'delay' | 'drop' | 'duplicate';
       readonly from: ReplicaId;

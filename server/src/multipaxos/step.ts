@@ -28,8 +28,6 @@ import { traceAction } from './trace.ts';
 import type { Effect, Input, LogRecord, Message, ReplicaId } from './types.ts';
 import { handleHeartbeatAck, tickLeader } from './upkeep.ts';
 
-export { compareBallots } from './ballot.ts';
-export { entryLabel } from './entry.ts';
 export { InvariantViolation } from './invariants.ts';
 export { leaseHeld } from './lease.ts';
 export { createState } from './restart.ts';

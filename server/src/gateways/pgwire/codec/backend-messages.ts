@@ -18,8 +18,6 @@ export const readErrorFields = (frame: Buffer): ErrorFields => {
   return fields;
 };
 
-export const sqlStateOf = (fields: ErrorFields): string => fields.get('C') ?? 'XX000';
-
 const frameOf = (type: number, payload: Buffer): Buffer => {
   const frame = Buffer.allocUnsafe(headerBytes + payload.length);
   frame[0] = type;
