@@ -5,8 +5,6 @@
 (***************************************************************************)
 EXTENDS MCMultiPaxos
 
-OneBallot == {<<1, 1>>}
-
 (* MustWait: a vote is revealed before it is durable ... *)
 ReplyBeforeFsync(m) == ~(m.type = "Accepted" /\ m.from /= Owner(m.ballot))
 (* ... a promise is ... *)

@@ -21,6 +21,7 @@ CONSTANTS
 AnyLeader(r) == role[r] = "leader"
 
 (* Values for the configurations. *)
+OneBallot == {<<1, 1>>}
 TwoBallots == {<<1, 1>>, <<1, 2>>}
 ThreeBallots == {<<1, 1>>, <<1, 2>>, <<2, 1>>}
 

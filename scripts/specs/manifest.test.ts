@@ -81,6 +81,12 @@ describe('choosing models', () => {
     expect(names({ size: 'tiny', only: ['MCX'], bugs: false })).toEqual(['MCX-tiny', 'MCX-nightly']);
   });
 
+  it('takes a full name for that model alone, though others begin so', () => {
+    const longer = parse(CHECK, { ...CHECK, name: 'MCX-tiny-crash' });
+    const chosen = selectModels(longer, { size: 'tiny', only: ['MCX-tiny'], bugs: false });
+    expect(chosen.map(({ name }) => name)).toEqual(['MCX-tiny']);
+  });
+
   it('can take the bug models alone', () => {
     expect(names({ size: 'all', only: [], bugs: true })).toEqual(['BugX']);
   });

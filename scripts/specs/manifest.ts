@@ -81,7 +81,7 @@ export type SizeChoice = (typeof SIZES)[number] | 'all-but-nightly' | 'all';
 
 export interface Choice {
   readonly size: SizeChoice;
-  /** Beginnings of names; empty: every name. */
+  /** Names, or beginnings of names that are nobody's own; empty: every name. */
   readonly only: readonly string[];
   /** Only the bug models. */
   readonly bugs: boolean;
@@ -89,9 +89,12 @@ export interface Choice {
 
 /** `only` picks by name whatever the size. */
 export function selectModels(models: readonly Model[], choice: Choice): readonly Model[] {
+  const names = new Set(models.map(({ name }) => name));
+  const isNamed = (name: string, wanted: string): boolean =>
+    names.has(wanted) ? name === wanted : name.startsWith(wanted);
   return models.filter((model) => {
     if (choice.bugs && model.kind !== 'bug') return false;
-    if (choice.only.length > 0) return choice.only.some((prefix) => model.name.startsWith(prefix));
+    if (choice.only.length > 0) return choice.only.some((wanted) => isNamed(model.name, wanted));
     if (choice.size === 'all') return true;
     return choice.size === 'all-but-nightly' ? model.size !== 'nightly' : model.size === choice.size;
   });

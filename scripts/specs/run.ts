@@ -2,7 +2,7 @@
  * `npx tsx scripts/specs/run.ts`: parses every module, runs the chosen models, and compares each with the manifest.
  *
  *   --size tiny|small|nightly|all-but-nightly|all   default: all-but-nightly
- *   --only NAME      models whose name begins so, whatever their size; may be given several times
+ *   --only NAME      the model of that name, or those whose name begins so, whatever their size; may be repeated
  *   --bugs           only the models that TLC must refute because a rule is dropped
  *   --workers N      threads in all; default: 2, or 1 on a machine with one core
  *   --verbose        print all that TLC prints
