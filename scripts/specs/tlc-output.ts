@@ -63,3 +63,10 @@ export function sanyProblem(output: string, module: string): string | null {
   const processed = new RegExp(`^Semantic processing of module ${module}$`, 'm').test(output);
   return processed ? null : `SANY did not process module ${module}:\n${output}`;
 }
+
+/** What TLC says went wrong, without its Java stack; the end of the output if it names no error. */
+export function errorText(output: string): string {
+  const lines = output.split('\n').filter((line) => !/^\s+at /.test(line));
+  const first = lines.findIndex((line) => /^(Error|Exception|java\.)/.test(line));
+  return (first === -1 ? lines.slice(-30) : lines.slice(first, first + 30)).join('\n');
+}

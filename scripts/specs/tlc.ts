@@ -161,6 +161,8 @@ export async function runTlc(run: TlcRun): Promise<TlcResult> {
       command: findJava(),
       args: [
         '-XX:+UseParallelGC',
+        // Checking a long trace recurses over its slots.
+        '-Xss512m',
         `-Xmx${run.heapMib ?? HEAP_MIB_DEFAULT}m`,
         // TLC unpacks its standard modules here: two runs must not write the same files.
         `-Djava.io.tmpdir=${scratch}`,

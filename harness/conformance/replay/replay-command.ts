@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
+import { errorText } from '../../../scripts/specs/tlc-output.ts';
 import { ACTIONS } from '../trace/trace-command.ts';
 import { replayBehaviour, type Divergence } from './replay.ts';
 import { parseBehaviour, type TlaState } from './tla-value.ts';
@@ -37,7 +38,7 @@ export async function makeBehaviours({ behaviours, depth, seed }: BehaviourOptio
     });
     const names = (await readdir(directory)).filter((name) => name.startsWith('behaviour')).sort();
     if (exitCode !== 0 || names.length === 0)
-      throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${output.slice(-3000)}`);
+      throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${errorText(output)}`);
     const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')));
     return texts.map(parseBehaviour);
   } finally {

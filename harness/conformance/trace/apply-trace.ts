@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
+import { errorText } from '../../../scripts/specs/tlc-output.ts';
 import { linearize } from './linearize.ts';
 import { orderTrace, type ConsensusEvent } from './read-trace.ts';
 import { type SpecState } from './spec-state.ts';
@@ -214,8 +215,7 @@ async function runSteps(steps: readonly ApplyStep[]): Promise<number> {
       specDir: directory,
       timeoutMs: TIMEOUT_MS,
     });
-    if (exitCode !== 0)
-      throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${output.slice(-3000)}`);
+    if (exitCode !== 0) throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${errorText(output)}`);
     return Math.max(
       0,
       ...[...output.matchAll(/<<"reached", \d+, (\d+)>>/g)].map((match) => Number(match[1])),

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
+import { errorText } from '../../../scripts/specs/tlc-output.ts';
 import type { ConsensusEvent } from './read-trace.ts';
 import { orderTrace } from './read-trace.ts';
 import { cutSegments, type Segment } from './segments.ts';
@@ -141,7 +142,7 @@ async function runSegments(
     const matched = new Set([...output.matchAll(/<<"matched", (\d+)>>/g)].map((match) => Number(match[1])));
     if (exitCode !== 0) {
       // TLC could not evaluate something: no verdict, unless a segment was simply not matched.
-      throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${output.slice(-4000)}`);
+      throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${errorText(output)}`);
     }
     const reached = new Map<number, number>();
     for (const [, segment, step] of output.matchAll(/<<"reached", (\d+), (\d+)>>/g)) {

@@ -1,0 +1,55 @@
+/**
+ * What a real cluster recorded while its leader was killed under load is a behaviour of the specs, and the same record with
+ * one event altered is not. Needs Java (TLC).
+ */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TraceEvent } from '../../server/src/api/events.ts';
+import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
+import { pgbench } from '../cluster/pg-tools.ts';
+import { checkApplyTrace } from '../conformance/trace/apply-trace.ts';
+import { checkTrace } from '../conformance/trace/check-trace.ts';
+import { mutate } from '../conformance/trace/mutate.ts';
+import { readEvents } from '../conformance/trace/read-trace.ts';
+
+const TRANSACTIONS = 40;
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('the trace of a cluster whose leader is killed under load', () => {
+  let cluster: LocalCluster;
+  let events: TraceEvent[];
+
+  beforeAll(async () => {
+    cluster = await startCluster({ args: ['--trace'] });
+    const leader = await cluster.leader();
+    const port = cluster.pgwirePorts.find((candidate) => candidate !== leader.pgwire.port)!;
+    await pgbench(port, ['-i', '-q', '-s', '1', '-I', 'dtp']);
+    await pgbench(port, ['-i', '-q', '-s', '1', '-I', 'G']);
+    const load = pgbench(port, ['-n', '-c', '4', '-t', String(TRANSACTIONS)]);
+    await sleep(500);
+    await cluster.fault({ action: 'crash', replica: leader.id });
+    await load;
+    await cluster.leader();
+    await pgbench(port, ['-n', '-c', '4', '-t', String(TRANSACTIONS)]);
+    await cluster.fault({ action: 'restart', replica: leader.id });
+    const statuses = await cluster.settled();
+    await cluster.interrupt();
+    events = readEvents(statuses.map(({ id }) => join(cluster.dataDir, id, 'trace')));
+  }, 180_000);
+  afterAll(async () => {
+    await cluster?.stop();
+  });
+
+  it('is accepted by both specs', async () => {
+    const consensus = await checkTrace(events, { workers: 2 });
+    expect(consensus.kind, JSON.stringify(consensus).slice(0, 4000)).toBe('accepted');
+    const apply = await checkApplyTrace(events);
+    expect(apply?.kind, JSON.stringify(apply).slice(0, 4000)).toBe('accepted');
+    console.log(`${events.length} events recorded`);
+  });
+
+  it('is rejected with one vote altered', async () => {
+    const altered = mutate(events, 'vote-label');
+    expect((await checkTrace(altered.events, { workers: 2 })).kind).toBe('rejected');
+  });
+});
