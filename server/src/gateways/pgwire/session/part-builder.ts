@@ -1,7 +1,8 @@
 /**
  * Cuts a transaction's effects into parts of bounded size.
  *
- * Pure. Invariant: no part is above `partBytesMax`; effects and rows keep their order.
+ * Pure. Invariant: no part is above `partBytesMax`, unless it holds a single effect that cannot be cut (a large row), which has a part of its
+ * own of at most `largeParts` times that; effects and rows keep their order.
  */
 import { unreachable } from '../unreachable.ts';
 import type { Effect, TransactionPayload } from '../../../apply/effects.ts';
@@ -12,6 +13,8 @@ const effectOverhead = 96;
 const payloadOverhead = 256;
 /** The last part names the slots of all others. */
 const slotBytes = 9;
+/** How many times the usual size a part may have that holds nothing but one large row or statement. */
+const largeParts = 24;
 const sqlTextsMax = 16;
 const sqlCharsMax = 400;
 
@@ -56,10 +59,12 @@ export const createPartBuilder = (options: {
   };
 
   const put = (effect: Effect, size: number, full: TransactionPayload[]): void => {
-    if (size > bytesMax) throw new RowTooLarge(size, bytesMax);
+    const largeMax = bytesMax * largeParts;
+    if (size > largeMax) throw new RowTooLarge(size, largeMax);
     if (bytes + size + part * slotBytes > bytesMax) cut(full);
     effects.push(effect);
     bytes += size;
+    if (bytes > bytesMax) cut(full);
   };
 
   return {

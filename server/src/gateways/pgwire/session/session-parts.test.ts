@@ -203,9 +203,19 @@ describe('parts of a transaction', () => {
     );
   });
 
-  it('a row that fits no part is refused', () => {
+  it('a large row has a part of its own, between the others', () => {
     const builder = createPartBuilder({ transaction: 'x', partBytesMax: 40_000 });
-    expect(() => builder.add(insert('x'.repeat(40_000)))).toThrow(RowTooLarge);
+    const large = 'x'.repeat(60_000);
+    const full = [insert('a'), insert(large), insert('b')].flatMap((effect) => builder.add(effect));
+    const rows = [...full, builder.finish()].map(({ effects }) =>
+      effects.flatMap((effect) => (effect.kind === 'insert' ? effect.rows : [])),
+    );
+    expect(rows).toEqual([['a'], [large], ['b']]);
+  });
+
+  it('a row that is too large even for that is refused', () => {
+    const builder = createPartBuilder({ transaction: 'x', partBytesMax: 40_000 });
+    expect(() => builder.add(insert('x'.repeat(40_000 * 24)))).toThrow(RowTooLarge);
   });
 
   it('the SQL for people is shortened and bounded', () => {
