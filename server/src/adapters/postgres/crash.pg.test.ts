@@ -242,3 +242,21 @@ it('a row that is not what the leader had stops the replica, which names the slo
     await server.stop();
   }
 }, 120_000);
+
+it('a batch that leaves a slot out is refused, and the pointer stays', async () => {
+  const server = await startPostgres({ directory: join(root, 'gap'), binaries: await testBinaries() });
+  const database = createDatabase(server);
+  try {
+    await database.apply(toSlots(pair.log.slice(0, 2), 0), keepAt(3));
+    const [third, fourth, fifth] = toSlots(pair.log.slice(0, 5), 2);
+    if (!third || !fourth || !fifth) throw new Error('unreachable');
+    for (const batch of [[fourth], [third, fifth]]) {
+      await expect(database.apply(batch, keepAt(6))).rejects.toMatchObject({ code: 'applyFailed' });
+      expect((await database.applicationPointer()).pointer).toBe(2);
+    }
+    await database.apply([third, fourth, fifth], keepAt(6));
+    expect((await database.applicationPointer()).pointer).toBe(5);
+  } finally {
+    await server.stop();
+  }
+}, 120_000);

@@ -17,7 +17,7 @@ import { createEffectBuffer } from './effect-buffer.ts';
 import type { ApplyMode, EffectBuffer } from './effect-buffer.ts';
 import { AmbiguousRowsError } from './net-rows.ts';
 import { connectPg, quoteLiteral } from './pg-client.ts';
-import { beginAtPointer, commitAtPointer, flushPointer, readPointer } from './pointer.ts';
+import { assertNoGap, beginAtPointer, commitAtPointer, flushPointer, readPointer } from './pointer.ts';
 import type { PostgresServer } from './postgres-server.ts';
 
 const sessionsEndTimeoutMs = 15_000;
@@ -95,6 +95,7 @@ class PgDatabase implements Database {
     try {
       const session = await this.openSession();
       const at = await beginAtPointer(session.client);
+      assertNoGap(at, batch);
       const buffer = createEffectBuffer(session, mode);
       for (const { slot, transaction } of batch) {
         if (transaction === null || slot <= at.pointer || at.above.has(slot)) continue;
@@ -182,13 +183,13 @@ class PgDatabase implements Database {
   }
 }
 
-/** Everybody but the operator and this replica, who are the superuser. */
+/** Everybody but the operator and this replica, who are the superuser. A session that is still logging in has no user yet. */
 async function endSessions(client: Client): Promise<void> {
   const deadline = performance.now() + sessionsEndTimeoutMs;
   for (;;) {
     const left = await client.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE backend_type = 'client backend' AND usesysid <> 10`,
+        WHERE backend_type = 'client backend' AND usesysid IS DISTINCT FROM 10`,
     );
     if (left.rowCount === 0) break;
     if (performance.now() > deadline) {

@@ -4,7 +4,8 @@
  */
 import type { Client } from 'pg';
 import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
-import type { ApplicationPointer, KeptWithPointer } from '../../ports/database.ts';
+import { DatabaseError } from '../../ports/database.ts';
+import type { ApplicationPointer, KeptWithPointer, SlotToApply } from '../../ports/database.ts';
 
 interface PointerRow {
   readonly slot: string;
@@ -43,6 +44,21 @@ export interface LockedPointer {
   readonly pointer: Slot;
   readonly above: ReadonlySet<Slot>;
   readonly transactions: ReadonlySet<string>;
+}
+
+/** The pointer is about to pass over all of these slots: every one must be in, or in the batch. @throws DatabaseError `applyFailed` */
+export function assertNoGap(
+  at: Pick<LockedPointer, 'pointer' | 'above'>,
+  batch: readonly SlotToApply[],
+): void {
+  let next = at.pointer + 1;
+  for (const { slot } of batch) {
+    while (next < slot && at.above.has(next as Slot)) next += 1;
+    if (slot > next) {
+      throw new DatabaseError('applyFailed', `slot ${next} is missing: slot ${slot} cannot be applied`);
+    }
+    next = Math.max(next, slot + 1);
+  }
 }
 
 /** Begins a transaction that applies: nobody else moves the pointer until it ends. One round trip. */

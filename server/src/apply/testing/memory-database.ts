@@ -51,6 +51,7 @@ export class MemoryDatabase implements Database {
     const failure = this.failNextApply;
     this.failNextApply = null;
     if (failure !== null) throw failure;
+    this.assertNoGap(batch);
     const applied = [...this.contents.applied];
     for (const { transaction } of batch) {
       if (transaction === null) continue;
@@ -84,6 +85,17 @@ export class MemoryDatabase implements Database {
   endSessions(): Promise<void> {
     this.sessionsEnded++;
     return Promise.resolve();
+  }
+
+  /** As PostgreSQL's adapter: the pointer passes over no slot that is neither in nor in the batch. */
+  private assertNoGap(batch: readonly SlotToApply[]): void {
+    const { pointer, above } = this.contents;
+    const inBatch = new Set(batch.map(({ slot }) => slot));
+    const last = batch.at(-1)?.slot ?? pointer;
+    for (let slot = (pointer + 1) as Slot; slot <= last; slot = (slot + 1) as Slot) {
+      if (inBatch.has(slot) || above.includes(slot)) continue;
+      throw new DatabaseError('applyFailed', `slot ${slot} is missing: slot ${last} cannot be applied`);
+    }
   }
 
   private assertUp(): void {
