@@ -233,3 +233,45 @@ it('only the replicated database can be entered by a client', async () => {
     connectPg({ socketDir: pair.leader.socketDir, database: 'barista', user: 'barista', password: 'wrong' }),
   ).rejects.toThrow('password authentication failed');
 });
+
+it.each([
+  ['CREATE TABLE perm (LIKE tx)'],
+  ['CREATE TABLE perm (LIKE "tx" INCLUDING ALL)'],
+  ['CREATE TABLE perm (LIKE pg_temp.tx)'],
+  ["CREATE TABLE perm (i int DEFAULT nextval('tx_seq'))"],
+  ["CREATE TABLE perm (i int DEFAULT nextval('pg_temp.tx_seq'))"],
+  ['CREATE TABLE perm (i int DEFAULT pg_temp.temp_f())'],
+  ['CREATE TABLE perm (i int, j int GENERATED ALWAYS AS (i + pg_temp.temp_f()) STORED)'],
+  ['CREATE TABLE perm OF temp_type'],
+  ['CREATE TABLE perm AS SELECT NULL::tx AS r'],
+  ["CREATE FUNCTION perm(tx) RETURNS int LANGUAGE sql AS 'SELECT 1'"],
+  ["CREATE FUNCTION perm() RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM tx'"],
+  ["DO $$ BEGIN EXECUTE 'CREATE TABLE perm (LIKE ' || 't' || 'x)'; END $$"],
+  ['ALTER TABLE t ADD COLUMN perm tx'],
+])('a permanent object may not need a temporary one: %s', async (statement) => {
+  await beginWithTemporaries();
+  expect(await stateOf(statement)).toBe(unsupported);
+});
+
+it.each([
+  ['CREATE TABLE not_tx (txs int, LIKE t)'],
+  ["CREATE FUNCTION pg_temp.more(tx) RETURNS int LANGUAGE sql AS 'SELECT 1'"],
+  ['CREATE TABLE public.tx (i int)'],
+  ['CREATE TABLE from_tx AS SELECT * FROM pg_temp.tx'],
+])('a permanent object beside temporary ones is no concern: %s', async (statement) => {
+  await beginWithTemporaries();
+  expect(await stateOf(statement)).toBe('allowed');
+});
+
+async function beginWithTemporaries(): Promise<void> {
+  for (const statement of [
+    'BEGIN',
+    'CREATE TEMP TABLE tx (i int)',
+    'CREATE TEMP SEQUENCE tx_seq',
+    'CREATE TYPE pg_temp.temp_type AS (i int)',
+    "CREATE FUNCTION pg_temp.temp_f() RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 1'",
+    'CREATE TEMP VIEW temp_view AS SELECT tx.*, pg_temp.temp_f() FROM tx',
+  ]) {
+    await client.query(statement);
+  }
+}

@@ -5,6 +5,8 @@
  * Who runs the statement matters, and only a function with the invoker's rights sees it: so on_ddl and on_drop run as the client
  * and hand over to functions that run as the superuser. Those check by their own call stack that nobody else has called them.
  */
+import { ddlChecksSql, refuse } from './ddl-checks.ts';
+
 const recordedSettings = [
   'TimeZone',
   'DateStyle',
@@ -19,9 +21,6 @@ const recordedSettings = [
   'array_nulls',
   'xmloption',
 ];
-
-const refuse = (message: string, hint: string): string =>
-  `RAISE EXCEPTION ${message} USING ERRCODE = 'feature_not_supported', HINT = '${hint}';`;
 
 /** The text of the statement that is running, from the call stack below the event trigger. */
 const statementText = `
@@ -111,87 +110,6 @@ BEGIN
   PERFORM _barista.record_rows(relation);
 END $body$;`;
 
-const checks = `
--- Might the expression (a node tree) give another value on another replica?
-CREATE OR REPLACE FUNCTION _barista.is_mutable(expression text) RETURNS boolean
-LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
-  SELECT expression ~ 'SQLVALUEFUNCTION|NEXTVALUEEXPR' OR EXISTS (
-    SELECT FROM regexp_matches(expression, ':(?:funcid|opfuncid) (\\d+)', 'g') m JOIN pg_proc p ON p.oid = m[1]::oid
-    WHERE p.provolatile <> 'i')
-$body$;
-
--- Is this row of a catalog the work of the running transaction (or one of its subtransactions)?
-CREATE OR REPLACE FUNCTION _barista.is_mine(x xid) RETURNS boolean
-LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
-  SELECT x::text::bigint >= 3 AND (x::text::bigint - (pg_current_xact_id()::text::bigint & 4294967295)) & 4294967295 < 2147483648
-$body$;
-
--- Did this transaction grant something on one of the session's temporary relations?
-CREATE OR REPLACE FUNCTION _barista.granted_on_temporary() RETURNS boolean
-LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
-  SELECT pg_my_temp_schema() <> 0 AND EXISTS (
-    SELECT FROM pg_class c WHERE c.relnamespace = pg_my_temp_schema() AND (c.relacl IS NOT NULL AND _barista.is_mine(c.xmin)
-      OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL AND _barista.is_mine(a.xmin))))
-$body$;
-
-CREATE OR REPLACE FUNCTION _barista.check_relation(relation oid) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
-DECLARE
-  c pg_class%ROWTYPE;
-BEGIN
-  SELECT * INTO c FROM pg_class WHERE oid = relation;
-  IF NOT FOUND OR c.relpersistence = 't' THEN RETURN; END IF;
-  IF c.relpersistence = 'u' THEN
-    ${refuse(`'cannot replicate the unlogged relation %', relation::regclass`, 'Leave out UNLOGGED: commits wait for no disk here anyway.')}
-  END IF;
-  IF c.relkind = 'm' AND c.relispopulated THEN
-    ${refuse(`'cannot replicate the rows of materialized view %', relation::regclass`, 'Use a table, filled by INSERT ... SELECT.')}
-  END IF;
-  IF NOT c.relispartition AND EXISTS (SELECT FROM pg_inherits WHERE inhrelid = relation) AND c.relkind IN ('r', 'f') THEN
-    ${refuse(`'cannot replicate the inheritance child %', relation::regclass`, 'Use declarative partitioning.')}
-  END IF;
-  IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relation AND NOT tgisinternal AND tgenabled IN ('A', 'R'))
-    OR EXISTS (SELECT FROM pg_rewrite WHERE ev_class = relation AND ev_enabled IN ('A', 'R')) THEN
-    ${refuse(`'triggers and rules that fire on replicas are not supported (%)', relation::regclass`, 'What they did on the leader is replicated already. Use plain ENABLE.')}
-  END IF;
-  IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relation AND NOT tgisinternal AND tgname < '!barista_z') THEN
-    ${refuse(`'a trigger of this name would fire before replication sees the change (%)', relation::regclass`, 'Let its name begin with a letter.')}
-  END IF;
-  IF NOT _barista.is_replicated(relation) THEN RETURN; END IF;
-  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relation AND tgname LIKE '!barista\\_%') THEN
-    PERFORM _barista.attach_capture(relation);
-  ELSIF NOT _barista.capture_intact(relation) THEN
-    RAISE EXCEPTION 'replication of % may not be changed', relation::regclass USING ERRCODE = 'insufficient_privilege';
-  END IF;
-END $body$;
-
--- ALTER TABLE that computed values for existing rows in a way that may differ elsewhere: the others get all rows again.
-CREATE OR REPLACE FUNCTION _barista.check_computed(relation oid, statement text) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
-DECLARE
-  filled boolean;
-BEGIN
-  IF NOT _barista.is_replicated(relation) OR NOT EXISTS (
-    SELECT FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-    WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND _barista.is_mine(a.xmin)
-      AND (a.attidentity <> '' OR _barista.is_mutable(d.adbin::text) OR statement ~* '\\musing\\M')) THEN
-    RETURN;
-  END IF;
-  EXECUTE format('SELECT EXISTS (SELECT FROM %s)', relation::regclass) INTO filled;
-  IF NOT filled THEN RETURN; END IF;
-  IF EXISTS (SELECT FROM pg_constraint WHERE confrelid = relation AND contype = 'f') THEN
-    ${refuse(
-      `'cannot replicate values computed for the existing rows of %, which other tables refer to', relation::regclass`,
-      'Add the column without a default, UPDATE the rows, then set the default.',
-    )}
-  END IF;
-  INSERT INTO _barista.captured (record)
-  SELECT array_send(ARRAY[
-    convert_to(concat('T', '"', replace(n.nspname, '"', '""'), '"."', replace(c.relname, '"', '""'), '"'), 'UTF8'), ''])
-  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = relation;
-  PERFORM _barista.record_rows(relation);
-END $body$;`;
-
 /** `stack`: what is below the caller's frame. Only on_ddl and on_drop get through. */
 const stackCheck = (self: string, caller: string): string => `
   GET DIAGNOSTICS stack = PG_CONTEXT;
@@ -250,6 +168,7 @@ BEGIN ${stackCheck('record_ddl', 'on_ddl')}
   IF tag = 'REFRESH MATERIALIZED VIEW' THEN
     ${refuse(`'cannot replicate the rows of a materialized view'`, 'Use a table, filled by INSERT ... SELECT.')}
   END IF;
+  PERFORM _barista.check_temporary_references();
   IF tag IN ('CREATE TABLE AS', 'SELECT INTO') THEN
     PERFORM _barista.record_table_with_rows(d.objid, caller, path)
       FROM pg_event_trigger_ddl_commands() d WHERE d.classid = 'pg_class'::regclass;
@@ -260,6 +179,7 @@ BEGIN ${stackCheck('record_ddl', 'on_ddl')}
     ${refuse(`'cannot replicate a domain whose check may change its mind'`, 'Use only immutable functions in the check of a domain.')}
   END IF;
   statement := _barista.statement_text(stack, tag);
+  PERFORM _barista.check_temporary_names(statement);
   PERFORM _barista.record_statement(statement, caller, path);
   IF tag = 'ALTER TABLE' THEN
     PERFORM _barista.check_computed(r.objid, statement) FROM (
@@ -319,7 +239,7 @@ BEGIN
 END $body$;`;
 
 export const ddlSql = (pinned: string): string =>
-  [statementText, recordStatement.replace('PINNED', pinned), checks, recordDdl, recordDrop].join('\n');
+  [statementText, recordStatement.replace('PINNED', pinned), ddlChecksSql, recordDdl, recordDrop].join('\n');
 
 export const eventTriggersSql = `
 CREATE EVENT TRIGGER barista_ddl ON ddl_command_end EXECUTE FUNCTION _barista.on_ddl();
