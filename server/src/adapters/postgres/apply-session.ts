@@ -130,11 +130,13 @@ class PgApplySession implements ApplySession {
 
   private async writeAsOwner(info: RelationInfo, sql: string, literals: readonly string[]): Promise<number> {
     const executor = await this.executor(info.owner);
+    await this.setLocal('search_path', info.searchPath);
     const result = await this.client.query<{ count: string }>(`SELECT ${executor}($1, $2, $3) AS count`, [
       sql,
       literals[0] ?? null,
       literals[1] ?? null,
     ]);
+    await this.setLocal('search_path', pinnedSettings.search_path);
     return Number(result.rows[0]?.count);
   }
 
@@ -160,17 +162,19 @@ class PgApplySession implements ApplySession {
   async runDdl(ddl: Ddl): Promise<void> {
     const executor = await this.executor(ddl.role);
     const names = Object.keys(ddl.settings);
-    const set = (name: string, value: string): Promise<unknown> =>
-      this.client.query('SELECT set_config($1, $2, true)', [name, value]);
-    for (const name of names) await set(name, ddl.settings[name] ?? '');
+    for (const name of names) await this.setLocal(name, ddl.settings[name] ?? '');
     await this.client.query(`SELECT ${executor}($1, NULL, NULL)`, [ddl.sql]);
     for (const name of names) {
       const lower = name.toLowerCase();
       const value = settings[lower];
       if (value === undefined) await this.client.query(`SET LOCAL ${quoteIdentifier(lower)} TO DEFAULT`);
-      else await set(name, value);
+      else await this.setLocal(name, value);
     }
     this.forgetRelations();
+  }
+
+  private async setLocal(name: string, value: string): Promise<void> {
+    await this.client.query('SELECT pg_catalog.set_config($1, $2, true)', [name, value]);
   }
 
   get worn(): boolean {

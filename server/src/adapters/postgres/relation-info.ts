@@ -3,6 +3,9 @@
  *
  * A row is found by the primary key, else by a unique index that is whole (not partial, no expressions, not deferrable) over columns
  * that are never null; else by the text of the whole row. Read from the catalog, kept by the applier until the next DDL.
+ *
+ * Code of a client may name functions without their schema, and which search_path the leader's session had is not known here: the
+ * owner's usual one comes first, then every other schema, so that whatever the leader found is found.
  */
 import type { Client } from 'pg';
 import { quoteIdentifier } from './pg-client.ts';
@@ -37,6 +40,8 @@ export interface RelationInfo {
   readonly uncheckable: readonly number[];
   /** Domains, checks, expression indexes...: a client's functions may run, and must not run as the superuser. */
   readonly runsClientCode: boolean;
+  /** For that code: where names without a schema are looked up. */
+  readonly searchPath: string;
 }
 
 const infoSql = `
@@ -54,6 +59,12 @@ WITH rel AS (
   WHERE i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL AND am.amname = 'btree'
     AND (SELECT bool_and(l.attnotnull) FROM live l WHERE l.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]))
   ORDER BY i.indisprimary DESC, i.indnkeyatts, i.indexrelid LIMIT 1
+), default_path AS (
+  SELECT coalesce((
+    SELECT substr(line, 13) FROM rel JOIN pg_db_role_setting s ON s.setrole = rel.relowner
+        AND s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database())), unnest(s.setconfig) line
+    WHERE line LIKE 'search_path=%' ORDER BY s.setdatabase DESC LIMIT 1
+  ), (SELECT reset_val FROM pg_settings WHERE name = 'search_path')) AS path
 ), trees AS (
   SELECT conbin::text AS tree FROM pg_constraint JOIN members ON conrelid = members.oid WHERE contype = 'c'
   UNION ALL SELECT indexprs::text FROM pg_index JOIN members ON indrelid = members.oid WHERE indexprs IS NOT NULL
@@ -79,6 +90,9 @@ SELECT rel.oid::int8::text AS oid, rel.nspname, rel.relname, pg_get_userbyid(rel
       SELECT FROM regexp_matches(tree, ':(?:funcid|opfuncid) (\\d+)', 'g') m
       WHERE NOT EXISTS (SELECT FROM pg_proc p WHERE p.oid = m[1]::oid AND p.oid < 16384 AND p.provolatile = 'i')))
   AS runs_client_code,
+  (SELECT concat_ws(', ', nullif(d.path, ''), quote_ident(rel.nspname), (
+      SELECT string_agg(quote_ident(n.nspname), ', ' ORDER BY n.nspname) FROM pg_namespace n
+      WHERE n.nspname !~ '^pg_' AND n.nspname NOT IN ('_barista', 'information_schema')), 'pg_temp') FROM default_path d) AS search_path,
   coalesce(pg_partition_root(rel.oid), rel.oid)::int8::text AS root,
   (SELECT coalesce(json_agg(DISTINCT k.conrelid::int8), '[]') FROM pg_constraint k JOIN members ON k.conrelid = members.oid
     WHERE k.contype = 'c' AND _barista.is_mutable(k.conbin::text)) AS uncheckable
@@ -94,6 +108,7 @@ interface InfoRow {
     | readonly { readonly column: number; readonly operator: string; readonly schema: string }[]
     | null;
   readonly runs_client_code: boolean;
+  readonly search_path: string;
   readonly root: string;
   readonly uncheckable: readonly number[];
 }
@@ -116,5 +131,6 @@ export async function readRelation(client: Client, relation: string): Promise<Re
     root: Number(row.root),
     uncheckable: row.uncheckable,
     runsClientCode: row.runs_client_code,
+    searchPath: row.search_path,
   };
 }

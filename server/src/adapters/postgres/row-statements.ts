@@ -2,7 +2,7 @@
  * The SQL that puts many rows of one table into place at once. Pure: text from a RelationInfo.
  *
  * Rows come as one text parameter, an array of the table's own row type: PostgreSQL reads them by the types' input functions and
- * no cast of a client is ever looked up.
+ * no cast of a client is ever looked up. They may run under a client's search_path, so functions have their schema.
  */
 import { quoteIdentifier } from './pg-client.ts';
 import type { RelationInfo } from './relation-info.ts';
@@ -30,11 +30,11 @@ const written = (info: RelationInfo): number[] =>
 
 /** The text of what is written of a row: stored (`t`), or given as `x`. */
 const storedText = (info: RelationInfo): string =>
-  `concat(ROW(${written(info)
+  `pg_catalog.concat(ROW(${written(info)
     .map((i) => `t.${column(info, i)}`)
     .join(', ')}))`;
 const givenText = (info: RelationInfo): string =>
-  `concat(ROW(${written(info)
+  `pg_catalog.concat(ROW(${written(info)
     .map((i) => `x.b${i}`)
     .join(', ')}))`;
 
@@ -51,11 +51,11 @@ const sameRow = (info: RelationInfo): string =>
 function insertStatement(info: RelationInfo): string {
   const target = written(info);
   if (target.length === 0) {
-    return `INSERT INTO ${info.name} SELECT FROM unnest($1::text[])`;
+    return `INSERT INTO ${info.name} SELECT FROM pg_catalog.unnest($1::text[])`;
   }
   const names = target.map((i) => column(info, i)).join(', ');
   const values = target.map((i) => `x.a${i}`).join(', ');
-  return `INSERT INTO ${info.name} (${names}) OVERRIDING SYSTEM VALUE SELECT ${values} FROM unnest($1::${info.name}[]) AS x(${aliases(info, 'a')})`;
+  return `INSERT INTO ${info.name} (${names}) OVERRIDING SYSTEM VALUE SELECT ${values} FROM pg_catalog.unnest($1::${info.name}[]) AS x(${aliases(info, 'a')})`;
 }
 
 function updateStatement(info: RelationInfo): string {
@@ -64,24 +64,24 @@ function updateStatement(info: RelationInfo): string {
     .map((i) => `${column(info, i)} = x.a${i}`)
     .join(', ');
   return (
-    `UPDATE ${info.name} t SET ${assignments} FROM ROWS FROM (unnest($1::${info.name}[]), unnest($2::${info.name}[])) ` +
+    `UPDATE ${info.name} t SET ${assignments} FROM ROWS FROM (pg_catalog.unnest($1::${info.name}[]), pg_catalog.unnest($2::${info.name}[])) ` +
     `AS x(${aliases(info, 'b')}, ${aliases(info, 'a')}) WHERE ${sameRow(info)}`
   );
 }
 
 function deleteByKeyStatement(info: RelationInfo): string {
-  return `DELETE FROM ${info.name} t USING unnest($1::${info.name}[]) AS x(${aliases(info, 'b')}) WHERE ${sameRow(info)}`;
+  return `DELETE FROM ${info.name} t USING pg_catalog.unnest($1::${info.name}[]) AS x(${aliases(info, 'b')}) WHERE ${sameRow(info)}`;
 }
 
 /** As many of the rows with the same text as are asked for, no matter which: they are all alike. */
 function deleteByTextStatement(info: RelationInfo): string {
   const rows =
     info.columns.length === 0
-      ? 'unnest($1::text[]) AS x'
-      : `unnest($1::${info.name}[]) AS x(${aliases(info, 'b')})`;
+      ? 'pg_catalog.unnest($1::text[]) AS x'
+      : `pg_catalog.unnest($1::${info.name}[]) AS x(${aliases(info, 'b')})`;
   return (
-    `WITH want AS MATERIALIZED (SELECT ${givenText(info)} AS r, count(*) AS n FROM ${rows} GROUP BY 1), ` +
-    `have AS MATERIALIZED (SELECT t.tableoid AS o, t.ctid AS c, w.n, row_number() OVER (PARTITION BY w.r ORDER BY t.tableoid, t.ctid) AS i ` +
+    `WITH want AS MATERIALIZED (SELECT ${givenText(info)} AS r, pg_catalog.count(*) AS n FROM ${rows} GROUP BY 1), ` +
+    `have AS MATERIALIZED (SELECT t.tableoid AS o, t.ctid AS c, w.n, pg_catalog.row_number() OVER (PARTITION BY w.r ORDER BY t.tableoid, t.ctid) AS i ` +
     `FROM ${info.name} t JOIN want w ON ${storedText(info)} = w.r) ` +
     `DELETE FROM ${info.name} t USING have h WHERE t.tableoid = h.o AND t.ctid = h.c AND h.i <= h.n`
   );

@@ -208,4 +208,28 @@ export const schemaShapes: readonly Shape[] = [
     ["SELECT nextval('sq_low')"],
     ['DROP SEQUENCE sq_cycle'],
   ),
+  shape(
+    'indexes, checks and generated columns whose functions call others without their schema',
+    [
+      'CREATE SCHEMA app',
+      'SET LOCAL search_path = app, public',
+      "CREATE FUNCTION ib(t text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN t || '!'; END $$",
+      'CREATE FUNCTION ia(t text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN ib(t); END $$',
+      'CREATE TABLE public.unq (id int PRIMARY KEY, t text CHECK (ia(t) IS NOT NULL), g text GENERATED ALWAYS AS (ia(t)) STORED, c regclass)',
+      'CREATE INDEX ON unq (ia(t))',
+      // Would be taken for PostgreSQL's own, being a closer match.
+      "CREATE FUNCTION public.concat(record) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN 'mine'; END $$",
+    ],
+    [
+      'SET LOCAL search_path = app, public',
+      "INSERT INTO unq VALUES (1, 'a', DEFAULT, 'public.unq'), (2, 'b', DEFAULT, 'pg_class')",
+      "UPDATE unq SET t = 'c' WHERE id = 1",
+      'DELETE FROM unq WHERE id = 2',
+    ],
+    [
+      'DROP FUNCTION public.concat(record)',
+      'CREATE TABLE after_unq (id int)',
+      'INSERT INTO after_unq VALUES (1)',
+    ],
+  ),
 ];
