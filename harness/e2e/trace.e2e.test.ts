@@ -42,9 +42,9 @@ describe('the trace of a cluster whose leader is killed under load', () => {
 
   it('is accepted by both specs', async () => {
     const consensus = await checkTrace(events, { workers: 2 });
-    expect(consensus.kind, JSON.stringify(consensus).slice(0, 4000)).toBe('accepted');
+    expect(consensus).toMatchObject({ kind: 'accepted' });
     const apply = await checkApplyTrace(events);
-    expect(apply?.kind, JSON.stringify(apply).slice(0, 4000)).toBe('accepted');
+    expect(apply).toMatchObject({ kind: 'accepted' });
     console.log(`${events.length} events recorded`);
   });
 

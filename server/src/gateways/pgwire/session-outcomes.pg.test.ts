@@ -197,12 +197,15 @@ describe('agreement', () => {
     await bulk.end();
   });
 
-  it('a row above the size of a part is refused', async () => {
+  it('a row above the size of a part has one of its own; one above that is refused', async () => {
     await gateway.listener.close();
     gateway = await startGateway(pg, { partBytesMax: 65_536 });
     const other = await gateway.client();
-    expect((await failure(other.query("INSERT INTO t VALUES (1, repeat('x', 100000))"))).code).toBe('54000');
-    expect(await rows()).toEqual([]);
+    await other.query("INSERT INTO t VALUES (1, repeat('x', 100000))");
+    expect(await rows()).toHaveLength(1);
+    const code = (await failure(other.query("INSERT INTO t VALUES (2, repeat('x', 2000000))"))).code;
+    expect(code).toBe('54000');
+    expect(await rows()).toHaveLength(1);
     expect((await other.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     await other.end();
   });
