@@ -46,6 +46,7 @@ it.each([
   ['CREATE TABLE _barista.mine (i int)', forbidden],
   ['DROP SCHEMA _barista CASCADE', forbidden],
   ['DROP EVENT TRIGGER barista_ddl', forbidden],
+  ['DROP EVENT TRIGGER barista_ddl_start', forbidden],
   ['ALTER EVENT TRIGGER barista_ddl DISABLE', forbidden],
   ['SET session_replication_role = replica', forbidden],
   ['SET event_triggers = off', forbidden],
@@ -275,3 +276,36 @@ async function beginWithTemporaries(): Promise<void> {
     await client.query(statement);
   }
 }
+
+it('transactions that change the schema run one at a time, and the later one sees what the earlier one left', async () => {
+  await pair.run(
+    "CREATE FUNCTION doomed() RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 1'",
+    'CREATE SCHEMA doomed_schema',
+  );
+  const other = await pair.session();
+  for (const [drop, use] of [
+    ['DROP FUNCTION doomed()', 'CREATE TABLE uses_doomed (i int DEFAULT doomed())'],
+    ['DROP SCHEMA doomed_schema', 'CREATE TABLE doomed_schema.u (i int)'],
+  ] as const) {
+    await client.query('BEGIN');
+    await client.query(drop);
+    await other.query('BEGIN');
+    await other.query('CREATE TEMP TABLE waits_for_nobody (i int) ON COMMIT DROP');
+    const waiting = other.query(use).catch(sqlStateOf);
+    expect(await Promise.race([waiting, new Promise((resolve) => setTimeout(resolve, 200, 'waits'))])).toBe(
+      'waits',
+    );
+    await pair.commit(client);
+    expect(await waiting).toMatch(/^(42883|3F000)$/);
+    await other.query('ROLLBACK');
+  }
+  // Rows need no turn.
+  await client.query('BEGIN');
+  await client.query('CREATE TABLE turn (i int)');
+  await pair.run("UPDATE t SET v = v || 'x'");
+  await pair.commit(client);
+  await pair.replicate();
+  expect(await comparableDump(pair.follower, 'barista')).toEqual(
+    await comparableDump(pair.leader, 'barista'),
+  );
+});

@@ -238,10 +238,39 @@ BEGIN
   recorded := _barista.record_drop(CURRENT_USER, pg_catalog.current_setting('search_path'), TG_TAG);
 END $body$;`;
 
+/**
+ * PostgreSQL lets two transactions change the schema at once where one builds on what the other drops or replaces; what comes out
+ * then depends on moments that other replicas do not see. So one at a time, until the transaction ends: what a statement finds is what
+ * the slots before its own have left. Not for temporary tables of a statement by itself, which nobody else sees.
+ */
+const ddlTurn = `
+CREATE OR REPLACE FUNCTION _barista.on_ddl_start() RETURNS event_trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  stack text;
+BEGIN
+  IF TG_TAG = 'REINDEX' THEN RETURN; END IF;
+  GET DIAGNOSTICS stack = PG_CONTEXT;
+  IF TG_TAG = 'CREATE TABLE' AND stack !~ '\\n'
+    AND current_query() ~* '^\\s*create\\s+((local|global)\\s+)?temp(orary)?\\s[^;]*;?\\s*$' THEN
+    RETURN;
+  END IF;
+  LOCK TABLE _barista.ddl_turn IN EXCLUSIVE MODE;
+END $body$;`;
+
 export const ddlSql = (pinned: string): string =>
-  [statementText, recordStatement.replace('PINNED', pinned), ddlChecksSql, recordDdl, recordDrop].join('\n');
+  [
+    statementText,
+    recordStatement.replace('PINNED', pinned),
+    ddlChecksSql,
+    recordDdl,
+    recordDrop,
+    ddlTurn,
+  ].join('\n');
 
 export const eventTriggersSql = `
+-- Only where statements are first run: a follower has them in order.
+CREATE EVENT TRIGGER barista_ddl_start ON ddl_command_start EXECUTE FUNCTION _barista.on_ddl_start();
 CREATE EVENT TRIGGER barista_ddl ON ddl_command_end EXECUTE FUNCTION _barista.on_ddl();
 CREATE EVENT TRIGGER barista_drop ON sql_drop EXECUTE FUNCTION _barista.on_drop();
 ALTER EVENT TRIGGER barista_ddl ENABLE ALWAYS;

@@ -21,6 +21,7 @@ const openFunctions = [
   'record_drop(name, text, text)',
   'on_ddl()',
   'on_drop()',
+  'on_ddl_start()',
 ];
 
 const attachExistingSql = `
@@ -41,6 +42,7 @@ export async function installSchema(client: Client, secret: string): Promise<voi
   const majorVersion = version.rows[0]?.number ?? 0;
   const statements = [
     'BEGIN',
+    'DROP EVENT TRIGGER IF EXISTS barista_ddl_start',
     'DROP EVENT TRIGGER IF EXISTS barista_ddl',
     'DROP EVENT TRIGGER IF EXISTS barista_drop',
     tablesSql,

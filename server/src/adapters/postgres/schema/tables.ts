@@ -40,6 +40,8 @@ CREATE TABLE IF NOT EXISTS _barista.applied_transaction (transaction text PRIMAR
 CREATE TABLE IF NOT EXISTS _barista.tracked_sequence (sequence oid PRIMARY KEY, agreed oid NOT NULL);
 -- Holds no rows: locked by a transaction that takes a sequence back.
 CREATE TABLE IF NOT EXISTS _barista.sequence_setback ();
+-- Holds no rows: locked by a transaction that changes the schema.
+CREATE TABLE IF NOT EXISTS _barista.ddl_turn ();
 `;
 
 /** Rights that PostgreSQL gives to everybody and that would escape replication or harm other clients. */
