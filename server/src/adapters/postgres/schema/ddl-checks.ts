@@ -14,6 +14,13 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
     WHERE p.provolatile <> 'i')
 $body$;
 
+-- Computed for existing rows: what a client declares of a function is not taken for granted there.
+CREATE OR REPLACE FUNCTION _barista.is_doubtful(expression text) RETURNS boolean
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
+  SELECT _barista.is_mutable(expression) OR EXISTS (
+    SELECT FROM regexp_matches(expression, ':(?:funcid|opfuncid) (\\d+)', 'g') m WHERE m[1]::oid >= 16384)
+$body$;
+
 -- Is this row of a catalog the work of the running transaction (or one of its subtransactions)?
 CREATE OR REPLACE FUNCTION _barista.is_mine(x xid) RETURNS boolean
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $body$
@@ -51,6 +58,17 @@ BEGIN
   IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relation AND NOT tgisinternal AND tgname < '!barista_z') THEN
     ${refuse(`'a trigger of this name would fire before replication sees the change (%)', relation::regclass`, 'Let its name begin with a letter.')}
   END IF;
+  -- Hashes of these are made of OIDs.
+  IF EXISTS (
+    SELECT FROM pg_partitioned_table p CROSS JOIN LATERAL unnest(p.partattrs, p.partclass) AS k(attnum, class)
+      JOIN pg_opclass oc ON oc.oid = k.class LEFT JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.attnum AND k.attnum > 0
+      LEFT JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type e ON e.oid = t.typelem
+    WHERE p.partrelid = relation AND p.partstrat = 'h' AND (
+      oc.opcintype IN ('anyenum'::regtype, 'record'::regtype, 'anyrange'::regtype, 'anymultirange'::regtype)
+      OR oc.opcintype = 'anyarray'::regtype AND (e.typtype IS DISTINCT FROM 'b' OR e.typcategory = 'N' AND e.typname ~ '^reg')
+      OR oc.opcintype = 'oid'::regtype AND a.atttypid IS DISTINCT FROM 'oid'::regtype)) THEN
+    ${refuse(`'cannot replicate %: hashes of this type of key differ between replicas', relation::regclass`, 'Partition by list, or by the hash of a text or a number.')}
+  END IF;
   IF NOT _barista.is_replicated(relation) THEN RETURN; END IF;
   IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = relation AND tgname LIKE '!barista\\_%') THEN
     PERFORM _barista.attach_capture(relation);
@@ -66,9 +84,10 @@ DECLARE
   filled boolean;
 BEGIN
   IF NOT _barista.is_replicated(relation) OR NOT EXISTS (
-    SELECT FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+    SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+      LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
     WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND _barista.is_mine(a.xmin)
-      AND (a.attidentity <> '' OR _barista.is_mutable(d.adbin::text) OR statement ~* '\\musing\\M')) THEN
+      AND (a.attidentity <> '' OR a.attgenerated = '' AND _barista.is_doubtful(coalesce(d.adbin, t.typdefaultbin)::text) OR statement ~* '\\musing\\M')) THEN
     RETURN;
   END IF;
   EXECUTE format('SELECT EXISTS (SELECT FROM %s)', relation::regclass) INTO filled;
@@ -130,4 +149,31 @@ BEGIN
   END IF;
 END $body$;`;
 
-export const ddlChecksSql = [relationChecks, temporaryChecks].join('\n');
+/**
+ * A constant 'now' or 'today' of a type of dates or times becomes a value when the statement is read, on each replica another one.
+ * The text decides: the constant that came out tells no more where it is from. `'now'::text` is no such constant.
+ */
+const momentChecks = `
+CREATE OR REPLACE FUNCTION _barista.check_moments(statement text, tag text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  code text := statement;
+BEGIN
+  IF statement !~* '\\m(now|today|tomorrow|yesterday)\\M' OR tag ~ '^(COMMENT|SECURITY LABEL|GRANT|REVOKE|CREATE TYPE|ALTER TYPE)' THEN RETURN; END IF;
+  IF tag IN ('CREATE FUNCTION', 'CREATE PROCEDURE') THEN
+    -- The body is read when it runs.
+    code := regexp_replace(code, '([$][^ $]*[$]).*?\\1', '', 'g');
+  END IF;
+  IF code ~* $re$(?<!')'[^'a-z]*(now|today|tomorrow|yesterday)[^'a-z]*((am|pm|at|allballs|utc|gmt|zulu|z)\\M[^'a-z]*)*'(?!')(?!\\s*::\\s*"?(text|varchar|character|bpchar|name)\\M)$re$
+    AND (code ~* '\\m(date|time|timetz|timestamp|timestamptz|tsrange|tstzrange|daterange)\\M' OR EXISTS (
+      SELECT FROM _barista.ddl_commands() d JOIN pg_attribute a ON a.attrelid = d.relation JOIN pg_type t ON t.oid = a.atttypid
+      WHERE a.attnum > 0 AND t.typcategory = 'D')
+      OR tag NOT IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE INDEX', 'CREATE FUNCTION', 'CREATE PROCEDURE')) THEN
+    ${refuse(
+      `'cannot replicate a constant that means the moment, such as ''now'''`,
+      "Use now(), CURRENT_TIMESTAMP or CURRENT_DATE; for a text that reads so, write ''today''::text.",
+    )}
+  END IF;
+END $body$;`;
+
+export const ddlChecksSql = [relationChecks, temporaryChecks, momentChecks].join('\n');

@@ -20,6 +20,10 @@ const recordedSettings = [
   'transform_null_equals',
   'array_nulls',
   'xmloption',
+  // ALTER COLUMN ... TYPE text makes texts of values.
+  'bytea_output',
+  'extra_float_digits',
+  'lc_monetary',
 ];
 
 /** The text of the statement that is running, from the call stack below the event trigger. */
@@ -180,6 +184,7 @@ BEGIN ${stackCheck('record_ddl', 'on_ddl')}
   END IF;
   statement := _barista.statement_text(stack, tag);
   PERFORM _barista.check_temporary_names(statement);
+  PERFORM _barista.check_moments(statement, tag);
   PERFORM _barista.record_statement(statement, caller, path);
   IF tag = 'ALTER TABLE' THEN
     PERFORM _barista.check_computed(r.objid, statement) FROM (

@@ -88,7 +88,8 @@ BEGIN ${checkSecret(secret)}
     END IF;
     IF refused IS NOT NULL THEN
       RETURN NEXT array_send(ARRAY[convert_to('R', 'UTF8'), '', convert_to('0A000', 'UTF8'), convert_to(refused, 'UTF8'),
-        convert_to('Roles and databases are configured with the replicas.', 'UTF8')]);
+        convert_to(CASE WHEN refused LIKE '%table made%' THEN 'Leave out EXPLAIN ANALYZE, or explain the query alone.'
+          ELSE 'Roles and databases are configured with the replicas.' END, 'UTF8')]);
       RETURN;
     END IF;
     RETURN QUERY SELECT c.record FROM _barista.captured c WHERE c.transaction = mine ORDER BY c.position;

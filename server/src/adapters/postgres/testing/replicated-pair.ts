@@ -37,9 +37,11 @@ export type LoggedTransaction = readonly Uint8Array[];
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
   readonly code: string;
-  constructor(code: string, message: string) {
+  readonly hint: string;
+  constructor(code: string, message: string, hint: string) {
     super(message);
     this.code = code;
+    this.hint = hint;
   }
 }
 
@@ -131,7 +133,7 @@ class Pair implements ReplicatedPair {
     const harvested = await client.query<{ harvest: Buffer }>(sql.harvest, [sql.secret]);
     const rows: HarvestRow[] = harvested.rows.map((row) => sql.decodeHarvestRow(row.harvest));
     const refused = rows.find((row) => row.kind === 'refused');
-    if (refused !== undefined) throw new RefusedError(refused.sqlState, refused.message);
+    if (refused !== undefined) throw new RefusedError(refused.sqlState, refused.message, refused.hint);
     const effects = rows.flatMap((row) => (row.kind === 'effect' ? [row.effect] : []));
     if (effects.length > 0) {
       const slot = this.log.length + 1;

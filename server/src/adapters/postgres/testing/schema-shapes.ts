@@ -232,4 +232,33 @@ export const schemaShapes: readonly Shape[] = [
       'INSERT INTO after_unq VALUES (1)',
     ],
   ),
+  shape(
+    'columns that are filled when they are added',
+    [
+      'CREATE DOMAIN token AS uuid DEFAULT gen_random_uuid()',
+      'CREATE DOMAIN token_too AS token',
+      'CREATE FUNCTION not_so_immutable() RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT random()::text $$',
+      'CREATE TABLE filled (id int PRIMARY KEY)',
+      'CREATE TABLE filled_too (id int PRIMARY KEY)',
+      'CREATE TABLE filled_by_function (id int PRIMARY KEY)',
+      'INSERT INTO filled VALUES (1), (2)',
+      'INSERT INTO filled_too VALUES (1), (2)',
+      'INSERT INTO filled_by_function VALUES (1), (2)',
+    ],
+    ['ALTER TABLE filled ADD COLUMN a token', 'ALTER TABLE filled_too ADD COLUMN c token_too'],
+    ['ALTER TABLE filled_by_function ADD COLUMN d text DEFAULT not_so_immutable()'],
+    ["UPDATE filled_by_function SET d = 'x' WHERE id = 1"],
+  ),
+  shape(
+    'values made text by ALTER TYPE, as the settings of the session have it',
+    [
+      'CREATE TABLE retyped (id int PRIMARY KEY, b bytea, f float8)',
+      "INSERT INTO retyped VALUES (1, '\\\\x00ff5c', 0.1::float8 + 0.2), (2, 'abc', 1e-7)",
+    ],
+    [
+      "SET LOCAL bytea_output = 'escape'",
+      'SET LOCAL extra_float_digits = -5',
+      'ALTER TABLE retyped ALTER b TYPE text, ALTER f TYPE text',
+    ],
+  ),
 ];
