@@ -2,8 +2,8 @@
  * Which slots hold parts of large transactions that may still have to be read: the log must keep them.
  *
  * Parts are needed until the slot of their last part is applied, and again if a crash of PostgreSQL takes the pointer back to before
- * it. A `leaderStart` entry ends the wait for all parts before it: whatever an earlier leader had proposed lies below it, so a
- * last part that has not come by then never will. Pure; no I/O.
+ * it. A `leaderStart` entry ends the wait for all parts before it: a last part of an older leadership that comes later takes no effect
+ * (see succession.ts), so nothing will ever read them. Pure; no I/O.
  */
 import type { Entry, Slot } from '../multipaxos/types.ts';
 import type { TransactionPayload } from './effects.ts';

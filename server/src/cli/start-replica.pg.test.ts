@@ -47,7 +47,7 @@ async function start(): Promise<void> {
   transactionsMs = [];
   replica = await startReplica(config, {
     logger: pino({ level: 'silent' }),
-    latencies: { transaction: (ms) => transactionsMs.push(ms), read: () => {} },
+    latencies: { transaction: (ms) => transactionsMs.push(ms) },
     onEvent: (event) => events.push(event),
     onFatal: (error) => {
       throw error;

@@ -6,7 +6,7 @@ const reading = (atMs: number, transactions: number, buckets: number[], pid = 7)
   atMs,
   pid,
   counters: { transactions, reads: transactions / 2, appliedEntries: 0, droppedEvents: 0 },
-  latencies: { upToMs, transactions: buckets, reads: [0, 0, 0, 0] },
+  latencies: { upToMs, transactions: buckets },
 });
 
 describe('rates', () => {
@@ -23,15 +23,6 @@ describe('rates', () => {
     expect(ratesBetween(null, later)).toEqual(noRates);
     expect(ratesBetween(later, null)).toEqual(noRates);
     expect(ratesBetween(later, later)).toEqual(noRates);
-  });
-
-  it('take latencies of reads where nothing was written', () => {
-    const quiet = reading(1000, 0, [0, 0, 0, 0]);
-    const after = {
-      ...reading(2000, 0, [0, 0, 0, 0]),
-      latencies: { ...quiet.latencies, reads: [0, 0, 8, 8] },
-    };
-    expect(ratesBetween(quiet, after).latencyMsP50).toBeCloseTo(3);
   });
 });
 

@@ -6,7 +6,7 @@
 import type { ReplicaStatus } from '../../api/status.ts';
 import type { LatencyBuckets } from '../../gateways/http/metrics.ts';
 
-/** Over the second before. Latencies are of client transactions (of reads, if there were only reads); 0 where there were none. */
+/** Over the second before. Latencies are of transactions that were agreed on; 0 where there were none. */
 export interface ReplicaRates {
   readonly transactionsPerSecond: number;
   readonly readsPerSecond: number;
@@ -37,15 +37,13 @@ export function ratesBetween(before: Reading | null, after: Reading | null): Rep
   const perSecond = (key: keyof ReplicaStatus['counters']): number =>
     Math.max(0, (after.counters[key] - before.counters[key]) / seconds);
   const transactions = difference(before.latencies.transactions, after.latencies.transactions);
-  const reads = difference(before.latencies.reads, after.latencies.reads);
-  const observed = (transactions.at(-1) ?? 0) > 0 ? transactions : reads;
   const { upToMs } = after.latencies;
   return {
     transactionsPerSecond: perSecond('transactions'),
     readsPerSecond: perSecond('reads'),
     appliedPerSecond: perSecond('appliedEntries'),
-    latencyMsP50: quantile(upToMs, observed, 0.5),
-    latencyMsP99: quantile(upToMs, observed, 0.99),
+    latencyMsP50: quantile(upToMs, transactions, 0.5),
+    latencyMsP99: quantile(upToMs, transactions, 0.99),
   };
 }
 

@@ -11,15 +11,12 @@ import type { Role } from '../../multipaxos/types.ts';
 export interface LatencyObserver {
   /** A transaction that went through agreement: from the request for agreement to its COMMIT. */
   transaction(ms: number): void;
-  /** A transaction or statement that changed nothing. */
-  read(ms: number): void;
 }
 
 /** Numbers of observations at or below each bound, in milliseconds; the last bound is Infinity (null in JSON). */
 export interface LatencyBuckets {
   readonly upToMs: readonly (number | null)[];
   readonly transactions: readonly number[];
-  readonly reads: readonly number[];
 }
 
 export interface Metrics {
@@ -90,16 +87,14 @@ export function createMetrics(status: () => ReplicaStatus): Metrics {
     'barista_transaction_seconds',
     'Time from the request for agreement on a transaction to its COMMIT',
   );
-  const reads = histogram('barista_read_seconds', 'Time of a transaction that changed nothing');
 
   return {
     latencies: {
       transaction: (ms) => transactions.observe(Math.max(0, ms) / 1000),
-      read: (ms) => reads.observe(Math.max(0, ms) / 1000),
     },
     async buckets() {
       const upToMs = [...bucketsMs, null];
-      return { upToMs, transactions: await cumulative(transactions), reads: await cumulative(reads) };
+      return { upToMs, transactions: await cumulative(transactions) };
     },
     text: () => registry.metrics(),
     contentType: registry.contentType,
