@@ -3,6 +3,7 @@
  * line) and the conformance check. Also produced by the simulator.
  */
 import type { CoreTraceEvent, EntryLabel, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { RecoveryProgress, VerifyResult } from './status.ts';
 
 /** What ordered apply does; names of specs/OrderedApply.tla. */
 export type ApplyTraceEvent =
@@ -32,6 +33,9 @@ export type OperationalEvent =
   | { readonly name: 'ReplicaStarted'; readonly pid: number }
   | { readonly name: 'PeerConnected' | 'PeerLost'; readonly peer: ReplicaId }
   | { readonly name: 'FaultChanged'; readonly description: string }
+  /** A recovery began, entered its next phase, began afresh or (phase null) is done. */
+  | { readonly name: 'RecoveryPhase'; readonly progress: RecoveryProgress | null }
+  | { readonly name: 'VerifyDone'; readonly result: VerifyResult }
   | { readonly name: 'LogFull' | 'LogResumed' | 'LogRefused'; readonly reason: string };
 
 export type TraceEvent = {
@@ -39,6 +43,7 @@ export type TraceEvent = {
   readonly seq: number;
   /** Identifies the run of the replica's process. */
   readonly run: string;
+  /** The incarnation, such as `r2.2`. */
   readonly replica: ReplicaId;
   /** Microseconds of the machine's monotonic clock: orders events of replicas on one machine. */
   readonly atUs: number;

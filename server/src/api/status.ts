@@ -1,11 +1,12 @@
 /** Shapes of the HTTP API: `GET /api/status` of a replica, `GET /api/cluster` of the demo, `barista status --json`. */
-import type { Ballot, ReplicaId, Role, Slot } from '../multipaxos/types.ts';
+import type { Ballot, MemberAddress, ReplicaId, Role, Slot } from '../multipaxos/types.ts';
 
 /**
  * `starting`: PostgreSQL or the log is being opened. `recovering`: applying what was chosen. `serving`: can answer clients
  * (a leader itself, a follower through it). `noLeader`: up, but no leader is known. `databaseDown`: its PostgreSQL is away.
  * `logFull`: cannot make votes durable for want of space. `logCorrupt`: refuses to vote. `diverged`: an entry could not be
- * applied, so the replica has stopped applying. `down`: no answer (only the cluster view says so).
+ * applied, or a comparison found other data than the majority's, so the replica has stopped applying. `joining`: it has no log, and waits to be admitted by the others.
+ * `restoring`: its PostgreSQL is being copied from another replica. `removed`: it is no member any more, or another incarnation has taken its place. `down`: no answer (only the cluster view says so).
  */
 export type ReplicaCondition =
   | 'starting'
@@ -16,10 +17,45 @@ export type ReplicaCondition =
   | 'logFull'
   | 'logCorrupt'
   | 'diverged'
+  | 'joining'
+  | 'restoring'
+  | 'removed'
   | 'down';
+
+/**
+ * How far a recovery is, while there is one. `joining`: waits for its incarnation. `copying`: receives a copy of `source`'s PostgreSQL. `starting`: PostgreSQL
+ * replays the copy. `catchingUp`: applies the log from there. `bytesTotal` null: not known yet.
+ */
+export interface RecoveryProgress {
+  readonly phase: 'joining' | 'copying' | 'starting' | 'catchingUp';
+  readonly cause: 'logLost' | 'databaseLost' | 'bothLost' | 'logPurged' | 'diverged' | 'new';
+  readonly source: ReplicaId | null;
+  readonly bytes: number;
+  readonly bytesTotal: number | null;
+  /** 0 to 100, of the phase. */
+  readonly percent: number | null;
+  /** How often it has begun afresh. */
+  readonly attempts: number;
+  readonly sinceMs: number;
+}
+
+/** The members as this replica knows them. */
+export interface MembershipStatus {
+  readonly version: number;
+  readonly members: readonly {
+    readonly replica: ReplicaId;
+    readonly incarnation: number;
+    readonly role: 'voter' | 'learner';
+    readonly address: MemberAddress;
+  }[];
+}
 
 export interface ReplicaStatus {
   readonly id: ReplicaId;
+  /** Of its log: 1, 2, ... 0 before it is admitted. */
+  readonly incarnation: number;
+  readonly membership: MembershipStatus;
+  readonly recovery: RecoveryProgress | null;
   readonly group: string;
   readonly role: Role;
   readonly ballot: Ballot;
@@ -85,6 +121,8 @@ export type FaultRequest =
       readonly action: 'crash' | 'pause' | 'resume' | 'restart' | 'killPostgres' | 'isolate';
       readonly replica: ReplicaId;
     }
+  /** What a lost disk does: kill -9, remove, start. */
+  | { readonly action: 'wipe'; readonly replica: ReplicaId; readonly what: 'log' | 'database' | 'both' }
   | {
       readonly action: 'cut' | 'delay' | 'drop' | 'duplicate';
       readonly from: ReplicaId;
@@ -93,3 +131,19 @@ export type FaultRequest =
       readonly amount?: number;
     }
   | { readonly action: 'heal' };
+
+/** `POST /api/members` of a replica, with the cluster's secret (docs/operations.md). The leader carries it out; the others name the leader. */
+export type MembersRequest =
+  | { readonly action: 'add'; readonly replica: ReplicaId; readonly address: MemberAddress }
+  | { readonly action: 'remove'; readonly replica: ReplicaId };
+
+/** `POST /api/verify` of the leader: the data of all replicas compared as of one slot. */
+export interface VerifyResult {
+  readonly slot: Slot;
+  readonly replicas: readonly {
+    readonly replica: ReplicaId;
+    readonly outcome: 'equal' | 'differs' | 'noReport';
+    /** Names of what differs from the majority, or why there is no report. */
+    readonly detail: readonly string[];
+  }[];
+}

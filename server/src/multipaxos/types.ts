@@ -8,7 +8,11 @@
 declare const brand: unique symbol;
 type Brand<T, Name extends string> = T & { readonly [brand]: Name };
 
-/** A replica's name within its group, such as `r1`. Never empty. */
+/**
+ * A replica's name within its group, such as `r1`, or the name of one of its incarnations (configuration.ts): a replica that lost its log is
+ * another acceptor from then on, `r1.2` and so on; the name of the first incarnation is the replica's own. Inside the core, and in every
+ * ballot, it is always an incarnation. Never empty.
+ */
 export type ReplicaId = Brand<string, 'ReplicaId'>;
 /** A position in the log of a group. The first is 1; 0 means "none". A safe integer. */
 export type Slot = Brand<number, 'Slot'>;
@@ -27,14 +31,68 @@ export interface ProposalId {
   readonly request: number;
 }
 
+/** Where a member is reached. Opaque to the core. */
+export interface MemberAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly pgwire: { readonly host: string; readonly port: number };
+}
+
+/**
+ * One replica of the group. Only voters count for quorums; a learner receives everything. `incarnation` counts the lives of the
+ * replica's log: 0 while it is expected and has never asked to join. `nonce` was drawn by the life that asked to join with it.
+ */
+export interface Member {
+  readonly replica: ReplicaId;
+  readonly incarnation: number;
+  readonly role: 'voter' | 'learner';
+  readonly nonce: string;
+  readonly address: MemberAddress;
+}
+
+/**
+ * Who the members are from some slot on. `version` counts up by one with each change; `slot` is where it was chosen (0: at the
+ * founding). Consecutive configurations differ by at most one voter, so their majorities intersect.
+ */
+export interface Configuration {
+  readonly version: number;
+  readonly slot: Slot;
+  /** One for each replica, by name. */
+  readonly members: readonly Member[];
+}
+
+/**
+ * One step of a change of the members. `join`: the replica lost its log, or was never here: its voter, if it has one, goes, and a learner with
+ * the next incarnation takes its place. `promote` makes a learner that has caught up a voter: the leader does it by itself. `add` expects a new
+ * replica. `remove` takes one away, whatever its role.
+ */
+export type ConfigurationChange =
+  | {
+      readonly kind: 'join';
+      readonly replica: ReplicaId;
+      readonly nonce: string;
+      readonly address: MemberAddress;
+    }
+  | { readonly kind: 'promote'; readonly replica: ReplicaId; readonly incarnation: number }
+  | { readonly kind: 'add'; readonly replica: ReplicaId; readonly address: MemberAddress }
+  | { readonly kind: 'remove'; readonly replica: ReplicaId };
+
 /**
  * What a slot holds. `noop` fills a hole. `leaderStart` is the first entry that a new leader adds of its own: whatever
  * an earlier leader left half-written (a chunked transaction) is dead from there on. `command` carries bytes that mean
- * something to ordered apply only.
+ * something to ordered apply only. `configuration` decides who votes in the slots above its own: its leader proposes nothing above it until it is
+ * chosen. `ballot` is that of the leader who made it; with `version` it names the entry.
  */
 export type Entry =
   | { readonly kind: 'noop'; readonly group: GroupId }
   | { readonly kind: 'leaderStart'; readonly group: GroupId; readonly ballot: Ballot }
+  | {
+      readonly kind: 'configuration';
+      readonly group: GroupId;
+      readonly ballot: Ballot;
+      readonly version: number;
+      readonly members: readonly Member[];
+    }
   | {
       readonly kind: 'command';
       readonly group: GroupId;
@@ -68,6 +126,8 @@ export interface PreVote extends MessageBase {
 export interface PreVoteReply extends MessageBase {
   readonly kind: 'PreVoteReply';
   readonly granted: boolean;
+  /** The newest one that the sender knows to be chosen: how a removed or replaced replica learns of it. */
+  readonly configuration: Configuration;
 }
 /** Phase 1a for every slot above `commitPoint`. */
 export interface Prepare extends MessageBase {
@@ -78,6 +138,8 @@ export interface Prepare extends MessageBase {
 export interface Promise_ extends MessageBase {
   readonly kind: 'Promise';
   readonly commitPoint: Slot;
+  /** The newest one that the sender knows to be chosen: that of its commit point at least. */
+  readonly configuration: Configuration;
   readonly votes: readonly Vote[];
 }
 /** The sender has promised `promised`, which is above `ballot`. */
@@ -108,6 +170,7 @@ export interface Heartbeat extends MessageBase {
   readonly sentAtMs: number;
   /** Everything at or below is applied and durable on every replica: the log below may go. */
   readonly globalApplicationPointer: Slot;
+  readonly configuration: Configuration;
 }
 export interface HeartbeatAck extends MessageBase {
   readonly kind: 'HeartbeatAck';
@@ -129,6 +192,7 @@ export interface CatchUpReply extends MessageBase {
   readonly entries: readonly Entry[];
   readonly commitPoint: Slot;
   readonly purgedTo: Slot;
+  readonly configuration: Configuration;
 }
 
 export type Message =
@@ -148,13 +212,17 @@ export type Message =
 
 /**
  * What the log store keeps. A `vote` implies a promise of its ballot. `chosen` is an entry that was learnt as chosen
- * without a vote. `commitPoint` is a hint that never needs a flush of its own: it only shortens recovery.
+ * without a vote. `commitPoint` is a hint that never needs a flush of its own: it only shortens recovery. `configuration` is one that is known to be
+ * chosen; it is written before a `commitPoint` at or above its slot. `base`: all up to `slot` is chosen and in the database, and what the log
+ * lacks below is purged.
  */
 export type LogRecord =
   | { readonly kind: 'promise'; readonly ballot: Ballot }
   | ({ readonly kind: 'vote' } & Vote)
   | { readonly kind: 'chosen'; readonly slot: Slot; readonly entry: Entry }
-  | { readonly kind: 'commitPoint'; readonly slot: Slot };
+  | { readonly kind: 'commitPoint'; readonly slot: Slot }
+  | { readonly kind: 'configuration'; readonly configuration: Configuration }
+  | { readonly kind: 'base'; readonly slot: Slot; readonly configuration: Configuration };
 
 /** What a log store returns when it opens: all that the acceptor must remember. */
 export interface RecoveredLog {
@@ -162,13 +230,22 @@ export interface RecoveredLog {
   readonly commitPoint: Slot;
   /** Entries at or below have been purged. */
   readonly purgedTo: Slot;
+  /** The newest one that was recorded, or the one that the log was created with. */
+  readonly configuration: Configuration;
   /** Votes and learnt entries above `commitPoint`, by slot, the last record of each slot. */
   readonly tail: readonly (Vote | { readonly slot: Slot; readonly ballot: null; readonly entry: Entry })[];
 }
 
 // ---------------------------------------------------------------------------------------------- inputs and effects
 
-export type StepDownReason = 'databaseFailed' | 'logFailed' | 'quorumLost' | 'higherBallot' | 'requested';
+export type StepDownReason =
+  | 'databaseFailed'
+  | 'logFailed'
+  | 'quorumLost'
+  | 'higherBallot'
+  | 'requested'
+  /** It is no voter any more. */
+  | 'removed';
 
 /** `nowMs` is the replica's own monotonic clock; it never goes back within one run. */
 export type Input =
@@ -185,7 +262,26 @@ export type Input =
   | { readonly kind: 'Persisted'; readonly nowMs: number; readonly seq: number }
   /** The database has applied everything up to `slot`; up to `durableSlot` it survives a crash. */
   | { readonly kind: 'Applied'; readonly nowMs: number; readonly slot: Slot; readonly durableSlot: Slot }
-  | { readonly kind: 'StepDown'; readonly nowMs: number; readonly reason: StepDownReason };
+  | { readonly kind: 'StepDown'; readonly nowMs: number; readonly reason: StepDownReason }
+  /** Asks this leader to change the members. Answered by a `reconfigured` effect with the same `id`. */
+  | {
+      readonly kind: 'Reconfigure';
+      readonly nowMs: number;
+      readonly id: number;
+      readonly change: ConfigurationChange;
+    }
+  /**
+   * The database came up (again) with everything up to `slot` in it, durably, and `configuration` is the newest at or below. It may have come from another
+   * replica: if the log does not reach `slot`, it goes on from there.
+   */
+  | {
+      readonly kind: 'Restored';
+      readonly nowMs: number;
+      readonly slot: Slot;
+      readonly configuration: Configuration;
+    }
+  /** The log has outgrown its bound: what this replica has applied, durably, goes, though others may still want it. */
+  | { readonly kind: 'LogPressure'; readonly nowMs: number };
 
 /**
  * What the shell must do, in the order of the list. The core never emits a `send` that reveals a promise or a vote
@@ -214,6 +310,28 @@ export type Effect =
       readonly serving: boolean;
       readonly reason: StepDownReason | null;
     }
+  /** A newer configuration is known to be chosen, or one was just proposed (`pending`): whom the transport must reach. */
+  | {
+      readonly kind: 'configuration';
+      readonly configuration: Configuration;
+      readonly pending: readonly Member[] | null;
+    }
+  /**
+   * `proposed`: it is on its way, and done when the `configuration` effect tells it. `done`: it was so already. `busy`: another change is under way.
+   * `wouldLoseQuorum`: too few of the voters that would be left have been heard lately. `unknownReplica`, `exists`: it is (not) a member.
+   */
+  | {
+      readonly kind: 'reconfigured';
+      readonly id: number;
+      readonly code:
+        | 'proposed'
+        | 'done'
+        | 'notLeader'
+        | 'busy'
+        | 'wouldLoseQuorum'
+        | 'unknownReplica'
+        | 'exists';
+    }
   /** The log at or below may be dropped. */
   | { readonly kind: 'purge'; readonly upTo: Slot }
   | { readonly kind: 'trace'; readonly event: CoreTraceEvent };
@@ -235,11 +353,15 @@ export type ActionName =
   | 'HandleReject'
   | 'Serve'
   | 'StepDown'
+  /** Proposes a configuration. */
+  | 'Reconfigure'
+  /** Takes on what the database holds beyond the log. */
+  | 'Restored'
   | 'Fsync'
   | 'Crash'
   | 'Restart';
 
-/** A short name for what a slot holds: `noop`, `start:<ballot>` or `<client>/<request>`. Unique to the entry. */
+/** A short name for what a slot holds: `noop`, `start:<ballot>`, `members:<version>:<ballot>` or `<client>/<request>`. Unique to the entry. */
 export type EntryLabel = string;
 
 /** The state after an action, as far as the spec has it; compared with the spec's variables on every event. */
@@ -251,6 +373,8 @@ export interface CoreSnapshot {
   readonly commitPoint: Slot;
   readonly lastSlot: Slot;
   readonly serving: boolean;
+  /** Version of the newest configuration that it knows to be chosen. */
+  readonly configuration: number;
 }
 
 export interface CoreTraceEvent {
@@ -264,7 +388,18 @@ export interface CoreTraceEvent {
   /** Log slots that this action wrote or made durable: [slot, ballot of the vote or null if learnt chosen, label]. */
   readonly votes?: readonly (readonly [Slot, Ballot | null, EntryLabel])[];
   readonly reason?: StepDownReason;
+  /** Configurations that this action proposed, found in a message or came to know as chosen: what the labels and versions stand for. */
+  readonly configurations?: readonly TraceConfiguration[];
   readonly state: CoreSnapshot;
+}
+
+/** `voters` are member names such as `r1` and `r2.2`. */
+export interface TraceConfiguration {
+  readonly version: number;
+  /** 0 while it is only proposed. */
+  readonly slot: Slot;
+  readonly voters: readonly ReplicaId[];
+  readonly learners: readonly ReplicaId[];
 }
 
 /** A message with each entry replaced by its label and clock values left out: what the trace and the dashboard show. */
@@ -277,13 +412,15 @@ export interface TraceMessage {
   readonly lastSlot?: Slot;
   readonly labels?: readonly EntryLabel[];
   readonly votes?: readonly (readonly [Slot, Ballot | null, EntryLabel])[];
+  /** Version of the configuration that it carries. */
+  readonly configuration?: number;
 }
 
 /** Fixed for the life of a core. All times in milliseconds of the replica's own clock. */
 export interface CoreConfig {
   readonly group: GroupId;
+  /** The incarnation that this log belongs to. Who the members are is in the log. */
   readonly id: ReplicaId;
-  readonly members: readonly ReplicaId[];
   readonly heartbeatMs: number;
   readonly electionTimeoutMinMs: number;
   readonly electionTimeoutMaxMs: number;

@@ -4,7 +4,7 @@
  * Invariant: the application pointer moves in the same PostgreSQL transaction as what it stands for.
  */
 import type { TransactionPayload } from '../apply/effects.ts';
-import type { Ballot, Slot } from '../multipaxos/types.ts';
+import type { Ballot, Configuration, Slot } from '../multipaxos/types.ts';
 
 /**
  * `above`: slots beyond the pointer that are in already (a leader's sessions commit out of slot order).
@@ -23,6 +23,8 @@ export interface KeptWithPointer {
   readonly keepFrom: Slot;
   /** Ballot of the newest leader whose beginning is at or below the pointer: what an older one executed takes no effect above. */
   readonly leadership: Ballot;
+  /** The newest one at or below the pointer; null only in a database that has applied none yet. */
+  readonly configuration: Configuration | null;
 }
 
 /** One slot to apply: `transaction` has its parts put together; null for an entry that changes nothing. */

@@ -6,14 +6,22 @@
  *   in the order of the calls, so what a crash leaves is a prefix of what was appended.
  * - A record that cannot be read back exactly is never returned as data.
  */
-import type { Entry, LogRecord, RecoveredLog, Slot } from '../multipaxos/types.ts';
+import type { Configuration, Entry, LogRecord, RecoveredLog, ReplicaId, Slot } from '../multipaxos/types.ts';
 
 /**
  * `logCorrupt`: a record in the middle of the log fails its checksum; the message names file and offset. The replica must not vote.
  * `logLocked`: another process has this directory. `logFull`: no space; nothing of the failed append is visible, and the same
- * append may be tried again. `logFailed`: any other I/O error, with its cause. `logClosed`: used after close.
+ * append may be tried again. `logMissing`: there is no log, and none was to be created: it was never founded here, or it is lost. `logExists`: it was to be
+ * created and is there. `logFailed`: any other I/O error, with its cause. `logClosed`: used after close.
  */
-export type LogStoreErrorCode = 'logCorrupt' | 'logLocked' | 'logFull' | 'logFailed' | 'logClosed';
+export type LogStoreErrorCode =
+  | 'logCorrupt'
+  | 'logLocked'
+  | 'logFull'
+  | 'logMissing'
+  | 'logExists'
+  | 'logFailed'
+  | 'logClosed';
 
 export class LogStoreError extends Error {
   override readonly name = 'LogStoreError';
@@ -24,7 +32,26 @@ export class LogStoreError extends Error {
   }
 }
 
+/** Whose log it is: written when the log is created, never changed. */
+export interface LogIdentity {
+  /** Drawn at random when the group was founded: a log of another group of the same name is told apart. */
+  readonly cluster: string;
+  /** The incarnation whose promises and votes it holds, such as `r2.2`. */
+  readonly member: ReplicaId;
+}
+
+/**
+ * What a new log begins with: `identity`, the configuration in force, and `base`: entries at or below are chosen, in the replica's
+ * database, and purged from the beginning (0: the log begins with slot 1). Creating is explicit: opening never creates.
+ */
+export interface NewLog {
+  readonly identity: LogIdentity;
+  readonly configuration: Configuration;
+  readonly base: Slot;
+}
+
 export interface LogStore {
+  readonly identity: LogIdentity;
   /** What was recovered when the store was opened. */
   readonly recovered: RecoveredLog;
   /** Appends records as one group. Calls may overlap; the store writes waiting groups together. @throws LogStoreError */

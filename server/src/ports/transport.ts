@@ -1,11 +1,29 @@
-/** How a replica reaches its peers: unreliable, unordered, at-most-once-or-more datagrams. The protocol needs no more. */
-import type { Message, ReplicaId } from '../multipaxos/types.ts';
+/**
+ * How a replica reaches its peers: unreliable, unordered, at-most-once-or-more datagrams. The protocol needs no more.
+ *
+ * Every frame names the incarnations that it comes from and goes to. Invariant: `from` is an incarnation of the replica that proved
+ * itself at the other end; a frame for another incarnation than this one is dropped, so nothing that was sent to a lost life reaches the next.
+ */
+import type { ControlMessage } from './control.ts';
+import type { MemberAddress, Message, ReplicaId } from '../multipaxos/types.ts';
+
+export interface Peer {
+  readonly replica: ReplicaId;
+  readonly address: MemberAddress;
+}
 
 export interface Transport {
-  /** Queues a message; drops it if the peer is away or its queue is full. Never throws, never blocks. */
+  /** Queues a message for an incarnation; drops it if the peer is away or its queue is full. Never throws, never blocks. */
   send(to: ReplicaId, message: Message): void;
   onMessage(handler: (from: ReplicaId, message: Message) => void): void;
-  /** Peers that are connected now. */
+  /** For a replica, whatever its incarnation; `from` tells which one sent it. As unreliable as `send`. */
+  sendControl(replica: ReplicaId, message: ControlMessage): void;
+  onControl(handler: (from: ReplicaId, message: ControlMessage) => void): void;
+  /** The incarnation that this replica is from now on. Until then it is `<replica>.0`. */
+  become(member: ReplicaId, cluster: string): void;
+  /** Whom to dial and whom to let in, instead of all before. The replica's own entry is skipped. */
+  setPeers(peers: readonly Peer[]): void;
+  /** Replicas that are connected now. */
   connected(): readonly ReplicaId[];
   close(): Promise<void>;
 }

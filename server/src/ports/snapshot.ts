@@ -1,0 +1,42 @@
+/**
+ * State transfer: a copy of a healthy replica's PostgreSQL, taken while it serves, for one that has none.
+ *
+ * The application pointer is a row in the copy, and so is the configuration at it: a copy without its pointer cannot exist.
+ * Invariants: what is half received is never started; the directory that it replaces is set aside, not deleted.
+ */
+import type { Readable } from 'node:stream';
+import type { ReplicaId } from '../multipaxos/types.ts';
+
+/** A tar stream of a data directory. `bytesTotal` is an estimate made at the beginning; null: unknown. */
+export interface SnapshotStream {
+  readonly bytesTotal: number | null;
+  readonly stream: Readable;
+}
+
+/** Offered by a replica to its peers. */
+export interface SnapshotSource {
+  /** Begins a copy. @throws SnapshotError */
+  open(): Promise<SnapshotStream>;
+}
+
+/** Fetches from a peer. */
+export interface SnapshotFetcher {
+  /** @throws SnapshotError; the stream ends in an error if the source dies midway */
+  fetch(from: ReplicaId, signal: AbortSignal): Promise<SnapshotStream>;
+}
+
+export type SnapshotErrorCode =
+  | 'sourceUnavailable'
+  | 'sourceBusy'
+  | 'transferFailed'
+  | 'snapshotInvalid'
+  | 'noSpace';
+
+export class SnapshotError extends Error {
+  override readonly name = 'SnapshotError';
+  readonly code: SnapshotErrorCode;
+  constructor(code: SnapshotErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}
