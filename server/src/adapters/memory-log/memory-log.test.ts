@@ -1,9 +1,10 @@
 import { describeLogStore, group } from '../../ports/testing/log-store-contract.ts';
-import { crashMemoryDisk, createMemoryDisk, openMemoryLog } from './memory-log.ts';
+import { crashMemoryDisk, createMemoryDisk, createMemoryLog, openMemoryLog } from './memory-log.ts';
 
 describeLogStore('memory', async () => {
   let disk = createMemoryDisk(group);
   return {
+    create: (newLog) => createMemoryLog(disk, newLog),
     open: () => openMemoryLog(disk),
     async crash() {
       disk = crashMemoryDisk(disk);

@@ -6,6 +6,7 @@
  */
 import type {
   Ballot,
+  Configuration,
   Entry,
   GroupId,
   LogRecord,
@@ -13,13 +14,15 @@ import type {
   ReplicaId,
   Slot,
 } from '../../multipaxos/types.ts';
-import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
+import { LogStoreError, type LogIdentity, type LogStore, type NewLog } from '../../ports/log-store.ts';
 
 type Kept = RecoveredLog['tail'][number];
 
-/** What survives a crash. Make one with `createMemoryDisk`, then open it as often as needed. */
+/** What survives a crash. Make one with `createMemoryDisk`, a log on it with `createMemoryLog`, then open that as often as needed. */
 export interface MemoryDisk {
   readonly group: GroupId;
+  /** Null: there is no log on it. */
+  log: { readonly identity: LogIdentity; configuration: Configuration } | null;
   promised: Ballot;
   commitPoint: Slot;
   purgedTo: Slot;
@@ -32,6 +35,7 @@ export interface MemoryDisk {
 export function createMemoryDisk(group: GroupId): MemoryDisk {
   return {
     group,
+    log: null,
     promised: { round: 0, replica: '' as ReplicaId },
     commitPoint: 0 as Slot,
     purgedTo: 0 as Slot,
@@ -43,22 +47,40 @@ export function createMemoryDisk(group: GroupId): MemoryDisk {
 
 /** Forgets the process that had the disk open, as its death would. What was not yet acknowledged is gone. */
 export function crashMemoryDisk(disk: MemoryDisk): MemoryDisk {
-  const survivor = { ...disk, entries: new Map(disk.entries), locked: false };
+  const log = disk.log === null ? null : { ...disk.log };
+  const survivor = { ...disk, log, entries: new Map(disk.entries), locked: false };
   disk.recordsFree = 0;
   return survivor;
 }
 
-/** @throws LogStoreError logLocked */
+/** Makes a log on a disk that has none, and opens it. @throws LogStoreError logExists, logLocked */
+export async function createMemoryLog(
+  disk: MemoryDisk,
+  { identity, configuration, base }: NewLog,
+): Promise<LogStore> {
+  refuseIfLocked(disk);
+  if (disk.log !== null) throw new LogStoreError('logExists', `group ${disk.group} has a log already`);
+  disk.log = { identity, configuration };
+  disk.purgedTo = base;
+  disk.commitPoint = base;
+  return openMemoryLog(disk);
+}
+
+/** @throws LogStoreError logMissing, logLocked */
 export async function openMemoryLog(disk: MemoryDisk): Promise<LogStore> {
-  if (disk.locked) throw new LogStoreError('logLocked', `the log of group ${disk.group} is open already`);
+  refuseIfLocked(disk);
+  const { log } = disk;
+  if (log === null) throw new LogStoreError('logMissing', `there is no log of group ${disk.group}`);
   disk.locked = true;
   let closed = false;
   const tail = [...disk.entries.values()].filter((kept) => kept.slot > disk.commitPoint);
   return {
+    identity: log.identity,
     recovered: {
       promised: disk.promised,
       commitPoint: disk.commitPoint,
       purgedTo: disk.purgedTo,
+      configuration: log.configuration,
       tail: tail.sort((a, b) => a.slot - b.slot),
     },
     async append(records) {
@@ -68,7 +90,7 @@ export async function openMemoryLog(disk: MemoryDisk): Promise<LogStore> {
       await Promise.resolve();
       if (copies.length > disk.recordsFree) throw new LogStoreError('logFull', 'no space left in memory');
       disk.recordsFree -= copies.length;
-      for (const record of copies) keep(disk, record);
+      for (const record of copies) keep(disk, log, record);
     },
     async read(fromSlot, toSlot, bytesMax) {
       refuseIfClosed(closed);
@@ -76,9 +98,7 @@ export async function openMemoryLog(disk: MemoryDisk): Promise<LogStore> {
     },
     async purge(upTo) {
       refuseIfClosed(closed);
-      for (const slot of disk.entries.keys()) if (slot <= upTo) disk.entries.delete(slot);
-      disk.purgedTo = higher(disk.purgedTo, upTo);
-      disk.commitPoint = higher(disk.commitPoint, upTo);
+      forgetThrough(disk, upTo);
     },
     stats: () => ({ purgedTo: disk.purgedTo, bytes: bytesKept(disk), segments: 1 }),
     async close() {
@@ -92,15 +112,50 @@ function refuseIfClosed(closed: boolean): void {
   if (closed) throw new LogStoreError('logClosed', 'the log is closed');
 }
 
-function keep(disk: MemoryDisk, record: LogRecord): void {
-  if (record.kind === 'commitPoint') {
-    disk.commitPoint = higher(disk.commitPoint, record.slot);
-    return;
+function refuseIfLocked(disk: MemoryDisk): void {
+  if (disk.locked) throw new LogStoreError('logLocked', `the log of group ${disk.group} is open already`);
+}
+
+function forgetThrough(disk: MemoryDisk, upTo: Slot): void {
+  for (const slot of disk.entries.keys()) if (slot <= upTo) disk.entries.delete(slot);
+  disk.purgedTo = higher(disk.purgedTo, upTo);
+  disk.commitPoint = higher(disk.commitPoint, upTo);
+}
+
+function keep(disk: MemoryDisk, log: NonNullable<MemoryDisk['log']>, record: LogRecord): void {
+  switch (record.kind) {
+    case 'promise':
+      keepPromise(disk, record.ballot);
+      return;
+    case 'commitPoint':
+      disk.commitPoint = higher(disk.commitPoint, record.slot);
+      return;
+    case 'base':
+      forgetThrough(disk, record.slot);
+      keepConfiguration(log, record.configuration);
+      return;
+    case 'configuration':
+      keepConfiguration(log, record.configuration);
+      return;
+    case 'vote':
+      keepPromise(disk, record.ballot);
+      keepEntry(disk, { slot: record.slot, ballot: record.ballot, entry: record.entry });
+      return;
+    case 'chosen':
+      keepEntry(disk, { slot: record.slot, ballot: null, entry: record.entry });
   }
-  if (record.kind !== 'chosen' && isHigher(record.ballot, disk.promised)) disk.promised = record.ballot;
-  if (record.kind === 'promise' || record.slot <= disk.purgedTo) return;
-  const ballot = record.kind === 'vote' ? record.ballot : null;
-  disk.entries.set(record.slot, { slot: record.slot, ballot, entry: record.entry });
+}
+
+function keepPromise(disk: MemoryDisk, ballot: Ballot): void {
+  if (isHigher(ballot, disk.promised)) disk.promised = ballot;
+}
+
+function keepConfiguration(log: NonNullable<MemoryDisk['log']>, configuration: Configuration): void {
+  if (configuration.version >= log.configuration.version) log.configuration = configuration;
+}
+
+function keepEntry(disk: MemoryDisk, kept: Kept): void {
+  if (kept.slot > disk.purgedTo) disk.entries.set(kept.slot, kept);
 }
 
 function readEntries(disk: MemoryDisk, fromSlot: Slot, toSlot: Slot, bytesMax: number): Entry[] {

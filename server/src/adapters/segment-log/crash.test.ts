@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openSegmentLog } from './segment-log.ts';
-import { group, voteOf } from './testing/records.ts';
+import { createSegmentLog, openSegmentLog } from './segment-log.ts';
+import { group, newLog, voteOf } from './testing/records.ts';
 
 const program = fileURLToPath(new URL('testing/append-forever.ts', import.meta.url));
 
@@ -46,6 +46,8 @@ describe('a killed process', () => {
   let directory: string;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'barista-crash-'));
+    const store = await createSegmentLog({ directory, group, segmentBytes: 64 * 1024 }, newLog);
+    await store.close();
   });
   afterEach(() => rm(directory, { recursive: true }));
 

@@ -1,10 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { ballotOf, commandOf, group, slotOf, voteOf } from '../../ports/testing/log-store-contract.ts';
-import { FRAME_HEADER_BYTES, SECTOR_BYTES, SEGMENT_HEADER_BYTES, segmentName } from './layout.ts';
-import { openSegmentLogOn } from './segment-log.ts';
+import {
+  ballotOf,
+  commandOf,
+  group,
+  newLogOf,
+  slotOf,
+  voteOf,
+} from '../../ports/testing/log-store-contract.ts';
+import {
+  FRAME_HEADER_BYTES,
+  HEADER_BLOCK_BYTES as SEGMENT_HEADER_BYTES,
+  SECTOR_BYTES,
+  segmentName,
+} from './layout.ts';
+import { createSegmentLogOn, openSegmentLogOn } from './segment-log.ts';
 import { createFaultyDirectory, type FaultyDirectory } from './testing/faulty-directory.ts';
 
 const segmentBytes = 16 * 1024;
+const create = (directory: FaultyDirectory, sealAfterMs = 3_600_000) =>
+  createSegmentLogOn(directory, { group, segmentBytes, sealAfterMs }, newLogOf());
 const open = (directory: FaultyDirectory, sealAfterMs = 3_600_000) =>
   openSegmentLogOn(directory, { group, segmentBytes, sealAfterMs });
 
@@ -24,7 +38,7 @@ const firstRecord = SEGMENT_HEADER_BYTES + FRAME_HEADER_BYTES;
 /** A log of slots 1, 2, 3, one frame of one sector each, whose process has just died. `sealed`: it was idle first. */
 async function logOfThree(sealed: boolean): Promise<FaultyDirectory> {
   const directory = createFaultyDirectory();
-  const store = await open(directory, sealed ? 1 : 3_600_000);
+  const store = await create(directory, sealed ? 1 : 3_600_000);
   for (const slot of [1, 2, 3]) await store.append([voteOf(slot)]);
   if (sealed) {
     const writes = directory.writes;
@@ -37,7 +51,7 @@ describe('group commit', () => {
   it('writes all that waits together, one write at a time', async () => {
     const directory = createFaultyDirectory();
     directory.delay = () => new Promise((resolve) => setTimeout(resolve, 2));
-    const store = await openSegmentLogOn(directory, { group, segmentBytes: 1024 * 1024 });
+    const store = await createSegmentLogOn(directory, { group, segmentBytes: 1024 * 1024 }, newLogOf());
     const before = directory.writes;
     const first = store.append([voteOf(1)]);
     await new Promise((resolve) => setTimeout(resolve, 1));
@@ -49,7 +63,7 @@ describe('group commit', () => {
 
   it('resolves nothing before its write is on the disk', async () => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     let letGo = (): void => undefined;
     directory.delay = () => new Promise((resolve) => (letGo = resolve));
     let done = false;
@@ -64,7 +78,7 @@ describe('group commit', () => {
 
   it('an append larger than a segment gets a segment of its own size', async () => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     await store.append([voteOf(1)]);
     await store.append([voteOf(2, 1, commandOf(2, new Uint8Array(100_000).fill(7)))]);
     await store.append([voteOf(3)]);
@@ -81,7 +95,7 @@ describe('a torn tail is cut', () => {
     ['every second sector', (sector: number) => sector % 2 === 1],
   ])('if %s reached the disk', async (_, survives) => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     await store.append([voteOf(1)]);
     directory.delay = () => new Promise(() => undefined);
     void store.append([voteOf(2, 1, commandOf(2, new Uint8Array(5000).fill(7)))]);
@@ -95,7 +109,7 @@ describe('a torn tail is cut', () => {
 
   it('and its remains are erased, so that a later write cannot complete them', async () => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     directory.delay = () => new Promise(() => undefined);
     void store.append([voteOf(1, 1, commandOf(1, new Uint8Array(5000).fill(7)))]);
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -111,7 +125,7 @@ describe('a torn tail is cut', () => {
 
   it('a write that reached the disk whole, but was not acknowledged, may count', async () => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     directory.delay = () => new Promise(() => undefined);
     void store.append([voteOf(1)]);
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -140,7 +154,7 @@ describe('corruption is named, never read as data', () => {
 
   it('a flipped bit in a segment that is not the last', async () => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     for (let slot = 1; slot <= 40; slot++) await store.append([voteOf(slot)]);
     expect(store.stats().segments).toBeGreaterThan(1);
     const lastFrame = Math.floor(segmentBytes / SECTOR_BYTES - 1) * SECTOR_BYTES;
@@ -150,7 +164,7 @@ describe('corruption is named, never read as data', () => {
 
   it('a record that rots while the log is open', async () => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     await store.append([voteOf(1), voteOf(2)]);
     flipBit(directory, 1, firstRecord + 40);
     await expect(store.read(slotOf(1), slotOf(2), 1e6)).rejects.toThrow(`offset ${firstRecord}, slot 1`);
@@ -173,7 +187,7 @@ describe('corruption is named, never read as data', () => {
 
   it('a missing segment', async () => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     for (let slot = 1; slot <= 80; slot++) await store.append([voteOf(slot)]);
     const crashed = directory.crashed(() => false);
     crashed.files.delete(segmentName(2));
@@ -183,7 +197,7 @@ describe('corruption is named, never read as data', () => {
   it('a segment of another log, or of another group', async () => {
     const [ours, theirs] = [createFaultyDirectory(), createFaultyDirectory()];
     for (const directory of [ours, theirs]) {
-      const store = await open(directory);
+      const store = await create(directory);
       for (let slot = 1; slot <= 40; slot++) await store.append([voteOf(slot)]);
     }
     ours.files.set(segmentName(2), { bytes: bytesOf(theirs, 2) });
@@ -199,7 +213,7 @@ describe('corruption is named, never read as data', () => {
 describe('a disk that fails', () => {
   it('no space in the middle of a write: nothing of it is visible, what waits behind it fails too, and a retry works', async () => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     await store.append([voteOf(1)]);
     let letGo = (): void => undefined;
     directory.delay = () => new Promise((resolve) => (letGo = resolve));
@@ -220,7 +234,7 @@ describe('a disk that fails', () => {
 
   it('no space for the next segment: appends fail until there is some, and the half-made one is given back', async () => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     directory.freeBytes = 1000;
     let stored = 0;
     const fill = async (): Promise<never> => {
@@ -238,7 +252,7 @@ describe('a disk that fails', () => {
 
   it('after an I/O error nothing is written any more: only opening again can tell what is there', async () => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     await store.append([voteOf(1)]);
     directory.nextWriteError = { code: 'EIO', part: 512 };
     await expect(store.append([voteOf(2)])).rejects.toMatchObject({
@@ -256,7 +270,7 @@ describe('a disk that fails', () => {
 describe('purging', () => {
   it('a crash between the note of a purge and the unlinking is made up for when the log is opened', async () => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     await store.append([{ kind: 'promise', ballot: ballotOf(8, 'r3') }]);
     for (let slot = 1; slot <= 100; slot++) await store.append([voteOf(slot)]);
     directory.remove = () => new Promise(() => undefined);
@@ -272,7 +286,7 @@ describe('purging', () => {
 
   it('gives the space back', async () => {
     const directory = createFaultyDirectory();
-    const store = await open(directory);
+    const store = await create(directory);
     for (let slot = 1; slot <= 200; slot++) await store.append([voteOf(slot)]);
     const before = store.stats();
     await store.purge(slotOf(200));

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { slotOf } from '../../ports/testing/log-store-contract.ts';
-import { openSegmentLog } from './segment-log.ts';
-import { commandOf, group, voteOf } from './testing/records.ts';
+import { createSegmentLog, openSegmentLog } from './segment-log.ts';
+import { commandOf, group, newLog, voteOf } from './testing/records.ts';
 
 const mountPoint = mkdtempSync(join(tmpdir(), 'barista-full-'));
 const mounted = mountSmallDisk();
@@ -32,7 +32,7 @@ describe.skipIf(!mounted)('a full file system', () => {
     const ballast = join(mountPoint, 'ballast');
     await writeFile(ballast, Buffer.alloc(600 * 1024));
     const directory = join(mountPoint, 'log');
-    const store = await openSegmentLog({ directory, group, segmentBytes: 128 * 1024 });
+    const store = await createSegmentLog({ directory, group, segmentBytes: 128 * 1024 }, newLog);
     let slot = 0;
     const appendNext = () => store.append([voteOf(slot + 1, 1, commandOf(slot + 1, new Uint8Array(5000)))]);
     const fill = async (): Promise<never> => {

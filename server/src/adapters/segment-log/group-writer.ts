@@ -8,13 +8,12 @@
  */
 import { LogStoreError } from '../../ports/log-store.ts';
 import { asLogStoreError, isFull } from './errors.ts';
-import { higherBallot } from '../../multipaxos/ballot.ts';
-import { FRAME_HEADER_BYTES, roundUpToSector, writeFrameHeader } from './layout.ts';
+import { FRAME_HEADER_BYTES, roundUpToSector, writeFrameHeader, type SegmentHeader } from './layout.ts';
 import { encodeRecord, recordBytes, type StoredRecord } from './record-codec.ts';
-import { higherSlot, type LogState } from './recover.ts';
+import { higherSlot, rememberRecord, type LogState } from './recover.ts';
 import { writeZeros, type Segment, type SegmentSet } from './segment-set.ts';
 import type { SlotIndex } from './slot-index.ts';
-import type { GroupId, Slot } from '../../multipaxos/types.ts';
+import type { GroupId } from '../../multipaxos/types.ts';
 
 /** What one write takes at most, unless a single append is larger. */
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
@@ -119,9 +118,7 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
   };
 
   const startSegment = async (frameBytes: number): Promise<void> => {
-    const { logId, promised, commitPoint, purgedTo, sequence } = state;
-    const header = { logId, group: options.group, firstSequence: sequence, promised, commitPoint, purgedTo };
-    state.end = await segments.advance(frameBytes, header);
+    state.end = await segments.advance(frameBytes, headerOf(options.group, state));
   };
 
   const encodeFrame = (
@@ -148,26 +145,14 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
   };
 
   const remember = (record: StoredRecord, segment: Segment, offset: number): void => {
-    switch (record.kind) {
-      case 'promise':
-        state.promised = higherBallot(state.promised, record.ballot);
-        return;
-      case 'commitPoint':
-        state.commitPoint = higherSlot(state.commitPoint, record.slot);
-        return;
-      case 'purged':
-        state.purgedTo = higherSlot(state.purgedTo, record.slot);
-        return;
-      case 'vote':
-        state.promised = higherBallot(state.promised, record.ballot);
-        rememberEntry(record.slot, record, segment, offset);
-        return;
-      case 'chosen':
-        rememberEntry(record.slot, record, segment, offset);
+    const isEntry = record.kind === 'vote' || record.kind === 'chosen';
+    if (!isEntry) {
+      rememberRecord(state, record);
+      if (record.kind === 'base') options.index.dropThrough(state.purgedTo);
+      return;
     }
-  };
-
-  const rememberEntry = (slot: Slot, record: StoredRecord, segment: Segment, offset: number): void => {
+    const { slot } = record;
+    rememberRecord(state, { kind: 'entry', slot, ballot: record.kind === 'vote' ? record.ballot : null });
     options.index.set(slot, { segment: segment.number, offset, bytes: recordBytes(record) });
     segment.maxSlot = higherSlot(segment.maxSlot, slot);
   };
@@ -183,6 +168,12 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
       await running;
     },
   };
+}
+
+/** What the next segment must know of all that came before it. */
+export function headerOf(group: GroupId, state: LogState): Omit<SegmentHeader, 'segment' | 'segmentBytes'> {
+  const { logId, identity, promised, commitPoint, purgedTo, configuration, sequence } = state;
+  return { logId, group, identity, firstSequence: sequence, promised, commitPoint, purgedTo, configuration };
 }
 
 /** The appends of the next frame: all that wait, as far as one write may be large. */

@@ -1,7 +1,7 @@
 /**
  * How a segment file is laid out: its header and the frame around each group of records. Pure: bytes in, bytes out.
  *
- *   segment := header (4,096 bytes) frame* zeros
+ *   segment := header (a multiple of 4,096 bytes) frame* zeros
  *   frame   := frame header (32 bytes) record* padding, a multiple of 512 bytes
  *   record  := record header (16 bytes) body                                        (record-codec.ts)
  *
@@ -9,18 +9,24 @@
  * - A frame starts on a sector border, so writing one never rewrites a byte of an earlier one.
  * - Every checksum covers where its bytes stand: log, segment, offset and sequence. Bytes left over from another log, another
  *   segment or an earlier attempt can therefore never be taken for data.
- * - A frame header says nothing about records of other frames; segment headers carry what must outlive purged segments.
+ * - A frame header says nothing about records of other frames; segment headers carry what must outlive purged segments: whose log it
+ *   is, the promise, the commit point, the newest configuration and how far the log was purged.
  */
 import { crc32 } from 'node:zlib';
-import type { Ballot, GroupId, Slot } from '../../multipaxos/types.ts';
+import type { Ballot, Configuration, GroupId, Slot } from '../../multipaxos/types.ts';
+import type { LogIdentity } from '../../ports/log-store.ts';
 
 export const SECTOR_BYTES = 512;
-export const SEGMENT_HEADER_BYTES = 4096;
+/** A header takes as many of these as its names need: one, unless there are many members. */
+export const HEADER_BLOCK_BYTES = 4096;
+/** What is read to find out how long the header is, and the longest there can be. */
+export const HEADER_BYTES_MAX = 256 * 1024;
 export const FRAME_HEADER_BYTES = 32;
 export const SEGMENT_BYTES_MIN = 16 * 1024;
 /** Offsets are kept in 32 bits. */
 export const SEGMENT_BYTES_MAX = 1024 * 1024 * 1024;
-const FORMAT_VERSION = 1;
+/** 1 knew neither identity nor configuration; no release wrote it. */
+const FORMAT_VERSION = 2;
 const SEGMENT_MAGIC = 'BARISLOG';
 const FRAME_MAGIC = 0x46_4d_52_42;
 const PREFIX_BYTES = 16;
@@ -30,6 +36,8 @@ export interface SegmentHeader {
   /** Random, made once for a log; the same in all its segments. */
   readonly logId: string;
   readonly group: GroupId;
+  /** The same in all segments of a log. */
+  readonly identity: LogIdentity;
   /** Counts from 1. */
   readonly segment: number;
   readonly segmentBytes: number;
@@ -37,7 +45,10 @@ export interface SegmentHeader {
   readonly firstSequence: number;
   readonly promised: Ballot;
   readonly commitPoint: Slot;
+  /** Below it the log was purged, or has its base. */
   readonly purgedTo: Slot;
+  /** The newest that was recorded. */
+  readonly configuration: Configuration;
 }
 
 export interface FrameHeader {
@@ -49,7 +60,8 @@ export interface FrameHeader {
 }
 
 export type HeaderVerdict =
-  | { readonly kind: 'ok'; readonly header: SegmentHeader }
+  | { readonly kind: 'ok'; readonly header: SegmentHeader; readonly headerBytes: number }
+  | { readonly kind: 'otherVersion'; readonly reason: string }
   | { readonly kind: 'bad'; readonly reason: string };
 
 const SEGMENT_NAME = /^segment-(\d{10})\.barista$/;
@@ -73,13 +85,22 @@ export function segmentSeed(logId: string, segment: number): number {
   return crc32(`${logId}/${segment}`);
 }
 
-/** Encodes a segment header into exactly SEGMENT_HEADER_BYTES: magic, length, checksum, JSON. */
+/** Bytes that the header takes, whatever the size of its segment will be. @throws RangeError if its names are too long */
+export function segmentHeaderBytes(header: Omit<SegmentHeader, 'segmentBytes'>): number {
+  const body = headerBody({ ...header, segmentBytes: SEGMENT_BYTES_MAX });
+  const bytes = Math.ceil((PREFIX_BYTES + body.length) / HEADER_BLOCK_BYTES) * HEADER_BLOCK_BYTES;
+  if (bytes > HEADER_BYTES_MAX) throw new RangeError(`segment header of ${bytes} bytes: too many members`);
+  return bytes;
+}
+
+function headerBody(header: SegmentHeader): Buffer {
+  return Buffer.from(JSON.stringify({ version: FORMAT_VERSION, ...header }), 'utf8');
+}
+
+/** Encodes a segment header into exactly `segmentHeaderBytes(header)`: magic, length, checksum, JSON. */
 export function encodeSegmentHeader(header: SegmentHeader): Buffer {
-  const body = Buffer.from(JSON.stringify({ version: FORMAT_VERSION, ...header }), 'utf8');
-  if (body.length > SEGMENT_HEADER_BYTES - PREFIX_BYTES) {
-    throw new RangeError(`segment header of ${body.length} bytes: the names in it are too long`);
-  }
-  const bytes = Buffer.alloc(SEGMENT_HEADER_BYTES);
+  const body = headerBody(header);
+  const bytes = Buffer.alloc(segmentHeaderBytes(header));
   bytes.write(SEGMENT_MAGIC, 0, 'latin1');
   bytes.writeUInt32LE(body.length, 8);
   bytes.writeUInt32LE(crc32(body), 12);
@@ -88,17 +109,18 @@ export function encodeSegmentHeader(header: SegmentHeader): Buffer {
 }
 
 export function decodeSegmentHeader(bytes: Buffer): HeaderVerdict {
-  if (bytes.length < SEGMENT_HEADER_BYTES) return { kind: 'bad', reason: 'the segment header is cut off' };
+  if (bytes.length < HEADER_BLOCK_BYTES) return { kind: 'bad', reason: 'the segment header is cut off' };
   if (bytes.toString('latin1', 0, 8) !== SEGMENT_MAGIC)
     return { kind: 'bad', reason: 'not a segment of a log' };
   const length = bytes.readUInt32LE(8);
   const body = bytes.subarray(PREFIX_BYTES, PREFIX_BYTES + length);
-  if (length > SEGMENT_HEADER_BYTES - PREFIX_BYTES || crc32(body) !== bytes.readUInt32LE(12)) {
+  if (body.length < length || crc32(body) !== bytes.readUInt32LE(12)) {
     return { kind: 'bad', reason: 'the segment header fails its checksum' };
   }
   const { version, ...header } = JSON.parse(body.toString('utf8')) as SegmentHeader & { version: number };
-  if (version !== FORMAT_VERSION) return { kind: 'bad', reason: `format version ${version} is unknown` };
-  return { kind: 'ok', header };
+  if (version === FORMAT_VERSION) return { kind: 'ok', header, headerBytes: segmentHeaderBytes(header) };
+  const reason = `the log has format version ${version}; this Barista reads and writes version ${FORMAT_VERSION} only`;
+  return { kind: 'otherVersion', reason };
 }
 
 /** Writes a frame header at `at`, which in the file is `offset`. */

@@ -3,9 +3,22 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { LogRecord } from '../../multipaxos/types.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
-import { ballotOf, commandOf, group, plain, slotOf } from '../../ports/testing/log-store-contract.ts';
-import { crashMemoryDisk, createMemoryDisk, openMemoryLog } from '../memory-log/memory-log.ts';
-import { openSegmentLogOn } from './segment-log.ts';
+import {
+  ballotOf,
+  commandOf,
+  configurationOf,
+  group,
+  newLogOf,
+  plain,
+  slotOf,
+} from '../../ports/testing/log-store-contract.ts';
+import {
+  crashMemoryDisk,
+  createMemoryDisk,
+  createMemoryLog,
+  openMemoryLog,
+} from '../memory-log/memory-log.ts';
+import { createSegmentLogOn, openSegmentLogOn } from './segment-log.ts';
 import { createFaultyDirectory, type FaultyDirectory } from './testing/faulty-directory.ts';
 
 const SLOTS = 12;
@@ -28,27 +41,38 @@ const record: fc.Arbitrary<LogRecord> = fc.oneof(
         : { kind: 'vote', slot: slotOf(slot), ballot: ballotOf(round), entry };
     }),
   fc.integer({ min: 1, max: SLOTS }).map((slot): LogRecord => ({ kind: 'commitPoint', slot: slotOf(slot) })),
+  fc
+    .integer({ min: 2, max: 9 })
+    .map((version): LogRecord => ({ kind: 'configuration', configuration: configurationOf(version) })),
+  fc.tuple(fc.nat(4), fc.integer({ min: 2, max: 9 })).map(
+    ([slot, version]): LogRecord => ({
+      kind: 'base',
+      slot: slotOf(slot),
+      configuration: configurationOf(version),
+    }),
+  ),
 );
 const appends = fc.array(fc.array(record, { maxLength: 4 }), { maxLength: 12 });
 
 /** What a log holds, for comparison. */
 async function contents(store: LogStore): Promise<unknown> {
-  const { promised, commitPoint, tail } = store.recovered;
+  const { tail, ...rest } = store.recovered;
   const slots: unknown[] = [];
   for (let slot = 1; slot <= SLOTS; slot++)
     slots.push(plain(await store.read(slotOf(slot), slotOf(slot), 1)));
-  return { promised, commitPoint, tail: tail.map(({ slot, ballot }) => [slot, ballot]), slots };
+  return { ...rest, identity: store.identity, tail: tail.map(({ slot, ballot }) => [slot, ballot]), slots };
 }
 
 async function expectedAfter(batches: readonly (readonly LogRecord[])[]): Promise<unknown> {
   const disk = createMemoryDisk(group);
-  const store = await openMemoryLog(disk);
+  const store = await createMemoryLog(disk, newLogOf());
   for (const records of batches) await store.append(records);
   return contents(await openMemoryLog(crashMemoryDisk(disk)));
 }
 
-const open = (directory: FaultyDirectory) =>
-  openSegmentLogOn(directory, { group, segmentBytes: 16 * 1024, sealAfterMs: 3_600_000 });
+const options = { group, segmentBytes: 16 * 1024, sealAfterMs: 3_600_000 };
+const create = (directory: FaultyDirectory) => createSegmentLogOn(directory, options, newLogOf());
+const open = (directory: FaultyDirectory) => openSegmentLogOn(directory, options);
 
 /** Appends one after another; the disk stops answering within the write of number `stopAt`. */
 async function runUntil(
@@ -56,7 +80,7 @@ async function runUntil(
   batches: readonly (readonly LogRecord[])[],
   stopAt: number,
 ): Promise<void> {
-  const store = await open(directory);
+  const store = await create(directory);
   for (const [i, records] of batches.entries()) {
     if (i < stopAt) {
       await store.append(records);
@@ -95,7 +119,7 @@ describe('the segment log against a model', () => {
         fc.boolean(),
         async (batches, pick, where, cut) => {
           const directory = createFaultyDirectory();
-          const store = await open(directory);
+          const store = await create(directory);
           for (const records of batches) await store.append(records);
           await store.close();
           const expected = await expectedAfter(batches);
@@ -113,7 +137,7 @@ describe('the segment log against a model', () => {
     const outcomes = new Set<string>();
     for (let offset = 0; offset < 16_384; offset += 37) {
       const directory = createFaultyDirectory();
-      const store = await open(directory);
+      const store = await create(directory);
       await store.append([{ kind: 'promise', ballot: ballotOf(1) }]);
       await store.close();
       damage(directory, 0, offset / 16_384, false);

@@ -3,21 +3,40 @@
  *
  *   record := crc u32, body bytes u32, low half of the frame's sequence u32, kind u8, 3 zero bytes, body
  *
+ * Configurations are rare, and held as JSON to the end of their record.
+ *
  * Invariants kept:
  * - The checksum covers all that follows it and starts from the record's own place in the log (segment and offset), so a
  *   record can be verified alone, and only where it was written.
  * - `encode` writes exactly `recordBytes(record)` bytes; decoding yields an equal record.
  */
 import { crc32 } from 'node:zlib';
-import type { Ballot, Entry, GroupId, LogRecord, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type {
+  Ballot,
+  Configuration,
+  Entry,
+  GroupId,
+  LogRecord,
+  Member,
+  ReplicaId,
+  Slot,
+} from '../../multipaxos/types.ts';
 
 export const RECORD_HEADER_BYTES = 16;
 
 /** What a segment holds: the port's records, and how far the log was purged. */
 export type StoredRecord = LogRecord | { readonly kind: 'purged'; readonly slot: Slot };
 
-const KIND = { promise: 1, vote: 2, chosen: 3, commitPoint: 4, purged: 5 } as const;
-const ENTRY_KIND = { noop: 0, leaderStart: 1, command: 2 } as const;
+const KIND = {
+  promise: 1,
+  vote: 2,
+  chosen: 3,
+  commitPoint: 4,
+  purged: 5,
+  configuration: 6,
+  base: 7,
+} as const;
+const ENTRY_KIND = { noop: 0, leaderStart: 1, command: 2, configuration: 3 } as const;
 const NAME_BYTES_MAX = 255;
 const CLIENT_BYTES_MAX = 65_535;
 
@@ -34,13 +53,22 @@ function ballotBytes(ballot: Ballot): number {
 function entryBytes(entry: Entry): number {
   if (entry.kind === 'noop') return 1;
   if (entry.kind === 'leaderStart') return 1 + ballotBytes(entry.ballot);
+  if (entry.kind === 'configuration') {
+    return 9 + ballotBytes(entry.ballot) + jsonBytes(entry.members);
+  }
   return 11 + nameBytes(entry.proposal.client, CLIENT_BYTES_MAX) + entry.payload.length;
+}
+
+function jsonBytes(value: Configuration | readonly Member[]): number {
+  return Buffer.byteLength(JSON.stringify(value), 'utf8');
 }
 
 /** Bytes that the record takes in a segment, header included. */
 export function recordBytes(record: StoredRecord): number {
   if (record.kind === 'promise') return RECORD_HEADER_BYTES + ballotBytes(record.ballot);
+  if (record.kind === 'configuration') return RECORD_HEADER_BYTES + jsonBytes(record.configuration);
   const withSlot = RECORD_HEADER_BYTES + 8;
+  if (record.kind === 'base') return withSlot + jsonBytes(record.configuration);
   if (record.kind === 'vote') return withSlot + ballotBytes(record.ballot) + entryBytes(record.entry);
   if (record.kind === 'chosen') return withSlot + entryBytes(record.entry);
   return withSlot;
@@ -57,6 +85,11 @@ function writeEntry(bytes: Buffer, at: number, entry: Entry): number {
   bytes[at] = ENTRY_KIND[entry.kind];
   if (entry.kind === 'noop') return at + 1;
   if (entry.kind === 'leaderStart') return writeBallot(bytes, at + 1, entry.ballot);
+  if (entry.kind === 'configuration') {
+    bytes.writeDoubleLE(entry.version, at + 1);
+    const next = writeBallot(bytes, at + 9, entry.ballot);
+    return next + bytes.write(JSON.stringify(entry.members), next, 'utf8');
+  }
   bytes.writeDoubleLE(entry.proposal.request, at + 1);
   const length = bytes.write(entry.proposal.client, at + 11, 'utf8');
   bytes.writeUInt16LE(length, at + 9);
@@ -66,10 +99,14 @@ function writeEntry(bytes: Buffer, at: number, entry: Entry): number {
 
 function writeBody(bytes: Buffer, at: number, record: StoredRecord): number {
   if (record.kind === 'promise') return writeBallot(bytes, at, record.ballot);
+  if (record.kind === 'configuration')
+    return at + bytes.write(JSON.stringify(record.configuration), at, 'utf8');
   bytes.writeDoubleLE(record.slot, at);
   if (record.kind === 'vote')
     return writeEntry(bytes, writeBallot(bytes, at + 8, record.ballot), record.entry);
   if (record.kind === 'chosen') return writeEntry(bytes, at + 8, record.entry);
+  if (record.kind === 'base')
+    return at + 8 + bytes.write(JSON.stringify(record.configuration), at + 8, 'utf8');
   return at + 8;
 }
 
@@ -113,11 +150,14 @@ export type RecordSummary =
   | { readonly kind: 'promise'; readonly ballot: Ballot }
   | { readonly kind: 'entry'; readonly slot: Slot; readonly ballot: Ballot | null }
   | { readonly kind: 'commitPoint'; readonly slot: Slot }
-  | { readonly kind: 'purged'; readonly slot: Slot };
+  | { readonly kind: 'purged'; readonly slot: Slot }
+  | { readonly kind: 'configuration'; readonly configuration: Configuration }
+  | { readonly kind: 'base'; readonly slot: Slot; readonly configuration: Configuration };
 
 /** Reads an intact record (see verifyRecord) without its entry. @throws RangeError if its kind is unknown */
 export function summarizeRecord(bytes: Buffer, at: number): RecordSummary {
   const body = at + RECORD_HEADER_BYTES;
+  const end = body + bytes.readUInt32LE(at + 4);
   switch (bytes.readUInt8(at + 12)) {
     case KIND.promise:
       return { kind: 'promise', ballot: readBallot(bytes, body).ballot };
@@ -129,6 +169,12 @@ export function summarizeRecord(bytes: Buffer, at: number): RecordSummary {
       return { kind: 'commitPoint', slot: readSlot(bytes, body) };
     case KIND.purged:
       return { kind: 'purged', slot: readSlot(bytes, body) };
+    case KIND.configuration:
+      return { kind: 'configuration', configuration: readJson(bytes, body, end) as Configuration };
+    case KIND.base: {
+      const configuration = readJson(bytes, body + 8, end) as Configuration;
+      return { kind: 'base', slot: readSlot(bytes, body), configuration };
+    }
     default:
       throw new RangeError(`record of unknown kind ${bytes[at + 12]}`);
   }
@@ -151,6 +197,10 @@ export function decodeEntryRecord(bytes: Buffer, at: number, end: number, group:
   return { slot, ballot, entry: readEntry(bytes, next, end, group) };
 }
 
+function readJson(bytes: Buffer, at: number, end: number): unknown {
+  return JSON.parse(bytes.toString('utf8', at, end));
+}
+
 function readSlot(bytes: Buffer, at: number): Slot {
   return bytes.readDoubleLE(at) as Slot;
 }
@@ -169,6 +219,11 @@ function readEntry(bytes: Buffer, at: number, end: number, group: GroupId): Entr
       return { kind: 'noop', group };
     case ENTRY_KIND.leaderStart:
       return { kind: 'leaderStart', group, ballot: readBallot(bytes, at + 1).ballot };
+    case ENTRY_KIND.configuration: {
+      const { ballot, next } = readBallot(bytes, at + 9);
+      const members = readJson(bytes, next, end) as readonly Member[];
+      return { kind: 'configuration', group, ballot, version: bytes.readDoubleLE(at + 1), members };
+    }
     case ENTRY_KIND.command: {
       const payloadAt = at + 11 + bytes.readUInt16LE(at + 9);
       const proposal = {

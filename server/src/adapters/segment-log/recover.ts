@@ -6,19 +6,19 @@
  *   write there that never reached the disk.
  * - What was ever acknowledged is recovered, or opening fails with logCorrupt and the place. A torn tail is overwritten with zeros.
  */
-import { LogStoreError } from '../../ports/log-store.ts';
+import { LogStoreError, type LogIdentity } from '../../ports/log-store.ts';
 import { higherBallot } from '../../multipaxos/ballot.ts';
-import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Ballot, Configuration, GroupId, ReplicaId, Slot } from '../../multipaxos/types.ts';
 import { corrupt } from './errors.ts';
 import {
   SECTOR_BYTES,
-  SEGMENT_HEADER_BYTES,
   decodeSegmentHeader,
   segmentName,
   segmentOfName,
   segmentSeed,
   type SegmentHeader,
 } from './layout.ts';
+import type { RecordSummary } from './record-codec.ts';
 import type { SegmentDirectory, SegmentFile } from './segment-file.ts';
 import { firstNonZero, scanSegment, type Damage, type SegmentScan } from './segment-scan.ts';
 import { SPARE_NAME, writeZeros, type Segment } from './segment-set.ts';
@@ -27,9 +27,11 @@ import { createSlotIndex, type SlotIndex } from './slot-index.ts';
 /** All that the log remembers, besides the entries. */
 export interface LogState {
   readonly logId: string;
+  readonly identity: LogIdentity;
   promised: Ballot;
   commitPoint: Slot;
   purgedTo: Slot;
+  configuration: Configuration;
   /** Of the next frame. */
   sequence: number;
   /** Where in the current segment it starts. */
@@ -90,25 +92,17 @@ async function recoverSegment(
   try {
     const bytes = Buffer.allocUnsafe(await file.size());
     const image = bytes.subarray(0, await file.read(bytes, 0));
-    const header = checkHeader(path, image, number, group, recovered.state);
-    const segment = {
-      number,
-      bytes: header.segmentBytes,
-      seed: segmentSeed(header.logId, number),
-      file,
-      maxSlot: 0 as Slot,
-    };
-    const state = startState(header, recovered.state);
+    const { header, headerBytes } = checkHeader(path, image, number, group, recovered.state);
+    const seed = segmentSeed(header.logId, number);
+    const segment = { number, bytes: header.segmentBytes, seed, file, maxSlot: 0 as Slot };
+    const state = startState(header, headerBytes, recovered.state);
     const content = image.subarray(0, header.segmentBytes);
-    const scan = scanSegment(content, segment.seed, header.firstSequence, (record, offset, length) => {
-      if (record.kind === 'promise') state.promised = higherBallot(state.promised, record.ballot);
-      else if (record.kind === 'commitPoint') state.commitPoint = higherSlot(state.commitPoint, record.slot);
-      else if (record.kind === 'purged') state.purgedTo = higherSlot(state.purgedTo, record.slot);
-      else {
-        if (record.ballot !== null) state.promised = higherBallot(state.promised, record.ballot);
-        recovered.index.set(record.slot, { segment: number, offset, bytes: length });
-        segment.maxSlot = higherSlot(segment.maxSlot, record.slot);
-      }
+    const start = { headerBytes, seed, firstSequence: header.firstSequence };
+    const scan = scanSegment(content, start, (record, offset, bytes) => {
+      rememberRecord(state, record);
+      if (record.kind !== 'entry') return;
+      recovered.index.set(record.slot, { segment: number, offset, bytes });
+      segment.maxSlot = higherSlot(segment.maxSlot, record.slot);
     });
     state.sequence = scan.nextSequence;
     state.end = scan.end;
@@ -123,14 +117,40 @@ async function recoverSegment(
   }
 }
 
+/** What a record changes in all that the log remembers besides entries. None of it ever goes back. */
+export function rememberRecord(state: LogState, record: RecordSummary): void {
+  switch (record.kind) {
+    case 'promise':
+      state.promised = higherBallot(state.promised, record.ballot);
+      return;
+    case 'entry':
+      if (record.ballot !== null) state.promised = higherBallot(state.promised, record.ballot);
+      return;
+    case 'commitPoint':
+      state.commitPoint = higherSlot(state.commitPoint, record.slot);
+      return;
+    case 'purged':
+      state.purgedTo = higherSlot(state.purgedTo, record.slot);
+      return;
+    case 'configuration':
+      state.configuration = newerConfiguration(state.configuration, record.configuration);
+      return;
+    case 'base':
+      state.purgedTo = higherSlot(state.purgedTo, record.slot);
+      state.commitPoint = higherSlot(state.commitPoint, record.slot);
+      state.configuration = newerConfiguration(state.configuration, record.configuration);
+  }
+}
+
 function checkHeader(
   path: string,
   image: Buffer,
   number: number,
   group: GroupId,
   before: LogState | null,
-): SegmentHeader {
+): { readonly header: SegmentHeader; readonly headerBytes: number } {
   const verdict = decodeSegmentHeader(image);
+  if (verdict.kind === 'otherVersion') throw new LogStoreError('logFailed', `${path}: ${verdict.reason}`);
   if (verdict.kind === 'bad') throw corrupt(path, 0, null, verdict.reason);
   const { header } = verdict;
   if (header.group !== group) {
@@ -143,19 +163,28 @@ function checkHeader(
     const where = `${path.slice(0, path.lastIndexOf('/'))}/${segmentName(number - 1)}`;
     throw corrupt(where, before.end, null, 'records at the end of the segment are gone');
   }
-  return header;
+  return verdict;
 }
 
-function startState(header: SegmentHeader, before: LogState | null): LogState {
-  return {
-    logId: header.logId,
-    promised: higherBallot(header.promised, before?.promised ?? NO_BALLOT),
-    commitPoint: higherSlot(header.commitPoint, before?.commitPoint ?? (0 as Slot)),
-    purgedTo: higherSlot(header.purgedTo, before?.purgedTo ?? (0 as Slot)),
+function startState(header: SegmentHeader, headerBytes: number, before: LogState | null): LogState {
+  const { logId, identity, promised, commitPoint, purgedTo, configuration } = header;
+  const state: LogState = {
+    logId,
+    identity,
+    promised,
+    commitPoint,
+    purgedTo,
+    configuration,
     sequence: header.firstSequence,
-    end: SEGMENT_HEADER_BYTES,
+    end: headerBytes,
     sealed: true,
   };
+  if (before === null) return state;
+  rememberRecord(state, { kind: 'promise', ballot: before.promised });
+  rememberRecord(state, { kind: 'commitPoint', slot: before.commitPoint });
+  rememberRecord(state, { kind: 'purged', slot: before.purgedTo });
+  rememberRecord(state, { kind: 'configuration', configuration: before.configuration });
+  return state;
 }
 
 /** Only the last segment can end in a torn write, and only if it still has the length that it was made with. */
@@ -194,4 +223,9 @@ async function repairTail(
 
 export function higherSlot(a: Slot, b: Slot): Slot {
   return a > b ? a : b;
+}
+
+/** `b` unless `a` is newer: of one version there is only one. */
+function newerConfiguration(a: Configuration, b: Configuration): Configuration {
+  return a.version > b.version ? a : b;
 }

@@ -8,7 +8,7 @@
 import { constants } from 'node:fs';
 import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 export interface SegmentFile {
   size(): Promise<number>;
@@ -34,9 +34,29 @@ export interface SegmentDirectory {
 // macOS keeps O_DSYNC data in the drive's cache; there only fdatasync, which Node turns into F_FULLFSYNC, is enough.
 const SYNC_AFTER_WRITE = process.platform === 'darwin';
 
-/** The real file system. Creates the directory. */
+/** Makes `path`, durably, with the directories above it that are missing. */
+export async function makeDirectory(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  // A new name is durable when the directory that holds it is.
+  const top = dirname(resolve(first));
+  for (let at = dirname(resolve(path)); ; at = dirname(at)) {
+    await syncDirectory(at);
+    if (at === top || at === dirname(at)) return;
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The real file system. The directory is there already. */
 export async function nodeSegmentDirectory(path: string): Promise<SegmentDirectory> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
   const openFile = async (name: string, flags: number): Promise<SegmentFile> =>
     nodeSegmentFile(await open(join(path, name), flags | (constants.O_DSYNC ?? 0), 0o600));
   return {
@@ -46,14 +66,7 @@ export async function nodeSegmentDirectory(path: string): Promise<SegmentDirecto
     open: (name) => openFile(name, constants.O_RDWR),
     rename: (from, to) => rename(join(path, from), join(path, to)),
     remove: (name) => unlink(join(path, name)),
-    async sync() {
-      const handle = await open(path, constants.O_RDONLY);
-      try {
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-    },
+    sync: () => syncDirectory(path),
   };
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeLogStore, group } from '../../ports/testing/log-store-contract.ts';
 import { nodeSegmentDirectory, type SegmentDirectory } from './segment-file.ts';
-import { openSegmentLog, openSegmentLogOn } from './segment-log.ts';
+import { createSegmentLog, createSegmentLogOn, openSegmentLog, openSegmentLogOn } from './segment-log.ts';
 import { createFaultyDirectory } from './testing/faulty-directory.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
 
@@ -12,17 +12,19 @@ const segmentBytes = 16 * 1024;
 describeLogStore('segment files on a simulated disk', async () => {
   let directory = createFaultyDirectory();
   let isOpen = false;
+  const locked = async (opening: () => Promise<LogStore>): Promise<LogStore> => {
+    if (isOpen) throw new LogStoreError('logLocked', 'the simulated directory has no lock of its own');
+    const store = await opening();
+    isOpen = true;
+    const close = async (): Promise<void> => {
+      isOpen = false;
+      await store.close();
+    };
+    return { ...store, close };
+  };
   return {
-    async open(): Promise<LogStore> {
-      if (isOpen) throw new LogStoreError('logLocked', 'the simulated directory has no lock of its own');
-      const store = await openSegmentLogOn(directory, { group, segmentBytes });
-      isOpen = true;
-      const close = async (): Promise<void> => {
-        isOpen = false;
-        await store.close();
-      };
-      return { ...store, close };
-    },
+    create: (newLog) => locked(() => createSegmentLogOn(directory, { group, segmentBytes }, newLog)),
+    open: () => locked(() => openSegmentLogOn(directory, { group, segmentBytes })),
     async crash() {
       directory = directory.crashed(() => false);
       isOpen = false;
@@ -40,14 +42,12 @@ describeLogStore('segment files on the real file system', async () => {
   const path = await mkdtemp(join(tmpdir(), 'barista-log-'));
   let full = false;
   let store: LogStore | null = null;
+  const options = { directory: path, group, segmentBytes };
+  const openDirectory = async (at: string): Promise<SegmentDirectory> =>
+    refusing(await nodeSegmentDirectory(at), () => full);
   return {
-    async open() {
-      const opened = await openSegmentLog({ directory: path, group, segmentBytes }, async (at) =>
-        refusing(await nodeSegmentDirectory(at), () => full),
-      );
-      store = opened;
-      return opened;
-    },
+    create: async (newLog) => (store = await createSegmentLog(options, newLog, openDirectory)),
+    open: async () => (store = await openSegmentLog(options, openDirectory)),
     // Death as a process of its own dies is in crash.test.ts; here the files are let go of as they are.
     crash: async () => store?.close(),
     setFull(value) {

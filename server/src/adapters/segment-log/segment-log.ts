@@ -7,36 +7,81 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { GroupId, LogRecord, RecoveredLog, Slot } from '../../multipaxos/types.ts';
-import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
+import { LogStoreError, type LogStore, type NewLog } from '../../ports/log-store.ts';
 import { lockDirectory } from './directory-lock.ts';
 import { createEntryReader } from './entry-reader.ts';
 import { asLogStoreError } from './errors.ts';
-import { createGroupWriter, type GroupWriter } from './group-writer.ts';
-import { FRAME_HEADER_BYTES, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, roundUpToSector } from './layout.ts';
+import { createGroupWriter, headerOf, type GroupWriter } from './group-writer.ts';
+import {
+  FRAME_HEADER_BYTES,
+  HEADER_BYTES_MAX,
+  SEGMENT_BYTES_MAX,
+  SEGMENT_BYTES_MIN,
+  roundUpToSector,
+  segmentOfName,
+} from './layout.ts';
+import { recordBytes } from './record-codec.ts';
 import { NO_BALLOT, higherSlot, recoverSegments, type LogState, type RecoveredSegments } from './recover.ts';
-import { nodeSegmentDirectory, type SegmentDirectory } from './segment-file.ts';
+import { makeDirectory, nodeSegmentDirectory, type SegmentDirectory } from './segment-file.ts';
 import { createSegmentSet, type SegmentSet } from './segment-set.ts';
 
 const DEFAULT_SEGMENT_BYTES = 16 * 1024 * 1024;
 const DEFAULT_SEAL_AFTER_MS = 10;
+/** Space comes free by whole segments, and two of them (the current one and the next) hold nothing that can go. */
+const SEGMENTS_OF_BOUND = 16;
+/** Every segment header holds one. */
+const CONFIGURATION_BYTES_MAX = HEADER_BYTES_MAX / 2;
 
 export interface SegmentLogOptions {
   readonly group: GroupId;
   /** Size of a new segment; an append that is larger gets a segment of its own size. */
   readonly segmentBytes?: number;
+  /** What the log is held to by purging. Segments are made so small that a purge can go well below it. */
+  readonly logBytesMax?: number;
   /** How long the log is idle before its last records are sealed. */
   readonly sealAfterMs?: number;
 }
 
-/** Opens, or makes, the log in `directory`, and locks it. @throws LogStoreError */
-export async function openSegmentLog(
-  options: SegmentLogOptions & { readonly directory: string },
-  openDirectory: (path: string) => Promise<SegmentDirectory> = nodeSegmentDirectory,
+type OpenDirectory = (path: string) => Promise<SegmentDirectory>;
+type InDirectory = SegmentLogOptions & { readonly directory: string };
+
+/**
+ * Makes a log in `directory`, which is made if it is missing, and locks it. A crash leaves all of the new log, or none.
+ * @throws LogStoreError logExists, logLocked...
+ */
+export async function createSegmentLog(
+  options: InDirectory,
+  newLog: NewLog,
+  openDirectory: OpenDirectory = nodeSegmentDirectory,
 ): Promise<LogStore> {
-  const directory = await openDirectory(options.directory);
-  const unlock = await lockDirectory(options.directory);
   try {
-    const store = await openSegmentLogOn(directory, options);
+    await makeDirectory(options.directory);
+  } catch (error) {
+    throw asLogStoreError(error, 'creating the log');
+  }
+  return locked(options.directory, openDirectory, (on) => createSegmentLogOn(on, options, newLog));
+}
+
+/** Opens the log in `directory` and locks it. @throws LogStoreError logMissing, logLocked, logCorrupt... */
+export async function openSegmentLog(
+  options: InDirectory,
+  openDirectory: OpenDirectory = nodeSegmentDirectory,
+): Promise<LogStore> {
+  return locked(options.directory, openDirectory, (on) => openSegmentLogOn(on, options));
+}
+
+async function locked(
+  path: string,
+  openDirectory: OpenDirectory,
+  act: (directory: SegmentDirectory) => Promise<LogStore>,
+): Promise<LogStore> {
+  const directory = await openDirectory(path);
+  const unlock = await lockDirectory(path).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw missing(path);
+    throw asLogStoreError(error, 'locking the log');
+  });
+  try {
+    const store = await act(directory);
     return {
       ...store,
       async close() {
@@ -53,33 +98,61 @@ export async function openSegmentLog(
   }
 }
 
+/** As createSegmentLog, on any file system and without a lock. */
+export async function createSegmentLogOn(
+  directory: SegmentDirectory,
+  options: SegmentLogOptions,
+  newLog: NewLog,
+): Promise<LogStore> {
+  const segmentBytes = segmentBytesOf(options);
+  await guarded('creating the log', async () => {
+    if ((await directory.list()).some((name) => segmentOfName(name) !== null)) {
+      throw new LogStoreError('logExists', `${directory.path} holds a log already`);
+    }
+    // A segment gets its name when its header is durable: until then there is no log.
+    const segments = createSegmentSet(directory, segmentBytes, []);
+    await segments.advance(FRAME_HEADER_BYTES, headerOf(options.group, firstState(newLog)));
+    await segments.close();
+  });
+  return openSegmentLogOn(directory, options);
+}
+
 /** As openSegmentLog, on any file system and without a lock. */
 export async function openSegmentLogOn(
   directory: SegmentDirectory,
   options: SegmentLogOptions,
 ): Promise<LogStore> {
-  const segmentBytes = roundUpToSector(options.segmentBytes ?? DEFAULT_SEGMENT_BYTES);
-  if (segmentBytes < SEGMENT_BYTES_MIN || segmentBytes > SEGMENT_BYTES_MAX) {
-    throw new RangeError(`segmentBytes must be between ${SEGMENT_BYTES_MIN} and ${SEGMENT_BYTES_MAX}`);
-  }
+  const segmentBytes = segmentBytesOf(options);
   const found = await guarded('opening the log', () => recoverSegments(directory, options.group));
+  const { state, index } = found;
+  if (state === null) throw missing(directory.path);
   const segments = createSegmentSet(directory, segmentBytes, found.segments);
-  const state = found.state ?? emptyState();
-  const { index } = found;
   const sealAfterMs = options.sealAfterMs ?? DEFAULT_SEAL_AFTER_MS;
   try {
-    if (found.state === null) await makeFirstSegment(segments, state, options.group);
     const writer = createGroupWriter({ group: options.group, segments, index, state, sealAfterMs });
     // From here on whatever was recovered counts as acknowledged, so damage to it must be told from a torn write.
     if (!state.sealed) await writer.append([]);
     const store = createStore(directory.path, options.group, segments, writer, state, found);
     const recovered = await recoveredLog(store.entries.slots, state, found);
     await store.finishPurge();
-    return { ...store.port, recovered };
+    return { ...store.port, identity: state.identity, recovered };
   } catch (error) {
     await segments.close();
     throw asLogStoreError(error, 'opening the log');
   }
+}
+
+function missing(path: string): LogStoreError {
+  return new LogStoreError('logMissing', `there is no log in ${path}`);
+}
+
+function segmentBytesOf({ segmentBytes, logBytesMax }: SegmentLogOptions): number {
+  const share = Math.min(DEFAULT_SEGMENT_BYTES, (logBytesMax ?? Infinity) / SEGMENTS_OF_BOUND);
+  const bytes = roundUpToSector(segmentBytes ?? Math.max(share, SEGMENT_BYTES_MIN));
+  if (bytes < SEGMENT_BYTES_MIN || bytes > SEGMENT_BYTES_MAX) {
+    throw new RangeError(`segmentBytes must be between ${SEGMENT_BYTES_MIN} and ${SEGMENT_BYTES_MAX}`);
+  }
+  return bytes;
 }
 
 function createStore(
@@ -108,21 +181,25 @@ function createStore(
     index.dropThrough(through);
     await guarded('purging the log', () => segments.drop(dropped));
   };
-  const port: Omit<LogStore, 'recovered'> = {
+  const startPurge = (upTo: Slot): Promise<void> => {
+    const mine = purging.then(() => purge(upTo));
+    purging = mine.catch(() => undefined);
+    return mine;
+  };
+  const port: Omit<LogStore, 'recovered' | 'identity'> = {
     async append(records: readonly LogRecord[]) {
       checkRecords(records, group);
       await writer.append(records);
+      // What is below a base is of no use. If it cannot be removed now, the next purge or opening does it.
+      for (const record of records)
+        if (record.kind === 'base') startPurge(record.slot).catch(() => undefined);
     },
     async read(fromSlot, toSlot, bytesMax) {
       if (closing !== null) throw new LogStoreError('logClosed', 'the log is closed');
       const found = await guarded('reading the log', () => entries.range(fromSlot, toSlot, bytesMax));
       return found.map((one) => one.entry);
     },
-    purge(upTo) {
-      const mine = purging.then(() => purge(upTo));
-      purging = mine.catch(() => undefined);
-      return mine;
-    },
+    purge: startPurge,
     stats: () => ({ purgedTo: state.purgedTo, bytes: segments.bytes(), segments: segments.list().length }),
     close() {
       closing ??= (async () => {
@@ -145,26 +222,22 @@ async function recoveredLog(
 ): Promise<RecoveredLog> {
   // Only what is chosen is ever purged.
   state.commitPoint = higherSlot(state.commitPoint, state.purgedTo);
-  const { promised, commitPoint, purgedTo } = state;
-  return { promised, commitPoint, purgedTo, tail: await readSlots(index.above(commitPoint)) };
+  const { promised, commitPoint, purgedTo, configuration } = state;
+  return { promised, commitPoint, purgedTo, configuration, tail: await readSlots(index.above(commitPoint)) };
 }
 
-function emptyState(): LogState {
+function firstState({ identity, configuration, base }: NewLog): LogState {
   return {
     logId: randomBytes(8).toString('hex'),
+    identity,
     promised: NO_BALLOT,
-    commitPoint: 0 as Slot,
-    purgedTo: 0 as Slot,
+    commitPoint: base,
+    purgedTo: base,
+    configuration,
     sequence: 1,
     end: 0,
     sealed: true,
   };
-}
-
-async function makeFirstSegment(segments: SegmentSet, state: LogState, group: GroupId): Promise<void> {
-  const { logId, promised, commitPoint, purgedTo, sequence } = state;
-  const header = { logId, group, firstSequence: sequence, promised, commitPoint, purgedTo };
-  state.end = await segments.advance(FRAME_HEADER_BYTES, header);
 }
 
 function checkRecords(records: readonly LogRecord[], group: GroupId): void {
@@ -175,6 +248,8 @@ function checkRecords(records: readonly LogRecord[], group: GroupId): void {
     }
     if ('slot' in record && !Number.isSafeInteger(record.slot))
       throw new RangeError(`${record.slot} is not a slot`);
+    if ('configuration' in record && recordBytes(record) > CONFIGURATION_BYTES_MAX)
+      throw new RangeError(`a configuration of ${recordBytes(record)} bytes is too large for the log`);
   }
 }
 

@@ -6,13 +6,7 @@
  * Hence: an invalid frame with any valid frame header after it is corruption; without one it is the torn remains of a write
  * that nobody was told about. A seal is written after the last frame of a burst, so that this holds for an idle log's last records too.
  */
-import {
-  FRAME_HEADER_BYTES,
-  SECTOR_BYTES,
-  SEGMENT_HEADER_BYTES,
-  readFrameHeader,
-  roundUpToSector,
-} from './layout.ts';
+import { FRAME_HEADER_BYTES, SECTOR_BYTES, readFrameHeader, roundUpToSector } from './layout.ts';
 import type { FrameHeader } from './layout.ts';
 import { RECORD_HEADER_BYTES, summarizeRecord, verifyRecord } from './record-codec.ts';
 import type { RecordSummary } from './record-codec.ts';
@@ -30,7 +24,7 @@ export interface SegmentScan {
   /** Sequence of the next frame, and where it would start. */
   readonly nextSequence: number;
   readonly end: number;
-  /** Whether the last frame is a seal. */
+  /** Whether the last frame is a seal, or there is none. */
   readonly sealed: boolean;
   /** What is wrong at `end`, if anything is. */
   readonly damage: Damage | null;
@@ -38,16 +32,23 @@ export interface SegmentScan {
 
 export type RecordVisitor = (record: RecordSummary, offset: number, bytes: number) => void;
 
-/** Scans `bytes`, the segment from its header on. `visit` sees the records of intact frames only, in order. */
+export interface ScanStart {
+  /** Where the first frame stands. */
+  readonly headerBytes: number;
+  readonly seed: number;
+  readonly firstSequence: number;
+}
+
+/** Scans `bytes`, the whole segment. `visit` sees the records of intact frames only, in order. */
 export function scanSegment(
   bytes: Buffer,
-  seed: number,
-  firstSequence: number,
+  { headerBytes, seed, firstSequence }: ScanStart,
   visit: RecordVisitor,
 ): SegmentScan {
-  let end = SEGMENT_HEADER_BYTES;
+  let end = headerBytes;
   let nextSequence = firstSequence;
-  let sealed = false;
+  // A segment has its name only when all before it is durable, so one without frames leaves nothing to prove.
+  let sealed = true;
   for (;;) {
     const header = readFrameHeader(bytes, end, seed);
     const damage =

@@ -7,9 +7,9 @@
  */
 import type { Slot } from '../../multipaxos/types.ts';
 import {
-  SEGMENT_HEADER_BYTES,
   encodeSegmentHeader,
   roundUpToSector,
+  segmentHeaderBytes,
   segmentName,
   segmentSeed,
   type SegmentHeader,
@@ -123,8 +123,9 @@ export function createSegmentSet(
     prepare,
     async advance(frameBytes, header) {
       const number = (segments.at(-1)?.number ?? 0) + 1;
+      const headerBytes = segmentHeaderBytes({ ...header, segment: number });
       const { file, bytes } = await takeSpare(
-        Math.max(segmentBytes, SEGMENT_HEADER_BYTES + roundUpToSector(frameBytes)),
+        Math.max(segmentBytes, headerBytes + roundUpToSector(frameBytes)),
       );
       await file.write(encodeSegmentHeader({ ...header, segment: number, segmentBytes: bytes }), 0);
       await directory.rename(SPARE_NAME, segmentName(number));
@@ -133,7 +134,7 @@ export function createSegmentSet(
       spareBytes = 0;
       prepareFailed = false;
       segments.push({ number, bytes, seed: segmentSeed(header.logId, number), file, maxSlot: 0 as Slot });
-      return SEGMENT_HEADER_BYTES;
+      return headerBytes;
     },
     async drop(dropped) {
       for (const segment of dropped) {

@@ -1,14 +1,24 @@
 /**
  * What every log store must do, as one suite that each adapter runs against itself.
  *
- * An adapter's test calls `describeLogStore` with a way to open a log, to open it again after a crash, and to make it full.
+ * An adapter's test calls `describeLogStore` with a way to create a log, to open it, also after a crash, and to make it full.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Ballot, Entry, GroupId, LogRecord, ReplicaId, Slot } from '../../multipaxos/types.ts';
-import type { LogStore } from '../log-store.ts';
+import type {
+  Ballot,
+  Configuration,
+  Entry,
+  GroupId,
+  LogRecord,
+  Member,
+  ReplicaId,
+  Slot,
+} from '../../multipaxos/types.ts';
+import type { LogStore, NewLog } from '../log-store.ts';
 
 /** One log on one (perhaps simulated) disk. */
 export interface LogStoreFixture {
+  create(newLog: NewLog): Promise<LogStore>;
   open(): Promise<LogStore>;
   /** The process that has the log open dies without closing it. The old store must not be used afterwards. */
   crash(): Promise<void>;
@@ -35,6 +45,26 @@ export function voteOf(slot: number, round = 1, entry: Entry = commandOf(slot)):
   return { kind: 'vote', slot: slotOf(slot), ballot: ballotOf(round), entry };
 }
 
+function memberOf(replica: string, incarnation: number, role: Member['role']): Member {
+  const address = { host: `${replica}.example`, port: 7432, pgwire: { host: '::1', port: 5432 } };
+  return { replica: replica as ReplicaId, incarnation, role, nonce: `nonce ü of ${replica}`, address };
+}
+
+export const members: readonly Member[] = [
+  memberOf('r1', 1, 'voter'),
+  memberOf('r2', 12, 'voter'),
+  memberOf('r3', 0, 'learner'),
+];
+
+export function configurationOf(version: number, slot = version * 10): Configuration {
+  return { version, slot: slotOf(slot), members: members.slice(0, (version % members.length) + 1) };
+}
+
+export function newLogOf(base = 0): NewLog {
+  const identity = { cluster: 'cluster-7f', member: 'r2.12' as ReplicaId };
+  return { identity, configuration: configurationOf(1, 0), base: slotOf(base) };
+}
+
 /** Entries with their payloads as arrays, so that a Buffer equals a Uint8Array. */
 export function plain(entries: readonly Entry[]): unknown[] {
   return entries.map((entry) =>
@@ -50,7 +80,7 @@ export function describeLogStore(name: string, makeFixture: () => Promise<LogSto
     let store: LogStore;
     beforeEach(async () => {
       fixture = await makeFixture();
-      store = await fixture.open();
+      store = await fixture.create(newLogOf());
     });
     afterEach(async () => {
       await store.close();
@@ -65,20 +95,118 @@ export function describeLogStore(name: string, makeFixture: () => Promise<LogSto
       store = await fixture.open();
     };
 
-    it('a new log remembers nothing', () => {
-      const { promised, commitPoint, purgedTo, tail } = store.recovered;
-      expect({ promised, commitPoint, purgedTo, tail }).toEqual({
-        promised: { round: 0, replica: '' },
-        commitPoint: 0,
-        purgedTo: 0,
-        tail: [],
-      });
+    it('a new log remembers whose it is and what it was created with, and nothing else', async () => {
+      const expectNew = (): void => {
+        expect(store.identity).toEqual(newLogOf().identity);
+        expect(store.recovered).toEqual({
+          promised: { round: 0, replica: '' },
+          commitPoint: 0,
+          purgedTo: 0,
+          configuration: newLogOf().configuration,
+          tail: [],
+        });
+      };
+      expectNew();
+      await crashAndReopen();
+      expectNew();
+    });
+
+    it('a log can begin above a base: all at or below counts as chosen and is missing', async () => {
+      await store.close();
+      await fixture.dispose();
+      fixture = await makeFixture();
+      store = await fixture.create(newLogOf(70));
+      for (const reopen of [async () => undefined, crashAndReopen]) {
+        await reopen();
+        expect(store.recovered).toMatchObject({ commitPoint: 70, purgedTo: 70, tail: [] });
+        expect(store.stats().purgedTo).toBe(70);
+      }
+      await store.append([voteOf(70), voteOf(71)]);
+      expect(await store.read(slotOf(70), slotOf(71), 1e6)).toEqual([]);
+      await crashAndReopen();
+      expect(store.recovered.tail.map((kept) => kept.slot)).toEqual([71]);
+    });
+
+    it('what is not there cannot be opened, and what is there cannot be created', async () => {
+      await store.append([{ kind: 'promise', ballot: ballotOf(4) }]);
+      await store.close();
+      const again = fixture.create({ ...newLogOf(5), configuration: configurationOf(9) });
+      await expect(again).rejects.toMatchObject({ name: 'LogStoreError', code: 'logExists' });
+      store = await fixture.open();
+      expect(store.recovered).toMatchObject({ promised: ballotOf(4), purgedTo: 0 });
+      expect(store.recovered.configuration).toEqual(newLogOf().configuration);
+      const empty = await makeFixture();
+      await expect(empty.open()).rejects.toMatchObject({ name: 'LogStoreError', code: 'logMissing' });
+      await empty.dispose();
+    });
+
+    it('the newest configuration that was recorded is recovered, also when it came with a base', async () => {
+      for (const version of [2, 4, 3]) {
+        await store.append([{ kind: 'configuration', configuration: configurationOf(version) }]);
+      }
+      await crashAndReopen();
+      expect(store.recovered.configuration).toEqual(configurationOf(4));
+      await store.append([{ kind: 'base', slot: slotOf(3), configuration: configurationOf(2) }]);
+      await crashAndReopen();
+      expect(store.recovered.configuration).toEqual(configurationOf(4));
+      await store.append([{ kind: 'base', slot: slotOf(60), configuration: configurationOf(6) }]);
+      await closeAndReopen();
+      expect(store.recovered.configuration).toEqual(configurationOf(6));
+      expect(store.identity).toEqual(newLogOf().identity);
+    });
+
+    it('a base forgets what is at or below it, durably and at once, and keeps what is above', async () => {
+      await store.append([{ kind: 'promise', ballot: ballotOf(9, 'r3') }]);
+      await store.append([1, 2, 3, 4, 6].map((slot) => voteOf(slot)));
+      await store.append([{ kind: 'base', slot: slotOf(3), configuration: configurationOf(2) }]);
+      const expectBase = async (): Promise<void> => {
+        expect(store.stats().purgedTo).toBe(3);
+        expect(await store.read(slotOf(3), slotOf(9), 1e6)).toEqual([]);
+        expect(plain(await store.read(slotOf(4), slotOf(9), 1e6))).toEqual(plain([commandOf(4)]));
+      };
+      await expectBase();
+      await crashAndReopen();
+      expect(store.recovered).toMatchObject({ promised: ballotOf(9, 'r3'), commitPoint: 3, purgedTo: 3 });
+      expect(store.recovered.tail.map((kept) => kept.slot)).toEqual([4, 6]);
+      await expectBase();
+      await store.append([voteOf(3), voteOf(5)]);
+      expect(await store.read(slotOf(3), slotOf(9), 1e6)).toEqual([]);
+      expect(await store.read(slotOf(4), slotOf(9), 1e6)).toHaveLength(3);
+    });
+
+    it('a base beyond all that the log has leaves an empty log that goes on above it', async () => {
+      await store.append([voteOf(1, 3), { kind: 'commitPoint', slot: slotOf(1) }]);
+      await store.append([{ kind: 'base', slot: slotOf(5000), configuration: configurationOf(2) }]);
+      await store.append([voteOf(5001)]);
+      await crashAndReopen();
+      expect(store.recovered).toMatchObject({ promised: ballotOf(3), commitPoint: 5000, purgedTo: 5000 });
+      expect(store.recovered.tail.map((kept) => kept.slot)).toEqual([5001]);
+    });
+
+    it('a base never goes back', async () => {
+      await store.append([{ kind: 'base', slot: slotOf(50), configuration: configurationOf(2) }]);
+      await store.append([{ kind: 'base', slot: slotOf(20), configuration: configurationOf(2) }]);
+      await store.append([{ kind: 'commitPoint', slot: slotOf(30) }]);
+      await crashAndReopen();
+      expect(store.recovered).toMatchObject({ commitPoint: 50, purgedTo: 50 });
+    });
+
+    it('the configuration outlives the purge of what it was recorded with', async () => {
+      await store.append([{ kind: 'configuration', configuration: configurationOf(5, 1) }]);
+      for (let slot = 1; slot <= 60; slot++)
+        await store.append([voteOf(slot, 1, commandOf(slot, new Uint8Array(2000)))]);
+      await store.purge(slotOf(60));
+      await crashAndReopen();
+      expect(store.recovered.purgedTo).toBeGreaterThan(0);
+      expect(store.recovered.configuration).toEqual(configurationOf(5, 1));
+      expect(store.identity).toEqual(newLogOf().identity);
     });
 
     it('every kind of record and entry comes back as it was, after a close and after a crash', async () => {
       const entries: Entry[] = [
         { kind: 'noop', group },
         { kind: 'leaderStart', group, ballot: ballotOf(7, 'réplica') },
+        { kind: 'configuration', group, ballot: ballotOf(7, 'r2.12'), version: 3, members },
         commandOf(3, new Uint8Array(0)),
         commandOf(
           2 ** 52,
@@ -87,15 +215,15 @@ export function describeLogStore(name: string, makeFixture: () => Promise<LogSto
       ];
       await store.append([{ kind: 'promise', ballot: ballotOf(6, 'r9') }]);
       await store.append(entries.map((entry, i) => voteOf(i + 1, 7, entry)));
-      await store.append([{ kind: 'chosen', slot: slotOf(5), entry: commandOf(5) }]);
+      await store.append([{ kind: 'chosen', slot: slotOf(6), entry: commandOf(6) }]);
       for (const reopen of [closeAndReopen, crashAndReopen]) {
         await reopen();
         expect(store.recovered.promised).toEqual(ballotOf(7));
         expect(store.recovered.tail.map((kept) => [kept.slot, kept.ballot])).toEqual([
-          ...[1, 2, 3, 4].map((slot) => [slot, ballotOf(7)]),
-          [5, null],
+          ...[1, 2, 3, 4, 5].map((slot) => [slot, ballotOf(7)]),
+          [6, null],
         ]);
-        const expected = plain([...entries, commandOf(5)]);
+        const expected = plain([...entries, commandOf(6)]);
         expect(plain(store.recovered.tail.map((kept) => kept.entry))).toEqual(expected);
         expect(plain(await store.read(...everything))).toEqual(expected);
       }

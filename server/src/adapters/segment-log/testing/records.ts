@@ -1,5 +1,6 @@
 /** Records for tests that run outside of the test runner. */
 import type { Entry, GroupId, LogRecord, ReplicaId, Slot } from '../../../multipaxos/types.ts';
+import type { NewLog } from '../../../ports/log-store.ts';
 
 export const group = 'g1' as GroupId;
 
@@ -10,3 +11,9 @@ export function commandOf(request: number, payload: Uint8Array): Entry {
 export function voteOf(slot: number, round = 1, entry: Entry = { kind: 'noop', group }): LogRecord {
   return { kind: 'vote', slot: slot as Slot, ballot: { round, replica: 'r1' as ReplicaId }, entry };
 }
+
+export const newLog: NewLog = {
+  identity: { cluster: 'c1', member: 'r1' as ReplicaId },
+  configuration: { version: 1, slot: 0 as Slot, members: [] },
+  base: 0 as Slot,
+};
