@@ -1,7 +1,7 @@
 /** Real processes, killed with SIGKILL in the middle of their appends. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -87,6 +87,19 @@ describe('a killed process', () => {
     await store.append([{ kind: 'promise', ballot: { round: 5, replica: '' as never } }]);
     await store.close();
     expect((await readdir(directory)).filter((name) => name.startsWith('lock'))).toEqual([]);
+  });
+
+  it('leaves none or all of the log that it was creating', async () => {
+    const fresh = join(directory, 'deep', 'log');
+    const missing = openSegmentLog({ directory: fresh, group });
+    await expect(missing).rejects.toMatchObject({ code: 'logMissing' });
+    await expect(missing).rejects.toThrow(fresh);
+    await mkdir(fresh, { recursive: true });
+    await writeFile(join(fresh, 'next.tmp'), Buffer.alloc(5000));
+    await expect(openSegmentLog({ directory: fresh, group })).rejects.toMatchObject({ code: 'logMissing' });
+    const store = await createSegmentLog({ directory: fresh, group }, newLog);
+    await store.close();
+    expect(await readdir(fresh)).toEqual(['segment-0000000001.barista']);
   });
 
   it('whose pid another process has now does not keep its lock', async () => {

@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  ballotOf,
-  commandOf,
-  group,
-  newLogOf,
-  slotOf,
-  voteOf,
-} from '../../ports/testing/log-store-contract.ts';
+import { commandOf, group, newLogOf, slotOf, voteOf } from '../../ports/testing/log-store-contract.ts';
 import {
   FRAME_HEADER_BYTES,
   HEADER_BLOCK_BYTES as SEGMENT_HEADER_BYTES,
@@ -264,36 +257,5 @@ describe('a disk that fails', () => {
     expect(directory.writes).toBe(writes);
     await store.close();
     expect(slotsOf(await open(directory))).toContain(1);
-  });
-});
-
-describe('purging', () => {
-  it('a crash between the note of a purge and the unlinking is made up for when the log is opened', async () => {
-    const directory = createFaultyDirectory();
-    const store = await create(directory);
-    await store.append([{ kind: 'promise', ballot: ballotOf(8, 'r3') }]);
-    for (let slot = 1; slot <= 100; slot++) await store.append([voteOf(slot)]);
-    directory.remove = () => new Promise(() => undefined);
-    void store.purge(slotOf(90));
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    const crashed = directory.crashed(() => false);
-    const before = crashed.files.size;
-    const again = await open(crashed);
-    expect(crashed.files.size).toBeLessThan(before);
-    expect(again.recovered).toMatchObject({ promised: ballotOf(8, 'r3'), purgedTo: again.stats().purgedTo });
-    expect(again.recovered.purgedTo).toBeGreaterThan(40);
-  });
-
-  it('gives the space back', async () => {
-    const directory = createFaultyDirectory();
-    const store = await create(directory);
-    for (let slot = 1; slot <= 200; slot++) await store.append([voteOf(slot)]);
-    const before = store.stats();
-    await store.purge(slotOf(200));
-    const after = store.stats();
-    expect(before.segments).toBeGreaterThan(8);
-    expect(after.segments).toBe(1);
-    expect(after.bytes).toBeLessThanOrEqual(2 * segmentBytes);
-    expect(directory.files.size).toBeLessThanOrEqual(2);
   });
 });
