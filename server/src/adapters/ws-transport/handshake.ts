@@ -2,55 +2,75 @@
  * How two replicas prove to each other that they know the cluster's secret, before any message passes.
  *
  *   listener -> dialer   Challenge { version, nonce }
- *   dialer -> listener   Answer    { group, id, to, nonce, mac("dial", ...) }
- *   listener -> dialer   Welcome   { mac("listen", ...) }
+ *   dialer -> listener   Answer    { version, group, cluster, id, to, purpose, nonce, mac("dial", ...) }
+ *   listener -> dialer   Welcome   { cluster, mac("listen", ...) }
  *
  * Responsible for: the three texts and their checks. Opens no socket. Invariants: the secret never leaves; each side's nonce is in
- * both codes, so neither can be replayed; the roles differ, so neither can be reflected; codes are compared in constant time.
+ * both codes, so neither can be replayed; the roles differ, so neither can be reflected; codes are compared in constant time; two
+ * replicas that both know which cluster they belong to are connected only if it is the same.
  * Does not encrypt: on a network that others can listen to, put the peers' port inside a tunnel.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { GroupId, ReplicaId } from '../../multipaxos/types.ts';
 
 /** Changes whenever the messages or this handshake do, so that replicas of different builds never misread each other. */
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 /** No text of the handshake is longer. */
 export const handshakeBytesMax = 2048;
 
 export interface Identity {
   readonly group: GroupId;
+  /** The replica, whatever its incarnation. */
   readonly id: ReplicaId;
   readonly secret: string;
+  /** Which founding of the group this replica belongs to; null until it knows. */
+  readonly cluster: string | null;
 }
+
+/** What a connection is for. */
+export type Purpose = 'messages' | 'snapshot';
 
 export interface Challenge {
   readonly version: number;
   readonly nonce: string;
 }
+/** `cluster`: empty while it is not known. */
 export interface Answer {
   readonly version: number;
   readonly group: string;
+  readonly cluster: string;
   readonly id: string;
   readonly to: string;
+  readonly purpose: string;
   readonly nonce: string;
   readonly mac: string;
 }
 export interface Welcome {
+  readonly cluster: string;
   readonly mac: string;
 }
 
+export interface Admitted {
+  readonly peer: ReplicaId;
+  readonly cluster: string | null;
+  readonly purpose: Purpose;
+  /** No member any more, or not yet, but of this cluster: let in to learn that it was removed. */
+  readonly guest: boolean;
+}
 export type Verdict =
-  | { readonly code: 'ok'; readonly peer: ReplicaId }
+  | ({ readonly code: 'ok' } & Admitted)
   | { readonly code: 'refused'; readonly reason: string };
 
 export function newNonce(): string {
   return randomBytes(32).toString('hex');
 }
 
-type Codes = Omit<Answer, 'mac'> & { readonly challenge: string };
+type Said = Omit<Answer, 'mac'> & { readonly challenge: string };
 
-function codeOf(role: 'dial' | 'listen', secret: string, said: Codes): string {
-  const text = JSON.stringify([role, said.version, said.group, said.id, said.to, said.challenge, said.nonce]);
+/** `listener`: the cluster of the listener, in its own code only. */
+function codeOf(role: 'dial' | 'listen', secret: string, said: Said, listener = ''): string {
+  const { version, group, cluster, id, to, purpose, challenge, nonce } = said;
+  const text = JSON.stringify([role, version, group, cluster, id, to, purpose, challenge, nonce, listener]);
   return createHmac('sha256', secret).update(text).digest('hex');
 }
 
@@ -59,8 +79,19 @@ function sameCode(expected: string, given: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-export function answerChallenge(self: Identity, to: ReplicaId, challenge: Challenge, nonce: string): Answer {
-  const said = { version: protocolVersion, group: self.group, id: self.id, to, nonce };
+export interface Question {
+  readonly to: ReplicaId;
+  readonly purpose: Purpose;
+}
+
+export function answerChallenge(
+  self: Identity,
+  { to, purpose }: Question,
+  challenge: Challenge,
+  nonce: string,
+): Answer {
+  const { group, id, cluster } = self;
+  const said = { version: protocolVersion, group, cluster: cluster ?? '', id, to, purpose, nonce };
   return { ...said, mac: codeOf('dial', self.secret, { ...said, challenge: challenge.nonce }) };
 }
 
@@ -78,23 +109,44 @@ export function checkAnswer(
     return refused('does not know the cluster secret');
   }
   if (answer.group !== self.group) return refused(`is of group "${answer.group}", not "${self.group}"`);
+  const cluster = answer.cluster === '' ? null : answer.cluster;
+  const differs = clusterProblem(self.cluster, cluster);
+  if (differs !== null) return refused(differs);
   if (answer.to !== self.id) return refused(`looks for "${answer.to}", and this is "${self.id}"`);
-  if (!members.has(answer.id) || answer.id === self.id)
-    return refused(`"${answer.id}" is not a peer of this group`);
-  return { code: 'ok', peer: answer.id as ReplicaId };
+  const { id, purpose } = answer;
+  if (purpose !== 'messages' && purpose !== 'snapshot') return refused(`asks for "${purpose}"`);
+  const guest = !members.has(id);
+  const formerMember = purpose === 'messages' && cluster !== null && cluster === self.cluster;
+  if (id === self.id || (guest && !formerMember)) return refused(`"${id}" is not a peer of this group`);
+  return { code: 'ok', peer: id as ReplicaId, cluster, purpose, guest };
 }
+
+/** Why two replicas of these clusters must not speak to each other, or null. */
+export function clusterProblem(own: string | null, other: string | null): string | null {
+  if (own === null || other === null || own === other) return null;
+  return `belongs to another group of the same name (cluster ${short(other)}, not ${short(own)})`;
+}
+
+const short = (cluster: string): string => cluster.slice(0, 12);
 
 function refused(reason: string): Verdict {
   return { code: 'refused', reason };
 }
 
 export function welcome(self: Identity, nonce: string, answer: Answer): Welcome {
-  return { mac: codeOf('listen', self.secret, { ...answer, challenge: nonce }) };
+  const cluster = self.cluster ?? '';
+  return { cluster, mac: codeOf('listen', self.secret, { ...answer, challenge: nonce }, cluster) };
 }
 
-/** The dialler's check that the listener knows the secret too. */
-export function checkWelcome(self: Identity, challenge: Challenge, answer: Answer, said: Welcome): boolean {
-  return sameCode(codeOf('listen', self.secret, { ...answer, challenge: challenge.nonce }), said.mac);
+/** The dialler's check that the listener knows the secret too. Null: it does not. */
+export function checkWelcome(
+  self: Identity,
+  challenge: Challenge,
+  answer: Answer,
+  said: Welcome,
+): { readonly cluster: string | null } | null {
+  const expected = codeOf('listen', self.secret, { ...answer, challenge: challenge.nonce }, said.cluster);
+  return sameCode(expected, said.mac) ? { cluster: said.cluster === '' ? null : said.cluster } : null;
 }
 
 /** Reads a text of the handshake: an object with these keys, of these types. Null if it is anything else. */
@@ -119,5 +171,5 @@ function readTexts<Key extends string>(
 
 export const readChallenge = (text: string): Challenge | null => readTexts(text, ['nonce']);
 export const readAnswer = (text: string): Answer | null =>
-  readTexts(text, ['group', 'id', 'to', 'nonce', 'mac']);
-export const readWelcome = (text: string): Welcome | null => readTexts(text, ['mac']);
+  readTexts(text, ['group', 'cluster', 'id', 'to', 'purpose', 'nonce', 'mac']);
+export const readWelcome = (text: string): Welcome | null => readTexts(text, ['cluster', 'mac']);

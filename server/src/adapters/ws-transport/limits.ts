@@ -8,12 +8,20 @@ export interface TransportLimits {
   readonly handshakeMs: number;
   /** Unproved connections at a time. */
   readonly unprovedMax: number;
+  /** Connections at a time of replicas that know the secret and are no members any more. */
+  readonly guestsMax: number;
   /** How often a connection is probed, and how long an answer may take. */
   readonly probeMs: number;
   readonly silenceMsMax: number;
   /** Waits between attempts to connect: doubled from the first up to the second, with jitter. */
   readonly retryMsMin: number;
   readonly retryMsMax: number;
+  /** Snapshots that are given away at a time. */
+  readonly snapshotsMax: number;
+  /** A snapshot of which nothing moves for this long, by the fault of either side, is given up. */
+  readonly snapshotStallMsMax: number;
+  /** How fast a snapshot may leave; Infinity: as fast as the other side takes it. */
+  readonly snapshotBytesPerSecondMax: number;
 }
 
 export const defaultLimits: TransportLimits = {
@@ -21,8 +29,12 @@ export const defaultLimits: TransportLimits = {
   queueBytesMax: 64 * 1024 * 1024,
   handshakeMs: 3000,
   unprovedMax: 32,
+  guestsMax: 8,
   probeMs: 1000,
   silenceMsMax: 5000,
   retryMsMin: 50,
   retryMsMax: 1000,
+  snapshotsMax: 2,
+  snapshotStallMsMax: 60_000,
+  snapshotBytesPerSecondMax: Number.POSITIVE_INFINITY,
 };

@@ -1,21 +1,39 @@
 /**
- * Peer messages to msgpack frames and back.
+ * Frames of the peers' connections: consensus messages and control messages as msgpack, and back.
  *
  * Responsible for: encoding, and decoding with a check of every field, so that the core only ever sees well-formed messages.
- * Does not judge what a message means. Invariant: a decoded message holds exactly the known keys, rebuilt one by one; the
- * payloads of entries are views of the frame, not copies.
+ * Does not judge what a message means, nor say whom it is for (envelope.ts). Invariant: a decoded message holds exactly the known
+ * keys, rebuilt one by one; the payloads of entries are views of the frame, not copies.
  */
 import { Packr, Unpackr } from 'msgpackr';
-import type { Ballot, Entry, GroupId, Message, ReplicaId, Slot, Vote } from '../../multipaxos/types.ts';
-
-export class FrameError extends Error {
-  override readonly name = 'FrameError';
-  readonly code = 'malformedFrame';
-}
+import type {
+  Ballot,
+  Configuration,
+  Entry,
+  GroupId,
+  Message,
+  ReplicaId,
+  Slot,
+  Vote,
+} from '../../multipaxos/types.ts';
+import type { ControlMessage } from '../../ports/control.ts';
+import { clipped, controlBytesMax, isControlKind, readControl, withoutDigest } from './control-codec.ts';
+import {
+  bool,
+  type Fields,
+  FrameError,
+  integer,
+  list,
+  nameCharsMax,
+  object,
+  slot,
+  text,
+  time,
+} from './fields.ts';
+import { readConfiguration, readMembers } from './member-codec.ts';
 
 /** More entries than any window or catch-up may hold. */
 const entriesMax = 131_072;
-const nameCharsMax = 64;
 const clientCharsMax = 256;
 
 // No record extension: a frame says all that is needed to read it, whatever came before on the connection.
@@ -26,8 +44,20 @@ export function encodeMessage(message: Message): Uint8Array {
   return packr.pack(message);
 }
 
+/** A report whose digest is too large goes without it, and says so. Null: too large to be sent. */
+export function encodeControl(message: ControlMessage, group: GroupId): Uint8Array | null {
+  const frame = packr.pack({ group, ...clipped(message) });
+  if (frame.byteLength <= controlBytesMax) return frame;
+  const smaller = withoutDigest(message, frame.byteLength);
+  return smaller === null ? null : packr.pack({ group, ...smaller });
+}
+
+export type Frame =
+  | { readonly of: 'consensus'; readonly message: Message }
+  | { readonly of: 'control'; readonly message: ControlMessage };
+
 /** @throws FrameError if the frame is not a well-formed message of this group */
-export function decodeMessage(frame: Uint8Array, group: GroupId): Message {
+export function decodeFrame(frame: Uint8Array, group: GroupId): Frame {
   let value: unknown;
   try {
     value = unpackr.unpack(frame);
@@ -36,27 +66,32 @@ export function decodeMessage(frame: Uint8Array, group: GroupId): Message {
   }
   const fields = object(value, 'message');
   if (fields.group !== group) throw new FrameError('of another group');
-  return readMessage(fields, { group, ballot: ballot(fields.ballot) });
+  if (!isControlKind(fields.kind)) {
+    return { of: 'consensus', message: readMessage(fields, { group, ballot: ballot(fields.ballot) }) };
+  }
+  if (frame.byteLength > controlBytesMax)
+    throw new FrameError(`a control message of more than ${controlBytesMax} bytes`);
+  return { of: 'control', message: readControl(fields, fields.kind) };
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 function readMessage(fields: Fields, base: { readonly group: GroupId; readonly ballot: Ballot }): Message {
   const kind = fields.kind as Message['kind'];
   const commitPoint = (): Slot => slot(fields.commitPoint, 'commitPoint');
   const firstSlot = (): Slot => slot(fields.firstSlot, 'firstSlot');
-  const sentAtMs = (): number => time(fields.sentAtMs);
-  const entries = (): Entry[] => list(fields.entries, 'entries').map((item) => entry(item, base.group));
+  const sentAtMs = (): number => time(fields.sentAtMs, 'sentAtMs');
+  const configuration = (): Configuration => readConfiguration(fields.configuration);
+  const entries = (): Entry[] =>
+    list(fields.entries, entriesMax, 'entries').map((item) => entry(item, base.group));
   switch (kind) {
     case 'PreVote':
       return { kind, ...base };
     case 'PreVoteReply':
-      return { kind, ...base, granted: bool(fields.granted, 'granted') };
+      return { kind, ...base, granted: bool(fields.granted, 'granted'), configuration: configuration() };
     case 'Prepare':
       return { kind, ...base, commitPoint: commitPoint() };
     case 'Promise': {
-      const votes = list(fields.votes, 'votes').map((item) => vote(item, base.group));
-      return { kind, ...base, commitPoint: commitPoint(), votes };
+      const votes = list(fields.votes, entriesMax, 'votes').map((item) => vote(item, base.group));
+      return { kind, ...base, commitPoint: commitPoint(), configuration: configuration(), votes };
     }
     case 'Reject':
       return { kind, ...base, promised: ballot(fields.promised) };
@@ -82,7 +117,14 @@ function readMessage(fields: Fields, base: { readonly group: GroupId; readonly b
     }
     case 'Heartbeat': {
       const globalApplicationPointer = slot(fields.globalApplicationPointer, 'globalApplicationPointer');
-      return { kind, ...base, commitPoint: commitPoint(), sentAtMs: sentAtMs(), globalApplicationPointer };
+      return {
+        kind,
+        ...base,
+        commitPoint: commitPoint(),
+        sentAtMs: sentAtMs(),
+        globalApplicationPointer,
+        configuration: configuration(),
+      };
     }
     case 'HeartbeatAck': {
       const durableApplicationPointer = slot(fields.durableApplicationPointer, 'durableApplicationPointer');
@@ -104,6 +146,7 @@ function readMessage(fields: Fields, base: { readonly group: GroupId; readonly b
         entries: entries(),
         commitPoint: commitPoint(),
         purgedTo,
+        configuration: configuration(),
       };
     }
     default:
@@ -121,6 +164,10 @@ function entry(value: unknown, group: GroupId): Entry {
       return { kind, group };
     case 'leaderStart':
       return { kind, group, ballot: ballot(fields.ballot) };
+    case 'configuration': {
+      const version = integer(fields.version, 'version');
+      return { kind, group, ballot: ballot(fields.ballot), version, members: readMembers(fields.members) };
+    }
     case 'command': {
       const proposal = object(fields.proposal, 'proposal');
       const client = text(proposal.client, clientCharsMax, 'client');
@@ -150,42 +197,4 @@ function ballot(value: unknown): Ballot {
     round: integer(fields.round, 'round'),
     replica: text(fields.replica, nameCharsMax, 'replica') as ReplicaId,
   };
-}
-
-function object(value: unknown, what: string): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new FrameError(`${what} is not a map`);
-  return value as Fields;
-}
-
-function list(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new FrameError(`${what} is not a list`);
-  if (value.length > entriesMax) throw new FrameError(`${what} has more than ${entriesMax} items`);
-  return value as readonly unknown[];
-}
-
-function integer(value: unknown, what: string): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 0)
-    throw new FrameError(`${what} is not a whole number`);
-  return value as number;
-}
-
-function slot(value: unknown, what: string): Slot {
-  return integer(value, what) as Slot;
-}
-
-function time(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new FrameError('sentAtMs is not a time');
-  return value;
-}
-
-function text(value: unknown, charsMax: number, what: string): string {
-  if (typeof value !== 'string' || value.length > charsMax)
-    throw new FrameError(`${what} is not a short text`);
-  return value;
-}
-
-function bool(value: unknown, what: string): boolean {
-  if (typeof value !== 'boolean') throw new FrameError(`${what} is not true or false`);
-  return value;
 }

@@ -1,38 +1,29 @@
 /**
  * The connection that this replica dials to one peer, over which all its messages to that peer go.
  *
- * Responsible for: dialling, proving and checking the secret, probing, dialling again with growing waits, and the bound on what
- * waits to be sent. Does not receive peer messages: those come over the connection that the peer dialled.
+ * Responsible for: dialling again with growing waits, and the bound on what waits to be sent. What the peer sends comes over the connection
+ * that the peer dialled; only a replica that was removed, which nobody dials, is answered over this one.
  * Invariant: `send` never throws and never blocks; what cannot be queued is dropped.
  */
-import { WebSocket } from 'ws';
 import type { ReplicaId } from '../../multipaxos/types.ts';
-import {
-  type Answer,
-  answerChallenge,
-  type Challenge,
-  checkWelcome,
-  type Identity,
-  newNonce,
-  protocolVersion,
-  readChallenge,
-  readWelcome,
-} from './handshake.ts';
-import type { TransportLimits } from './limits.ts';
+import { type DialledSocket, type DialOptions, dialPeer } from './dial.ts';
+import { type Envelope, envelopeReader, envelopeWriter } from './envelope.ts';
 
 export interface OutgoingLink {
   readonly peer: ReplicaId;
+  readonly host: string;
+  readonly port: number;
   /** False if the frame was dropped. */
-  send(frame: Uint8Array): boolean;
+  send(envelope: Envelope, frame: Uint8Array): boolean;
   isUp(): boolean;
-  queuedBytes(): number;
+  /** Dials again unless the peer said that it is of this cluster. */
+  keepIfOf(cluster: string): void;
   close(): void;
 }
 
-interface LinkOptions {
-  readonly self: Identity;
-  readonly peer: { readonly id: ReplicaId; readonly host: string; readonly port: number };
-  readonly limits: TransportLimits;
+interface LinkOptions extends Omit<DialOptions, 'purpose'> {
+  /** Throws if the frame is malformed: the connection is then closed. */
+  readonly onFrame: (envelope: Envelope, frame: Uint8Array) => void;
   /** `reason` says why it went down, or why it could not come up; only told when it changes. */
   readonly onChange: (up: boolean, reason: string) => void;
 }
@@ -68,23 +59,26 @@ export function openOutgoingLink(options: LinkOptions): OutgoingLink {
 
   return {
     peer: peer.id,
-    send: (frame) => attempt?.send(frame) ?? false,
-    isUp: () => attempt?.isUp() ?? false,
-    queuedBytes: () => attempt?.queuedBytes() ?? 0,
+    host: peer.host,
+    port: peer.port,
+    send: (envelope, frame) => attempt?.send(envelope, frame) ?? false,
+    isUp: () => attempt?.dialled.isUp() ?? false,
+    keepIfOf(cluster) {
+      if (attempt !== null && attempt.dialled.isUp() && attempt.cluster() !== cluster)
+        attempt.dialled.fail('which cluster this is has become known');
+    },
     close: () => {
       closed = true;
       if (retry !== null) clearTimeout(retry);
-      attempt?.end();
-      attempt = null;
+      attempt?.dialled.socket.terminate();
     },
   };
 }
 
 interface Attempt {
-  send(frame: Uint8Array): boolean;
-  isUp(): boolean;
-  queuedBytes(): number;
-  end(): void;
+  readonly dialled: DialledSocket;
+  cluster(): string | null;
+  send(envelope: Envelope, frame: Uint8Array): boolean;
 }
 
 interface AttemptEvents {
@@ -92,79 +86,41 @@ interface AttemptEvents {
   readonly onEnd: (wasUp: boolean, reason: string) => void;
 }
 
-/** One life of the connection: challenge, answer, welcome, then open until it ends. */
-function startAttempt({ self, peer, limits }: LinkOptions, events: AttemptEvents): Attempt {
-  const host = peer.host.includes(':') ? `[${peer.host}]` : peer.host;
-  const socket = new WebSocket(`ws://${host}:${peer.port}/peer`, {
-    perMessageDeflate: false,
-    maxPayload: limits.frameBytesMax,
-    handshakeTimeout: limits.handshakeMs,
-    // A mask of zeros: masks protect from broken web proxies, and here only cost a copy of every payload.
-    generateMask: () => undefined,
-  });
-  let up = false;
-  let reason = 'connection closed';
-  let asked: { readonly challenge: Challenge; readonly answer: Answer } | null = null;
-  let heardAtMs = performance.now();
-
-  const fail = (why: string): void => {
-    reason = why;
-    socket.terminate();
-  };
-  const handshakeTimer = setTimeout(() => fail('no answer to the handshake'), limits.handshakeMs);
-  const probeTimer = setInterval(() => {
-    if (!up) return;
-    if (performance.now() - heardAtMs > limits.silenceMsMax) fail('no sign of life');
-    else socket.ping();
-  }, limits.probeMs);
-
-  const onText = (text: string): void => {
-    if (asked === null) {
-      const challenge = readChallenge(text);
-      if (challenge === null) return fail('not a replica');
-      if (challenge.version !== protocolVersion) {
-        return fail(`speaks version ${challenge.version} of the peers' protocol, not ${protocolVersion}`);
-      }
-      asked = { challenge, answer: answerChallenge(self, peer.id, challenge, newNonce()) };
-      socket.send(JSON.stringify(asked.answer));
-      return;
+/** One life of the connection. */
+function startAttempt(options: LinkOptions, events: AttemptEvents): Attempt {
+  const { limits } = options;
+  const reader = envelopeReader(options.peer.id);
+  let wasUp = false;
+  let cluster: string | null = null;
+  const orFail = (read: () => void): void => {
+    try {
+      read();
+    } catch (error) {
+      dialled.fail(`sent a malformed frame: ${(error as Error).message}`);
     }
-    const welcome = readWelcome(text);
-    if (up || welcome === null || !checkWelcome(self, asked.challenge, asked.answer, welcome)) {
-      return fail('does not know the cluster secret');
-    }
-    clearTimeout(handshakeTimer);
-    up = true;
-    events.onUp();
   };
-
-  socket.on('message', (data, isBinary) => {
-    if (isBinary) fail('sent a message over the wrong connection');
-    else onText((data as Buffer).toString('utf8'));
-  });
-  socket.on('pong', () => {
-    heardAtMs = performance.now();
-  });
-  socket.on('error', (error) => {
-    reason = error.message || (error as NodeJS.ErrnoException).code || 'connection failed';
-  });
-  socket.on('close', (_code, said) => {
-    clearTimeout(handshakeTimer);
-    clearInterval(probeTimer);
-    const wasUp = up;
-    up = false;
-    events.onEnd(wasUp, said.length > 0 ? `refused: ${said.toString('utf8')}` : reason);
-  });
-
+  const dialled = dialPeer(
+    { ...options, purpose: 'messages' },
+    {
+      onUp: (told) => {
+        wasUp = true;
+        cluster = told;
+        events.onUp();
+      },
+      onText: (text) => orFail(() => reader.text(text)),
+      onBinary: (data) => orFail(() => options.onFrame(reader.current(), data)),
+      onEnd: (reason) => events.onEnd(wasUp, reason),
+    },
+  );
+  const write = envelopeWriter(dialled.socket);
   return {
-    send(frame) {
-      if (!up || socket.readyState !== WebSocket.OPEN) return false;
-      if (socket.bufferedAmount + frame.byteLength > limits.queueBytesMax) return false;
-      socket.send(frame, { binary: true });
+    dialled,
+    cluster: () => cluster,
+    send(envelope, frame) {
+      if (!dialled.isUp()) return false;
+      if (dialled.socket.bufferedAmount + frame.byteLength > limits.queueBytesMax) return false;
+      write(envelope, frame);
       return true;
     },
-    isUp: () => up && socket.readyState === WebSocket.OPEN,
-    queuedBytes: () => socket.bufferedAmount,
-    end: () => socket.terminate(),
   };
 }

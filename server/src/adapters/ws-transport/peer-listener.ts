@@ -1,15 +1,17 @@
 /**
  * The peers' port: takes the connections that peers dial, has them prove that they know the secret, and hands on their frames.
  *
- * Responsible for: admission and its bounds. Does not decode frames and never sends one.
+ * Responsible for: admission and its bounds. Does not decode frames; sends them only to guests, whom nobody dials.
  * Invariants: no frame of a connection that has not proved itself is handed on; such a connection is closed after a few
- * kilobytes or seconds; of one peer only the newest connection counts.
+ * kilobytes or seconds; of one peer only the newest connection for messages counts.
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ReplicaId } from '../../multipaxos/types.ts';
+import { type Envelope, envelopeReader, envelopeWriter } from './envelope.ts';
 import {
+  type Admitted,
   checkAnswer,
   handshakeBytesMax,
   type Identity,
@@ -22,21 +24,34 @@ import type { TransportLimits } from './limits.ts';
 
 export interface PeerListener {
   readonly port: number;
+  /** Sends to a guest that is connected. False if it is not, or too much waits already. */
+  sendToGuest(to: ReplicaId, envelope: Envelope, frame: Uint8Array): boolean;
+  /** Ends the connections of those that `stays` is false for; they may come back. */
+  keepOnly(stays: (admitted: Admitted) => boolean): void;
   close(): Promise<void>;
 }
 
 export interface ListenerOptions {
-  readonly self: Identity;
-  readonly members: ReadonlySet<string>;
+  /** As they are now: both change while the listener lives. */
+  readonly self: () => Identity;
+  readonly members: () => ReadonlySet<string>;
   readonly listen: { readonly host: string; readonly port: number };
   readonly limits: TransportLimits;
   /** Throws if the frame is malformed: that connection is then closed, and no other. */
-  readonly onFrame: (from: ReplicaId, frame: Uint8Array) => void;
+  readonly onFrame: (admitted: Admitted, envelope: Envelope, frame: Uint8Array) => void;
+  /** A peer that has proved itself asks for a snapshot over this connection. */
+  readonly onSnapshot: (peer: ReplicaId, socket: WebSocket) => void;
   readonly onRefused: (address: string, reason: string) => void;
 }
 
 /** RFC 6455: the sender broke the rules of the protocol. */
 const policyViolation = 1008;
+
+interface Proved {
+  readonly admitted: Admitted;
+  readonly socket: WebSocket;
+  readonly write: (envelope: Envelope, frame: Uint8Array) => void;
+}
 
 /** @throws if the address cannot be listened on (code EADDRINUSE and the like) */
 export async function openPeerListener(options: ListenerOptions): Promise<PeerListener> {
@@ -46,9 +61,18 @@ export async function openPeerListener(options: ListenerOptions): Promise<PeerLi
     perMessageDeflate: false,
     maxPayload: limits.frameBytesMax,
   });
-  const newest = new Map<ReplicaId, WebSocket>();
+  const newest = new Map<ReplicaId, Proved>();
   let unproved = 0;
 
+  const guests = (): number => [...newest.values()].filter(({ admitted }) => admitted.guest).length;
+  const register = (admitted: Admitted, socket: WebSocket): void => {
+    const { peer } = admitted;
+    newest.get(peer)?.socket.terminate();
+    newest.set(peer, { admitted, socket, write: envelopeWriter(socket) });
+    socket.once('close', () => {
+      if (newest.get(peer)?.socket === socket) newest.delete(peer);
+    });
+  };
   const server = createServer((_request, response) => {
     response.writeHead(426, { connection: 'close' }).end();
   });
@@ -67,13 +91,13 @@ export async function openPeerListener(options: ListenerOptions): Promise<PeerLi
     };
     stream.once('close', uncount);
     sockets.handleUpgrade(request, stream, head, (socket) => {
-      admit(options, { socket, stream, address: request.socket.remoteAddress ?? '?' }, (peer) => {
+      const arrival = { socket, stream, address: request.socket.remoteAddress ?? '?' };
+      admit(options, arrival, (admitted) => {
         uncount();
-        newest.get(peer)?.terminate();
-        newest.set(peer, socket);
-        socket.once('close', () => {
-          if (newest.get(peer) === socket) newest.delete(peer);
-        });
+        if (admitted.guest && !newest.has(admitted.peer) && guests() >= limits.guestsMax)
+          return 'too many replicas that are no members';
+        if (admitted.purpose === 'messages') register(admitted, socket);
+        return null;
       });
     });
   });
@@ -81,6 +105,17 @@ export async function openPeerListener(options: ListenerOptions): Promise<PeerLi
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : listen.port,
+    sendToGuest(to, envelope, frame) {
+      const proved = newest.get(to);
+      if (proved === undefined || !proved.admitted.guest || proved.socket.readyState !== proved.socket.OPEN)
+        return false;
+      if (proved.socket.bufferedAmount + frame.byteLength > limits.queueBytesMax) return false;
+      proved.write(envelope, frame);
+      return true;
+    },
+    keepOnly(stays) {
+      for (const { admitted, socket } of newest.values()) if (!stays(admitted)) socket.terminate();
+    },
     close: () =>
       new Promise((resolve) => {
         for (const socket of sockets.clients) socket.terminate();
@@ -97,16 +132,20 @@ interface Arrival {
   readonly address: string;
 }
 
+/** Why one who has proved itself is turned away all the same, or null. */
+type OnProved = (admitted: Admitted) => string | null;
+
 /** Runs the listener's side of the handshake, calls `onProved` if it succeeds, and hands on frames from then. */
-function admit(options: ListenerOptions, arrival: Arrival, onProved: (peer: ReplicaId) => void): void {
-  const { self, limits } = options;
+function admit(options: ListenerOptions, arrival: Arrival, onProved: OnProved): void {
+  const { limits } = options;
   const { socket, stream, address } = arrival;
   const nonce = newNonce();
-  let peer: ReplicaId | null = null;
+  let admitted: Admitted | null = null;
   let unprovedBytes = 0;
+  const who = (): string => admitted?.peer ?? address;
 
   const refuse = (reason: string): void => {
-    options.onRefused(peer ?? address, reason);
+    options.onRefused(who(), reason);
     socket.close(policyViolation, reason.slice(0, 120));
     // A close handshake with a stranger may take for ever.
     setTimeout(() => socket.terminate(), 100).unref();
@@ -125,32 +164,49 @@ function admit(options: ListenerOptions, arrival: Arrival, onProved: (peer: Repl
   const prove = (text: string): void => {
     const answer = readAnswer(text);
     if (answer === null) return refuse('malformed answer to the challenge');
-    const verdict = checkAnswer(self, options.members, nonce, answer);
+    const self = options.self();
+    const verdict = checkAnswer(self, options.members(), nonce, answer);
     if (verdict.code === 'refused') return refuse(verdict.reason);
-    peer = verdict.peer;
+    admitted = verdict;
     clearTimeout(timer);
     stream.off('data', count);
-    onProved(peer);
+    const problem = onProved(verdict);
+    if (problem !== null) return refuse(problem);
     socket.send(JSON.stringify(welcome(self, nonce, answer)));
+    if (verdict.purpose === 'snapshot') {
+      socket.off('message', onFrameOrText);
+      options.onSnapshot(verdict.peer, socket);
+    } else handOnFrames(options, verdict, socket, refuse);
   };
+  const onFrameOrText = (data: unknown, isBinary: boolean): void => {
+    if (socket.readyState !== socket.OPEN || admitted !== null) return;
+    if (isBinary) refuse('spoke before answering the challenge');
+    else prove((data as Buffer).toString('utf8'));
+  };
+  socket.on('message', onFrameOrText);
+  socket.on('error', (error) => options.onRefused(who(), error.message));
+  socket.on('close', () => clearTimeout(timer));
+  socket.send(JSON.stringify({ version: protocolVersion, nonce }));
+}
 
+/** From when it has proved itself. */
+function handOnFrames(
+  options: ListenerOptions,
+  admitted: Admitted,
+  socket: WebSocket,
+  refuse: (reason: string) => void,
+): void {
+  const reader = envelopeReader(admitted.peer);
+  socket.removeAllListeners('message');
   socket.on('message', (data, isBinary) => {
     if (socket.readyState !== socket.OPEN) return;
-    if (peer === null) {
-      if (isBinary) refuse('spoke before answering the challenge');
-      else prove((data as Buffer).toString('utf8'));
-      return;
-    }
-    if (!isBinary) return refuse('sent text where a message belongs');
     try {
-      options.onFrame(peer, data as Buffer);
+      if (isBinary) options.onFrame(admitted, reader.current(), data as Buffer);
+      else reader.text((data as Buffer).toString('utf8'));
     } catch (error) {
       refuse(`malformed frame: ${(error as Error).message}`);
     }
   });
-  socket.on('error', (error) => options.onRefused(peer ?? address, error.message));
-  socket.on('close', () => clearTimeout(timer));
-  socket.send(JSON.stringify({ version: protocolVersion, nonce }));
 }
 
 function startListening(server: Server, listen: ListenerOptions['listen']): Promise<void> {

@@ -2,15 +2,35 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
-import type { Entry, GroupId, Message, ReplicaId, Slot } from '../../multipaxos/types.ts';
-import { answerChallenge, newNonce, readChallenge } from './handshake.ts';
+import type {
+  Configuration,
+  Entry,
+  GroupId,
+  MemberAddress,
+  Message,
+  ReplicaId,
+  Slot,
+} from '../../multipaxos/types.ts';
+import type { JoinRequest } from '../../ports/control.ts';
+import type { Peer } from '../../ports/transport.ts';
+import { answerChallenge, newNonce, type Purpose, readChallenge } from './handshake.ts';
 import { encodeMessage } from './message-codec.ts';
 import { createWsTransport, type WsTransport, type WsTransportOptions } from './ws-transport.ts';
 
 const group = 'main' as GroupId;
 const [r1, r2, r3] = ['r1', 'r2', 'r3'] as ReplicaId[] as [ReplicaId, ReplicaId, ReplicaId];
 const secret = 'a secret of the cluster';
+const cluster = 'c0ffee';
 const ballot = { round: 3, replica: r1 };
+const at = (port: number): MemberAddress => ({
+  host: '127.0.0.1',
+  // 0, of a replica that is not reached in that test, is no address.
+  port: port === 0 ? 1 : port,
+  pgwire: { host: '127.0.0.1', port: 7432 },
+});
+const peersOf = (ports: Record<string, number>): Peer[] =>
+  Object.entries(ports).map(([replica, port]) => ({ replica: replica as ReplicaId, address: at(port) }));
+const configuration: Configuration = { version: 1, slot: 0 as Slot, members: [] };
 const heartbeat = (commitPoint: number): Message => ({
   kind: 'Heartbeat',
   group,
@@ -18,6 +38,7 @@ const heartbeat = (commitPoint: number): Message => ({
   commitPoint: commitPoint as Slot,
   sentAtMs: 1.5,
   globalApplicationPointer: 0 as Slot,
+  configuration,
 });
 const accept = (payload: Uint8Array): Message => {
   const entry: Entry = { kind: 'command', group, proposal: { client: 'c', request: 1 }, payload };
@@ -31,6 +52,8 @@ afterEach(async () => {
 });
 
 type Received = [ReplicaId, Message][];
+/** `joined`: it knows its incarnation and its cluster from the beginning. */
+type Extra = Partial<WsTransportOptions> & { readonly joined?: boolean };
 
 async function freePort(): Promise<number> {
   const { createServer } = await import('node:net');
@@ -45,34 +68,32 @@ async function freePort(): Promise<number> {
 async function start(
   id: ReplicaId,
   ports: Record<string, number>,
-  extra: Partial<WsTransportOptions> = {},
+  { joined = true, ...extra }: Extra = {},
 ): Promise<WsTransport & { received: Received }> {
   const transport = await createWsTransport({
     group,
     id,
     secret,
-    peers: Object.entries(ports).map(([peer, port]) => ({ id: peer as ReplicaId, host: '127.0.0.1', port })),
+    peers: peersOf(ports),
     listen: { host: '127.0.0.1', port: ports[id] ?? 0 },
     faultsAllowed: true,
     ...extra,
   });
   cleanups.push(() => transport.close());
+  if (joined) transport.become(id, cluster);
   const received: Received = [];
   transport.onMessage((from, message) => received.push([from, message]));
   return Object.assign(transport, { received });
 }
 
-async function pair(extra1: Partial<WsTransportOptions> = {}, extra2: Partial<WsTransportOptions> = {}) {
+async function pair(extra1: Extra = {}, extra2: Extra = {}) {
   const ports = { r1: await freePort(), r2: await freePort() };
   const one = await start(r1, ports, extra1);
   const two = await start(r2, ports, extra2);
   return { one, two, ports };
 }
 
-async function connectedPair(
-  extra1: Partial<WsTransportOptions> = {},
-  extra2: Partial<WsTransportOptions> = {},
-) {
+async function connectedPair(extra1: Extra = {}, extra2: Extra = {}) {
   const both = await pair(extra1, extra2);
   await vi.waitFor(() => {
     expect(both.one.connected()).toEqual([r2]);
@@ -108,15 +129,22 @@ async function proven(
   id: ReplicaId,
   to: ReplicaId,
   opened: (socket: WebSocket) => void,
-  known = secret,
+  { known = secret, of = null as string | null, purpose = 'messages' as Purpose } = {},
 ) {
   let answered = false;
   return stranger(port, (socket, text) => {
     const challenge = readChallenge(text);
     if (answered || challenge === null) return opened(socket);
     answered = true;
-    socket.send(JSON.stringify(answerChallenge({ group, id, secret: known }, to, challenge, newNonce())));
+    const identity = { group, id, secret: known, cluster: of };
+    socket.send(JSON.stringify(answerChallenge(identity, { to, purpose }, challenge, newNonce())));
   });
+}
+
+/** Sends a frame under an envelope, as a peer does. */
+function sendRaw(socket: WebSocket, from: string, to: string | null, frame: Uint8Array): void {
+  socket.send(JSON.stringify({ from, to }));
+  socket.send(frame);
 }
 
 describe('messages', () => {
@@ -174,8 +202,8 @@ describe('admission to the peers port', () => {
       one.port,
       r2,
       r1,
-      (socket) => socket.send(encodeMessage(heartbeat(1))),
-      'guess',
+      (socket) => sendRaw(socket, 'r2', 'r1', encodeMessage(heartbeat(1))),
+      { known: 'guess' },
     );
     expect(reason).toBe('does not know the cluster secret');
     expect(texts.length).toBe(1);
@@ -201,9 +229,9 @@ describe('admission to the peers port', () => {
     impostor.on('connection', (socket) => {
       socket.on('message', (_data, isBinary) => {
         frames.push(isBinary);
-        socket.send(JSON.stringify({ mac: '00' }));
+        socket.send(JSON.stringify({ cluster: '', mac: '00' }));
       });
-      socket.send(JSON.stringify({ version: 1, nonce: 'n' }));
+      socket.send(JSON.stringify({ version: 2, nonce: 'n' }));
     });
     const reasons: string[] = [];
     const port = (impostor.address() as { port: number }).port;
@@ -227,8 +255,9 @@ describe('admission to the peers port', () => {
     const other = await stranger(one.port, (socket, text) => {
       const challenge = readChallenge(text);
       if (challenge === null) return;
-      const stray = { group: 'other' as GroupId, id: r2, secret };
-      socket.send(JSON.stringify(answerChallenge(stray, r1, challenge, newNonce())));
+      const stray = { group: 'other' as GroupId, id: r2, secret, cluster: null };
+      const question = { to: r1, purpose: 'messages' } as const;
+      socket.send(JSON.stringify(answerChallenge(stray, question, challenge, newNonce())));
     });
     expect(other.reason).toBe('is of group "other", not "main"');
   });
@@ -265,6 +294,10 @@ describe('a malformed frame', () => {
     ['a negative slot', encodeMessage(heartbeat(-1))],
     ['an unknown kind', encodeMessage({ ...heartbeat(1), kind: 'Vote' } as unknown as Message)],
     ['entries missing', encodeMessage({ ...accept(new Uint8Array(1)), entries: null } as unknown as Message)],
+    [
+      'a configuration missing',
+      encodeMessage({ ...heartbeat(1), configuration: undefined } as unknown as Message),
+    ],
     ['a payload of text', encodeMessage(accept('drop' as unknown as Uint8Array))],
   ];
   it.each(bad)('closes that connection alone: %s', async (_name, frame) => {
@@ -272,7 +305,7 @@ describe('a malformed frame', () => {
     const one = await start(r1, ports);
     const two = await start(r2, ports);
     await vi.waitFor(() => expect(two.connected()).toEqual([r1]));
-    const { reason } = await proven(one.port, r3, r1, (socket) => socket.send(frame));
+    const { reason } = await proven(one.port, r3, r1, (socket) => sendRaw(socket, 'r3', 'r1', frame));
     expect(reason).toMatch(/^malformed frame: /);
     expect(one.received).toEqual([]);
     two.send(r1, heartbeat(5));
@@ -288,6 +321,171 @@ describe('a malformed frame', () => {
     two.send(r1, heartbeat(1));
     await vi.waitFor(() => expect(errors).toEqual([new Error('invariant broken')]));
     expect(two.connected()).toEqual([r1]);
+  });
+});
+
+describe('incarnations', () => {
+  const joinRequest: JoinRequest = { kind: 'JoinRequest', replica: r2, nonce: 'n', address: at(7532) };
+
+  it('are named by whom a message is from, and one for another incarnation is dropped and counted', async () => {
+    const { one, two } = await connectedPair();
+    one.become('r1.3' as ReplicaId, cluster);
+    one.send(r2, heartbeat(1));
+    await vi.waitFor(() => expect(two.received).toEqual([['r1.3', heartbeat(1)]]));
+    two.send(r1, heartbeat(2));
+    two.send('r1.2' as ReplicaId, heartbeat(3));
+    two.send('r1.3' as ReplicaId, heartbeat(4));
+    await vi.waitFor(() => expect(points(one.received)).toEqual([4]));
+    expect(one.counters()).toMatchObject({ received: 1, misdirected: 2 });
+  });
+
+  it('what was delayed on the way to an earlier life does not reach the next', async () => {
+    const { one, two } = await connectedPair();
+    one.setFault({ from: r1, to: r2, cut: false, delayMs: 100, drop: 0, duplicate: 0 });
+    one.send(r2, heartbeat(1));
+    two.become('r2.2' as ReplicaId, cluster);
+    await vi.waitFor(() => expect(two.counters().misdirected).toBe(1));
+    expect(two.received).toEqual([]);
+  });
+
+  it('that are none of the peer that proved itself close the connection', async () => {
+    const { one } = await connectedPair();
+    for (const name of ['r1', 'r3', 'r2.1', 'r2.02', 'r2.x', 'r2.-1', 'r2.1e9', '']) {
+      const told = await proven(one.port, r2, r1, (socket) =>
+        sendRaw(socket, name, 'r1', encodeMessage(heartbeat(1))),
+      );
+      expect([name, told.reason]).toEqual([
+        name,
+        expect.stringMatching(/no incarnation of r2|not an envelope/),
+      ]);
+    }
+    expect(one.received).toEqual([]);
+  });
+
+  it('a frame without an envelope closes the connection', async () => {
+    const { one } = await connectedPair();
+    const told = await proven(one.port, r2, r1, (socket) => socket.send(encodeMessage(heartbeat(1))));
+    expect(told.reason).toBe('malformed frame: a frame without an envelope');
+  });
+
+  it('a consensus message must be for one of them, a control message need not', async () => {
+    const { one, two } = await connectedPair({}, { joined: false });
+    const asked: unknown[] = [];
+    one.onControl((from, message) => asked.push([from, message]));
+    two.sendControl(r1, joinRequest);
+    await vi.waitFor(() => expect(asked).toEqual([['r2.0', joinRequest]]));
+    const told = await proven(one.port, r2, r1, (socket) =>
+      sendRaw(socket, 'r2.0', null, encodeMessage(heartbeat(1))),
+    );
+    expect(told.reason).toBe('malformed frame: a consensus message to no incarnation');
+  });
+
+  it('are only those of the replica itself', async () => {
+    const { one } = await connectedPair();
+    expect(() => one.become('r2' as ReplicaId, cluster)).toThrow(RangeError);
+  });
+});
+
+describe('clusters of one name', () => {
+  it('do not connect, and say why', async () => {
+    const reasons: string[] = [];
+    const { one, two } = await pair(
+      {},
+      { joined: false, onPeerChange: (_peer, _up, why) => reasons.push(why) },
+    );
+    two.become(r2, 'decaf');
+    await vi.waitFor(() =>
+      expect(reasons.at(-1)).toMatch(/another group of the same name \(cluster decaf, not c0ffee\)/),
+    );
+    expect([one.connected(), two.connected()]).toEqual([[], []]);
+  });
+
+  it('part when one of them learns which it belongs to, also if they were connected before', async () => {
+    const { one, two } = await connectedPair({}, { joined: false });
+    two.become(r2, 'decaf');
+    await vi.waitFor(() => expect([one.connected(), two.connected()]).toEqual([[], []]));
+    one.send(r2, heartbeat(1));
+    two.send(r1, heartbeat(2));
+    await pause(300);
+    expect([one.received, two.received, one.connected(), two.connected()]).toEqual([[], [], [], []]);
+  });
+
+  it('a replica that is admitted keeps its connections to members that said which cluster it is', async () => {
+    const { one, two } = await connectedPair({}, { joined: false });
+    two.become('r2.2' as ReplicaId, cluster);
+    two.send(r1, heartbeat(5));
+    expect(two.counters().dropped).toBe(0);
+    await vi.waitFor(() => expect(one.received).toEqual([['r2.2', heartbeat(5)]]));
+  });
+});
+
+describe('the peers', () => {
+  it('may change: new ones are dialled and let in, at another address too', async () => {
+    const { one, two, ports } = await connectedPair();
+    const moved = { ...ports, r3: await freePort() };
+    const three = await start(r3, moved);
+    expect(three.connected()).toEqual([]);
+    for (const transport of [one, two]) transport.setPeers(peersOf(moved));
+    await vi.waitFor(() => expect(three.connected()).toEqual([r1, r2]), 5000);
+    expect([one.connected(), two.connected()].map((names) => names.length)).toEqual([2, 2]);
+    await two.close();
+    const elsewhere = { ...moved, r2: await freePort() };
+    await start(r2, elsewhere);
+    for (const transport of [one, three]) transport.setPeers(peersOf(elsewhere));
+    await vi.waitFor(
+      () =>
+        expect([one.connected(), three.connected()]).toEqual([
+          [r3, r2],
+          [r1, r2],
+        ]),
+      5000,
+    );
+  });
+
+  it('that stay where they are keep their connection', async () => {
+    const changes: string[] = [];
+    const { one, ports } = await connectedPair({ onPeerChange: (peer, up) => changes.push(`${peer} ${up}`) });
+    one.setPeers(peersOf({ ...ports, r3: 1 }));
+    expect(one.connected()).toEqual([r2]);
+    expect(changes.at(-1)).toBe('r2 true');
+    one.send(r2, heartbeat(1));
+    expect(one.counters()).toMatchObject({ sent: 1, dropped: 0 });
+  });
+
+  it('that were removed are told so, and may only ask whether they could be elected', async () => {
+    const told: string[] = [];
+    const tellsTwo: string[] = [];
+    const { one, two, ports } = await connectedPair(
+      { onPeerChange: (peer, up, why) => told.push(`${peer} ${up} ${why}`) },
+      { onPeerChange: (_peer, up) => tellsTwo.push(`${up}`) },
+    );
+    one.setPeers(peersOf({ r1: ports.r1 }));
+    expect(told.at(-1)).toBe('r2 false is no peer any more');
+    expect(one.connected()).toEqual([]);
+    await vi.waitFor(() => expect(tellsTwo.slice(-2)).toEqual(['false', 'true']), 5000);
+    one.onMessage((from, message) => {
+      one.received.push([from, message]);
+      one.send(from, { kind: 'PreVoteReply', group, ballot, granted: false, configuration });
+    });
+    two.send(r1, heartbeat(1));
+    two.send(r1, { kind: 'PreVote', group, ballot });
+    await vi.waitFor(() =>
+      expect(two.received.map(([from, { kind }]) => [from, kind])).toEqual([[r1, 'PreVoteReply']]),
+    );
+    expect(one.received.map(([, { kind }]) => kind)).toEqual(['PreVote']);
+    expect(one.counters().misdirected).toBe(1);
+  });
+
+  it('that were never members are not let in unless they know the cluster, and only so many at a time', async () => {
+    const { one } = await connectedPair({ limits: { guestsMax: 2 } });
+    const guest = (id: string, of: string | null) =>
+      new Promise<string>((resolve) => {
+        const told = proven(one.port, id as ReplicaId, r1, () => resolve('let in'), { of });
+        void told.then(({ reason }) => resolve(reason));
+      });
+    expect(await guest('r7', null)).toBe('"r7" is not a peer of this group');
+    expect([await guest('r8', cluster), await guest('r9', cluster)]).toEqual(['let in', 'let in']);
+    expect(await guest('r10', cluster)).toBe('too many replicas that are no members');
   });
 });
 

@@ -1,24 +1,33 @@
 /**
- * The Transport port over WebSockets, with a layer of faults that tests and the demo can set.
+ * The Transport port over WebSockets, and snapshots over the same port, with a layer of faults that tests and the demo can set.
  *
- * Responsible for: one listener, one dialled connection to each peer, encoding, and faults on the sending side.
- * Does not retry, order or acknowledge messages: the protocol needs none of it. Invariants: what a peer sent was well-formed and
- * came over a connection that proved to be that peer's; memory held for a peer is bounded; faults can only be set where allowed.
+ * Responsible for: one listener, one dialled connection to each peer, whom a frame is for, and who the peers are. Does not retry, order or
+ * acknowledge messages: the protocol needs none of it. Invariants: what a peer sent was well-formed, came over a connection that proved to be
+ * that peer's, and was meant for this incarnation; memory held for a peer is bounded; replicas of two clusters never exchange a message.
  */
 import type { LinkFault } from '../../api/status.ts';
+import { memberName, replicaOf } from '../../multipaxos/configuration.ts';
 import type { GroupId, Message, ReplicaId } from '../../multipaxos/types.ts';
-import type { Transport } from '../../ports/transport.ts';
-import { decideFault, faultProblem, healthyLink, isHealthy, seededRandom } from './link-faults.ts';
+import type { ControlMessage } from '../../ports/control.ts';
+import { SnapshotError, type SnapshotFetcher, type SnapshotSource } from '../../ports/snapshot.ts';
+import type { Peer, Transport } from '../../ports/transport.ts';
+import { type Envelope, isIncarnationOf } from './envelope.ts';
+import { createFaultLayer } from './fault-layer.ts';
+import { FrameError } from './fields.ts';
+import type { Admitted, Identity } from './handshake.ts';
 import { defaultLimits, type TransportLimits } from './limits.ts';
-import { decodeMessage, encodeMessage } from './message-codec.ts';
+import { decodeFrame, encodeControl, encodeMessage } from './message-codec.ts';
 import { type OutgoingLink, openOutgoingLink } from './outgoing-link.ts';
 import { openPeerListener } from './peer-listener.ts';
+import { fetchSnapshot } from './snapshot-fetch.ts';
+import { createSnapshotServer } from './snapshot-server.ts';
 
 export interface WsTransportOptions {
   readonly group: GroupId;
+  /** The replica, whatever its incarnation. */
   readonly id: ReplicaId;
-  /** All members or only the others: this replica's own entry is skipped. */
-  readonly peers: readonly { readonly id: ReplicaId; readonly host: string; readonly port: number }[];
+  /** As for `setPeers`. */
+  readonly peers: readonly Peer[];
   readonly listen: { readonly host: string; readonly port: number };
   readonly secret: string;
   readonly faultsAllowed: boolean;
@@ -28,7 +37,7 @@ export interface WsTransportOptions {
   readonly onPeerChange?: (peer: ReplicaId, connected: boolean, reason: string) => void;
   /** Someone was turned away, or a peer's connection was closed for what it sent. */
   readonly onRefused?: (from: string, reason: string) => void;
-  /** The handler of messages threw: a broken invariant of the core, so the replica must stop. Rethrown if absent. */
+  /** A handler threw: a broken invariant of the core, so the replica must stop. Rethrown if absent. */
   readonly onHandlerError?: (error: unknown) => void;
 }
 
@@ -37,14 +46,18 @@ export interface TransportCounters {
   readonly received: number;
   /** Peer away, queue full, or message too large; not those that a fault took. */
   readonly dropped: number;
+  /** Received, but meant for another incarnation than this one, or sent by a replica that is no peer any more. */
+  readonly misdirected: number;
 }
 
-export interface WsTransport extends Transport {
+export interface WsTransport extends Transport, SnapshotFetcher {
   /** @throws RangeError if the fault is not of one of this replica's links, or faults are not allowed */
   setFault(fault: LinkFault): void;
   heal(): void;
   faults(): readonly LinkFault[];
   counters(): TransportCounters;
+  /** From now on peers may copy this replica's database; before, they are told that there is none. */
+  offerSnapshots(source: SnapshotSource): void;
   /** The port that it listens on; of interest when it was asked for 0. */
   readonly port: number;
 }
@@ -52,70 +65,136 @@ export interface WsTransport extends Transport {
 /** Starts listening and dialling. @throws if it cannot listen (EADDRINUSE and the like) */
 export async function createWsTransport(options: WsTransportOptions): Promise<WsTransport> {
   const limits = { ...defaultLimits, ...options.limits };
-  const self = { group: options.group, id: options.id, secret: options.secret };
-  const peers = options.peers.filter((peer) => peer.id !== options.id);
-  const counters = { sent: 0, received: 0, dropped: 0 };
-  let handler: ((from: ReplicaId, message: Message) => void) | null = null;
+  const { group, id, secret } = options;
+  let member = memberName(id, 0);
+  let cluster: string | null = null;
+  const self = (): Identity => ({ group, id, secret, cluster });
+  const links = new Map<ReplicaId, OutgoingLink>();
+  const counters = { sent: 0, received: 0, dropped: 0, misdirected: 0 };
+  const handlers = {
+    message: null as ((from: ReplicaId, message: Message) => void) | null,
+    control: null as ((from: ReplicaId, message: ControlMessage) => void) | null,
+  };
+  const faults = createFaultLayer({
+    id,
+    isPeer: (replica) => links.has(replica),
+    allowed: options.faultsAllowed,
+    seed: options.faultSeed ?? 1,
+    queueBytesMax: limits.queueBytesMax,
+    onChange: () => snapshots.faultsChanged(),
+  });
+  const snapshots = createSnapshotServer(limits, faults);
 
-  const receive = (from: ReplicaId, frame: Uint8Array): void => {
-    const message = decodeMessage(frame, options.group);
+  const handle = (from: ReplicaId, frame: ReturnType<typeof decodeFrame>): void => {
     counters.received += 1;
     try {
-      handler?.(from, message);
+      if (frame.of === 'control') handlers.control?.(from, frame.message);
+      else handlers.message?.(from, frame.message);
     } catch (error) {
       // Not the sender's doing: must not be taken for a malformed frame.
       if (options.onHandlerError === undefined) queueMicrotask(() => rethrow(error));
       else options.onHandlerError(error);
     }
   };
+  const receive = (envelope: Envelope, frame: Uint8Array, guest: boolean): void => {
+    if (envelope.to !== null && envelope.to !== member) {
+      counters.misdirected += 1;
+      return;
+    }
+    const decoded = decodeFrame(frame, group);
+    if (decoded.of === 'consensus' && envelope.to === null)
+      throw new FrameError('a consensus message to no incarnation');
+    // Enough to learn that it was removed; nothing else that it says concerns the members.
+    if (guest && decoded.message.kind !== 'PreVote') counters.misdirected += 1;
+    else handle(envelope.from, decoded);
+  };
+
+  const peersNow = peerTable(options, links, (peer) =>
+    openOutgoingLink({
+      self,
+      peer,
+      limits,
+      onFrame: (envelope, frame) => receive(envelope, frame, false),
+      onChange: (up, reason) => options.onPeerChange?.(peer.id, up, reason),
+    }),
+  );
   const listener = await openPeerListener({
     self,
-    members: new Set(peers.map((peer) => peer.id)),
+    members: () => peersNow.names(),
     listen: options.listen,
     limits,
-    onFrame: receive,
+    onFrame: (admitted, envelope, frame) => receive(envelope, frame, admitted.guest),
+    onSnapshot: (peer, socket) => void snapshots.serve(peer, socket),
     onRefused: (from, reason) => options.onRefused?.(from, reason),
   });
-  const links = new Map<ReplicaId, OutgoingLink>(
-    peers.map((peer) => [
-      peer.id,
-      openOutgoingLink({
-        self,
-        peer,
-        limits,
-        onChange: (up, reason) => options.onPeerChange?.(peer.id, up, reason),
-      }),
-    ]),
-  );
-  const faulty = createFaultLayer(options, limits, (to, frame) => {
-    if (links.get(to)?.send(frame) === true) counters.sent += 1;
+  peersNow.set(options.peers);
+
+  const deliver = (to: ReplicaId, envelope: Envelope, frame: Uint8Array): void => {
+    const link = links.get(to);
+    const gone = link?.send(envelope, frame) ?? listener.sendToGuest(to, envelope, frame);
+    if (gone) counters.sent += 1;
     else counters.dropped += 1;
-  });
+  };
+  const dispatch = (to: ReplicaId, envelope: Envelope, frame: Uint8Array | null): void => {
+    if (frame === null || frame.byteLength > limits.frameBytesMax) counters.dropped += 1;
+    else faults.send(to, frame.byteLength, () => deliver(to, envelope, frame));
+  };
   const encode = encodeOnce();
 
   return {
     port: listener.port,
     send(to, message) {
-      const link = links.get(to);
-      if (link === undefined || !link.isUp()) {
-        counters.dropped += 1;
-        return;
-      }
-      const frame = encode(message);
-      if (frame.byteLength > limits.frameBytesMax) counters.dropped += 1;
-      else faulty.send(to, frame);
+      const replica = replicaOf(to);
+      // Not worth encoding for a peer that is away.
+      if (links.get(replica)?.isUp() === false) counters.dropped += 1;
+      else dispatch(replica, { from: member, to }, encode(message));
     },
     onMessage(next) {
-      handler = next;
+      handlers.message = next;
+    },
+    sendControl(replica, message) {
+      if (links.get(replica)?.isUp() === false) counters.dropped += 1;
+      else dispatch(replica, { from: member, to: null }, encodeControl(message, group));
+    },
+    onControl(next) {
+      handlers.control = next;
+    },
+    become(next, ofCluster) {
+      if (!isIncarnationOf(next, id)) throw new RangeError(`${next} is no incarnation of ${id}`);
+      member = next;
+      if (cluster === ofCluster) return;
+      cluster = ofCluster;
+      // Connections with those who may be of another cluster prove themselves anew.
+      for (const link of links.values()) link.keepIfOf(ofCluster);
+      listener.keepOnly((admitted) => admitted.cluster === ofCluster);
+    },
+    setPeers(peers) {
+      peersNow.set(peers);
+      const names = peersNow.names();
+      const isCurrent = (admitted: Admitted): boolean => admitted.guest !== names.has(admitted.peer);
+      listener.keepOnly(isCurrent);
     },
     connected: () => [...links.values()].filter((link) => link.isUp()).map((link) => link.peer),
-    setFault: faulty.setFault,
-    heal: faulty.heal,
-    faults: faulty.faults,
+    fetch(from, signal) {
+      const link = links.get(replicaOf(from));
+      if (link === undefined || faults.isCut(link.peer)) {
+        const why = link === undefined ? 'is no peer' : 'the link is cut';
+        return Promise.reject(new SnapshotError('sourceUnavailable', `${from}: ${why}`));
+      }
+      return fetchSnapshot(
+        { self, peer: { id: link.peer, host: link.host, port: link.port }, limits },
+        signal,
+      );
+    },
+    offerSnapshots: (source) => snapshots.offer(source),
+    setFault: faults.setFault,
+    heal: faults.heal,
+    faults: faults.faults,
     counters: () => ({ ...counters }),
     async close() {
-      handler = null;
-      faulty.close();
+      handlers.message = null;
+      handlers.control = null;
+      faults.close();
       for (const link of links.values()) link.close();
       await listener.close();
     },
@@ -135,59 +214,36 @@ function encodeOnce(): (message: Message) => Uint8Array {
   };
 }
 
-interface FaultLayer extends Pick<WsTransport, 'setFault' | 'heal' | 'faults'> {
-  send(to: ReplicaId, frame: Uint8Array): void;
-  close(): void;
-}
+type DialledPeer = { readonly id: ReplicaId; readonly host: string; readonly port: number };
 
-function createFaultLayer(
-  options: WsTransportOptions,
-  limits: TransportLimits,
-  deliver: (to: ReplicaId, frame: Uint8Array) => void,
-): FaultLayer {
-  const faults = new Map<ReplicaId, LinkFault>();
-  const delayedBytes = new Map<ReplicaId, number>();
-  const timers = new Set<NodeJS.Timeout>();
-  const random = seededRandom(options.faultSeed ?? 1);
-  const known = new Set(options.peers.map((peer) => peer.id).filter((id) => id !== options.id));
-
-  const delay = (to: ReplicaId, frame: Uint8Array, ms: number): void => {
-    const waiting = (delayedBytes.get(to) ?? 0) + frame.byteLength;
-    if (waiting > limits.queueBytesMax) return;
-    delayedBytes.set(to, waiting);
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      delayedBytes.set(to, (delayedBytes.get(to) ?? 0) - frame.byteLength);
-      // A link that was cut meanwhile takes with it what was on the way.
-      if (faults.get(to)?.cut !== true) deliver(to, frame);
-    }, ms);
-    timers.add(timer);
+/** Keeps `links` to what the peers are: those that stay where they are keep their connection. */
+function peerTable(
+  { id, onPeerChange }: WsTransportOptions,
+  links: Map<ReplicaId, OutgoingLink>,
+  open: (peer: DialledPeer) => OutgoingLink,
+): { names(): ReadonlySet<string>; set(peers: readonly Peer[]): void } {
+  const close = (link: OutgoingLink, reason: string): void => {
+    const wasUp = link.isUp();
+    links.delete(link.peer);
+    link.close();
+    if (wasUp) onPeerChange?.(link.peer, false, reason);
   };
-
   return {
-    send(to, frame) {
-      const fault = faults.get(to);
-      if (fault === undefined) return deliver(to, frame);
-      for (const ms of decideFault(fault, random)) {
-        if (ms === 0) deliver(to, frame);
-        else delay(to, frame, ms);
+    names: () => new Set(links.keys()),
+    set(peers) {
+      const others = new Map(
+        peers.filter(({ replica }) => replica !== id).map((peer) => [peer.replica, peer]),
+      );
+      for (const link of [...links.values()]) {
+        const peer = others.get(link.peer);
+        if (peer === undefined) close(link, 'is no peer any more');
+        else if (peer.address.host !== link.host || peer.address.port !== link.port)
+          close(link, 'has another address now');
       }
-    },
-    setFault(fault) {
-      if (!options.faultsAllowed) throw new RangeError('faults are not allowed on this replica');
-      if (fault.from !== options.id || !known.has(fault.to)) {
-        throw new RangeError(`${fault.from} -> ${fault.to} is not a link of ${options.id}`);
+      for (const { replica, address } of others.values()) {
+        if (!links.has(replica))
+          links.set(replica, open({ id: replica, host: address.host, port: address.port }));
       }
-      const problem = faultProblem(fault);
-      if (problem !== null) throw new RangeError(problem);
-      if (isHealthy(fault)) faults.delete(fault.to);
-      else faults.set(fault.to, { ...healthyLink(fault.from, fault.to), ...fault });
-    },
-    heal: () => faults.clear(),
-    faults: () => [...faults.values()],
-    close() {
-      for (const timer of timers) clearTimeout(timer);
-      timers.clear();
     },
   };
 }

@@ -1,0 +1,132 @@
+/**
+ * Control messages (ports/control.ts) to what msgpack carries, and back.
+ *
+ * Responsible for: the check of every field, and the bound on their size. Does not judge what a message means.
+ * Invariant: no control message of more than `controlBytesMax` is sent or read.
+ */
+import type {
+  ControlMessage,
+  DataDigest,
+  JoinReply,
+  VerifyReport,
+  VerifyVerdict,
+} from '../../ports/control.ts';
+import { bool, type Fields, FrameError, integer, list, name, object, slot, text, word } from './fields.ts';
+import { nonceCharsMax, readAddress, readConfiguration } from './member-codec.ts';
+
+/** About 30,000 tables, sequences and schema objects. */
+export const controlBytesMax = 4 * 1024 * 1024;
+const objectsMax = 65_536;
+const reasonCharsMax = 4096;
+const checkCharsMax = 256;
+/** Two identifiers of PostgreSQL, quoted, and the arguments of a function. */
+const objectNameCharsMax = 2048;
+const digestCharsMax = 256;
+
+const joinCodes = ['admitted', 'notLeader', 'waiting', 'refused'] as const;
+const objectKinds = ['table', 'sequence', 'schema'] as const;
+const controlKinds: ReadonlySet<unknown> = new Set<ControlMessage['kind']>([
+  'JoinRequest',
+  'JoinReply',
+  'VerifyReport',
+  'VerifyVerdict',
+]);
+
+export function isControlKind(kind: unknown): kind is ControlMessage['kind'] {
+  return controlKinds.has(kind);
+}
+
+/** With its reason cut to what a peer reads. */
+export function clipped(message: ControlMessage): ControlMessage {
+  if (!('reason' in message) || message.reason.length <= reasonCharsMax) return message;
+  return { ...message, reason: message.reason.slice(0, reasonCharsMax) };
+}
+
+/** What is sent in place of a message of `bytes`, too many; null if it cannot be sent at all. */
+export function withoutDigest(message: ControlMessage, bytes: number): ControlMessage | null {
+  if (message.kind !== 'VerifyReport' || message.digest === null) return null;
+  const { objects } = message.digest;
+  const reason = `the digest of ${objects.length} objects takes ${bytes} bytes, and at most ${controlBytesMax} can be sent`;
+  return { kind: 'VerifyReport', check: message.check, digest: null, reason };
+}
+
+/** @throws FrameError */
+export function readControl(fields: Fields, kind: ControlMessage['kind']): ControlMessage {
+  switch (kind) {
+    case 'JoinRequest':
+      return {
+        kind,
+        replica: name(fields.replica, 'replica'),
+        nonce: text(fields.nonce, nonceCharsMax, 'nonce'),
+        address: readAddress(fields.address),
+      };
+    case 'JoinReply':
+      return readJoinReply(fields);
+    case 'VerifyReport':
+      return readVerifyReport(fields);
+    case 'VerifyVerdict':
+      return readVerifyVerdict(fields);
+    default:
+      kind satisfies never;
+      throw new FrameError('of an unknown kind');
+  }
+}
+
+function readJoinReply(fields: Fields): JoinReply {
+  const code = word(fields.code, joinCodes, 'code');
+  const admission = fields.admission === null ? null : readAdmission(fields.admission);
+  if ((code === 'admitted') !== (admission !== null))
+    throw new FrameError('admitted without an admission, or the other way round');
+  return {
+    kind: 'JoinReply',
+    nonce: text(fields.nonce, nonceCharsMax, 'nonce'),
+    code,
+    reason: text(fields.reason, reasonCharsMax, 'reason'),
+    leader: fields.leader === null ? null : name(fields.leader, 'leader'),
+    admission,
+  };
+}
+
+function readAdmission(value: unknown): NonNullable<JoinReply['admission']> {
+  const fields = object(value, 'admission');
+  return {
+    cluster: text(fields.cluster, nonceCharsMax, 'cluster'),
+    member: name(fields.member, 'member'),
+    configuration: readConfiguration(fields.configuration),
+    purgedTo: slot(fields.purgedTo, 'purgedTo'),
+  };
+}
+
+function readVerifyReport(fields: Fields): VerifyReport {
+  return {
+    kind: 'VerifyReport',
+    check: text(fields.check, checkCharsMax, 'check'),
+    digest: fields.digest === null ? null : readDigest(fields.digest),
+    reason: text(fields.reason, reasonCharsMax, 'reason'),
+  };
+}
+
+function readDigest(value: unknown): DataDigest {
+  const fields = object(value, 'digest');
+  const objects = list(fields.objects, objectsMax, 'objects').map((item) => {
+    const one = object(item, 'object');
+    return {
+      kind: word(one.kind, objectKinds, 'kind of an object'),
+      name: text(one.name, objectNameCharsMax, 'name of an object'),
+      rows: integer(one.rows, 'rows'),
+      digest: text(one.digest, digestCharsMax, 'digest of an object'),
+    };
+  });
+  return { slot: slot(fields.slot, 'slot'), objects };
+}
+
+function readVerifyVerdict(fields: Fields): VerifyVerdict {
+  const differing = list(fields.differing, objectsMax, 'differing');
+  return {
+    kind: 'VerifyVerdict',
+    check: text(fields.check, checkCharsMax, 'check'),
+    slot: slot(fields.slot, 'slot'),
+    differing: differing.map((item) => text(item, objectNameCharsMax, 'name of an object')),
+    repair: bool(fields.repair, 'repair'),
+  };
+}

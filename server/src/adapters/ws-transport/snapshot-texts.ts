@@ -1,0 +1,56 @@
+/**
+ * The texts around the bytes of a snapshot:
+ *
+ *   source -> fetcher   Begin { begin: { bytesTotal } }, then binary pieces, then End { end: { bytes } }
+ *                       or, at any time, Failure { failure: { code, message } } and nothing more
+ *
+ * Responsible for: reading and writing them. Opens no socket.
+ */
+import { type SnapshotErrorCode, SnapshotError } from '../../ports/snapshot.ts';
+
+export type SnapshotText =
+  | { readonly begin: { readonly bytesTotal: number | null } }
+  | { readonly end: { readonly bytes: number } }
+  | { readonly failure: { readonly code: SnapshotErrorCode; readonly message: string } };
+
+const codes: readonly SnapshotErrorCode[] = [
+  'sourceUnavailable',
+  'sourceBusy',
+  'transferFailed',
+  'snapshotInvalid',
+  'noSpace',
+];
+const messageCharsMax = 1000;
+
+export function failureOf(error: unknown): SnapshotText {
+  const code = error instanceof SnapshotError ? error.code : 'transferFailed';
+  const message = error instanceof Error ? error.message : String(error);
+  return { failure: { code, message: message.slice(0, messageCharsMax) } };
+}
+
+/** Null if it is none of them. */
+export function readSnapshotText(text: string): SnapshotText | null {
+  let value: unknown = null;
+  try {
+    if (text.length <= messageCharsMax * 8) value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const { begin, end, failure } = asObject(value);
+  const isCount = (count: unknown): count is number => Number.isSafeInteger(count) && (count as number) >= 0;
+  if (begin !== undefined) {
+    const { bytesTotal } = asObject(begin);
+    return bytesTotal === null || isCount(bytesTotal) ? { begin: { bytesTotal } } : null;
+  }
+  if (end !== undefined) {
+    const { bytes } = asObject(end);
+    return isCount(bytes) ? { end: { bytes } } : null;
+  }
+  const { code, message } = asObject(failure);
+  const known = codes.find((one) => one === code);
+  return known !== undefined && typeof message === 'string' ? { failure: { code: known, message } } : null;
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
