@@ -36,9 +36,10 @@ export interface SlotToApply {
 /**
  * `databaseDown`: PostgreSQL is away or went away; nothing of the batch is in, or all of it (ask the pointer).
  * `applyFailed`: PostgreSQL refused an effect: this replica differs from the others and must stop applying.
- * `databaseFull`: no space; may be tried again.
+ * `databaseFull`: no space, memory or connections; nothing of the batch is in. PostgreSQL itself is well: try again after a while, do not restart it.
+ * `databaseLost`: its files are damaged; the replica restores it from another.
  */
-export type DatabaseErrorCode = 'databaseDown' | 'applyFailed' | 'databaseFull';
+export type DatabaseErrorCode = 'databaseDown' | 'applyFailed' | 'databaseFull' | 'databaseLost';
 
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError';
@@ -62,7 +63,10 @@ export interface Database {
   apply(batch: readonly SlotToApply[], keep: KeptWithPointer): Promise<void>;
   /** Leader: every slot at or below `upTo` is in; forgets their ids, moves the pointer, stores `keep` with it. @throws DatabaseError */
   movePointer(upTo: Slot, keep: KeptWithPointer): Promise<void>;
-  /** Makes everything committed so far durable; returns the pointer that is durable then. @throws DatabaseError */
+  /**
+   * Makes everything committed so far durable; returns the pointer that is durable then. Also where damage shows that anybody met, such as a
+   * client's query. @throws DatabaseError
+   */
   flush(): Promise<Slot>;
   /** Ends every client session and rolls back what is prepared or open, so that the log can be applied. */
   endSessions(): Promise<void>;

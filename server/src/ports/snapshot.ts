@@ -25,9 +25,14 @@ export interface SnapshotFetcher {
   fetch(from: ReplicaId, signal: AbortSignal): Promise<SnapshotStream>;
 }
 
+/**
+ * `sourceDamaged`: PostgreSQL found damaged pages while it made the copy. `snapshotInvalid`: what was received is not a whole, unaltered copy.
+ * `noSpace`: here; nothing of it is kept.
+ */
 export type SnapshotErrorCode =
   | 'sourceUnavailable'
   | 'sourceBusy'
+  | 'sourceDamaged'
   | 'transferFailed'
   | 'snapshotInvalid'
   | 'noSpace';

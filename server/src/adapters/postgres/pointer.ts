@@ -3,7 +3,7 @@
  * that were prepared before their slot was known.
  */
 import type { Client } from 'pg';
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Configuration, ReplicaId, Slot } from '../../multipaxos/types.ts';
 import { DatabaseError } from '../../ports/database.ts';
 import type { ApplicationPointer, KeptWithPointer, SlotToApply } from '../../ports/database.ts';
 
@@ -12,12 +12,14 @@ interface PointerRow {
   readonly keep_from: string;
   readonly leader_round: string;
   readonly leader: string;
+  readonly configuration: string | null;
   readonly above: readonly string[] | null;
   readonly transactions: readonly string[] | null;
 }
 
 /** One statement, so one snapshot: a session that commits meanwhile is either in all of it or in none. */
-const readSql = `SELECT slot, keep_from, leader_round, leader, (SELECT array_agg(slot::text ORDER BY slot) FROM _barista.applied_above) AS above,
+const readSql = `SELECT slot, keep_from, leader_round, leader, (SELECT body FROM _barista.configuration) AS configuration,
+  (SELECT array_agg(slot::text ORDER BY slot) FROM _barista.applied_above) AS above,
   (SELECT array_agg(transaction) FROM _barista.applied_transaction) AS transactions FROM _barista.pointer`;
 
 function rowOf(rows: readonly PointerRow[]): PointerRow {
@@ -27,7 +29,23 @@ function rowOf(rows: readonly PointerRow[]): PointerRow {
 }
 
 export async function readPointer(client: Client): Promise<ApplicationPointer> {
-  const row = rowOf((await client.query<PointerRow>(readSql)).rows);
+  return pointerOf((await client.query<PointerRow>(readSql)).rows);
+}
+
+/** `BEGIN` as told, and the pointer that the transaction sees: one round trip, so its snapshot is taken at once. */
+export async function beginReading(client: Client, begin: string): Promise<ApplicationPointer> {
+  return pointerOf(await secondResult(client, `${begin}; ${readSql}`));
+}
+
+async function secondResult(client: Client, statements: string): Promise<readonly PointerRow[]> {
+  const results = (await client.query(statements)) as unknown as readonly {
+    readonly rows: readonly PointerRow[];
+  }[];
+  return results[1]?.rows ?? [];
+}
+
+function pointerOf(rows: readonly PointerRow[]): ApplicationPointer {
+  const row = rowOf(rows);
   const pointer = Number(row.slot);
   return {
     pointer: pointer as Slot,
@@ -36,6 +54,7 @@ export async function readPointer(client: Client): Promise<ApplicationPointer> {
     keep: {
       keepFrom: Number(row.keep_from) as Slot,
       leadership: { round: Number(row.leader_round), replica: row.leader as ReplicaId },
+      configuration: row.configuration === null ? null : (JSON.parse(row.configuration) as Configuration),
     },
   };
 }
@@ -63,10 +82,7 @@ export function assertNoGap(
 
 /** Begins a transaction that applies: nobody else moves the pointer until it ends. One round trip. */
 export async function beginAtPointer(client: Client): Promise<LockedPointer> {
-  const results = (await client.query(`BEGIN; ${readSql} FOR UPDATE`)) as unknown as readonly {
-    readonly rows: readonly PointerRow[];
-  }[];
-  const row = rowOf(results[1]?.rows ?? []);
+  const row = rowOf(await secondResult(client, `BEGIN; ${readSql} FOR UPDATE`));
   return {
     pointer: Number(row.slot) as Slot,
     above: new Set((row.above ?? []).map((slot) => Number(slot) as Slot)),
@@ -78,7 +94,11 @@ export async function beginAtPointer(client: Client): Promise<LockedPointer> {
 export async function commitAtPointer(client: Client, upTo: Slot, keep: KeptWithPointer): Promise<void> {
   const { round, replica } = keep.leadership;
   const leader = client.escapeLiteral(replica);
-  await client.query(`SELECT _barista.move_pointer(${upTo}, ${keep.keepFrom}, ${round}, ${leader}); COMMIT`);
+  const configuration =
+    keep.configuration === null ? 'NULL' : client.escapeLiteral(JSON.stringify(keep.configuration));
+  await client.query(
+    `SELECT _barista.move_pointer(${upTo}, ${keep.keepFrom}, ${round}, ${leader}, ${configuration}); COMMIT`,
+  );
 }
 
 /** A commit that is waited for makes every earlier one durable, too. */

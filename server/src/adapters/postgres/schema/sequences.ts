@@ -112,10 +112,15 @@ END $body$;
 
 -- Never back. The ids of prepared transactions are kept until their slots are at or below the pointer for certain: a transaction
 -- that had committed when slot s was the highest known has a slot below s plus what the core's window can hold.
-CREATE OR REPLACE FUNCTION _barista.move_pointer(up_to bigint, keep bigint, round bigint, newest_leader text) RETURNS void
+DROP FUNCTION IF EXISTS _barista.move_pointer(bigint, bigint, bigint, text);
+CREATE OR REPLACE FUNCTION _barista.move_pointer(up_to bigint, keep bigint, round bigint, newest_leader text, newest_configuration text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
   UPDATE _barista.pointer SET slot = up_to, keep_from = keep, leader_round = round, leader = newest_leader WHERE slot <= up_to;
+  IF FOUND AND newest_configuration IS NOT NULL THEN
+    INSERT INTO _barista.configuration AS c (body) VALUES (newest_configuration)
+      ON CONFLICT (one) DO UPDATE SET body = excluded.body WHERE c.body <> excluded.body;
+  END IF;
   DELETE FROM _barista.applied_above WHERE slot <= up_to;
   IF EXISTS (SELECT FROM _barista.applied_transaction) THEN
     PERFORM _barista.fold_positions();

@@ -2,7 +2,8 @@
  * The tables of the schema `_barista`. They belong to the replica, are never replicated, and no client may read or write them.
  *
  * - captured: what the transactions that are running have done so far. Unlogged: after a crash no transaction is running.
- * - pointer, applied_above, applied_transaction: the application pointer, moved in the transactions that it stands for.
+ * - pointer, configuration, applied_above, applied_transaction: the application pointer and what is kept with it, moved in the
+ *   transactions that it stands for.
  * - tracked_sequence: for each sequence of the clients another one that holds the position last agreed on. A sequence and
  *   not a column, since it must be read and moved without regard to snapshots, row locks and serializability.
  */
@@ -32,6 +33,8 @@ CREATE TABLE IF NOT EXISTS _barista.pointer (
   leader text NOT NULL DEFAULT ''
 ) WITH (fillfactor = 10);
 INSERT INTO _barista.pointer (slot) VALUES (0) ON CONFLICT DO NOTHING;
+-- The newest configuration at or below the pointer, as JSON: beside it, since it changes so seldom. No row: none yet.
+CREATE TABLE IF NOT EXISTS _barista.configuration (one boolean PRIMARY KEY DEFAULT true CHECK (one), body text NOT NULL);
 CREATE TABLE IF NOT EXISTS _barista.applied_above (slot bigint PRIMARY KEY)
   WITH (autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0);
 -- positions: of sequences, agreed on with this transaction. seen_at: the highest slot known when the row was first seen.

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Client } from 'pg';
 import type { Effect } from '../../../apply/effects.ts';
 import { decodePayload, effectBytes, encodePayload } from '../../../apply/payload.ts';
-import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
+import type { Configuration, ReplicaId, Slot } from '../../../multipaxos/types.ts';
 import type { Database, KeptWithPointer, SlotToApply } from '../../../ports/database.ts';
 import type { HarvestRow } from '../../../ports/session-sql.ts';
 import { locateBinaries } from '../binaries.ts';
@@ -25,8 +25,8 @@ export async function testBinaries(): Promise<PgBinaries> {
 }
 
 /** What is stored with the pointer when nothing waits. */
-export function keepAt(slot: number): KeptWithPointer {
-  return { keepFrom: slot as Slot, leadership: { round: 1, replica: 'r1' as ReplicaId } };
+export function keepAt(slot: number, configuration: Configuration | null = null): KeptWithPointer {
+  return { keepFrom: slot as Slot, leadership: { round: 1, replica: 'r1' as ReplicaId }, configuration };
 }
 
 const partBytesMax = 1024 * 1024;

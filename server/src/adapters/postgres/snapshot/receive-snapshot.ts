@@ -1,0 +1,223 @@
+/**
+ * Takes in a copy of a database: unpacks it into `incoming`, makes it durable, and marks it complete, in this order.
+ *
+ * Invariants: nothing is written outside `incoming`; the marker is there only if every byte before the trailer was received and is on the disk; after any
+ * failure nothing is left. What belongs to the source alone, such as its configuration, is not taken over: PostgreSQL's start writes it anew.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, open, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { SnapshotError } from '../../../ports/snapshot.ts';
+import type { SnapshotErrorCode } from '../../../ports/snapshot.ts';
+import { dataName, markerName, syncDirectory } from './directories.ts';
+import { TarError } from './tar-header.ts';
+import type { TarHeader } from './tar-header.ts';
+import { readTar } from './tar-reader.ts';
+import { parseTrailer, trailerBytesMax, trailerName } from './trailer.ts';
+import type { Trailer } from './trailer.ts';
+
+export interface ReceiveOptions {
+  readonly stream: Readable;
+  /** `incoming`: whatever is there is removed first. */
+  readonly directory: string;
+  /** Of the programs that are to run it: a copy of another version is refused as soon as it shows. */
+  readonly majorVersion: number;
+  /** Bytes received so far. */
+  readonly onProgress?: (bytes: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** The source's own; PostgreSQL itself leaves out most. */
+const notTaken = new Set([
+  'postgresql.conf',
+  'postgresql.auto.conf',
+  'pg_hba.conf',
+  'pg_ident.conf',
+  'postmaster.pid',
+  'postmaster.opts',
+  'standby.signal',
+  'recovery.signal',
+]);
+/** A copy without one of these cannot be started. */
+const needed = ['PG_VERSION', 'backup_label', 'global/pg_control'];
+
+/** @throws SnapshotError, or the signal's reason */
+export async function receiveSnapshot(options: ReceiveOptions): Promise<void> {
+  const { stream, directory, signal } = options;
+  const abort = (): void => void stream.destroy(abortError(signal));
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    signal?.throwIfAborted();
+    await rm(directory, { recursive: true, force: true });
+    const data = join(directory, dataName);
+    await mkdir(data, { recursive: true, mode: 0o700 });
+    const receiver = new Receiver(data, options);
+    const trailer = await receiver.run();
+    await receiver.sync();
+    await writeMarker(directory, trailer);
+  } catch (error) {
+    await rm(directory, { recursive: true, force: true });
+    signal?.throwIfAborted();
+    throw toReceiveError(error);
+  } finally {
+    signal?.removeEventListener('abort', abort);
+    stream.destroy();
+  }
+}
+
+class Receiver {
+  private readonly data: string;
+  private readonly options: ReceiveOptions;
+  private readonly hash = createHash('sha256');
+  private readonly directories = new Set<string>();
+  private readonly files = new Set<string>();
+  private hashed = 0;
+  private received = 0;
+  /** Of the entry that is being read: where its data goes. */
+  private file: FileHandle | null = null;
+  private gathered: Buffer[] | null = null;
+
+  constructor(data: string, options: ReceiveOptions) {
+    this.data = data;
+    this.options = options;
+    this.directories.add(data);
+  }
+
+  async run(): Promise<Trailer> {
+    let current: TarHeader | null = null;
+    let trailer: Trailer | null = null;
+    try {
+      for await (const piece of readTar(this.options.stream)) {
+        if (trailer !== null) throw new TarError('there are files after the trailer');
+        if (piece.kind === 'header') {
+          current = piece.header;
+          await this.begin(current);
+        }
+        if (piece.kind === 'data') await this.write(piece.raw);
+        if (piece.kind === 'done' && current !== null) trailer = await this.finish(current);
+        else if (piece.kind !== 'done') this.count(piece.raw, current?.path !== trailerName);
+      }
+    } finally {
+      await this.file?.close();
+    }
+    if (trailer === null) throw new TarError('the copy has no trailer: it was not finished');
+    const missing = needed.filter((path) => !this.files.has(path));
+    if (missing.length > 0) throw new TarError(`the copy lacks ${missing.join(' and ')}`);
+    return trailer;
+  }
+
+  private count(raw: Buffer, summed: boolean): void {
+    this.received += raw.length;
+    this.options.onProgress?.(this.received);
+    if (!summed) return;
+    this.hash.update(raw);
+    this.hashed += raw.length;
+  }
+
+  private async begin(header: TarHeader): Promise<void> {
+    this.gathered = null;
+    if (header.path === trailerName || header.path === 'PG_VERSION') {
+      if (header.size > trailerBytesMax) throw new TarError(`${header.path} is too large`);
+      this.gathered = [];
+    }
+    if (header.path === trailerName || notTaken.has(header.path)) return;
+    const path = join(this.data, header.path);
+    if (header.kind === 'directory') {
+      await this.makeDirectory(path);
+      return;
+    }
+    await this.makeDirectory(dirname(path));
+    this.files.add(header.path);
+    // It must not be there: a name that comes twice is an error.
+    this.file = await open(path, 'wx', 0o600);
+  }
+
+  private async makeDirectory(path: string): Promise<void> {
+    if (this.directories.has(path)) return;
+    await this.makeDirectory(dirname(path));
+    await mkdir(path, { mode: 0o700 });
+    this.directories.add(path);
+  }
+
+  private async write(raw: Buffer): Promise<void> {
+    this.gathered?.push(raw);
+    if (this.file !== null) await writeAll(this.file, raw);
+  }
+
+  private async finish(header: TarHeader): Promise<Trailer | null> {
+    const { file } = this;
+    this.file = null;
+    if (file !== null) {
+      try {
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+    }
+    const text = this.gathered === null ? '' : Buffer.concat(this.gathered).toString('utf8');
+    if (header.path === 'PG_VERSION') this.checkVersion(text.trim());
+    return header.path === trailerName ? this.checkTrailer(text) : null;
+  }
+
+  private checkVersion(version: string): void {
+    if (Number(version) === this.options.majorVersion) return;
+    throw new TarError(
+      `the copy is of PostgreSQL ${version}, but this replica runs PostgreSQL ${this.options.majorVersion}`,
+    );
+  }
+
+  private checkTrailer(text: string): Trailer {
+    const trailer = parseTrailer(text);
+    if (trailer === null) throw new TarError('the trailer of the copy cannot be read');
+    if (trailer.bytes !== this.hashed) {
+      throw new TarError(`the copy has ${this.hashed} bytes where its source sent ${trailer.bytes}`);
+    }
+    if (trailer.sha256 !== this.hash.digest('hex')) {
+      throw new TarError('the checksum of the copy is wrong: it was altered on its way');
+    }
+    return trailer;
+  }
+
+  /** The names in every directory; the files themselves are durable already. */
+  async sync(): Promise<void> {
+    for (const directory of this.directories) await syncDirectory(directory);
+  }
+}
+
+async function writeAll(file: FileHandle, raw: Buffer): Promise<void> {
+  for (let at = 0; at < raw.length; ) at += (await file.write(raw, at, raw.length - at)).bytesWritten;
+}
+
+async function writeMarker(directory: string, trailer: Trailer): Promise<void> {
+  // Before the marker: with it, everything else must be there.
+  await syncDirectory(directory);
+  const marker = await open(join(directory, markerName), 'wx', 0o600);
+  try {
+    await marker.writeFile(`${JSON.stringify(trailer)}\n`);
+    await marker.sync();
+  } finally {
+    await marker.close();
+  }
+  await syncDirectory(directory);
+  await syncDirectory(dirname(directory));
+}
+
+function abortError(signal: AbortSignal | undefined): Error {
+  const reason: unknown = signal?.reason;
+  return reason instanceof Error ? reason : new Error('the copy was given up');
+}
+
+const noSpace = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+function toReceiveError(error: unknown): SnapshotError {
+  if (error instanceof SnapshotError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const code: SnapshotErrorCode = error instanceof TarError ? 'snapshotInvalid' : 'transferFailed';
+  const system = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (noSpace.has(system)) {
+    return new SnapshotError('noSpace', `there is no space for the copy: ${message}`, { cause: error });
+  }
+  return new SnapshotError(code, message, { cause: error });
+}

@@ -1,0 +1,115 @@
+/**
+ * A replication connection to the replica's own PostgreSQL over its Unix socket: simple queries whose answers may be copied out.
+ *
+ * Why not `pg`: it hands out parts of a buffer that it goes on writing to, and it cannot be made to wait. This one yields each message as it
+ * was received and reads no further while nobody asks for more, so that PostgreSQL waits, too. Needs no password and knows none.
+ */
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { sqlStateError } from './server-error.ts';
+
+/** One backend message: its letter and what follows its length. */
+export interface BackendMessage {
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+export interface ReplicationConnection {
+  send(query: string): void;
+  /** The next message. Errors of PostgreSQL are thrown, with `severity` and `code`. @throws Error also when the connection ends */
+  next(): Promise<BackendMessage>;
+  /** Ends it at once: PostgreSQL gives up what it was doing. */
+  destroy(): void;
+}
+
+const messageBytesMax = 1024 * 1024;
+
+export async function openReplication(socketPath: string, database: string): Promise<ReplicationConnection> {
+  const socket = connect(socketPath);
+  await new Promise<void>((resolve, reject) => {
+    socket.once('connect', resolve);
+    socket.once('error', reject);
+  });
+  const connection = new SocketConnection(socket);
+  try {
+    socket.write(
+      startup({ user: 'postgres', database, replication: 'true', application_name: 'barista copy' }),
+    );
+    await connection.ready();
+    return connection;
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+class SocketConnection implements ReplicationConnection {
+  private readonly socket: Socket;
+  private readonly messages: AsyncGenerator<BackendMessage, void>;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    // Errors reach whoever reads next.
+    socket.on('error', () => undefined);
+    this.messages = readMessages(socket);
+  }
+
+  async ready(): Promise<void> {
+    for (;;) {
+      const { type, body } = await this.next();
+      if (type === 'Z') return;
+      if (type === 'R' && body.readInt32BE(0) !== 0) {
+        throw new Error('PostgreSQL asks the replica itself for a password');
+      }
+    }
+  }
+
+  send(query: string): void {
+    const text = Buffer.from(`${query}\0`);
+    const head = Buffer.alloc(5);
+    head.write('Q');
+    head.writeInt32BE(text.length + 4, 1);
+    this.socket.write(Buffer.concat([head, text]));
+  }
+
+  async next(): Promise<BackendMessage> {
+    const { value, done } = await this.messages.next();
+    if (done === true) throw new Error('PostgreSQL closed the replication connection');
+    if (value.type === 'E') throw sqlStateError(value.body);
+    return value;
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+}
+
+async function* readMessages(socket: Socket): AsyncGenerator<BackendMessage, void> {
+  let rest: Buffer = Buffer.alloc(0);
+  // Iterating pauses the socket whenever nobody waits for the next chunk.
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    const data = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let at = 0;
+    while (data.length - at >= 5) {
+      const length = data.readInt32BE(at + 1);
+      if (length < 4 || length > messageBytesMax) {
+        throw new Error(`a message of ${length} bytes from PostgreSQL is out of bounds`);
+      }
+      if (data.length - at < length + 1) break;
+      yield { type: String.fromCharCode(data[at] ?? 0), body: data.subarray(at + 5, at + 1 + length) };
+      at += length + 1;
+    }
+    rest = data.subarray(at);
+  }
+}
+
+function startup(parameters: Readonly<Record<string, string>>): Buffer {
+  const text = Object.entries(parameters)
+    .map(([name, value]) => `${name}\0${value}\0`)
+    .join('');
+  const body = Buffer.from(`${text}\0`);
+  const head = Buffer.alloc(8);
+  head.writeInt32BE(body.length + 8, 0);
+  head.writeInt32BE(196_608, 4);
+  return Buffer.concat([head, body]);
+}
