@@ -37,6 +37,8 @@ export function fetchSnapshot(
         done(error);
       },
     });
+    // It may fail before whoever asked for it has begun to read; they are told then.
+    stream.on('error', () => {});
     const fail = (code: SnapshotErrorCode, message: string, cause?: unknown): void => {
       if (ended) return;
       ended = true;

@@ -13,7 +13,7 @@ import type {
 } from '../../multipaxos/types.ts';
 import type { JoinRequest } from '../../ports/control.ts';
 import type { Peer } from '../../ports/transport.ts';
-import { answerChallenge, newNonce, type Purpose, readChallenge } from './handshake.ts';
+import { answerChallenge, newNonce, readChallenge } from './handshake.ts';
 import { encodeMessage } from './message-codec.ts';
 import { createWsTransport, type WsTransport, type WsTransportOptions } from './ws-transport.ts';
 
@@ -129,7 +129,7 @@ async function proven(
   id: ReplicaId,
   to: ReplicaId,
   opened: (socket: WebSocket) => void,
-  { known = secret, of = null as string | null, purpose = 'messages' as Purpose } = {},
+  { known = secret, of = null as string | null } = {},
 ) {
   let answered = false;
   return stranger(port, (socket, text) => {
@@ -137,7 +137,9 @@ async function proven(
     if (answered || challenge === null) return opened(socket);
     answered = true;
     const identity = { group, id, secret: known, cluster: of };
-    socket.send(JSON.stringify(answerChallenge(identity, { to, purpose }, challenge, newNonce())));
+    socket.send(
+      JSON.stringify(answerChallenge(identity, { to, purpose: 'messages' }, challenge, newNonce())),
+    );
   });
 }
 

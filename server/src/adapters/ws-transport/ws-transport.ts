@@ -187,9 +187,9 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
       );
     },
     offerSnapshots: (source) => snapshots.offer(source),
-    setFault: faults.setFault,
-    heal: faults.heal,
-    faults: faults.faults,
+    setFault: (fault) => faults.setFault(fault),
+    heal: () => faults.heal(),
+    faults: () => faults.faults(),
     counters: () => ({ ...counters }),
     async close() {
       handlers.message = null;
@@ -234,7 +234,7 @@ function peerTable(
       const others = new Map(
         peers.filter(({ replica }) => replica !== id).map((peer) => [peer.replica, peer]),
       );
-      for (const link of [...links.values()]) {
+      for (const link of links.values()) {
         const peer = others.get(link.peer);
         if (peer === undefined) close(link, 'is no peer any more');
         else if (peer.address.host !== link.host || peer.address.port !== link.port)
