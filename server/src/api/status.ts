@@ -132,12 +132,25 @@ export type FaultRequest =
     }
   | { readonly action: 'heal' };
 
-/** `POST /api/members` of a replica, with the cluster's secret (docs/operations.md). The leader carries it out; the others name the leader. */
+/**
+ * What operators ask of a replica: `POST /api/members`, `POST /api/verify` and `GET /api/backup`, each with
+ * `Authorization: Bearer <hex of HMAC-SHA256(cluster secret, 'barista admin')>`. Members and verify are the leader's to carry out, and answered when
+ * that is done; a backup can be had from any replica that serves. The demo answers the same requests without the header, and finds the leader by itself.
+ */
 export type MembersRequest =
   | { readonly action: 'add'; readonly replica: ReplicaId; readonly address: MemberAddress }
   | { readonly action: 'remove'; readonly replica: ReplicaId };
+export interface MembersAnswer {
+  readonly ok: true;
+  readonly membership: MembershipStatus;
+}
 
-/** `POST /api/verify` of the leader: the data of all replicas compared as of one slot. */
+/** `repair`: what differs from the majority is restored from it. */
+export interface VerifyRequest {
+  readonly repair: boolean;
+}
+
+/** The data of all replicas compared as of one slot. */
 export interface VerifyResult {
   readonly slot: Slot;
   readonly replicas: readonly {
@@ -146,4 +159,27 @@ export interface VerifyResult {
     /** Names of what differs from the majority, or why there is no report. */
     readonly detail: readonly string[];
   }[];
+}
+
+/**
+ * Any answer that is not 200. `unauthorized`: 401. `badRequest`: 400. `notLeader`: 409, and `leader` may be asked instead, if it is known. `unavailable`: 503, not
+ * now. `failed`: 500. The others: 409, as in the core's `reconfigured` effect; `timedOut`: proposed, and not known to be chosen yet.
+ */
+export interface AdminRefusal {
+  readonly error: {
+    readonly code:
+      | 'unauthorized'
+      | 'badRequest'
+      | 'notLeader'
+      | 'busy'
+      | 'wouldLoseQuorum'
+      | 'unknownReplica'
+      | 'exists'
+      | 'tooMany'
+      | 'timedOut'
+      | 'unavailable'
+      | 'failed';
+    readonly message: string;
+    readonly leader?: ReplicaId | null;
+  };
 }

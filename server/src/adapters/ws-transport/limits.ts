@@ -20,8 +20,6 @@ export interface TransportLimits {
   readonly snapshotsMax: number;
   /** A snapshot of which nothing moves for this long, by the fault of either side, is given up. */
   readonly snapshotStallMsMax: number;
-  /** How fast a snapshot may leave; Infinity: as fast as the other side takes it. */
-  readonly snapshotBytesPerSecondMax: number;
 }
 
 export const defaultLimits: TransportLimits = {
@@ -36,5 +34,4 @@ export const defaultLimits: TransportLimits = {
   retryMsMax: 1000,
   snapshotsMax: 2,
   snapshotStallMsMax: 60_000,
-  snapshotBytesPerSecondMax: Number.POSITIVE_INFINITY,
 };

@@ -1,8 +1,8 @@
 /**
  * Gives a snapshot of this replica's PostgreSQL to peers that ask for one.
  *
- * Responsible for: how many at a time, back-pressure (the source is read no faster than the peer takes it), the bound on the bandwidth, faults of
- * the link, and the end mark. Does not know what the bytes are.
+ * Responsible for: how many at a time, back-pressure (the source is read no faster than the peer takes it), faults of
+ * the link, and the end mark. Does not know what the bytes are, nor how fast they may leave: the source sets its own pace.
  * Invariant: the end mark is sent only after all bytes of a source that ended well; the source's stream is destroyed whatever happens.
  */
 import type { Readable } from 'node:stream';
@@ -47,7 +47,9 @@ export function createSnapshotServer(
     try {
       if (socket.readyState !== socket.OPEN) return;
       await tell(socket, { begin: { bytesTotal } });
-      const bytes = await pour(stream, socket, limits, (newWindow) => faults.holdUp(peer, newWindow));
+      const bytes = await pour(stream, socket, limits.snapshotStallMsMax, (newWindow) =>
+        faults.holdUp(peer, newWindow),
+      );
       await tell(socket, { end: { bytes } });
     } finally {
       socket.off('close', onClose);
@@ -85,20 +87,17 @@ export function createSnapshotServer(
 async function pour(
   stream: Readable,
   socket: WebSocket,
-  limits: TransportLimits,
+  stallMsMax: number,
   holdUp: (newWindow: boolean) => number | null,
 ): Promise<number> {
-  const startedAt = performance.now();
   let bytes = 0;
   for await (const chunk of pieces(stream)) {
     const window = Math.floor(bytes / windowBytes);
     bytes += chunk.byteLength;
     const heldUpMs = holdUp(Math.floor(bytes / windowBytes) > window);
     if (heldUpMs === null) throw new SnapshotError('transferFailed', 'the link is cut');
-    const dueMs = startedAt + (bytes / limits.snapshotBytesPerSecondMax) * 1000;
-    const waitMs = Math.max(heldUpMs, dueMs - performance.now());
-    if (waitMs >= 1) await sleep(waitMs);
-    await taken(socket, chunk, limits.snapshotStallMsMax);
+    if (heldUpMs > 0) await sleep(heldUpMs);
+    await taken(socket, chunk, stallMsMax);
   }
   return bytes;
 }

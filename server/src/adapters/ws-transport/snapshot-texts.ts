@@ -13,13 +13,14 @@ export type SnapshotText =
   | { readonly end: { readonly bytes: number } }
   | { readonly failure: { readonly code: SnapshotErrorCode; readonly message: string } };
 
-const codes: readonly SnapshotErrorCode[] = [
-  'sourceUnavailable',
-  'sourceBusy',
-  'transferFailed',
-  'snapshotInvalid',
-  'noSpace',
-];
+const codes = {
+  sourceUnavailable: true,
+  sourceBusy: true,
+  sourceDamaged: true,
+  transferFailed: true,
+  snapshotInvalid: true,
+  noSpace: true,
+} as const satisfies Record<SnapshotErrorCode, true>;
 const messageCharsMax = 1000;
 
 export function failureOf(error: unknown): SnapshotText {
@@ -47,8 +48,11 @@ export function readSnapshotText(text: string): SnapshotText | null {
     return isCount(bytes) ? { end: { bytes } } : null;
   }
   const { code, message } = asObject(failure);
-  const known = codes.find((one) => one === code);
-  return known !== undefined && typeof message === 'string' ? { failure: { code: known, message } } : null;
+  return isCode(code) && typeof message === 'string' ? { failure: { code, message } } : null;
+}
+
+function isCode(code: unknown): code is SnapshotErrorCode {
+  return typeof code === 'string' && Object.hasOwn(codes, code);
 }
 
 function asObject(value: unknown): Readonly<Record<string, unknown>> {
