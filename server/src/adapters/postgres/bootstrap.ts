@@ -5,7 +5,7 @@
  * it returns.
  */
 import type { Client } from 'pg';
-import { connectPg, quoteIdentifier, quoteLiteral } from './pg-client.ts';
+import { connectPg, quoteIdentifier, quoteLiteral, rollBackPrepared } from './pg-client.ts';
 import { installSchema } from './schema/install-schema.ts';
 
 export interface RoleOptions {
@@ -37,6 +37,8 @@ export async function bootstrap(options: BootstrapOptions): Promise<void> {
   const client = await connectPg({ socketDir: options.socketDir, database: options.database });
   try {
     await client.query(waitForDisk);
+    // An earlier life, or the replica that this is a copy of, left them; they hold locks that the schema's installation would wait for.
+    await rollBackPrepared(client);
     await installSchema(client, options.secret);
   } finally {
     await client.end();

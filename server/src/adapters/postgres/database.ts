@@ -16,7 +16,7 @@ import { toDatabaseError } from './database-error.ts';
 import { createEffectBuffer } from './effect-buffer.ts';
 import type { ApplyMode, EffectBuffer } from './effect-buffer.ts';
 import { AmbiguousRowsError } from './net-rows.ts';
-import { connectPg, quoteLiteral } from './pg-client.ts';
+import { connectPg, rollBackPrepared } from './pg-client.ts';
 import { assertNoGap, beginAtPointer, commitAtPointer, flushPointer, readPointer } from './pointer.ts';
 import type { PostgresServer } from './postgres-server.ts';
 
@@ -197,10 +197,7 @@ async function endSessions(client: Client): Promise<void> {
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  const prepared = await client.query<{ gid: string }>(
-    'SELECT gid FROM pg_prepared_xacts WHERE database = current_database()',
-  );
-  for (const { gid } of prepared.rows) await client.query(`ROLLBACK PREPARED ${quoteLiteral(gid)}`);
+  await rollBackPrepared(client);
   // What sessions drew from sequences without agreement, and what a crash skipped, was given to nobody who knows it for certain.
   await client.query('SELECT _barista.reset_sequences()');
 }

@@ -34,6 +34,12 @@ const partBytesMax = 1024 * 1024;
 /** The parts of one transaction, encoded, as the log would hold them. */
 export type LoggedTransaction = readonly Uint8Array[];
 
+/** `slot` null: there was nothing to agree on. */
+export interface Agreed {
+  readonly slot: Slot | null;
+  readonly effects: readonly Effect[];
+}
+
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
   readonly code: string;
@@ -56,8 +62,11 @@ export interface ReplicatedPair {
   session(): Promise<Client>;
   /** One transaction of these statements on the leader. Returns its effects. */
   run(...statements: readonly string[]): Promise<readonly Effect[]>;
-  /** Ends the open transaction of a session as the gateway would. */
+  /** Ends the open transaction of a session as the gateway would: `agree`, then `finish`. */
   commit(client: Client): Promise<readonly Effect[]>;
+  /** Harvests the open transaction and puts it into the log. */
+  agree(client: Client): Promise<Agreed>;
+  finish(client: Client, slot: Slot | null): Promise<void>;
   /** Applies to the follower what it does not have yet, `batch` slots at a time. */
   replicate(batch?: number): Promise<void>;
   stop(): Promise<void>;
@@ -128,6 +137,12 @@ class Pair implements ReplicatedPair {
   }
 
   async commit(client: Client): Promise<readonly Effect[]> {
+    const { slot, effects } = await this.agree(client);
+    await this.finish(client, slot);
+    return effects;
+  }
+
+  async agree(client: Client): Promise<Agreed> {
     const sql = createSessionSql(this.leader);
     await client.query('SET CONSTRAINTS ALL IMMEDIATE');
     const harvested = await client.query<{ harvest: Buffer }>(sql.harvest, [sql.secret]);
@@ -135,13 +150,16 @@ class Pair implements ReplicatedPair {
     const refused = rows.find((row) => row.kind === 'refused');
     if (refused !== undefined) throw new RefusedError(refused.sqlState, refused.message, refused.hint);
     const effects = rows.flatMap((row) => (row.kind === 'effect' ? [row.effect] : []));
-    if (effects.length > 0) {
-      const slot = this.log.length + 1;
-      this.log.push(toParts(`t${slot}`, effects));
-      await client.query(sql.recordSlot, [sql.secret, String(slot)]);
-    }
+    if (effects.length === 0) return { slot: null, effects };
+    const slot = this.log.length + 1;
+    this.log.push(toParts(`t${slot}`, effects));
+    return { slot: slot as Slot, effects };
+  }
+
+  async finish(client: Client, slot: Slot | null): Promise<void> {
+    const sql = createSessionSql(this.leader);
+    if (slot !== null) await client.query(sql.recordSlot, [sql.secret, String(slot)]);
     await client.query('COMMIT');
-    return effects;
   }
 
   async replicate(batch = 64): Promise<void> {
