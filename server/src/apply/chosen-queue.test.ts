@@ -43,4 +43,13 @@ describe('the queue of chosen entries', () => {
     expect(queue.take(6 as Slot, 9, 1000)).toEqual([]);
     expect(slotsOf(queue.take(8 as Slot, 9, 1000))).toEqual([8]);
   });
+
+  it('holds only what comes later if the log goes on further above', () => {
+    const queue = new ChosenQueue({ entriesMax: 9, bytesMax: 1000 });
+    queue.push(items(4, 5));
+    queue.push(items(100, 101));
+    expect(slotsOf(queue.take(4 as Slot, 9, 1000))).toEqual([]);
+    queue.push(items(200));
+    expect(slotsOf(queue.take(200 as Slot, 9, 1000))).toEqual([200]);
+  });
 });

@@ -19,8 +19,13 @@ export class ChosenQueue {
     this.options = options;
   }
 
-  /** Consecutive entries. Too many at once, or on top of the others, and all are let go. */
+  /**
+   * Consecutive entries. Too many at once, or on top of the others, and all are let go. What does not follow on what it holds (the log went on
+   * from a copied database) takes its place.
+   */
   push(entries: readonly SlotEntry[]): void {
+    const last = this.entries.at(-1);
+    if (last !== undefined && entries[0] !== undefined && entries[0].slot !== last.slot + 1) this.clear();
     for (const item of entries) {
       this.entries.push(item);
       this.bytes += bytesOf(item);

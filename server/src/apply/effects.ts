@@ -55,6 +55,15 @@ export interface TransactionPayload {
   readonly effects: readonly Effect[];
   /** What the client sent, for people to read: shortened, never executed. */
   readonly sql: readonly string[];
+  /** In the last part, if the client named the transaction so that it can repeat it safely. */
+  readonly request?: CommittedRequest;
+}
+
+/** A client's own name for a transaction, recorded by every replica in the transaction itself. `tag`: how its success was told. */
+export interface CommittedRequest {
+  readonly role: string;
+  readonly id: string;
+  readonly tag: string;
 }
 
 /**
@@ -65,3 +74,9 @@ export interface TransactionPayload {
 export interface ProposedTransaction extends TransactionPayload {
   readonly leadership: Ballot;
 }
+
+/** What can be told of a proposed transaction without reading its effects. */
+export type TransactionHead = Pick<
+  ProposedTransaction,
+  'transaction' | 'part' | 'last' | 'partSlots' | 'leadership'
+>;

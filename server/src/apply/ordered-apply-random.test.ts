@@ -1,11 +1,12 @@
 /**
- * Random lives of one replica's database: it follows and leads, its PostgreSQL crashes and forgets, the log is purged as far as was
- * reported, and sessions commit late, out of order or never. At the end everything chosen is in, once.
+ * Random lives of one replica's database: it follows and leads, its PostgreSQL crashes and forgets, or is replaced by a copy that is ahead; the log is
+ * purged as far as was reported; sessions commit late, out of order or never; members change, and checks are made. At the end everything
+ * chosen is in, once, each check saw exactly what stood below it, and the configuration stored is that of the pointer.
  */
 import { describe, expect, it } from 'vitest';
-import type { Entry, GroupId, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Configuration, Entry, GroupId, ReplicaId, Slot } from '../multipaxos/types.ts';
 import { createOrderedApply } from './ordered-apply.ts';
-import { encodePayload } from './payload.ts';
+import { encodePayload, encodeVerify } from './payload.ts';
 import { MemoryDatabase } from './testing/memory-database.ts';
 
 const group = 'g' as GroupId;
@@ -28,6 +29,10 @@ class Life {
   readonly expected: string[] = [];
   readonly database = new MemoryDatabase();
   readonly trouble: string[] = [];
+  /** Checks that were met, and the configurations by version, as the log has them. */
+  checksMet = 0;
+  readonly configurations: Configuration[] = [];
+  private readonly checks = new Map<string, readonly string[]>();
   purgedTo = 0;
   leading = false;
   private leadership = { round: 1, replica: 'r1' as ReplicaId };
@@ -50,7 +55,56 @@ class Life {
     batchEntriesMax: 4,
     batchBytesMax: 1 << 16,
     queueEntriesMax: 6,
+    onCopyNeeded: (reason) => this.trouble.push(reason),
+    verify: {
+      waitMs: 1_000,
+      onVerify: (check, slot, signal) => this.takeSnapshot(check, slot, signal),
+      onVerifyGivenUp: () => {},
+    },
   });
+
+  private async takeSnapshot(check: string, slot: Slot, signal: AbortSignal): Promise<void> {
+    for (let turns = this.random(4); turns > 0; turns--) await Promise.resolve();
+    const seen = this.database.contents.applied.toSorted().join(' ');
+    const below = (this.checks.get(check) ?? []).toSorted().join(' ');
+    this.checksMet++;
+    if (!signal.aborted && seen !== below) this.trouble.push(`check at ${slot} saw ${seen}, not ${below}`);
+  }
+
+  private chooseCheck(): void {
+    const check = `c${this.count++}`;
+    this.checks.set(check, [...this.expected]);
+    const proposal = { client: check, request: 1 };
+    this.choose({ kind: 'command', group, proposal, payload: encodeVerify(check) });
+  }
+
+  private chooseConfiguration(): void {
+    const version = this.configurations.length + 1;
+    const { leadership: ballot } = this;
+    const slot = this.choose({ kind: 'configuration', group, ballot, version, members: [] });
+    this.configurations.push({ version, slot, members: [] });
+  }
+
+  /** The database is lost; a copy of another replica's, which has applied everything, takes its place. The log below may be gone. */
+  private async copy(): Promise<void> {
+    if (this.leading || this.open !== null) return;
+    const stopped = this.apply.stop();
+    await stopped;
+    const pointer = this.entries.length as Slot;
+    this.database.contents = {
+      pointer,
+      above: [],
+      keep: {
+        keepFrom: (pointer + 1) as Slot,
+        leadership: this.leadership,
+        configuration: this.configurations.at(-1) ?? null,
+      },
+      applied: [...this.expected],
+    };
+    await this.database.flush();
+    if (this.random(2) === 0) this.purgedTo = pointer;
+    await this.apply.follow(this.database);
+  }
 
   constructor(seed: number) {
     this.random = randomFrom(seed);
@@ -120,12 +174,16 @@ class Life {
   private commitOne(): void {
     const [one] = this.uncommitted.splice(this.random(this.uncommitted.length), 1);
     if (one === undefined) return;
+    if (this.apply.clearToCommit(one.slot) !== null) {
+      this.uncommitted.push(one);
+      return;
+    }
     this.database.commitSession(one.slot, one.name);
     this.apply.committed(one.slot);
   }
 
   async step(): Promise<void> {
-    const dice = this.random(20);
+    const dice = this.random(23);
     if (dice < 9) this.chooseTransaction();
     else if (dice < 13 && this.uncommitted.length > 0) this.commitOne();
     else if (dice < 14) await this.apply.foldPointer();
@@ -133,6 +191,9 @@ class Life {
     else if (dice < 17) this.purgedTo = this.reportedTo;
     else if (dice < 18) await this.lead();
     else if (dice < 19) await this.follow(this.random(2) === 0);
+    else if (dice < 20) this.chooseCheck();
+    else if (dice < 21) this.chooseConfiguration();
+    else if (dice < 22 && this.random(3) === 0) await this.copy();
     else for (let turns = this.random(30); turns > 0; turns--) await Promise.resolve();
   }
 
@@ -149,10 +210,16 @@ class Life {
     await this.settle();
     await this.apply.stop();
   }
+
+  /** That of the stored pointer. */
+  get configuration(): Configuration | null {
+    return this.configurations.findLast(({ slot }) => slot <= this.database.contents.pointer) ?? null;
+  }
 }
 
 describe('ordered apply in random lives', () => {
   it(`takes in everything chosen, once, with the log purged as far as was reported (${seeds} seeds)`, async () => {
+    let checksMet = 0;
     for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
       const life = new Life(seed);
       await life.run();
@@ -163,6 +230,10 @@ describe('ordered apply in random lives', () => {
         replay,
         applied: life.expected.toSorted(),
       });
+      const { configuration } = contents.keep;
+      expect({ replay, configuration }).toEqual({ replay, configuration: life.configuration });
+      checksMet += life.checksMet;
     }
+    expect(checksMet).toBeGreaterThan(seeds);
   });
 });

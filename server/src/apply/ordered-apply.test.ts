@@ -295,7 +295,7 @@ describe('ordered apply', () => {
     choose(transaction('b', 0, true, [], second), transaction('late'), transaction('part of late', 0, false));
     await settled(6);
     expect(database.contents.applied).toEqual(['a#0', 'b#0']);
-    expect(database.contents.keep).toEqual({ keepFrom: 7, leadership: second });
+    expect(database.contents.keep).toEqual({ keepFrom: 7, leadership: second, configuration: null });
     apply = create(6);
     await apply.follow(database);
     choose(transaction('later'));

@@ -2,30 +2,27 @@
  * Ordered apply: keeps the replica's database at the log's chosen prefix (barista.txt 2.2, 2.3; specs/OrderedApply.tla).
  *
  * Two modes. `following`: chosen entries are applied from the log in slot order, many to a PostgreSQL transaction. `leading`: the
- * client sessions commit what they proposed, in any order; this only keeps the pointer. It does no consensus and runs no SQL itself.
+ * client sessions commit what they proposed, in any order; this only keeps the pointer. Either way a check (verify-point.ts) is met when the
+ * database stands at exactly its slot. It does no consensus and runs no SQL itself.
  *
  * Invariants: entries are applied in slot order, each once; nothing is applied above the commit point; a change of mode happens
  * between batches, never inside one; the database is asked for its pointer whenever it may differ from what is remembered, and
  * nothing that was begun before is done after; no slot is reported as durable that a crash of PostgreSQL could make it read again.
  */
 import { entryLabel } from '../multipaxos/entry.ts';
-import type { Entry, Slot, SlotEntry } from '../multipaxos/types.ts';
+import type { Slot, SlotEntry } from '../multipaxos/types.ts';
 import type { ApplyTraceEvent } from '../api/events.ts';
 import { DatabaseError, type Database, type KeptWithPointer, type SlotToApply } from '../ports/database.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import { createAppliedSet, isApplied, markApplied, type AppliedSet } from './applied-set.ts';
 import { ChosenQueue } from './chosen-queue.ts';
-import type { TransactionPayload } from './effects.ts';
-import {
-  createPartTracker,
-  forgetParts,
-  isGivenUp,
-  keepFrom,
-  trackEntry,
-  type PartTracker,
-} from './part-tracker.ts';
+import { LeadingChecks } from './leading-checks.ts';
+import { missingFromLog, readAgain, readEntries, readMissing, withParts } from './log-reader.ts';
+import { createPassage, forget, keptAt, meaningAt, pass, takesEffect, type Passage } from './passage.ts';
 import { decodePayload } from './payload.ts';
-import { createSuccession, effectOf, type Succession } from './succession.ts';
+import { RecentOutcomes } from './recent-outcomes.ts';
+import type { Meaning } from './succession.ts';
+import { takeSnapshot, type VerifyHooks } from './verify-point.ts';
 
 export interface OrderedApplyOptions {
   readonly log: Pick<LogStore, 'read'>;
@@ -37,6 +34,13 @@ export interface OrderedApplyOptions {
   /** PostgreSQL refused an entry: this replica differs from the others. It applies no more. */
   readonly onDiverged: (reason: string) => void;
   readonly onDatabaseDown: (error: DatabaseError) => void;
+  /**
+   * The log does not hold what must be applied next (its slot, or parts of a large transaction): only a copy of another replica's database helps.
+   * It applies no more until `follow`. Left out: as onDiverged.
+   */
+  readonly onCopyNeeded?: (reason: string) => void;
+  /** Left out: checks are passed over. */
+  readonly verify?: VerifyHooks;
   /** Bounds of one PostgreSQL transaction. */
   readonly batchEntriesMax: number;
   readonly batchBytesMax: number;
@@ -58,6 +62,11 @@ export interface OrderedApply {
   lead(): void;
   /** A session has committed the transaction of `slot`. */
   committed(slot: Slot): void;
+  /**
+   * For a session whose transaction was chosen: resolves when it may commit. It waits, for a bounded time, only while a check in a lower slot
+   * is being met; null means at once.
+   */
+  clearToCommit(slot: Slot): Promise<void> | null;
   /** True if only a session can bring `slot` into the database now, and none has. */
   awaitsSession(slot: Slot): boolean;
   /** No more database calls after this resolves. */
@@ -69,6 +78,8 @@ export interface OrderedApply {
   readonly pointer: Slot;
   readonly durablePointer: Slot;
   readonly appliedEntries: number;
+  /** What became of the transactions of the last stretch of the log. */
+  readonly outcomes: RecentOutcomes;
 }
 
 export function createOrderedApply(options: OrderedApplyOptions): OrderedApply {
@@ -77,13 +88,13 @@ export function createOrderedApply(options: OrderedApplyOptions): OrderedApply {
 
 class OrderedApplyLoop implements OrderedApply {
   appliedEntries = 0;
+  readonly outcomes = new RecentOutcomes();
   private readonly options: OrderedApplyOptions;
   private mode: Mode = 'stopped';
   private database: Database | null = null;
   private applied: AppliedSet = createAppliedSet(0 as Slot);
   private appliedTransactions = new Set<string>();
-  private parts: PartTracker = createPartTracker();
-  private succession: Succession = createSuccession();
+  private passage: Passage = createPassage();
   private storedPointer = 0 as Slot;
   private durable = 0 as Slot;
   /** The log at or below is needed no more. */
@@ -97,12 +108,18 @@ class OrderedApplyLoop implements OrderedApply {
   private running: Promise<void> | null = null;
   private folding: Promise<void> | null = null;
   private flushing: Promise<void> | null = null;
+  private readonly checks: LeadingChecks | null;
+  /** Aborted by `stop`. */
+  private halt = new AbortController();
 
   constructor(options: OrderedApplyOptions) {
     this.options = options;
     this.commitPoint = options.commitPoint;
     const { queueEntriesMax: entriesMax, batchBytesMax } = options;
     this.queue = new ChosenQueue({ entriesMax, bytesMax: batchesQueuedMax * batchBytesMax });
+    const { verify } = options;
+    const onMet = (slot: Slot): void => this.mark(slot);
+    this.checks = verify === undefined ? null : new LeadingChecks({ hooks: verify, onMet });
   }
 
   get pointer(): Slot {
@@ -116,9 +133,11 @@ class OrderedApplyLoop implements OrderedApply {
   chosen(entries: readonly SlotEntry[]): void {
     const last = entries.at(-1);
     if (last === undefined) return;
-    this.commitPoint = last.slot;
+    // A database that came from elsewhere may be ahead of the log, which then catches up with what the database has long since.
+    this.commitPoint = Math.max(this.commitPoint, last.slot) as Slot;
     if (this.mode === 'leading') {
-      for (const { slot, entry } of entries) this.chosenWhileLeading(slot, entry);
+      for (const item of entries) this.chosenWhileLeading(item);
+      this.checks?.reached(this.applied.pointer);
       return;
     }
     this.queue.push(entries);
@@ -126,10 +145,21 @@ class OrderedApplyLoop implements OrderedApply {
   }
 
   /** Entries that no session commits are in as soon as they are chosen. */
-  private chosenWhileLeading(slot: Slot, entry: Entry): void {
-    const payload = effectOf(this.succession, entry);
-    trackEntry(this.parts, slot, entry, payload);
-    if (payload === null || !payload.last || isGivenUp(payload)) this.mark(slot);
+  private chosenWhileLeading(item: SlotEntry): void {
+    const { slot } = item;
+    const meaning = meaningAt(this.passage, item.entry);
+    pass(this.passage, item, meaning);
+    this.noteOutcome(slot, meaning);
+    if (meaning.kind === 'verify' && this.checks !== null) this.checks.chosen(meaning.check, slot);
+    else if (!takesEffect(meaning)) this.mark(slot);
+  }
+
+  private noteOutcome(slot: Slot, meaning: Meaning): void {
+    const ended =
+      (meaning.kind === 'transaction' || meaning.kind === 'superseded') && meaning.head.last
+        ? { transaction: meaning.head.transaction, effect: takesEffect(meaning) }
+        : null;
+    this.outcomes.pass(slot, this.passage.succession.newest, ended);
   }
 
   async follow(database: Database): Promise<void> {
@@ -137,7 +167,7 @@ class OrderedApplyLoop implements OrderedApply {
     await this.stop();
     if (this.turn !== turn) return;
     const { pointer, above, aboveTransactions, keep } = await database.applicationPointer();
-    const parts = await this.rebuildParts(keep, pointer);
+    const passage = await readAgain(this.options.log, keep, pointer, this.options.batchBytesMax);
     // Told to stop meanwhile: what was read may be of a PostgreSQL that is no more.
     if (this.turn !== turn) return;
     this.database = database;
@@ -146,33 +176,18 @@ class OrderedApplyLoop implements OrderedApply {
     this.storedPointer = pointer;
     // What a crash of PostgreSQL took back was never reported as durable, so what is left of it is at least that.
     this.durable = Math.min(this.durable, pointer) as Slot;
+    // Nothing is applied that was not chosen: a database copied from another replica may know more than this replica's log.
+    this.commitPoint = Math.max(this.commitPoint, pointer) as Slot;
     this.queue.clear();
-    this.parts = parts;
-    this.succession = createSuccession(keep.leadership);
+    this.passage = passage;
+    this.outcomes.startAt(pointer, keep.leadership);
     this.keptAt.clear();
     this.keptAt.set(pointer, keep.keepFrom);
+    this.halt = new AbortController();
     this.options.onEvent({ name: 'DatabaseUp', applicationPointer: pointer, above });
     this.report();
     this.mode = 'following';
     this.wake();
-  }
-
-  /** Only parts of the newest leadership can still be waited for. */
-  private async rebuildParts(
-    { keepFrom: from, leadership }: KeptWithPointer,
-    to: Slot,
-  ): Promise<PartTracker> {
-    const tracker = createPartTracker();
-    const succession = createSuccession(leadership);
-    for (let slot = from; slot <= to; ) {
-      const entries = await this.options.log.read(slot, to, this.options.batchBytesMax);
-      if (entries.length === 0) break;
-      for (const entry of entries) {
-        trackEntry(tracker, slot, entry, effectOf(succession, entry));
-        slot = (slot + 1) as Slot;
-      }
-    }
-    return tracker;
   }
 
   lead(): void {
@@ -192,13 +207,21 @@ class OrderedApplyLoop implements OrderedApply {
     return this.mode === 'leading' && !isApplied(this.applied, slot);
   }
 
+  clearToCommit(slot: Slot): Promise<void> | null {
+    return this.checks?.clear(slot) ?? null;
+  }
+
   private mark(slot: Slot): void {
-    if (markApplied(this.applied, slot)) this.report();
+    if (!markApplied(this.applied, slot)) return;
+    this.report();
+    if (this.mode === 'leading') this.checks?.reached(this.applied.pointer);
   }
 
   async stop(): Promise<void> {
     this.turn++;
     this.mode = 'stopped';
+    this.halt.abort();
+    await this.checks?.stop();
     await this.running;
     await this.folding;
     await this.flushing;
@@ -212,7 +235,7 @@ class OrderedApplyLoop implements OrderedApply {
     this.folding = this.guard(async () => {
       await database.movePointer(upTo, this.keepAt(upTo));
       this.storedPointer = upTo;
-      forgetParts(this.parts, upTo);
+      forget(this.passage, upTo);
       this.options.onEvent({ name: 'MovePointer', applicationPointer: upTo });
     });
     await this.folding;
@@ -234,9 +257,9 @@ class OrderedApplyLoop implements OrderedApply {
   }
 
   private keepAt(pointer: Slot): KeptWithPointer {
-    const lowest = keepFrom(this.parts, pointer);
-    this.keptAt.set(pointer, lowest);
-    return { keepFrom: lowest, leadership: this.succession.newest };
+    const kept = keptAt(this.passage, pointer);
+    this.keptAt.set(pointer, kept.keepFrom);
+    return kept;
   }
 
   /** `durable` is what a crash leaves at least; what was stored with it says how far back it would read. */
@@ -265,39 +288,62 @@ class OrderedApplyLoop implements OrderedApply {
   }
 
   private async applyBatch(): Promise<void> {
+    await readMissing(this.options.log, this.passage, this.options.batchBytesMax);
     const from = (this.applied.pointer + 1) as Slot;
     const entries = upToNextLeader(await this.nextEntries(from));
-    if (entries.length === 0) throw new Error(`slot ${from} is chosen but missing from the log`);
     // Told to stop while the log was read: `from` may not be the next slot of the database any more.
     if (this.mode !== 'following') return;
-    const batch: SlotToApply[] = [];
-    const applied: [Slot, string][] = [];
-    const sql: string[] = [];
-    for (const { slot, entry } of entries) {
-      const payload = effectOf(this.succession, entry);
-      // The database may apply a batch bit by bit, and stop in between: it must not say then that it needs no parts any more.
-      if (batch.length > 0 && payload !== null && payload.partSlots.length > 0) break;
-      trackEntry(this.parts, slot, entry, payload);
-      const skip =
-        payload === null ||
-        !payload.last ||
-        isGivenUp(payload) ||
-        isApplied(this.applied, slot) ||
-        this.appliedTransactions.has(payload.transaction);
-      batch.push({ slot, transaction: skip ? null : this.withParts(payload) });
-      if (!skip) {
-        applied.push([slot, entryLabel(entry)]);
-        sql.push(...payload.sql.slice(0, 3));
-      }
-    }
-    const toSlot = batch.at(-1)!.slot;
-    await this.database!.apply(batch, this.keepAt(toSlot));
+    const first = entries[0]!;
+    const meaning = meaningAt(this.passage, first.entry);
+    if (meaning.kind === 'verify' && !(await this.check(meaning.check, first.slot))) return;
+    const batch = this.gather(entries);
+    const toSlot = batch.slots.at(-1)!.slot;
+    await this.database!.apply(batch.slots, this.keepAt(toSlot));
     this.storedPointer = toSlot;
-    forgetParts(this.parts, toSlot);
-    this.appliedEntries += applied.length;
-    for (const { slot } of batch) markApplied(this.applied, slot);
+    forget(this.passage, toSlot);
+    this.appliedEntries += batch.applied.length;
+    for (const [slot, entryMeaning] of batch.passed) {
+      this.noteOutcome(slot, entryMeaning);
+      markApplied(this.applied, slot);
+    }
+    const { applied, sql } = batch;
     this.options.onEvent({ name: 'ApplyBatch', fromSlot: from, toSlot, applied, sql: sql.slice(0, 20) });
     this.report();
+  }
+
+  /** What of these may go into one PostgreSQL transaction. */
+  private gather(entries: readonly SlotEntry[]): Batch {
+    const batch: Batch = { slots: [], applied: [], sql: [], passed: [] };
+    for (const item of entries) {
+      const { slot, entry } = item;
+      const meaning = meaningAt(this.passage, entry);
+      if (batch.slots.length > 0 && beginsBatch(meaning, this.options.verify !== undefined)) break;
+      pass(this.passage, item, meaning);
+      batch.passed.push([slot, meaning]);
+      const skip =
+        !takesEffect(meaning) ||
+        isApplied(this.applied, slot) ||
+        this.appliedTransactions.has(meaning.head.transaction);
+      const payload = skip ? null : decodePayload(meaning.bytes);
+      batch.slots.push({ slot, transaction: payload === null ? null : withParts(this.options.log, payload) });
+      if (payload === null) continue;
+      batch.applied.push([slot, entryLabel(entry)]);
+      batch.sql.push(...payload.sql.slice(0, 3));
+    }
+    return batch;
+  }
+
+  /** The database stands just below the check's slot, which changes nothing. False if told to stop. */
+  private async check(check: string, slot: Slot): Promise<boolean> {
+    const { verify } = this.options;
+    if (verify === undefined) return true;
+    // Committed by this replica's sessions while it led, in slots above or unknown: then it never stands at exactly this slot.
+    const { above, aboveTransactions } = await this.database!.applicationPointer();
+    if (above.length > 0 || aboveTransactions.length > 0) {
+      verify.onVerifyGivenUp(check, slot, 'this replica had committed transactions of higher slots before');
+      return true;
+    }
+    return (await takeSnapshot(verify, { check, slot }, this.halt.signal)) !== 'stopped';
   }
 
   /** From memory if the queue reaches back far enough, else from the log. */
@@ -306,27 +352,7 @@ class OrderedApplyLoop implements OrderedApply {
     const queued = this.queue.take(from, batchEntriesMax, batchBytesMax);
     if (queued.length > 0) return queued;
     const to = Math.min(this.commitPoint, from + batchEntriesMax - 1) as Slot;
-    const entries = await this.options.log.read(from, to, batchBytesMax);
-    return entries.map((entry, index) => ({ slot: (from + index) as Slot, entry }));
-  }
-
-  /** The parts of a transaction in order, read back one at a time: memory is bounded by one part. May be read again. */
-  private withParts(
-    last: TransactionPayload,
-  ): AsyncIterable<TransactionPayload> | readonly TransactionPayload[] {
-    if (last.partSlots.length === 0) return [last];
-    const { log } = this.options;
-    return {
-      async *[Symbol.asyncIterator]() {
-        for (const slot of last.partSlots) {
-          const [entry] = await log.read(slot, slot, 1);
-          if (entry?.kind !== 'command')
-            throw new Error(`part of ${last.transaction} is missing from slot ${slot}`);
-          yield decodePayload(entry.payload);
-        }
-        yield last;
-      },
-    };
+    return readEntries(this.options.log, from, to, batchBytesMax);
   }
 
   /** Database failures are expected outcomes here; anything else is a defect and must surface. */
@@ -335,12 +361,30 @@ class OrderedApplyLoop implements OrderedApply {
       await work();
     } catch (error) {
       this.mode = 'stopped';
-      if (!(error instanceof DatabaseError)) {
+      const missing = missingFromLog(error);
+      if (missing !== null) (this.options.onCopyNeeded ?? this.options.onDiverged)(missing.message);
+      else if (!(error instanceof DatabaseError)) {
         this.options.onDiverged(error instanceof Error ? error.message : String(error));
       } else if (error.code === 'applyFailed') this.options.onDiverged(error.message);
       else this.options.onDatabaseDown(error);
     }
   }
+}
+
+interface Batch {
+  readonly slots: SlotToApply[];
+  readonly applied: [Slot, string][];
+  readonly sql: string[];
+  readonly passed: [Slot, Meaning][];
+}
+
+/**
+ * A large transaction: the database may apply a batch bit by bit, and stop in between: it must not say then that it needs no parts any more. A check:
+ * what is above must not be in yet.
+ */
+function beginsBatch(meaning: Meaning, checks: boolean): boolean {
+  if (meaning.kind === 'verify') return checks;
+  return meaning.kind === 'transaction' && meaning.head.partSlots.length > 0;
 }
 
 /** A batch ends before a leader's beginning, so that one leadership is right for every slot that the pointer may stop at. */

@@ -2,7 +2,14 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ReplicaId, Slot } from '../multipaxos/types.ts';
 import type { Effect, ProposedTransaction } from './effects.ts';
-import { decodePayload, effectBytes, encodePayload, PayloadError } from './payload.ts';
+import {
+  decodeHead,
+  decodePayload,
+  effectBytes,
+  encodePayload,
+  encodeVerify,
+  PayloadError,
+} from './payload.ts';
 
 const rows = fc.array(fc.string({ unit: 'binary' }));
 const effect: fc.Arbitrary<Effect> = fc.oneof(
@@ -34,7 +41,8 @@ const effect: fc.Arbitrary<Effect> = fc.oneof(
     exact: fc.boolean(),
   }),
 );
-const payload: fc.Arbitrary<ProposedTransaction> = fc.record({
+const request = fc.record({ role: fc.string(), id: fc.string(), tag: fc.string() });
+const whole = fc.record({
   transaction: fc.string(),
   part: fc.nat(),
   last: fc.boolean(),
@@ -43,6 +51,10 @@ const payload: fc.Arbitrary<ProposedTransaction> = fc.record({
   effects: fc.array(effect),
   sql: fc.array(fc.string()),
 });
+const payload: fc.Arbitrary<ProposedTransaction> = fc.oneof(
+  whole,
+  fc.tuple(whole, request).map(([value, named]) => ({ ...value, request: named })),
+);
 
 const sample: ProposedTransaction = {
   transaction: 't/1',
@@ -65,6 +77,26 @@ it('what is encoded is decoded again', () => {
   );
 });
 
+it('the head is told without the effects, and is the same', () => {
+  fc.assert(
+    fc.property(payload, (value) => {
+      const { effects: _effects, sql: _sql, request: _request, ...head } = value;
+      expect(decodeHead(encodePayload(value))).toEqual({ kind: 'transaction', head });
+    }),
+  );
+  const bytes = encodePayload(sample);
+  // Whatever stands where the effects begin: the head does not read it.
+  expect(decodeHead(Uint8Array.from([...bytes.subarray(0, -10), 0xc1])).kind).toBe('transaction');
+});
+
+it('a check is told from a transaction, and must have a name of bounded length', () => {
+  const bytes = encodeVerify('nightly/1');
+  expect(decodeHead(bytes)).toEqual({ kind: 'verify', check: 'nightly/1' });
+  expect(() => decodePayload(bytes)).toThrow('no transaction');
+  expect(() => decodeHead(bytes.subarray(0, -1))).toThrow(PayloadError);
+  for (const name of ['', 'x'.repeat(201)]) expect(() => encodeVerify(name)).toThrow(PayloadError);
+});
+
 it('every truncation and every other version is refused', () => {
   const bytes = encodePayload(sample);
   for (let length = 0; length < bytes.length; length += 1) {
@@ -77,10 +109,10 @@ it('every truncation and every other version is refused', () => {
 
 it('bytes that are no payload never decode to something else than a payload', () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+    fc.property(fc.constantFrom(0x54, 0x56, 0x57), fc.uint8Array({ maxLength: 200 }), (kind, bytes) => {
       let decoded: ProposedTransaction;
       try {
-        decoded = decodePayload(Uint8Array.from([1, ...bytes]));
+        decoded = decodePayload(Uint8Array.from([2, kind, ...bytes]));
       } catch (error) {
         return error instanceof PayloadError;
       }

@@ -1,14 +1,20 @@
 /**
- * The binary form of a transaction's effects, as log entries carry it: one version byte, then MessagePack arrays.
+ * The binary form of what log entries carry: two bytes for version and kind, then MessagePack arrays.
  *
- * Compact (no field names, relations named once), versioned and checked: what does not have exactly this form is refused, never
- * half understood. Pure; knows nothing of PostgreSQL.
+ * Two kinds: a transaction's effects (a head that says whose they are, with its length before it, so that the effects need not be read, then the
+ * effects), and a check: the order to compare the replicas' data at this slot. Compact (no field names, relations named once), versioned
+ * and checked: what does not have exactly this form is refused, never half understood. Pure; knows nothing of PostgreSQL.
  */
 import { Packr } from 'msgpackr';
 import type { Ballot, ReplicaId, Slot } from '../multipaxos/types.ts';
-import type { Effect, ProposedTransaction } from './effects.ts';
+import type { CommittedRequest, Effect, ProposedTransaction, TransactionHead } from './effects.ts';
 
-const version = 1;
+const version = 2;
+const kindTransaction = 0x54;
+const kindVerify = 0x56;
+/** Version, kind, length of the head. */
+const prefixBytes = 6;
+const checkCharsMax = 200;
 /** A decoder refuses more; the gateway cuts transactions into much smaller parts. */
 export const payloadBytesMax = 64 * 1024 * 1024;
 
@@ -49,24 +55,29 @@ export function encodePayload(payload: ProposedTransaction): Uint8Array {
     return relations.length - 1;
   };
   const effects = payload.effects.map((effect) => encodeEffect(effect, number));
-  const body = packr.pack([
-    payload.transaction,
-    payload.part,
-    payload.last,
-    payload.partSlots,
-    payload.leadership.round,
-    payload.leadership.replica,
-    relations,
-    effects,
-    payload.sql,
-  ]) as Uint8Array;
-  if (body.byteLength + 1 > payloadBytesMax) {
-    throw new PayloadError(`A payload of ${body.byteLength + 1} bytes is larger than ${payloadBytesMax}`);
+  const { round, replica } = payload.leadership;
+  const { transaction, part, last, partSlots, request } = payload;
+  const head = packr.pack([transaction, part, last, partSlots, round, replica]) as Uint8Array;
+  const named = request === undefined ? [] : [request.role, request.id, request.tag];
+  const body = packr.pack([relations, effects, payload.sql, named]) as Uint8Array;
+  const bytes = new Uint8Array(prefixBytes + head.byteLength + body.byteLength);
+  if (bytes.byteLength > payloadBytesMax) {
+    throw new PayloadError(`A payload of ${bytes.byteLength} bytes is larger than ${payloadBytesMax}`);
   }
-  const bytes = new Uint8Array(body.byteLength + 1);
   bytes[0] = version;
-  bytes.set(body, 1);
+  bytes[1] = kindTransaction;
+  new DataView(bytes.buffer).setUint32(2, head.byteLength);
+  bytes.set(head, prefixBytes);
+  bytes.set(body, prefixBytes + head.byteLength);
   return bytes;
+}
+
+/** The order to compare the data of all replicas at the slot that this entry gets. `check` names the comparison. @throws PayloadError */
+export function encodeVerify(check: string): Uint8Array {
+  if (check === '' || check.length > checkCharsMax) {
+    throw new PayloadError(`A check is named by 1 to ${checkCharsMax} characters`);
+  }
+  return Uint8Array.from([version, kindVerify, ...(packr.pack([check]) as Uint8Array)]);
 }
 
 function encodeEffect(effect: Effect, number: (relation: string) => number): unknown[] {
@@ -87,22 +98,60 @@ function encodeEffect(effect: Effect, number: (relation: string) => number): unk
   return ['s', number(effect.relation), effect.lastValue, effect.isCalled, effect.exact];
 }
 
-/** @throws PayloadError if the bytes are not a payload of this version */
-export function decodePayload(bytes: Uint8Array): ProposedTransaction {
+/** What a payload is, without the effects. */
+export type PayloadHead =
+  | { readonly kind: 'transaction'; readonly head: TransactionHead }
+  | { readonly kind: 'verify'; readonly check: string };
+
+/** @throws PayloadError */
+export function decodeHead(bytes: Uint8Array): PayloadHead {
   if (bytes.byteLength > payloadBytesMax) throw new PayloadError('The payload is too large');
   if (bytes[0] !== version) throw new PayloadError(`Unknown payload version ${bytes[0] ?? 'none'}`);
-  const fields = list(unpack(bytes.subarray(1)), 9);
-  const [transaction, part, last, partSlots, round, leader, names, effects, sql] = fields;
+  if (bytes[1] === kindTransaction) return { kind: 'transaction', head: splitTransaction(bytes).head };
+  if (bytes[1] !== kindVerify) throw new PayloadError(`Unknown kind of payload ${bytes[1] ?? 'none'}`);
+  const [check] = list(unpack(bytes.subarray(2)), 1);
+  return { kind: 'verify', check: text(check) };
+}
+
+/** @throws PayloadError if the bytes are not a transaction of this version */
+export function decodePayload(bytes: Uint8Array): ProposedTransaction {
+  if (decodeHead(bytes).kind !== 'transaction') throw new PayloadError('The payload is no transaction');
+  const { head, body } = splitTransaction(bytes);
+  const [names, effects, sql, named] = list(unpack(body), 4);
   const relations = strings(names);
+  const request = requestOf(strings(named));
   return {
+    ...head,
+    effects: list(effects).map((effect) => decodeEffect(list(effect), relations)),
+    sql: strings(sql),
+    ...(request === null ? {} : { request }),
+  };
+}
+
+function splitTransaction(bytes: Uint8Array): { readonly head: TransactionHead; readonly body: Uint8Array } {
+  if (bytes.byteLength < prefixBytes) throw new PayloadError('The payload is too short');
+  const headBytes = new DataView(bytes.buffer, bytes.byteOffset).getUint32(2);
+  const bodyAt = prefixBytes + headBytes;
+  if (bodyAt > bytes.byteLength) throw new PayloadError('The payload is shorter than its head');
+  const fields = list(unpack(bytes.subarray(prefixBytes, bodyAt)), 6);
+  const [transaction, part, last, partSlots, round, leader] = fields;
+  const head = {
     transaction: text(transaction),
     part: count(part),
     last: flag(last),
     partSlots: list(partSlots).map((slot) => count(slot) as Slot),
     leadership: { round: count(round), replica: text(leader) as ReplicaId } satisfies Ballot,
-    effects: list(effects).map((effect) => decodeEffect(list(effect), relations)),
-    sql: strings(sql),
   };
+  return { head, body: bytes.subarray(bodyAt) };
+}
+
+function requestOf(named: readonly string[]): CommittedRequest | null {
+  const [role, id, tag] = named;
+  if (named.length === 0) return null;
+  if (role === undefined || id === undefined || tag === undefined || named.length > 3) {
+    throw new PayloadError('A request is named by role, id and tag');
+  }
+  return { role, id, tag };
 }
 
 function unpack(bytes: Uint8Array): unknown {

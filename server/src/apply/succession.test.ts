@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Ballot, Entry, GroupId, ReplicaId } from '../multipaxos/types.ts';
 import { encodePayload } from './payload.ts';
-import { createSuccession, effectOf } from './succession.ts';
+import { createSuccession, meaningOf } from './succession.ts';
 
 const group = 'g' as GroupId;
 const ballot = (round: number): Ballot => ({ round, replica: `r${round}` as ReplicaId });
@@ -21,26 +21,28 @@ const executedBy = (round: number): Entry => ({
   }),
 });
 
+const kindOf = (...asked: Parameters<typeof meaningOf>): string => meaningOf(...asked).kind;
+
 describe('a succession of leaders', () => {
   it('lets a transaction take effect while no newer leader has begun below it', () => {
     const succession = createSuccession();
-    effectOf(succession, start(1));
-    expect(effectOf(succession, executedBy(1))).not.toBeNull();
-    expect(effectOf(succession, { kind: 'noop', group })).toBeNull();
-    expect(effectOf(succession, executedBy(1))).not.toBeNull();
+    meaningOf(succession, start(1));
+    expect(kindOf(succession, executedBy(1))).toBe('transaction');
+    expect(kindOf(succession, { kind: 'noop', group })).toBe('nothing');
+    expect(kindOf(succession, executedBy(1))).toBe('transaction');
   });
 
   it('gives no effect to what an older leader executed without knowing of the newer one', () => {
     const succession = createSuccession(ballot(1));
-    effectOf(succession, start(2));
-    expect(effectOf(succession, executedBy(2))).not.toBeNull();
-    expect(effectOf(succession, executedBy(1))).toBeNull();
+    meaningOf(succession, start(2));
+    expect(kindOf(succession, executedBy(2))).toBe('transaction');
+    expect(kindOf(succession, executedBy(1))).toBe('superseded');
   });
 
   it('never goes back to an older leader, whose beginning may be chosen late, too', () => {
     const succession = createSuccession();
-    effectOf(succession, start(2));
-    effectOf(succession, start(1));
-    expect(effectOf(succession, executedBy(1))).toBeNull();
+    meaningOf(succession, start(2));
+    meaningOf(succession, start(1));
+    expect(kindOf(succession, executedBy(1))).toBe('superseded');
   });
 });

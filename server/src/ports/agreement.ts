@@ -4,7 +4,7 @@
  * Does nothing itself. The replica implements it over the consensus core; tests implement it in memory.
  */
 import type { TransactionPayload } from '../apply/effects.ts';
-import type { EntryLabel, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Ballot, EntryLabel, ReplicaId, Slot } from '../multipaxos/types.ts';
 
 /** Whom a new client is to be served by. `generation` changes whenever this replica's leadership begins or ends. */
 export type Service =
@@ -20,6 +20,19 @@ export type Service =
 export type AgreementOutcome =
   | { readonly code: 'chosen'; readonly slot: Slot; readonly label: EntryLabel }
   | { readonly code: 'superseded' | 'unknown' | 'overloaded' | 'notLeader'; readonly reason: string };
+
+/**
+ * Tells one transaction from all others when its outcome is asked for: `transaction` is that of its payload, `leadership` executed it, and
+ * `above` is a slot that it can only come after.
+ */
+export interface ProposedMark {
+  readonly transaction: string;
+  readonly leadership: Ballot;
+  readonly above: Slot;
+}
+
+/** `unknown`: not to be found out here, or not in the time given. */
+export type TransactionOutcome = 'committed' | 'notCommitted' | 'unknown';
 
 export interface Agreement {
   service(): Service;
@@ -41,5 +54,12 @@ export interface Agreement {
   leaseHeld(generation: number): boolean;
   /** Resolves true once the lease is held again, false once leadership has ended. */
   awaitLease(generation: number): Promise<boolean>;
+  /** For a transaction that is about to be proposed under this generation; null once leadership has ended. */
+  mark(generation: number): Omit<ProposedMark, 'transaction'> | null;
+  /**
+   * What became of a transaction that was proposed here or by another leader, as this replica's log and database have it. Waits up to `waitMs`.
+   * `committed`: it is in the log with effect, and in this replica's database or on its way there. `notCommitted`: it never takes effect.
+   */
+  outcomeOf(proposed: ProposedMark, waitMs: number): Promise<TransactionOutcome>;
   readonly partBytesMax: number;
 }

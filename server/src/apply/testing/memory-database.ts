@@ -20,7 +20,7 @@ interface Contents {
   readonly applied: readonly string[];
 }
 
-const keepAll: KeptWithPointer = { keepFrom: 1 as Slot, leadership: ballotNone };
+const keepAll: KeptWithPointer = { keepFrom: 1 as Slot, leadership: ballotNone, configuration: null };
 
 export class MemoryDatabase implements Database {
   contents: Contents = { pointer: 0 as Slot, above: [], keep: keepAll, applied: [] };

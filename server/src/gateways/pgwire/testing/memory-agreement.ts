@@ -1,7 +1,13 @@
 /** Agreement in memory: one replica that is the leader until a test says otherwise, and chooses what it is asked to. */
 import type { TransactionPayload } from '../../../apply/effects.ts';
-import type { Slot } from '../../../multipaxos/types.ts';
-import type { Agreement, AgreementOutcome, Service } from '../../../ports/agreement.ts';
+import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
+import type {
+  Agreement,
+  AgreementOutcome,
+  ProposedMark,
+  Service,
+  TransactionOutcome,
+} from '../../../ports/agreement.ts';
 
 export interface MemoryAgreement extends Agreement {
   /** What was chosen, in slot order; the parts of a large transaction together. */
@@ -15,6 +21,9 @@ export interface MemoryAgreement extends Agreement {
   /** Takes this many parts of a transaction and then says that it is overloaded. */
   partsMax: number;
   choose(parts: readonly TransactionPayload[]): AgreementOutcome;
+  /** What this replica is asked about, and what it answers. */
+  readonly asked: ProposedMark[];
+  known: (proposed: ProposedMark) => TransactionOutcome;
 }
 
 /** Never handed out twice, for several agreements in turn may serve one PostgreSQL. */
@@ -36,6 +45,8 @@ export const createMemoryAgreement = (options: { readonly partBytesMax?: number 
     chosen: [],
     committedSlots: [],
     failed: [],
+    asked: [],
+    known: () => 'unknown',
     decide: null,
     partsMax: Number.POSITIVE_INFINITY,
     partBytesMax: options.partBytesMax ?? 262_144,
@@ -67,6 +78,14 @@ export const createMemoryAgreement = (options: { readonly partBytesMax?: number 
     },
     committed: (slot) => void agreement.committedSlots.push(slot),
     commitFailed: (slot, reason) => void agreement.failed.push({ slot, reason }),
+    mark: (generation) =>
+      holds(generation)
+        ? { leadership: { round: generation, replica: 'test' as ReplicaId }, above: lastSlot as Slot }
+        : null,
+    outcomeOf(proposed) {
+      agreement.asked.push(proposed);
+      return Promise.resolve(agreement.known(proposed));
+    },
     leaseHeld: (generation) => lease.held && holds(generation),
     async awaitLease(generation) {
       while (holds(generation) && !lease.held) {
