@@ -85,7 +85,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await apply.stop();
-  expect(trouble).toEqual([]);
+  if (trouble.length > 0) throw new Error(trouble.join('; '));
 });
 
 function choose(...entries: Entry[]): void {

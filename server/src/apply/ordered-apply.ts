@@ -9,8 +9,9 @@
  * between batches, never inside one; the database is asked for its pointer whenever it may differ from what is remembered, and
  * nothing that was begun before is done after; no slot is reported as durable that a crash of PostgreSQL could make it read again.
  */
+import { compareBallots } from '../multipaxos/ballot.ts';
 import { entryLabel } from '../multipaxos/entry.ts';
-import type { Slot, SlotEntry } from '../multipaxos/types.ts';
+import type { Ballot, Slot, SlotEntry } from '../multipaxos/types.ts';
 import type { ApplyTraceEvent } from '../api/events.ts';
 import { DatabaseError, type Database, type KeptWithPointer, type SlotToApply } from '../ports/database.ts';
 import type { LogStore } from '../ports/log-store.ts';
@@ -95,6 +96,8 @@ class OrderedApplyLoop implements OrderedApply {
   private applied: AppliedSet = createAppliedSet(0 as Slot);
   private appliedTransactions = new Set<string>();
   private passage: Passage = createPassage();
+  /** The newest leadership when the database came up with transactions that sessions had committed out of order. */
+  private ledUnder: Ballot | null = null;
   private storedPointer = 0 as Slot;
   private durable = 0 as Slot;
   /** The log at or below is needed no more. */
@@ -178,6 +181,7 @@ class OrderedApplyLoop implements OrderedApply {
     this.durable = Math.min(this.durable, pointer) as Slot;
     // Nothing is applied that was not chosen: a database copied from another replica may know more than this replica's log.
     this.commitPoint = Math.max(this.commitPoint, pointer) as Slot;
+    this.ledUnder = above.length + aboveTransactions.length > 0 ? keep.leadership : null;
     this.queue.clear();
     this.passage = passage;
     this.outcomes.startAt(pointer, keep.leadership);
@@ -337,9 +341,9 @@ class OrderedApplyLoop implements OrderedApply {
   private async check(check: string, slot: Slot): Promise<boolean> {
     const { verify } = this.options;
     if (verify === undefined) return true;
-    // Committed by this replica's sessions while it led, in slots above or unknown: then it never stands at exactly this slot.
-    const { above, aboveTransactions } = await this.database!.applicationPointer();
-    if (above.length > 0 || aboveTransactions.length > 0) {
+    const { ledUnder } = this;
+    // What this replica's sessions committed while it led stands below the next leader's beginning; until that has come it may be above.
+    if (ledUnder !== null && compareBallots(this.passage.succession.newest, ledUnder) <= 0) {
       verify.onVerifyGivenUp(check, slot, 'this replica had committed transactions of higher slots before');
       return true;
     }

@@ -53,7 +53,7 @@ const whole = fc.record({
 });
 const payload: fc.Arbitrary<ProposedTransaction> = fc.oneof(
   whole,
-  fc.tuple(whole, request).map(([value, named]) => ({ ...value, request: named })),
+  fc.tuple(whole, request).map(([value, named]) => Object.assign(value, { request: named })),
 );
 
 const sample: ProposedTransaction = {

@@ -101,6 +101,6 @@ export class RecentOutcomes {
   }
 
   private wake(): void {
-    if (this.waiting.size > 0) for (const done of [...this.waiting]) done();
+    for (const done of this.waiting) done();
   }
 }

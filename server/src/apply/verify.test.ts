@@ -144,13 +144,23 @@ describe('a check while following', () => {
   });
 
   it('is given up where sessions had committed above it before', async () => {
-    log.entries.push(start, check('c'), transaction('a'));
-    database.commitSession(3 as Slot, 'a');
+    await lead();
+    choose(check('early'), transaction('a'), transaction('b'));
+    await apply.clearToCommit(4 as Slot);
+    await apply.foldPointer();
+    seen = [];
+    choose(check('c'), transaction('d'));
+    // As if its signal had come too late: what was above the check is in, what was below is not.
+    database.commitSession(4 as Slot, 'b');
+    database.commitSession(6 as Slot, 'd');
+    await apply.stop();
     await apply.follow(database);
-    apply.chosen(log.entries.map((entry, index) => ({ slot: (index + 1) as Slot, entry })));
-    await settled(3);
+    await settled(6);
     expect(seen).toEqual([]);
     expect(givenUp).toHaveLength(1);
+    choose({ kind: 'leaderStart', group, ballot: { ...ballot, round: 2 } }, check('later'));
+    await settled(8);
+    expect(seen).toEqual(['later at 8, pointer 7: b d a#0']);
   });
 });
 
