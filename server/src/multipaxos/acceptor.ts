@@ -36,12 +36,13 @@ export function handlePrepare(run: Run, from: ReplicaId, message: Prepare): void
 }
 
 function promise(state: State, message: Prepare): Promise_ {
-  const { config, commitPoint } = state;
+  const { config, commitPoint, configuration } = state;
   return {
     kind: 'Promise',
     group: config.group,
     ballot: message.ballot,
     commitPoint,
+    configuration,
     votes: votesAbove(state, Math.max(commitPoint, message.commitPoint)),
   };
 }

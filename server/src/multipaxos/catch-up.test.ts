@@ -3,6 +3,7 @@ import { InvariantViolation } from './step.ts';
 import {
   ballot,
   command,
+  founding,
   group,
   newCandidate,
   newFollower,
@@ -32,6 +33,7 @@ function reply(
     entries,
     commitPoint: slot(commitPoint),
     purgedTo: slot(0),
+    configuration: founding,
   };
 }
 

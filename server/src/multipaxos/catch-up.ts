@@ -32,31 +32,69 @@ export function requestCatchUp(run: Run): void {
   });
 }
 
+/**
+ * No leader was heard for long. Others may hear one that this replica is cut off from, or know that it is no member any more: asks one of them, in turn, for
+ * what follows.
+ */
+export function probe(run: Run): void {
+  const { state } = run;
+  const { commitPoint, config, roster } = state;
+  if (roster.peers.length === 0) return;
+  state.catchUpAttempts += 1;
+  send(run, roster.peers[state.catchUpAttempts % roster.peers.length]!, {
+    kind: 'CatchUpRequest',
+    group: config.group,
+    ballot: state.promised,
+    fromSlot: (commitPoint + 1) as Slot,
+    toSlot: (commitPoint + config.catchUpSlotsMax) as Slot,
+  });
+}
+
 /** First who said so, then each of the peers in turn. */
 function source(state: State): ReplicaId | null {
-  const { peers, catchUpAttempts, knownCommitPointFrom } = state;
-  if (catchUpAttempts === 0 && knownCommitPointFrom !== null) return knownCommitPointFrom;
+  const { catchUpAttempts, knownCommitPointFrom } = state;
+  const { peers, bits } = state.roster;
+  const teller = knownCommitPointFrom;
+  if (catchUpAttempts === 0 && teller !== null && bits.has(teller)) return teller;
   return peers[catchUpAttempts % Math.max(1, peers.length)] ?? null;
 }
 
 /** Only what is durable here is handed out: the log store can surely read it. */
 export function handleCatchUpRequest(run: Run, from: ReplicaId, message: CatchUpRequest): void {
   const { state } = run;
-  noteCommitPoint(state, from, (message.fromSlot - 1) as Slot);
+  if (state.roster.bits.has(from)) noteCommitPoint(state, from, (message.fromSlot - 1) as Slot);
   const toSlot = Math.min(
     message.toSlot,
     state.reported,
     message.fromSlot + state.config.catchUpSlotsMax - 1,
   ) as Slot;
-  if (toSlot < message.fromSlot) return;
+  if (toSlot < message.fromSlot) {
+    sendNothing(run, from, message);
+    return;
+  }
   run.effects.push({ kind: 'serveCatchUp', to: from, fromSlot: message.fromSlot, toSlot });
+}
+
+/** It still tells where this replica is, and who the members are. */
+function sendNothing(run: Run, to: ReplicaId, { fromSlot }: CatchUpRequest): void {
+  const { config, promised, commitPoint, purgedTo, configuration } = run.state;
+  send(run, to, {
+    kind: 'CatchUpReply',
+    group: config.group,
+    ballot: promised,
+    firstSlot: fromSlot,
+    entries: [],
+    commitPoint,
+    purgedTo,
+    configuration,
+  });
 }
 
 export function handleCatchUpReply(run: Run, from: ReplicaId, message: CatchUpReply): void {
   const { state } = run;
   const lastSlot = message.firstSlot + message.entries.length - 1;
-  if (message.firstSlot > state.commitPoint + 1 || lastSlot <= state.commitPoint) return;
   if (from !== state.config.id) noteCommitPoint(state, from, message.commitPoint);
+  if (message.firstSlot > state.commitPoint + 1 || lastSlot <= state.commitPoint) return;
   const records: LogRecord[] = [];
   let deposed = false;
   for (let slot = state.commitPoint + 1; slot <= lastSlot; slot += 1) {
@@ -76,36 +114,27 @@ export function handleCatchUpReply(run: Run, from: ReplicaId, message: CatchUpRe
   requestCatchUp(run);
 }
 
-/**
- * The replica's own database has applied more than the log's commit point says, as after a restart: only chosen entries are ever
- * applied, so what the log holds there is chosen: the replica answers itself. Others may have purged it, so it could not be
- * fetched.
- */
-export function learnFromDatabase(run: Run, applied: Slot): void {
+/** Takes entries of the replica's own log for chosen: it answers itself. */
+export function learnOwn(run: Run, entries: readonly Entry[]): void {
   const { state } = run;
+  const { promised: ballot, purgedTo, configuration, commitPoint } = state;
   const { group, id } = state.config;
-  const firstSlot = (state.commitPoint + 1) as Slot;
-  const entries: Entry[] = [];
-  for (let slot = firstSlot; slot <= applied; slot = (slot + 1) as Slot) {
-    const held = state.log.get(slot);
-    if (held === undefined) break;
-    entries.push(held.entry);
-  }
-  const { promised: ballot, purgedTo } = state;
   handleCatchUpReply(run, id, {
     kind: 'CatchUpReply',
     group,
     ballot,
-    firstSlot,
+    firstSlot: (commitPoint + 1) as Slot,
     entries,
-    commitPoint: applied,
+    commitPoint: (commitPoint + entries.length) as Slot,
     purgedTo,
+    configuration,
   });
 }
 
 /**
  * Whatever the slot held is replaced by what was chosen. A leader has been deposed if its own proposal lost, or if a slot that it
- * has not come to yet is chosen: it must not propose there any more.
+ * has not come to yet is chosen: it must not propose there any more. So it has if others chose its own change of the members before it knew: they did so
+ * in a higher ballot, and by now may have chosen more above it.
  */
 function learn(state: State, slot: Slot, entry: Entry): 'learnt' | 'deposed' {
   const label = entryLabel(entry);
@@ -119,6 +148,7 @@ function learn(state: State, slot: Slot, entry: Entry): 'learnt' | 'deposed' {
   markChosen(state, slot);
   if (leadership === null) return 'learnt';
   leadership.proposals.delete(label);
-  const isOthers = slot >= leadership.nextSlot || (differs && held.ballot === leadership.ballot);
+  const isOwn = held !== undefined && held.ballot === leadership.ballot;
+  const isOthers = slot >= leadership.nextSlot || (isOwn && (differs || entry.kind === 'configuration'));
   return isOthers ? 'deposed' : 'learnt';
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   ballot,
   command,
+  founding,
   group,
   newCandidate,
   newFollower,
@@ -57,7 +58,13 @@ describe('a pre-vote', () => {
     const core = new OneCore({ members: [r1, r2, r3, 'r4' as typeof r1, 'r5' as typeof r1] });
     core.tick(700);
     const { ballot: asked } = core.take('PreVote')[0]!;
-    const grant: Message = { kind: 'PreVoteReply', group, ballot: asked, granted: true };
+    const grant: Message = {
+      kind: 'PreVoteReply',
+      group,
+      ballot: asked,
+      granted: true,
+      configuration: founding,
+    };
     core.receive(r2, grant);
     core.receive(r2, grant);
     expect(core.state.role).toBe('follower');
@@ -76,6 +83,7 @@ describe('a candidate', () => {
       group,
       ballot: core.take('PreVote')[0]!.ballot,
       granted: true,
+      configuration: founding,
     };
     core.nowMs += 199;
     core.receive(r2, grant);
@@ -88,7 +96,13 @@ describe('a candidate', () => {
   it('sends its Prepares only once its own promise is durable', () => {
     const core = new OneCore();
     core.tick(700);
-    core.receive(r2, { kind: 'PreVoteReply', group, ballot: core.take('PreVote')[0]!.ballot, granted: true });
+    core.receive(r2, {
+      kind: 'PreVoteReply',
+      group,
+      ballot: core.take('PreVote')[0]!.ballot,
+      granted: true,
+      configuration: founding,
+    });
     expect(core.state.role).toBe('candidate');
     expect(core.sentKinds()).toEqual([]);
     core.fsync();
@@ -98,7 +112,13 @@ describe('a candidate', () => {
   it('does not lead before its own promise is durable, even with the promises of all others', () => {
     const core = new OneCore();
     core.tick(700);
-    core.receive(r2, { kind: 'PreVoteReply', group, ballot: core.take('PreVote')[0]!.ballot, granted: true });
+    core.receive(r2, {
+      kind: 'PreVoteReply',
+      group,
+      ballot: core.take('PreVote')[0]!.ballot,
+      granted: true,
+      configuration: founding,
+    });
     promise(core, r2);
     expect(core.state.role).toBe('candidate');
   });
@@ -108,7 +128,13 @@ describe('a candidate', () => {
     wide.tick(700);
     const { ballot: asked } = wide.take('PreVote')[0]!;
     for (const from of [r2, r3])
-      wide.receive(from, { kind: 'PreVoteReply', group, ballot: asked, granted: true });
+      wide.receive(from, {
+        kind: 'PreVoteReply',
+        group,
+        ballot: asked,
+        granted: true,
+        configuration: founding,
+      });
     wide.fsync();
     promise(wide, r2);
     wide.effects = [];
@@ -131,7 +157,13 @@ describe('a candidate', () => {
     for (let attempt = 0; attempt < 2; attempt += 1) {
       core.tick(700);
       const [asked] = core.take('PreVote');
-      core.receive(r2, { kind: 'PreVoteReply', group, ballot: asked!.ballot, granted: true });
+      core.receive(r2, {
+        kind: 'PreVoteReply',
+        group,
+        ballot: asked!.ballot,
+        granted: true,
+        configuration: founding,
+      });
     }
     core.input({ kind: 'Persisted', seq: 1 });
     expect(core.sentKinds()).toEqual([]);
@@ -203,6 +235,7 @@ describe('a new leader', () => {
       entries: [command('a'), command('b')],
       commitPoint: slot(2),
       purgedTo: slot(0),
+      configuration: founding,
     });
     core.effects = [];
     promise(core, r2, [vote(1, ballot(1, r2), 'a')]);

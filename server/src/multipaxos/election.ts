@@ -2,18 +2,20 @@
  * Elections: asking first, then phase 1 over all slots above the commit point.
  *
  * Responsible for: the pre-vote, startElection, handlePromise and handleReject. A replica that was cut off does not disturb the
- * others when it comes back, since it asks whether it would win before it makes anyone promise anything.
+ * others when it comes back, since it asks whether it would win before it makes anyone promise anything. Only voters campaign. Whose promises
+ * are needed: phase-1.ts.
  */
 import { compareBallots, sameBallot } from './ballot.ts';
-import { requestCatchUp } from './catch-up.ts';
-import { becomeLeader } from './leader.ts';
+import { probe, requestCatchUp } from './catch-up.ts';
+import { becomeLeader } from './new-leader.ts';
+import { electorate, hasWon } from './phase-1.ts';
 import { noteCommitPoint } from './learner.ts';
 import { leaseForbids } from './lease.ts';
 import { votesAbove } from './log.ts';
-import { countMembers } from './quorum.ts';
+import { hasMajority } from './quorum.ts';
 import { resign } from './resign.ts';
 import { reject } from './acceptor.ts';
-import { broadcast, persist, send, type Run } from './run.ts';
+import { persist, send, type Run } from './run.ts';
 import { restartElectionTimer, type Candidacy } from './state.ts';
 import { traceAction } from './trace.ts';
 import type {
@@ -31,36 +33,42 @@ import type {
 /** The time to wait for a leader is over: asks the others, unless this replica had better not lead now. */
 export function considerElection(run: Run): void {
   const { state } = run;
+  const { voters, isVoter } = state.roster;
   restartElectionTimer(state);
   if (state.role === 'follower') state.leader = null;
-  if (state.nowMs < state.quarantineUntilMs) return;
+  probe(run);
+  if (!isVoter || state.nowMs < state.quarantineUntilMs) return;
   const ballot = nextBallot(run);
-  state.preVote = { ballot, grants: state.selfBit };
-  broadcast(run, { kind: 'PreVote', group: state.config.group, ballot });
-  if (state.quorum === 1) startElection(run);
+  state.preVote = { ballot, grants: new Set([state.config.id]) };
+  const message: PreVote = { kind: 'PreVote', group: state.config.group, ballot };
+  for (const voter of voters) if (voter !== state.config.id) send(run, voter, message);
+  if (voters.length === 1) startElection(run);
 }
 
 function nextBallot({ state }: Run): Ballot {
   return { round: Math.max(state.highestRound, state.promised.round) + 1, replica: state.config.id };
 }
 
+/** A stranger's is answered too: it may have been removed, and this is how it learns. */
 export function handlePreVote(run: Run, from: ReplicaId, message: PreVote): void {
   const { state } = run;
   const { group } = state.config;
-  if (compareBallots(message.ballot, state.promised) <= 0) {
+  const isMember = state.roster.bits.has(from);
+  if (isMember && compareBallots(message.ballot, state.promised) <= 0) {
     reject(run, from, message.ballot);
     return;
   }
-  const granted = state.leadership === null && !leaseForbids(state, from);
-  send(run, from, { kind: 'PreVoteReply', group, ballot: message.ballot, granted });
+  const granted = isMember && state.leadership === null && !leaseForbids(state, from);
+  const { configuration } = state;
+  send(run, from, { kind: 'PreVoteReply', group, ballot: message.ballot, granted, configuration });
 }
 
 export function handlePreVoteReply(run: Run, from: ReplicaId, message: PreVoteReply): void {
   const { state } = run;
   const { preVote } = state;
   if (preVote === null || !message.granted || !sameBallot(message.ballot, preVote.ballot)) return;
-  preVote.grants |= state.bits.get(from)!;
-  if (countMembers(preVote.grants) >= state.quorum) startElection(run);
+  preVote.grants.add(from);
+  if (hasMajority(state.roster.voters, preVote.grants)) startElection(run);
 }
 
 /**
@@ -69,7 +77,7 @@ export function handlePreVoteReply(run: Run, from: ReplicaId, message: PreVoteRe
  */
 export function startElection(run: Run): void {
   const { state } = run;
-  if (leaseForbids(state, state.config.id)) return;
+  if (leaseForbids(state, state.config.id) || !state.roster.isVoter) return;
   const ballot = nextBallot(run);
   state.preVote = null;
   state.role = 'candidate';
@@ -78,7 +86,8 @@ export function startElection(run: Run): void {
   state.highestRound = ballot.round;
   state.leaderCommitPoint = 0 as Slot;
   state.candidacy = {
-    promises: 0,
+    promises: new Set(),
+    asked: new Set(),
     commitPoint: state.commitPoint,
     commitPointFrom: state.config.id,
     votes: new Map(),
@@ -89,15 +98,22 @@ export function startElection(run: Run): void {
   traceAction(run, 'StartElection');
 }
 
-/** To the peers whose promise has not come. Only called when the own promise is durable. */
+/** To the voters whose promise is needed and has not come. Only called when the own promise is durable. */
 export function sendPrepares(run: Run): void {
   const { state } = run;
-  const { candidacy, commitPoint, promised, config } = state;
-  if (candidacy === null) return;
-  candidacy.prepareSentAtMs = state.nowMs;
+  if (state.candidacy === null) return;
+  state.candidacy.prepareSentAtMs = state.nowMs;
+  prepare(run, state.candidacy, electorate(state, state.candidacy));
+}
+
+function prepare(run: Run, candidacy: Candidacy, targets: Iterable<ReplicaId>): void {
+  const { commitPoint, promised, config } = run.state;
   const message: Prepare = { kind: 'Prepare', group: config.group, ballot: promised, commitPoint };
-  for (const peer of state.peers)
-    if ((candidacy.promises & state.bits.get(peer)!) === 0) send(run, peer, message);
+  for (const target of targets) {
+    if (target === config.id || candidacy.promises.has(target)) continue;
+    candidacy.asked.add(target);
+    send(run, target, message);
+  }
 }
 
 /** Prepares or their answers may be lost. */
@@ -111,9 +127,9 @@ export function retryPrepare(run: Run): void {
 export function countOwnPromise(run: Run, ballot: Ballot): void {
   const { state } = run;
   if (state.candidacy === null || !sameBallot(state.promised, ballot)) return;
-  state.candidacy.promises |= state.selfBit;
+  state.candidacy.promises.add(state.config.id);
   gatherVotes(state.candidacy, votesAbove(state, state.commitPoint));
-  if (countMembers(state.candidacy.promises) >= state.quorum) becomeLeader(run);
+  proceed(run, state.candidacy);
 }
 
 export function handlePromise(run: Run, from: ReplicaId, message: Promise_): void {
@@ -121,18 +137,31 @@ export function handlePromise(run: Run, from: ReplicaId, message: Promise_): voi
   noteCommitPoint(state, from, message.commitPoint);
   const { candidacy } = state;
   if (candidacy === null || !sameBallot(message.ballot, state.promised)) return;
-  if ((candidacy.promises & state.bits.get(from)!) !== 0) return;
-  candidacy.promises |= state.bits.get(from)!;
+  if (candidacy.promises.has(from)) return;
+  candidacy.promises.add(from);
   if (message.commitPoint > candidacy.commitPoint) {
     candidacy.commitPoint = message.commitPoint;
     candidacy.commitPointFrom = from;
   }
   gatherVotes(candidacy, message.votes);
   traceAction(run, 'HandlePromise', { from, message });
-  if (countMembers(candidacy.promises) >= state.quorum) {
+  proceed(run, candidacy);
+}
+
+/** Leads if it has won; asks those, too, whom only a configuration that has just been found names. */
+function proceed(run: Run, candidacy: Candidacy): void {
+  const { state } = run;
+  if (hasWon(state, candidacy)) {
     becomeLeader(run);
     requestCatchUp(run);
+    return;
   }
+  if (!sameBallot(state.durablePromised, state.promised)) return;
+  prepare(
+    run,
+    candidacy,
+    electorate(state, candidacy).filter((name) => !candidacy.asked.has(name)),
+  );
 }
 
 function gatherVotes(candidacy: Candidacy, votes: readonly Vote[]): void {

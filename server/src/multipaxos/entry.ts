@@ -8,6 +8,8 @@ import type { Entry, EntryLabel, ProposalId } from './types.ts';
 
 /** What an entry weighs beside its payload: the object, its slot and its vote. */
 const entryOverheadBytes = 64;
+/** What a member of a configuration weighs: its names, its nonce and its address. */
+const memberBytes = 256;
 
 /** Unique to the entry: equal labels mean equal entries. */
 export function entryLabel(entry: Entry): EntryLabel {
@@ -16,6 +18,8 @@ export function entryLabel(entry: Entry): EntryLabel {
       return 'noop';
     case 'leaderStart':
       return `start:${ballotLabel(entry.ballot)}`;
+    case 'configuration':
+      return `members:${entry.version}:${ballotLabel(entry.ballot)}`;
     case 'command':
       return proposalLabel(entry.proposal);
     default:
@@ -28,5 +32,7 @@ export function proposalLabel(proposal: ProposalId): EntryLabel {
 }
 
 export function entryBytes(entry: Entry): number {
-  return entryOverheadBytes + (entry.kind === 'command' ? entry.payload.byteLength : 0);
+  if (entry.kind === 'command') return entryOverheadBytes + entry.payload.byteLength;
+  if (entry.kind === 'configuration') return entryOverheadBytes + memberBytes * entry.members.length;
+  return entryOverheadBytes;
 }

@@ -13,13 +13,18 @@ import { violated } from './invariants.ts';
 import { followCommitPoint, noteCommitPoint, purge } from './learner.ts';
 import { grantLease } from './lease.ts';
 import { putSlot } from './log.ts';
-import { persist, send, sendWhenDurable, type Run } from './run.ts';
+import { persist, recordCommitPoint, send, sendWhenDurable, type Run } from './run.ts';
 import { restartElectionTimer, type State } from './state.ts';
 import { traceAction } from './trace.ts';
 import type { Accept, Ballot, Heartbeat, HeartbeatAck, LogRecord, ReplicaId, Slot } from './types.ts';
 
-/** How many windows a follower that lags may hold beyond its commit point; further Accepts come to it by catch-up. */
-const windowsHeldMax = 4;
+/**
+ * How many windows a follower that lags may hold beyond its commit point; further Accepts come to it by catch-up. A leader proposes at most
+ * one window beyond its commit point, and a follower that has everything is behind that by what one announcement takes: two windows are
+ * enough for it never to refuse. It bounds a Promise, which carries all of this in one message: two windows and one
+ * entry. Not to vote is always safe, and the next slot is always taken, so nothing waits for ever.
+ */
+const windowsHeldMax = 2;
 
 /** What every message of a leader does to a follower: it adopts the ballot, grants the lease, and waits. */
 function followLeader(run: Run, from: ReplicaId, ballot: Ballot): 'adopted' | 'known' {
@@ -41,23 +46,26 @@ export function handleAccept(run: Run, from: ReplicaId, message: Accept): void {
     reject(run, from, message.ballot);
     return;
   }
-  const firstSlot = Math.max(message.firstSlot, state.commitPoint + 1) as Slot;
   const adopted = followLeader(run, from, message.ballot) === 'adopted';
+  noteCommitPoint(state, from, message.commitPoint);
+  const advanced = followCommitPoint(state, message.commitPoint);
+  const firstSlot = Math.max(message.firstSlot, state.commitPoint + 1) as Slot;
   const records: LogRecord[] = [];
   const lastSlot = vote(state, message, firstSlot, records);
-  const hasVoted = records.length > 0;
+  const hasVoted = records.some(({ kind }) => kind === 'vote');
   if (adopted && !hasVoted) records.push({ kind: 'promise', ballot: message.ballot });
   if (records.length > 0) persist(run, records);
   acknowledge(run, from, message, firstSlot, lastSlot);
-  noteCommitPoint(state, from, message.commitPoint);
-  const advanced = followCommitPoint(state, message.commitPoint);
   // An Accept whose slots are all settled here is no more than a heartbeat.
   if (hasVoted || advanced) traceAction(run, 'HandleAccept', { from, message });
   else if (adopted) traceAction(run, 'HandleHeartbeat', { from, message });
   requestCatchUp(run);
 }
 
-/** Writes the votes; returns the last slot that is voted for, which is below `firstSlot` if there is none. */
+/**
+ * Writes the votes; returns the last slot that is voted for, which is below `firstSlot` if there is none. A configuration is voted for only by
+ * one who knows everything below it as chosen, and remembers it: the record of the commit point goes first (barrier.ts says why).
+ */
 function vote(state: State, message: Accept, firstSlot: Slot, records: LogRecord[]): Slot {
   const { ballot, entries } = message;
   for (let slot = firstSlot; slot < message.firstSlot + entries.length; slot = (slot + 1) as Slot) {
@@ -68,6 +76,10 @@ function vote(state: State, message: Accept, firstSlot: Slot, records: LogRecord
       continue;
     }
     if (!hasRoom(state, slot, entryBytes(entry))) return (slot - 1) as Slot;
+    if (entry.kind === 'configuration') {
+      if (slot !== state.commitPoint + 1) return (slot - 1) as Slot;
+      recordCommitPoint(state, records);
+    }
     putSlot(state, { slot, entry, ballot, seq: state.nextSeq });
     records.push({ kind: 'vote', slot, ballot, entry });
   }

@@ -39,9 +39,9 @@ function countOwn(run: Run, done: readonly PendingPersist[]): void {
     for (const held of item.heldBack) {
       if (held.kind === 'ownPromise') countOwnPromise(run, held.ballot);
       if (held.kind === 'ownVotes') {
-        const { leadership, selfBit } = run.state;
+        const { leadership, roster } = run.state;
         if (leadership !== null && sameBallot(leadership.ballot, held.ballot)) {
-          countVotes(run.state, { bit: selfBit, firstSlot: held.firstSlot, lastSlot: held.lastSlot });
+          countVotes(run.state, { bit: roster.selfBit, firstSlot: held.firstSlot, lastSlot: held.lastSlot });
         }
       }
     }

@@ -5,7 +5,7 @@
  * seen from here: the simulator and the spec check that.
  */
 import { compareBallots, sameBallot } from './ballot.ts';
-import type { State } from './state.ts';
+import type { Leadership, State } from './state.ts';
 import type { Ballot, Message } from './types.ts';
 
 export type InvariantName =
@@ -24,7 +24,11 @@ export type InvariantName =
   /** A candidate or leader has promised its own ballot and nothing above. */
   | 'LeaderHoldsItsPromise'
   /** A leader serves only once everything up to its first entry is chosen. */
-  | 'ServesOnlyWhatIsChosen';
+  | 'ServesOnlyWhatIsChosen'
+  /** Versions of chosen configurations grow by one along the log; neighbours differ by at most one voter. */
+  | 'ConfigurationsFormAChain'
+  /** A leader has at most one configuration that is not chosen, everything below it is chosen, and nothing is proposed above it. */
+  | 'OneChangeAtATime';
 
 /** The replica must stop: going on could break agreement. Never caught inside the core. */
 export class InvariantViolation extends Error {
@@ -50,7 +54,10 @@ export function checkRevealed(state: State, message: Message): void {
 }
 
 /** Checked after every step: a handful of comparisons. */
-export function checkState(state: State, before: { promised: Ballot; commitPoint: number }): void {
+export function checkState(
+  state: State,
+  before: { promised: Ballot; commitPoint: number; version: number },
+): void {
   if (state.promised !== before.promised && compareBallots(state.promised, before.promised) < 0) {
     violated('PromiseNeverLowered', `${before.promised.round} became ${state.promised.round}`);
   }
@@ -59,6 +66,9 @@ export function checkState(state: State, before: { promised: Ballot; commitPoint
   }
   if (state.commitPoint < before.commitPoint) {
     violated('CommitPointNeverRegresses', `${before.commitPoint} became ${state.commitPoint}`);
+  }
+  if (state.configuration.version < before.version) {
+    violated('ConfigurationsFormAChain', `${before.version} became ${state.configuration.version}`);
   }
   if (state.reported > state.commitPoint) violated('TypeOK', 'reported above the commit point');
   if (state.commitPoint > state.lastSlot)
@@ -77,7 +87,14 @@ function checkRole(state: State): void {
   if (leadership !== null && !sameBallot(leadership.ballot, promised)) {
     violated('LeaderHoldsItsPromise', `leads ${leadership.ballot.round}, promised ${promised.round}`);
   }
+  if (leadership !== null) checkBarrier(leadership, state.commitPoint);
   if (leadership?.serving === true && state.commitPoint < leadership.startSlot) {
     violated('ServesOnlyWhatIsChosen', `serves at ${state.commitPoint}, starts at ${leadership.startSlot}`);
   }
+}
+
+function checkBarrier({ pending, nextSlot }: Leadership, commitPoint: number): void {
+  if (pending === null) return;
+  if (pending.slot !== commitPoint + 1 || nextSlot !== pending.slot + 1)
+    violated('OneChangeAtATime', `slot ${pending.slot}, commit point ${commitPoint}, next slot ${nextSlot}`);
 }

@@ -1,28 +1,29 @@
 /**
  * The leader: phase 2 over its window of slots.
  *
- * Responsible for: becomeLeader, propose, handleAccepted, advanceCommitPoint, serve, stepDown. What it found in phase 1 it
- * proposes again in its own ballot, fills holes with no-ops, adds a `leaderStart`, and serves when all that is chosen and
- * applied (the paper's Procedure 1). Its own vote counts once it is durable, like any other.
+ * Responsible for: propose, handleAccepted, advanceCommitPoint, serve, stepDown. It serves when all that it found in phase 1 is chosen and
+ * applied (the paper's Procedure 1). Its own vote counts once it is durable, like any other. Only the voters of the configuration in force
+ * count; a leader that is no longer one of them gives up.
  */
 import { sameBallot } from './ballot.ts';
+import { appendOwn, isBarred, renewPeers } from './barrier.ts';
 import { entryBytes, entryLabel } from './entry.ts';
+import { heartbeatOf } from './heartbeat.ts';
 import { noteCommitPoint } from './learner.ts';
-import { countAcknowledgement } from './lease.ts';
-import { markChosen, putSlot } from './log.ts';
+import { countAcknowledgement, renewLease } from './lease.ts';
+import { markChosen } from './log.ts';
+import { tellConfiguration } from './membership.ts';
 import { countMembers } from './quorum.ts';
 import { resign } from './resign.ts';
-import { broadcast, persist, type Run } from './run.ts';
-import { restartElectionTimer, type Candidacy, type Leadership, type State } from './state.ts';
+import { send, type Run } from './run.ts';
+import { restartElectionTimer, type Leadership, type State } from './state.ts';
 import { traceAction } from './trace.ts';
 import type {
-  Accept,
   Accepted,
   Effect,
   Entry,
   HeartbeatAck,
   Input,
-  LogRecord,
   ReplicaId,
   Slot,
   StepDownReason,
@@ -30,110 +31,6 @@ import type {
 
 type ProposeInput = Extract<Input, { kind: 'Propose' }>;
 type Refusal = Extract<Effect, { kind: 'refused' }>['code'];
-
-/** A quorum has promised. Slots up to the highest commit point heard are fetched; what lies above is proposed again. */
-export function becomeLeader(run: Run): void {
-  const { state } = run;
-  const candidacy = state.candidacy!;
-  if (state.commitPoint > candidacy.commitPoint) candidacy.commitPoint = state.commitPoint;
-  const entries = inheritedEntries(state, candidacy);
-  const startSlot = (candidacy.commitPoint + entries.length + 1) as Slot;
-  entries.push({ kind: 'leaderStart', group: state.config.group, ballot: state.promised });
-  noteCommitPoint(state, candidacy.commitPointFrom, candidacy.commitPoint);
-  state.role = 'leader';
-  state.candidacy = null;
-  state.preVote = null;
-  state.leader = state.config.id;
-  state.lastReason = null;
-  state.leadership = newLeadership(state, startSlot);
-  appendOwn(run, (candidacy.commitPoint + 1) as Slot, entries);
-  traceAction(run, 'BecomeLeader');
-}
-
-/** For each slot above the commit point: the vote of the highest ballot, or a no-op where no one in the quorum has voted. */
-function inheritedEntries(state: State, candidacy: Candidacy): Entry[] {
-  let lastSlot = candidacy.commitPoint;
-  for (const slot of candidacy.votes.keys()) if (slot > lastSlot) lastSlot = slot;
-  const entries: Entry[] = [];
-  for (let slot = candidacy.commitPoint + 1; slot <= lastSlot; slot += 1) {
-    const vote = candidacy.votes.get(slot as Slot);
-    entries.push(vote === undefined ? { kind: 'noop', group: state.config.group } : vote.entry);
-  }
-  return entries;
-}
-
-function newLeadership(state: State, startSlot: Slot): Leadership {
-  const peers = state.peers.map((id) => ({
-    id,
-    bit: state.bits.get(id)!,
-    ackedSentAtMs: Number.NEGATIVE_INFINITY,
-    commitPoint: 0 as Slot,
-    durableApplicationPointer: null,
-    retransmittedAtMs: state.nowMs,
-  }));
-  return {
-    ballot: state.promised,
-    peers,
-    startSlot,
-    nextSlot: startSlot,
-    serving: false,
-    leaseUntilMs: state.quorum === 1 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY,
-    beganAtMs: state.nowMs,
-    heartbeatAtMs: state.nowMs,
-    announcedCommitPoint: state.commitPoint,
-    progressAtMs: state.nowMs,
-    proposals: new Set(),
-  };
-}
-
-/** Votes for its own proposals and sends them: one record group, and Accepts of bounded size to every peer. */
-function appendOwn(run: Run, firstSlot: Slot, entries: readonly Entry[]): void {
-  const { state } = run;
-  const leadership = state.leadership!;
-  const { ballot } = leadership;
-  const records: LogRecord[] = [];
-  for (const [index, entry] of entries.entries()) {
-    const slot = (firstSlot + index) as Slot;
-    const held = putSlot(state, { slot, entry, ballot, seq: state.nextSeq });
-    if (entry.kind === 'command') leadership.proposals.add(held.label);
-    records.push({ kind: 'vote', slot, ballot, entry });
-  }
-  const lastSlot = (firstSlot + entries.length - 1) as Slot;
-  leadership.nextSlot = (lastSlot + 1) as Slot;
-  persist(run, records, { kind: 'ownVotes', ballot, firstSlot, lastSlot });
-  for (const message of acceptsOf(state, firstSlot, entries)) broadcast(run, message);
-  leadership.announcedCommitPoint = state.commitPoint;
-}
-
-/** Cuts consecutive entries into Accepts of at most `acceptBatchBytesMax`, at least one entry each. */
-function acceptsOf(state: State, firstSlot: Slot, entries: readonly Entry[]): Accept[] {
-  const accepts: Accept[] = [];
-  let from = 0;
-  while (from < entries.length) {
-    let to = from + 1;
-    let bytes = entryBytes(entries[from]!);
-    while (to < entries.length) {
-      bytes += entryBytes(entries[to]!);
-      if (bytes > state.config.acceptBatchBytesMax) break;
-      to += 1;
-    }
-    accepts.push(acceptOf(state, (firstSlot + from) as Slot, entries.slice(from, to)));
-    from = to;
-  }
-  return accepts;
-}
-
-export function acceptOf(state: State, firstSlot: Slot, entries: readonly Entry[]): Accept {
-  return {
-    kind: 'Accept',
-    group: state.config.group,
-    ballot: state.promised,
-    firstSlot,
-    entries,
-    commitPoint: state.commitPoint,
-    sentAtMs: state.nowMs,
-  };
-}
 
 /** Phase 2a for a batch: consecutive slots, one group commit. Each proposal is answered by `proposed` or `refused`. */
 export function propose(run: Run, proposals: ProposeInput['proposals']): void {
@@ -155,7 +52,7 @@ export function propose(run: Run, proposals: ProposeInput['proposals']): void {
     bytes += entryBytes(entry);
   }
   if (entries.length === 0) return;
-  appendOwn(run, firstSlot, entries);
+  appendOwn(run, entries);
   traceAction(run, 'Propose');
 }
 
@@ -164,6 +61,7 @@ function refuse(state: State, entry: Entry, slotsAdded: number, bytesAdded: numb
   const { leadership, config } = state;
   if (leadership === null || !leadership.serving) return 'notLeader';
   if (leadership.proposals.has(entryLabel(entry))) return 'duplicate';
+  if (isBarred(leadership)) return 'windowFull';
   const slots = leadership.nextSlot - 1 - state.commitPoint + slotsAdded;
   if (slots === 0) return null;
   if (slots >= config.windowSlotsMax) return 'windowFull';
@@ -177,7 +75,8 @@ export function hearPeer(run: Run, from: ReplicaId, message: Accepted | Heartbea
   noteCommitPoint(state, from, message.commitPoint);
   const { leadership } = state;
   if (leadership === null || !sameBallot(message.ballot, leadership.ballot)) return false;
-  const peer = leadership.peers.find((candidate) => candidate.id === from)!;
+  const peer = leadership.peers.find((candidate) => candidate.id === from);
+  if (peer === undefined) return false;
   if (message.commitPoint > peer.commitPoint) peer.commitPoint = message.commitPoint;
   countAcknowledgement(state, leadership, peer, message.sentAtMs);
   return true;
@@ -186,7 +85,8 @@ export function hearPeer(run: Run, from: ReplicaId, message: Accepted | Heartbea
 export function handleAccepted(run: Run, from: ReplicaId, message: Accepted): void {
   const { state } = run;
   if (!hearPeer(run, from, message)) return;
-  countVotes(state, { bit: state.bits.get(from)!, firstSlot: message.firstSlot, lastSlot: message.lastSlot });
+  const { firstSlot, lastSlot } = message;
+  countVotes(state, { bit: state.roster.bits.get(from)!, firstSlot, lastSlot });
   traceAction(run, 'HandleAccepted', { from, message });
 }
 
@@ -204,7 +104,7 @@ export function countVotes(
   }
 }
 
-/** Over contiguous slots that a quorum has voted for in the leader's ballot. */
+/** Over contiguous slots that a quorum of the voters has voted for in the leader's ballot. */
 export function advanceCommitPoint(run: Run): void {
   const { state } = run;
   const { leadership } = state;
@@ -212,14 +112,30 @@ export function advanceCommitPoint(run: Run): void {
   const before = state.commitPoint;
   for (;;) {
     const held = state.log.get((state.commitPoint + 1) as Slot);
-    if (held === undefined || held.ballot !== leadership.ballot || countMembers(held.votes) < state.quorum)
-      break;
+    if (held === undefined || held.ballot !== leadership.ballot) break;
+    if (countMembers(held.votes & state.roster.voterMask) < state.roster.quorum) break;
     markChosen(state, held.slot);
     leadership.proposals.delete(held.label);
+    if (held.entry.kind === 'configuration') break;
   }
   if (state.commitPoint === before) return;
   leadership.progressAtMs = state.nowMs;
   traceAction(run, 'AdvanceCommitPoint');
+  if (leadership.pending?.slot === state.commitPoint) changeMembers(run, leadership);
+}
+
+/** Its own change is chosen: from here on the new members count. Those who are left out hear of it once more. */
+function changeMembers(run: Run, leadership: Leadership): void {
+  const { state } = run;
+  const before = leadership.peers.map(({ id }) => id);
+  leadership.pending = null;
+  renewPeers(state, leadership);
+  renewLease(state, leadership);
+  tellConfiguration(run);
+  leadership.announcedCommitPoint = state.commitPoint;
+  const message = heartbeatOf(state, leadership);
+  for (const peer of before) send(run, peer, message);
+  if (!state.roster.isVoter) stepDown(run, 'removed');
 }
 
 /** Begins to serve once everything that the leader found, and its own first entry, is chosen and applied here. */

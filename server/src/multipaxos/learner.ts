@@ -36,8 +36,12 @@ export function followCommitPoint(state: State, leaderCommitPoint: Slot): boolea
 
 /** Never above what this replica's own database has made durable, whatever the leader says. */
 export function purge(run: Run, globalApplicationPointer: Slot): void {
+  purgeTo(run, Math.min(globalApplicationPointer, run.state.durableApplied));
+}
+
+export function purgeTo(run: Run, slot: number): void {
   const { state } = run;
-  const upTo = Math.min(globalApplicationPointer, state.durableApplied, state.reported) as Slot;
+  const upTo = Math.min(slot, state.reported) as Slot;
   if (upTo <= state.purgedTo) return;
   state.purgedTo = upTo;
   run.effects.push({ kind: 'purge', upTo });

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { leaseHeld } from './step.ts';
-import { newCandidate, newServingLeader, OneCore, promise, r1, r2, r3 } from './testing/one-core.ts';
+import {
+  founding,
+  newCandidate,
+  newServingLeader,
+  OneCore,
+  promise,
+  r1,
+  r2,
+  r3,
+} from './testing/one-core.ts';
 
 const fiveMembers = [r1, r2, r3, 'r4' as typeof r1, 'r5' as typeof r1];
 
@@ -18,7 +27,8 @@ describe('a lease', () => {
     const core = new OneCore({ members: fiveMembers });
     core.tick(700);
     const [asked] = core.take('PreVote');
-    for (const from of [r2, r3]) core.receive(from, { ...asked!, kind: 'PreVoteReply', granted: true });
+    for (const from of [r2, r3])
+      core.receive(from, { ...asked!, kind: 'PreVoteReply', granted: true, configuration: founding });
     core.fsync();
     for (const from of [r2, r3]) promise(core, from);
     core.fsync();

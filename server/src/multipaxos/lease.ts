@@ -6,7 +6,8 @@
  *
  * Why it is safe: a follower promises nothing to others for `leaseMs` from the *receipt* of a message; the leader counts
  * `leaseMs`, shortened by the drift, from the *sending* of the newest message that a quorum has acknowledged. Any quorum of
- * promises shares a member with that quorum. A replica that restarts may have forgotten a grant, so it waits `leaseMs` first.
+ * promises shares a member with that quorum: both are of the same configuration or of neighbours, for the next but one can be proposed only by
+ * the leader itself, once it counts by the next. A replica that restarts may have forgotten a grant, so it waits `leaseMs` first.
  */
 import { reachedBy } from './quorum.ts';
 import type { Leadership, PeerProgress, State } from './state.ts';
@@ -33,16 +34,30 @@ export function countAcknowledgement(
 ): void {
   if (sentAtMs <= peer.ackedSentAtMs || sentAtMs > state.nowMs) return;
   peer.ackedSentAtMs = sentAtMs;
-  const sinceMs = quorumHeardAtMs(state, leadership);
-  leadership.leaseUntilMs = sinceMs + state.config.leaseMs * (1 - state.config.clockDriftMax);
+  renewLease(state, leadership);
 }
 
-/** The newest time at which everything sent has been acknowledged by a quorum, the leader itself included. */
+/**
+ * Counted anew, too, when another configuration comes into force: a lease that was granted by a majority of one configuration must not
+ * outlast the next, whose majorities may not all meet it two changes later. Acknowledgements of a learner that has become a voter count from
+ * before, since it has kept the lease like any other. A leader that is the only voter needs no one.
+ */
+export function renewLease(state: State, leadership: Leadership): void {
+  const { roster, config } = state;
+  leadership.leaseUntilMs =
+    roster.isVoter && roster.quorum === 1
+      ? Number.POSITIVE_INFINITY
+      : quorumHeardAtMs(state, leadership) + config.leaseMs * (1 - config.clockDriftMax);
+}
+
+/** The newest time at which everything sent has been acknowledged by a quorum of the voters, the leader itself included. */
 export function quorumHeardAtMs(state: State, leadership: Leadership): number {
-  if (state.quorum === 1) return state.nowMs;
+  const { quorum, isVoter } = state.roster;
+  const others = isVoter ? quorum - 1 : quorum;
+  if (others === 0) return state.nowMs;
   return reachedBy(
-    leadership.peers.map((peer) => peer.ackedSentAtMs),
-    state.quorum - 1,
+    leadership.voters.map((peer) => peer.ackedSentAtMs),
+    others,
   );
 }
 

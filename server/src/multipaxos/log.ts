@@ -3,6 +3,7 @@
  *
  * Responsible for: writing a slot, moving the commit point, reading the tail, and keeping count of the bytes. Does not persist.
  */
+import { configurationChosen } from './chain.ts';
 import { entryBytes, entryLabel } from './entry.ts';
 import { violated } from './invariants.ts';
 import type { LogSlot, State } from './state.ts';
@@ -33,7 +34,7 @@ export function putSlot(
   return written;
 }
 
-/** Moves the commit point over the next slot. */
+/** Moves the commit point over the next slot; a configuration in it is in force from then on. */
 export function markChosen(state: State, slot: Slot): LogSlot {
   const held = state.log.get(slot);
   if (held === undefined) violated('NoHoleBelowCommitPoint', `nothing is held in slot ${slot}`);
@@ -42,6 +43,7 @@ export function markChosen(state: State, slot: Slot): LogSlot {
   state.commitPoint = slot;
   state.tailBytes -= held.bytes;
   state.chosenBytes += held.bytes;
+  if (held.entry.kind === 'configuration') configurationChosen(state, slot, held.entry);
   return held;
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countMembers, majority, membersMax, reachedBy } from './quorum.ts';
+import { countMembers, majority, replicasMax, reachedBy } from './quorum.ts';
 
 const anyMask = fc.integer({ min: 0, max: 0x7fffffff });
 
@@ -13,9 +13,10 @@ describe('quorums', () => {
     );
   });
 
-  it('of one group always share a member', () => {
-    for (let members = 1; members <= membersMax; members += 1) {
+  it('of one configuration, or of two that differ by one voter, always share a member', () => {
+    for (let members = 1; members <= replicasMax; members += 1) {
       expect(2 * majority(members)).toBeGreaterThan(members);
+      expect(majority(members) + majority(members + 1)).toBeGreaterThan(members + 1);
       expect(2 * (majority(members) - 1)).toBeLessThanOrEqual(members);
     }
   });

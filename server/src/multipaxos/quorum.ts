@@ -1,14 +1,23 @@
 /**
- * Quorums: majorities of a fixed group, counted by bit masks.
+ * Quorums: majorities of the voters of a configuration, counted by bit masks or by names.
  *
  * Responsible for: how many replicas are enough, and how many bits are set. Any two quorums share a member.
  */
 
 /** A member of the group is one bit of a 32-bit integer whose sign bit stays clear. */
-export const membersMax = 31;
+const membersMax = 31;
+/** A change that is under way names one member more: another incarnation of a replica. */
+export const replicasMax = membersMax - 1;
 
 export function majority(memberCount: number): number {
   return Math.floor(memberCount / 2) + 1;
+}
+
+/** True if more than half of `voters` are in `heard`. */
+export function hasMajority<Name>(voters: readonly Name[], heard: ReadonlySet<Name>): boolean {
+  let count = 0;
+  for (const voter of voters) if (heard.has(voter)) count += 1;
+  return count >= majority(voters.length);
 }
 
 /** Number of members in a mask. Each member counts once, however often it was added. */

@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest';
+import type { ReplicaId } from './types.ts';
 import { createState, InvariantViolation, snapshot } from './step.ts';
-import { ballot, command, emptyLog, OneCore, r1, r2, slot, testConfig, vote } from './testing/one-core.ts';
+import {
+  ballot,
+  command,
+  configuration,
+  emptyLog,
+  OneCore,
+  r1,
+  r2,
+  slot,
+  testConfig,
+  vote,
+} from './testing/one-core.ts';
 
 const first = ballot(1, r2);
 const learnt = (at: number, name: string) => ({ slot: slot(at), ballot: null, entry: command(name) });
@@ -21,6 +33,7 @@ describe('a replica that restarts', () => {
       commitPoint: 1,
       lastSlot: 3,
       serving: false,
+      configuration: 1,
     });
   });
 
@@ -43,11 +56,18 @@ describe('a replica that restarts', () => {
 
   it.each([
     ['a leader lease as long as an election timeout', { leaseMs: 300 }],
-    ['a member twice', { members: [r1, r2, r2] }],
-    ['a group without itself', { members: [r2] }],
     ['election timeouts the wrong way round', { electionTimeoutMaxMs: 100 }],
     ['clocks that may run twice as fast', { clockDriftMax: 1 }],
   ])('refuses a configuration with %s', (_name, overrides) => {
     expect(() => createState(testConfig(overrides), emptyLog, 0, 0)).toThrow(InvariantViolation);
+  });
+
+  it.each([
+    ['a replica twice', configuration([r1, r2, 'r2.2' as ReplicaId])],
+    ['a voter that never joined', configuration([r1, 'r2.0' as ReplicaId])],
+    ['no voter', configuration([], { learners: [r1] })],
+  ])('refuses members with %s', (_name, members) => {
+    const log = { ...emptyLog, configuration: members };
+    expect(() => createState(testConfig(), log, 0, 0)).toThrow(InvariantViolation);
   });
 });

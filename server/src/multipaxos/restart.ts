@@ -6,9 +6,10 @@
  */
 import { violated } from './invariants.ts';
 import { markChosen, putSlot } from './log.ts';
-import { majority, membersMax } from './quorum.ts';
+import { replicasMax } from './quorum.ts';
+import { makeRoster } from './roster.ts';
 import { restartElectionTimer, type State } from './state.ts';
-import type { CoreConfig, RecoveredLog, Slot } from './types.ts';
+import type { CoreConfig, Member, RecoveredLog, Slot } from './types.ts';
 
 /**
  * The spec's Restart: what the log store recovered, and nothing else. No promise is given for `leaseMs`, because an
@@ -21,14 +22,16 @@ export function createState(
   random: number,
 ): State {
   checkConfig(config);
-  const bits = new Map(config.members.map((member, index) => [member, 1 << index]));
+  const { configuration } = recovered;
+  checkMembers(configuration.members);
   const start = Math.max(recovered.commitPoint, recovered.purgedTo) as Slot;
   const state: State = {
     config,
-    peers: config.members.filter((member) => member !== config.id),
-    bits,
-    selfBit: bits.get(config.id)!,
-    quorum: majority(config.members.length),
+    configuration,
+    roster: makeRoster(config.id, configuration, null),
+    recordedConfiguration: configuration.version,
+    tracedConfiguration: 0,
+    toldConfiguration: { version: configuration.version, pending: null },
     nowMs,
     random,
     promised: recovered.promised,
@@ -72,14 +75,21 @@ export function createState(
 }
 
 function checkConfig(config: CoreConfig): void {
-  const { members, id, leaseMs, electionTimeoutMinMs, electionTimeoutMaxMs, clockDriftMax } = config;
-  if (!members.includes(id)) violated('TypeOK', `${id} is not a member of its group`);
-  if (new Set(members).size !== members.length) violated('TypeOK', 'a member is named twice');
-  if (members.length > membersMax) violated('TypeOK', `more than ${membersMax} members`);
+  const { leaseMs, electionTimeoutMinMs, electionTimeoutMaxMs, clockDriftMax } = config;
   if (leaseMs >= electionTimeoutMinMs) violated('TypeOK', 'leaseMs must be below electionTimeoutMinMs');
   if (electionTimeoutMinMs > electionTimeoutMaxMs)
     violated('TypeOK', 'electionTimeoutMinMs above its maximum');
   if (clockDriftMax < 0 || clockDriftMax >= 1) violated('TypeOK', 'clockDriftMax must be in [0, 1)');
+}
+
+/** This replica need not be among them: it may have been removed. */
+function checkMembers(members: readonly Member[]): void {
+  const replicas = new Set(members.map(({ replica }) => replica));
+  if (replicas.size !== members.length) violated('TypeOK', 'a member is named twice');
+  if (members.length > replicasMax) violated('TypeOK', `more than ${replicasMax} members`);
+  if (members.some(({ role, incarnation }) => role === 'voter' && incarnation === 0))
+    violated('TypeOK', 'an expected replica votes');
+  if (!members.some(({ role }) => role === 'voter')) violated('TypeOK', 'no one votes');
 }
 
 /** A learnt entry proves that all below it is chosen, for it was learnt in order. */

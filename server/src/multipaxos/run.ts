@@ -21,16 +21,26 @@ export function send(run: Run, to: ReplicaId, message: Message): void {
 }
 
 export function broadcast(run: Run, message: Message): void {
-  for (const peer of run.state.peers) send(run, peer, message);
+  for (const peer of run.state.roster.peers) send(run, peer, message);
 }
 
-/** Appends to the log. The commit point goes along when it has moved: a hint that costs no flush of its own. */
+/** The commit point, when it has moved: a hint that costs no flush of its own. Never without the configuration that is in force at it. */
+export function recordCommitPoint(state: State, records: LogRecord[]): void {
+  const { configuration, commitPoint } = state;
+  if (configuration.version > state.recordedConfiguration) {
+    records.push({ kind: 'configuration', configuration });
+    state.recordedConfiguration = configuration.version;
+  }
+  if (commitPoint > state.recordedCommitPoint) {
+    records.push({ kind: 'commitPoint', slot: commitPoint });
+    state.recordedCommitPoint = commitPoint;
+  }
+}
+
+/** Appends to the log; the commit point goes along. */
 export function persist(run: Run, records: LogRecord[], heldBack?: HeldBack): number {
   const { state } = run;
-  if (state.commitPoint > state.recordedCommitPoint) {
-    records.push({ kind: 'commitPoint', slot: state.commitPoint });
-    state.recordedCommitPoint = state.commitPoint;
-  }
+  recordCommitPoint(state, records);
   const seq = state.nextSeq;
   state.nextSeq += 1;
   state.pending.push({

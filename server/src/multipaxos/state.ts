@@ -5,13 +5,16 @@
  * the election timer, does not change it: the actions do. What is durable and what a crash takes is told apart: `durablePromised`, and for a slot
  * `seq` against `durableSeq`.
  */
+import type { Roster } from './roster.ts';
 import type {
   Ballot,
+  Configuration,
   CoreConfig,
   CoreSnapshot,
   Entry,
   EntryLabel,
   LogRecord,
+  Member,
   Message,
   ReplicaId,
   Role,
@@ -51,8 +54,10 @@ export interface PendingPersist {
 }
 
 export interface Candidacy {
-  /** A bit per member whose promise has come; the own one once it is durable. */
-  promises: number;
+  /** Whose promise has come; the own one once it is durable. */
+  readonly promises: Set<ReplicaId>;
+  /** To whom the Prepare has gone. */
+  readonly asked: Set<ReplicaId>;
   commitPoint: Slot;
   commitPointFrom: ReplicaId;
   /** The vote of the highest ballot for each slot. */
@@ -68,12 +73,33 @@ export interface PeerProgress {
   ackedSentAtMs: number;
   commitPoint: Slot;
   durableApplicationPointer: Slot | null;
+  /** The leader's clock when it sent what the pointer is an answer to: an older answer does not replace it. */
+  pointerSentAtMs: number;
   retransmittedAtMs: number;
+  /** When this leadership came to know it. */
+  readonly sinceMs: number;
+}
+
+/** A configuration that the leader has proposed and that is not known to be chosen yet. */
+export interface PendingConfiguration {
+  readonly slot: Slot;
+  readonly version: number;
+  readonly members: readonly Member[];
 }
 
 export interface Leadership {
   readonly ballot: Ballot;
-  readonly peers: readonly PeerProgress[];
+  /** All members but itself, of the known and of the pending configuration. */
+  peers: readonly PeerProgress[];
+  /** Those of them that vote in the known one. */
+  voters: readonly PeerProgress[];
+  /** What it found in phase 1, and its `leaderStart`, as far as a configuration among them holds them up (barrier.ts). */
+  readonly backlog: Entry[];
+  /** A change that waits until all that is proposed is chosen. */
+  wanted: readonly Member[] | null;
+  pending: PendingConfiguration | null;
+  /** Where the commit point was at regular times, the oldest first: what a learner must have reached to be promoted. */
+  readonly marks: { readonly atMs: number; readonly commitPoint: Slot }[];
   /** The slot of the leader's own `leaderStart`. */
   readonly startSlot: Slot;
   /** Where the next proposal goes. */
@@ -93,10 +119,13 @@ export interface Leadership {
 
 export interface State {
   readonly config: CoreConfig;
-  readonly peers: readonly ReplicaId[];
-  readonly bits: ReadonlyMap<ReplicaId, number>;
-  readonly selfBit: number;
-  readonly quorum: number;
+  /** The newest configuration that is known to be chosen, and what it comes to. */
+  configuration: Configuration;
+  roster: Roster;
+  /** Versions that the log, the trace and the shell have been told. */
+  recordedConfiguration: number;
+  tracedConfiguration: number;
+  toldConfiguration: { readonly version: number; readonly pending: readonly Member[] | null };
 
   nowMs: number;
   /** The last draw that a Tick brought. */
@@ -110,7 +139,7 @@ export interface State {
   lastSlot: Slot;
   tailBytes: number;
   /** The election it has asked about, and who would grant it. */
-  preVote: { readonly ballot: Ballot; grants: number } | null;
+  preVote: { readonly ballot: Ballot; readonly grants: Set<ReplicaId> } | null;
   highestRound: number;
   /** Until when no promise is given, except to `leaseGrantedTo`. */
   leaseGrantedUntilMs: number;
@@ -180,6 +209,7 @@ export function snapshot(state: State): CoreSnapshot {
     commitPoint: state.commitPoint,
     lastSlot: state.lastSlot,
     serving: isServing(state),
+    configuration: state.configuration.version,
   };
 }
 
@@ -195,15 +225,30 @@ export function cloneState(state: State): State {
     ...state,
     log: new Map([...state.log].map(([slot, held]) => [slot, { ...held }])),
     pending: state.pending.map((item) => ({ ...item, heldBack: [...item.heldBack] })),
-    preVote: preVote === null ? null : { ...preVote },
-    candidacy: candidacy === null ? null : { ...candidacy, votes: new Map(candidacy.votes) },
-    leadership:
-      leadership === null
+    preVote: preVote === null ? null : { ...preVote, grants: new Set(preVote.grants) },
+    candidacy:
+      candidacy === null
         ? null
         : {
-            ...leadership,
-            peers: leadership.peers.map((peer) => ({ ...peer })),
-            proposals: new Set(leadership.proposals),
+            ...candidacy,
+            promises: new Set(candidacy.promises),
+            asked: new Set(candidacy.asked),
+            votes: new Map(candidacy.votes),
           },
+    leadership: leadership === null ? null : cloneLeadership(leadership),
+  };
+}
+
+function cloneLeadership(leadership: Leadership): Leadership {
+  const peers = leadership.peers.map((peer) => ({ ...peer }));
+  const voters = peers.filter(({ id }) => leadership.voters.some((voter) => voter.id === id));
+  const { backlog, marks, proposals } = leadership;
+  return {
+    ...leadership,
+    peers,
+    voters,
+    backlog: [...backlog],
+    marks: [...marks],
+    proposals: new Set(proposals),
   };
 }

@@ -6,6 +6,7 @@ import {
   ballot,
   command,
   emptyLog,
+  founding,
   group,
   newCandidate,
   newFollower,
@@ -35,8 +36,15 @@ const anyMessage = fc
     const messages: Message[] = [
       { ...base, kind: 'Prepare', commitPoint: slot(0) },
       { ...base, kind: 'Accept', firstSlot: slot(low + 1), entries, commitPoint: slot(0), sentAtMs: 0 },
-      { ...base, kind: 'Heartbeat', commitPoint: slot(0), sentAtMs: 0, globalApplicationPointer: slot(0) },
-      { ...base, kind: 'Promise', commitPoint: slot(0), votes: [] },
+      {
+        ...base,
+        kind: 'Heartbeat',
+        commitPoint: slot(0),
+        sentAtMs: 0,
+        globalApplicationPointer: slot(0),
+        configuration: founding,
+      },
+      { ...base, kind: 'Promise', commitPoint: slot(0), votes: [], configuration: founding },
       {
         ...base,
         kind: 'Accepted',
@@ -46,7 +54,7 @@ const anyMessage = fc
         sentAtMs: 0,
       },
       { ...base, kind: 'PreVote' },
-      { ...base, kind: 'PreVoteReply', granted: low > 1 },
+      { ...base, kind: 'PreVoteReply', granted: low > 1, configuration: founding },
       { ...base, kind: 'Reject', promised: ballot(round + low, sender) },
       {
         ...base,

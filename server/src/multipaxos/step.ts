@@ -8,7 +8,8 @@
  */
 import { handlePrepare } from './acceptor.ts';
 import { sameBallot } from './ballot.ts';
-import { handleCatchUpReply, handleCatchUpRequest, learnFromDatabase, requestCatchUp } from './catch-up.ts';
+import { proposeWaiting } from './barrier.ts';
+import { handleCatchUpReply, handleCatchUpRequest, requestCatchUp } from './catch-up.ts';
 import {
   considerElection,
   handlePreVote,
@@ -22,6 +23,9 @@ import { fsync } from './fsync.ts';
 import { checkState, violated } from './invariants.ts';
 import { advanceCommitPoint, handleAccepted, propose, serve, stepDown } from './leader.ts';
 import { reportChosen } from './learner.ts';
+import { admits, recordConfiguration, tellConfiguration } from './membership.ts';
+import { reconfigure } from './reconfigure.ts';
+import { learnFromDatabase, relievePressure, restored } from './restored.ts';
 import type { Run } from './run.ts';
 import { isServing, type State } from './state.ts';
 import { traceAction } from './trace.ts';
@@ -38,14 +42,21 @@ export function step(state: State, input: Input): { state: State; effects: Effec
   if (input.nowMs < state.nowMs)
     violated('TypeOK', `the clock went back to ${input.nowMs} from ${state.nowMs}`);
   const run: Run = { state, effects: [], mark: 0 };
-  const before = { promised: state.promised, commitPoint: state.commitPoint };
+  const before = {
+    promised: state.promised,
+    commitPoint: state.commitPoint,
+    version: state.configuration.version,
+  };
   state.nowMs = input.nowMs;
   if (!state.restartTraced) traceRestart(run);
   act(run, input);
   run.mark = run.effects.length;
   advanceCommitPoint(run);
+  proposeWaiting(run);
   serve(run);
+  recordConfiguration(run);
   reportChosen(run);
+  tellConfiguration(run);
   tellLeadership(run);
   checkState(state, before);
   return { state, effects: run.effects };
@@ -59,13 +70,8 @@ function act(run: Run, input: Input): void {
       tick(run);
       return;
     case 'Receive':
-      if (
-        input.message.group === state.config.group &&
-        input.from !== state.config.id &&
-        state.bits.has(input.from)
-      ) {
-        receive(run, input.from, input.message);
-      }
+      if (input.message.group !== state.config.group || input.from === state.config.id) return;
+      if (admits(run, input.from, input.message)) receive(run, input.from, input.message);
       return;
     case 'Propose':
       propose(run, input.proposals);
@@ -80,6 +86,15 @@ function act(run: Run, input: Input): void {
       return;
     case 'StepDown':
       stepDown(run, input.reason);
+      return;
+    case 'Reconfigure':
+      reconfigure(run, input.id, input.change);
+      return;
+    case 'Restored':
+      restored(run, input.slot, input.configuration);
+      return;
+    case 'LogPressure':
+      relievePressure(run);
       return;
     default:
       input satisfies never;

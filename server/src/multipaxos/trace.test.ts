@@ -47,6 +47,7 @@ describe('a trace', () => {
           commitPoint: 0,
           lastSlot: 1,
           serving: false,
+          configuration: 1,
         },
       },
     ]);

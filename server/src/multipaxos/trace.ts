@@ -1,19 +1,24 @@
 /**
  * Trace events: what an action did, in the words of the spec.
  *
- * Responsible for: building events from the effects that an action has gathered. Changes no state, and costs nothing when the
+ * Responsible for: building events from the effects that an action has gathered. Changes nothing but what it remembers to have told, and costs nothing when the
  * configuration has tracing off.
  */
+import { namesOf, votersOf } from './configuration.ts';
 import { entryLabel } from './entry.ts';
 import type { Run } from './run.ts';
-import { snapshot } from './state.ts';
+import { snapshot, type State } from './state.ts';
 import type {
   ActionName,
   CoreTraceEvent,
+  Entry,
   LogRecord,
+  Member,
   Message,
   ReplicaId,
+  Slot,
   StepDownReason,
+  TraceConfiguration,
   TraceMessage,
   Vote,
 } from './types.ts';
@@ -26,6 +31,8 @@ interface Details {
   /** Records made durable (Fsync) or found (Restart), rather than written by the action. */
   readonly records?: readonly LogRecord[];
   readonly reason?: StepDownReason;
+  /** Entries that a new leader found and may not propose yet. */
+  readonly found?: readonly Entry[];
 }
 
 /** Closes an action: everything gathered since the last call is told as done by it. */
@@ -38,6 +45,7 @@ export function traceAction(run: Run, name: ActionName, details: Details = {}): 
   const records =
     details.records ?? gathered.flatMap((effect) => (effect.kind === 'persist' ? effect.records : []));
   const votes = records.flatMap(traceRecord);
+  const configurations = traceConfigurations(run.state, name, details, records);
   const event: CoreTraceEvent = {
     name,
     ...(details.from !== undefined && { from: details.from }),
@@ -45,10 +53,50 @@ export function traceAction(run: Run, name: ActionName, details: Details = {}): 
     ...(sent.length > 0 && { sent }),
     ...(votes.length > 0 && { votes }),
     ...(details.reason !== undefined && { reason: details.reason }),
+    ...(configurations.length > 0 && { configurations }),
     state: snapshot(run.state),
   };
   run.effects.push({ kind: 'trace', event });
   run.mark = run.effects.length;
+}
+
+/** What the labels and versions of an event stand for: configurations among its entries and votes, and the known one when it is new. */
+function traceConfigurations(
+  state: State,
+  name: ActionName,
+  { message, found = [] }: Details,
+  records: readonly LogRecord[],
+): TraceConfiguration[] {
+  const { configuration } = state;
+  const traced = new Map<string, TraceConfiguration>();
+  const add = (version: number, slot: Slot, members: readonly Member[]): void => {
+    const told = {
+      version,
+      slot,
+      voters: votersOf({ members }),
+      learners: namesOf(members.filter(({ role }) => role === 'learner')),
+    };
+    traced.set(`${version} ${slot} ${told.voters.join(' ')} ${told.learners.join(' ')}`, told);
+  };
+  for (const entry of [...found, ...entriesOf(message), ...records.flatMap(entryOfRecord)]) {
+    if (entry.kind === 'configuration') add(entry.version, 0 as Slot, entry.members);
+  }
+  const isNew = configuration.version !== state.tracedConfiguration;
+  if (isNew || name === 'Restart' || name === 'BecomeLeader')
+    add(configuration.version, configuration.slot, configuration.members);
+  if (message?.kind === 'Promise' && message.configuration.version !== configuration.version)
+    add(message.configuration.version, message.configuration.slot, message.configuration.members);
+  state.tracedConfiguration = configuration.version;
+  return [...traced.values()];
+}
+
+function entriesOf(message: Message | undefined): readonly Entry[] {
+  if (message?.kind === 'Accept' || message?.kind === 'CatchUpReply') return message.entries;
+  return message?.kind === 'Promise' ? message.votes.map(({ entry }) => entry) : [];
+}
+
+function entryOfRecord(record: LogRecord): Entry[] {
+  return record.kind === 'vote' || record.kind === 'chosen' ? [record.entry] : [];
 }
 
 function traceRecord(record: LogRecord): TraceVote[] {
@@ -65,14 +113,27 @@ function traceMessage(message: Message): TraceMessage {
   const { kind, ballot } = message;
   switch (message.kind) {
     case 'PreVote':
-    case 'PreVoteReply':
       return { kind, ballot };
+    case 'PreVoteReply':
+      return { kind, ballot, configuration: message.configuration.version };
     case 'Prepare':
-    case 'Heartbeat':
     case 'HeartbeatAck':
       return { kind, ballot, commitPoint: message.commitPoint };
+    case 'Heartbeat':
+      return {
+        kind,
+        ballot,
+        commitPoint: message.commitPoint,
+        configuration: message.configuration.version,
+      };
     case 'Promise':
-      return { kind, ballot, commitPoint: message.commitPoint, votes: message.votes.map(traceVote) };
+      return {
+        kind,
+        ballot,
+        commitPoint: message.commitPoint,
+        votes: message.votes.map(traceVote),
+        configuration: message.configuration.version,
+      };
     case 'Reject':
       return { kind, ballot, promised: message.promised };
     case 'Accept':
@@ -83,6 +144,7 @@ function traceMessage(message: Message): TraceMessage {
         commitPoint: message.commitPoint,
         firstSlot: message.firstSlot,
         labels: message.entries.map(entryLabel),
+        ...(message.kind === 'CatchUpReply' && { configuration: message.configuration.version }),
       };
     case 'Accepted':
       return {

@@ -40,7 +40,8 @@ export interface MemberAddress {
 
 /**
  * One replica of the group. Only voters count for quorums; a learner receives everything. `incarnation` counts the lives of the
- * replica's log: 0 while it is expected and has never asked to join. `nonce` was drawn by the life that asked to join with it.
+ * replica's log: 0 while it is expected and has never asked to join. `nonce` was drawn by the life that asked to join with it; of an expected
+ * replica it is the version of the configuration that added it, where its incarnations begin (empty at the founding: they begin with 1).
  */
 export interface Member {
   readonly replica: ReplicaId;
@@ -319,6 +320,7 @@ export type Effect =
   /**
    * `proposed`: it is on its way, and done when the `configuration` effect tells it. `done`: it was so already. `busy`: another change is under way.
    * `wouldLoseQuorum`: too few of the voters that would be left have been heard lately. `unknownReplica`, `exists`: it is (not) a member.
+   * `tooMany`: no more members than `replicasMax` (quorum.ts).
    */
   | {
       readonly kind: 'reconfigured';
@@ -330,7 +332,8 @@ export type Effect =
         | 'busy'
         | 'wouldLoseQuorum'
         | 'unknownReplica'
-        | 'exists';
+        | 'exists'
+        | 'tooMany';
     }
   /** The log at or below may be dropped. */
   | { readonly kind: 'purge'; readonly upTo: Slot }
@@ -355,6 +358,8 @@ export type ActionName =
   | 'StepDown'
   /** Proposes a configuration. */
   | 'Reconfigure'
+  /** Comes to know a chosen configuration that a message, or the database, carries: a step of its own, before what the message means. */
+  | 'LearnConfiguration'
   /** Takes on what the database holds beyond the log. */
   | 'Restored'
   | 'Fsync'

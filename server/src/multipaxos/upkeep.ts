@@ -1,12 +1,15 @@
 /**
  * What a leader does as time passes.
  *
- * Responsible for: heartbeats, sending again what was not acknowledged (bounded), the global application pointer, and noticing
- * that it has lost its quorum. A follower that is far behind gets nothing again from here: it fetches.
+ * Responsible for: heartbeats, sending again what was not acknowledged (bounded), promoting learners, and noticing that it has lost its
+ * quorum. A follower that is far behind gets nothing again from here: it fetches.
  */
-import { acceptOf, hearPeer, stepDown } from './leader.ts';
+import { acceptOf } from './barrier.ts';
+import { heartbeatOf } from './heartbeat.ts';
+import { hearPeer, stepDown } from './leader.ts';
 import { purge } from './learner.ts';
 import { quorumHeardAtMs } from './lease.ts';
+import { promoteLearner } from './promotion.ts';
 import { broadcast, send, type Run } from './run.ts';
 import type { Leadership, PeerProgress, State } from './state.ts';
 import type { Entry, HeartbeatAck, ReplicaId, Slot } from './types.ts';
@@ -19,6 +22,7 @@ export function tickLeader(run: Run, leadership: Leadership): void {
   }
   heartbeat(run, leadership);
   for (const peer of leadership.peers) retransmit(run, leadership, peer);
+  promoteLearner(run, leadership);
 }
 
 /** No quorum has answered for the longest election timeout, or a new leader cannot get what it must have before it serves. */
@@ -37,33 +41,18 @@ function heartbeat(run: Run, leadership: Leadership): void {
   if (!due && leadership.announcedCommitPoint === state.commitPoint) return;
   leadership.heartbeatAtMs = state.nowMs;
   leadership.announcedCommitPoint = state.commitPoint;
-  const globalApplicationPointer = globalPointer(state, leadership);
-  broadcast(run, {
-    kind: 'Heartbeat',
-    group: state.config.group,
-    ballot: leadership.ballot,
-    commitPoint: state.commitPoint,
-    sentAtMs: state.nowMs,
-    globalApplicationPointer,
-  });
-  purge(run, globalApplicationPointer);
+  const message = heartbeatOf(state, leadership);
+  broadcast(run, message);
+  purge(run, message.globalApplicationPointer);
 }
 
-/** The lowest durable application pointer of all members; 0 until every one of them has been heard in this leadership. */
-function globalPointer(state: State, leadership: Leadership): Slot {
-  let lowest = state.durableApplied;
-  for (const peer of leadership.peers) {
-    const pointer = peer.durableApplicationPointer ?? (0 as Slot);
-    if (pointer < lowest) lowest = pointer;
-  }
-  return lowest;
-}
-
+/** The newest answer counts, even if it is lower: a database that was restored from a copy may have less than the one before. */
 export function handleHeartbeatAck(run: Run, from: ReplicaId, message: HeartbeatAck): void {
   if (!hearPeer(run, from, message)) return;
   const peer = run.state.leadership!.peers.find((candidate) => candidate.id === from)!;
-  const known = peer.durableApplicationPointer ?? 0;
-  peer.durableApplicationPointer = Math.max(known, message.durableApplicationPointer) as Slot;
+  if (message.sentAtMs < peer.pointerSentAtMs) return;
+  peer.pointerSentAtMs = message.sentAtMs;
+  peer.durableApplicationPointer = message.durableApplicationPointer;
 }
 
 /** Sends one Accept again: the first run of slots that the peer has not acknowledged in time. */
@@ -72,7 +61,7 @@ function retransmit(run: Run, leadership: Leadership, peer: PeerProgress): void 
   const { retransmitMs, electionTimeoutMaxMs } = state.config;
   if (leadership.nextSlot - 1 === state.commitPoint) return;
   if (state.nowMs < peer.retransmittedAtMs + retransmitMs) return;
-  const heardAtMs = Math.max(peer.ackedSentAtMs, leadership.beganAtMs);
+  const heardAtMs = Math.max(peer.ackedSentAtMs, peer.sinceMs);
   if (state.nowMs - heardAtMs > electionTimeoutMaxMs) return;
   peer.retransmittedAtMs = state.nowMs;
   const { firstSlot, entries } = overdueSlots(state, leadership, peer);

@@ -1,14 +1,18 @@
 /** A single core under a test's control: the test is its clock, its log and its peers. */
+import { incarnationOf, replicaOf } from '../configuration.ts';
 import { createState, step, type State } from '../step.ts';
 import type {
   Accept,
   Ballot,
+  Configuration,
+  ConfigurationChange,
   CoreConfig,
   Effect,
   Entry,
   GroupId,
   Input,
   LogRecord,
+  Member,
   Message,
   RecoveredLog,
   ReplicaId,
@@ -34,18 +38,47 @@ export function vote(at: number, of: Ballot, name: string): Vote {
   return { slot: slot(at), ballot: of, entry: command(name) };
 }
 
+export const address = { host: 'h', port: 1, pgwire: { host: 'h', port: 2 } };
+
+/** A member by the name of its incarnation; the nonce of a life is the name itself. */
+export function member(name: ReplicaId, role: Member['role'] = 'voter'): Member {
+  const incarnation = incarnationOf(name);
+  return { replica: replicaOf(name), incarnation, role, nonce: incarnation === 0 ? '' : name, address };
+}
+
+/** `voters` and `learners` by the names of their incarnations, `r4.0` for one that is expected. */
+export function configuration(
+  voters: readonly ReplicaId[],
+  details: { learners?: readonly ReplicaId[]; version?: number; slot?: number } = {},
+): Configuration {
+  const { learners = [], version = 1 } = details;
+  const members = [...voters.map((name) => member(name)), ...learners.map((name) => member(name, 'learner'))];
+  members.sort((left, right) => (left.replica < right.replica ? -1 : 1));
+  return { version, slot: slot(details.slot ?? 0), members };
+}
+
+/** What all tests begin with that do not say otherwise. */
+export const founding = configuration([r1, r2, r3]);
+
+export function configurationEntry(of: Ballot, { version, members }: Configuration): Entry {
+  return { kind: 'configuration', group, ballot: of, version, members };
+}
+
 export const emptyLog: RecoveredLog = {
   promised: ballot(0, '' as ReplicaId),
   commitPoint: slot(0),
   purgedTo: slot(0),
+  configuration: founding,
   tail: [],
 };
 
-export function testConfig(overrides: Partial<CoreConfig> = {}): CoreConfig {
+/** `members`: the voters of the founding configuration. */
+export type Overrides = Partial<CoreConfig> & { readonly members?: readonly ReplicaId[] };
+
+export function testConfig({ members: _members, ...overrides }: Overrides = {}): CoreConfig {
   return {
     group,
     id: r1,
-    members: [r1, r2, r3],
     heartbeatMs: 50,
     electionTimeoutMinMs: 300,
     electionTimeoutMaxMs: 600,
@@ -71,8 +104,10 @@ export class OneCore {
   effects: Effect[] = [];
   private seq = 0;
 
-  constructor(overrides: Partial<CoreConfig> = {}, recovered: Partial<RecoveredLog> = {}) {
-    this.state = createState(testConfig(overrides), { ...emptyLog, ...recovered }, this.nowMs, 0.5);
+  constructor(overrides: Overrides = {}, recovered: Partial<RecoveredLog> = {}) {
+    const { members } = overrides;
+    const log = members === undefined ? emptyLog : { ...emptyLog, configuration: configuration(members) };
+    this.state = createState(testConfig(overrides), { ...log, ...recovered }, this.nowMs, 0.5);
   }
 
   input(input: InputWithoutTime): void {
@@ -95,6 +130,14 @@ export class OneCore {
   /** Everything handed to the log so far is durable. */
   fsync(): void {
     this.input({ kind: 'Persisted', seq: this.seq });
+  }
+
+  reconfigure(change: ConfigurationChange, id = 1): void {
+    this.input({ kind: 'Reconfigure', id, change });
+  }
+
+  restored(to: number, configuration = founding): void {
+    this.input({ kind: 'Restored', slot: slot(to), configuration });
   }
 
   applied(to: number, durable = to): void {
@@ -176,25 +219,35 @@ export class OneCore {
 }
 
 /** A candidate whose own promise is durable and whose Prepares have left. */
-export function newCandidate(
-  overrides: Partial<CoreConfig> = {},
-  recovered: Partial<RecoveredLog> = {},
-): OneCore {
+export function newCandidate(overrides: Overrides = {}, recovered: Partial<RecoveredLog> = {}): OneCore {
   const core = new OneCore(overrides, recovered);
   core.tick(700);
   const { ballot: asked } = core.take('PreVote')[0]!;
-  core.receive(r2, { kind: 'PreVoteReply', group, ballot: asked, granted: true });
+  core.receive(r2, { kind: 'PreVoteReply', group, ballot: asked, granted: true, configuration: founding });
   core.fsync();
   return core;
 }
 
-export function promise(core: OneCore, from: ReplicaId, votes: readonly Vote[] = [], commitPoint = 0): void {
-  const { promised } = core.state;
-  core.receive(from, { kind: 'Promise', group, ballot: promised, commitPoint: slot(commitPoint), votes });
+export function promise(
+  core: OneCore,
+  from: ReplicaId,
+  votes: readonly Vote[] = [],
+  commitPoint = 0,
+  configuration = founding,
+): void {
+  const { promised: ballot } = core.state;
+  core.receive(from, {
+    kind: 'Promise',
+    group,
+    ballot,
+    commitPoint: slot(commitPoint),
+    votes,
+    configuration,
+  });
 }
 
 /** A leader that serves: its `leaderStart` is in slot 1, chosen and applied. */
-export function newServingLeader(overrides: Partial<CoreConfig> = {}): OneCore {
+export function newServingLeader(overrides: Overrides = {}): OneCore {
   const core = newCandidate(overrides);
   promise(core, r2);
   core.fsync();
@@ -205,10 +258,7 @@ export function newServingLeader(overrides: Partial<CoreConfig> = {}): OneCore {
 }
 
 /** A follower of r2 in ballot 1.r2, without a lease any more to keep it from others. */
-export function newFollower(
-  overrides: Partial<CoreConfig> = {},
-  recovered: Partial<RecoveredLog> = {},
-): OneCore {
+export function newFollower(overrides: Overrides = {}, recovered: Partial<RecoveredLog> = {}): OneCore {
   const core = new OneCore(overrides, recovered);
   core.tick(250);
   core.effects = [];

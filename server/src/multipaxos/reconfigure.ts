@@ -1,0 +1,61 @@
+/**
+ * Changing the members.
+ *
+ * Responsible for: reconfigure: whether a change may be made now. It is made by barrier.ts, as soon as everything that is proposed is chosen. One
+ * change at a time, and only by a leader that serves.
+ */
+import { hasJoined, membersAfter, nameOf, votersOf } from './configuration.ts';
+import { hasMajority } from './quorum.ts';
+import type { Run } from './run.ts';
+import type { Leadership, State } from './state.ts';
+import type { ConfigurationChange, Effect, Member, ReplicaId } from './types.ts';
+
+type Outcome = Extract<Effect, { kind: 'reconfigured' }>['code'];
+
+export function reconfigure(run: Run, id: number, change: ConfigurationChange): void {
+  run.effects.push({ kind: 'reconfigured', id, code: requestChange(run.state, change) });
+}
+
+export function requestChange(state: State, change: ConfigurationChange): Outcome {
+  const { leadership, configuration } = state;
+  if (leadership === null || !leadership.serving) return 'notLeader';
+  const members = membersAfter(configuration, change);
+  if (members === 'done') return members;
+  const underWay = leadership.wanted ?? leadership.pending?.members;
+  if (underWay !== undefined) return isAskedAgain(underWay, change) ? 'proposed' : 'busy';
+  if (typeof members === 'string') return members;
+  const gone = configuration.members.filter((member) => !members.includes(member)).map(nameOf);
+  if (change.kind === 'join' && gone.includes(state.config.id)) return 'exists';
+  if (losesQuorum(state, leadership, members, gone)) return 'wouldLoseQuorum';
+  leadership.wanted = members;
+  return 'proposed';
+}
+
+/** A replica that joins asks until it is admitted. */
+function isAskedAgain(underWay: readonly Member[], change: ConfigurationChange): boolean {
+  return (
+    change.kind === 'join' &&
+    underWay.some((member) => member.replica === change.replica && hasJoined(member, change.nonce))
+  );
+}
+
+/**
+ * The voters of now must choose the change, without the help of one that is replaced, and those that are left must be able to go on. Others are
+ * away or lost themselves.
+ */
+function losesQuorum(
+  state: State,
+  leadership: Leadership,
+  members: readonly Member[],
+  gone: readonly ReplicaId[],
+): boolean {
+  const voters = votersOf({ members });
+  if (voters.length === 0) return true;
+  const heard = new Set<ReplicaId>([state.config.id]);
+  for (const { id, ackedSentAtMs } of leadership.peers) {
+    if (state.nowMs - ackedSentAtMs <= state.config.electionTimeoutMaxMs) heard.add(id);
+  }
+  if (!hasMajority(voters, heard)) return true;
+  for (const name of gone) if (name !== state.config.id) heard.delete(name);
+  return !hasMajority(state.roster.voters, heard);
+}
