@@ -1,86 +1,245 @@
 /**
- * Puts one replica together: its log, its PostgreSQL, its peers, its core, its door for SQL clients.
+ * Puts one replica together: its log, its PostgreSQL, its peers, its core, its door for SQL clients. One that has no log waits first to be let into its group.
  *
- * Responsible for: which adapter stands behind which port. Starts nothing that the parts do not start themselves.
+ * Responsible for: which adapter stands behind which port, and the order joining, log, transport, replica. Starts nothing that the parts do not start themselves.
+ * Invariants: no message leaves under an incarnation whose log is not on disk; a crash at any moment is a crash of a replica that was never admitted, or of one
+ * that has a log.
  */
-import { join } from 'node:path';
-import { locateBinaries } from '../adapters/postgres/binaries.ts';
-import { createDatabase } from '../adapters/postgres/database.ts';
-import { startPostgres } from '../adapters/postgres/postgres-server.ts';
-import { createSessionSql } from '../adapters/postgres/session-sql.ts';
-import { openSegmentLog } from '../adapters/segment-log/segment-log.ts';
 import { systemClock } from '../adapters/system-clock.ts';
+import { createSnapshotSource } from '../adapters/postgres/snapshot/snapshot-source.ts';
 import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
-import type { LinkFault, ReplicaStatus } from '../api/status.ts';
+import type { LinkFault } from '../api/status.ts';
 import { createPgwireListener } from '../gateways/pgwire/listener.ts';
+import { memberName, incarnationOf } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types.ts';
 import { LogStoreError, type LogStore } from '../ports/log-store.ts';
+import { SnapshotError, type SnapshotSource } from '../ports/snapshot.ts';
 import type { ReplicaConfig } from '../replica/config.ts';
-import { DatabaseKeeper, type RunningDatabase } from '../replica/database-keeper.ts';
+import { DatabaseKeeper } from '../replica/database-keeper.ts';
+import { ReplicaEvents } from '../replica/events.ts';
+import { Joining, type Admission } from '../replica/joining.ts';
+import { RecoveryTracker } from '../replica/recovery-progress.ts';
 import { Replica } from '../replica/replica.ts';
+import { transferState } from '../replica/state-transfer.ts';
+import { createLog, openLog } from './log-store.ts';
+import {
+  claimDatabase,
+  databaseDirectory,
+  inspectDatabase,
+  launchServer,
+  placesOf,
+  runningDatabase,
+} from './replica-database.ts';
 import type { ServeContext, ServedReplica } from './serve.ts';
+import { createServiceDoor, type ServiceDoor } from './service-door.ts';
 import { timedAgreement } from './timed-agreement.ts';
+import { addressOf, statusWithoutLog } from './without-log.ts';
 
-/** @throws LaunchError, LogStoreError or a listening error; a corrupt log is not thrown but served as a replica that refuses to vote. */
+/** What lives as long as the process, whoever the replica is. */
+interface Frame {
+  readonly config: ReplicaConfig;
+  readonly context: ServeContext;
+  readonly transport: WsTransport;
+  readonly events: ReplicaEvents;
+  readonly tracker: RecoveryTracker;
+  readonly door: ServiceDoor;
+  replica: Replica | null;
+  keeper: DatabaseKeeper | null;
+  joining: Joining | null;
+}
+
+/** @throws LogStoreError or a listening error; a corrupt log is not thrown but served as a replica that refuses to vote. */
 export async function startReplica(config: ReplicaConfig, context: ServeContext): Promise<ServedReplica> {
-  let log: LogStore;
+  let log: LogStore | null = null;
   try {
-    log = await openSegmentLog({ directory: join(config.dataDir, 'log'), group: config.group });
+    log = await openLog(config);
   } catch (error) {
-    if (error instanceof LogStoreError && error.code === 'logCorrupt')
-      return refusingReplica(config, context, error);
-    throw error;
+    if (!(error instanceof LogStoreError)) throw error;
+    if (error.code === 'logCorrupt') return refusingReplica(config, context, error);
+    if (error.code !== 'logMissing') throw error;
   }
-  // Nothing is awaited between here and the replica, so no link can come up before there is someone to tell.
-  let tellPeer = (_peer: ReplicaId, _connected: boolean): void => {};
-  const transport = await openTransport(config, context, (peer, connected) => tellPeer(peer, connected));
-  const keeper = new DatabaseKeeper({
-    launch: () => launchDatabase(config),
-    logger: context.logger,
-    retryMinMs: 200,
-    retryMaxMs: 5000,
-  });
-  const replica = new Replica(config, {
-    log,
-    transport,
-    keeper,
-    clock: systemClock,
-    logger: context.logger,
-    random: Math.random,
-    onFatal: context.onFatal,
-  });
-  // Before anything can happen: the trace is of no use if its beginning is missing.
-  replica.subscribe(context.onEvent);
-  tellPeer = (peer, connected) =>
-    replica.events.operation({ name: connected ? 'PeerConnected' : 'PeerLost', peer });
+  const frame = await openFrame(config, context, log);
   let reads = 0;
   const pgwire = await createPgwireListener({
     ...config.pgwire,
-    agreement: timedAgreement(replica.service, systemClock, context.latencies),
-    sessionSql: () => keeper.sessionSql(),
+    agreement: timedAgreement(frame.door, systemClock, context.latencies),
+    sessionSql: () => frame.keeper?.sessionSql() ?? null,
     logger: context.logger,
     limits: { clientsMax: config.bounds.clientsMax },
     onCounters: (counter) => {
       if (counter === 'reads') reads++;
     },
   });
-  replica.start();
+  if (log === null) void join(frame);
+  else await becomeReplica(frame, log, null);
+  const { transport, events } = frame;
   return {
-    status: () => replica.status(pgwire.clients, reads),
-    subscribe: (listener) => replica.subscribe(listener),
+    status: () => frame.replica?.status(pgwire.clients, reads) ?? joiningStatus(frame, pgwire.clients),
+    subscribe: (listener) => events.subscribe(listener),
     setFault: (fault) => {
       transport.setFault(fault);
-      replica.events.operation({ name: 'FaultChanged', description: describeFault(fault) });
+      events.operation({ name: 'FaultChanged', description: describeFault(fault) });
     },
     healFaults: () => {
       transport.heal();
-      replica.events.operation({ name: 'FaultChanged', description: 'all links healed' });
+      events.operation({ name: 'FaultChanged', description: 'all links healed' });
     },
     stop: async () => {
       await pgwire.close();
-      await replica.stop();
+      frame.joining?.stop();
+      if (frame.replica === null) await transport.close();
+      else await frame.replica.stop();
     },
   };
+}
+
+async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogStore | null): Promise<Frame> {
+  const events = new ReplicaEvents(log?.identity.member ?? memberName(config.id, 0));
+  // Before anything can happen: the trace is of no use if its beginning is missing.
+  events.subscribe(context.onEvent);
+  events.operation({ name: 'ReplicaStarted', pid: process.pid });
+  const tracker = new RecoveryTracker({
+    nowMs: () => systemClock.nowMs(),
+    logger: context.logger,
+    onEvent: (event) => events.operation(event),
+  });
+  const transport = await openTransport(config, context, (peer, connected) =>
+    events.operation({ name: connected ? 'PeerConnected' : 'PeerLost', peer }),
+  );
+  if (log !== null) transport.become(log.identity.member, log.identity.cluster);
+  const frame: Frame = {
+    config,
+    context,
+    transport,
+    events,
+    tracker,
+    door: createServiceDoor(
+      config.bounds.partBytesMax,
+      () => frame.joining?.message ?? 'the replica is starting',
+    ),
+    replica: null,
+    keeper: null,
+    joining: null,
+  };
+  return frame;
+}
+
+/** Never rejects: what goes wrong after the admission ends the process, and the next life joins again. */
+async function join(frame: Frame): Promise<void> {
+  const { config, context, transport, tracker } = frame;
+  const self = config.peers.find(({ id }) => id === config.id);
+  if (self === undefined) throw new Error(`${config.id} is not among its own peers`);
+  const joining = new Joining({
+    self: config.id,
+    address: addressOf(self),
+    peers: config.peers.map(({ id }) => id).filter((id) => id !== config.id),
+    transport,
+    nowMs: () => systemClock.nowMs(),
+    onMessage: (message) => context.logger.warn({ message }, 'joining'),
+  });
+  frame.joining = joining;
+  transport.onControl((from, message) => joining.onControl(from, message));
+  try {
+    const found = await inspectDatabase(placesOf(config), null);
+    tracker.begin(found.kind === 'usable' ? 'logLost' : 'bothLost', 'joining');
+    const admission = await joining.run();
+    if (admission === null) return;
+    await become(frame, admission);
+  } catch (error) {
+    context.onFatal(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+async function become(frame: Frame, admission: Admission): Promise<void> {
+  const { config, context } = frame;
+  const { member, cluster, configuration, purgedTo } = admission;
+  context.logger.info({ member, cluster, version: configuration.version, purgedTo }, 'admitted');
+  const found = await inspectDatabase(placesOf(config), cluster);
+  const first = incarnationOf(member) === 1;
+  const cause = first ? 'new' : found.kind === 'usable' ? 'logLost' : 'bothLost';
+  // What its database holds is told to the core when that is up (Restored), and the log begins there.
+  const identity = { cluster, member };
+  const log = await createLog(config, { identity, configuration, base: 0 as Slot });
+  await becomeReplica(frame, log, { cause, purgedTo });
+}
+
+async function becomeReplica(
+  frame: Frame,
+  log: LogStore,
+  joined: { readonly cause: 'new' | 'logLost' | 'bothLost'; readonly purgedTo: Slot } | null,
+): Promise<void> {
+  const { config, context, transport, events, tracker } = frame;
+  const { cluster, member } = log.identity;
+  transport.become(member, cluster);
+  let source: SnapshotSource | null = null;
+  const directory = databaseDirectory(config, cluster);
+  const keeper = new DatabaseKeeper({
+    launch: async () => {
+      await claimDatabase(placesOf(config), cluster);
+      const server = await launchServer(config);
+      const { bytesPerSecondMax = null } = config.snapshot;
+      source = createSnapshotSource(server, { bytesPerSecondMax: () => bytesPerSecondMax });
+      return runningDatabase(server);
+    },
+    directory,
+    transfer: (reason, roundsMax, signal) =>
+      transferState(
+        {
+          fetcher: transport,
+          target: directory,
+          sources: () => frame.replica?.sources() ?? [],
+          tracker,
+          logger: context.logger,
+          retryMs: 1000,
+          silenceMs: 60_000,
+        },
+        reason,
+        roundsMax,
+        signal,
+      ),
+    tracker,
+    logger: context.logger,
+    retryMinMs: 200,
+    retryMaxMs: 5000,
+    probeMs: 3000,
+    probeTimeoutMs: 10_000,
+  });
+  const replica = new Replica(config, {
+    log,
+    transport,
+    keeper,
+    events,
+    tracker,
+    joined,
+    clock: systemClock,
+    logger: context.logger,
+    random: Math.random,
+    onFatal: context.onFatal,
+  });
+  transport.offerSnapshots({
+    open: () => {
+      const why = replica.whyNoCopy();
+      if (why !== null || source === null)
+        return Promise.reject(new SnapshotError('sourceUnavailable', why ?? 'PostgreSQL is not up here'));
+      return source.open();
+    },
+  });
+  frame.keeper = keeper;
+  frame.replica = replica;
+  frame.joining = null;
+  frame.door.lead(replica.service);
+  replica.start();
+}
+
+function joiningStatus({ config, tracker, transport, joining }: Frame, clients: number) {
+  return statusWithoutLog(config, {
+    state: joining === null ? 'starting' : 'joining',
+    message: joining?.message ?? null,
+    recovery: tracker.current(),
+    connected: transport.connected(),
+    faults: transport.faults(),
+    clients,
+  });
 }
 
 function openTransport(
@@ -92,7 +251,7 @@ function openTransport(
   return createWsTransport({
     group: config.group,
     id: config.id,
-    peers: config.peers,
+    peers: config.peers.map((peer) => ({ replica: peer.id, address: addressOf(peer) })),
     listen: config.peerListen,
     secret: config.clusterSecret,
     faultsAllowed: config.faults,
@@ -107,39 +266,6 @@ function openTransport(
     onRefused: (from, reason) => logger.warn({ from, reason }, 'a peer was turned away'),
     onHandlerError: (error) => onFatal(error instanceof Error ? error : new Error(String(error))),
   });
-}
-
-async function launchDatabase(config: ReplicaConfig): Promise<RunningDatabase> {
-  const { pgBin, settings } = config.postgres;
-  const server = await startPostgres({
-    directory: join(config.dataDir, 'postgres'),
-    binaries: await locateBinaries(pgBin === undefined ? {} : { pgBin }),
-    settings,
-    // Sessions of clients, and the replica's own: applier, flush, supervision.
-    connectionsMax: config.bounds.clientsMax + 20,
-    ...(config.bootstrap === undefined
-      ? {}
-      : {
-          database: config.bootstrap.database,
-          roles: [{ name: config.bootstrap.user, password: config.bootstrap.password }],
-        }),
-  });
-  return {
-    database: createDatabase(server),
-    sessionSql: createSessionSql(server),
-    info: () => ({
-      pid: server.pid(),
-      socketDir: server.socketDir,
-      port: server.port,
-      version: server.version,
-    }),
-    onExit: (listener) =>
-      void server.onExit(({ code, signal }) => {
-        listener(`PostgreSQL ended (${signal === null ? `exit code ${code}` : signal})`);
-      }),
-    restart: () => server.restart(),
-    stop: () => server.stop(),
-  };
 }
 
 function describeFault({ from, to, cut, delayMs, drop, duplicate }: LinkFault): string {
@@ -159,29 +285,16 @@ function refusingReplica(
   error: LogStoreError,
 ): ServedReplica {
   logger.fatal({ err: error }, 'the log is damaged: this replica does not vote, apply or serve');
-  const nothing = { slot: 0 as Slot, ballot: { round: 0, replica: '' as ReplicaId } };
-  const status: ReplicaStatus = {
-    id: config.id,
-    group: config.group,
-    role: 'follower',
-    ballot: nothing.ballot,
-    leader: null,
-    commitPoint: nothing.slot,
-    applicationPointer: nothing.slot,
-    durableApplicationPointer: nothing.slot,
-    lastSlot: nothing.slot,
+  const status = statusWithoutLog(config, {
     state: 'logCorrupt',
-    message: `${error.message}. It has not been read as data. Restore this replica from the others.`,
-    pgwire: config.pgwire,
-    http: config.http,
-    pid: process.pid,
-    postgres: { pid: null, socketDir: '', port: 0, up: false, version: null },
-    clients: 0,
-    log: { bytes: 0, segments: 0, purgedTo: nothing.slot },
-    peers: config.peers.filter(({ id }) => id !== config.id).map(({ id }) => ({ id, connected: false })),
+    message:
+      `${error.message}. It has not been read as data. Move the log away (dataDir/log) and start this replica again: ` +
+      'it joins its group under a new incarnation.',
+    recovery: null,
+    connected: [],
     faults: [],
-    counters: { transactions: 0, reads: 0, appliedEntries: 0, droppedEvents: 0 },
-  };
+    clients: 0,
+  });
   const refuse = (): never => {
     throw new RangeError('a replica with a damaged log has no links');
   };

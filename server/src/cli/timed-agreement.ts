@@ -17,6 +17,8 @@ export function timedAgreement(inner: Agreement, clock: Clock, latencies: Latenc
     onServiceChange: (listener) => inner.onServiceChange(listener),
     leaseHeld: (generation) => inner.leaseHeld(generation),
     awaitLease: (generation) => inner.awaitLease(generation),
+    mark: (generation) => inner.mark(generation),
+    outcomeOf: (proposed, waitMs) => inner.outcomeOf(proposed, waitMs),
     async agree(parts, generation) {
       const startedAtMs = clock.nowMs();
       const outcome = await inner.agree(parts, generation);

@@ -58,6 +58,50 @@ const bounds = z.strictObject({
     .max(8 * MIB)
     .default(512 * 1024),
   clientsMax: z.int().min(1).max(10_000).default(150),
+  /** Beyond it the log lets go of what a replica that is away still wants: that one is given a copy of a database instead. */
+  logBytesMax: z
+    .int()
+    .min(MIB)
+    .max(1024 * 1024 * MIB)
+    .default(1024 * MIB),
+});
+
+/** Where promises and votes are made durable. */
+const logStore = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('segment') }),
+  z.strictObject({
+    kind: z.literal('zookeeper'),
+    /** `host:port` of each server of the ensemble. */
+    servers: z
+      .array(z.string().regex(/^[^\s,/:]+:\d{1,5}$/, 'must be host:port'))
+      .min(1)
+      .max(9),
+    sessionTimeoutMs: z.int().min(1000).max(600_000).default(10_000),
+  }),
+]);
+
+const snapshot = z.strictObject({
+  /** What a copy for another replica may take of this one's disk and network; no bound if absent. */
+  bytesPerSecondMax: z
+    .int()
+    .min(64 * 1024)
+    .max(100 * 1024 * MIB)
+    .optional(),
+});
+
+const verify = z.strictObject({
+  /** How often the leader has all replicas compare their data; 0: only when asked to. */
+  everyMinutes: z
+    .int()
+    .min(0)
+    .max(31 * 24 * 60)
+    .default(1440),
+  /** How long replicas may take to read all their data. */
+  timeoutMinutes: z
+    .int()
+    .min(1)
+    .max(24 * 60)
+    .default(30),
 });
 
 const postgres = z.strictObject({
@@ -89,7 +133,10 @@ const replicaConfigShape = z.strictObject({
   group: groupId,
   id: replicaId,
   dataDir: z.string().min(1),
-  /** All members of the group, this replica among them. */
+  /**
+   * All members of the group at its founding, this replica among them. A replica that has a log goes by the configuration in its log; one that has none
+   * asks these to be let in.
+   */
   peers: z.array(peer).min(1).max(9),
   peerListen: listen,
   /** Shared by all members: who does not know it cannot speak to the peers' port. One of the two must be given. */
@@ -108,6 +155,9 @@ const replicaConfigShape = z.strictObject({
     .optional(),
   timings: timings.prefault({}),
   bounds: bounds.prefault({}),
+  logStore: logStore.prefault({ kind: 'segment' }),
+  snapshot: snapshot.prefault({}),
+  verify: verify.prefault({}),
   trace: trace.prefault({}),
   /** Lets faults be set on links. Never on in production. */
   faults: z.boolean().default(false),

@@ -10,6 +10,7 @@
  */
 import { createState, entryAt, leaseHeld, snapshot, step, type State } from '../multipaxos/step.ts';
 import type {
+  Configuration,
   CoreConfig,
   CoreSnapshot,
   Effect,
@@ -26,7 +27,7 @@ import type { Clock } from '../ports/clock.ts';
 import { LogStoreError, type LogStore } from '../ports/log-store.ts';
 import type { Transport } from '../ports/transport.ts';
 
-type LeadershipEffect = Extract<Effect, { kind: 'leadership' }>;
+type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 /** Payload bytes on their way to the log beyond which no more is taken in. */
 const waitingBytesMax = 64 * 1024 * 1024;
 
@@ -43,15 +44,17 @@ export interface CoreHostOptions {
   readonly logRetryMs: number;
   readonly catchUpBytesMax: number;
   readonly onChosen: (entries: readonly SlotEntry[]) => void;
-  readonly onProposal: (effect: Extract<Effect, { kind: 'proposed' | 'refused' }>) => void;
-  readonly onLeadership: (effect: LeadershipEffect) => void;
+  readonly onProposal: (effect: EffectOf<'proposed' | 'refused'>) => void;
+  readonly onLeadership: (effect: EffectOf<'leadership'>) => void;
+  readonly onConfiguration: (effect: EffectOf<'configuration'>) => void;
+  readonly onReconfigured: (effect: EffectOf<'reconfigured'>) => void;
   readonly onTrace: (event: CoreTraceEvent) => void;
   /** After a group of records has become durable: the moment to propose what gathered meanwhile. */
   readonly onLogIdle: () => void;
   /** `null` when the log can be written again. */
   readonly onLogTrouble: (error: LogStoreError | null) => void;
   /** A peer that was asked for what this replica needs next has purged it, and all up to `purgedTo`. */
-  readonly onPurgedByPeer: (purgedTo: Slot) => void;
+  readonly onPurgedByPeer: (peer: ReplicaId, purgedTo: Slot) => void;
   /** A broken invariant or a failing log: the replica must stop rather than go on. */
   readonly onFatal: (error: Error) => void;
 }
@@ -59,6 +62,8 @@ export interface CoreHostOptions {
 export class CoreHost {
   private readonly options: CoreHostOptions;
   private state: State;
+  /** The newest that is known to be chosen. */
+  private configuration: Configuration;
   private inputs: Input[] = [];
   private stepping = false;
   private waiting: { seq: number; records: readonly LogRecord[] }[] = [];
@@ -72,12 +77,17 @@ export class CoreHost {
     this.options = options;
     const { config, log, clock, random, transport } = options;
     this.state = createState(config, log.recovered, clock.nowMs(), random());
+    this.configuration = log.recovered.configuration;
     transport.onMessage((from, message) => this.receive(from, message));
     this.ticker = setInterval(() => this.input({ kind: 'Tick', random: random() }), options.tickMs);
   }
 
   snapshot(): CoreSnapshot {
     return snapshot(this.state);
+  }
+
+  get commitPoint(): Slot {
+    return this.state.commitPoint;
   }
 
   leaseHeld(): boolean {
@@ -113,7 +123,7 @@ export class CoreHost {
     if (fillsLog && (this.troubled || this.waitingBytes > waitingBytesMax)) return;
     this.input({ kind: 'Receive', from, message });
     if (message.kind !== 'CatchUpReply' || message.entries.length > 0) return;
-    if (message.purgedTo > this.state.commitPoint) this.options.onPurgedByPeer(message.purgedTo);
+    if (message.purgedTo > this.state.commitPoint) this.options.onPurgedByPeer(from, message.purgedTo);
   }
 
   stop(): void {
@@ -149,6 +159,13 @@ export class CoreHost {
         return;
       case 'leadership':
         this.options.onLeadership(effect);
+        return;
+      case 'configuration':
+        this.configuration = effect.configuration;
+        this.options.onConfiguration(effect);
+        return;
+      case 'reconfigured':
+        this.options.onReconfigured(effect);
         return;
       case 'purge':
         this.options.log.purge(effect.upTo).catch((error: unknown) => this.logFailed(error));
@@ -211,6 +228,7 @@ export class CoreHost {
         entries,
         commitPoint,
         purgedTo: log.stats().purgedTo,
+        configuration: this.configuration,
       });
     } catch (error) {
       this.logFailed(error);

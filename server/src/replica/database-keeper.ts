@@ -1,14 +1,20 @@
 /**
- * Keeps the replica's PostgreSQL running: starts it, notices that it died or answers no more, starts it again.
+ * Keeps the replica's PostgreSQL running: starts it, notices that it died, hangs or is damaged, starts it again, and has it replaced by a copy of
+ * another replica's when it is lost.
  *
- * Responsible for: when PostgreSQL is (re)started, and telling the replica. How is the postgres adapter's business. The replica decides
+ * Responsible for: when PostgreSQL is (re)started or replaced, and telling the replica. How is the postgres adapter's business. The replica decides
  * what it means for leadership.
  *
- * Invariant: between `onUp` and the next `onDown` the database that was handed out is the one that runs.
+ * Invariants: between `onUp` and the next `onDown` the database that was handed out is the one that runs; what is condemned is never started again; a database
+ * from which the log does not go on is never handed out; nothing is created empty unless the log has everything from its beginning.
  */
 import type { Logger } from 'pino';
-import type { Database } from '../ports/database.ts';
+import type { RecoveryProgress } from '../api/status.ts';
+import type { Slot } from '../multipaxos/types.ts';
+import type { ApplicationPointer, Database } from '../ports/database.ts';
 import type { SessionSql } from '../ports/session-sql.ts';
+import type { RecoveryTracker } from './recovery-progress.ts';
+import type { CopyTarget, TransferOutcome } from './state-transfer.ts';
 
 /** A PostgreSQL that was started, as the keeper needs it. */
 export interface RunningDatabase {
@@ -16,6 +22,8 @@ export interface RunningDatabase {
   readonly sessionSql: SessionSql;
   info(): DatabaseInfo;
   onExit(listener: (reason: string) => void): void;
+  /** Rejects, or never resolves, if PostgreSQL lets nobody in. */
+  probe(): Promise<void>;
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -27,17 +35,59 @@ export interface DatabaseInfo {
   readonly version: string | null;
 }
 
+/** Why the database that is there must not be used any more. */
+export interface Loss {
+  readonly cause: Exclude<RecoveryProgress['cause'], 'logLost'>;
+  readonly reason: string;
+}
+
+/** `foreign`: of another group's data. */
+export type DirectoryState =
+  | { readonly kind: 'usable' }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'lost' | 'foreign'; readonly reason: string };
+
+export interface DatabaseDirectory extends CopyTarget {
+  /** Looks at the files, starts nothing. A complete copy that waits to be put in place has been, when this resolves. */
+  inspect(): Promise<DirectoryState>;
+  /** Notes, durably, that what is here is lost, until a copy has taken its place. */
+  condemn(loss: Loss): Promise<void>;
+  condemned(): Promise<Loss | null>;
+}
+
 export interface DatabaseListener {
-  readonly onUp: (database: Database) => void;
+  /** The log has everything from slot 1, so an empty database can become what it should be. */
+  readonly logIsWhole: () => boolean;
+  /** Nobody else can have anything that this replica's log lacks: a copy is not needed. */
+  readonly mayBeginEmpty: () => boolean;
+  /** The log goes on from this pointer. */
+  readonly logReaches: (pointer: Slot) => boolean;
+  /** Why a database is missing. */
+  readonly causeOfMissing: () => Loss['cause'];
+  /** `copied`: it came from another replica. */
+  readonly onUp: (database: Database, at: ApplicationPointer, copied: boolean) => void;
   readonly onDown: (reason: string) => void;
 }
 
 export interface DatabaseKeeperOptions {
   readonly launch: () => Promise<RunningDatabase>;
+  readonly directory: DatabaseDirectory;
+  readonly transfer: (
+    reason: string,
+    roundsMax: number | null,
+    signal: AbortSignal,
+  ) => Promise<TransferOutcome>;
+  readonly tracker: RecoveryTracker;
   readonly logger: Logger;
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
+  readonly probeMs: number;
+  /** How long an answer to a probe may take. */
+  readonly probeTimeoutMs: number;
 }
+
+/** Rounds in which nobody had a copy, before a whole log is read from its beginning instead. */
+const roundsBeforeReplay = 3;
 
 export class DatabaseKeeper {
   private readonly options: DatabaseKeeperOptions;
@@ -45,7 +95,12 @@ export class DatabaseKeeper {
   private listener: DatabaseListener | null = null;
   private up = false;
   private stopped = false;
+  private loss: Loss | null = null;
+  private transferring = false;
+  private readonly end = new AbortController();
   private work: Promise<void> = Promise.resolve();
+  private prober: NodeJS.Timeout | null = null;
+  private probing = false;
 
   constructor(options: DatabaseKeeperOptions) {
     this.options = options;
@@ -54,6 +109,7 @@ export class DatabaseKeeper {
   start(listener: DatabaseListener): void {
     this.listener = listener;
     this.work = this.bringUp();
+    this.prober = setInterval(() => void this.probe(), this.options.probeMs);
   }
 
   /** Null while PostgreSQL is away: no session may begin. */
@@ -66,9 +122,22 @@ export class DatabaseKeeper {
     return { ...info, up: this.up };
   }
 
+  /** A copy of another replica's is being brought, and none was put in place yet. */
+  get restoring(): boolean {
+    return this.transferring;
+  }
+
   /** Something that PostgreSQL should have done did not happen: ask it again from the start. */
   suspect(): void {
     this.down('PostgreSQL did not answer');
+  }
+
+  /** What PostgreSQL has here must be replaced by a copy of another replica's. */
+  lose(loss: Loss): void {
+    if (this.loss !== null || this.stopped) return;
+    this.loss = loss;
+    this.options.logger.error({ cause: loss.cause, reason: loss.reason }, 'the database is lost');
+    this.down(loss.reason);
   }
 
   private down(reason: string): void {
@@ -78,23 +147,94 @@ export class DatabaseKeeper {
     this.work = this.work.then(() => this.bringUp());
   }
 
+  /** A PostgreSQL that hangs closes no connection and tells nobody. */
+  private async probe(): Promise<void> {
+    const { running } = this;
+    if (!this.up || running === null || this.probing) return;
+    this.probing = true;
+    const answered = await inTime(running.probe(), this.options.probeTimeoutMs);
+    this.probing = false;
+    if (!answered && running === this.running) {
+      this.options.logger.error({ ...running.info() }, 'PostgreSQL lets nobody in');
+      this.suspect();
+    }
+  }
+
   /** Tries for as long as the replica lives, ever more slowly. */
   private async bringUp(): Promise<void> {
     const { retryMinMs, retryMaxMs, logger } = this.options;
     for (let waitMs = retryMinMs; !this.stopped; waitMs = Math.min(waitMs * 2, retryMaxMs)) {
       try {
-        await this.launchOrRestart();
-        if (this.stopped) return;
-        this.up = true;
-        this.listener?.onUp(this.running!.database);
-        return;
+        if (await this.bringUpOnce()) return;
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         logger.error({ err: error }, 'PostgreSQL could not be started');
+        if ((error as { readonly code?: unknown }).code === 'databaseLost') {
+          this.loss ??= { cause: 'databaseLost', reason };
+        }
         this.listener?.onDown(`PostgreSQL could not be started: ${reason}`);
-        await new Promise((resolve) => setTimeout(resolve, waitMs));
+        await this.pause(waitMs);
       }
     }
+  }
+
+  /** False: it is to be tried again at once. @throws if PostgreSQL cannot be started */
+  private async bringUpOnce(): Promise<boolean> {
+    const copied = await this.replaceIfLost();
+    if (this.stopped) return true;
+    if (copied) this.options.tracker.starting();
+    await this.launchOrRestart();
+    const { database } = this.running!;
+    const at = await database.applicationPointer();
+    if (copied) await database.flush();
+    if (this.stopped) return true;
+    if (this.loss !== null) return false;
+    if (!this.listener!.logReaches(at.pointer)) {
+      this.loss = {
+        cause: copied ? 'logPurged' : 'databaseLost',
+        reason: `it ends at slot ${at.pointer}, and this replica's log begins above`,
+      };
+      return false;
+    }
+    this.up = true;
+    this.listener!.onUp(database, at, copied);
+    return true;
+  }
+
+  /** True if a copy has taken the place of what was here. */
+  private async replaceIfLost(): Promise<boolean> {
+    const { directory, tracker } = this.options;
+    this.loss ??= await directory.condemned();
+    this.loss ??= await this.lossOfFiles();
+    const { loss } = this;
+    if (loss === null) return false;
+    tracker.begin(loss.cause, 'copying');
+    await this.running?.stop();
+    this.running = null;
+    const wasMissing = (await directory.inspect()).kind === 'missing';
+    if (!wasMissing) await directory.condemn(loss);
+    this.transferring = true;
+    try {
+      const whole = this.listener!.logIsWhole();
+      const rounds = whole && wasMissing ? roundsBeforeReplay : null;
+      const outcome = await this.options.transfer(loss.reason, rounds, this.end.signal);
+      if (outcome === 'installed') this.loss = null;
+      if (outcome !== 'gaveUp') return outcome === 'installed';
+      this.loss = null;
+      this.options.logger.warn('nobody has a copy of the database: it is made anew from the log');
+      return false;
+    } finally {
+      this.transferring = false;
+    }
+  }
+
+  private async lossOfFiles(): Promise<Loss | null> {
+    if (this.running !== null) return null;
+    const state = await this.options.directory.inspect();
+    if (state.kind === 'usable') return null;
+    if (state.kind !== 'missing') return { cause: 'databaseLost', reason: state.reason };
+    const { mayBeginEmpty, causeOfMissing } = this.listener!;
+    return mayBeginEmpty() ? null : { cause: causeOfMissing(), reason: 'its directory is empty' };
   }
 
   private async launchOrRestart(): Promise<void> {
@@ -102,16 +242,41 @@ export class DatabaseKeeper {
       await this.running.restart();
       return;
     }
-    this.running = await this.options.launch();
-    this.running.onExit((reason) => this.down(reason));
+    const running = await this.options.launch();
+    this.running = running;
+    running.onExit((reason) => {
+      if (this.running === running) this.down(reason);
+    });
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.end.signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+    });
   }
 
   async stop(): Promise<void> {
     this.stopped = true;
     this.up = false;
+    if (this.prober !== null) clearInterval(this.prober);
+    this.end.abort(new Error('the replica is stopping'));
     await this.running?.stop();
     await this.work;
     // A launch that was under way has brought up another one meanwhile.
     await this.running?.stop();
   }
+}
+
+/** Whether it resolved within the time. */
+function inTime(work: Promise<void>, timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), timeoutMs);
+    work
+      .then(
+        () => resolve(true),
+        () => resolve(false),
+      )
+      .finally(() => clearTimeout(timer));
+  });
 }

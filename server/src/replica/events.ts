@@ -14,13 +14,18 @@ const BACKLOG_MAX = 1000;
 export class ReplicaEvents {
   /** Tells this run of the process from every other. */
   readonly run = randomBytes(6).toString('hex');
-  private readonly replica: ReplicaId;
+  private replica: ReplicaId;
   private seq = 0;
   private readonly listeners = new Set<(event: TraceEvent) => void>();
   private backlog: TraceEvent[] = [];
 
   constructor(replica: ReplicaId) {
     this.replica = replica;
+  }
+
+  /** The incarnation that what comes from now on is of. */
+  become(member: ReplicaId): void {
+    this.replica = member;
   }
 
   subscribe(listener: (event: TraceEvent) => void): () => void {

@@ -4,8 +4,8 @@
  * Responsible for: proposal ids, group commit of proposals, the parts of large transactions, back-pressure, and what a session is told when
  * leadership is lost. Does not touch PostgreSQL or the network.
  *
- * Invariants: a proposal's promise settles exactly once; the queue holds at most `queueMax` proposals; the last part of
- * a transaction is proposed only when the earlier ones are chosen.
+ * Invariants: a proposal's promise settles exactly once; the queue holds at most `queueMax` proposals and `queueBytesMax` bytes; the last part of
+ * a transaction is proposed only when the earlier ones are chosen; a session is told "unknown" only if the log did not tell the truth in time.
  */
 import { ballotNone, compareBallots, higherBallot } from '../multipaxos/ballot.ts';
 import { entryLabel, proposalLabel } from '../multipaxos/entry.ts';
@@ -28,6 +28,7 @@ export interface ProposalsOptions {
   /** Unique to this run of this replica. */
   readonly client: string;
   readonly queueMax: number;
+  readonly queueBytesMax: number;
   /** Proposals handed to the core at once. */
   readonly groupMax: number;
   /** After losing leadership: how long to wait for the log to tell what became of a proposal. */
@@ -41,6 +42,7 @@ export interface ProposalsOptions {
 export class Proposals {
   private readonly options: ProposalsOptions;
   private queue: Pending[] = [];
+  private queueBytes = 0;
   private readonly inFlight = new Map<EntryLabel, Pending>();
   private readonly bySlot = new Map<Slot, Pending>();
   private nextRequest = 1;
@@ -99,11 +101,12 @@ export class Proposals {
     leadership: Ballot,
     sql: readonly string[],
   ): Promise<AgreementOutcome> {
-    if (this.queue.length >= this.options.queueMax) {
-      return Promise.resolve({
-        code: 'overloaded',
-        reason: `${this.options.queueMax} transactions wait already`,
-      });
+    const { queueMax, queueBytesMax } = this.options;
+    const full = this.queue.length >= queueMax || this.queueBytes + payload.byteLength > queueBytesMax;
+    // One that is larger than the bound goes by itself.
+    if (full && this.queue.length > 0) {
+      const reason = `${this.queue.length} transactions of ${this.queueBytes} bytes wait already`;
+      return Promise.resolve({ code: 'overloaded', reason });
     }
     return this.push(payload, leadership, sql);
   }
@@ -114,6 +117,7 @@ export class Proposals {
     this.options.onEvent({ name: 'Harvest', label, sql });
     return new Promise((settle) => {
       this.queue.push({ proposal, leadership, label, payload, slot: null, settle });
+      this.queueBytes += payload.byteLength;
       this.schedule();
     });
   }
@@ -131,7 +135,10 @@ export class Proposals {
   flush(): void {
     if (this.leadership === null || this.queue.length === 0) return;
     const group = this.queue.splice(0, this.options.groupMax);
-    for (const pending of group) this.inFlight.set(pending.label, pending);
+    for (const pending of group) {
+      this.queueBytes -= pending.payload.byteLength;
+      this.inFlight.set(pending.label, pending);
+    }
     this.options.propose(group.map(({ proposal, payload }) => ({ proposal, payload })));
   }
 
@@ -161,15 +168,28 @@ export class Proposals {
   private requeue(pending: Pending): void {
     const at = this.queue.findIndex(({ proposal }) => proposal.request > pending.proposal.request);
     this.queue.splice(at === -1 ? this.queue.length : at, 0, pending);
+    this.queueBytes += pending.payload.byteLength;
   }
 
   onChosen(entries: readonly SlotEntry[]): void {
     for (const { slot, entry } of entries) {
-      if (entry.kind === 'leaderStart') this.newestStart = higherBallot(this.newestStart, entry.ballot);
+      if (entry.kind === 'leaderStart') this.begins(entry.ballot);
       const pending = this.bySlot.get(slot);
       if (pending !== undefined) this.finish(pending, this.outcome(pending, slot, entryLabel(entry)));
     }
     if (this.leadership !== null) this.schedule();
+  }
+
+  /**
+   * Everything below is chosen and told already, and what an older leadership executed takes no effect above (ADR 8): so whatever of it is still
+   * in flight has come to nothing, wherever its votes may be.
+   */
+  private begins(leadership: Ballot): void {
+    this.newestStart = higherBallot(this.newestStart, leadership);
+    for (const pending of this.inFlight.values()) {
+      if (compareBallots(pending.leadership, this.newestStart) >= 0) continue;
+      this.finish(pending, { code: 'superseded', reason: 'another leader began before it was chosen' });
+    }
   }
 
   /** A proposal that was chosen behind the beginning of a newer leader takes no effect (see ProposedTransaction). */
@@ -187,23 +207,36 @@ export class Proposals {
     pending.settle(outcome);
   }
 
+  /** Its beginning is chosen, so nothing of an earlier leadership is in doubt any more. */
   startLeading(leadership: Ballot): void {
     this.leadership = leadership;
+    if (this.doubtTimer !== null) clearTimeout(this.doubtTimer);
+    this.doubtTimer = null;
   }
 
-  /** What waits in the queue was never proposed; what is in flight stays in doubt for a bounded time. */
+  /** What waits in the queue was never proposed; of what is in flight the log tells, as soon as another leader begins. */
   stopLeading(reason: string): void {
     this.leadership = null;
     const queued = this.queue;
     this.queue = [];
+    this.queueBytes = 0;
     for (const pending of queued) this.finish(pending, { code: 'notLeader', reason });
     if (this.doubtTimer !== null || this.inFlight.size === 0) return;
     this.doubtTimer = setTimeout(() => {
       this.doubtTimer = null;
-      if (this.leadership !== null) return;
-      for (const pending of this.inFlight.values()) {
-        this.finish(pending, { code: 'unknown', reason: `${reason}; its outcome was not known in time` });
-      }
+      if (this.leadership === null) this.doubt(`${reason}; its outcome was not known in time`);
     }, this.options.doubtMs);
+  }
+
+  private doubt(reason: string): void {
+    for (const pending of this.inFlight.values()) this.finish(pending, { code: 'unknown', reason });
+  }
+
+  /** The replica stops: nobody will tell any more. */
+  close(): void {
+    this.stopLeading('the replica is stopping');
+    if (this.doubtTimer !== null) clearTimeout(this.doubtTimer);
+    this.doubtTimer = null;
+    this.doubt('the replica stopped before its outcome was known');
   }
 }

@@ -1,28 +1,32 @@
 /**
  * One replica: its log, its PostgreSQL, its peers and its gateways around the consensus core.
  *
- * Responsible for: the order in which parts start, hand over and stop. Every rule about votes, slots or transactions is elsewhere.
- *
- * Handing over leadership, always in this order: clients are told (their sessions end), their PostgreSQL sessions are ended and what they
- * had prepared is rolled back, the database is asked how far it is, and only then the log is applied. Taking over: everything chosen is
- * applied, the core says `serving`, sessions are let in.
+ * Responsible for: which part hears what of which, and the order in which they start and stop. Every rule about votes, slots or transactions is elsewhere;
+ * handing over the database is handover.ts, members are membership.ts, PostgreSQL and its copies database-keeper.ts.
  */
 import type { Logger } from 'pino';
 import { createOrderedApply, type OrderedApply } from '../apply/ordered-apply.ts';
 import type { TraceEvent } from '../api/events.ts';
-import type { LinkFault, ReplicaCondition, ReplicaStatus } from '../api/status.ts';
+import type { LinkFault, ReplicaStatus } from '../api/status.ts';
+import { incarnationOf, replicaOf } from '../multipaxos/configuration.ts';
 import { entryLabel } from '../multipaxos/entry.ts';
-import type { Effect, Entry, Slot } from '../multipaxos/types.ts';
+import type { Effect, Entry, ReplicaId, Slot } from '../multipaxos/types.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Database } from '../ports/database.ts';
+import type { ControlMessage } from '../ports/control.ts';
+import type { DatabaseError } from '../ports/database.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import type { Transport } from '../ports/transport.ts';
+import { conditionOf, troubleOf, type Facts } from './condition.ts';
 import type { ReplicaConfig } from './config.ts';
 import { CoreHost } from './core-host.ts';
 import type { DatabaseKeeper } from './database-keeper.ts';
-import { ReplicaEvents } from './events.ts';
+import type { ReplicaEvents } from './events.ts';
+import { Handover } from './handover.ts';
+import { Membership } from './membership.ts';
 import { Proposals } from './proposals.ts';
+import type { RecoveryTracker } from './recovery-progress.ts';
 import { ReplicaService } from './service.ts';
+import { Watch } from './watch.ts';
 
 type LeadershipEffect = Extract<Effect, { kind: 'leadership' }>;
 
@@ -38,86 +42,137 @@ export interface ReplicaParts {
   readonly log: LogStore;
   readonly transport: Transport & { faults(): readonly LinkFault[] };
   readonly keeper: DatabaseKeeper;
+  readonly events: ReplicaEvents;
+  readonly tracker: RecoveryTracker;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
+  /** Of one that has just joined: what it had before, and what the group has purged. Null: of one that had a log. */
+  readonly joined: { readonly cause: 'new' | 'logLost' | 'bothLost'; readonly purgedTo: Slot } | null;
   /** The process cannot go on: a broken invariant, a failing log. */
   readonly onFatal: (error: Error) => void;
   readonly databaseStallMs?: number;
 }
 
-interface Trouble {
-  readonly condition: ReplicaCondition;
-  readonly message: string;
-}
-
 export class Replica {
   readonly events: ReplicaEvents;
   readonly service: ReplicaService;
+  readonly membership: Membership;
   private readonly config: ReplicaConfig;
   private readonly parts: ReplicaParts;
+  private readonly member: ReplicaId;
   private readonly host: CoreHost;
   private readonly apply: OrderedApply;
   private readonly proposals: Proposals;
+  private readonly handover: Handover;
+  private readonly watch: Watch;
   private readonly timers: NodeJS.Timeout[] = [];
   private leadership: Pick<LeadershipEffect, 'role' | 'leader' | 'serving'> = {
     role: 'follower',
     leader: null,
     serving: false,
   };
-  private database: Database | null = null;
-  /** Hand-overs of the database, one after the other. */
-  private handover: Promise<void> = Promise.resolve();
-  /** Counts hand-overs: one that another has overtaken does nothing. */
-  private handovers = 0;
   /** Each goes when its own cause does. */
-  private divergence: string | null = null;
   private logTrouble: string | null = null;
   private databaseTrouble: string | null = null;
-  /** Peers have purged the log up to here; what this replica lacks below cannot be fetched from them. */
-  private purgedByPeers = 0 as Slot;
-  private progress = { pointer: 0 as Slot, atMs: 0 };
   private transactions = 0;
-  private stopping = false;
 
   constructor(config: ReplicaConfig, parts: ReplicaParts) {
+    const { log, transport, keeper, logger, events, clock } = parts;
     this.config = config;
     this.parts = parts;
-    this.events = new ReplicaEvents(config.id);
-    this.proposals = new Proposals({
-      client: `${config.id}.${this.events.run}`,
-      queueMax: 10_000,
-      groupMax: 256,
-      doubtMs: 3000,
-      propose: (proposals) => this.host.input({ kind: 'Propose', proposals }),
-      busy: () => this.host.logBusy,
-      onEvent: (event) => this.events.apply(event),
-    });
-    this.apply = createOrderedApply({
-      log: { read: (from, to, bytesMax) => this.readChosen(from, to, bytesMax) },
-      commitPoint: parts.log.recovered.commitPoint,
-      onApplied: (slot, durableSlot) => this.host.input({ kind: 'Applied', slot, durableSlot }),
-      onEvent: (event) => this.events.apply(event),
-      onDiverged: (reason) => this.diverged(reason),
-      onDatabaseDown: (error) => {
-        parts.logger.warn({ err: error }, 'PostgreSQL went away while applying');
-        parts.keeper.suspect();
-      },
-      batchEntriesMax: 200,
-      batchBytesMax: 4 * 1024 * 1024,
-      queueEntriesMax: 2000,
-    });
+    this.events = events;
+    this.member = log.identity.member;
+    events.become(this.member);
+    this.proposals = this.createProposals();
+    this.apply = this.createApply();
     this.service = new ReplicaService({
       id: config.id,
       partBytesMax: config.bounds.partBytesMax,
       proposals: this.proposals,
-      pgwireOf: (id) => config.peers.find((peer) => peer.id === id)?.pgwire ?? null,
+      pgwireOf: (id) => this.membership.addressOf(id)?.pgwire ?? null,
       coreLeaseHeld: () => this.host.leaseHeld(),
+      commitPoint: () => this.host.commitPoint,
+      clearToCommit: (slot) => this.apply.clearToCommit(slot),
+      outcomeOf: (proposed, waitMs) => this.apply.outcomes.awaitOutcome(proposed, waitMs),
       onCommitted: (slot) => this.committed(slot),
       onCommitFailed: (slot, reason) => this.commitFailed(slot, reason),
       leasePollMs: 10,
     });
+    this.membership = new Membership({
+      member: this.member,
+      cluster: log.identity.cluster,
+      configuration: log.recovered.configuration,
+      transport,
+      reconfigure: (id, change) => this.host.input({ kind: 'Reconfigure', id, change }),
+      leadership: () => this.leadership,
+      purgedTo: () => log.stats().purgedTo,
+      nowMs: () => clock.nowMs(),
+      logger,
+      onRemoved: (why) => this.onRemoved(why),
+    });
+    this.handover = new Handover({
+      apply: this.apply,
+      logger,
+      commitPoint: () => this.host.commitPoint,
+      configuration: () => this.membership.configuration,
+      restored: (slot, configuration) => this.host.input({ kind: 'Restored', slot, configuration }),
+      suspect: () => keeper.suspect(),
+      retryMs: 5000,
+    });
     this.host = this.createHost();
+    this.watch = new Watch({
+      snapshot: () => this.host.snapshot(),
+      pointer: () => this.apply.pointer,
+      logBytes: () => log.stats().bytes,
+      logBytesMax: config.bounds.logBytesMax,
+      databaseStallMs: parts.databaseStallMs ?? DATABASE_STALL_MS,
+      nowMs: () => clock.nowMs(),
+      tracker: parts.tracker,
+      logger,
+      isApplying: () => this.handover.isApplying,
+      isHealthy: () => this.membership.isVoter() && this.service.service().kind !== 'nowhere',
+      onStalled: (serving) => {
+        if (serving) keeper.suspect();
+        this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
+      },
+      onLogPressure: () => this.host.input({ kind: 'LogPressure' }),
+      onLogPurged: (reason) => keeper.lose({ cause: 'logPurged', reason }),
+    });
+    transport.onControl((from, message) => this.onControl(from, message));
+  }
+
+  private createProposals(): Proposals {
+    return new Proposals({
+      client: `${this.member}.${this.events.run}`,
+      queueMax: 10_000,
+      queueBytesMax: 64 * 1024 * 1024,
+      groupMax: 256,
+      // Long enough for another leader to be elected and to begin.
+      doubtMs: 2000 + 3 * this.config.timings.electionTimeoutMaxMs,
+      propose: (proposals) => this.host.input({ kind: 'Propose', proposals }),
+      busy: () => this.host.logBusy,
+      onEvent: (event) => this.events.apply(event),
+    });
+  }
+
+  private createApply(): OrderedApply {
+    const { log } = this.parts;
+    return createOrderedApply({
+      log: { read: (from, to, bytesMax) => this.readChosen(from, to, bytesMax) },
+      commitPoint: log.recovered.commitPoint,
+      onApplied: (slot, durableSlot) => {
+        this.handover.applied();
+        this.host.input({ kind: 'Applied', slot, durableSlot });
+      },
+      onEvent: (event) => this.events.apply(event),
+      onDiverged: (reason) => this.diverged(reason),
+      onDatabaseDown: (error) => this.onApplyFailed(error),
+      onCopyNeeded: (reason) => this.parts.keeper.lose({ cause: 'logPurged', reason }),
+      batchEntriesMax: 200,
+      batchBytesMax: 4 * 1024 * 1024,
+      queueEntriesMax: 2000,
+    });
   }
 
   private createHost(): CoreHost {
@@ -125,8 +180,7 @@ export class Replica {
     return new CoreHost({
       config: {
         group: config.group,
-        id: config.id,
-        members: config.peers.map((peer) => peer.id),
+        id: this.member,
         ...config.timings,
         windowSlotsMax: config.bounds.windowSlotsMax,
         windowBytesMax: config.bounds.windowBytesMax,
@@ -147,25 +201,61 @@ export class Replica {
       },
       onProposal: (effect) => this.proposals.onProposal(effect),
       onLeadership: (effect) => this.onLeadership(effect),
+      onConfiguration: (effect) => this.membership.onConfiguration(effect),
+      onReconfigured: (effect) => this.membership.onReconfigured(effect),
       onTrace: (event) => this.events.consensus(event),
       onLogIdle: () => this.proposals.flush(),
       onLogTrouble: (error) => this.onLogTrouble(error),
-      onPurgedByPeer: (purgedTo) => this.onPurgedByPeer(purgedTo),
+      onPurgedByPeer: (peer, purgedTo) => this.watch.purgedByPeer(peer, purgedTo),
       onFatal: parts.onFatal,
     });
   }
 
   /** Starts PostgreSQL and the timers. The core has been voting since the constructor returned. */
   start(): void {
-    this.events.operation({ name: 'ReplicaStarted', pid: process.pid });
-    this.parts.keeper.start({
-      onUp: (database) => this.databaseUp(database),
+    const { keeper, log, joined, tracker } = this.parts;
+    if (joined !== null) tracker.begin(joined.cause, 'catchingUp');
+    keeper.start({
+      logIsWhole: () => log.stats().purgedTo === 0,
+      mayBeginEmpty: () => this.mayBeginEmpty(),
+      logReaches: (pointer) => pointer >= log.stats().purgedTo,
+      causeOfMissing: () => (joined === null ? 'databaseLost' : joined.cause === 'new' ? 'new' : 'bothLost'),
+      onUp: (database, at, copied) => {
+        this.databaseTrouble = null;
+        this.handover.up(database, at, copied);
+      },
       onDown: (reason) => this.databaseDown(reason),
     });
     this.every(FLUSH_MS, () => void this.apply.flush());
     this.every(FOLD_MS, () => void this.apply.foldPointer());
     this.every(CAMPAIGN_HOLD_MS, () => this.holdCampaign());
-    this.every(WATCH_MS, () => this.watchDatabase());
+    this.every(WATCH_MS, () => this.watch.tick());
+  }
+
+  /** A new group's first replica, one that joined when nobody had purged anything, or one that is alone. */
+  private mayBeginEmpty(): boolean {
+    const { log, joined } = this.parts;
+    if (log.stats().purgedTo > 0) return false;
+    if (this.membership.others().length === 0) return true;
+    return log.recovered.commitPoint === 0 && (joined === null || joined.purgedTo === 0);
+  }
+
+  /** Whom to copy a database from, best first: a leader has enough to do. */
+  sources(): ReplicaId[] {
+    const { leader } = this.leadership;
+    const others = new Set(this.membership.others());
+    const connected = this.parts.transport.connected().filter((peer) => others.has(peer));
+    const isLeader = (peer: ReplicaId): boolean => leader !== null && peer === replicaOf(leader);
+    return [...connected.filter((peer) => !isLeader(peer)), ...connected.filter(isLeader)];
+  }
+
+  /** Why nobody may copy this replica's database now; null if they may. */
+  whyNoCopy(): string | null {
+    if (!this.handover.isApplying) return `the database of ${this.config.id} is not in service`;
+    const { removed } = this.membership;
+    if (removed !== null || this.handover.blocked !== null)
+      return `the data of ${this.config.id} cannot be relied on`;
+    return null;
   }
 
   private every(periodMs: number, work: () => void): void {
@@ -174,88 +264,78 @@ export class Replica {
 
   /** A replica without a working database or log must not lead: each request restarts its election timer. */
   private holdCampaign(): void {
-    if (this.database === null || this.trouble() !== null) {
+    if (!this.handover.hasDatabase || troubleOf(this.facts()) !== null) {
       this.host.input({ kind: 'StepDown', reason: 'requested' });
     }
   }
 
-  /**
-   * A leader must not keep the others waiting for a database that stands still. While it serves, only sessions bring in what was
-   * chosen: one that hangs, or was lost without a word, would leave this replica behind the others for good.
-   */
-  private watchDatabase(): void {
-    const { pointer } = this.apply;
-    const { role, serving, commitPoint } = this.host.snapshot();
-    const nowMs = this.parts.clock.nowMs();
-    if (role !== 'leader' || pointer >= commitPoint || pointer !== this.progress.pointer) {
-      this.progress = { pointer, atMs: nowMs };
+  private databaseDown(reason: string): void {
+    if (!this.handover.hasDatabase && this.databaseTrouble !== null) {
+      this.databaseTrouble = reason;
       return;
     }
-    if (nowMs - this.progress.atMs < (this.parts.databaseStallMs ?? DATABASE_STALL_MS)) return;
-    this.progress = { pointer, atMs: nowMs };
-    this.parts.logger.error(
-      { pointer, commitPoint, serving },
-      'the database does not take in what was chosen',
-    );
-    if (serving) this.parts.keeper.suspect();
-    this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
-  }
-
-  private databaseUp(database: Database): void {
-    this.database = database;
-    this.databaseTrouble = null;
-    this.followLog();
-  }
-
-  private databaseDown(reason: string): void {
-    if (this.database === null && this.databaseTrouble !== null) return;
-    this.database = null;
     this.databaseTrouble = reason;
     this.events.apply({ name: 'DatabaseDown', reason });
     this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
-    this.handovers++;
-    // At once: nothing that was read of this PostgreSQL may reach the one that comes after it.
-    const stopped = this.apply.stop();
-    this.handover = this.handover.then(() => stopped);
+    this.handover.down();
+  }
+
+  private onApplyFailed(error: DatabaseError): void {
+    const { logger, keeper } = this.parts;
+    if (error.code === 'databaseLost') {
+      keeper.lose({ cause: 'databaseLost', reason: error.message });
+      return;
+    }
+    logger.warn({ err: error }, 'PostgreSQL failed while applying');
+    this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
+    if (error.code === 'databaseFull') this.handover.retryWhenFull(error.message);
+    else keeper.suspect();
   }
 
   private onLeadership(effect: LeadershipEffect): void {
     const { role, leader, serving } = this.leadership;
     this.leadership = effect;
-    const reason = effect.reason ?? 'there is no leader';
     if (effect.serving && !serving) {
       this.apply.lead();
       this.service.serveHere(effect.ballot);
     } else if (!effect.serving) {
-      this.service.serveElsewhere(effect.leader, reason);
-      if (serving) this.followLog();
+      const removed = this.membership.removed;
+      const known = effect.leader === null || removed !== null ? null : replicaOf(effect.leader);
+      this.service.serveElsewhere(known, removed ?? effect.reason ?? 'there is no leader');
+      if (serving) this.handover.followLog();
     }
     if (effect.role !== role || effect.leader !== leader || effect.serving !== serving) {
-      const { ballot } = effect;
+      const { ballot, reason } = effect;
       this.parts.logger.info(
-        { role: effect.role, leader: effect.leader, serving: effect.serving, ballot, reason: effect.reason },
+        { role: effect.role, leader: effect.leader, serving: effect.serving, ballot, reason },
         'leadership',
       );
     }
   }
 
-  /** Leaves the database to the log: sessions end first, then the log is applied from wherever the database is. */
-  private followLog(): void {
-    const { database } = this;
-    const turn = ++this.handovers;
-    // From this very moment no session's commit counts: the mode changes before anything else can run.
-    const stopped = this.apply.stop();
-    this.handover = this.handover.then(async () => {
-      await stopped;
-      if (database === null || turn !== this.handovers || this.stopping) return;
-      try {
-        await database.endSessions();
-        if (turn === this.handovers && this.divergence === null) await this.apply.follow(database);
-      } catch (error) {
-        this.parts.logger.warn({ err: error }, 'could not hand the database over to the log');
-        this.parts.keeper.suspect();
-      }
+  private onRemoved(why: string): void {
+    this.parts.logger.error({ why }, 'this replica is no member any more');
+    // Told while it is being put together, too: then there is nothing to take back.
+    setImmediate(() => {
+      this.host.input({ kind: 'StepDown', reason: 'removed' });
+      this.service.serveElsewhere(null, why);
     });
+  }
+
+  private onControl(from: ReplicaId, message: ControlMessage): void {
+    switch (message.kind) {
+      case 'JoinRequest':
+        this.membership.onJoinRequest(message);
+        return;
+      case 'JoinReply':
+        return;
+      case 'VerifyReport':
+      case 'VerifyVerdict':
+        void from;
+        return;
+      default:
+        message satisfies never;
+    }
   }
 
   private committed(slot: Slot): void {
@@ -276,8 +356,8 @@ export class Replica {
   }
 
   private diverged(reason: string): void {
-    this.divergence = reason;
     this.parts.logger.error({ reason }, 'this replica differs from the others and applies no more');
+    this.handover.block(reason);
     this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
   }
 
@@ -296,25 +376,6 @@ export class Replica {
     this.host.input({ kind: 'StepDown', reason: 'logFailed' });
   }
 
-  private onPurgedByPeer(purgedTo: Slot): void {
-    if (purgedTo <= this.purgedByPeers) return;
-    this.purgedByPeers = purgedTo;
-    this.parts.logger.error(this.trouble(), 'this replica cannot catch up');
-  }
-
-  /** The worst of what is wrong. */
-  private trouble(): Trouble | null {
-    if (this.divergence !== null) return { condition: 'diverged', message: this.divergence };
-    if (this.logTrouble !== null) return { condition: 'logFull', message: this.logTrouble };
-    if (this.databaseTrouble !== null) return { condition: 'databaseDown', message: this.databaseTrouble };
-    const { commitPoint } = this.host.snapshot();
-    if (commitPoint >= this.purgedByPeers) return null;
-    const message =
-      `This replica's log ends at slot ${commitPoint}, and the others have purged theirs up to ${this.purgedByPeers}: ` +
-      'it cannot catch up. Restore its data directory from another replica.';
-    return { condition: 'recovering', message };
-  }
-
   /** Chosen entries from the log or, where its write is still under way, from the core's memory. */
   private async readChosen(from: Slot, to: Slot, bytesMax: number): Promise<Entry[]> {
     const entries = await this.parts.log.read(from, to, bytesMax);
@@ -323,15 +384,22 @@ export class Replica {
     return entry === undefined ? [] : [entry];
   }
 
-  private condition(): ReplicaCondition {
-    const trouble = this.trouble();
-    if (trouble !== null) return trouble.condition;
-    if (this.database === null) return 'starting';
-    const { kind } = this.service.service();
-    if (kind === 'here') return 'serving';
-    if (this.leadership.role === 'leader') return 'recovering';
-    if (this.apply.pointer + 1000 < this.host.snapshot().commitPoint) return 'recovering';
-    return kind === 'at' ? 'serving' : 'noLeader';
+  private facts(): Facts {
+    const { role, commitPoint } = this.host.snapshot();
+    return {
+      removed: this.membership.removed,
+      divergence: this.handover.blocked,
+      logTrouble: this.logTrouble,
+      databaseTrouble: this.databaseTrouble,
+      databaseFull: this.handover.full,
+      lostMajority: this.membership.lostMajority(),
+      recovery: this.parts.tracker.current(),
+      databaseUp: this.handover.hasDatabase,
+      role,
+      service: this.service.service().kind,
+      pointer: this.apply.pointer,
+      commitPoint,
+    };
   }
 
   status(clients: number, reads: number): ReplicaStatus {
@@ -339,27 +407,28 @@ export class Replica {
     const core = this.host.snapshot();
     const connected = new Set(parts.transport.connected());
     const { bytes, segments, purgedTo } = parts.log.stats();
+    const { leader } = this.leadership;
     return {
       id: config.id,
+      incarnation: incarnationOf(this.member),
+      membership: this.membership.status(),
+      recovery: parts.tracker.current(),
       group: config.group,
       role: core.role,
       ballot: core.ballot,
-      leader: this.leadership.leader,
+      leader: leader === null ? null : replicaOf(leader),
       commitPoint: core.commitPoint,
       applicationPointer: this.apply.pointer,
       durableApplicationPointer: this.apply.durablePointer,
       lastSlot: core.lastSlot,
-      state: this.condition(),
-      message: this.trouble()?.message ?? null,
+      ...conditionOf(this.facts()),
       pgwire: config.pgwire,
       http: config.http,
       pid: process.pid,
       postgres: parts.keeper.info(),
       clients,
       log: { bytes, segments, purgedTo },
-      peers: config.peers
-        .filter((peer) => peer.id !== config.id)
-        .map((peer) => ({ id: peer.id, connected: connected.has(peer.id) })),
+      peers: this.membership.others().map((id) => ({ id, connected: connected.has(id) })),
       faults: parts.transport.faults(),
       counters: {
         transactions: this.transactions,
@@ -376,12 +445,11 @@ export class Replica {
 
   /** Leaves leadership, ends sessions, stops PostgreSQL, closes the log. Gateways are closed by the caller first. */
   async stop(): Promise<void> {
-    this.stopping = true;
     for (const timer of this.timers) clearInterval(timer);
     this.host.input({ kind: 'StepDown', reason: 'requested' });
     this.service.serveElsewhere(null, 'the replica is stopping');
-    await this.apply.stop();
-    await this.handover;
+    this.proposals.close();
+    await this.handover.stop();
     this.host.stop();
     await this.parts.keeper.stop();
     await this.parts.transport.close();

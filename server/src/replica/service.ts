@@ -8,7 +8,13 @@
  */
 import type { TransactionPayload } from '../apply/effects.ts';
 import type { Ballot, ReplicaId, Slot } from '../multipaxos/types.ts';
-import type { Agreement, AgreementOutcome, Service } from '../ports/agreement.ts';
+import type {
+  Agreement,
+  AgreementOutcome,
+  ProposedMark,
+  Service,
+  TransactionOutcome,
+} from '../ports/agreement.ts';
 import type { Proposals } from './proposals.ts';
 
 export interface ServiceOptions {
@@ -18,6 +24,10 @@ export interface ServiceOptions {
   readonly pgwireOf: (replica: ReplicaId) => { readonly host: string; readonly port: number } | null;
   /** The core's lease check. */
   readonly coreLeaseHeld: () => boolean;
+  readonly commitPoint: () => Slot;
+  /** Null: the transaction of this slot may be committed at once. */
+  readonly clearToCommit: (slot: Slot) => Promise<void> | null;
+  readonly outcomeOf: (proposed: ProposedMark, waitMs: number) => Promise<TransactionOutcome>;
   readonly onCommitted: (slot: Slot) => void;
   readonly onCommitFailed: (slot: Slot, reason: string) => void;
   readonly leasePollMs: number;
@@ -27,6 +37,7 @@ export class ReplicaService implements Agreement {
   readonly partBytesMax: number;
   private readonly options: ServiceOptions;
   private generation = 0;
+  private leadership: Ballot | null = null;
   private current: Service = { kind: 'nowhere', reason: 'the replica is starting' };
   private readonly listeners = new Set<(service: Service) => void>();
 
@@ -47,6 +58,7 @@ export class ReplicaService implements Agreement {
   /** From now on clients are served here. */
   serveHere(leadership: Ballot): void {
     this.generation++;
+    this.leadership = leadership;
     this.options.proposals.startLeading(leadership);
     this.change({ kind: 'here', generation: this.generation });
   }
@@ -73,8 +85,20 @@ export class ReplicaService implements Agreement {
     return this.current.kind === 'here' && this.generation === generation;
   }
 
-  agree(parts: AsyncIterable<TransactionPayload>, generation: number): Promise<AgreementOutcome> {
-    return this.options.proposals.agree(parts, () => this.holds(generation));
+  async agree(parts: AsyncIterable<TransactionPayload>, generation: number): Promise<AgreementOutcome> {
+    const outcome = await this.options.proposals.agree(parts, () => this.holds(generation));
+    if (outcome.code === 'chosen') await this.options.clearToCommit(outcome.slot);
+    return outcome;
+  }
+
+  mark(generation: number): Omit<ProposedMark, 'transaction'> | null {
+    const { leadership } = this;
+    if (leadership === null || !this.holds(generation)) return null;
+    return { leadership, above: this.options.commitPoint() };
+  }
+
+  outcomeOf(proposed: ProposedMark, waitMs: number): Promise<TransactionOutcome> {
+    return this.options.outcomeOf(proposed, waitMs);
   }
 
   committed(slot: Slot): void {

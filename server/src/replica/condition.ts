@@ -1,0 +1,60 @@
+/** What a replica says of itself: one condition, and what to do about it, from all that may be wrong. Pure. */
+import type { RecoveryProgress, ReplicaCondition } from '../api/status.ts';
+import type { Role, Slot } from '../multipaxos/types.ts';
+import type { Service } from '../ports/agreement.ts';
+
+/** Texts are for people; null: nothing is wrong there. */
+export interface Facts {
+  readonly removed: string | null;
+  readonly divergence: string | null;
+  readonly logTrouble: string | null;
+  readonly databaseTrouble: string | null;
+  readonly databaseFull: string | null;
+  readonly lostMajority: string | null;
+  readonly recovery: RecoveryProgress | null;
+  readonly databaseUp: boolean;
+  readonly role: Role;
+  readonly service: Service['kind'];
+  readonly pointer: Slot;
+  readonly commitPoint: Slot;
+}
+
+export interface Condition {
+  readonly state: ReplicaCondition;
+  readonly message: string | null;
+}
+
+/** How far a follower may lag before it says so. */
+const lagSlots = 1000;
+
+/** What keeps a replica from leading; the worst first. */
+export function troubleOf(facts: Facts): Condition | null {
+  const { recovery } = facts;
+  if (facts.removed !== null) return { state: 'removed', message: facts.removed };
+  if (facts.logTrouble !== null) return { state: 'logFull', message: facts.logTrouble };
+  if (recovery?.phase === 'copying' || recovery?.phase === 'starting') {
+    return { state: 'restoring', message: restoringMessage(recovery, facts.databaseTrouble) };
+  }
+  if (facts.divergence !== null) return { state: 'diverged', message: facts.divergence };
+  const trouble = facts.databaseTrouble ?? facts.databaseFull;
+  return trouble === null ? null : { state: 'databaseDown', message: trouble };
+}
+
+export function conditionOf(facts: Facts): Condition {
+  const trouble = troubleOf(facts);
+  if (trouble !== null) return trouble;
+  const quiet = (state: ReplicaCondition): Condition => ({ state, message: null });
+  if (!facts.databaseUp) return quiet('starting');
+  if (facts.service === 'here') return quiet('serving');
+  if (facts.role === 'leader' || facts.pointer + lagSlots < facts.commitPoint) return quiet('recovering');
+  if (facts.service === 'at') return quiet('serving');
+  return { state: 'noLeader', message: facts.lostMajority };
+}
+
+function restoringMessage({ source, phase, attempts }: RecoveryProgress, trouble: string | null): string {
+  if (phase === 'starting') return "PostgreSQL starts on a copy of another replica's data.";
+  if (source === null)
+    return `The database must be copied from another replica${trouble === null ? '' : ` (${trouble})`}.`;
+  const again = attempts > 1 ? `, attempt ${attempts}` : '';
+  return `The database is being copied from ${source}${again}.`;
+}

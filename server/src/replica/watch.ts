@@ -1,0 +1,116 @@
+/**
+ * What a replica looks at again and again: a database that stands still, a log that has grown too large or that the others have outgrown, a recovery that is done.
+ *
+ * Responsible for: noticing. What is done about it is the replica's business.
+ */
+import type { Logger } from 'pino';
+import type { CoreSnapshot, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { RecoveryTracker } from './recovery-progress.ts';
+
+export interface WatchOptions {
+  readonly snapshot: () => Pick<CoreSnapshot, 'role' | 'serving' | 'commitPoint'>;
+  readonly pointer: () => Slot;
+  readonly logBytes: () => number;
+  readonly logBytesMax: number;
+  readonly databaseStallMs: number;
+  readonly nowMs: () => number;
+  readonly tracker: RecoveryTracker;
+  readonly logger: Logger;
+  /** The database is up, and the log is being applied to it or committed in it. */
+  readonly isApplying: () => boolean;
+  /** It counts for quorums and somebody serves: a recovery that has caught up is over. */
+  readonly isHealthy: () => boolean;
+  readonly onStalled: (serving: boolean) => void;
+  readonly onLogPressure: () => void;
+  readonly onLogPurged: (reason: string) => void;
+}
+
+/** Some other peer may still have what one has purged: the core asks it meanwhile. */
+const purgedForMs = 2000;
+/** Of the bound: what comes between two looks must fit, too. */
+const pressureFrom = 0.9;
+const pressureEveryMs = 1000;
+
+export class Watch {
+  private readonly options: WatchOptions;
+  private progress = { pointer: 0 as Slot, atMs: 0 };
+  private pressedAtMs = Number.NEGATIVE_INFINITY;
+  /** What peers that were asked have purged up to, and since when nothing but that was heard. */
+  private purged: {
+    upTo: Slot;
+    readonly peers: Set<ReplicaId>;
+    readonly commitPoint: Slot;
+    readonly sinceMs: number;
+  } | null = null;
+
+  constructor(options: WatchOptions) {
+    this.options = options;
+  }
+
+  purgedByPeer(peer: ReplicaId, upTo: Slot): void {
+    const { commitPoint } = this.options.snapshot();
+    if (this.purged === null || this.purged.commitPoint !== commitPoint) {
+      this.purged = { upTo, peers: new Set(), commitPoint, sinceMs: this.options.nowMs() };
+    }
+    this.purged.peers.add(peer);
+    this.purged.upTo = Math.max(this.purged.upTo, upTo) as Slot;
+  }
+
+  tick(): void {
+    this.watchDatabase();
+    this.watchLogSize();
+    this.watchPurgedLog();
+    this.watchRecovery();
+  }
+
+  /**
+   * A leader must not keep the others waiting for a database that stands still. While it serves, only sessions bring in what was
+   * chosen: one that hangs, or was lost without a word, would leave this replica behind the others for good.
+   */
+  private watchDatabase(): void {
+    const { databaseStallMs, logger } = this.options;
+    const pointer = this.options.pointer();
+    const { role, serving, commitPoint } = this.options.snapshot();
+    const nowMs = this.options.nowMs();
+    if (role !== 'leader' || pointer >= commitPoint || pointer !== this.progress.pointer) {
+      this.progress = { pointer, atMs: nowMs };
+      return;
+    }
+    if (nowMs - this.progress.atMs < databaseStallMs) return;
+    this.progress = { pointer, atMs: nowMs };
+    logger.error({ pointer, commitPoint, serving }, 'the database does not take in what was chosen');
+    this.options.onStalled(serving);
+  }
+
+  private watchLogSize(): void {
+    const nowMs = this.options.nowMs();
+    if (this.options.logBytes() < this.options.logBytesMax * pressureFrom) return;
+    if (nowMs - this.pressedAtMs < pressureEveryMs) return;
+    this.pressedAtMs = nowMs;
+    this.options.onLogPressure();
+  }
+
+  private watchPurgedLog(): void {
+    if (this.purged === null) return;
+    const { upTo, peers, sinceMs } = this.purged;
+    const { commitPoint } = this.options.snapshot();
+    if (commitPoint !== this.purged.commitPoint || !this.options.isApplying()) this.purged = null;
+    else if (this.options.nowMs() - sinceMs >= purgedForMs) {
+      this.purged = null;
+      const who = [...peers].join(', ');
+      this.options.onLogPurged(
+        `this replica's log ends at slot ${commitPoint}, and ${who} purged theirs up to slot ${upTo}`,
+      );
+    }
+  }
+
+  private watchRecovery(): void {
+    const { tracker } = this.options;
+    const phase = tracker.current()?.phase;
+    if ((phase !== 'catchingUp' && phase !== 'starting') || !this.options.isApplying()) return;
+    const pointer = this.options.pointer();
+    const { commitPoint } = this.options.snapshot();
+    if (pointer > 0 && pointer >= commitPoint && this.options.isHealthy()) tracker.done();
+    else tracker.catchingUp(pointer, commitPoint);
+  }
+}
