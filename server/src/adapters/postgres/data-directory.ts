@@ -8,12 +8,13 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { PgBinaries } from './binaries.ts';
 import { LaunchError } from './launch-error.ts';
 import { handOver, launchAs, prepareDirectory } from './launch-user.ts';
 import type { LaunchUser } from './launch-user.ts';
+import { syncDirectory } from './snapshot/directories.ts';
 
 const run = promisify(execFile);
 
@@ -38,7 +39,14 @@ export async function initializeData(binaries: PgBinaries, user: LaunchUser, dat
     binaries.majorVersion >= 17
       ? ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
       : ['--locale=C'];
-  const args = ['--pgdata', temporary, '--username=postgres', '--auth=trust', '--encoding=UTF8', '--no-sync'];
+  const args = [
+    '--pgdata',
+    temporary,
+    '--username=postgres',
+    '--auth=trust',
+    '--encoding=UTF8',
+    '--data-checksums',
+  ];
   const launch = launchAs(user, binaries.initdb, [...args, '--no-instructions', ...locale]);
   try {
     await run(launch.command, [...launch.args], {
@@ -50,6 +58,7 @@ export async function initializeData(binaries: PgBinaries, user: LaunchUser, dat
     throw new LaunchError(`initdb failed in ${temporary}: ${said}`, { cause });
   }
   await rename(temporary, data);
+  await syncDirectory(dirname(data));
 }
 
 /** A directory of ours alone, whose path is short enough to hold a socket. */
@@ -126,6 +135,8 @@ function baseSettings(config: Configuration): Record<string, string> {
     full_page_writes: 'on',
     wal_level: 'replica',
     max_wal_senders: '4',
+    // A copy that is being made keeps the WAL that it needs, but must not fill the disk: beyond this it fails and is begun afresh.
+    max_slot_wal_keep_size: '8GB',
     max_wal_size: '1GB',
     // One backend that dies must be seen by the replica, for its crash takes back commits of all the others.
     restart_after_crash: 'off',
@@ -140,7 +151,8 @@ function baseSettings(config: Configuration): Record<string, string> {
     default_text_search_config: 'pg_catalog.english',
     logging_collector: 'off',
     log_destination: 'stderr',
-    log_line_prefix: '%m [%p] %q%u@%d ',
+    // start-failure.ts reads it.
+    log_line_prefix: '%m [%p] %e %q%u@%d ',
     log_parameter_max_length: '0',
   };
 }

@@ -132,7 +132,10 @@ class PgDatabase implements Database {
       for (const effect of part.effects) await buffer.add(effect);
       final = part;
     }
-    if (final?.last === true) return;
+    if (final?.last === true) {
+      if (final.request !== undefined) await buffer.session.recordRequest(slot, final.request);
+      return;
+    }
     // A stream that was read before and cannot be read again: whoever asks next brings a new one.
     this.stagedSlots.add(slot);
     throw new DatabaseError('databaseDown', `the parts of slot ${slot} ended before its last one`);

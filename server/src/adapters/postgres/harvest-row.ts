@@ -3,7 +3,8 @@
  *
  * The first element is a letter and, for some, a relation's name; the second the statement's text for people. Then:
  * I, D rows; U all rows before, then all after; T nothing; X statement, role, then names and values of settings;
- * S last value, is_called, exact; Z nothing (serializable); R SQLSTATE, message, hint. Pure.
+ * S last value, is_called, exact; Z nothing (serializable); R SQLSTATE, message, hint; Q role and name of a request;
+ * P slot (or nothing) and tag of the transaction that was committed under this name before. Pure.
  */
 import type { Effect } from '../../apply/effects.ts';
 import type { HarvestRow } from '../../ports/session-sql.ts';
@@ -75,6 +76,14 @@ export function decodeHarvestRow(row: Uint8Array): HarvestRow {
     case 'R': {
       const [sqlState = '', message = '', hint = ''] = rest;
       return { kind: 'refused', sqlState, message, hint };
+    }
+    case 'Q': {
+      const [role = '', id = ''] = rest;
+      return { kind: 'request', role, id };
+    }
+    case 'P': {
+      const [slot = '', tag = ''] = rest;
+      return { kind: 'committedBefore', slot: slot === '' ? null : Number(slot), tag };
     }
     default:
       throw new Error(`Malformed harvest row: kind ${head.charAt(0)}`);

@@ -6,6 +6,8 @@ import { closeSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 
 export interface LogFile {
   write(chunk: Buffer): void;
+  /** Calls back with what is written from now on. Returns the way to stop. */
+  watch(listener: (text: string) => void): () => void;
   /** The last lines written. */
   tail(): string;
   close(): void;
@@ -18,6 +20,7 @@ export function openLogFile(path: string, bytesMax: number): LogFile {
   let file: number | null = openSync(path, 'a', 0o600);
   let bytes = statSync(path).size;
   let tail = '';
+  const listeners = new Set<(text: string) => void>();
 
   const rotate = (): void => {
     if (file === null) return;
@@ -30,13 +33,19 @@ export function openLogFile(path: string, bytesMax: number): LogFile {
 
   return {
     write(chunk) {
-      tail = (tail + chunk.toString('utf8')).slice(-tailBytesMax);
+      const text = chunk.toString('utf8');
+      tail = (tail + text).slice(-tailBytesMax);
+      for (const listener of listeners) listener(text);
       try {
         if (bytes + chunk.length > bytesMax) rotate();
         if (file !== null) bytes += writeSync(file, chunk);
       } catch {
         // A full disk must not take the replica down on account of a log line.
       }
+    },
+    watch(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     tail: () => tail.trim().split('\n').slice(-12).join('\n'),
     close() {

@@ -101,16 +101,23 @@ export async function commitAtPointer(client: Client, upTo: Slot, keep: KeptWith
   );
 }
 
-/** A commit that is waited for makes every earlier one durable, too. */
+/** Also how many damaged pages anybody has met, clients' queries included: a number that no client can forge. */
+const flushSql = `UPDATE _barista.pointer SET slot = slot
+  RETURNING slot, (SELECT sum(checksum_failures) FROM pg_stat_database)::text AS damaged`;
+
+/** A commit that is waited for makes every earlier one durable, too. @throws DatabaseError `databaseLost` if pages are damaged */
 export async function flushPointer(client: Client): Promise<Slot> {
   await client.query('BEGIN');
   try {
     await client.query('SET LOCAL synchronous_commit = on');
-    const result = await client.query<{ slot: string }>(
-      'UPDATE _barista.pointer SET slot = slot RETURNING slot',
-    );
+    const result = await client.query<{ slot: string; damaged: string | null }>(flushSql);
     await client.query('COMMIT');
-    return Number(result.rows[0]?.slot) as Slot;
+    const row = result.rows[0];
+    const damaged = Number(row?.damaged ?? 0);
+    if (damaged > 0) {
+      throw new DatabaseError('databaseLost', `PostgreSQL met ${damaged} pages whose checksums are wrong`);
+    }
+    return Number(row?.slot) as Slot;
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);
     throw error;

@@ -11,6 +11,7 @@ import type { PgBinaries } from './binaries.ts';
 import { bootstrap } from './bootstrap.ts';
 import type { RoleOptions } from './bootstrap.ts';
 import { chooseSocketDirectory, initializeData, socketPort, writeConfiguration } from './data-directory.ts';
+import { inspectDataDirectory } from './inspect-data-directory.ts';
 import { LaunchError } from './launch-error.ts';
 import { chooseLaunchUser, prepareDirectory } from './launch-user.ts';
 import type { LaunchUser } from './launch-user.ts';
@@ -20,6 +21,8 @@ import { connectPg } from './pg-client.ts';
 import { clearLeftovers, signal, spawnPostmaster, stopProcess, writeOwner } from './postmaster.ts';
 import type { PostgresExit, Postmaster } from './postmaster.ts';
 import { identify } from './process-identity.ts';
+import { failureOf, observeStart } from './start-failure.ts';
+import type { StartFailure, StartObserver } from './start-failure.ts';
 
 export interface PostgresOptions {
   /** Holds `data`, `socket` and `postgres.log`. Made if it is not there. */
@@ -52,7 +55,10 @@ export interface PostgresServer {
   readonly secret: string;
   /** Calls back when the main process ends without `stop` or `restart`. Returns the way to stop listening. */
   onExit(listener: (exit: PostgresExit) => void): () => void;
-  /** Ends what is left of the old process and starts a new one, several times if need be. @throws LaunchError */
+  /**
+   * Ends what is left of the old process and starts a new one, several times if need be, but once only if its files are damaged or
+   * there is no space. @throws LaunchError
+   */
   restart(): Promise<void>;
   /** Fast shutdown, then immediate after `graceMs`, then by force. */
   stop(graceMs?: number): Promise<void>;
@@ -80,13 +86,18 @@ interface Context {
   stopped: boolean;
 }
 
-/** Creates the database at the first start. @throws LaunchError */
+/** Creates the database if there is none. @throws LaunchError, `databaseLost` if one is there and its files are damaged */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const user = await chooseLaunchUser();
   await prepareDirectory(user, options.directory);
   const directory = await realpath(options.directory);
   const data = join(directory, 'data');
   await clearLeftovers(directory, data);
+  // Never made anew in the place of one that is damaged.
+  const found = await inspectDataDirectory(directory);
+  if (typeof found === 'object') {
+    throw new LaunchError(`PostgreSQL's files are damaged: ${found.lost}.`, { code: 'databaseLost' });
+  }
   await initializeData(options.binaries, user, data);
   const socketDir = await chooseSocketDirectory(user, join(directory, 'socket'));
   const log = openLogFile(join(directory, 'postgres.log'), options.logBytesMax ?? 8 * 1024 * 1024);
@@ -106,7 +117,9 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const roles = options.roles ?? [{ name: 'barista', password: 'barista' }];
   try {
     await launch(context);
-    await bootstrap({ socketDir, database, roles, secret });
+    await bootstrap({ socketDir, database, roles, secret }).catch((cause: unknown) => {
+      throw startError(context, failureOf(cause), 'PostgreSQL could not be prepared', cause);
+    });
   } catch (error) {
     await stop(context, 1_000);
     throw error;
@@ -131,10 +144,19 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
 }
 
 async function launch(context: Context): Promise<void> {
+  const state = await inspectDataDirectory(context.directory);
+  if (typeof state === 'object') throw startError(context, { code: 'databaseLost', reason: state.lost }, '');
   await writeConfiguration(context.user, context.data, {
     socketDir: context.socketDir,
     connectionsMax: context.options.connectionsMax ?? 200,
     settings: context.options.settings ?? {},
+  }).catch((cause: unknown) => {
+    const code =
+      cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC' ? 'databaseFull' : 'launchFailed';
+    throw new LaunchError(`PostgreSQL's configuration could not be written: ${String(cause)}`, {
+      code,
+      cause,
+    });
   });
   const postmaster = await spawnPostmaster({
     binaries: context.options.binaries,
@@ -150,33 +172,52 @@ async function launch(context: Context): Promise<void> {
     return exit;
   });
   await writeOwner(context.directory, postmaster.pid);
-  await awaitReady(context, running);
+  const observer = observeStart();
+  const stopObserving = context.log.watch((text) => observer.add(text));
+  try {
+    await awaitReady(context, running, observer);
+  } finally {
+    stopObserving();
+  }
   running.expected = false;
 }
 
 /** Until it takes connections, or has ended, or the time is up. */
-async function awaitReady(context: Context, running: Running): Promise<void> {
+async function awaitReady(context: Context, running: Running, observer: StartObserver): Promise<void> {
   const timeoutMs = context.options.startTimeoutMs ?? 120_000;
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     if (context.running !== running) {
-      throw new LaunchError(`PostgreSQL ended while it was starting. Its last words:\n${context.log.tail()}`);
+      // What it wrote last may still be on its way through the pipe.
+      await sleep(50);
+      throw startError(context, observer.verdict(), 'PostgreSQL ended while it was starting');
     }
     try {
       const client = await connectPg({ socketDir: context.socketDir, database: 'postgres' });
       await client.end();
       return;
     } catch (cause) {
+      const failure = failureOf(cause);
+      if (failure.code === 'databaseLost') {
+        throw startError(context, failure, 'PostgreSQL refuses connections', cause);
+      }
       if (performance.now() > deadline) {
         signal(running.postmaster.pid, 'SIGKILL');
-        throw new LaunchError(
-          `PostgreSQL did not accept connections within ${timeoutMs} ms.\n${context.log.tail()}`,
-          { cause },
-        );
+        const what = `PostgreSQL did not accept connections within ${timeoutMs} ms`;
+        throw startError(context, { code: 'launchFailed', reason: failure.reason }, what, cause);
       }
     }
     await sleep(25);
   }
+}
+
+function startError(context: Context, failure: StartFailure, what: string, cause?: unknown): LaunchError {
+  const { code, reason } = failure;
+  const begin =
+    code === 'databaseLost'
+      ? `PostgreSQL's files are damaged: ${reason}`
+      : [what, reason].filter((part) => part !== '').join(': ');
+  return new LaunchError(`${begin}. Its last words:\n${context.log.tail()}`, { code, cause });
 }
 
 async function endRunning(context: Context, graceMs: number): Promise<void> {
@@ -197,7 +238,12 @@ async function restart(context: Context): Promise<void> {
       await launch(context);
       return;
     } catch (error) {
-      if (attempt === restartsMax) throw error;
+      // Trying again at once mends neither damage nor want of space.
+      const passing = !(error instanceof LaunchError) || error.code === 'launchFailed';
+      if (attempt === restartsMax || !passing) {
+        await endRunning(context, 1_000);
+        throw error;
+      }
       await sleep(Math.min(restartDelayMaxMs, restartDelayMs * 2 ** attempt));
     }
   }

@@ -18,6 +18,9 @@ export function createSessionSql(server: PostgresServer): SessionSql {
     harvest: 'SELECT * FROM _barista.harvest($1)',
     recordSlot: 'SELECT _barista.record_slot($1, $2)',
     recordTransaction: 'SELECT _barista.record_transaction($1, $2)',
+    beginRequest: 'SELECT _barista.begin_request($1)',
+    recordRequest: 'SELECT _barista.record_request($1, $2, $3)',
+    forgetRequest: "SELECT pg_catalog.set_config('barista.request_id', '', false)",
     secret: server.secret,
     decodeHarvestRow,
   };

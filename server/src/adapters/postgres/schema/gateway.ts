@@ -4,6 +4,7 @@
  * the secret has 256 random bits.
  */
 import { createHash } from 'node:crypto';
+import { claimRequestSql, findRequestSql, requestsSql } from './requests.ts';
 import { movedSequencesQuery } from './sequences.ts';
 
 const checkSecret = (secret: string): string => `
@@ -73,6 +74,8 @@ DECLARE
   rows_found boolean := false;
   sequences_used boolean := true;
   moved record;
+  request text := coalesce(current_setting('barista.request_id', true), '');
+  earlier record;
 BEGIN ${checkSecret(secret)}
   IF mine IS NULL THEN
     -- nextval assigns no transaction id most times it is called.
@@ -92,6 +95,7 @@ BEGIN ${checkSecret(secret)}
           ELSE 'Roles and databases are configured with the replicas.' END, 'UTF8')]);
       RETURN;
     END IF;
+    ${findRequestSql}
     RETURN QUERY SELECT c.record FROM _barista.captured c WHERE c.transaction = mine ORDER BY c.position;
     rows_found := FOUND;
     IF rows_found THEN
@@ -124,6 +128,7 @@ BEGIN ${checkSecret(secret)}
     PERFORM set_config('transaction_read_only', 'on', true);
   END IF;
   IF NOT rows_found THEN RETURN; END IF;
+  ${claimRequestSql}
   IF current_setting('transaction_isolation') = 'serializable' THEN
     RETURN NEXT array_send(ARRAY[convert_to('Z', 'UTF8'), '']);
   END IF;
@@ -153,4 +158,4 @@ BEGIN ${checkSecret(secret)}
 END $body$;`;
 
 export const gatewaySql = (secret: string, majorVersion: number): string =>
-  [unseen, harvest(secret, majorVersion), record(secret)].join('\n');
+  [unseen, requestsSql(checkSecret(secret)), harvest(secret, majorVersion), record(secret)].join('\n');

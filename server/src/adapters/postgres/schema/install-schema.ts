@@ -6,6 +6,7 @@ import type { Client } from 'pg';
 import { captureInstallSql, captureSql, pinnedClauses } from './capture.ts';
 import { ddlSql, eventTriggersSql } from './ddl.ts';
 import { gatewaySql } from './gateway.ts';
+import { requestTablesSql } from './requests.ts';
 import { sequencesSql } from './sequences.ts';
 import { hardeningSql, tablesSql } from './tables.ts';
 
@@ -17,6 +18,9 @@ const openFunctions = [
   'harvest(text)',
   'record_slot(text, text)',
   'record_transaction(text, text)',
+  'begin_request(text)',
+  'record_request(text, text, text)',
+  'request_committed(text)',
   'record_ddl(name, text, text)',
   'record_drop(name, text, text)',
   'on_ddl()',
@@ -46,6 +50,7 @@ export async function installSchema(client: Client, secret: string): Promise<voi
     'DROP EVENT TRIGGER IF EXISTS barista_ddl',
     'DROP EVENT TRIGGER IF EXISTS barista_drop',
     tablesSql,
+    requestTablesSql,
     hardeningSql,
     captureSql,
     captureInstallSql,

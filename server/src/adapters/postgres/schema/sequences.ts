@@ -122,6 +122,7 @@ BEGIN
       ON CONFLICT (one) DO UPDATE SET body = excluded.body WHERE c.body <> excluded.body;
   END IF;
   DELETE FROM _barista.applied_above WHERE slot <= up_to;
+  PERFORM _barista.forget_requests();
   IF EXISTS (SELECT FROM _barista.applied_transaction) THEN
     PERFORM _barista.fold_positions();
     DELETE FROM _barista.applied_transaction WHERE seen_at + 131072 <= up_to;

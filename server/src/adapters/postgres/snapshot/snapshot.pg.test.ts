@@ -1,7 +1,6 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { comparableDump, sequencePositions } from '../../../../../harness/checkers/database-compare.ts';
@@ -38,10 +37,10 @@ afterAll(async () => {
 
 /** Sessions that commit one after the other until they are told to stop. */
 function underLoad(sessions: number): { stop(): Promise<void> } {
-  let stopped = false;
+  const load = { stopped: false };
   const run = async (number: number): Promise<void> => {
     const client = await pair.session();
-    for (let i = 0; !stopped; i += 1) {
+    for (let i = 0; !load.stopped; i += 1) {
       const account = ((i * 37 + number * 1_000) % 2_000) + 1_000 * number;
       await client.query('BEGIN');
       await client.query(`UPDATE account SET balance = balance + ${i} WHERE id = ${account}`);
@@ -54,7 +53,7 @@ function underLoad(sessions: number): { stop(): Promise<void> } {
   const all = Array.from({ length: sessions }, (_, number) => run(number));
   return {
     async stop() {
-      stopped = true;
+      load.stopped = true;
       await Promise.all(all);
     },
   };

@@ -1,0 +1,181 @@
+/** Files that are really damaged, and what the adapter says of them. */
+import { cp, mkdtemp, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Slot } from '../../multipaxos/types.ts';
+import { createDatabase } from './database.ts';
+import { inspectDataDirectory } from './inspect-data-directory.ts';
+import { LaunchError } from './launch-error.ts';
+import { connectPg } from './pg-client.ts';
+import { startPostgres } from './postgres-server.ts';
+import type { PostgresServer } from './postgres-server.ts';
+import { createSnapshotSource } from './snapshot/snapshot-source.ts';
+import { keepAt, testBinaries } from './testing/replicated-pair.ts';
+
+let root: string;
+/** Paths of relations within the data directory. */
+let paths: { accounts: string; catalog: string; database: string };
+let count = 0;
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'barista-damage-'));
+  const server = await start(join(root, 'sound'));
+  const client = await connectPg(server);
+  await client.query('CREATE TABLE accounts (id int, note text)');
+  await client.query("INSERT INTO accounts SELECT i, 'x' FROM generate_series(1, 2000) i");
+  await client.query('CHECKPOINT');
+  const found = await client.query<typeof paths>(
+    `SELECT pg_relation_filepath('accounts') AS accounts, pg_relation_filepath('pg_class') AS catalog,
+       concat('base/', (SELECT oid FROM pg_database WHERE datname = 'postgres')) AS database`,
+  );
+  paths = found.rows[0]!;
+  await client.end();
+  await server.stop();
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+async function start(directory: string): Promise<PostgresServer> {
+  return startPostgres({ directory, binaries: await testBinaries() });
+}
+
+/** A copy of the sound one, with its data directory damaged. */
+async function damaged(damage: (data: string) => Promise<unknown>, whole = true): Promise<string> {
+  count += 1;
+  const directory = join(root, `damaged-${count}`);
+  // Where PostgreSQL is not even started, the large files may stay away.
+  const filter = (path: string): boolean => whole || !/\/(?:base|pg_wal)\/./.test(path);
+  await cp(join(root, 'sound'), directory, { recursive: true, filter });
+  await damage(join(directory, 'data'));
+  return directory;
+}
+
+async function flip(path: string, at: number): Promise<void> {
+  const file = await open(path, 'r+');
+  const byte = Buffer.alloc(1);
+  await file.read(byte, 0, 1, at);
+  byte[0] = (byte[0] ?? 0) ^ 0x5a;
+  await file.write(byte, 0, 1, at);
+  await file.close();
+}
+
+async function startFailure(directory: string): Promise<LaunchError> {
+  const error = await start(directory).catch((cause: unknown) => cause);
+  if (error instanceof LaunchError) return error;
+  await (error as PostgresServer).stop();
+  throw new Error('it started');
+}
+
+it('a look at the directory tells what is missing, and a start refuses to make a new one in its place', async () => {
+  expect(await inspectDataDirectory(join(root, 'nowhere'))).toBe('missing');
+  expect(await inspectDataDirectory(await damaged(() => Promise.resolve(), false))).toBe('usable');
+  const cases: readonly (readonly [RegExp, (data: string) => Promise<unknown>])[] = [
+    [/no PG_VERSION/, (data) => rm(join(data, 'PG_VERSION'))],
+    [/cannot be read as a version/, (data) => writeFile(join(data, 'PG_VERSION'), '')],
+    [/pg_control has 100 bytes/, (data) => truncate(join(data, 'global', 'pg_control'), 100)],
+    [/pg_control is missing/, (data) => rm(join(data, 'global', 'pg_control'))],
+    [/pg_control holds zeros/, (data) => writeFile(join(data, 'global', 'pg_control'), Buffer.alloc(8_192))],
+    [/no directory pg_wal/, (data) => rm(join(data, 'pg_wal'), { recursive: true })],
+    [/no directory base/, (data) => rename(join(data, 'base'), join(data, 'gone'))],
+  ];
+  for (const [reason, damage] of cases) {
+    const directory = await damaged(damage, false);
+    expect(await inspectDataDirectory(directory)).toEqual({ lost: expect.stringMatching(reason) as string });
+    const error = await startFailure(directory);
+    expect(error.code).toBe('databaseLost');
+    expect(error.message).toMatch(reason);
+  }
+});
+
+it.each([
+  [
+    'a flipped byte in pg_control',
+    /checksum in control file/,
+    (data: string) => flip(join(data, 'global', 'pg_control'), 40),
+  ],
+  [
+    'a WAL that was emptied',
+    /checkpoint record/,
+    async (data: string) => {
+      const wal = join(data, 'pg_wal');
+      await rm(wal, { recursive: true });
+      await cp(join(data, 'pg_tblspc'), wal, { recursive: true });
+    },
+  ],
+  ['a transaction status file that is gone', /pg_xact/, (data: string) => rm(join(data, 'pg_xact', '0000'))],
+  [
+    'a flipped byte in the catalog',
+    /invalid page in block 0/,
+    (data: string) => flip(join(data, paths.catalog), 4_000),
+  ],
+  [
+    'a catalog whose file was cut off',
+    /critical system index|read only 0/,
+    (data: string) => truncate(join(data, paths.catalog), 0),
+  ],
+  [
+    'a database whose directory is gone',
+    /is missing|does not exist/,
+    (data: string) => rm(join(data, paths.database), { recursive: true }),
+  ],
+])(
+  '%s makes the start fail at once, as databaseLost, with what PostgreSQL said',
+  async (_what, reason, damage) => {
+    const directory = await damaged(damage);
+    expect(await inspectDataDirectory(directory)).toBe('usable');
+    const begunMs = performance.now();
+    const error = await startFailure(directory);
+    expect([error.code, error.message]).toEqual(['databaseLost', expect.stringMatching(reason) as string]);
+    expect(error.message).toContain('Its last words:');
+    expect(performance.now() - begunMs).toBeLessThan(10_000);
+  },
+);
+
+it('settings, rights and a socket that cannot be made are not taken for damage', async () => {
+  const binaries = await testBinaries();
+  const settings = { shared_preload_libraries: 'nonsense' };
+  const attempts = [{ settings }, { settings: { unix_socket_directories: '/nowhere/at/all' } }];
+  for (const options of attempts) {
+    const directory = await damaged(() => Promise.resolve());
+    const error: unknown = await startPostgres({ directory, binaries, ...options }).catch(
+      (cause: unknown) => cause,
+    );
+    expect(error).toMatchObject({ name: 'LaunchError', code: 'launchFailed' });
+  }
+});
+
+it('a damaged page that anybody meets is told by apply, by the next flush and by a copy that is being made', async () => {
+  const directory = await damaged((data) => flip(join(data, paths.accounts), 4_000));
+  const server = await start(directory);
+  try {
+    const database = createDatabase(server);
+    expect(await database.flush()).toBe(0);
+    const { stream } = await createSnapshotSource(server, { bytesPerSecondMax: () => null }).open();
+    const failed = await stream
+      .resume()
+      .toArray()
+      .catch((error: unknown) => error);
+    expect(failed).toMatchObject({ name: 'SnapshotError', code: 'sourceDamaged' });
+    const part = { transaction: 't', part: 0, last: true, partSlots: [], sql: [] };
+    const effects = [{ kind: 'delete', relation: '"public"."accounts"', rows: ['(5,x)'] }] as const;
+    await expect(
+      database.apply([{ slot: 1 as Slot, transaction: [{ ...part, effects }] }], keepAt(2)),
+    ).rejects.toMatchObject({ code: 'databaseLost', sqlState: 'XX001' });
+    await expect(database.flush()).rejects.toMatchObject({ code: 'databaseLost' });
+    expect((await database.applicationPointer()).pointer).toBe(0);
+  } finally {
+    await server.stop();
+  }
+});
+
+it('a database is made with checksums of its pages', async () => {
+  const server = await start(join(root, 'sound'));
+  try {
+    const client = await connectPg(server);
+    expect((await client.query('SHOW data_checksums')).rows).toEqual([{ data_checksums: 'on' }]);
+    await client.end();
+    expect(await readFile(join(root, 'sound', 'postgres.log'), 'utf8')).toContain(' 00000 LOG:');
+  } finally {
+    await server.stop();
+  }
+});

@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest';
+import { damageIn, toDatabaseError } from './database-error.ts';
+import { failureOf, observeStart } from './start-failure.ts';
+
+const at = '2026-11-20 19:18:21.501 UTC';
+
+function verdict(...lines: readonly string[]): ReturnType<ReturnType<typeof observeStart>['verdict']> {
+  const observer = observeStart();
+  // As pipes do: cut anywhere.
+  for (const piece of `${lines.join('\n')}\n`.match(/[^]{1,37}/g) ?? []) observer.add(piece);
+  return observer.verdict();
+}
+
+it('damaged files are told from a full disk, from want of memory, and from settings', () => {
+  const lost = (reason: string): unknown => ({ code: 'databaseLost', reason });
+  const full = (reason: string): unknown => ({ code: 'databaseFull', reason });
+  const other = { code: 'launchFailed', reason: '' };
+  expect(verdict(`${at} [9] XX000 PANIC:  could not locate a valid checkpoint record at 0/174B310`)).toEqual(
+    lost('could not locate a valid checkpoint record at 0/174B310'),
+  );
+  expect(
+    verdict(`${at} [9] 58P01 FATAL:  could not open file "pg_xact/0000": No such file or directory`),
+  ).toEqual(lost('could not open file "pg_xact/0000": No such file or directory'));
+  expect(
+    verdict(`${at} [9] 58P01 FATAL:  could not access file "nonsense": No such file or directory`),
+  ).toEqual(other);
+  expect(verdict(`${at} [9] 42501 FATAL:  could not open file "base/1/1259": Permission denied`)).toEqual(
+    other,
+  );
+  expect(verdict(`${at} [9] 22023 FATAL:  invalid value for parameter "shared_buffers": "nonsense"`)).toEqual(
+    other,
+  );
+  expect(
+    verdict(`${at} [9] 53200 FATAL:  could not map anonymous shared memory: Cannot allocate memory`),
+  ).toEqual(full('could not map anonymous shared memory: Cannot allocate memory'));
+  expect(
+    verdict(
+      `${at} [9] 53100 PANIC:  could not write to file "pg_wal/xlogtemp.9": No space left on device`,
+      `${at} [7] 00000 LOG:  startup process (PID 9) was terminated by signal 6: Aborted`,
+    ),
+  ).toEqual(full('could not write to file "pg_wal/xlogtemp.9": No space left on device'));
+  expect(
+    verdict(`${at} [7] 00000 LOG:  startup process (PID 9) was terminated by signal 11: Segmentation fault`),
+  ).toEqual(lost('startup process (PID 9) was terminated by signal 11: Segmentation fault'));
+  // The system's, for want of memory.
+  expect(verdict(`${at} [7] 00000 LOG:  startup process (PID 9) was terminated by signal 9: Killed`)).toEqual(
+    other,
+  );
+});
+
+it('no client can have a start taken for damage', () => {
+  const other = { code: 'launchFailed', reason: '' };
+  expect(verdict(`${at} [9] XX001 app@barista FATAL:  invalid page in block 0`)).toEqual(other);
+  expect(
+    verdict(`${at} [9] P0001 app@barista ERROR:  hello`, `\t${at} [9] XX001 FATAL:  invalid page in block 0`),
+  ).toEqual(other);
+});
+
+/** As `pg` throws what PostgreSQL reports. */
+function reported(code: string, message: string, file: string): Error {
+  return Object.assign(new Error(message), { severity: 'ERROR', code, file });
+}
+
+it('what a client raises with the SQLSTATE of damage is a refusal, what PostgreSQL finds is damage', () => {
+  const page = 'invalid page in block 3 of relation "base/16384/16500"';
+  expect(toDatabaseError(reported('XX001', page, 'bufmgr.c'), 'slot 5').code).toBe('databaseLost');
+  expect(toDatabaseError(reported('XX002', 'right sibling', 'nbtsearch.c'), 'slot 5').code).toBe(
+    'databaseLost',
+  );
+  expect(toDatabaseError(reported('XX001', page, 'pl_exec.c'), 'slot 5').code).toBe('applyFailed');
+  expect(
+    damageIn(reported('58P01', 'could not open file "base/16384/16500": No such file', 'md.c')),
+  ).not.toBeNull();
+  expect(damageIn(reported('58P01', 'could not open file "/etc/x": No such file', 'copyfrom.c'))).toBeNull();
+  expect(toDatabaseError(reported('53100', 'could not extend file', 'md.c'), 'slot 5').code).toBe(
+    'databaseFull',
+  );
+  expect(failureOf(reported('XX001', page, 'bufmgr.c')).code).toBe('databaseLost');
+  expect(failureOf(new Error('connect ENOENT')).code).toBe('launchFailed');
+});

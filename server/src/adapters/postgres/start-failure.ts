@@ -1,0 +1,95 @@
+/**
+ * Why PostgreSQL did not start, from what it said while it was starting: damaged files, want of space or memory, or something else.
+ *
+ * Only the first kind is `databaseLost`, which has the database replaced. So what cannot be told for certain counts as something else, and is tried
+ * again. Lines of clients are not looked at: a line begins with the SQLSTATE (log_line_prefix, data-directory.ts), and what a message
+ * holds of line breaks PostgreSQL indents.
+ */
+import { damageIn, dataFile, sqlStateOf } from './database-error.ts';
+import type { LaunchErrorCode } from './launch-error.ts';
+
+export interface StartFailure {
+  readonly code: LaunchErrorCode;
+  /** In PostgreSQL's words; empty if it said nothing that decides. */
+  readonly reason: string;
+}
+
+export interface StartObserver {
+  /** A piece of PostgreSQL's log. */
+  add(text: string): void;
+  verdict(): StartFailure;
+}
+
+/** Time, time zone, pid, SQLSTATE; of a session also its user and database. */
+const line = /^\S+ \S+ \S+ \[\d+\] ([0-9A-Z]{5}) (?:postgres@\S* )?(LOG|FATAL|PANIC):  (.*)$/;
+
+const damaged = [
+  /could not locate (?:a valid|required) checkpoint record/,
+  /invalid (?:primary )?checkpoint (?:record|link)/,
+  /could not find redo location/,
+  /required WAL directory .* does not exist/,
+  /is not a valid data directory/,
+  /(?:incorrect|invalid) checksum in control file/,
+  /WAL contains references to invalid pages/,
+  /WAL ends before (?:end of online backup|consistent recovery point)/,
+  /invalid data in file "(?:backup_label|tablespace_map)"/,
+  /could not access status of transaction/,
+  /relation mapping file .* contains (?:invalid data|incorrect checksum)/,
+  /could not open critical system index/,
+  /catalog is missing \d+ attribute/,
+];
+const corrupted = /^XX00[12]$/;
+const full = /^53/;
+const fileStates = /^(?:58P01|58030|42809)$/;
+/** A crash of the process that replays the WAL, by itself (not from outside: SIGKILL is what the system sends for want of memory). */
+const crashed = /^startup process \(PID \d+\) was terminated by signal (?:4|6|7|8|10|11)\b/;
+const lineBytesMax = 4_096;
+
+export function observeStart(): StartObserver {
+  let rest = '';
+  let lost: string | null = null;
+  let crash: string | null = null;
+  let outOfSpace: string | null = null;
+
+  const judge = (text: string): void => {
+    const [, sqlState = '', level = '', message = ''] = line.exec(text) ?? [];
+    if (full.test(sqlState)) outOfSpace ??= message;
+    if (crashed.test(message)) crash ??= message;
+    if (level !== 'FATAL' && level !== 'PANIC') return;
+    const ofFiles = fileStates.test(sqlState) && dataFile.test(message);
+    if (corrupted.test(sqlState) || ofFiles || damaged.some((pattern) => pattern.test(message)))
+      lost ??= message;
+  };
+
+  return {
+    add(text) {
+      const lines = (rest + text).split('\n');
+      rest = (lines.pop() ?? '').slice(0, lineBytesMax);
+      for (const one of lines) judge(one);
+    },
+    verdict() {
+      judge(rest);
+      // A full disk can make any file look short.
+      if (outOfSpace !== null) return { code: 'databaseFull', reason: outOfSpace };
+      const reason = lost ?? crash;
+      return reason === null ? { code: 'launchFailed', reason: '' } : { code: 'databaseLost', reason };
+    },
+  };
+}
+
+/** The same for what a connection of the replica itself was told, where no client's code runs. */
+export function failureOf(error: unknown): StartFailure {
+  const reason = error instanceof Error ? error.message : String(error);
+  const sqlState = sqlStateOf(error);
+  if (sqlState !== null && full.test(sqlState)) return { code: 'databaseFull', reason };
+  const gone =
+    sqlState === '3D000' &&
+    error instanceof Error &&
+    'detail' in error &&
+    /subdirectory/.test(String(error.detail));
+  const lost =
+    damageIn(error) !== null ||
+    gone ||
+    (sqlState !== null && damaged.some((pattern) => pattern.test(reason)));
+  return { code: lost ? 'databaseLost' : 'launchFailed', reason };
+}
