@@ -141,7 +141,7 @@ async function join(frame: Frame): Promise<void> {
   transport.onControl((from, message) => joining.onControl(from, message));
   try {
     const found = await inspectDatabase(placesOf(config), null);
-    tracker.begin(found.kind === 'usable' ? 'logLost' : 'bothLost', 'joining');
+    tracker.begin(found.kind === 'usable' ? 'logLost' : 'new', 'joining');
     const admission = await joining.run();
     if (admission === null) return;
     await become(frame, admission);
@@ -190,7 +190,7 @@ async function becomeReplica(
           sources: () => frame.replica?.sources() ?? [],
           tracker,
           logger: context.logger,
-          retryMs: 1000,
+          retryMs: 300,
           silenceMs: 60_000,
         },
         reason,

@@ -76,6 +76,7 @@ export class Replica {
   private logTrouble: string | null = null;
   private databaseTrouble: string | null = null;
   private transactions = 0;
+  private startedAtMs = 0;
 
   constructor(config: ReplicaConfig, parts: ReplicaParts) {
     const { log, transport, keeper, logger, events, clock } = parts;
@@ -214,6 +215,7 @@ export class Replica {
   /** Starts PostgreSQL and the timers. The core has been voting since the constructor returned. */
   start(): void {
     const { keeper, log, joined, tracker } = this.parts;
+    this.startedAtMs = this.parts.clock.nowMs();
     if (joined !== null) tracker.begin(joined.cause, 'catchingUp');
     keeper.start({
       logIsWhole: () => log.stats().purgedTo === 0,
@@ -232,17 +234,22 @@ export class Replica {
     this.every(WATCH_MS, () => this.watch.tick());
   }
 
-  /** A new group's first replica, one that joined when nobody had purged anything, or one that is alone. */
+  /** A new group's first replica, a new one that joined while nobody had purged anything, or one that is alone. A copy is faster than a long log. */
   private mayBeginEmpty(): boolean {
     const { log, joined } = this.parts;
     if (log.stats().purgedTo > 0) return false;
     if (this.membership.others().length === 0) return true;
-    return log.recovered.commitPoint === 0 && (joined === null || joined.purgedTo === 0);
+    return (
+      log.recovered.commitPoint === 0 &&
+      (joined === null || (joined.cause === 'new' && joined.purgedTo === 0))
+    );
   }
 
-  /** Whom to copy a database from, best first: a leader has enough to do. */
+  /** Whom to copy a database from, best first: a leader has enough to do, so who leads should be known. */
   sources(): ReplicaId[] {
     const { leader } = this.leadership;
+    const { electionTimeoutMaxMs } = this.config.timings;
+    if (leader === null && this.parts.clock.nowMs() - this.startedAtMs < 2 * electionTimeoutMaxMs) return [];
     const others = new Set(this.membership.others());
     const connected = this.parts.transport.connected().filter((peer) => others.has(peer));
     const isLeader = (peer: ReplicaId): boolean => leader !== null && peer === replicaOf(leader);

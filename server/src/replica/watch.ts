@@ -110,7 +110,7 @@ export class Watch {
     if ((phase !== 'catchingUp' && phase !== 'starting') || !this.options.isApplying()) return;
     const pointer = this.options.pointer();
     const { commitPoint } = this.options.snapshot();
+    tracker.catchingUp(pointer, commitPoint);
     if (pointer > 0 && pointer >= commitPoint && this.options.isHealthy()) tracker.done();
-    else tracker.catchingUp(pointer, commitPoint);
   }
 }
