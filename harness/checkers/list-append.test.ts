@@ -232,10 +232,8 @@ it('judges random histories as trying every order does', () => {
       const expected = isStrictlySerializable(calls);
       seen[expected ? 'good' : 'bad']++;
       const found = checkListAppend(calls).anomalies.map(({ kind }) => kind);
-      expect({ isGood: found.length === 0, found }, calls.map(describeCall).join('\n')).toEqual({
-        isGood: expected,
-        found,
-      });
+      const history = calls.map(describeCall);
+      expect({ isGood: found.length === 0, found, history }).toEqual({ isGood: expected, found, history });
     }),
     { numRuns: 2000 },
   );

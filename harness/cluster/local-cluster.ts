@@ -36,6 +36,10 @@ export interface LocalClusterOptions {
   /** First of the ports: pgwire, then peers (+100), dashboard (+200). */
   readonly basePort?: number;
   readonly args?: readonly string[];
+  /** Another build of the command, such as one with a planted bug. */
+  readonly bin?: string;
+  /** Added to the environment of the demo and its replicas. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Ports that were free a moment ago, `count` in a row. */
@@ -62,7 +66,7 @@ export async function startCluster(options: LocalClusterOptions = {}): Promise<L
   const port = options.basePort ?? (await freePorts(220));
   const dashboardPort = port + 200;
   const args = [
-    BIN,
+    options.bin ?? BIN,
     'demo',
     `--replicas=${replicas}`,
     `--data-dir=${dataDir}`,
@@ -70,12 +74,20 @@ export async function startCluster(options: LocalClusterOptions = {}): Promise<L
     `--dashboard-port=${dashboardPort}`,
     ...(options.args ?? []),
   ];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+  });
   const output: string[] = [];
   child.stdout.on('data', (chunk: Buffer) => output.push(chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => output.push(chunk.toString()));
   const cluster = new Cluster(child, dataDir, port, dashboardPort, replicas, output);
-  await cluster.settled(90_000);
+  try {
+    await cluster.settled(90_000);
+  } catch (error) {
+    await cluster.interrupt();
+    throw error;
+  }
   return cluster;
 }
 

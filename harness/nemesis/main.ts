@@ -1,0 +1,120 @@
+/**
+ * `npm run nemesis -- --seed N --minutes M`: a real cluster under faults and load, and what clients saw judged.
+ *
+ * Exit code 1 if anything was found, could not be decided, or did not come back; 2 for a command line that is not understood.
+ */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { checkHistory } from '../checkers/check-history.ts';
+import { readHistory } from '../checkers/history.ts';
+import { parseWorkloads } from '../workload/all-workloads.ts';
+import { runPlanted } from './planted.ts';
+import { describeFindings, describeResult, describeWorkload } from './report.ts';
+import { isClean, runOnce } from './run.ts';
+import { describePlan, drawSchedule, faultKinds, type FaultKind } from './schedule.ts';
+
+const usage = `npm run nemesis -- [options]
+  --seed N           what is drawn: the schedule of faults and the requests (default: a new one)
+  --minutes M        how long faults and load go on (default 3)
+  --replicas 3|5     (default 3)
+  --workload LIST    all, or some of register,list-append,bank,ids,set
+  --faults LIST      all, none, or some of ${faultKinds.join(',')}
+  --log-store NAME   segment (default) or zookeeper
+  --no-request-ids   transfers are not repeated when their outcome is unknown
+  --out DIR          where the histories go (default: a new directory)
+  --bin FILE         another build of the barista command
+  --schedule         print the schedule and end
+  --check FILE...    judge histories again, without a cluster
+  --planted [NAME]   plant bugs into copies of the server and see each caught`;
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      seed: { type: 'string', default: String(1 + Math.floor(Math.random() * 1_000_000)) },
+      minutes: { type: 'string', default: '3' },
+      replicas: { type: 'string', default: '3' },
+      workload: { type: 'string', default: 'all' },
+      faults: { type: 'string', default: 'all' },
+      'log-store': { type: 'string', default: 'segment' },
+      'no-request-ids': { type: 'boolean', default: false },
+      out: { type: 'string' },
+      bin: { type: 'string' },
+      schedule: { type: 'boolean', default: false },
+      check: { type: 'boolean', default: false },
+      planted: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
+  if (values.check) return check(positionals);
+  if (values.planted) return runPlanted(positionals, console.log);
+  if (positionals.length > 0) throw new RangeError(`what is ${positionals.join(' ')}?`);
+  const seed = number('seed', values.seed);
+  const durationMs = number('minutes', values.minutes) * 60_000;
+  const logStore = values['log-store'];
+  if (logStore !== 'segment' && logStore !== 'zookeeper') throw new RangeError(`no log store ${logStore}`);
+  const schedule = drawSchedule({ seed, durationMs, kinds: parseKinds(values.faults) });
+  console.log(`seed ${seed}: ${schedule.length} faults in ${values.minutes} minutes`);
+  for (const planned of schedule) console.log(describePlan(planned));
+  if (values.schedule) return 0;
+  const result = await runOnce({
+    seed,
+    durationMs,
+    schedule,
+    logStore,
+    replicas: number('replicas', values.replicas),
+    workloads: parseWorkloads(values.workload),
+    requestIds: !values['no-request-ids'],
+    directory: values.out ?? (await mkdtemp(join(tmpdir(), `barista-nemesis-${seed}-`))),
+    ...(values.bin === undefined ? {} : { bin: values.bin }),
+    say: (line) => console.log(line),
+  });
+  for (const line of describeResult(result)) console.log(line);
+  console.log(
+    `Again: npm run nemesis -- --seed ${seed} --minutes ${values.minutes} --replicas ${values.replicas}`,
+  );
+  return isClean(result) ? 0 : 1;
+}
+
+async function check(files: readonly string[]): Promise<number> {
+  if (files.length === 0) throw new RangeError('--check needs history files');
+  let found = false;
+  for (const file of files) {
+    const checked = checkHistory(await readHistory(file));
+    console.log(`${file}\n${describeWorkload(checked)}`);
+    for (const line of describeFindings([checked], [])) console.log(line);
+    found ||= checked.anomalies.length > 0 || checked.gaveUp !== null;
+  }
+  console.log(found ? 'VERDICT: FAILED' : 'VERDICT: no anomaly');
+  return found ? 1 : 0;
+}
+
+function number(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value <= 0)
+    throw new RangeError(`--${name} must be a positive number, not ${text}`);
+  return value;
+}
+
+function parseKinds(text: string): readonly FaultKind[] {
+  if (text === 'all') return faultKinds;
+  if (text === 'none') return [];
+  return text.split(',').map((part) => {
+    const kind = faultKinds.find((each) => each === part);
+    if (kind === undefined) throw new RangeError(`no fault ${part}; there are ${faultKinds.join(', ')}`);
+    return kind;
+  });
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error(error instanceof RangeError ? `${error.message}\n\n${usage}` : error);
+  process.exitCode = error instanceof RangeError ? 2 : 1;
+}

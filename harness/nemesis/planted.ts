@@ -1,0 +1,3 @@
+export async function runPlanted(_names: readonly string[], _say: (line: string) => void): Promise<number> {
+  return 1;
+}

@@ -1,0 +1,120 @@
+/** Faults of processes: killed, frozen, all at once. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
+import {
+  claimTarget,
+  faultIfPossible,
+  replicaNow,
+  replicasNow,
+  Skipped,
+  type Begun,
+  type Scene,
+} from './scene.ts';
+import type { PlannedFault } from './schedule.ts';
+
+const run = promisify(execFile);
+
+export async function kill(scene: Scene, planned: PlannedFault): Promise<Begun> {
+  const { id } = await claimTarget(scene, planned);
+  const replica = id as ReplicaId;
+  await scene.cluster.fault({ action: 'crash', replica });
+  return {
+    what: `kill -9 of ${id}`,
+    tookEffect: (await replicaNow(scene, id)).process === 'stopped',
+    end: () => scene.cluster.fault({ action: 'restart', replica }),
+  };
+}
+
+export async function killPostgres(scene: Scene, planned: PlannedFault): Promise<Begun> {
+  const { id, status } = await claimTarget(scene, planned, (_, { postgres }) => postgres.pid !== null);
+  await scene.cluster.fault({ action: 'killPostgres', replica: id as ReplicaId });
+  return {
+    what: `kill -9 of the PostgreSQL of ${id} (process ${status.postgres.pid})`,
+    tookEffect: !isAlive(status.postgres.pid!),
+    // The replica starts it again by itself.
+    end: () => Promise.resolve(),
+  };
+}
+
+/** Everything at once, as when the power goes: replicas and their PostgreSQL. */
+export async function powerCut(scene: Scene, { number }: PlannedFault): Promise<Begun> {
+  const struck = (await replicasNow(scene)).filter(
+    ({ id, process }) => !scene.claims.has(id) && process !== 'stopped',
+  );
+  if (struck.length < 2) throw new Skipped('other faults have most of the replicas');
+  for (const { id } of struck) scene.claims.set(id, number);
+  await Promise.all(
+    struck.map(async ({ id }) => {
+      await scene.cluster.fault({ action: 'crash', replica: id });
+      await faultIfPossible(scene, { action: 'killPostgres', replica: id });
+    }),
+  );
+  const after = await replicasNow(scene);
+  return {
+    what: `kill -9 of ${struck.map(({ id }) => id).join(', ')} and their PostgreSQL at once`,
+    tookEffect: struck.every(({ id }) => after.find((each) => each.id === id)?.process === 'stopped'),
+    end: async () => {
+      await Promise.all(struck.map(({ id }) => scene.cluster.fault({ action: 'restart', replica: id })));
+    },
+  };
+}
+
+export async function pause(scene: Scene, planned: PlannedFault): Promise<Begun> {
+  const { id } = await claimTarget(scene, planned);
+  const replica = id as ReplicaId;
+  await scene.cluster.fault({ action: 'pause', replica });
+  return {
+    what: `SIGSTOP of ${id}`,
+    tookEffect: (await replicaNow(scene, id)).process === 'paused',
+    end: () => scene.cluster.fault({ action: 'resume', replica }),
+  };
+}
+
+/** The postmaster with all of its processes. */
+export async function pausePostgres(scene: Scene, planned: PlannedFault): Promise<Begun> {
+  const { id, status } = await claimTarget(scene, planned, (_, { postgres }) => postgres.pid !== null);
+  const postmaster = status.postgres.pid!;
+  const pids = [postmaster, ...(await childrenOf(postmaster))];
+  signalAll(pids, 'SIGSTOP');
+  return {
+    what: `SIGSTOP of the PostgreSQL of ${id} (${pids.length} processes)`,
+    tookEffect: await isStopped(postmaster),
+    end: () => {
+      signalAll(pids, 'SIGCONT');
+      return Promise.resolve();
+    },
+  };
+}
+
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // Gone in between; the replica may have replaced its PostgreSQL meanwhile.
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function childrenOf(parent: number): Promise<readonly number[]> {
+  const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=']);
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, ppid]) => (ppid === parent ? [pid!] : []));
+}
+
+async function isStopped(pid: number): Promise<boolean> {
+  const { stdout } = await run('ps', ['-o', 'state=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
+  return stdout.trim().startsWith('T');
+}

@@ -1,0 +1,241 @@
+/**
+ * One run: a cluster, its workloads, the nemesis, peace, the last reads, and the verdict of every checker.
+ *
+ * Responsible for: the order of these, and for leaving nothing behind but the histories (and, if something was found, the replicas' logs).
+ */
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkHistory, type CheckedHistory, type WorkloadName } from '../checkers/check-history.ts';
+import type { Anomaly } from '../checkers/anomaly.ts';
+import { comparableDump } from '../checkers/database-compare.ts';
+import { readHistory, writeHistory, type HistoryWriter } from '../checkers/history.ts';
+import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
+import { createWorkload } from '../workload/all-workloads.ts';
+import { startWorkload, type WorkloadRun } from '../workload/run-workload.ts';
+import { SqlSession } from '../workload/sql-session.ts';
+import type { Workload } from '../workload/workload.ts';
+import { ballastSetup } from './ballast.ts';
+import { clockEnvironment } from './clock-faults.ts';
+import { LinkTable } from './link-table.ts';
+import { runNemesis, type NemesisEvent, type NemesisResult } from './nemesis.ts';
+import type { Scene } from './scene.ts';
+import type { PlannedFault } from './schedule.ts';
+import { longestSilence, type Silence } from './silence.ts';
+import { unmountAll } from './small-disk.ts';
+
+export interface RunOptions {
+  readonly seed: number;
+  readonly durationMs: number;
+  readonly replicas: number;
+  readonly workloads: readonly WorkloadName[];
+  readonly schedule: readonly PlannedFault[];
+  readonly logStore: 'segment' | 'zookeeper';
+  /** Transfers whose outcome is unknown are repeated under a request id. */
+  readonly requestIds: boolean;
+  /** For histories and, while it runs, the cluster. */
+  readonly directory: string;
+  readonly bin?: string;
+  readonly say: (line: string) => void;
+}
+
+export interface RunResult {
+  readonly checked: readonly CheckedHistory[];
+  /** Of the cluster as a whole: replicas that differ, that do not come back, that did not notice damage. */
+  readonly anomalies: readonly Anomaly[];
+  readonly nemesis: NemesisResult | null;
+  readonly silence: Silence;
+  readonly errors: ReadonlyMap<string, number>;
+  readonly historyFiles: readonly string[];
+}
+
+const settleMsMax = 120_000;
+const finalMsMax = 30_000;
+const progressMs = 10_000;
+const processesPerWorkload = 1_000_000;
+
+interface Load {
+  readonly workload: Workload;
+  readonly run: WorkloadRun;
+  readonly history: HistoryWriter;
+  readonly path: string;
+}
+
+export async function runOnce(options: RunOptions): Promise<RunResult> {
+  const { directory, replicas, say } = options;
+  const dataDir = join(directory, 'cluster');
+  await mkdir(dataDir, { recursive: true });
+  const cluster = await startCluster({
+    dataDir,
+    replicas,
+    env: clockEnvironment(),
+    args: options.logStore === 'segment' ? [] : [`--log-store=${options.logStore}`],
+    ...(options.bin === undefined ? {} : { bin: options.bin }),
+  });
+  say(`${replicas} replicas are up (${dataDir})`);
+  let result: RunResult | null = null;
+  try {
+    result = await strain(cluster, options);
+    return result;
+  } finally {
+    await cluster.interrupt();
+    await unmountAll(dataDir);
+    if (result !== null && isClean(result)) await rm(dataDir, { recursive: true, force: true });
+    else say(`the cluster's files are kept in ${dataDir}`);
+  }
+}
+
+export function isClean({ checked, anomalies }: RunResult): boolean {
+  return (
+    anomalies.length === 0 && checked.every((each) => each.anomalies.length === 0 && each.gaveUp === null)
+  );
+}
+
+async function strain(cluster: LocalCluster, options: RunOptions): Promise<RunResult> {
+  const { schedule, durationMs, say, directory } = options;
+  const workloads = options.workloads.map((name) => createWorkload(name, options));
+  await setUp(cluster, workloads);
+  const startedMs = performance.now();
+  const nowMs = (): number => performance.now() - startedMs;
+  const okUs: number[] = [];
+  const loads = workloads.map((workload, index) =>
+    startLoad(workload, { ...options, index, ports: cluster.pgwirePorts, nowMs, okUs }),
+  );
+  const events = createWriteStream(join(directory, 'nemesis.ndjson'));
+  const onEvent = (event: NemesisEvent): void => {
+    events.write(`${JSON.stringify(event)}\n`);
+    say(
+      `${(event.atMs / 1000).toFixed(1).padStart(6)} s  #${event.number} ${event.kind} ${event.event}: ${event.what}`,
+    );
+  };
+  const progress = setInterval(() => tellProgress(nowMs(), okUs, say), progressMs);
+  const scene = createScene(cluster, options);
+  const anomalies: Anomaly[] = scene.anomalies;
+  const nemesis = await runNemesis({ scene, schedule, nowMs, onEvent });
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, durationMs - nowMs())));
+  const endUs = nowMs() * 1000;
+  clearInterval(progress);
+  say('stopping the clients, waiting for peace');
+  await Promise.all(loads.map(({ run }) => run.stop()));
+  await endInPeace(cluster, loads, anomalies);
+  await Promise.all(loads.map(({ history }) => history.close()));
+  events.end();
+  const checked: CheckedHistory[] = [];
+  for (const { path } of loads) checked.push(checkHistory(await readHistory(path)));
+  return {
+    checked,
+    anomalies,
+    nemesis,
+    silence: longestSilence(okUs, 0, endUs),
+    errors: sumErrors(loads),
+    historyFiles: loads.map(({ path }) => path),
+  };
+}
+
+function createScene(cluster: LocalCluster, { replicas, logStore, say }: RunOptions): Scene {
+  return {
+    cluster,
+    ids: Array.from({ length: replicas }, (_, index) => `r${index + 1}`),
+    links: new LinkTable(),
+    logStore,
+    claims: new Map(),
+    losses: new Map(),
+    clocks: new Map(),
+    anomalies: [],
+    say,
+  };
+}
+
+async function setUp(cluster: LocalCluster, workloads: readonly Workload[]): Promise<void> {
+  const session = await SqlSession.open({
+    port: cluster.pgwirePorts[0]!,
+    connectMs: 10_000,
+    statementMs: 20_000,
+  });
+  for (const text of [ballastSetup, ...workloads.flatMap(({ setup }) => setup)])
+    await session.statement(text, [], 'writes');
+  session.close();
+}
+
+function startLoad(
+  workload: Workload,
+  options: RunOptions & {
+    readonly index: number;
+    readonly ports: readonly number[];
+    readonly nowMs: () => number;
+    readonly okUs: number[];
+  },
+): Load {
+  const { index, seed, replicas, directory, nowMs, okUs, ports } = options;
+  const path = join(directory, `${workload.name}.ndjson`);
+  const history = writeHistory(path, {
+    format: 'barista-history-1',
+    workload: workload.name,
+    seed,
+    replicas,
+    startedAt: new Date().toISOString(),
+    options: workload.options,
+  });
+  const run = startWorkload({
+    workload,
+    ports,
+    seed: seed * 1000 + index,
+    history,
+    nowUs: () => Math.round(nowMs() * 1000),
+    firstProcess: index * processesPerWorkload,
+    onOk: (timeUs) => void okUs.push(timeUs),
+  });
+  return { workload, run, history, path };
+}
+
+/** All replicas up and equal, all clients' last reads done. What does not succeed is an anomaly: a healed cluster must serve. */
+async function endInPeace(
+  cluster: LocalCluster,
+  loads: readonly Load[],
+  anomalies: Anomaly[],
+): Promise<void> {
+  try {
+    await cluster.settled(settleMsMax);
+    for (const { run } of loads) await run.final(finalMsMax);
+    const statuses = await cluster.settled(settleMsMax);
+    const dumps = await Promise.all(statuses.map(({ postgres }) => comparableDump(postgres, 'barista')));
+    for (const [index, dump] of dumps.entries()) {
+      const differences = differencesOf(dumps[0]!, dump);
+      if (differences.length === 0) continue;
+      const summary = `${statuses[index]!.id} has other data than ${statuses[0]!.id}`;
+      anomalies.push({ kind: 'replicas-differ', summary, detail: differences });
+    }
+  } catch (error) {
+    const [summary, ...detail] = (error instanceof Error ? error.message : String(error)).split('\n');
+    anomalies.push({ kind: 'not-settled', summary: summary ?? '', detail: detail.slice(-20) });
+  }
+}
+
+type Dump = Awaited<ReturnType<typeof comparableDump>>;
+
+function differencesOf(a: Dump, b: Dump): string[] {
+  const tables = [...new Set([...Object.keys(a.tables), ...Object.keys(b.tables)])]
+    .filter((name) => a.tables[name] !== b.tables[name])
+    .map((name) => `table ${name}: ${a.tables[name] ?? 'missing'} against ${b.tables[name] ?? 'missing'}`);
+  const only = (x: Dump, y: Dump): readonly string[] => x.schema.filter((line) => !y.schema.includes(line));
+  return [
+    ...tables,
+    ...only(a, b).map((line) => `only there: ${line}`),
+    ...only(b, a).map((line) => `only here: ${line}`),
+  ];
+}
+
+function tellProgress(nowMs: number, okUs: readonly number[], say: (line: string) => void): void {
+  const lately = okUs.filter((at) => at > (nowMs - progressMs) * 1000).length;
+  const perSecond = Math.round(lately / (progressMs / 1000));
+  say(
+    `${(nowMs / 1000).toFixed(1).padStart(6)} s  ${okUs.length} operations acknowledged, ${perSecond} a second lately`,
+  );
+}
+
+function sumErrors(loads: readonly Load[]): ReadonlyMap<string, number> {
+  const sum = new Map<string, number>();
+  for (const { run } of loads)
+    for (const [code, count] of run.errors) sum.set(code, (sum.get(code) ?? 0) + count);
+  return sum;
+}

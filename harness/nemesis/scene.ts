@@ -1,0 +1,125 @@
+/**
+ * What faults act on: the cluster, who is struck by what at the moment, and how to choose whom to strike.
+ *
+ * Invariant: a replica's process is struck by one fault at a time, so that ending a fault undoes exactly what it did. Links are broken independently of that.
+ */
+import type { Anomaly } from '../checkers/anomaly.ts';
+import type { ClusterReplica, FaultRequest, ReplicaStatus } from '../../server/src/api/status.ts';
+import type { LocalCluster } from '../cluster/local-cluster.ts';
+import type { LinkTable } from './link-table.ts';
+import { isHealed, lossForbidden, nameOf, type DiskLoss } from './safety.ts';
+import type { PlannedFault } from './schedule.ts';
+
+export interface Scene {
+  readonly cluster: LocalCluster;
+  readonly ids: readonly string[];
+  readonly links: LinkTable;
+  readonly logStore: 'segment' | 'zookeeper';
+  /** Replica and the number of the fault that has it. */
+  readonly claims: Map<string, number>;
+  readonly losses: Map<string, DiskLoss>;
+  readonly clocks: Map<string, { rate: number; wallMs: number }>;
+  /** What the nemesis itself sees go wrong. */
+  readonly anomalies: Anomaly[];
+  readonly say: (line: string) => void;
+}
+
+/** A fault that has begun. */
+export interface Begun {
+  /** Who was struck, and how. */
+  readonly what: string;
+  /** Seen to be so, not only asked for. */
+  readonly tookEffect: boolean;
+  readonly end: () => Promise<void>;
+}
+
+/** The fault cannot be had here or now, for a reason that is worth telling. */
+export class Skipped extends Error {
+  override readonly name = 'Skipped';
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+export async function replicasNow({ cluster }: Scene): Promise<readonly ClusterReplica[]> {
+  return (await cluster.status()).replicas;
+}
+
+export async function replicaNow(scene: Scene, id: string): Promise<ClusterReplica> {
+  const found = (await replicasNow(scene)).find((replica) => replica.id === id);
+  if (found === undefined) throw new Error(`the demo does not know ${id}`);
+  return found;
+}
+
+export function freshStatus({ process, status, ageMs }: ClusterReplica): ReplicaStatus | null {
+  return process === 'running' && ageMs !== null && ageMs < 1500 ? status : null;
+}
+
+/** Chooses a replica that runs and that no other fault has, and takes it. @throws Skipped */
+export async function claimTarget(
+  scene: Scene,
+  { number, wish, choice }: PlannedFault,
+  allowed: (id: string, status: ReplicaStatus) => boolean = () => true,
+): Promise<{ readonly id: string; readonly status: ReplicaStatus }> {
+  const replicas = await replicasNow(scene);
+  const free = replicas.flatMap((replica) => {
+    const status = freshStatus(replica);
+    const isFree = status !== null && !scene.claims.has(replica.id) && allowed(replica.id, status);
+    return isFree ? [{ id: replica.id as string, status }] : [];
+  });
+  const leads = ({ role, state }: ReplicaStatus): boolean => role === 'leader' && state === 'serving';
+  const wished = free.filter(({ status }) => wish === 'anyone' || leads(status) === (wish === 'leader'));
+  const from = wished.length > 0 ? wished : free;
+  const target = from[Math.floor(choice * from.length)];
+  if (target === undefined) throw new Skipped('no replica is free for it');
+  scene.claims.set(target.id, number);
+  return target;
+}
+
+/** Releases whatever a fault has taken. */
+export function releaseClaims(scene: Scene, fault: number): void {
+  for (const [id, claimedBy] of scene.claims) if (claimedBy === fault) scene.claims.delete(id);
+}
+
+/** A replica whose disk may be lost now. @throws Skipped */
+export async function claimLoss(
+  scene: Scene,
+  planned: PlannedFault,
+  logIsLost: boolean,
+): Promise<{ readonly id: string; readonly status: ReplicaStatus }> {
+  await forgetHealed(scene);
+  const losses = [...scene.losses.values()];
+  let reason = 'no replica is free for it';
+  const target = await claimTarget(scene, planned, (id, { membership }) => {
+    const voters = membership.members.filter(({ role }) => role === 'voter');
+    // A replica that is no voter yet is on its way back: the bound is about all that there are to be.
+    const forbidden = lossForbidden(id, Math.max(voters.length, scene.ids.length), losses);
+    if (forbidden !== null) reason = forbidden;
+    return forbidden === null && voters.length === scene.ids.length;
+  }).catch((error: unknown) => {
+    throw error instanceof Skipped ? new Skipped(reason) : error;
+  });
+  const loss = { replica: target.id, incarnation: target.status.incarnation, logIsLost };
+  scene.losses.set(target.id, loss);
+  return target;
+}
+
+export async function forgetHealed(scene: Scene): Promise<void> {
+  const replicas = await replicasNow(scene);
+  for (const [id, loss] of scene.losses) {
+    const replica = replicas.find((each) => nameOf(each.id) === id);
+    if (replica !== undefined && isHealed(loss, freshStatus(replica))) scene.losses.delete(id);
+  }
+}
+
+export async function untilTrue(timeoutMs: number, test: () => Promise<boolean>): Promise<boolean> {
+  for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(150))
+    if (await test()) return true;
+  return false;
+}
+
+/** For requests that the state of things may have overtaken, such as starting what runs. */
+export async function faultIfPossible(scene: Scene, request: FaultRequest): Promise<void> {
+  await scene.cluster.fault(request).catch((error: unknown) => {
+    scene.say(`  (${error instanceof Error ? error.message : String(error)})`);
+  });
+}

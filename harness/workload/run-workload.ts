@@ -1,0 +1,169 @@
+/**
+ * Runs one workload against a cluster: its clients, each on whatever replica it finds, and the history of all that they were told.
+ *
+ * Responsible for: reconnecting, telling outcomes truthfully, and pace. Judges nothing. Invariant: an operation is invoked only on an open connection, and
+ * each has exactly one completion in the history; a client that does not know what became of an operation goes on as another process.
+ */
+import type { HistoryWriter, Operation } from '../checkers/history.ts';
+import { Random } from '../simulation/random.ts';
+import { mayRepeat } from './bank-workload.ts';
+import { SqlFailure, SqlSession } from './sql-session.ts';
+import type { Workload, WorkRequest } from './workload.ts';
+
+export interface RunOptions {
+  readonly workload: Workload;
+  readonly ports: readonly number[];
+  readonly seed: number;
+  readonly history: HistoryWriter;
+  /** Microseconds since the beginning of the run. */
+  readonly nowUs: () => number;
+  /** Processes of this run are numbered from here. */
+  readonly firstProcess: number;
+  readonly onOk: (timeUs: number) => void;
+}
+
+export interface WorkloadRun {
+  /** No new operations; resolves when the last one has ended. */
+  stop(): Promise<void>;
+  /** The final reads, tried until they succeed. @throws SqlFailure after `withinMs` */
+  final(withinMs: number): Promise<void>;
+  /** SQLSTATEs and the like of all that was not ok, connections included. */
+  readonly errors: ReadonlyMap<string, number>;
+}
+
+const connectMs = 2500;
+const statementMs = 5000;
+const repeatMsMax = 25_000;
+const operationsPerConnection = 120;
+/** So that a process number is never used again. */
+const processStride = 1000;
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+export function startWorkload(options: RunOptions): WorkloadRun {
+  const run = new Run(options);
+  const clients = Array.from({ length: options.workload.clients }, (_, index) => run.client(index));
+  return {
+    errors: run.errors,
+    stop: async () => {
+      run.stopping = true;
+      await Promise.all(clients);
+    },
+    final: (withinMs) => run.final(withinMs),
+  };
+}
+
+class Run {
+  readonly errors = new Map<string, number>();
+  stopping = false;
+  private readonly options: RunOptions;
+  private readonly requests: Random;
+  private nextProcess: number;
+
+  constructor(options: RunOptions) {
+    this.options = options;
+    this.requests = new Random(options.seed);
+    this.nextProcess = options.firstProcess + processStride;
+  }
+
+  async client(index: number): Promise<void> {
+    const { workload, seed, firstProcess } = this.options;
+    const random = new Random(seed * 31 + index);
+    let process = firstProcess + index;
+    let session: SqlSession | null = null;
+    let left = 0;
+    while (!this.stopping) {
+      if (session?.usable !== true || left <= 0) {
+        session?.close();
+        session = await this.connect(random);
+        left = operationsPerConnection * (0.5 + random.unit());
+        if (session === null) continue;
+      }
+      left--;
+      const type = await this.operate(session, process, workload.next(this.requests), random);
+      if (type === 'info') process = this.nextProcess++;
+      await sleep(random.exponential(workload.pauseMs));
+    }
+    session?.close();
+  }
+
+  private async connect(random: Random): Promise<SqlSession | null> {
+    try {
+      return await SqlSession.open({ port: random.pick(this.options.ports), connectMs, statementMs });
+    } catch (error) {
+      this.note(`connect ${(error as SqlFailure).code}`);
+      await sleep(100 + random.below(100));
+      return null;
+    }
+  }
+
+  private async operate(
+    session: SqlSession,
+    process: number,
+    request: WorkRequest,
+    random: Random,
+  ): Promise<Operation['type']> {
+    const { history, nowUs, onOk } = this.options;
+    const { f, asked } = request;
+    history.write({ process, type: 'invoke', f, value: asked, timeUs: nowUs() });
+    try {
+      const value = await this.runToEnd(session, request, random);
+      const timeUs = nowUs();
+      history.write({ process, type: 'ok', f, value, timeUs });
+      onOk(timeUs);
+      return 'ok';
+    } catch (error) {
+      if (!(error instanceof SqlFailure)) throw error;
+      this.note(error.code);
+      const type = error.outcome;
+      const text = error.message === error.code ? error.code : `${error.code} ${error.message}`;
+      history.write({ process, type, f, value: asked, timeUs: nowUs(), error: text });
+      return type;
+    }
+  }
+
+  /** With a request id, again and again until the outcome is known. */
+  private async runToEnd(session: SqlSession, request: WorkRequest, random: Random): Promise<unknown> {
+    const { workload } = this.options;
+    const untilMs = performance.now() + repeatMsMax;
+    let current: SqlSession | null = session;
+    let doubt: SqlFailure | null = null;
+    for (;;) {
+      try {
+        if (current !== null) return await workload.run(current, request);
+      } catch (error) {
+        if (!(error instanceof SqlFailure)) throw error;
+        // What failed now says nothing of the earlier try.
+        if (doubt === null && !mayRepeat(workload, request.f, error)) throw error;
+        if (error.outcome === 'info') doubt = error;
+        // The money may be gone because the earlier try moved it: that way nobody will ever know.
+        else if (error.code === 'notEnough' && doubt !== null) throw doubt;
+        this.note(`repeated ${error.code}`);
+      } finally {
+        if (current !== session) current?.close();
+      }
+      if (performance.now() > untilMs && doubt !== null) throw doubt;
+      await sleep(100);
+      current = await this.connect(random);
+    }
+  }
+
+  async final(withinMs: number): Promise<void> {
+    const { workload } = this.options;
+    const untilMs = performance.now() + withinMs;
+    const random = new Random(this.options.seed);
+    for (const request of workload.finalRequests()) {
+      for (let type: Operation['type'] | null = null; type !== 'ok'; ) {
+        if (performance.now() > untilMs)
+          throw new Error(`the final reads of ${workload.name} do not succeed`);
+        const session = await this.connect(random);
+        if (session === null) continue;
+        type = await this.operate(session, this.nextProcess++, request, random);
+        session.close();
+      }
+    }
+  }
+
+  private note(code: string): void {
+    this.errors.set(code, (this.errors.get(code) ?? 0) + 1);
+  }
+}

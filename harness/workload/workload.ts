@@ -1,0 +1,25 @@
+/** What a workload is: requests drawn at random, and how each is put to a database. Who runs it and writes its history is run-workload.ts. */
+import type { WorkloadName } from '../checkers/check-history.ts';
+import type { Random } from '../simulation/random.ts';
+import type { SqlSession } from './sql-session.ts';
+
+export interface WorkRequest {
+  readonly f: string;
+  readonly asked: unknown;
+}
+
+export interface Workload {
+  readonly name: WorkloadName;
+  /** For its checker, in the history's header. */
+  readonly options: Readonly<Record<string, unknown>>;
+  /** Clients at a time, and how long each waits between two operations, on average. */
+  readonly clients: number;
+  readonly pauseMs: number;
+  /** SQL that makes its tables. Run once, on a healthy cluster. */
+  readonly setup: readonly string[];
+  next(random: Random): WorkRequest;
+  /** The answer, for the history. @throws SqlFailure */
+  run(session: SqlSession, request: WorkRequest): Promise<unknown>;
+  /** What to read when all is quiet and healed. */
+  finalRequests(): readonly WorkRequest[];
+}
