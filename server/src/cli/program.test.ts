@@ -16,6 +16,11 @@ async function typed(...words: string[]): Promise<unknown> {
     serve: record('serve'),
     status: record('status'),
     fault: record('fault'),
+    init: record('init'),
+    members: record('members'),
+    verify: record('verify'),
+    backup: record('backup'),
+    restore: record('restore'),
   };
   const program = buildProgram(commands, '1.2.3');
   let output = '';
@@ -86,6 +91,9 @@ describe('the command line', () => {
     [['delay', 'r1', 'r2', '250'], { action: 'delay', from: 'r1', to: 'r2', amount: 250 }],
     [['drop', 'r1', 'r2', '0.5'], { action: 'drop', from: 'r1', to: 'r2', amount: 0.5 }],
     [['duplicate', 'r1', 'r2'], { action: 'duplicate', from: 'r1', to: 'r2' }],
+    [['wipe', 'r2'], { action: 'wipe', replica: 'r2', what: 'both' }],
+    [['wipe', 'r2', '--log'], { action: 'wipe', replica: 'r2', what: 'log' }],
+    [['wipe', 'r2', '--database'], { action: 'wipe', replica: 'r2', what: 'database' }],
     [['heal'], { action: 'heal' }],
   ])('fault %j', async (words, request) => {
     expect(await typed('fault', ...words)).toEqual(['fault', here, request]);
@@ -98,6 +106,62 @@ describe('the command line', () => {
     expect(await typed('fault', 'heal', ...where)).toEqual(['fault', target, { action: 'heal' }]);
   });
 
+  const replica = { kind: 'replica', configFile: '/r1.yaml' };
+  const config = ['--config', '/r1.yaml'];
+  const demo = { kind: 'demo', target: here };
+  const where = ['--host', 'db4', '--port', '7532', '--pgwire-port', '7432'];
+  const address = { host: 'db4', port: 7532, pgwire: { host: 'db4', port: 7432 } };
+  it.each([
+    [
+      ['init', ...config],
+      ['init', '/r1.yaml'],
+    ],
+    [['members'], ['members', demo, { action: 'list', json: false }]],
+    [
+      ['members', 'list', '--json', ...config],
+      ['members', replica, { action: 'list', json: true }],
+    ],
+    [
+      ['members', 'add', 'r4', ...where, ...config],
+      ['members', replica, { action: 'add', replica: 'r4', address }],
+    ],
+    [
+      ['members', 'add', 'r4', ...where, '--pgwire-host', 'front', ...config],
+      [
+        'members',
+        replica,
+        { action: 'add', replica: 'r4', address: { ...address, pgwire: { host: 'front', port: 7432 } } },
+      ],
+    ],
+    [
+      ['members', 'remove', 'r3', ...config],
+      ['members', replica, { action: 'remove', replica: 'r3' }],
+    ],
+    [
+      ['members', 'replace', 'r3', 'r4', ...where, '--wait', '5', ...config],
+      ['members', replica, { action: 'replace', old: 'r3', replica: 'r4', address, waitMinutes: 5 }],
+    ],
+    [['verify'], ['verify', demo, { repair: false, json: false }]],
+    [
+      ['verify', '--repair', '--json', ...config],
+      ['verify', replica, { repair: true, json: true }],
+    ],
+    [
+      ['backup', '/b', ...config],
+      ['backup', replica, '/b', false],
+    ],
+    [
+      ['backup', '/b', '--replace'],
+      ['backup', demo, '/b', true],
+    ],
+    [
+      ['restore', '/b', ...config],
+      ['restore', '/r1.yaml', '/b'],
+    ],
+  ])('operators: %j', async (words, call) => {
+    expect(await typed(...words)).toEqual(call);
+  });
+
   it.each([
     [['demo', '--replicas', '0'], /from 1 to 9/],
     [['demo', '--port', '7432x'], /from 1 to 65535/],
@@ -106,6 +170,12 @@ describe('the command line', () => {
     [['fault', 'drop', 'r1', 'r2', 'much'], /0 or more/],
     [['fault', 'explode', 'r1'], /unknown command/],
     [['fault', 'crash'], /missing required argument 'replica'/],
+    [['fault', 'wipe', 'r1', '--log', '--database'], /cannot be used with/],
+    [['init'], /--config <file>/],
+    [['restore', '/b'], /--config <file>/],
+    [['members', 'add', 'r4', '--host', 'db4', '--port', '7532'], /--pgwire-port <port>/],
+    [['members', 'remove', 'r3.2'], /must start with a letter/],
+    [['verify', ...config, '--dashboard-port', '8080'], /cannot be used with/],
     [['brew'], /unknown command/],
   ])('says what is wrong with %j', async (words, message) => {
     expect(await typed(...words)).toMatch(message);
@@ -124,7 +194,28 @@ describe('the command line', () => {
     ],
     [
       ['fault', '--help'],
-      ['kill-postgres', 'barista fault heal', 'Exit codes'],
+      ['kill-postgres', 'barista fault wipe r2', 'barista fault heal', 'Exit codes'],
+    ],
+    [
+      ['fault', 'wipe', '--help'],
+      ['--log', '--database', 'a majority is data loss'],
+    ],
+    [
+      ['init', '--help'],
+      ['ONE replica', 'barista serve --config r2.yaml', 'Exit codes'],
+    ],
+    [
+      ['members', '--help'],
+      ['barista members replace r3 r4', 'Exit codes'],
+    ],
+    [['members', 'replace', '--help'], ['nothing was removed']],
+    [
+      ['verify', '--help'],
+      ['--repair', 'Exit code 5'],
+    ],
+    [
+      ['restore', '--help'],
+      ['must be empty', 'Exit codes'],
     ],
     [['fault', 'delay', '--help'], ['milliseconds (default 200)']],
   ])('helps: %j', async (words, expected) => {

@@ -1,14 +1,24 @@
 /**
  * The `barista` command: what can be typed, and its help.
  *
- * Responsible for: options, their checks and texts. What the commands do is handed in, so that it can be tested without doing it.
+ * Responsible for: which commands there are, and those that start and look at replicas; the others are in program-admin.ts and program-fault.ts.
+ * What the commands do is handed in, so that it can be tested without doing it.
  */
-import { resolve } from 'node:path';
-import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import type { FaultRequest } from '../api/status.ts';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import { Command } from 'commander';
 import { defaultDashboardPort } from './demo-client.ts';
-import { defaultDelayMs, defaultProbability } from './demo/fault-table.ts';
+import { addAdmin, type AdminCommands } from './program-admin.ts';
+import { addFault, type FaultCommands } from './program-fault.ts';
+import {
+  dataDirOption,
+  exitCodesText,
+  path,
+  port,
+  type Target,
+  type TargetOptions,
+  targetOf,
+  whole,
+  withTarget,
+} from './program-options.ts';
 
 export interface DemoArguments {
   /** Null: as many as the data directory holds, or 3. */
@@ -22,36 +32,11 @@ export interface DemoArguments {
   readonly dashboard: boolean;
 }
 
-/** Where a running demo is to be found. `dashboardPort` null: not given. */
-export interface Target {
-  readonly dashboardPort: number | null;
-  readonly dataDir: string;
-}
-
-export interface Commands {
+export interface Commands extends AdminCommands, FaultCommands {
   readonly demo: (args: DemoArguments) => Promise<void>;
   readonly serve: (configFile: string) => Promise<void>;
   readonly status: (target: Target, json: boolean) => Promise<void>;
-  readonly fault: (target: Target, request: FaultRequest) => Promise<void>;
 }
-
-const defaultDataDir = '.barista';
-const exitCodesText = `
-Exit codes: 0 done; 1 failed; 2 wrong option or configuration; 3 no demo answers; 4 the demo refused.`;
-
-const whole = (min: number, max: number) => (text: string) => {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < min || value > max) {
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-  }
-  return value;
-};
-const port = whole(1, 65_535);
-const path = (text: string): string => resolve(text);
-const dataDirOption = (): Option =>
-  new Option('--data-dir <dir>', 'where the cluster is kept')
-    .default(resolve(defaultDataDir), defaultDataDir)
-    .argParser(path);
 
 export function buildProgram(commands: Commands, version: string): Command {
   const program = new Command('barista')
@@ -67,12 +52,16 @@ Examples:
   barista demo                      start three replicas here, with a dashboard
   barista status                    what each replica is doing
   barista fault crash r1            kill -9 of replica r1
-  barista serve --config r1.yaml    one replica, on a host of its own
+  barista fault wipe r2             what a lost disk does; it comes back by itself
+  barista init --config r1.yaml     found a group of replicas on hosts of their own, then
+  barista serve --config r1.yaml    one of its replicas
+  barista backup monday.barista     all of it in one file
 ${exitCodesText}`,
     );
   addDemo(program, commands);
   addServe(program, commands);
   addStatus(program, commands);
+  addAdmin(program, commands);
   addFault(program, commands);
   return program;
 }
@@ -122,6 +111,8 @@ function addServe(program: Command, commands: Commands): void {
     .addHelpText(
       'after',
       `
+A new group is founded first, on one replica: "barista init". One that finds no log asks the others to let it in.
+
 A configuration for a group of three (keys left out have defaults):
   group: main
   id: r1
@@ -140,93 +131,14 @@ ${exitCodesText}`,
     .action((options: { readonly config: string }) => commands.serve(options.config));
 }
 
-function withTarget(command: Command): Command {
-  return command
-    .option(
-      '--dashboard-port <port>',
-      "the demo's dashboard port (default: that of the data directory's demo)",
-      port,
-    )
-    .addOption(dataDirOption());
-}
-
-/** As commander has them: an option that was not given is absent. */
-interface TargetOptions {
-  readonly dashboardPort?: number;
-  readonly dataDir: string;
-}
-const targetOf = (options: TargetOptions): Target => ({
-  dashboardPort: options.dashboardPort ?? null,
-  dataDir: options.dataDir,
-});
-
 function addStatus(program: Command, commands: Commands): void {
   withTarget(program.command('status').description('what each replica of a running demo is doing'))
     .option('--json', 'for programs: { group, replicas: [...] }', false)
-    .addHelpText('after', `\nA replica that does not answer has the state "down".\n${exitCodesText}`)
+    .addHelpText(
+      'after',
+      `\nA replica that does not answer has the state "down"; one that comes back after a lost disk shows how far it is.\n${exitCodesText}`,
+    )
     .action((options: TargetOptions & { readonly json: boolean }) =>
       commands.status(targetOf(options), options.json),
     );
 }
-
-const replicaActions = [
-  ['crash', 'crash', 'kill -9 of its process; it stays down until "restart"'],
-  ['pause', 'pause', 'freeze its process (SIGSTOP)'],
-  ['resume', 'resume', 'thaw it'],
-  ['restart', 'restart', 'stop its process if it runs, and start it again'],
-  ['kill-postgres', 'killPostgres', 'kill -9 of its PostgreSQL alone'],
-  ['isolate', 'isolate', 'cut every link to and from it'],
-] as const;
-
-const linkActions = [
-  ['cut', 'lose every message', '0 to mend the link'],
-  ['delay', 'deliver late', `milliseconds (default ${defaultDelayMs})`],
-  ['drop', 'lose some messages', `share of the messages, 0 to 1 (default ${defaultProbability})`],
-  [
-    'duplicate',
-    'deliver some messages twice',
-    `share of the messages, 0 to 1 (default ${defaultProbability})`,
-  ],
-] as const;
-
-function addFault(program: Command, commands: Commands): void {
-  const fault = program
-    .command('fault')
-    .description('break a running demo, and mend it')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  barista fault crash r1            then: barista fault restart r1
-  barista fault cut r1 r2           what r1 sends to r2 is lost; r2 still reaches r1
-  barista fault delay r1 r3 500     half a second later
-  barista fault isolate r2          then: barista fault heal
-${exitCodesText}`,
-    );
-  for (const [name, action, description] of replicaActions) {
-    withTarget(fault.command(name).description(description))
-      .argument('<replica>', 'such as r1')
-      .action((replica: string, options: TargetOptions) =>
-        commands.fault(targetOf(options), { action, replica: replica as ReplicaId }),
-      );
-  }
-  for (const [action, description, amountText] of linkActions) {
-    withTarget(fault.command(action).description(`${description}, from one replica to another`))
-      .argument('<from>', 'the replica that sends')
-      .argument('<to>', 'the replica that should receive')
-      .addArgument(new Argument('[amount]', amountText).argParser(amountOf))
-      .action((from: string, to: string, amount: number | undefined, options: TargetOptions) => {
-        const link = { action, from: from as ReplicaId, to: to as ReplicaId };
-        return commands.fault(targetOf(options), amount === undefined ? link : { ...link, amount });
-      });
-  }
-  withTarget(
-    fault.command('heal').description('take all faults off all links (does not restart or resume replicas)'),
-  ).action((options: TargetOptions) => commands.fault(targetOf(options), { action: 'heal' }));
-}
-
-const amountOf = (text: string): number => {
-  const value = Number(text);
-  if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('It must be a number, 0 or more.');
-  return value;
-};

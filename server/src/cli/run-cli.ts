@@ -1,12 +1,18 @@
 /**
  * Runs one `barista` command: joins what can be typed to what is done, and turns every outcome into an exit code.
  *
- * How a replica is started is handed in, so that the whole command line runs in tests without PostgreSQL.
+ * How a replica is founded, restored and started is handed in, so that the whole command line runs in tests without PostgreSQL.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { ConfigError } from '../replica/config.ts';
+import { resolveTarget } from './admin/admin-client.ts';
+import { runBackup } from './admin/backup-command.ts';
+import { type Founding, runInit, runRestore } from './admin/founding-commands.ts';
+import { runMembers } from './admin/members-command.ts';
+import { createProgressLine, megabytes, type ProgressLine } from './admin/progress-line.ts';
+import { runVerify } from './admin/verify-command.ts';
 import { tableOf } from './demo/cluster-report.ts';
 import { packageRoot } from './demo/dashboard-build.ts';
 import type { ReplicaCommand } from './demo/replica-process.ts';
@@ -16,16 +22,21 @@ import { CliError, exitCodes, type ExitCode } from './errors.ts';
 import { buildProgram, type Commands } from './program.ts';
 import { serve, type StartReplica } from './serve.ts';
 
+export interface ReplicaMaker extends Founding {
+  readonly start: StartReplica;
+}
+
 /** `argv` as in process.argv. Returns the exit code; throws nothing. */
-export async function runCli(argv: readonly string[], start: StartReplica): Promise<ExitCode> {
+export async function runCli(argv: readonly string[], maker: ReplicaMaker): Promise<ExitCode> {
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
   let code: ExitCode = exitCodes.ok;
   const commands: Commands = {
     async demo({ dashboard, ...options }) {
-      code = await runDemo({ options, dashboard, command: replicaCommand(argv[1] ?? '') });
+      const command = replicaCommand(argv[1] ?? '');
+      code = await runDemo({ options, dashboard, command, found: maker.found });
     },
     async serve(configFile) {
-      code = await serve(configFile, start);
+      code = await serve(configFile, maker.start);
     },
     async status(target, json) {
       const report = await fetchReport(await findDemo(target.dashboardPort, target.dataDir));
@@ -33,6 +44,23 @@ export async function runCli(argv: readonly string[], start: StartReplica): Prom
     },
     async fault(target, request) {
       await sendFault(await findDemo(target.dashboardPort, target.dataDir), request);
+    },
+    init: (configFile) => runInit(configFile, maker, print),
+    restore: (configFile, file) => runRestore(configFile, file, maker, print, progressOf('Restored')),
+    members: async (where, action) => runMembers(await resolveTarget(where), action, print),
+    async verify(where, args) {
+      code = await runVerify(await resolveTarget(where), args, print);
+    },
+    async backup(where, file, replace) {
+      const { bytes, header } = await runBackup(
+        await resolveTarget(where),
+        file,
+        replace,
+        progressOf('Received'),
+      );
+      print(
+        `${file}: ${megabytes(bytes)}, group ${header.group} at slot ${header.pointerAtLeast} or later, checked.`,
+      );
     },
   };
   const program = buildProgram(commands, packageVersion());
@@ -49,6 +77,16 @@ export async function runCli(argv: readonly string[], start: StartReplica): Prom
   } catch (error) {
     return explain(error);
   }
+}
+
+/** To standard error, so that what a command prints can be piped. */
+function progressOf(what: string): ProgressLine {
+  return createProgressLine({
+    what,
+    write: (text) => void process.stderr.write(text),
+    terminal: process.stderr.isTTY,
+    nowMs: () => performance.now(),
+  });
 }
 
 /** A replica of the demo runs the same program, under the same options of Node. */

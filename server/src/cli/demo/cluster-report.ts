@@ -1,11 +1,16 @@
 /** What `barista status --json` prints: fixed names that scripts rely on. Pure. */
-import type { ClusterReplica, ReplicaCondition } from '../../api/status.ts';
+import type { ClusterReplica, RecoveryProgress, ReplicaCondition, ReplicaStatus } from '../../api/status.ts';
 import type { Ballot, ReplicaId, Role, Slot } from '../../multipaxos/types.ts';
 import { demoHost, type ReplicaPlan } from './layout.ts';
 
 /** A replica that is down has `state` "down" and null for what only it could tell. */
 export interface ReplicaReport {
   readonly id: ReplicaId;
+  /** Of its log: 1, 2, ... 0 before it is admitted. */
+  readonly incarnation: number | null;
+  /** Whether it counts; null: it is no member, as far as it knows. */
+  readonly member: 'voter' | 'learner' | null;
+  readonly recovery: RecoveryProgress | null;
   readonly role: Role | null;
   readonly ballot: Ballot | null;
   readonly leader: ReplicaId | null;
@@ -35,6 +40,9 @@ export function reportReplica(plan: ReplicaPlan, replica: ClusterReplica): Repli
   if (replica.process !== 'running' || status === null || (replica.ageMs ?? Infinity) > freshMs) {
     return {
       id,
+      incarnation: null,
+      member: null,
+      recovery: null,
       role: null,
       ballot: null,
       leader: null,
@@ -46,10 +54,13 @@ export function reportReplica(plan: ReplicaPlan, replica: ClusterReplica): Repli
       postgres: { pid: null, socketDir: null, port: null },
     };
   }
-  const { role, ballot, leader, commitPoint, applicationPointer, state, pid } = status;
+  const { incarnation, recovery, role, ballot, leader, commitPoint, applicationPointer, state, pid } = status;
   const { pid: postgresPid, socketDir, port } = status.postgres;
   return {
     id,
+    incarnation,
+    member: memberRole(status),
+    recovery,
     role,
     ballot,
     leader,
@@ -62,10 +73,31 @@ export function reportReplica(plan: ReplicaPlan, replica: ClusterReplica): Repli
   };
 }
 
+/** What this very incarnation is in the configuration that it knows. */
+export function memberRole({ id, incarnation, membership }: ReplicaStatus): 'voter' | 'learner' | null {
+  const member = membership.members.find((each) => each.replica === id);
+  return member?.incarnation === incarnation ? member.role : null;
+}
+
+const phases: Readonly<Record<RecoveryProgress['phase'], string>> = {
+  joining: 'asks to join',
+  copying: 'copying',
+  starting: 'starting the copy',
+  catchingUp: 'catching up',
+};
+
+/** Such as `copying 43 % from r2`. */
+export function recoveryText({ phase, percent, source }: RecoveryProgress): string {
+  const from = phase === 'copying' && source !== null ? ` from ${source}` : '';
+  return `${phases[phase]}${percent === null ? '' : ` ${percent} %`}${from}`;
+}
+
 /** The same for people. */
 export function tableOf(report: ClusterReport): string {
   const head = [
     'replica',
+    'incarnation',
+    'member',
     'role',
     'state',
     'ballot',
@@ -78,8 +110,10 @@ export function tableOf(report: ClusterReport): string {
   ];
   const rows = report.replicas.map((replica) => [
     replica.id,
+    replica.incarnation === null ? '-' : String(replica.incarnation),
+    replica.member ?? '-',
     replica.role ?? '-',
-    replica.state,
+    replica.recovery === null ? replica.state : `${replica.state}: ${recoveryText(replica.recovery)}`,
     replica.ballot === null ? '-' : `${replica.ballot.round}.${replica.ballot.replica || '-'}`,
     replica.leader ?? '-',
     String(replica.commitPoint ?? '-'),

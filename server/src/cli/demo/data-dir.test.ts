@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadReplicaConfig } from '../../replica/config.ts';
-import { openDemoDir, readRunning, writeReplicaConfigs, writeRunning } from './data-dir.ts';
+import { noteFounded, openDemoDir, readRunning, writeReplicaConfigs, writeRunning } from './data-dir.ts';
 import { planReplicas } from './layout.ts';
 
 let dir = '';
@@ -19,6 +19,16 @@ describe('the data directory of a demo', () => {
     const second = await openDemoDir(dir, null);
     expect(second.cluster).toEqual(first.cluster);
     expect(second.cluster.replicas).toBe(5);
+    await second.release();
+  });
+
+  it('remembers whether its group was founded', async () => {
+    const first = await openDemoDir(dir, 3);
+    expect(first.cluster.founded).toBe(false);
+    await noteFounded(dir, first.cluster);
+    await first.release();
+    const second = await openDemoDir(dir, null);
+    expect(second.cluster).toEqual({ ...first.cluster, founded: true });
     await second.release();
   });
 
@@ -38,6 +48,8 @@ describe('the data directory of a demo', () => {
   it('is not taken over from something else', async () => {
     writeFileSync(join(dir, 'demo.json'), '{"version": 9}');
     await expect(openDemoDir(dir, null)).rejects.toThrow(/not what a demo wrote/);
+    writeFileSync(join(dir, 'demo.json'), '{"version": 1, "replicas": 3}');
+    await expect(openDemoDir(dir, null)).rejects.toThrow(/of an earlier version of Barista/);
     writeFileSync(join(dir, 'file'), '');
     await expect(openDemoDir(join(dir, 'file'), null)).rejects.toThrow(/Cannot use .*--data-dir/);
   });
@@ -47,7 +59,14 @@ describe('the data directory of a demo', () => {
     const layout = { dataDir: dir, replicas: 3, port: 7432, dashboardPort: 8080, pgBin: null };
     const options = { ...layout, autoRestart: false, trace: true };
     const plans = planReplicas(options);
-    await writeReplicaConfigs(plans, options, demo.cluster);
+    await writeReplicaConfigs(plans, options, demo.cluster, (id) =>
+      id === 'r2' ? { logLevel: 'debug' as const } : {},
+    );
+    expect(plans.map((plan) => loadReplicaConfig(plan.configFile).logLevel)).toEqual([
+      'info',
+      'debug',
+      'info',
+    ]);
     for (const plan of plans) {
       expect(loadReplicaConfig(plan.configFile).clusterSecret).toBe(demo.cluster.clusterSecret);
       expect(statSync(plan.configFile).mode & 0o077).toBe(0);

@@ -1,7 +1,7 @@
 /**
  * The demo's data directory: whose it is, which cluster it holds, who runs in it.
  *
- *   demo.json      what the cluster is, for ever: number of replicas, the secret
+ *   demo.json      what the cluster is, for ever: number of replicas, the secret, whether it was founded
  *   running.json   which processes and ports the last supervisor had
  *   lock.*         the supervisor that has the directory now
  *   r1.yaml, r1.log, r1/ ...   each replica's configuration, output and data
@@ -14,15 +14,23 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { lockDirectory } from '../../adapters/segment-log/directory-lock.ts';
+import type { ReplicaId } from '../../multipaxos/types.ts';
 import { LogStoreError } from '../../ports/log-store.ts';
+import type { ReplicaConfigInput } from '../../replica/config.ts';
 import { CliError, exitCodes } from '../errors.ts';
 import { type DemoOptions, type ReplicaPlan, replicaConfigOf } from './layout.ts';
 
+/** That of directories that this build can read: since 2 the log knows which cluster it belongs to. */
+const dirVersion = 2;
+
 const clusterSchema = z.strictObject({
-  version: z.literal(1),
+  version: z.literal(dirVersion),
+  /** The group was founded, on its first replica. One that has no log from then on has lost it. */
+  founded: z.boolean(),
   replicas: z.int().min(1).max(9),
   clusterSecret: z.string().min(16),
 });
+const earlierSchema = z.object({ version: z.literal(1) });
 export type DemoCluster = z.output<typeof clusterSchema>;
 
 const runningSchema = z.strictObject({
@@ -34,6 +42,9 @@ export type RunningDemo = z.output<typeof runningSchema>;
 
 /** The output of a replica's earlier runs that is kept, at most twice this. */
 const logBytesMax = 8 * 1024 * 1024;
+
+/** What a replica's configuration has besides, or instead of, what every demo gives it. */
+export type ConfigFragment = (id: ReplicaId) => Partial<ReplicaConfigInput>;
 
 export interface DemoDir {
   readonly cluster: DemoCluster;
@@ -78,20 +89,26 @@ async function openCluster(dir: string, replicas: number | null): Promise<DemoCl
   const file = join(dir, 'demo.json');
   const found = await readJson(file);
   if (found !== null) {
+    if (earlierSchema.safeParse(found).success) {
+      throw new CliError(
+        `${dir} holds a cluster of an earlier version of Barista, which this one cannot read. Use another directory (--data-dir), or delete this one.`,
+      );
+    }
     const cluster = clusterSchema.safeParse(found);
     if (!cluster.success)
       throw new CliError(`${file} is not what a demo wrote. Use another directory (--data-dir).`);
     if (replicas !== null && replicas !== cluster.data.replicas) {
       throw new CliError(
         `${dir} holds a cluster of ${cluster.data.replicas} replicas, and --replicas is ${replicas}. ` +
-          'Membership cannot change: leave --replicas out, use another --data-dir, or delete this one.',
+          'A demo keeps its number: leave --replicas out, use another --data-dir, or delete this one.',
         exitCodes.usage,
       );
     }
     return cluster.data;
   }
   const cluster: DemoCluster = {
-    version: 1,
+    version: dirVersion,
+    founded: false,
     replicas: replicas ?? 3,
     clusterSecret: randomBytes(32).toString('hex'),
   };
@@ -99,13 +116,20 @@ async function openCluster(dir: string, replicas: number | null): Promise<DemoCl
   return cluster;
 }
 
+/** From now on the cluster exists. */
+export async function noteFounded(dir: string, cluster: DemoCluster): Promise<void> {
+  const founded: DemoCluster = { ...cluster, founded: true };
+  await writeWhole(join(dir, 'demo.json'), JSON.stringify(founded, null, 2));
+}
+
 export async function writeReplicaConfigs(
   plans: readonly ReplicaPlan[],
   options: DemoOptions,
   cluster: DemoCluster,
+  fragment: ConfigFragment = () => ({}),
 ): Promise<void> {
   for (const plan of plans) {
-    const config = replicaConfigOf(plan, plans, options, cluster.clusterSecret);
+    const config = { ...replicaConfigOf(plan, plans, options, cluster.clusterSecret), ...fragment(plan.id) };
     await writeWhole(plan.configFile, `# Written by "barista demo" at every start.\n${stringify(config)}`);
     await shortenLog(plan.logFile);
   }

@@ -1,5 +1,5 @@
 /**
- * The demo's web server: the dashboard's files, what the cluster is doing, faults, and the SQL console.
+ * The demo's web server: the dashboard's files, what the cluster is doing, faults, what operators ask, and the SQL console.
  *
  * Responsible for: routes, their checks, and the frames of the stream. Breaks nothing itself: the supervisor does.
  * Invariants: listens on loopback only; refuses what a page of another site makes a browser send; every request is bounded in size and
@@ -15,6 +15,7 @@ import type { ClusterStatus } from '../../api/status.ts';
 import { guard, onError } from '../../gateways/http/http-gateway.ts';
 import { closeServer, listenOn } from '../../gateways/http/listen.ts';
 import { requestProblem } from '../../gateways/http/request-guard.ts';
+import { createAdminProxy } from './admin-proxy.ts';
 import { type ClusterReport, reportReplica } from './cluster-report.ts';
 import type { DashboardState } from './dashboard-build.ts';
 import { faultRequestSchema } from './fault-table.ts';
@@ -31,6 +32,7 @@ const sqlAtOnceMax = 8;
 export interface DemoServerOptions {
   readonly port: number;
   readonly supervisor: Supervisor;
+  readonly clusterSecret: string;
   /** Looked at on every request, since the build may still run when the server starts. */
   readonly dashboard: () => DashboardState | null;
   readonly logger: Logger;
@@ -111,7 +113,7 @@ function createRatesSender(hub: StreamHub, supervisor: Supervisor): () => void {
   };
 }
 
-function routes({ supervisor, dashboard, logger }: DemoServerOptions): Express {
+function routes({ supervisor, clusterSecret, dashboard, logger }: DemoServerOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.use(guard(demoHost), securityHeaders);
@@ -125,6 +127,10 @@ function routes({ supervisor, dashboard, logger }: DemoServerOptions): Express {
   });
   app.post('/api/fault', express.json({ limit: '16kb' }), postFault(supervisor, logger));
   app.post('/api/sql', express.json({ limit: '256kb' }), postSql(supervisor));
+  const admin = createAdminProxy({ supervisor, clusterSecret });
+  app.post('/api/members', express.json({ limit: '16kb' }), admin.members);
+  app.post('/api/verify', express.json({ limit: '16kb' }), admin.verify);
+  app.get('/api/backup', admin.backup);
   app.use('/api', (_request, response) => {
     response.status(404).json({ error: { code: 'notFound', message: 'There is nothing here.' } });
   });

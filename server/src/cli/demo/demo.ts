@@ -8,10 +8,21 @@
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { identify } from '../../adapters/postgres/process-identity.ts';
-import type { ReplicaCondition } from '../../api/status.ts';
-import { CliError } from '../errors.ts';
+import type { ReplicaCondition, ReplicaStatus } from '../../api/status.ts';
+import { memberRole } from './cluster-report.ts';
+import { loadReplicaConfig } from '../../replica/config.ts';
+import type { Founding } from '../admin/founding-commands.ts';
+import { CliError, exitCodes } from '../errors.ts';
 import { type DashboardState, prepareDashboard } from './dashboard-build.ts';
-import { type DemoDir, forgetRunning, openDemoDir, writeReplicaConfigs, writeRunning } from './data-dir.ts';
+import {
+  type ConfigFragment,
+  type DemoDir,
+  forgetRunning,
+  noteFounded,
+  openDemoDir,
+  writeReplicaConfigs,
+  writeRunning,
+} from './data-dir.ts';
 import { type DemoServer, reportOf, startDemoServer } from './demo-server.ts';
 import { type DemoOptions, demoHost, demoUser, planReplicas, portsOf, type ReplicaPlan } from './layout.ts';
 import { endProcess, replicaSignals } from './left-behind.ts';
@@ -21,11 +32,14 @@ import { Supervisor } from './supervisor.ts';
 
 const readyMsMax = 60_000;
 /** States that waiting does not mend. */
-const cannotServe: ReadonlySet<ReplicaCondition> = new Set(['logCorrupt', 'diverged']);
+const cannotServe: ReadonlySet<ReplicaCondition> = new Set(['logCorrupt', 'diverged', 'removed']);
 
 export interface DemoSetup {
   readonly options: Omit<DemoOptions, 'replicas'> & { readonly replicas: number | null };
   readonly command: ReplicaCommand;
+  /** Founds the group of a new data directory. */
+  readonly found: Founding['found'];
+  readonly configFragment?: ConfigFragment;
   readonly say: (line: string) => void;
   readonly logger: Logger;
   /** False: serve no dashboard files, only the API. */
@@ -83,7 +97,8 @@ async function launch(
     await endLeftReplicas(dir, say);
     await awaitFreePorts(ports, 5000);
   }
-  await writeReplicaConfigs(plans, options, dir.cluster);
+  await writeReplicaConfigs(plans, options, dir.cluster, setup.configFragment);
+  if (!dir.cluster.founded) await foundGroup(setup, options, plans, dir);
 
   let names = Promise.resolve();
   const supervisor = new Supervisor({
@@ -104,6 +119,7 @@ async function launch(
   const server = await startDemoServer({
     port: options.dashboardPort,
     supervisor,
+    clusterSecret: dir.cluster.clusterSecret,
     dashboard: () => dashboard,
     logger,
   });
@@ -119,6 +135,25 @@ async function launch(
   await untilServing(supervisor, plans, say, signal);
   await build;
   return supervisor;
+}
+
+/**
+ * On the first replica; the others join by themselves. Noted only afterwards: if it is found done already, it was interrupted in between. Once noted it is never done
+ * again, so a first replica that has lost its disk asks to be let in like any other.
+ */
+async function foundGroup(
+  { found }: DemoSetup,
+  { dataDir }: DemoOptions,
+  [first]: readonly ReplicaPlan[],
+  { cluster }: DemoDir,
+): Promise<void> {
+  if (first === undefined) return;
+  try {
+    await found(loadReplicaConfig(first.configFile));
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exitCode !== exitCodes.refused) throw error;
+  }
+  await noteFounded(dataDir, cluster);
 }
 
 async function closeQuietly(server: DemoServer): Promise<void> {
@@ -157,13 +192,14 @@ async function untilServing(
     for (const { id, process } of replicas) {
       if (process === 'stopped') throw new CliError(await whyStopped(plans.find((plan) => plan.id === id)));
     }
-    const waiting = replicas.filter(({ status }) => status?.state !== 'serving');
+    const waiting = replicas.filter(({ status }) => status === null || !isReady(status));
     if (waiting.length === 0) return;
     const inVain = waiting.every(({ status }) => status !== null && cannotServe.has(status.state));
     if (inVain || performance.now() > until) {
       const served = replicas.length - waiting.length;
       const states = waiting.map(
-        ({ id, status }) => `${id}: ${status?.message ?? status?.state ?? 'does not answer'}`,
+        ({ id, status }) =>
+          `${id}: ${status?.message ?? (status === null ? 'does not answer' : stateOf(status))}`,
       );
       if (served * 2 <= replicas.length) {
         throw new CliError(`The cluster does not serve.\n${states.join('\n')}`);
@@ -173,6 +209,15 @@ async function untilServing(
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
+}
+
+/** Serves, and would be missed: a learner that serves counts for nothing yet. */
+function isReady(status: ReplicaStatus): boolean {
+  return status.state === 'serving' && memberRole(status) === 'voter';
+}
+
+function stateOf(status: ReplicaStatus): string {
+  return status.state === 'serving' ? 'serves, but does not vote yet' : status.state;
 }
 
 async function whyStopped(plan: ReplicaPlan | undefined): Promise<string> {

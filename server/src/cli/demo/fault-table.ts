@@ -20,6 +20,7 @@ export const faultRequestSchema = z.discriminatedUnion('action', [
     action: z.enum(['crash', 'pause', 'resume', 'restart', 'killPostgres', 'isolate']),
     replica,
   }),
+  z.strictObject({ action: z.literal('wipe'), replica, what: z.enum(['log', 'database', 'both']) }),
   z.strictObject({
     action: z.enum(['cut', 'delay', 'drop', 'duplicate']),
     from: replica,

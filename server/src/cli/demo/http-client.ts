@@ -1,4 +1,4 @@
-/** Small JSON requests over HTTP to this machine, bounded in time and size. */
+/** Small JSON requests over HTTP, to this machine unless told otherwise, bounded in time and size. */
 import { type Agent, request } from 'node:http';
 
 export interface JsonAnswer {
@@ -8,10 +8,13 @@ export interface JsonAnswer {
 }
 
 export interface JsonRequest {
+  /** 127.0.0.1 unless given. */
+  readonly host?: string;
   readonly port: number;
   readonly path: string;
   readonly method?: 'GET' | 'POST';
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly agent?: Agent;
 }
@@ -24,15 +27,17 @@ export function requestJson(options: JsonRequest): Promise<JsonAnswer> {
     const text = options.body === undefined ? null : JSON.stringify(options.body);
     const outgoing = request(
       {
-        host: '127.0.0.1',
+        host: options.host ?? '127.0.0.1',
         port: options.port,
         path: options.path,
         method: options.method ?? 'GET',
         ...(options.agent === undefined ? {} : { agent: options.agent }),
-        headers:
-          text === null
+        headers: {
+          ...options.headers,
+          ...(text === null
             ? {}
-            : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
+            : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+        },
         // Covers the whole exchange: a frozen replica accepts connections and then says nothing.
         signal: AbortSignal.timeout(options.timeoutMs),
       },

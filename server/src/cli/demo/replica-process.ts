@@ -21,6 +21,8 @@ export interface ReplicaProcess {
   readonly plan: ReplicaPlan;
   state(): ProcessState;
   pid(): number | null;
+  /** It is stopped, and nobody wanted it to be. */
+  endedByItself(): boolean;
   start(): void;
   /** SIGKILL. Resolves when the process is gone. */
   crash(): Promise<void>;
@@ -79,6 +81,7 @@ export function createReplicaProcess(
     plan,
     state: () => (child === null ? 'stopped' : paused ? 'paused' : 'running'),
     pid: () => child?.pid ?? null,
+    endedByItself: () => child === null && wanted,
     start,
     async crash() {
       wanted = false;

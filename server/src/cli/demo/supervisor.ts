@@ -18,6 +18,7 @@ import {
   type ReplicaCommand,
   type ReplicaProcess,
 } from './replica-process.ts';
+import { readPostmaster, type Wiped, wipeDirectory } from './wipe.ts';
 
 const stopGraceMs = 12_000;
 const autoRestartMs = 1000;
@@ -45,7 +46,11 @@ interface Member {
   /** Carryings of the fault table to the replica, one after the other; `waiting` if one has not begun yet. */
   carrying: Promise<string | null>;
   waiting: boolean;
+  /** What was asked of it, one after the other. */
+  turn: Promise<unknown>;
 }
+
+type ReplicaRequest = Exclude<FaultRequest, { readonly from: ReplicaId } | { readonly action: 'heal' }>;
 
 export class Supervisor {
   private readonly options: SupervisorOptions;
@@ -67,6 +72,7 @@ export class Supervisor {
       postgres: null,
       carrying: Promise.resolve(null),
       waiting: false,
+      turn: Promise.resolve(),
     };
   }
 
@@ -90,7 +96,12 @@ export class Supervisor {
     }
     setTimeout(() => {
       const member = this.members.get(plan.id);
-      if (!this.stopping && member !== undefined) this.startMember(member);
+      if (member === undefined) return;
+      void this.inTurn(member, async () => {
+        // Somebody may have started or crashed it meanwhile.
+        if (!this.stopping && member.process.endedByItself()) this.startMember(member);
+        return { ok: true };
+      });
     }, autoRestartMs).unref();
   }
 
@@ -165,23 +176,28 @@ export class Supervisor {
       case 'resume':
       case 'restart':
       case 'killPostgres':
+      case 'wipe':
       case 'isolate': {
         const member = this.members.get(request.replica);
         if (member === undefined) return refused('unknownReplica', `there is no replica ${request.replica}`);
-        return this.breakMember(member, request.action);
+        return this.inTurn(member, () => this.breakMember(member, request));
       }
       default:
         return request satisfies never;
     }
   }
 
-  private async breakMember(
-    member: Member,
-    action: 'crash' | 'pause' | 'resume' | 'restart' | 'killPostgres' | 'isolate',
-  ): Promise<FaultOutcome> {
+  /** One after the other: a replica must not be started while its disk is being wiped. */
+  private inTurn(member: Member, work: () => Promise<FaultOutcome>): Promise<FaultOutcome> {
+    const outcome = member.turn.then(work);
+    member.turn = outcome.catch(() => {});
+    return outcome;
+  }
+
+  private async breakMember(member: Member, request: ReplicaRequest): Promise<FaultOutcome> {
     const { process, plan } = member;
     const state = process.state();
-    switch (action) {
+    switch (request.action) {
       case 'crash':
         if (state === 'stopped') return refused('notRunning', `${plan.id} is not running`);
         await process.crash();
@@ -201,12 +217,27 @@ export class Supervisor {
         return { ok: true };
       case 'killPostgres':
         return this.killPostgres(member);
+      case 'wipe':
+        return this.wipe(member, request.what);
       case 'isolate':
         this.faults.isolate(plan.id);
         return this.spreadFaults();
       default:
-        return action satisfies never;
+        return request satisfies never;
     }
+  }
+
+  /** What a lost disk does: the processes end without a word, their files are gone, and the machine comes up again. */
+  private async wipe(member: Member, what: Wiped): Promise<FaultOutcome> {
+    const { process, plan } = member;
+    await process.crash();
+    const postgres = member.postgres ?? (await readPostmaster(plan.dir));
+    if (postgres !== null && !(await endProcess(postgres, ['SIGKILL'], 3000)))
+      return refused('failed', `PostgreSQL of ${plan.id} (process ${postgres.pid}) does not go away`);
+    await wipeDirectory(plan.dir, what);
+    if (this.stopping) return refused('stopping', 'the demo is stopping');
+    this.startMember(member);
+    return { ok: true };
   }
 
   private async killPostgres(member: Member): Promise<FaultOutcome> {

@@ -5,9 +5,14 @@
  * while it starts. A real `sleep` stands in for its PostgreSQL, and like PostgreSQL it outlives a replica that is killed.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fakeReplica } from '../../gateways/http/testing/fake-replica.ts';
+import type { Slot } from '../../multipaxos/types.ts';
+import type { ReplicaConfig } from '../../replica/config.ts';
+import type { Founding } from '../admin/founding-commands.ts';
+import { CliError, exitCodes } from '../errors.ts';
+import type { Founded } from '../found-replica.ts';
 import { runCli } from '../run-cli.ts';
 import type { StartReplica } from '../serve.ts';
 
@@ -39,4 +44,19 @@ const start: StartReplica = async (config, { logger, latencies }) => {
   };
 };
 
-process.exit(await runCli(process.argv, start));
+/** Its log is a file with the name of the cluster. */
+function found({ dataDir }: ReplicaConfig): Promise<Founded> {
+  const file = join(dataDir, 'log', 'cluster');
+  if (existsSync(file)) throw new CliError(`${dataDir} has a log already`, exitCodes.refused);
+  mkdirSync(join(dataDir, 'log'), { recursive: true });
+  writeFileSync(file, 'fa4e');
+  return Promise.resolve({ cluster: 'fa4e' });
+}
+
+const restore: Founding['restore'] = async (config, file, onProgress) => {
+  const { cluster } = await found(config);
+  onProgress(readFileSync(file).byteLength);
+  return { cluster, pointer: 7 as Slot, backupOf: 'c0ffee', takenAt: '2026-11-20T12:00:00Z' };
+};
+
+process.exit(await runCli(process.argv, { start, found, restore }));

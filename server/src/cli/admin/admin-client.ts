@@ -1,0 +1,122 @@
+/**
+ * How an operator's command reaches a group: a replica with the cluster's secret, or a demo that has it.
+ *
+ * Responsible for: one request and its answer, and saying what went wrong in words. Does not try again, nor ask anybody else: from here only the replica of
+ * the configuration is known to be reachable. Invariant: the token leaves only for the host and port of the replica's own configuration.
+ */
+import type { AdminRefusal, ClusterStatus, MembershipStatus, ReplicaStatus } from '../../api/status.ts';
+import type { ReplicaId } from '../../multipaxos/types.ts';
+import { loadReplicaConfig } from '../../replica/config.ts';
+import { findDemo } from '../demo-client.ts';
+import { requestJson } from '../demo/http-client.ts';
+import { CliError, exitCodes } from '../errors.ts';
+import type { Where } from '../program-options.ts';
+import { bearer } from './admin-token.ts';
+
+export interface AdminTarget {
+  readonly kind: Where['kind'];
+  /** The replica; null for a demo. */
+  readonly id: ReplicaId | null;
+  readonly host: string;
+  readonly port: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** How long a comparison may take before the group itself gives it up. */
+  readonly verifyMinutes: number;
+}
+
+const demoVerifyMinutes = 30;
+const statusMs = 5000;
+
+/** @throws ConfigError */
+export async function resolveTarget(where: Where): Promise<AdminTarget> {
+  if (where.kind === 'demo') {
+    const port = await findDemo(where.target.dashboardPort, where.target.dataDir);
+    return { kind: 'demo', id: null, host: '127.0.0.1', port, headers: {}, verifyMinutes: demoVerifyMinutes };
+  }
+  const { id, http, clusterSecret, verify } = loadReplicaConfig(where.configFile);
+  return {
+    kind: 'replica',
+    id,
+    host: reachable(http.host),
+    port: http.port,
+    headers: bearer(clusterSecret),
+    verifyMinutes: verify.timeoutMinutes,
+  };
+}
+
+/** Where something that listens on all addresses is reached from this machine. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}
+
+/** @throws CliError notRunning, or refused with what the replica said */
+export async function askAdmin(
+  target: AdminTarget,
+  request: { readonly path: string; readonly body: unknown; readonly timeoutMs: number },
+): Promise<unknown> {
+  const { host, port, headers } = target;
+  const answer = await reach(target, () => requestJson({ host, port, headers, method: 'POST', ...request }));
+  if (answer.status === 200) return answer.body;
+  throw refusal(target, answer.status, answer.body);
+}
+
+/** What the group answered instead of doing it. */
+export function refusal(target: AdminTarget, status: number, body: unknown): CliError {
+  const error = (body as Partial<AdminRefusal> | null | undefined)?.error;
+  if (typeof error?.message !== 'string') {
+    const what = target.kind === 'demo' ? 'a demo' : 'a replica';
+    return new CliError(
+      `What answers on ${place(target)} is not ${what} (HTTP ${status}).`,
+      exitCodes.notRunning,
+    );
+  }
+  if (error.code === 'notLeader') {
+    const ask = error.leader ? ` Ask ${error.leader}, with its configuration.` : ' Try again in a moment.';
+    return new CliError(`Refused: ${error.message}${ask}`, exitCodes.refused);
+  }
+  const code = error.code === 'failed' || error.code === 'timedOut' ? exitCodes.failed : exitCodes.refused;
+  return new CliError(`${code === exitCodes.refused ? 'Refused' : 'Failed'}: ${error.message}`, code);
+}
+
+/** @throws CliError notRunning in place of the connection's error */
+export async function reach<T>(target: AdminTarget, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (cause) {
+    if (cause instanceof CliError) throw cause;
+    const { name, code, message } = cause as NodeJS.ErrnoException;
+    if (name === 'TimeoutError' || name === 'AbortError') {
+      throw new CliError(`${place(target)} does not answer in time.`, exitCodes.notRunning, { cause });
+    }
+    const start =
+      target.kind === 'demo'
+        ? 'Start one with "barista demo", or say where it is with --dashboard-port, --data-dir or --config.'
+        : 'Is "barista serve" running there?';
+    const who = target.kind === 'demo' ? 'No demo answers' : `${target.id ?? 'The replica'} does not answer`;
+    throw new CliError(`${who} on ${place(target)} (${code ?? message}). ${start}`, exitCodes.notRunning, {
+      cause,
+    });
+  }
+}
+
+const place = ({ host, port }: AdminTarget): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/** The members as the replica knows them, or as the demo's best informed one does. @throws CliError */
+export async function fetchMembership(target: AdminTarget): Promise<MembershipStatus> {
+  const { host, port } = target;
+  const path = target.kind === 'demo' ? '/api/cluster' : '/api/status';
+  const answer = await reach(target, () => requestJson({ host, port, path, timeoutMs: statusMs }));
+  if (answer.status !== 200) throw refusal(target, answer.status, answer.body);
+  const known = membershipsIn(answer.body).toSorted((a, b) => b.version - a.version)[0];
+  if (known === undefined) throw refusal(target, answer.status, null);
+  return known;
+}
+
+function membershipsIn(body: unknown): readonly MembershipStatus[] {
+  const answer = body as Partial<ClusterStatus & ReplicaStatus> | null | undefined;
+  const statuses = Array.isArray(answer?.replicas) ? answer.replicas.map(({ status }) => status) : [answer];
+  return statuses.flatMap((status) =>
+    Array.isArray(status?.membership?.members) ? [status.membership] : [],
+  );
+}

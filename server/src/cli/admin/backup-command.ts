@@ -1,0 +1,123 @@
+/**
+ * `barista backup`: the whole group in one file.
+ *
+ * Responsible for: the file on this side, from the first byte to its name. What is in it is the replica's business (adapters/postgres/snapshot/backup.ts).
+ * Invariant: FILE exists only if all of it was received, found whole by its checksum, and is on the disk; until then it is FILE.part.
+ */
+import { createWriteStream } from 'node:fs';
+import { access, open, rename, rm } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { dirname } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type BackupHeader, verifyBackup } from '../../adapters/postgres/snapshot/backup.ts';
+import { syncDirectory } from '../../adapters/postgres/snapshot/directories.ts';
+import { CliError, exitCodes } from '../errors.ts';
+import { type AdminTarget, reach, refusal } from './admin-client.ts';
+import type { ProgressLine } from './progress-line.ts';
+
+/** PostgreSQL begins with a checkpoint, which takes its time. */
+const silenceMs = 120_000;
+const refusalBytesMax = 64 * 1024;
+
+export interface BackupDone {
+  readonly bytes: number;
+  readonly header: BackupHeader;
+}
+
+/** @throws CliError; FILE is then as it was before */
+export async function runBackup(
+  target: AdminTarget,
+  file: string,
+  replace: boolean,
+  progress: ProgressLine,
+): Promise<BackupDone> {
+  if (!replace && (await exists(file))) {
+    throw new CliError(`${file} exists. Give another name, or --replace.`, exitCodes.usage);
+  }
+  const partial = `${file}.part`;
+  try {
+    const bytes = await receive(target, partial, progress);
+    progress.clear();
+    const { header } = await verifyBackup(partial);
+    await sync(partial);
+    await rename(partial, file);
+    await syncDirectory(dirname(file));
+    return { bytes, header };
+  } catch (error) {
+    progress.clear();
+    await rm(partial, { force: true });
+    if (error instanceof CliError) throw error;
+    throw new CliError(`There is no backup: ${(error as Error).message}`, exitCodes.failed, { cause: error });
+  }
+}
+
+async function receive(target: AdminTarget, partial: string, progress: ProgressLine): Promise<number> {
+  const response = await reach(target, () => get(target));
+  if (response.statusCode !== 200) throw refusal(target, response.statusCode ?? 0, await bodyOf(response));
+  let bytes = 0;
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.byteLength;
+      progress.update(bytes, null);
+      done(null, chunk);
+    },
+  });
+  try {
+    await pipeline(response, counted, createWriteStream(partial, { mode: 0o600 }));
+  } catch (error) {
+    // Node's words for it are "aborted".
+    if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+    throw new CliError(
+      `There is no backup: the replica ended the transfer after ${bytes} bytes.`,
+      exitCodes.failed,
+      {
+        cause: error,
+      },
+    );
+  }
+  return bytes;
+}
+
+function get({ host, port, headers }: AdminTarget): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ host, port, path: '/api/backup', headers }, resolve);
+    // Also while the answer comes.
+    outgoing.setTimeout(silenceMs, () => {
+      outgoing.destroy(new Error(`nothing was sent for ${silenceMs / 1000} s`));
+    });
+    outgoing.on('error', reject);
+    outgoing.end();
+  });
+}
+
+async function bodyOf(response: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > refusalBytesMax) return null;
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

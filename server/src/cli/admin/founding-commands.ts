@@ -1,0 +1,65 @@
+/**
+ * `barista init` and `barista restore`: a group's beginning on one replica, from nothing or from a backup.
+ *
+ * How a log is created is handed in (found-replica.ts); this says what was done, and what went wrong in words that help.
+ */
+import { LogStoreError } from '../../ports/log-store.ts';
+import { loadReplicaConfig, type ReplicaConfig } from '../../replica/config.ts';
+import { CliError, exitCodes } from '../errors.ts';
+import type { Founded, Restored } from '../found-replica.ts';
+import type { ProgressLine } from './progress-line.ts';
+
+/** @throws CliError, refused if the replica has a log or a database already; LogStoreError */
+export interface Founding {
+  readonly found: (config: ReplicaConfig) => Promise<Founded>;
+  readonly restore: (
+    config: ReplicaConfig,
+    file: string,
+    onProgress: (bytes: number) => void,
+  ) => Promise<Restored>;
+}
+
+type Say = (line: string) => void;
+
+/** @throws ConfigError, CliError */
+export async function runInit(configFile: string, { found }: Founding, say: Say): Promise<void> {
+  const config = loadReplicaConfig(configFile);
+  const { cluster } = await orExplain(() => found(config));
+  say(`Group ${config.group} is founded on ${config.id} (cluster ${cluster}).`);
+  say(nextSteps(config, configFile));
+}
+
+/** @throws ConfigError, CliError */
+export async function runRestore(
+  configFile: string,
+  file: string,
+  { restore }: Founding,
+  say: Say,
+  progress: ProgressLine,
+): Promise<void> {
+  const config = loadReplicaConfig(configFile);
+  const onProgress = (bytes: number): void => progress.update(bytes, null);
+  const restored = await orExplain(() => restore(config, file, onProgress)).finally(() => progress.clear());
+  say(
+    `Group ${config.group} is founded on ${config.id} (cluster ${restored.cluster}), with the data of ${file}: ` +
+      `slot ${restored.pointer} of cluster ${restored.backupOf}, taken at ${restored.takenAt}.`,
+  );
+  say(nextSteps(config, configFile));
+}
+
+function nextSteps({ id, peers }: ReplicaConfig, configFile: string): string {
+  const others = peers.map((peer) => peer.id).filter((peer) => peer !== id);
+  const start = `Start it with: barista serve --config ${configFile}`;
+  return others.length === 0
+    ? start
+    : `${start}\nThen start ${others.join(', ')} the same way, with empty data directories: they join by themselves.`;
+}
+
+async function orExplain<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof LogStoreError)) throw error;
+    throw new CliError(`Nothing was founded: ${error.message}`, exitCodes.failed, { cause: error });
+  }
+}

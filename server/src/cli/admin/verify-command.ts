@@ -1,0 +1,54 @@
+/** `barista verify`: has the leader compare all replicas' data, and shows the verdict. */
+import type { VerifyRequest, VerifyResult } from '../../api/status.ts';
+import { CliError, exitCodes, type ExitCode } from '../errors.ts';
+import type { VerifyArguments } from '../program-admin.ts';
+import { type AdminTarget, askAdmin } from './admin-client.ts';
+
+type Replica = VerifyResult['replicas'][number];
+
+/** More names than these are counted, not shown. */
+const namesMax = 8;
+
+/** @throws CliError */
+export async function runVerify(
+  target: AdminTarget,
+  { repair, json }: VerifyArguments,
+  say: (line: string) => void,
+): Promise<ExitCode> {
+  const body: VerifyRequest = { repair };
+  // The group gives up first, and says why.
+  const timeoutMs = (target.verifyMinutes + 1) * 60_000;
+  const result = (await askAdmin(target, { path: '/api/verify', body, timeoutMs })) as VerifyResult | null;
+  if (!Array.isArray(result?.replicas)) throw new CliError('The answer is no result of a comparison.');
+  say(json ? JSON.stringify(result, null, 2) : verifyText(result, repair));
+  return verifyExitCode(result);
+}
+
+export function verifyExitCode({ replicas }: VerifyResult): ExitCode {
+  if (replicas.some(({ outcome }) => outcome === 'differs')) return exitCodes.differs;
+  return replicas.some(({ outcome }) => outcome === 'noReport') ? exitCodes.failed : exitCodes.ok;
+}
+
+export function verifyText({ slot, replicas }: VerifyResult, repair: boolean): string {
+  const width = Math.max(...replicas.map(({ replica }) => replica.length));
+  const lines = replicas.map((each) => `  ${each.replica.padEnd(width)}  ${verdictOf(each)}`);
+  const differing = replicas.filter(({ outcome }) => outcome === 'differs').map(({ replica }) => replica);
+  const silent = replicas.some(({ outcome }) => outcome === 'noReport');
+  const conclusion =
+    differing.length > 0
+      ? repair
+        ? `${differing.join(', ')} takes a copy of another replica's database: see "barista status".`
+        : `${differing.join(', ')} has stopped serving. "barista verify --repair" restores it from the majority.`
+      : silent
+        ? 'Those that reported are equal.'
+        : 'All are equal.';
+  return [`Compared as of slot ${slot}:`, ...lines, conclusion].join('\n');
+}
+
+function verdictOf({ outcome, detail }: Replica): string {
+  if (outcome === 'equal') return 'equal';
+  if (outcome === 'noReport') return `no report: ${detail.join('; ') || 'nothing was heard'}`;
+  const shown = detail.slice(0, namesMax).join(', ');
+  const more = detail.length - namesMax;
+  return `differs: ${shown}${more > 0 ? ` and ${more} more` : ''}`;
+}

@@ -1,0 +1,213 @@
+/** What operators can type: found a group, change and compare its members, back it up and restore it. */
+import { type Command, InvalidArgumentError } from 'commander';
+import type { MemberAddress, ReplicaId } from '../multipaxos/types.ts';
+import {
+  exitCodesText,
+  path,
+  port,
+  type Where,
+  type WhereOptions,
+  whereOf,
+  whole,
+  withWhere,
+} from './program-options.ts';
+
+export type MembersAction =
+  | { readonly action: 'list'; readonly json: boolean }
+  | { readonly action: 'add'; readonly replica: ReplicaId; readonly address: MemberAddress }
+  | { readonly action: 'remove'; readonly replica: ReplicaId }
+  /** Adds `replica`, waits until it votes, removes `old`. */
+  | {
+      readonly action: 'replace';
+      readonly old: ReplicaId;
+      readonly replica: ReplicaId;
+      readonly address: MemberAddress;
+      readonly waitMinutes: number;
+    };
+
+export interface VerifyArguments {
+  readonly repair: boolean;
+  readonly json: boolean;
+}
+
+export interface AdminCommands {
+  readonly init: (configFile: string) => Promise<void>;
+  readonly members: (where: Where, action: MembersAction) => Promise<void>;
+  readonly verify: (where: Where, args: VerifyArguments) => Promise<void>;
+  readonly backup: (where: Where, file: string, replace: boolean) => Promise<void>;
+  readonly restore: (configFile: string, file: string) => Promise<void>;
+}
+
+export function addAdmin(program: Command, commands: AdminCommands): void {
+  addInit(program, commands);
+  addMembers(program, commands);
+  addVerify(program, commands);
+  addBackup(program, commands);
+  addRestore(program, commands);
+}
+
+function addInit(program: Command, commands: AdminCommands): void {
+  program
+    .command('init')
+    .description('found a group: once, on ONE replica, before its first start')
+    .requiredOption('--config <file>', 'its configuration, in YAML', path)
+    .addHelpText(
+      'after',
+      `
+Only this replica votes at first. The other "peers" of its configuration are expected: start them with "barista serve", and each
+joins by itself, gets what is there, and becomes a voter. Never do this for a replica that lost its disk: it joins by itself, too.
+
+Examples:
+  barista init --config r1.yaml && barista serve --config r1.yaml     on the first host
+  barista serve --config r2.yaml                                      on each of the others
+${exitCodesText}`,
+    )
+    .action((options: { readonly config: string }) => commands.init(options.config));
+}
+
+interface AddressOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly pgwireHost?: string;
+  readonly pgwirePort: number;
+}
+
+function withAddress(command: Command): Command {
+  return command
+    .requiredOption('--host <host>', 'where the others reach its peerListen')
+    .requiredOption('--port <port>', 'the port of it', port)
+    .option('--pgwire-host <host>', 'where SQL clients are sent while it leads (default: --host)')
+    .requiredOption('--pgwire-port <port>', 'the port of it', port);
+}
+
+const addressOf = (options: AddressOptions): MemberAddress => ({
+  host: options.host,
+  port: options.port,
+  pgwire: { host: options.pgwireHost ?? options.host, port: options.pgwirePort },
+});
+
+const replicaName = (text: string): ReplicaId => {
+  if (!/^[A-Za-z][A-Za-z0-9_-]{0,31}$/.test(text)) {
+    throw new InvalidArgumentError(
+      'It must start with a letter and hold at most 32 letters, digits, "_" or "-".',
+    );
+  }
+  return text as ReplicaId;
+};
+
+function addMembers(program: Command, commands: AdminCommands): void {
+  const members = program
+    .command('members')
+    .description('who is in the group, and changes of it while it serves, one at a time')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  barista members list --config r1.yaml
+  barista members add r4 --host 10.0.0.4 --port 7532 --pgwire-port 7432 --config r1.yaml
+  barista members remove r3 --config r1.yaml
+  barista members replace r3 r4 --host 10.0.0.4 --port 7532 --pgwire-port 7432 --config r1.yaml
+
+Without --config it speaks to a demo that runs here. Changes are the leader's to make: another replica says whom to ask.
+${exitCodesText}`,
+    );
+  withWhere(members.command('list', { isDefault: true }).description('the members as the replica knows them'))
+    .option('--json', 'for programs: { version, members: [...] }', false)
+    .action(({ json, ...options }: WhereOptions & { readonly json: boolean }) =>
+      commands.members(whereOf(options), { action: 'list', json }),
+    );
+  withWhere(withAddress(members.command('add').description('expect a new replica: start it, and it joins')))
+    .argument('<replica>', 'its id, not one of a member', replicaName)
+    .action((replica: ReplicaId, options: AddressOptions & WhereOptions) =>
+      commands.members(whereOf(options), { action: 'add', replica, address: addressOf(options) }),
+    );
+  withWhere(members.command('remove').description('take a replica away, running or not'))
+    .argument('<replica>', 'such as r3', replicaName)
+    .action((replica: ReplicaId, options: WhereOptions) =>
+      commands.members(whereOf(options), { action: 'remove', replica }),
+    );
+  addReplace(members, commands);
+}
+
+function addReplace(members: Command, commands: AdminCommands): void {
+  withWhere(
+    withAddress(
+      members
+        .command('replace')
+        .description('a new replica for an old one: added first, the old removed last'),
+    ),
+  )
+    .argument('<old>', 'who goes, running or not', replicaName)
+    .argument('<new>', 'the id of who comes', replicaName)
+    .option('--wait <minutes>', 'how long to wait until the new one votes', whole(1, 1440), 60)
+    .addHelpText(
+      'after',
+      `
+Start the new replica ("barista serve") when told to. If the wait ends before it votes, nothing was removed: the same command goes on from there.
+A lost disk needs no replacing: start the replica again, and it joins by itself.`,
+    )
+    .action(
+      (
+        old: ReplicaId,
+        replica: ReplicaId,
+        options: AddressOptions & WhereOptions & { readonly wait: number },
+      ) =>
+        commands.members(whereOf(options), {
+          action: 'replace',
+          old,
+          replica,
+          address: addressOf(options),
+          waitMinutes: options.wait,
+        }),
+    );
+}
+
+function addVerify(program: Command, commands: AdminCommands): void {
+  withWhere(
+    program.command('verify').description("compare all replicas' data as of one slot, while they serve"),
+  )
+    .option('--repair', 'restore what differs from the majority', false)
+    .option('--json', 'for programs: { slot, replicas: [{ replica, outcome, detail }] }', false)
+    .addHelpText(
+      'after',
+      `
+Every table, sequence and schema object is compared. A replica that differs from the majority stops serving ("diverged"); with --repair it takes
+a copy of another one's database. Exit code 5 if any differs, 1 if one gave no report.
+${exitCodesText}`,
+    )
+    .action(({ repair, json, ...options }: WhereOptions & VerifyArguments) =>
+      commands.verify(whereOf(options), { repair, json }),
+    );
+}
+
+function addBackup(program: Command, commands: AdminCommands): void {
+  withWhere(program.command('backup').description('the whole group in one file, taken while it serves'))
+    .argument('<file>', 'it has this name only when it is complete and was checked', path)
+    .option('--replace', 'if the file exists', false)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  barista backup monday.barista --config r2.yaml     a follower is the better one to ask: the leader has clients to serve
+  barista restore monday.barista --config new.yaml
+${exitCodesText}`,
+    )
+    .action((file: string, { replace, ...options }: WhereOptions & { readonly replace: boolean }) =>
+      commands.backup(whereOf(options), file, replace),
+    );
+}
+
+function addRestore(program: Command, commands: AdminCommands): void {
+  program
+    .command('restore')
+    .description('found a new group with the data of a backup: on ONE replica, before its first start')
+    .argument('<file>', 'what "barista backup" wrote', path)
+    .requiredOption('--config <file>', 'the configuration of the replica, in YAML', path)
+    .addHelpText(
+      'after',
+      `
+The data directory must be empty. The other "peers" of the configuration join when they are started, with empty data directories, as after "barista init".
+${exitCodesText}`,
+    )
+    .action((file: string, options: { readonly config: string }) => commands.restore(options.config, file));
+}

@@ -1,0 +1,98 @@
+/** `barista fault`: what people can do to a running demo. */
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import type { FaultRequest } from '../api/status.ts';
+import type { ReplicaId } from '../multipaxos/types.ts';
+import { defaultDelayMs, defaultProbability } from './demo/fault-table.ts';
+import { exitCodesText, type Target, type TargetOptions, targetOf, withTarget } from './program-options.ts';
+
+export interface FaultCommands {
+  readonly fault: (target: Target, request: FaultRequest) => Promise<void>;
+}
+
+const replicaActions = [
+  ['crash', 'crash', 'kill -9 of its process; it stays down until "restart"'],
+  ['pause', 'pause', 'freeze its process (SIGSTOP)'],
+  ['resume', 'resume', 'thaw it'],
+  ['restart', 'restart', 'stop its process if it runs, and start it again'],
+  ['kill-postgres', 'killPostgres', 'kill -9 of its PostgreSQL alone'],
+  ['isolate', 'isolate', 'cut every link to and from it'],
+] as const;
+
+const linkActions = [
+  ['cut', 'lose every message', '0 to mend the link'],
+  ['delay', 'deliver late', `milliseconds (default ${defaultDelayMs})`],
+  ['drop', 'lose some messages', `share of the messages, 0 to 1 (default ${defaultProbability})`],
+  [
+    'duplicate',
+    'deliver some messages twice',
+    `share of the messages, 0 to 1 (default ${defaultProbability})`,
+  ],
+] as const;
+
+export function addFault(program: Command, commands: FaultCommands): void {
+  const fault = program
+    .command('fault')
+    .description('break a running demo, and mend it')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  barista fault crash r1            then: barista fault restart r1
+  barista fault wipe r2             what a lost disk does; then watch: barista status
+  barista fault cut r1 r2           what r1 sends to r2 is lost; r2 still reaches r1
+  barista fault delay r1 r3 500     half a second later
+  barista fault isolate r2          then: barista fault heal
+${exitCodesText}`,
+    );
+  for (const [name, action, description] of replicaActions) {
+    withTarget(fault.command(name).description(description))
+      .argument('<replica>', 'such as r1')
+      .action((replica: string, options: TargetOptions) =>
+        commands.fault(targetOf(options), { action, replica: replica as ReplicaId }),
+      );
+  }
+  addWipe(fault, commands);
+  for (const [action, description, amountText] of linkActions) {
+    withTarget(fault.command(action).description(`${description}, from one replica to another`))
+      .argument('<from>', 'the replica that sends')
+      .argument('<to>', 'the replica that should receive')
+      .addArgument(new Argument('[amount]', amountText).argParser(amountOf))
+      .action((from: string, to: string, amount: number | undefined, options: TargetOptions) => {
+        const link = { action, from: from as ReplicaId, to: to as ReplicaId };
+        return commands.fault(targetOf(options), amount === undefined ? link : { ...link, amount });
+      });
+  }
+  withTarget(
+    fault.command('heal').description('take all faults off all links (does not restart or resume replicas)'),
+  ).action((options: TargetOptions) => commands.fault(targetOf(options), { action: 'heal' }));
+}
+
+interface WipeOptions extends TargetOptions {
+  readonly log?: boolean;
+  readonly database?: boolean;
+}
+
+function addWipe(fault: Command, commands: FaultCommands): void {
+  withTarget(
+    fault.command('wipe').description('lose its disk: kill -9 of it and its PostgreSQL, remove, start'),
+  )
+    .argument('<replica>', 'such as r1')
+    .addOption(new Option('--log', 'only its log: what it has promised and voted').conflicts('database'))
+    .addOption(new Option('--database', 'only its PostgreSQL').conflicts('log'))
+    .addHelpText(
+      'after',
+      `
+It comes back by itself while the others serve: as another incarnation if its log is gone, with a copy of another replica's database if its own is.
+At most a minority of the voters can be wiped at a time; a majority is data loss.`,
+    )
+    .action((replica: string, { log, database, ...options }: WipeOptions) => {
+      const what = log === true ? 'log' : database === true ? 'database' : 'both';
+      return commands.fault(targetOf(options), { action: 'wipe', replica: replica as ReplicaId, what });
+    });
+}
+
+const amountOf = (text: string): number => {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('It must be a number, 0 or more.');
+  return value;
+};

@@ -1,0 +1,74 @@
+/** Options that several commands share, and the checks of their values. */
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
+/** Where a running demo is to be found. `dashboardPort` null: not given. */
+export interface Target {
+  readonly dashboardPort: number | null;
+  readonly dataDir: string;
+}
+
+/** Whom an operator's command speaks to: a replica, by its configuration, or a running demo. */
+export type Where =
+  | { readonly kind: 'replica'; readonly configFile: string }
+  | { readonly kind: 'demo'; readonly target: Target };
+
+const defaultDataDir = '.barista';
+
+export const exitCodesText = `
+Exit codes: 0 done; 1 failed; 2 wrong option or configuration; 3 nobody answers; 4 refused; 5 replicas differ (verify).`;
+
+export const whole = (min: number, max: number) => (text: string) => {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < min || value > max) {
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+  }
+  return value;
+};
+export const port = whole(1, 65_535);
+export const path = (text: string): string => resolve(text);
+
+export const dataDirOption = (): Option =>
+  new Option('--data-dir <dir>', 'where the cluster is kept')
+    .default(resolve(defaultDataDir), defaultDataDir)
+    .argParser(path);
+
+export function withTarget(command: Command): Command {
+  return command
+    .option(
+      '--dashboard-port <port>',
+      "the demo's dashboard port (default: that of the data directory's demo)",
+      port,
+    )
+    .addOption(dataDirOption());
+}
+
+/** As commander has them: an option that was not given is absent. */
+export interface TargetOptions {
+  readonly dashboardPort?: number;
+  readonly dataDir: string;
+}
+export const targetOf = (options: TargetOptions): Target => ({
+  dashboardPort: options.dashboardPort ?? null,
+  dataDir: options.dataDir,
+});
+
+export function withWhere(command: Command): Command {
+  return withTarget(
+    command.addOption(
+      new Option(
+        '--config <file>',
+        'ask the replica with this configuration; without it, a demo that runs here',
+      )
+        .argParser(path)
+        .conflicts(['dashboardPort']),
+    ),
+  );
+}
+export interface WhereOptions extends TargetOptions {
+  readonly config?: string;
+}
+export const whereOf = (options: WhereOptions): Where =>
+  options.config === undefined
+    ? { kind: 'demo', target: targetOf(options) }
+    : { kind: 'replica', configFile: options.config };
