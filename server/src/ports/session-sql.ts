@@ -13,6 +13,10 @@ import type { Effect } from '../apply/effects.ts';
 export type HarvestRow =
   | { readonly kind: 'effect'; readonly effect: Effect; readonly sql: string | null }
   | { readonly kind: 'serializable' }
+  /** The client has named the transaction; the name is claimed. */
+  | { readonly kind: 'request'; readonly role: string; readonly id: string }
+  /** A transaction of this name has been committed before: this one must be rolled back. `slot`: null if not known here. */
+  | { readonly kind: 'committedBefore'; readonly slot: number | null; readonly tag: string }
   /** The transaction did something that cannot be replicated; it must be rolled back with this error. */
   | { readonly kind: 'refused'; readonly sqlState: string; readonly message: string; readonly hint: string };
 
@@ -35,6 +39,12 @@ export interface SessionSql {
    * runs PREPARE TRANSACTION '<id>', agrees, and runs COMMIT PREPARED '<id>'. $1 = secret, $2 = transaction id.
    */
   readonly recordTransaction: string;
+  /** Before a statement of its own runs: fails with RQ001 if a transaction of the same name has been committed; `DETAIL` is its slot and tag. $1 = secret. */
+  readonly beginRequest: string;
+  /** Records how the client is told of success: $1 = secret, $2 = slot (empty: not known yet), $3 = tag (empty: it cannot be told again). */
+  readonly recordRequest: string;
+  /** The name is used up. */
+  readonly forgetRequest: string;
   readonly secret: string;
   decodeHarvestRow(row: Uint8Array): HarvestRow;
 }

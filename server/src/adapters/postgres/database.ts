@@ -133,7 +133,7 @@ class PgDatabase implements Database {
       final = part;
     }
     if (final?.last === true) {
-      if (final.request !== undefined) await buffer.session.recordRequest(slot, final.request);
+      if (final.request !== undefined) await buffer.addRequest(slot, final.request);
       return;
     }
     // A stream that was read before and cannot be read again: whoever asks next brings a new one.

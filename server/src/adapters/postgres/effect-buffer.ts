@@ -7,7 +7,8 @@
  * - `staged`: through a temporary table of PostgreSQL, for a transaction whose effects, written in between, met rows that are
  *   not there yet or still there (a unique key handed from row to row in one large UPDATE).
  */
-import type { Effect } from '../../apply/effects.ts';
+import type { CommittedRequest, Effect } from '../../apply/effects.ts';
+import type { Slot } from '../../multipaxos/types.ts';
 import type { ApplySession } from './apply-session.ts';
 import { createRowNetting } from './net-rows.ts';
 import type { RowEffect, RowNetting } from './net-rows.ts';
@@ -18,6 +19,8 @@ export type ApplyMode = 'net' | 'staged';
 
 export interface EffectBuffer {
   add(effect: Effect): Promise<void>;
+  /** The client's name for the transaction of `slot`. */
+  addRequest(slot: Slot, request: CommittedRequest): Promise<void>;
   /** Writes what is gathered. */
   flush(): Promise<void>;
 }
@@ -64,6 +67,10 @@ class SessionBuffer implements EffectBuffer {
         await this.flush();
         return this.session.runDdl(effect);
     }
+  }
+
+  async addRequest(slot: Slot, { role, id, tag }: CommittedRequest): Promise<void> {
+    await this.session.client.query('SELECT _barista.apply_request($1, $2, $3, $4)', [role, id, slot, tag]);
   }
 
   /** The same row can be written through a partition and through its parent: then the order of the two matters. */

@@ -36,6 +36,21 @@ export const superseded = (reason: string): GatewayError => ({
   hint: 'Reconnect and run the transaction again.',
 });
 
+const slotText = (slot: number | null): string => (slot === null ? '' : `, in slot ${slot}`);
+
+/** A notice, with success. */
+export const committedBefore = (slot: number | null): GatewayError => ({
+  sqlState: 'RQ001',
+  message: `the transaction of this request_id had been committed before${slotText(slot)}: nothing was done again`,
+});
+
+export const rowsNotKept = (slot: number | null): GatewayError => ({
+  sqlState: 'RQ001',
+  message: `the transaction of this request_id had been committed before${slotText(slot)}: nothing was done again`,
+  detail: 'The rows that it returned then are not kept.',
+  hint: 'Take it for done, and read what you need.',
+});
+
 export const overloaded = (reason: string): GatewayError => ({
   sqlState: '53000',
   message: 'the transaction was not committed: too much is waiting to be agreed on',

@@ -22,6 +22,7 @@ import { passAuthentication } from './front/handshake.ts';
 import { startTunnel } from './front/tunnel.ts';
 import { defaultLimits, type PgwireLimits } from './limits.ts';
 import type { Counter } from './session/context.ts';
+import { mentionsRequestId } from './session/request.ts';
 import { startSession } from './session/session.ts';
 import { createSqlParser, type SqlParser } from './sql/parse-sql.ts';
 
@@ -232,6 +233,9 @@ const openSession = async (
     parse: front.parse,
     limits: front.bounds,
     count: (counter) => front.onCounters?.(counter),
+    usesRequests: startup.parameters.some((pair) =>
+      pair.some((text) => mentionsRequestId(Buffer.from(text))),
+    ),
   });
   const key = outcome.backendKey;
   const forget = key === null ? () => {} : front.cancels.add(key, sessionSql.socketPath, session.cancels);

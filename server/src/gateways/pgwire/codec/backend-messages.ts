@@ -61,6 +61,9 @@ export const errorResponse = (severity: 'ERROR' | 'FATAL', error: GatewayError):
 export const warning = (error: GatewayError): Buffer =>
   fieldsFrame(back.noticeResponse, gatewayFields('WARNING', error), 'utf8');
 
+export const notice = (error: GatewayError): Buffer =>
+  fieldsFrame(back.noticeResponse, gatewayFields('NOTICE', error), 'utf8');
+
 export const commandComplete = (tag: string): Buffer =>
   frameOf(back.commandComplete, Buffer.from(`${tag}\0`, 'latin1'));
 

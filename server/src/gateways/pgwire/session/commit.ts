@@ -17,6 +17,7 @@ import {
 import * as errors from '../errors.ts';
 import { endTransaction, type SessionContext } from './context.ts';
 import { createHarvest, type Harvest } from './harvest.ts';
+import { committedBefore, type CommittedBefore, tagToKeep, undoRepetition } from './request.ts';
 import { SessionEnded } from './session-ended.ts';
 import { type FlightResult, ownCommand, ownSync, type Step, type StepError } from './step.ts';
 import { endSteps, harvestSteps } from './wrapper.ts';
@@ -30,10 +31,14 @@ export interface CommitOptions {
   readonly clientCommits: boolean;
 }
 
-/** `clientError`: one of the `before` steps failed, which the client has been told. `failed`: rolled back; tell it `error`. */
+/**
+ * `clientError`: one of the `before` steps failed, which the client has been told. `repeated`: a transaction of this name had been committed before; this one
+ * is rolled back. `failed`: rolled back; tell it `error`.
+ */
 export type CommitResult =
   | { readonly kind: 'committed'; readonly chosen: boolean }
   | { readonly kind: 'clientError'; readonly result: FlightResult }
+  | { readonly kind: 'repeated'; readonly request: CommittedBefore; readonly answeredRows: boolean }
   | { readonly kind: 'failed'; readonly error: Buffer };
 
 class CommitFailure extends Error {
@@ -42,6 +47,16 @@ class CommitFailure extends Error {
   constructor(frame: Buffer) {
     super('the transaction cannot be committed');
     this.frame = frame;
+  }
+}
+
+/** The transaction was committed before, under the name that the client gave it. */
+class Repetition extends Error {
+  override readonly name = 'Repetition';
+  readonly request: CommittedBefore;
+  constructor(request: CommittedBefore) {
+    super('committed before');
+    this.request = request;
   }
 }
 
@@ -77,9 +92,19 @@ export const commit = async (context: SessionContext, options: CommitOptions): P
       return { kind: 'committed', chosen: false };
     }
     await beforeProposal(context, { ...options, transaction, harvest });
-    await decide(context, { ...options, transaction, harvest, parts: only(harvest.lastPart()) });
+    await decide(context, {
+      ...options,
+      transaction,
+      harvest,
+      parts: only(harvest.lastPart(tagToKeep(context, options.clientCommits))),
+    });
     return { kind: 'committed', chosen: true };
   } catch (error) {
+    if (error instanceof Repetition) {
+      const { answeredRows } = context;
+      await undoRepetition(context, options);
+      return { kind: 'repeated', request: error.request, answeredRows };
+    }
     if (!(error instanceof CommitFailure)) throw error;
     await rollBack(context, options.keepUnnamed);
     return { kind: 'failed', error: error.frame };
@@ -99,6 +124,8 @@ export const rollBack = async (context: SessionContext, keepUnnamed: boolean): P
 };
 
 const checkHarvest = (context: SessionContext, harvest: Harvest, error: StepError | null): void => {
+  const before = error === null ? harvest.committedBefore : committedBefore(error);
+  if (before !== null) throw new Repetition(before);
   if (error !== null) throw new CommitFailure(injectedError(context, error));
   if (harvest.refused !== null) failWith(harvest.refused);
   if (context.holdsCursor && !harvest.isEmpty) failWith(errors.holdCursorRefused);
@@ -152,10 +179,21 @@ const beforeProposal = async (context: SessionContext, options: Deciding): Promi
 const prepareTransaction = async (context: SessionContext, options: Deciding): Promise<void> => {
   const { keepUnnamed, transaction } = options;
   const { secret, recordTransaction } = context.sessionSql;
-  const record = ownCommand(recordTransaction, { keepUnnamed, parameters: [secret, transaction] });
+  const record = [
+    ...recordRequest(context, options, ''),
+    ...ownCommand(recordTransaction, { keepUnnamed, parameters: [secret, transaction] }),
+  ];
   const prepare = ownCommand(`PREPARE TRANSACTION '${transaction}'`, { keepUnnamed, speaks: true });
   const { error } = await context.link.send([...record, ...prepare, ownSync]).done;
   if (error !== null) throw new CommitFailure(injectedError(context, error));
+};
+
+/** In the transaction itself. */
+const recordRequest = (context: SessionContext, options: Deciding, slot: string): Step[] => {
+  if (!options.harvest.named) return [];
+  const { secret, recordRequest: sql } = context.sessionSql;
+  const parameters = [secret, slot, tagToKeep(context, options.clientCommits)];
+  return ownCommand(sql, { keepUnnamed: options.keepUnnamed, parameters });
 };
 
 const only = async function* (part: TransactionPayload): AsyncGenerator<TransactionPayload> {
@@ -180,7 +218,7 @@ const agreeOnLarge = async (
       failure.error = error;
       throw error;
     }
-    yield harvest.lastPart();
+    yield harvest.lastPart(tagToKeep(context, options.clientCommits));
   };
   try {
     await decide(context, { ...options, parts: parts() });
@@ -256,6 +294,7 @@ const commitSteps = (context: SessionContext, options: Deciding, slot: number): 
   if (!harvest.serializable) {
     const { secret, recordSlot } = context.sessionSql;
     return [
+      ...recordRequest(context, options, String(slot)),
       ...ownCommand(recordSlot, { keepUnnamed, parameters: [secret, String(slot)] }),
       ...endSteps({ command: 'COMMIT', chain, keepUnnamed, answersClient: clientCommits }),
       ownSync,
@@ -266,6 +305,7 @@ const commitSteps = (context: SessionContext, options: Deciding, slot: number): 
   };
   return [
     ...ownCommand(`COMMIT PREPARED '${transaction}'`, { keepUnnamed, onComplete: answer }),
+    ...(harvest.named ? ownCommand(context.sessionSql.forgetRequest, { keepUnnamed }) : []),
     ...(chain ? ownCommand('BEGIN ISOLATION LEVEL SERIALIZABLE', { keepUnnamed }) : []),
     ownSync,
   ];

@@ -43,6 +43,12 @@ export interface SessionContext {
   mayRunAgain: boolean;
   /** The transaction has declared a cursor WITH HOLD. */
   holdsCursor: boolean;
+  /** The client may have named a transaction (request.ts). */
+  usesRequests: boolean;
+  /** Of the last statement that was answered in this transaction. */
+  lastTag: string | null;
+  /** Rows were answered in this transaction. */
+  answeredRows: boolean;
   /** Texts of the transaction so far, shortened; bounded. */
   sentSql: string[];
 }
@@ -60,4 +66,6 @@ export const endTransaction = (context: SessionContext, status: TransactionStatu
   context.block = status === 'I' ? 'none' : 'explicit';
   context.holdsCursor = false;
   context.sentSql = [];
+  context.lastTag = null;
+  context.answeredRows = false;
 };

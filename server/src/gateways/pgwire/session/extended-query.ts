@@ -19,6 +19,7 @@ import { type Batch, type BatchEnd, fail, keepUnnamed, sendWithSync, settle } fr
 import { createMessageReader, type ExtendedMessage, kindOf, registerStep } from './extended-messages.ts';
 import { planGroup } from './extended-plan.ts';
 import { finish, runCommit, runRollback, runSavepoint } from './extended-transaction.ts';
+import { beginRequestSteps } from './request.ts';
 import { ownSync, type Step } from './step.ts';
 import { alreadyInBlock, beginSteps, endSteps } from './wrapper.ts';
 
@@ -140,9 +141,19 @@ const addMessage = async (context: SessionContext, batch: Batch, index: number):
     return addSpecial(context, batch, message, kind);
   }
   if (message.statement?.holdsCursor === true) context.holdsCursor = true;
+  if (asksRequest(context, batch, index)) batch.steps.push(...beginRequestSteps(context));
   batch.steps.push(registerStep(context, message));
   return true;
 };
+
+/** A pipeline of a single statement, which ends with it: nothing but its success is left to be told. */
+const asksRequest = (context: SessionContext, batch: Batch, index: number): boolean =>
+  context.usesRequests &&
+  batch.block === 'wrapped' &&
+  !batch.readOnly &&
+  batch.end === 'sync' &&
+  index === batch.messages.length - 1 &&
+  batch.messages.findIndex(({ kind }) => kind === 'execute') === index;
 
 type SpecialKind = Exclude<ResolvedKind, { kind: 'read' | 'write' | 'bare' }>;
 

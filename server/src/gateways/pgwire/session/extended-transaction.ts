@@ -6,6 +6,7 @@ import { commit } from './commit.ts';
 import type { SessionContext } from './context.ts';
 import { type Batch, fail, keepUnnamed, sendWithSync, settle } from './extended-batch.ts';
 import { type ExtendedMessage, registerStep } from './extended-messages.ts';
+import { tellCommittedBefore } from './request.ts';
 import { endSteps } from './wrapper.ts';
 
 export const runCommit = async (context: SessionContext, batch: Batch, chain: boolean): Promise<boolean> => {
@@ -45,6 +46,15 @@ export const finish = async (
       return true;
     case 'clientError':
       return settle(context, batch, outcome.result);
+    case 'repeated': {
+      context.prepared.portals.clear();
+      const { answeredRows } = outcome;
+      const told = tellCommittedBefore(context, outcome.request, { ...options, answeredRows });
+      if (!told || !options.sayCommit) return told;
+      sayNoTransaction(context);
+      context.output.answer(commandComplete('COMMIT'));
+      return true;
+    }
     case 'failed':
       context.output.discard();
       context.output.answer(outcome.error);

@@ -8,6 +8,7 @@ import type { SessionSql } from '../../../ports/session-sql.ts';
 import { firstColumn, type GatewayError } from '../codec/backend-messages.ts';
 import { rowTooLarge } from '../errors.ts';
 import type { BackendLink } from './backend-link.ts';
+import type { CommittedBefore } from './request.ts';
 import { createPartBuilder, RowTooLarge } from './part-builder.ts';
 
 const waitingPartsMax = 2;
@@ -22,9 +23,13 @@ export interface Harvest {
   readonly large: Promise<'large'>;
   /** Full parts in order, without the last; ends after `finish`. */
   fullParts(): AsyncIterable<TransactionPayload>;
-  lastPart(): TransactionPayload;
+  /** `tag`: how the client will be told, kept with the name that it gave. */
+  lastPart(tag: string): TransactionPayload;
   readonly isEmpty: boolean;
   readonly serializable: boolean;
+  /** The client has named the transaction. */
+  readonly named: boolean;
+  readonly committedBefore: CommittedBefore | null;
   /** Why the transaction cannot be replicated. */
   readonly refused: GatewayError | null;
 }
@@ -43,6 +48,8 @@ export const createHarvest = (options: {
   let abandoned = false;
   let serializable = false;
   let refused: GatewayError | null = null;
+  let request: { readonly role: string; readonly id: string } | null = null;
+  let before: CommittedBefore | null = null;
   let saidSql = false;
   let wake: (() => void) | null = null;
   let becameLarge = (): void => {};
@@ -61,6 +68,12 @@ export const createHarvest = (options: {
     switch (decoded.kind) {
       case 'serializable':
         serializable = true;
+        return;
+      case 'request':
+        request = { role: decoded.role, id: decoded.id };
+        return;
+      case 'committedBefore':
+        before = { slot: decoded.slot, tag: decoded.tag };
         return;
       case 'refused':
         refused ??= { sqlState: decoded.sqlState, message: decoded.message, hint: decoded.hint };
@@ -117,12 +130,19 @@ export const createHarvest = (options: {
         }
       }
     },
-    lastPart: () => builder.finish(),
+    lastPart: (tag) =>
+      request === null ? builder.finish() : { ...builder.finish(), request: { ...request, tag } },
     get isEmpty() {
       return builder.isEmpty;
     },
     get serializable() {
       return serializable;
+    },
+    get named() {
+      return request !== null;
+    },
+    get committedBefore() {
+      return before;
     },
     get refused() {
       return refused;

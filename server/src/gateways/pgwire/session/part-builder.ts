@@ -11,6 +11,8 @@ import type { Effect, TransactionPayload } from '../../../apply/effects.ts';
 const rowOverhead = 8;
 const effectOverhead = 96;
 const payloadOverhead = 256;
+/** The client's name for the transaction: role, id, tag. */
+const requestOverhead = 1024;
 /** The last part names the slots of all others. */
 const slotBytes = 9;
 /** How many times the usual size a part may have that holds nothing but one large row or statement. */
@@ -43,7 +45,7 @@ export const createPartBuilder = (options: {
   readonly transaction: string;
   readonly partBytesMax: number;
 }): PartBuilder => {
-  const room = options.partBytesMax - payloadOverhead - sqlTextsMax * sqlCharsMax * 4;
+  const room = options.partBytesMax - payloadOverhead - requestOverhead - sqlTextsMax * sqlCharsMax * 4;
   const bytesMax = Math.max(room, 1024);
   const sql: string[] = [];
   let effects: Effect[] = [];

@@ -10,6 +10,7 @@ import { randomBytes } from 'node:crypto';
 import type { Agreement } from '../../../ports/agreement.ts';
 import type { SessionSql } from '../../../ports/session-sql.ts';
 import {
+  commandTag,
   errorFromFields,
   errorResponse,
   type GatewayError,
@@ -29,6 +30,7 @@ import { createClientInput } from './client-input.ts';
 import { createClientOutput } from './client-output.ts';
 import { clientStatus, type Counter, type SessionContext } from './context.ts';
 import { createExtendedQuery } from './extended-query.ts';
+import { mentionsRequestId } from './request.ts';
 import { createPreparedTable } from './prepared-table.ts';
 import { runSimpleQuery } from './simple-query.ts';
 import { unsafeSetting } from './safety.ts';
@@ -47,6 +49,8 @@ export interface SessionOptions {
   readonly parse: SqlParser;
   readonly limits: PgwireLimits;
   readonly count: (counter: Counter) => void;
+  /** The client named a transaction as it connected. */
+  readonly usesRequests: boolean;
 }
 
 export interface Session {
@@ -172,6 +176,9 @@ export const startSession = (options: SessionOptions): Session => {
     status: 'I',
     mayRunAgain: false,
     holdsCursor: false,
+    usesRequests: options.usesRequests,
+    lastTag: null,
+    answeredRows: false,
     sentSql: [],
   };
 
@@ -209,6 +216,8 @@ const serve = async (context: SessionContext, isOver: () => boolean): Promise<vo
   while (!isOver()) {
     const message = context.input.take() ?? (await context.input.next());
     if (message === null || isOver() || message.type === front.terminate) return;
+    if (!context.usesRequests && mayHoldText(message.type))
+      context.usesRequests = mentionsRequestId(message.bytes);
     switch (message.type) {
       case front.query:
         if (!extended.skipping) await runSimpleQuery(context, message.bytes);
@@ -236,9 +245,14 @@ const serve = async (context: SessionContext, isOver: () => boolean): Promise<vo
   }
 };
 
+const mayHoldText = (type: number): boolean =>
+  type === front.query || type === front.parse || type === front.bind;
+
 /** In our wrapper the last CommandComplete waits for the commit. */
 const onAnswer = (context: SessionContext, frame: Buffer, type: number, step: Step | null): void => {
   const { output } = context;
+  if (type === back.commandComplete) context.lastTag = commandTag(frame);
+  else if (tellsRows.has(type)) context.answeredRows = true;
   if (step !== null && context.block === 'wrapped' && !context.mayRunAgain && type === back.commandComplete) {
     output.release();
     output.hold();
@@ -248,6 +262,8 @@ const onAnswer = (context: SessionContext, frame: Buffer, type: number, step: St
   context.mayRunAgain = false;
   output.release();
 };
+
+const tellsRows: ReadonlySet<number> = new Set([back.rowDescription, back.dataRow, back.copyOutResponse]);
 
 /** Error positions count from the beginning of what the client sent. */
 const shifted = (frame: Buffer, type: number, step: Step | null): Buffer => {

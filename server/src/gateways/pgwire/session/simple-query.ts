@@ -14,6 +14,7 @@ import {
   errorFromFields,
   errorResponse,
   type GatewayError,
+  notice,
   readyForQuery,
   warning,
 } from '../codec/backend-messages.ts';
@@ -23,6 +24,7 @@ import { type ResolvedKind, resolve, type Statement } from '../sql/statement.ts'
 import { commit, rollBack } from './commit.ts';
 import { clientStatus, endTransaction, noteSql, type SessionContext } from './context.ts';
 import { feedCopy } from './copy-in.ts';
+import { beginRequestSteps, tellCommittedBefore } from './request.ts';
 import { spoilBlock } from './spoil-block.ts';
 import { type FlightResult, ownSync, type Step } from './step.ts';
 import { alreadyInBlock, beginSteps, endSteps } from './wrapper.ts';
@@ -225,9 +227,11 @@ const textOf = (run: Run, statement: Statement): Buffer => run.sql.subarray(stat
 /** In our wrapper, which is opened by the first and committed after the last. */
 const wrapped = async (run: Run, statement: Statement, last: boolean): Promise<boolean> => {
   const { context } = run;
+  const alone = context.block === 'none' && last && !statement.copyIn;
   noteSql(context, textOf(run, statement));
   const before = [
     ...(context.block === 'none' ? beginSteps(context, 'rw', keepUnnamed) : []),
+    ...(alone && context.usesRequests ? beginRequestSteps(context) : []),
     ...(statement.byParse ? parsedSteps(run) : [queryStep(run, statement)]),
   ];
   if (last && !statement.copyIn)
@@ -249,6 +253,10 @@ const finish = async (run: Run, options: Parameters<typeof commit>[1]): Promise<
     case 'clientError':
       settle(context, outcome.result);
       return false;
+    case 'repeated': {
+      const { answeredRows } = outcome;
+      return tellCommittedBefore(context, outcome.request, { ...options, answeredRows });
+    }
     case 'failed':
       context.output.discard();
       context.output.answer(outcome.error);
@@ -278,11 +286,10 @@ const endWrapper = async (run: Run, command: 'COMMIT' | 'ROLLBACK', chain: boole
   if (command === 'ROLLBACK') await rollBack(context, keepUnnamed);
   else {
     const outcome = await commit(context, { before: [], chain: false, keepUnnamed, clientCommits: false });
-    if (outcome.kind !== 'committed') {
-      if (outcome.kind === 'failed') context.output.answer(outcome.error);
-      return false;
-    }
-    chosen = outcome.chosen;
+    if (outcome.kind === 'failed') context.output.answer(outcome.error);
+    if (outcome.kind === 'failed' || outcome.kind === 'clientError') return false;
+    if (outcome.kind === 'committed') chosen = outcome.chosen;
+    else context.output.aside(notice(errors.committedBefore(outcome.request.slot)));
     context.output.release();
   }
   context.output.aside(warning(errors.noTransactionInProgress));

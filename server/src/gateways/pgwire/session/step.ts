@@ -17,6 +17,8 @@ export interface Step {
   readonly onRow?: (row: Buffer) => void;
   /** Its error is the client's, and is dealt with as that of a client's step. */
   readonly tells?: boolean;
+  /** Asks whether the transaction's name is taken. */
+  readonly asksRequest?: boolean;
   /** NoData is not for the client, who did not ask for a description. */
   readonly dropNoData?: boolean;
   /** A warning that only our wrapper causes. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { locateBinaries } from '../../../adapters/postgres/binaries.ts';
-import { startPostgres } from '../../../adapters/postgres/postgres-server.ts';
+import { type PostgresServer, startPostgres } from '../../../adapters/postgres/postgres-server.ts';
 import { createSessionSql } from '../../../adapters/postgres/session-sql.ts';
 import type { SessionSql } from '../../../ports/session-sql.ts';
 import type { PgwireLimits } from '../limits.ts';
@@ -17,6 +17,7 @@ export interface TestDatabase {
   readonly socketPath: string;
   readonly port: number;
   readonly sessionSql: SessionSql;
+  readonly server: PostgresServer;
   /** Connected as the superuser to the replicated database. */
   readonly superuser: Client;
   restart(): Promise<void>;
@@ -41,6 +42,7 @@ export const startTestDatabase = async (): Promise<TestDatabase> => {
     socketPath: server.socketPath,
     port: server.port,
     sessionSql: createSessionSql(server),
+    server,
     superuser,
     restart: () => server.restart(),
     async stop() {
