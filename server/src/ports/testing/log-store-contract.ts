@@ -23,7 +23,7 @@ export interface LogStoreFixture {
   /** The process that has the log open dies without closing it. The old store must not be used afterwards. */
   crash(): Promise<void>;
   /** From now on there is no space, or there is again. */
-  setFull(full: boolean): void;
+  setFull(full: boolean): void | Promise<void>;
   dispose(): Promise<void>;
 }
 
@@ -306,11 +306,11 @@ export function describeLogStore(name: string, makeFixture: () => Promise<LogSto
 
     it('a full disk fails the append with logFull, shows nothing of it, and the same append works once there is space', async () => {
       await store.append([voteOf(1)]);
-      fixture.setFull(true);
+      await fixture.setFull(true);
       const large = voteOf(2, 1, commandOf(2, new Uint8Array(300_000)));
       await expect(store.append([large])).rejects.toMatchObject({ name: 'LogStoreError', code: 'logFull' });
       expect(await store.read(...everything)).toHaveLength(1);
-      fixture.setFull(false);
+      await fixture.setFull(false);
       await store.append([large]);
       await store.append([voteOf(3)]);
       await crashAndReopen();

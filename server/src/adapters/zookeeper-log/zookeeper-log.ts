@@ -1,0 +1,236 @@
+/**
+ * The log store in Apache ZooKeeper: the composition of its parts, creating and purging.
+ *
+ * Where things stand: layout.ts. Guarantees: see ports/log-store.ts, with ZooKeeper's ensemble in the place of the disk: what it has acknowledged is
+ * on the disks of a majority of its servers. After a broken connection or an expired session the log goes on by itself if nobody else has written to it;
+ * if ZooKeeper stays away for longer than `awayMsMax`, or another process has the log, it fails with logFailed and stays failed.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import type { GroupId, RecoveredLog, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import { LogStoreError, type LogStore, type NewLog } from '../../ports/log-store.ts';
+import { removeNodes } from './cleaner.ts';
+import { codeOf, create, getData, multi, type WriteOp } from './client/protocol.ts';
+import type { Contents } from './contents.ts';
+import { createEntryReader, type EntryReader } from './entry-reader.ts';
+import { asLogStoreError } from './errors.ts';
+import { ballotNone } from '../../multipaxos/ballot.ts';
+import { createGroupWriter, type GroupWriter } from './group-writer.ts';
+import { entryPaths } from './group.ts';
+import {
+  FORMAT_VERSION,
+  fromJson,
+  logPaths,
+  toJson,
+  type LogPaths,
+  type VoteNode,
+  type WriterNode,
+} from './layout.ts';
+import { createLink, type Link } from './link.ts';
+import { readIdentity, recoverContents, tailSlots } from './recover.ts';
+import { unitsOf } from './units.ts';
+
+const ROOT = '/barista';
+const SESSION_TIMEOUT_MS = 10_000;
+const AWAY_MS_MAX = 30_000;
+
+export interface ZooKeeperLogOptions {
+  readonly group: GroupId;
+  /** Names the log's nodes: that of the replica, whichever its incarnation. */
+  readonly replica: ReplicaId;
+  /** `host:port` of each server of the ensemble. */
+  readonly servers: readonly string[];
+  /** How long ZooKeeper keeps the lock of a process that it does not hear from. Default: 10 s. */
+  readonly sessionTimeoutMs?: number;
+  /** Node under which all replicas' logs are. Groups that share an ensemble need one each. Default: /barista. */
+  readonly root?: string;
+  /** How long ZooKeeper may be out of reach before the log fails. Default: 30 s. */
+  readonly awayMsMax?: number;
+  /** How long opening waits for the lock of a process that may have died. Default: somewhat longer than a session's timeout. */
+  readonly lockWaitMs?: number;
+  /** For tests: opens a connection. */
+  readonly dial?: (host: string, port: number) => Socket;
+  /** For tests: after how many writes the writer's node is made anew. */
+  readonly versionMax?: number;
+}
+
+/** Makes the log of `replica`, all of it or none, and opens it. @throws LogStoreError logExists, logFailed... */
+export async function createZooKeeperLog(options: ZooKeeperLogOptions, newLog: NewLog): Promise<LogStore> {
+  const { link, paths, owner } = linkOf(options);
+  return orClose(link, 'creating the log in ZooKeeper', async () => {
+    for (const path of paths.parents) await createIfMissing(link, path);
+    await createNodes({ link, paths, owner }, options.group, newLog);
+    return open(options, link, paths, owner);
+  });
+}
+
+/** Opens the log of `replica` and locks it. @throws LogStoreError logMissing, logLocked, logCorrupt, logFailed... */
+export async function openZooKeeperLog(options: ZooKeeperLogOptions): Promise<LogStore> {
+  const { link, paths, owner } = linkOf(options);
+  return orClose(link, 'opening the log in ZooKeeper', () => open(options, link, paths, owner));
+}
+
+interface Opening {
+  readonly link: Link;
+  readonly paths: LogPaths;
+  readonly owner: string;
+}
+
+function linkOf(options: ZooKeeperLogOptions): Opening {
+  const paths = logPaths(options.root ?? ROOT, options.replica);
+  const owner = randomBytes(8).toString('hex');
+  const sessionTimeoutMs = options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS;
+  const lockWaitMs = options.lockWaitMs ?? sessionTimeoutMs * 1.5 + 1000;
+  const awayMsMax = options.awayMsMax ?? AWAY_MS_MAX;
+  return {
+    paths,
+    owner,
+    link: createLink({ ...options, paths, owner, sessionTimeoutMs, awayMsMax, lockWaitMs }),
+  };
+}
+
+async function orClose(link: Link, doing: string, act: () => Promise<LogStore>): Promise<LogStore> {
+  try {
+    return await act();
+  } catch (error) {
+    await link.close();
+    throw asLogStoreError(error, doing);
+  }
+}
+
+async function createIfMissing(link: Link, path: string): Promise<void> {
+  try {
+    await link.retried(create(path, new Uint8Array()));
+  } catch (error) {
+    if (codeOf(error) !== 'nodeExists') throw error;
+  }
+}
+
+async function createNodes({ link, paths, owner }: Opening, group: GroupId, newLog: NewLog): Promise<void> {
+  const { identity, configuration, base } = newLog;
+  const node = (path: string, value?: Parameters<typeof toJson>[0]): WriteOp => ({
+    kind: 'create',
+    path,
+    data: value === undefined ? new Uint8Array() : toJson(value),
+  });
+  const failure = await link.retried(
+    multi([
+      node(paths.paxos),
+      node(paths.sqlpaxos),
+      node(paths.identity, { version: FORMAT_VERSION, group, identity }),
+      node(paths.promise, ballotNone),
+      node(paths.commitPoint, base),
+      node(paths.base, base),
+      node(paths.configuration, configuration),
+      node(paths.writer, { owner, sequence: 0 }),
+    ]),
+  );
+  if (failure === null) return;
+  if (codeOf(failure.error) !== 'nodeExists') throw failure.error;
+  // The connection may have broken after the first attempt had made it.
+  const madeBy = await link.retried(getData(paths.writer)).catch(() => null);
+  if (madeBy !== null && fromJson<WriterNode>(madeBy.data).owner === owner) return;
+  throw new LogStoreError('logExists', `${failure.op.path} is in ZooKeeper already`, {
+    cause: failure.error,
+  });
+}
+
+async function open(
+  { group }: ZooKeeperLogOptions,
+  link: Link,
+  paths: LogPaths,
+  owner: string,
+): Promise<LogStore> {
+  const identity = await readIdentity(link, paths, group);
+  const turn = await link.acquire();
+  const { contents, garbage } = await recoverContents(link, paths);
+  await removeNodes(link, garbage);
+  const entries = createEntryReader(group, paths, link, contents);
+  const recovered = await recoveredLog(contents, entries);
+  const tidy = createTidier(link, paths, contents);
+  const writer = createGroupWriter({ paths, link, contents, turn, owner, ...tidy });
+  return { identity, recovered, ...createPort(group, link, contents, entries, writer, tidy) };
+}
+
+async function recoveredLog(contents: Contents, entries: EntryReader): Promise<RecoveredLog> {
+  const { promise, commitPoint, base, configuration } = contents.meta();
+  const tail = await entries.slots(tailSlots(contents));
+  return {
+    promised: promise,
+    commitPoint,
+    purgedTo: base,
+    configuration,
+    tail: tail.map(({ slot, vote, entry }) => ({ slot, ballot: vote.ballot, entry })),
+  };
+}
+
+interface Tidier {
+  readonly onReplaced: (replaced: ReadonlyMap<Slot, VoteNode>) => void;
+  readonly onUnused: (paths: readonly string[]) => void;
+  /** Resolves when all that was to be removed is removed, or was tried. */
+  readonly done: () => Promise<void>;
+}
+
+/** Removes behind the writer's back what is of no use any more. What it fails to remove, the next opening removes. */
+function createTidier(link: Link, paths: LogPaths, contents: Contents): Tidier {
+  let removing = Promise.resolve();
+  const removeLater = (names: readonly string[]): void => {
+    removing = removing.then(() => removeNodes(link, names)).catch(() => undefined);
+  };
+  return {
+    onUnused: removeLater,
+    onReplaced(replaced) {
+      const { base } = contents.meta();
+      const names: string[] = [];
+      for (const [slot, vote] of replaced) {
+        if (slot <= base) names.push(paths.vote(slot), ...entryPaths(paths, slot, vote));
+        else if (vote.pieces !== null) names.push(...entryPaths(paths, slot, vote));
+      }
+      if (names.length > 0) removeLater(names);
+    },
+    done: () => removing,
+  };
+}
+
+function createPort(
+  group: GroupId,
+  link: Link,
+  contents: Contents,
+  entries: EntryReader,
+  writer: GroupWriter,
+  tidy: Tidier,
+): Omit<LogStore, 'recovered' | 'identity'> {
+  let closing: Promise<void> | null = null;
+  return {
+    async append(records) {
+      for (const record of records) {
+        const isEntry = record.kind === 'vote' || record.kind === 'chosen';
+        if (isEntry && record.entry.group !== group)
+          throw new RangeError(`an entry of group ${record.entry.group} in the log of group ${group}`);
+      }
+      await writer.append(unitsOf(records));
+    },
+    async read(fromSlot, toSlot, bytesMax) {
+      if (closing !== null) throw new LogStoreError('logClosed', 'the log is closed');
+      try {
+        return (await entries.range(fromSlot, toSlot, bytesMax)).map(({ entry }) => entry);
+      } catch (error) {
+        throw asLogStoreError(error, 'reading the log in ZooKeeper');
+      }
+    },
+    async purge(upTo) {
+      if (upTo <= contents.meta().base) return;
+      await writer.append(unitsOf([{ kind: 'purged', slot: upTo }]));
+      await tidy.done();
+    },
+    stats: () => ({ purgedTo: contents.meta().base, bytes: contents.bytes(), segments: 1 }),
+    close() {
+      closing ??= (async () => {
+        await writer.close();
+        await tidy.done();
+        await link.close();
+      })();
+      return closing;
+    },
+  };
+}
