@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SqlSession } from '../workload/sql-session.ts';
 
-const rowBytes = 400_000;
-const rowsMax = 80;
+const rowBytes = 1_500_000;
+const loadMsMax = 15_000;
+const rowsMax = 30;
 const SETUP = 'CREATE TABLE ballast (line text)';
 /** Random, so that it does not compress. */
 const ROW = `INSERT INTO ballast SELECT string_agg(md5(random()::text), '') FROM generate_series(1, ${Math.ceil(rowBytes / 32)})`;
@@ -12,7 +13,8 @@ export const ballastSetup = SETUP;
 
 /** Inserts until `isEnough`, or the bound is reached; errors are what faults are for. */
 export async function loadBallast(ports: readonly number[], isEnough: () => Promise<boolean>): Promise<void> {
-  for (let row = 0; row < rowsMax && !(await isEnough()); row++) {
+  const deadline = Date.now() + loadMsMax;
+  for (let row = 0; row < rowsMax && Date.now() < deadline && !(await isEnough()); row++) {
     try {
       const port = ports[row % ports.length]!;
       const session = await SqlSession.open({ port, connectMs: 2000, statementMs: 4000 });

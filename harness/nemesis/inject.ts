@@ -64,5 +64,11 @@ export function inject(scene: Scene, planned: PlannedFault): Promise<Begun> {
 
 async function withoutBallast(ports: readonly number[], begun: Promise<Begun>): Promise<Begun> {
   const fault = await begun;
-  return { ...fault, end: () => fault.end().finally(() => dropBallast(ports)) };
+  return {
+    ...fault,
+    end: async () => {
+      await fault.end();
+      await dropBallast(ports);
+    },
+  };
 }

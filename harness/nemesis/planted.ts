@@ -1,3 +1,180 @@
-export async function runPlanted(_names: readonly string[], _say: (line: string) => void): Promise<number> {
-  return 1;
+/**
+ * Bugs planted into copies of the server, each of which the nemesis and its checkers must find: a harness that cannot fail shows nothing.
+ *
+ * Each is strained by the faults that it is weak against, for half a minute or so. Invariant: finding means that a checker named one of the expected anomalies; a run that
+ * merely failed to start or to end is no finding.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { WorkloadName } from '../checkers/check-history.ts';
+import { buildMutant, type Mutation } from './mutate.ts';
+import { describeFindings } from './report.ts';
+import { runOnce, type RunResult } from './run.ts';
+import type { FaultKind, PlannedFault, Wish } from './schedule.ts';
+
+export interface PlantedBug {
+  readonly name: string;
+  /** What is wrong, in one sentence. */
+  readonly sentence: string;
+  readonly mutations: readonly Mutation[];
+  readonly workloads: readonly WorkloadName[];
+  readonly strain: {
+    readonly kind: FaultKind;
+    readonly wish: Wish;
+    readonly everyMs: number;
+    readonly forMs: number;
+  };
+  /** One of these must be found. */
+  readonly expected: readonly string[];
+}
+
+const attemptsMax = 3;
+const durationMs = 30_000;
+
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    name: 'skipLeaseCheck',
+    sentence: 'a leader answers reads for as long as it believes to lead',
+    mutations: [
+      {
+        file: 'multipaxos/lease.js',
+        find: 'return leadership !== null && leadership.serving && nowMs < leadership.leaseUntilMs;',
+        replace: 'return leadership !== null && leadership.serving;',
+      },
+    ],
+    workloads: ['register', 'bank'],
+    strain: { kind: 'isolate', wish: 'leader', everyMs: 6500, forMs: 4000 },
+    expected: ['nonlinearizable'],
+  },
+  {
+    name: 'replyBeforeChosen',
+    sentence: 'a transaction is committed and acknowledged when it is proposed',
+    mutations: [
+      {
+        file: 'replica/proposals.js',
+        find: 'this.bySlot.set(effect.slot, pending);\n            return;',
+        replace:
+          "this.bySlot.set(effect.slot, pending);\n            this.finish(pending, { code: 'chosen', slot: effect.slot, label: pending.label });\n            return;",
+      },
+    ],
+    workloads: ['set', 'bank'],
+    strain: { kind: 'isolate', wish: 'leader', everyMs: 6500, forMs: 4000 },
+    expected: ['lost-element', 'lost-transfer', 'wrong-total'],
+  },
+  {
+    name: 'forgetWhatIsIn',
+    sentence:
+      'a leader that restarts forgets which transactions above its pointer are in, and applies them again',
+    mutations: [
+      {
+        file: 'apply/ordered-apply.js',
+        find: 'createAppliedSet(pointer, above)',
+        replace: 'createAppliedSet(pointer)',
+      },
+    ],
+    workloads: ['set', 'bank'],
+    strain: { kind: 'kill', wish: 'leader', everyMs: 4500, forMs: 2000 },
+    expected: ['doubled-element', 'doubled-transfer', 'replicas-differ', 'diverged'],
+  },
+];
+
+/** Exit code: 0 if every bug was found. @throws RangeError for a name that is not known */
+export async function runPlanted(
+  names: readonly string[],
+  say: (line: string) => void,
+  from?: string,
+): Promise<number> {
+  const unknown = names.find((name) => !plantedBugs.some((bug) => bug.name === name));
+  if (unknown !== undefined)
+    throw new RangeError(`no bug ${unknown}; there are ${plantedBugs.map(({ name }) => name).join(', ')}`);
+  let missed = 0;
+  for (const bug of plantedBugs) {
+    if (names.length > 0 && !names.includes(bug.name)) continue;
+    if (!(await findBug(bug, say, from))) missed++;
+  }
+  say(
+    missed === 0
+      ? 'VERDICT: every planted bug was found'
+      : `VERDICT: FAILED, ${missed} planted bugs were missed`,
+  );
+  return missed === 0 ? 0 : 1;
+}
+
+async function findBug(bug: PlantedBug, say: (line: string) => void, from?: string): Promise<boolean> {
+  say(`\n${bug.name}: ${bug.sentence}`);
+  const mutant = await buildMutant(bug.mutations, from);
+  try {
+    for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+      const startedMs = performance.now();
+      const found = await strain(bug, attempt, mutant.bin, say);
+      const took = `${((performance.now() - startedMs) / 1000).toFixed(0)} s`;
+      say(
+        found === null
+          ? `  not found in attempt ${attempt} (${took})`
+          : `  found as ${found} (attempt ${attempt}, ${took})`,
+      );
+      if (found !== null) return true;
+    }
+    return false;
+  } finally {
+    await mutant.remove();
+  }
+}
+
+/** The anomaly that gave it away. */
+async function strain(
+  bug: PlantedBug,
+  seed: number,
+  bin: string,
+  say: (line: string) => void,
+): Promise<string | null> {
+  const directory = await mkdtemp(join(tmpdir(), `barista-planted-${bug.name}-`));
+  try {
+    const result = await runOnce({
+      seed,
+      durationMs,
+      bin,
+      directory,
+      replicas: 3,
+      workloads: bug.workloads,
+      schedule: scheduleOf(bug),
+      logStore: 'segment',
+      requestIds: false,
+      settleMs: 20_000,
+      say: () => {},
+    });
+    const kinds = [...result.anomalies, ...result.checked.flatMap(({ anomalies }) => anomalies)].map(
+      ({ kind }) => kind,
+    );
+    const found = bug.expected.find((kind) => kinds.includes(kind)) ?? null;
+    if (found !== null) for (const line of firstFinding(result, found)) say(`    ${line}`);
+    else if (kinds.length > 0) say(`  (only ${[...new Set(kinds)].join(', ')})`);
+    return found;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function firstFinding({ checked, anomalies }: RunResult, kind: string): readonly string[] {
+  const isIt = (each: { readonly kind: string }): boolean => each.kind === kind;
+  const cluster = anomalies.filter(isIt).slice(0, 1);
+  const workload = checked.find((each) => each.anomalies.some(isIt));
+  if (workload === undefined || cluster.length > 0) return describeFindings([], cluster);
+  return describeFindings(
+    [{ ...workload, gaveUp: null, anomalies: workload.anomalies.filter(isIt).slice(0, 1) }],
+    [],
+  );
+}
+
+function scheduleOf({ strain: { kind, wish, everyMs, forMs } }: PlantedBug): readonly PlannedFault[] {
+  const count = Math.floor((durationMs - 3000) / everyMs);
+  return Array.from({ length: count }, (_, index) => ({
+    number: index + 1,
+    kind,
+    wish,
+    atMs: 3000 + index * everyMs,
+    durationMs: forMs,
+    choice: 0,
+  }));
 }

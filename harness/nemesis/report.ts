@@ -70,11 +70,7 @@ export function describeFindings(
   const left = all.length - shown.length;
   return [
     ...undecided,
-    ...shown.flatMap(({ where, anomaly }) => [
-      '',
-      `ANOMALY ${where} ${anomaly.kind}: ${clip(anomaly.summary)}`,
-      ...anomaly.detail.slice(0, detailLinesMax).map((line) => `  ${clip(line)}`),
-    ]),
+    ...shown.flatMap(describeFinding),
     ...(left > 0 ? ['', `... and ${left} more anomalies`] : []),
   ];
 }
@@ -82,6 +78,12 @@ export function describeFindings(
 interface Finding {
   readonly where: string;
   readonly anomaly: Anomaly;
+}
+
+function describeFinding({ where, anomaly }: Finding): readonly string[] {
+  const { kind, summary, detail } = anomaly;
+  const lines = detail.slice(0, detailLinesMax).map((line) => `  ${clip(line)}`);
+  return ['', `ANOMALY ${where} ${kind}: ${clip(summary)}`].concat(lines);
 }
 
 /** A few of each place, for one cause often shows a hundred times. */

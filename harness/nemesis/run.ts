@@ -36,6 +36,8 @@ export interface RunOptions {
   /** For histories and, while it runs, the cluster. */
   readonly directory: string;
   readonly bin?: string;
+  /** How long the healed cluster may take to be whole again. */
+  readonly settleMs?: number;
   readonly say: (line: string) => void;
 }
 
@@ -117,7 +119,7 @@ async function strain(cluster: LocalCluster, options: RunOptions): Promise<RunRe
   clearInterval(progress);
   say('stopping the clients, waiting for peace');
   await Promise.all(loads.map(({ run }) => run.stop()));
-  await endInPeace(cluster, loads, anomalies);
+  await endInPeace(cluster, loads, anomalies, options.settleMs ?? settleMsMax);
   await Promise.all(loads.map(({ history }) => history.close()));
   events.end();
   const checked: CheckedHistory[] = [];
@@ -193,11 +195,15 @@ async function endInPeace(
   cluster: LocalCluster,
   loads: readonly Load[],
   anomalies: Anomaly[],
+  settleMs: number,
 ): Promise<void> {
   try {
-    await cluster.settled(settleMsMax);
+    await cluster.settled(settleMs).catch(async (error: unknown) => {
+      anomalies.push(...(await notSettled(cluster, error)));
+    });
     for (const { run } of loads) await run.final(finalMsMax);
-    const statuses = await cluster.settled(settleMsMax);
+    if (anomalies.some(({ kind }) => kind === 'not-settled')) return;
+    const statuses = await cluster.settled(settleMs);
     const dumps = await Promise.all(statuses.map(({ postgres }) => comparableDump(postgres, 'barista')));
     for (const [index, dump] of dumps.entries()) {
       const differences = differencesOf(dumps[0]!, dump);
@@ -206,9 +212,20 @@ async function endInPeace(
       anomalies.push({ kind: 'replicas-differ', summary, detail: differences });
     }
   } catch (error) {
-    const [summary, ...detail] = (error instanceof Error ? error.message : String(error)).split('\n');
-    anomalies.push({ kind: 'not-settled', summary: summary ?? '', detail: detail.slice(-20) });
+    anomalies.push(...(await notSettled(cluster, error)));
   }
+}
+
+/** Why there is no peace; a replica that has seen that it differs is told by that name. */
+async function notSettled(cluster: LocalCluster, error: unknown): Promise<readonly Anomaly[]> {
+  const [summary, ...detail] = (error instanceof Error ? error.message : String(error)).split('\n');
+  const { replicas } = await cluster.status();
+  const diverged = replicas.flatMap(({ id, status }) =>
+    status?.state === 'diverged'
+      ? [{ kind: 'diverged', summary: `${id} has stopped applying`, detail: [status.message ?? ''] }]
+      : [],
+  );
+  return [...diverged, { kind: 'not-settled', summary: summary ?? '', detail: detail.slice(-20) }];
 }
 
 type Dump = Awaited<ReturnType<typeof comparableDump>>;

@@ -64,7 +64,7 @@ export async function claimTarget(
   const free = replicas.flatMap((replica) => {
     const status = freshStatus(replica);
     const isFree = status !== null && !scene.claims.has(replica.id) && allowed(replica.id, status);
-    return isFree ? [{ id: replica.id as string, status }] : [];
+    return isFree ? [{ id: replica.id, status }] : [];
   });
   const leads = ({ role, state }: ReplicaStatus): boolean => role === 'leader' && state === 'serving';
   const wished = free.filter(({ status }) => wish === 'anyone' || leads(status) === (wish === 'leader'));
