@@ -41,7 +41,9 @@ export function createDigestSource({ socketDir, database }: Address): DigestSour
           try {
             const pointer = await beginReading(client, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
             const { rows } = await client.query<{ name: string; digest: string }>(agreedPositionsSql);
-            const sequences = rows.map((row) => ({ kind: 'sequence', rows: 0, ...row }) as const);
+            const sequences = rows.map(
+              ({ name, digest }) => ({ kind: 'sequence', name, rows: 0, digest }) as const,
+            );
             return new Snapshot(address, client, pointer, sequences);
           } catch (error) {
             await client.end().catch(() => undefined);
