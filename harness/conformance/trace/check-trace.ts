@@ -7,10 +7,9 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
 import { errorText } from '../../../scripts/specs/tlc-output.ts';
-import type { ConsensusEvent } from './read-trace.ts';
+import type { ConsensusEvent, RecordedTrace } from './read-trace.ts';
 import { orderTrace } from './read-trace.ts';
 import { cutSegments, type Segment } from './segments.ts';
 import { TRACE_MODULE, traceModule, type ModuleOptions } from './trace-module.ts';
@@ -54,9 +53,9 @@ export async function checkTrace(
   const batches = batchesOf(segments);
   let done = 0;
   for (const batch of batches) {
-    const matched = await runSegments(batch, { members: trace.members }, options.workers ?? 2);
+    const matched = await runSegments(batch, trace, options.workers ?? 2);
     const failed = batch.find((_, i) => !matched.segments.has(i + 1));
-    if (failed !== undefined) return explain(failed, trace.members);
+    if (failed !== undefined) return explain(failed, trace);
     done += batch.length;
     options.onProgress?.(done, segments.length);
   }
@@ -81,9 +80,12 @@ export async function findRejections(
   traces: readonly (readonly TraceEvent[])[],
 ): Promise<(ConsensusEvent | null)[]> {
   const ordered = traces.map((events) => orderTrace(events));
-  const members = ordered[0]?.members ?? [];
   const cut = ordered.map((trace) => cutSegments(trace).segments);
-  const { segments, reached } = await runSegments(cut.flat(), { members, diagnose: true }, 1);
+  const { segments, reached } = await runSegments(
+    cut.flat(),
+    { ...(ordered[0] as RecordedTrace), diagnose: true },
+    1,
+  );
   let before = 0;
   return cut.map((own) => {
     const first = before;
@@ -156,8 +158,8 @@ async function runSegments(
 }
 
 /** Finds the step that TLC could not take, and what the spec would have had instead. */
-async function explain(segment: Segment, members: readonly ReplicaId[]): Promise<Rejected> {
-  const first = await runSegments([segment], { members, diagnose: true }, 1);
+async function explain(segment: Segment, trace: RecordedTrace): Promise<Rejected> {
+  const first = await runSegments([segment], { ...trace, diagnose: true }, 1);
   const reached = first.reached.get(1) ?? 0;
   const failed = segment.steps[reached - 1];
   if (failed === undefined) throw new Error('a segment was not matched, and no step of it was reached');
@@ -168,7 +170,7 @@ async function explain(segment: Segment, members: readonly ReplicaId[]): Promise
   // Without what the step asserts, and without the state at the end, does the action itself go through?
   const alone = await runSegments(
     [{ ...upToFailure, exports: [], end: [] }],
-    { members, diagnose: true, unassertLast: true },
+    { ...trace, diagnose: true, unassertLast: true },
     1,
   );
   if ((alone.reached.get(1) ?? 0) < reached + 1) {
@@ -176,7 +178,7 @@ async function explain(segment: Segment, members: readonly ReplicaId[]): Promise
   }
   const asserted = await runSegments(
     [{ ...upToFailure, exports: [], end: [] }],
-    { members, diagnose: true },
+    { ...trace, diagnose: true },
     1,
   );
   if (isLast && asserted.reached.get(1) === reached + 1) {

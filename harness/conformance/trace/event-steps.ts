@@ -7,8 +7,15 @@
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, EntryLabel, TraceMessage } from '../../../server/src/multipaxos/types.ts';
 import type { ConsensusEvent } from './read-trace.ts';
-import { ballotName, noBallot, specMessages, type SpecMessage } from './spec-message.ts';
 import {
+  ballotName,
+  noBallot,
+  specMessages,
+  type SpecConfiguration,
+  type SpecMessage,
+} from './spec-message.ts';
+import {
+  configurationOf,
   replicaOf,
   wasSent,
   writeDurably,
@@ -25,12 +32,29 @@ export interface Meaning {
 
 /** Messages that the event's action takes and that nobody has sent so far. */
 export function missingMessages(state: SpecState, event: ConsensusEvent): SpecMessage[] {
+  if (event.name === 'LearnConfiguration') return untold(state, event);
   const { message, from } = event;
   if (message === undefined || from === undefined) return [];
   const replica = replicaOf(state, event.replica);
   const isSettled = (slot: number): boolean => event.name !== 'HandleAccepted' && slot <= replica.commitPoint;
   const needed = specMessages(from, message).filter((one) => !('slot' in one) || !isSettled(one.slot));
   return needed.filter((one) => !wasSent(state, one));
+}
+
+/** Version of the newest configuration that the replica knows to be chosen after the event. Old traces have one only. */
+export function knownVersion(event: ConsensusEvent): number {
+  return event.state.configuration ?? 1;
+}
+
+/** A configuration is told by whoever came to know that its entry is chosen. */
+function untold(state: SpecState, event: ConsensusEvent): SpecMessage[] {
+  const version = knownVersion(event);
+  if (state.tellers.has(version)) return [];
+  const { slot } = configurationOf(state, version);
+  for (const label of state.configurations.voters.keys()) {
+    if (label.startsWith(`members:${version}:`)) return [{ type: 'CatchUpReply', slot, label }];
+  }
+  return [];
 }
 
 /** True if a Reject tells of a promise that its sender has not made durable yet. */
@@ -59,7 +83,12 @@ export function meaningOf(state: SpecState, event: ConsensusEvent): Meaning {
       const [promise] = event.from === undefined ? [] : specMessages(event.from, message);
       return alone(promise?.type === 'Promise' ? { promise } : {});
     }
+    case 'LearnConfiguration':
+      return alone({ configuration: configurationOf(state, knownVersion(event)) });
+    case 'Restored':
+      return alone({ commitPoint: event.state.commitPoint });
     case 'BecomeLeader':
+    case 'Reconfigure':
     case 'Propose': {
       const votes = event.votes ?? [];
       return alone({ firstSlot: votes[0]?.[0] ?? 0, labels: votes.map(([, , label]) => label) });
@@ -87,9 +116,12 @@ export function meaningOf(state: SpecState, event: ConsensusEvent): Meaning {
     case 'Fsync':
       return alone({ records: flushedRecords(replica, event) });
     case 'Crash':
-      return alone({ commitPoint: event.state.commitPoint });
+      return alone({
+        commitPoint: event.state.commitPoint,
+        configuration: keptConfiguration(state, replica, event),
+      });
     case 'Restart':
-      return restart(replica, event);
+      return restart(state, replica, event);
     default:
       return event.name satisfies never;
   }
@@ -153,7 +185,10 @@ function flushedRecords(replica: ReplicaState, event: ConsensusEvent): number {
   let votes = (event.votes ?? []).length;
   let count = 0;
   for (const { record } of replica.buffer) {
-    if (record.kind !== 'promise') {
+    if (record.kind === 'base') {
+      // A group of its own, that tells no votes.
+      if (count > 0 || votes > 0) break;
+    } else if (record.kind !== 'promise') {
       if (votes === 0) break;
       votes--;
     } else if (compareBallots(record.ballot ?? noBallot, event.state.durablePromised) > 0) break;
@@ -163,26 +198,58 @@ function flushedRecords(replica: ReplicaState, event: ConsensusEvent): number {
 }
 
 /** The process died without a word: whatever of the buffer was durable by then, then the crash. */
-function restart(replica: ReplicaState, event: ConsensusEvent): Meaning {
+function restart(state: SpecState, replica: ReplicaState, event: ConsensusEvent): Meaning {
   const own: Step = { action: 'Restart', replica: event.replica };
-  if (replica.role === 'down') return { before: [], own };
+  if (replica.role === 'down') return firstStart(state, replica, event);
   const before: Step[] = [];
-  const survived = survivingRecords(replica, event) ?? replica.buffer.length;
+  const survived = survivingRecords(state, replica, event) ?? replica.buffer.length;
   if (survived > 0) before.push({ action: 'Fsync', replica: event.replica, records: survived });
   before.push({
     action: 'Crash',
     replica: event.replica,
     commitPoint: Math.min(event.state.commitPoint, replica.commitPoint),
+    configuration: keptConfiguration(state, replica, event),
   });
   return { before, own };
 }
 
+/** What a crash left of the known configuration: the restarted replica may know a newer one again, from its log. */
+function keptConfiguration(
+  state: SpecState,
+  replica: ReplicaState,
+  event: ConsensusEvent,
+): SpecConfiguration {
+  const version = knownVersion(event);
+  return version >= replica.config.version ? replica.config : configurationOf(state, version);
+}
+
+/**
+ * The first start of a log that begins in the trace. It was created for an incarnation that was admitted: it knows the configuration that admitted it and, if it had
+ * a database, all that is in it is chosen; nothing else.
+ */
+function firstStart(state: SpecState, replica: ReplicaState, event: ConsensusEvent): Meaning {
+  const common = { replica: event.replica };
+  const steps: Step[] = [{ action: 'Restart', ...common }];
+  const known = configurationOf(state, knownVersion(event));
+  if (known.version > replica.config.version)
+    steps.push({ action: 'LearnConfiguration', ...common, configuration: known });
+  if (event.state.commitPoint > replica.commitPoint) {
+    steps.push({ action: 'Restored', ...common, commitPoint: event.state.commitPoint });
+    steps.push({ action: 'Fsync', ...common, records: 1 });
+  }
+  return { before: steps.slice(0, -1), own: steps.at(-1) as Step };
+}
+
 /** How many records of the buffer must have survived for the recovered state to be what it is; null: no number explains it. */
-export function survivingRecords(replica: ReplicaState, event: ConsensusEvent): number | null {
+export function survivingRecords(
+  state: SpecState,
+  replica: ReplicaState,
+  event: ConsensusEvent,
+): number | null {
   const disk = { durablePromised: replica.durablePromised, durableLog: new Map(replica.durableLog) };
   let found = explains(disk, event) ? 0 : null;
   replica.buffer.forEach(({ record }, i) => {
-    writeDurably(disk, record);
+    writeDurably(disk, record, state);
     if (explains(disk, event)) found = i + 1;
   });
   return found;

@@ -9,14 +9,17 @@
  * fits, the earliest event is taken as it is, and TLC rejects it.
  */
 import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
-import { meaningOf, missingMessages, rejectIsEarly, survivingRecords } from './event-steps.ts';
+import { knownVersion, meaningOf, missingMessages, rejectIsEarly, survivingRecords } from './event-steps.ts';
 import { lostStepBefore, lostStepsFor } from './lost-steps.ts';
 import type { ConsensusEvent, RecordedTrace } from './read-trace.ts';
+import { noBallot, type SpecMessage } from './spec-message.ts';
 import {
   applyStep,
+  configurationOf,
   newSpecState,
   replicaOf,
   sendMessages,
+  tellingHeartbeat,
   wasSent,
   writeDurably,
   type SpecState,
@@ -45,7 +48,7 @@ export function linearize(
   trace: RecordedTrace,
   visit: (step: TracedStep, index: number, state: SpecState) => void,
 ): Linearized {
-  const state = newSpecState(trace.members);
+  const state = newSpecState(trace.members, trace.founding, trace.configurations);
   const heads = new Map<ReplicaId, number>(trace.members.map((id) => [id, 0]));
   let steps = 0;
   let events = 0;
@@ -57,11 +60,7 @@ export function linearize(
     steps++;
     const replica = replicaOf(state, step.replica);
     const isTold = replica.role !== 'leader' || step.action === 'Retell';
-    if (
-      isTold ||
-      wasSent(state, { type: 'Heartbeat', ballot: replica.promised, commitPoint: replica.commitPoint })
-    )
-      return;
+    if (isTold || wasSent(state, tellingHeartbeat(replica))) return;
     take({ action: 'Retell', replica: step.replica }, null);
   };
   const takeLost = (found: readonly Step[]): void => {
@@ -71,7 +70,7 @@ export function linearize(
   const takeAllLost = (restart: ConsensusEvent): void => {
     const replica = replicaOf(state, restart.replica);
     const isExplained = (): boolean =>
-      survivingRecords(replica, restart) !== null && replica.commitPoint >= restart.state.commitPoint;
+      survivingRecords(state, replica, restart) !== null && replica.commitPoint >= restart.state.commitPoint;
     for (let tries = 0; tries < LOST_STEPS_MAX && !isExplained(); tries++) {
       const found = lostStepBefore(state, restart);
       if (found.length === 0) return;
@@ -80,8 +79,6 @@ export function linearize(
   };
   const takeEvent = (event: ConsensusEvent): void => {
     const replica = replicaOf(state, event.replica);
-    if (event.name === 'Restart' && replica.role === 'down' && replica.durablePromised.round === 0)
-      seed(state, event);
     if (event.name === 'Restart' && replica.role !== 'down') takeAllLost(event);
     events++;
     const { before, own } = meaningOf(state, event);
@@ -97,6 +94,10 @@ export function linearize(
     return head === undefined || (head.name === 'Restart' && replicaOf(state, id).role !== 'down');
   };
 
+  for (const id of trace.members) {
+    const first = headOf(id);
+    if (first !== undefined && first.state.promised.round > 0) seed(state, first);
+  }
   for (;;) {
     const waiting = trace.members.flatMap((id) => headOf(id) ?? []).sort((a, b) => a.atUs - b.atUs);
     const [earliest] = waiting;
@@ -127,14 +128,14 @@ function seed(state: SpecState, event: ConsensusEvent): void {
   const { promised, commitPoint } = event.state;
   replica.commitPoint = commitPoint;
   replica.base = Math.max(0, Math.min(commitPoint, ...(event.votes ?? []).map(([slot]) => slot - 1)));
-  writeDurably(replica, { kind: 'promise', slot: 0, ballot: promised, label: '' });
+  writeDurably(replica, { kind: 'promise', slot: 0, ballot: promised, label: '' }, state);
   for (const [slot, ballot, label] of event.votes ?? []) {
-    writeDurably(replica, { kind: ballot === null ? 'chosen' : 'vote', slot, ballot, label });
+    writeDurably(replica, { kind: ballot === null ? 'chosen' : 'vote', slot, ballot, label }, state);
   }
   const chosen = (event.votes ?? []).filter(([slot]) => slot <= commitPoint);
-  sendMessages(
-    state,
-    chosen.map(([slot, , label]) => ({ type: 'CatchUpReply', slot, label })),
-    -1,
-  );
+  const known = configurationOf(state, knownVersion(event));
+  replica.config = known;
+  const told: SpecMessage[] = chosen.map(([slot, , label]) => ({ type: 'CatchUpReply', slot, label }));
+  told.push({ type: 'Heartbeat', ballot: noBallot, commitPoint: known.slot, configuration: known });
+  sendMessages(state, told, -1);
 }

@@ -8,10 +8,13 @@ import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballo
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import { missingMessages } from './event-steps.ts';
 import type { ConsensusEvent } from './read-trace.ts';
-import { ballotName, noBallot, type HeldVote, type SpecMessage } from './spec-message.ts';
+import { ballotName, noBallot, type SpecMessage } from './spec-message.ts';
 import {
+  decidedBy,
+  firstProposals,
   lastSlotOf,
   replicaOf,
+  votersOfLabel,
   wasSent,
   type ReplicaState,
   type SpecState,
@@ -108,12 +111,12 @@ function towardsCommitPoint(state: SpecState, id: ReplicaId, commitPoint: number
   const replica = replicaOf(state, id);
   if (replica.role !== 'leader' || replica.commitPoint >= commitPoint) return [];
   if (replica.buffer.length > 0) return flushAll(id, replica);
-  const quorum = Math.floor(state.replicas.size / 2) + 1;
   const ballot = replica.promised;
   for (let slot = replica.commitPoint + 1; slot <= commitPoint; slot++) {
     const counted = replica.acks.get(slot) ?? new Set<ReplicaId>();
-    if (counted.size + 1 >= quorum) continue;
-    for (const from of state.replicas.keys()) {
+    const voters = decidedBy(state, replica, slot);
+    if (isMajority(voters, [...counted, id])) continue;
+    for (const from of voters) {
       if (from === id || counted.has(from) || !wasSent(state, { type: 'Accepted', from, ballot, slot }))
         continue;
       return [{ action: 'HandleAccepted', replica: id, from, ballot, firstSlot: slot, lastSlot: slot }];
@@ -147,9 +150,7 @@ function towardsPromise(state: SpecState, id: ReplicaId, ballot: Ballot): Step[]
   }
   const told = state.told.get(ballotName(ballot));
   if (told === undefined) return [];
-  return [
-    { action: 'HandleHeartbeat', replica: id, from: ballot.replica, ballot, commitPoint: Math.min(...told) },
-  ];
+  return [followed(id, ballot, Math.min(...told))];
 }
 
 /** The next step towards what the Restart found on the disk of a replica that died; none if nothing can explain it. */
@@ -203,7 +204,8 @@ function towardsProposal(state: SpecState, id: ReplicaId, slot: number, label: E
     return [{ action: 'Serve', replica: id }];
   }
   if (slot !== lastSlotOf(replica) + 1) return [];
-  return [{ action: 'Propose', replica: id, firstSlot: slot, labels: [label] }];
+  const action = votersOfLabel(state, label) === null ? 'Propose' : 'Reconfigure';
+  return [{ action, replica: id, firstSlot: slot, labels: [label] }];
 }
 
 function towardsOffice(state: SpecState, id: ReplicaId, replica: ReplicaState): Step[] {
@@ -211,30 +213,25 @@ function towardsOffice(state: SpecState, id: ReplicaId, replica: ReplicaState): 
   const sent = [...state.sent.values()].flatMap(({ message }) =>
     message.type === 'Promise' && sameBallot(message.ballot, replica.promised) ? [message] : [],
   );
-  const own = sent.filter(({ from }) => from === id);
-  const quorum = Math.floor(state.replicas.size / 2) + 1;
-  if (replica.promises.length + 1 < quorum) {
-    const promise = sent.find(
-      ({ from }) => from !== id && !replica.promises.some((one) => one.from === from),
-    );
+  const { voters } = replica.config;
+  const promisers = [...replica.promises.map(({ from }) => from), id];
+  if (!isMajority(voters, promisers)) {
+    const promise = sent.find(({ from }) => voters.includes(from) && !promisers.includes(from));
     return promise === undefined
       ? []
       : [{ action: 'HandlePromise', replica: id, from: promise.from, promise }];
   }
-  const counted = [...replica.promises, ...own];
-  const heard = Math.max(replica.commitPoint, ...counted.map(({ commitPoint }) => commitPoint));
-  const votes = counted.flatMap((promise) => promise.votes);
-  const last = Math.max(heard, ...votes.map(({ slot }) => slot));
-  const labels = Array.from({ length: last - heard }, (_, i) => highestVote(votes, heard + 1 + i));
-  labels.push(`start:${ballotName(replica.promised)}`);
-  return [{ action: 'BecomeLeader', replica: id, firstSlot: heard + 1, labels }];
+  // A configuration among them holds up what lies above it.
+  const proposals = firstProposals(state, id, replica);
+  const first = proposals[0]?.[0] ?? 0;
+  const isChange = ([, label]: readonly [number, EntryLabel]): boolean =>
+    votersOfLabel(state, label) !== null;
+  const next = proposals.findIndex(isChange);
+  const stage = next === -1 ? proposals : proposals.slice(0, next);
+  const labels = stage.map(([, label]) => label);
+  return [{ action: 'BecomeLeader', replica: id, firstSlot: first, labels }];
 }
 
-function highestVote(votes: readonly HeldVote[], slot: number): EntryLabel {
-  let best: HeldVote | null = null;
-  for (const vote of votes) {
-    if (vote.slot !== slot) continue;
-    if (best === null || compareBallots(vote.ballot ?? noBallot, best.ballot ?? noBallot) > 0) best = vote;
-  }
-  return best?.label ?? 'noop';
+function isMajority(voters: readonly ReplicaId[], those: readonly ReplicaId[]): boolean {
+  return 2 * voters.filter((voter) => those.includes(voter)).length > voters.length;
 }

@@ -7,7 +7,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { SpecConfiguration } from './spec-message.ts';
+import type { Configurations } from './spec-state.ts';
 
 export type ConsensusEvent = Extract<TraceEvent, { layer: 'consensus' }>;
 
@@ -16,6 +18,9 @@ export interface RecordedTrace {
   readonly members: readonly ReplicaId[];
   readonly byReplica: ReadonlyMap<ReplicaId, readonly ConsensusEvent[]>;
   readonly events: number;
+  /** In which the trace begins. */
+  readonly founding: SpecConfiguration;
+  readonly configurations: Configurations;
 }
 
 /** Files, and the .ndjson files under directories. */
@@ -65,7 +70,34 @@ export function orderTrace(events: readonly TraceEvent[]): RecordedTrace {
     count += consensus.length;
   }
   const members = [...byReplica.keys()].sort((a, b) => (a < b ? -1 : 1));
-  return { members, byReplica, events: count };
+  return { members, byReplica, events: count, ...configurationsOf(members, byReplica) };
+}
+
+/** A trace that tells of no configuration was recorded, or simulated, in one that never changed. */
+function configurationsOf(
+  members: readonly ReplicaId[],
+  byReplica: ReadonlyMap<ReplicaId, readonly ConsensusEvent[]>,
+): Pick<RecordedTrace, 'founding' | 'configurations'> {
+  const chosen = new Map<number, SpecConfiguration>();
+  const voters = new Map<EntryLabel, readonly ReplicaId[]>();
+  for (const event of [...byReplica.values()].flat()) {
+    for (const told of event.configurations ?? []) {
+      if (told.slot > 0 || (told.version === 1 && !chosen.has(1)))
+        chosen.set(told.version, { version: told.version, slot: told.slot, voters: told.voters });
+      for (const label of labelsIn(event)) {
+        if (label.startsWith(`members:${told.version}:`)) voters.set(label, told.voters);
+      }
+    }
+  }
+  const first = Math.min(...chosen.keys());
+  const founding = chosen.get(first) ?? { version: 1, slot: 0, voters: members };
+  chosen.set(founding.version, founding);
+  return { founding, configurations: { chosen, voters } };
+}
+
+function labelsIn({ message, votes }: ConsensusEvent): EntryLabel[] {
+  const written = [...(votes ?? []), ...(message?.votes ?? [])].map(([, , label]) => label);
+  return [...written, ...(message?.labels ?? [])];
 }
 
 function checkRun(run: readonly TraceEvent[]): ConsensusEvent[] {

@@ -5,11 +5,17 @@
  * that its steps look at. The segment in which such a message was sent must show that it was (`exports`), so the segments together
  * check the whole trace. Slots are numbered anew in each segment: those that no step of it looks at are left out (see TraceMultiPaxos.tla).
  */
-import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import { linearize, type Linearized, type TracedStep } from './linearize.ts';
 import type { RecordedTrace } from './read-trace.ts';
 import { messageName, specMessages, type Held, type SpecMessage } from './spec-message.ts';
-import { watchChanges, type ReplicaState, type SpecState, type Step } from './spec-state.ts';
+import {
+  tellingHeartbeat,
+  watchChanges,
+  type ReplicaState,
+  type SpecState,
+  type Step,
+} from './spec-state.ts';
 
 /** The state of TLC grows with both. */
 const STEPS_MAX = 200;
@@ -31,7 +37,16 @@ export interface Segment {
 export interface FrozenReplica
   extends Pick<
     ReplicaState,
-    'role' | 'promised' | 'commitPoint' | 'durablePromised' | 'buffer' | 'promises' | 'startSlot' | 'serving'
+    | 'role'
+    | 'promised'
+    | 'config'
+    | 'commitPoint'
+    | 'durablePromised'
+    | 'buffer'
+    | 'promises'
+    | 'startSlot'
+    | 'backlog'
+    | 'serving'
   > {
   readonly acks: readonly (readonly [slot: number, from: ReplicaId])[];
   readonly log: readonly HeldOrNot[];
@@ -67,7 +82,7 @@ export function cutSegments(trace: RecordedTrace): {
   };
   const linearized = linearize(trace, (step, index, state) => {
     const isFull = open !== null && (open.steps.length >= STEPS_MAX || open.slots.size >= SLOTS_MAX);
-    if (isFull) close(state);
+    if (isFull && !hasOpenBase(state)) close(state);
     open ??= openSegment(index, state);
     lookAt(open, step, state);
   });
@@ -97,6 +112,7 @@ function openSegment(firstStep: number, state: SpecState): Open {
     for (const promise of replica.promises) {
       need(open, promise);
     }
+    for (const [slot] of replica.backlog) open.slots.add(slot);
     for (const message of ownWord(id, replica, state)) need(open, message);
   }
   return open;
@@ -106,9 +122,13 @@ function openSegment(firstStep: number, state: SpecState): Open {
 function ownWord(id: ReplicaId, replica: ReplicaState, state: SpecState): SpecMessage[] {
   const ballot = replica.promised;
   if (replica.role === 'leader') {
-    const own: SpecMessage[] = [{ type: 'Heartbeat', ballot, commitPoint: replica.commitPoint }];
-    for (let slot = replica.commitPoint + 1; slot <= replica.lastHeld; slot++)
+    const own: SpecMessage[] = [tellingHeartbeat(replica)];
+    for (let slot = replica.commitPoint + 1; slot <= replica.lastHeld; slot++) {
       own.push({ type: 'Accepted', from: id, ballot, slot });
+      // Who decides the slot was settled with its proposal.
+      const label = replica.log.get(slot)?.label ?? '';
+      own.push({ type: 'Accept', ballot, slot, label, voters: null });
+    }
     return own;
   }
   if (replica.role !== 'candidate') return [];
@@ -175,18 +195,26 @@ function takenMessages(step: Step, state: SpecState): SpecMessage[] {
     case 'HandleAccept':
       if (ballot === undefined) return [];
       return [
-        { type: 'Heartbeat', ballot, commitPoint },
+        heartbeat(ballot, commitPoint),
         ...run.map(
-          (slot): SpecMessage => ({ type: 'Accept', ballot, slot, label: labels[slot - firstSlot] ?? '' }),
+          (slot): SpecMessage => ({
+            type: 'Accept',
+            ballot,
+            slot,
+            label: labels[slot - firstSlot] ?? '',
+            voters: null,
+          }),
         ),
       ];
     case 'HandleHeartbeat':
-      return ballot === undefined ? [] : [{ type: 'Heartbeat', ballot, commitPoint }];
+      return ballot === undefined ? [] : [heartbeat(ballot, commitPoint)];
     case 'HandleAccepted':
       if (ballot === undefined || from === undefined) return [];
       return run.map((slot) => ({ type: 'Accepted', from, ballot, slot }));
     case 'HandleCatchUpReply':
       return labels.map((label, i) => ({ type: 'CatchUpReply', slot: firstSlot + i, label }));
+    case 'LearnConfiguration':
+      return tellerOf(step.configuration?.version, state);
     case 'HandleReject': {
       const mine = [...state.sent.values()].find(
         ({ message }) =>
@@ -199,6 +227,16 @@ function takenMessages(step: Step, state: SpecState): SpecMessage[] {
     default:
       return [];
   }
+}
+
+function heartbeat(ballot: Ballot, commitPoint: number): SpecMessage {
+  return { type: 'Heartbeat', ballot, commitPoint, configuration: null };
+}
+
+/** Someone who told that configuration. */
+function tellerOf(version: number | undefined, state: SpecState): SpecMessage[] {
+  const teller = version === undefined ? undefined : state.tellers.get(version);
+  return teller === undefined ? [] : [teller];
 }
 
 /** A Prepare that comes again may have been answered long ago. */
@@ -224,14 +262,18 @@ function closeSegment(
   starts: readonly number[],
 ): Segment {
   const imports: SpecMessage[] = [];
-  for (const [name, message] of open.needed) {
+  const imported = new Set<string>();
+  const take = (name: string): void => {
     const sent = state.sent.get(name);
-    if (sent === undefined || sent.step >= open.firstStep) continue;
-    imports.push(message);
+    if (sent === undefined || sent.step >= open.firstStep || imported.has(name)) return;
+    imported.add(name);
+    imports.push(sent.message);
     const origin = starts.findLastIndex((start) => start <= sent.step);
-    if (origin >= 0) before[origin]?.exports.push(message);
-  }
+    if (origin >= 0) before[origin]?.exports.push(sent.message);
+  };
+  for (const name of open.needed.keys()) take(name);
   for (const replica of state.replicas.values()) {
+    for (const [slot] of replica.backlog) open.slots.add(slot);
     for (const promise of replica.promises) addSlots(open, promise);
     for (const { record, replies } of replica.buffer) {
       if (record.slot > 0) open.slots.add(record.slot);
@@ -242,8 +284,32 @@ function closeSegment(
     [...open.slots].filter((slot) => slot > 0).sort((a, b) => a - b),
     open.lowestCommitPoint,
   );
+  // What a database holds is chosen in every slot up to its pointer, also in those that no other step looks at.
+  const restoredTo = Math.max(0, ...open.steps.map(({ step }) => restoredSlot(step)));
+  for (const slot of slots) {
+    const label = state.chosen.get(slot);
+    if (slot <= restoredTo && label !== undefined) take(messageName({ type: 'CatchUpReply', slot, label }));
+  }
   const init = open.freeze(slots);
-  return { steps: open.steps, slots, imports, exports: [], init, end: freezer(state)(slots) };
+  return {
+    steps: open.steps,
+    slots,
+    imports,
+    exports: [],
+    init,
+    end: hasOpenBase(state) ? [] : freezer(state)(slots),
+  };
+}
+
+/** A base that waits for the disk stands for every slot up to its own: no state at a border tells that. */
+function hasOpenBase(state: SpecState): boolean {
+  return [...state.replicas.values()].some(({ buffer }) =>
+    buffer.some(({ record }) => record.kind === 'base'),
+  );
+}
+
+function restoredSlot({ action, commitPoint = 0 }: Step): number {
+  return action === 'Restored' ? commitPoint : 0;
 }
 
 /**
@@ -268,7 +334,8 @@ function freezer(state: SpecState): (slots: readonly number[]) => FrozenReplica[
 }
 
 function freezeReplica(replica: ReplicaState): (slots: readonly number[]) => FrozenReplica {
-  const { role, promised, commitPoint, durablePromised, startSlot, serving, base } = replica;
+  const { role, promised, config, commitPoint, durablePromised, startSlot, serving, base } = replica;
+  const backlog = [...replica.backlog];
   const acks = [...replica.acks].flatMap(([slot, voters]) =>
     [...voters].map((from) => [slot, from] as const),
   );
@@ -279,9 +346,11 @@ function freezeReplica(replica: ReplicaState): (slots: readonly number[]) => Fro
   return (slots) => ({
     role,
     promised,
+    config,
     commitPoint,
     durablePromised,
     startSlot,
+    backlog,
     serving,
     acks,
     buffer,

@@ -15,6 +15,17 @@ export interface HeldVote extends Held {
   readonly slot: number;
 }
 
+/** A configuration that is known to be chosen. Its version names it. */
+export interface SpecConfiguration {
+  readonly version: number;
+  readonly slot: number;
+  readonly voters: readonly ReplicaId[];
+}
+
+/**
+ * What a leader settles with its message, and does not depend on who takes it: who decides the slot of an Accept, and the configuration that it knows when
+ * it tells a commit point. Not part of a message's name; null where only a name is wanted.
+ */
 export type SpecMessage =
   | { readonly type: 'Prepare'; readonly ballot: Ballot; readonly commitPoint: number }
   | {
@@ -22,11 +33,24 @@ export type SpecMessage =
       readonly from: ReplicaId;
       readonly ballot: Ballot;
       readonly commitPoint: number;
+      /** Its version. */
+      readonly configuration: number;
       readonly votes: readonly HeldVote[];
     }
-  | { readonly type: 'Accept'; readonly ballot: Ballot; readonly slot: number; readonly label: EntryLabel }
+  | {
+      readonly type: 'Accept';
+      readonly ballot: Ballot;
+      readonly slot: number;
+      readonly label: EntryLabel;
+      readonly voters: readonly ReplicaId[] | null;
+    }
   | { readonly type: 'Accepted'; readonly from: ReplicaId; readonly ballot: Ballot; readonly slot: number }
-  | { readonly type: 'Heartbeat'; readonly ballot: Ballot; readonly commitPoint: number }
+  | {
+      readonly type: 'Heartbeat';
+      readonly ballot: Ballot;
+      readonly commitPoint: number;
+      readonly configuration: SpecConfiguration | null;
+    }
   | { readonly type: 'CatchUpReply'; readonly slot: number; readonly label: EntryLabel };
 
 export const noBallot: Ballot = { round: 0, replica: '' as ReplicaId };
@@ -44,7 +68,8 @@ export function messageName(message: SpecMessage): string {
       const votes = message.votes.map(
         ({ slot, ballot, label }) => `${slot}:${ballotName(ballot ?? noBallot)}:${label}`,
       );
-      return `Promise ${message.from} ${ballotName(message.ballot)} ${message.commitPoint} ${votes.join(' ')}`;
+      const { from, ballot, commitPoint, configuration } = message;
+      return `Promise ${from} ${ballotName(ballot)} ${commitPoint} ${configuration} ${votes.join(' ')}`;
     }
     case 'Accept':
       return `Accept ${ballotName(message.ballot)} ${message.slot} ${message.label}`;
@@ -72,13 +97,22 @@ export function specMessages(from: ReplicaId, message: TraceMessage): SpecMessag
           from,
           ballot,
           commitPoint,
+          configuration: message.configuration ?? 1,
           votes: votes.map(([slot, b, label]) => ({ slot, ballot: b, label })),
         },
       ];
     case 'Accept':
       return [
-        ...labels.map((label, i): SpecMessage => ({ type: 'Accept', ballot, slot: firstSlot + i, label })),
-        { type: 'Heartbeat', ballot, commitPoint },
+        ...labels.map(
+          (label, i): SpecMessage => ({
+            type: 'Accept',
+            ballot,
+            slot: firstSlot + i,
+            label,
+            voters: null,
+          }),
+        ),
+        { type: 'Heartbeat', ballot, commitPoint, configuration: null },
       ];
     case 'Accepted':
       return Array.from({ length: Math.max(0, lastSlot - firstSlot + 1) }, (_, i) => ({
@@ -88,7 +122,7 @@ export function specMessages(from: ReplicaId, message: TraceMessage): SpecMessag
         slot: firstSlot + i,
       }));
     case 'Heartbeat':
-      return [{ type: 'Heartbeat', ballot, commitPoint }];
+      return [{ type: 'Heartbeat', ballot, commitPoint, configuration: null }];
     case 'CatchUpReply':
       return labels.map((label, i) => ({ type: 'CatchUpReply', slot: firstSlot + i, label }));
     default:

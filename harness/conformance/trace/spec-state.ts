@@ -12,11 +12,13 @@ import {
   messageName,
   type Held,
   type HeldVote,
+  type SpecConfiguration,
   type SpecMessage,
 } from './spec-message.ts';
 
 export interface SpecRecord {
-  readonly kind: 'promise' | 'vote' | 'chosen';
+  /** `base`: everything up to its slot is chosen, and what the log lacks is in the database. */
+  readonly kind: 'promise' | 'vote' | 'chosen' | 'base';
   readonly slot: number;
   readonly ballot: Ballot | null;
   readonly label: EntryLabel;
@@ -30,6 +32,8 @@ export interface BufferItem {
 export interface ReplicaState {
   role: 'follower' | 'candidate' | 'leader' | 'down';
   promised: Ballot;
+  /** The newest that it knows to be chosen. */
+  config: SpecConfiguration;
   commitPoint: number;
   log: Map<number, Held>;
   lastHeld: number;
@@ -44,6 +48,8 @@ export interface ReplicaState {
   promises: Extract<SpecMessage, { type: 'Promise' }>[];
   acks: Map<number, Set<ReplicaId>>;
   startSlot: number;
+  /** What a leader found and may not propose yet. */
+  backlog: (readonly [slot: number, label: EntryLabel])[];
   serving: boolean;
 }
 
@@ -60,20 +66,36 @@ export interface Step {
   readonly promise?: Extract<SpecMessage, { type: 'Promise' }>;
   readonly records?: number;
   readonly promised?: Ballot;
+  /** What is learnt; of a Crash: what the disk keeps. */
+  readonly configuration?: SpecConfiguration;
+}
+
+/** What the names of configurations stand for. */
+export interface Configurations {
+  /** Known to be chosen, by version. */
+  readonly chosen: ReadonlyMap<number, SpecConfiguration>;
+  /** Of each proposed one, by the label of its entry. */
+  readonly voters: ReadonlyMap<EntryLabel, readonly ReplicaId[]>;
 }
 
 export interface SpecState {
   readonly replicas: ReadonlyMap<ReplicaId, ReplicaState>;
+  readonly configurations: Configurations;
+  /** What each slot that anyone knew as chosen holds. */
+  readonly chosen: Map<number, EntryLabel>;
   /** Every message sent, by its name, with the number of the step that sent it; -1: before the trace began. */
   readonly sent: Map<string, { readonly message: SpecMessage; readonly step: number }>;
   /** The commit points that the leader of a ballot has told. */
   readonly told: Map<string, Set<number>>;
+  /** A Heartbeat that told a configuration of this version. */
+  readonly tellers: Map<number, SpecMessage>;
 }
 
-export function newReplica(): ReplicaState {
+export function newReplica(config: SpecConfiguration): ReplicaState {
   return {
     role: 'down',
     promised: noBallot,
+    config,
     commitPoint: 0,
     log: new Map(),
     lastHeld: 0,
@@ -86,12 +108,64 @@ export function newReplica(): ReplicaState {
     promises: [],
     acks: new Map(),
     startSlot: 0,
+    backlog: [],
     serving: false,
   };
 }
 
-export function newSpecState(members: readonly ReplicaId[]): SpecState {
-  return { replicas: new Map(members.map((id) => [id, newReplica()])), sent: new Map(), told: new Map() };
+/** `founding`: the configuration in which the trace begins. */
+export function newSpecState(
+  members: readonly ReplicaId[],
+  founding: SpecConfiguration,
+  configurations: Configurations,
+): SpecState {
+  return {
+    replicas: new Map(members.map((id) => [id, newReplica(founding)])),
+    configurations,
+    chosen: new Map(),
+    sent: new Map(),
+    told: new Map(),
+    tellers: new Map(),
+  };
+}
+
+/** The configuration of a version that a message or an event names. */
+export function configurationOf(state: SpecState, version: number): SpecConfiguration {
+  const known = state.configurations.chosen.get(version);
+  if (known === undefined) throw new Error(`no event of the trace says what configuration ${version} is`);
+  return known;
+}
+
+const configurationLabel = /^members:(\d+):/;
+
+/** The voters of a configuration's entry; null: the label is of another entry. */
+export function votersOfLabel(state: SpecState, label: EntryLabel): readonly ReplicaId[] | null {
+  if (!configurationLabel.test(label)) return null;
+  const voters = state.configurations.voters.get(label);
+  if (voters === undefined) throw new Error(`no event of the trace says who votes in ${label}`);
+  return voters;
+}
+
+/** The spec's KnownAt: `known`, or a configuration that the commit point has passed behind `from`. */
+export function knownAt(state: SpecState, replica: ReplicaState, from: number): SpecConfiguration {
+  let newest = replica.config;
+  for (let slot = Math.max(from, newest.slot) + 1; slot <= replica.commitPoint; slot++) {
+    const label = replica.log.get(slot)?.label ?? '';
+    const version = Number(configurationLabel.exec(label)?.[1] ?? 0);
+    if (version > newest.version) newest = { version, slot, voters: votersOfLabel(state, label) ?? [] };
+  }
+  return newest;
+}
+
+/** The spec's DecidedBy: the voters of the configuration next below the slot, among the leader's own proposals or those known. */
+export function decidedBy(state: SpecState, replica: ReplicaState, slot: number): readonly ReplicaId[] {
+  for (let at = slot - 1; at > replica.config.slot && at > replica.commitPoint; at--) {
+    const held = replica.log.get(at);
+    if (held?.ballot == null || !sameBallot(held.ballot, replica.promised)) continue;
+    const voters = votersOfLabel(state, held.label);
+    if (voters !== null) return voters;
+  }
+  return replica.config.voters;
 }
 
 export function replicaOf(state: SpecState, id: ReplicaId): ReplicaState {
@@ -108,7 +182,11 @@ export function sendMessages(state: SpecState, messages: readonly SpecMessage[],
   for (const message of messages) {
     const name = messageName(message);
     if (!state.sent.has(name)) state.sent.set(name, { message, step });
+    if (message.type === 'CatchUpReply') state.chosen.set(message.slot, message.label);
     if (message.type !== 'Heartbeat') continue;
+    const { configuration } = message;
+    if (configuration !== null && !state.tellers.has(configuration.version))
+      state.tellers.set(configuration.version, message);
     const key = ballotName(message.ballot);
     const told = state.told.get(key) ?? new Set();
     state.told.set(key, told.add(message.commitPoint));
@@ -136,7 +214,38 @@ export function promiseOf(
   heard: number,
 ): Extract<SpecMessage, { type: 'Promise' }> {
   const votes = votesAbove(replica, Math.max(replica.commitPoint, heard));
-  return { type: 'Promise', from: id, ballot, commitPoint: replica.commitPoint, votes };
+  const { commitPoint, config } = replica;
+  return { type: 'Promise', from: id, ballot, commitPoint, configuration: config.version, votes };
+}
+
+/** The spec's FirstProposals: what a candidate with these promises proposes when it leads. */
+export function firstProposals(
+  state: SpecState,
+  id: ReplicaId,
+  replica: ReplicaState,
+): (readonly [slot: number, label: EntryLabel])[] {
+  const own = [...state.sent.values()].flatMap(({ message }) =>
+    message.type === 'Promise' && message.from === id && sameBallot(message.ballot, replica.promised)
+      ? [message]
+      : [],
+  );
+  const counted = [...replica.promises, ...own];
+  const heard = Math.max(replica.commitPoint, ...counted.map(({ commitPoint }) => commitPoint));
+  const votes = counted.flatMap((promise) => promise.votes);
+  const last = Math.max(heard, ...votes.map(({ slot }) => slot));
+  const proposals: (readonly [number, EntryLabel])[] = [];
+  for (let slot = heard + 1; slot <= last; slot++) proposals.push([slot, highestVote(votes, slot)]);
+  proposals.push([last + 1, `start:${ballotName(replica.promised)}`]);
+  return proposals;
+}
+
+function highestVote(votes: readonly HeldVote[], slot: number): EntryLabel {
+  let best: HeldVote | null = null;
+  for (const vote of votes) {
+    if (vote.slot !== slot) continue;
+    if (best === null || compareBallots(vote.ballot ?? noBallot, best.ballot ?? noBallot) > 0) best = vote;
+  }
+  return best?.label ?? 'noop';
 }
 
 /** The spec's AnswersAgain, but for the promise itself. */
@@ -159,15 +268,18 @@ function becomeFollower(replica: ReplicaState): void {
   replica.promises = [];
   replica.acks = new Map();
   replica.startSlot = 0;
+  replica.backlog = [];
   replica.serving = false;
 }
 
-function follow(replica: ReplicaState, ballot: Ballot, commitPoint: number): void {
+function follow(state: SpecState, replica: ReplicaState, ballot: Ballot, commitPoint: number): void {
+  const from = replica.commitPoint;
   while (replica.commitPoint < commitPoint) {
     const held = replica.log.get(replica.commitPoint + 1);
-    if (held?.ballot == null || !sameBallot(held.ballot, ballot)) return;
+    if (held?.ballot == null || !sameBallot(held.ballot, ballot)) break;
     replica.commitPoint++;
   }
+  replica.config = knownAt(state, replica, from);
 }
 
 function settleAcks(replica: ReplicaState): void {
@@ -220,20 +332,29 @@ export function applyStep(state: SpecState, step: Step, number: number): void {
       return;
     }
     case 'HandlePromise':
-      if (step.promise !== undefined) replica.promises.push(step.promise);
+      if (step.promise === undefined) return;
+      replica.promises.push(step.promise);
       return;
     case 'BecomeLeader':
+    case 'Reconfigure':
     case 'Propose': {
       const b = replica.promised;
       labels.forEach((label, i) => vote(firstSlot + i, b, label));
       sendMessages(
         state,
-        labels.map((label, i) => ({ type: 'Accept', ballot: b, slot: firstSlot + i, label })),
+        labels.map((label, i) => {
+          const slot = firstSlot + i;
+          return { type: 'Accept', ballot: b, slot, label, voters: decidedBy(state, replica, slot) };
+        }),
         number,
       );
-      if (step.action === 'Propose') return;
-      sendMessages(state, [{ type: 'Heartbeat', ballot: b, commitPoint: replica.commitPoint }], number);
-      replica.startSlot = firstSlot + labels.length - 1;
+      if (step.action !== 'BecomeLeader') {
+        replica.backlog.splice(0, labels.length);
+        return;
+      }
+      replica.backlog = firstProposals(state, step.replica, replica).slice(labels.length);
+      sendMessages(state, [tellingHeartbeat(replica)], number);
+      replica.startSlot = replica.backlog.at(-1)?.[0] ?? firstSlot + labels.length - 1;
       replica.role = 'leader';
       replica.promises = [];
       return;
@@ -244,7 +365,7 @@ export function applyStep(state: SpecState, step: Step, number: number): void {
         const isVoted = held?.ballot != null && sameBallot(held.ballot, ballot);
         if (!isVoted) vote(slot, ballot, labels[slot - firstSlot] ?? '');
       }
-      follow(replica, ballot, commitPoint);
+      follow(state, replica, ballot, commitPoint);
       if (compareBallots(ballot, replica.promised) > 0) replica.promised = ballot;
       becomeFollower(replica);
       return;
@@ -259,12 +380,10 @@ export function applyStep(state: SpecState, step: Step, number: number): void {
       for (let slot = replica.commitPoint + 1; slot <= commitPoint; slot++) {
         learnable.push({ type: 'CatchUpReply', slot, label: replica.log.get(slot)?.label ?? '' });
       }
-      sendMessages(
-        state,
-        [{ type: 'Heartbeat', ballot: replica.promised, commitPoint }, ...learnable],
-        number,
-      );
+      const before = replica.commitPoint;
       replica.commitPoint = commitPoint;
+      replica.config = knownAt(state, replica, before);
+      sendMessages(state, [tellingHeartbeat(replica), ...learnable], number);
       settleAcks(replica);
       return;
     }
@@ -273,7 +392,7 @@ export function applyStep(state: SpecState, step: Step, number: number): void {
       return;
     case 'HandleHeartbeat':
       if (compareBallots(ballot, replica.promised) > 0) write([promiseRecord(ballot)], []);
-      follow(replica, ballot, commitPoint);
+      follow(state, replica, ballot, commitPoint);
       replica.promised = ballot;
       becomeFollower(replica);
       return;
@@ -284,7 +403,19 @@ export function applyStep(state: SpecState, step: Step, number: number): void {
         write([{ kind: 'chosen', slot: firstSlot + i, ballot: null, label }], []);
       });
       replica.commitPoint = lastSlot;
+      replica.config = knownAt(state, replica, firstSlot - 1);
       settleAcks(replica);
+      return;
+    case 'LearnConfiguration':
+      replica.config = step.configuration ?? replica.config;
+      return;
+    case 'Restored':
+      for (const [slot, label] of state.chosen)
+        if (slot <= commitPoint) hold(replica, slot, { ballot: null, label });
+      write([{ kind: 'base', slot: commitPoint, ballot: null, label: '' }], []);
+      replica.commitPoint = commitPoint;
+      replica.config = knownAt(state, replica, 0);
+      becomeFollower(replica);
       return;
     case 'HandleReject':
     case 'StepDown':
@@ -292,15 +423,16 @@ export function applyStep(state: SpecState, step: Step, number: number): void {
       return;
     case 'Fsync':
       for (const { record, replies } of replica.buffer.splice(0, step.records ?? 0)) {
-        const { slot } = record;
-        if (!replica.durableBefore.has(slot)) replica.durableBefore.set(slot, replica.durableLog.get(slot));
-        writeDurably(replica, record);
+        for (const slot of slotsWritten(record, state)) {
+          if (!replica.durableBefore.has(slot)) replica.durableBefore.set(slot, replica.durableLog.get(slot));
+        }
+        writeDurably(replica, record, state);
         sendMessages(state, replies, number);
       }
       return;
     case 'Crash':
       Object.assign(replica, {
-        ...newReplica(),
+        ...newReplica(step.configuration ?? replica.config),
         commitPoint,
         base: replica.base,
         durablePromised: replica.durablePromised,
@@ -318,13 +450,10 @@ export function applyStep(state: SpecState, step: Step, number: number): void {
         if (slot > replica.lastHeld) replica.lastHeld = slot;
         if (held.ballot === null && slot > replica.commitPoint) replica.commitPoint = slot;
       }
+      replica.config = knownAt(state, replica, 0);
       return;
     case 'Retell':
-      sendMessages(
-        state,
-        [{ type: 'Heartbeat', ballot: replica.promised, commitPoint: replica.commitPoint }],
-        number,
-      );
+      sendMessages(state, [tellingHeartbeat(replica)], number);
       return;
     default:
       return step.action satisfies never;
@@ -346,11 +475,26 @@ export function watchChanges(replica: ReplicaState): {
   };
 }
 
+/** What a leader tells when there is nothing to propose. */
+export function tellingHeartbeat({ promised, commitPoint, config }: ReplicaState): SpecMessage {
+  return { type: 'Heartbeat', ballot: promised, commitPoint, configuration: config };
+}
+
+function slotsWritten({ kind, slot }: SpecRecord, { chosen }: Pick<SpecState, 'chosen'>): number[] {
+  return kind === 'base' ? [...chosen.keys()].filter((one) => one <= slot) : [slot];
+}
+
 export function writeDurably(
   replica: Pick<ReplicaState, 'durablePromised' | 'durableLog'>,
   record: SpecRecord,
+  state: Pick<SpecState, 'chosen'>,
 ): void {
   const { kind, slot, ballot, label } = record;
+  if (kind === 'base') {
+    for (const at of slotsWritten(record, state))
+      replica.durableLog.set(at, { ballot: null, label: state.chosen.get(at) ?? '' });
+    return;
+  }
   if (ballot !== null && compareBallots(ballot, replica.durablePromised) > 0)
     replica.durablePromised = ballot;
   if (kind !== 'promise') replica.durableLog.set(slot, { ballot, label });

@@ -3,15 +3,18 @@
  * constants slowly. What the fields mean is said in TraceMultiPaxos.tla.
  */
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import { knownVersion } from './event-steps.ts';
 import type { TracedStep } from './linearize.ts';
 import type { FrozenReplica, HeldOrNot, Segment } from './segments.ts';
-import { noBallot, type SpecMessage } from './spec-message.ts';
-import { type BufferItem, type Step } from './spec-state.ts';
+import { noBallot, type SpecConfiguration, type SpecMessage } from './spec-message.ts';
+import { type BufferItem, type Configurations, type Step } from './spec-state.ts';
 
 export const TRACE_MODULE = 'TraceRun';
 
 export interface ModuleOptions {
   readonly members: readonly ReplicaId[];
+  readonly founding: SpecConfiguration;
+  readonly configurations: Configurations;
   /** Prints each step that is reached, and the state at the end, to find out where and why a segment is rejected. */
   readonly diagnose?: boolean;
   /** Leaves out what the last step asserts, so that the spec's own outcome can be shown. */
@@ -29,6 +32,7 @@ EXTENDS TraceMultiPaxos
 Segments == <<
 ${segments.map((segment) => segmentLiteral(segment, options)).join(',\n')}
 >>
+RunFounders == {${options.founding.voters.map((id) => options.members.indexOf(id) + 1).join(', ')}}
 RunInit == TraceInit(Segments)
 RunNext == TraceNext(Segments)
 RunSpec == RunInit /\\ [][RunNext]_traceVars
@@ -43,6 +47,9 @@ CONSTANTS
   MaxBatch = ${slotsMax}
   WindowSlots = 1000000000
   MaxCrashes = 1000000000
+  Founders <- RunFounders
+  Proposable <- AnyVoters
+  MayFollow <- AtMostOneVoterApart
   Max <- FastMax
 INVARIANT RunProgress
 VIEW TraceView
@@ -58,32 +65,53 @@ interface Names {
   readonly replica: (id: ReplicaId) => number;
   readonly ballot: (ballot: Ballot | null) => string;
   readonly entry: (label: EntryLabel) => string;
+  readonly voters: (voters: readonly ReplicaId[]) => string;
+  readonly configuration: (configuration: SpecConfiguration) => string;
+  /** Of a version. */
+  readonly known: (version: number) => string;
   /** The number of a slot, or of the nearest one below it that the segment has. */
   readonly slot: (slot: number) => number;
 }
 
-function namesOf(segment: Segment, members: readonly ReplicaId[]): Names {
+function namesOf(segment: Segment, { members, configurations }: ModuleOptions): Names {
   const numbers = new Map(members.map((id, i) => [id, i + 1]));
   const replica = (id: ReplicaId): number => numbers.get(id) ?? 0;
   const commands = new Map<EntryLabel, number>();
+  const slot = (one: number): number => segment.slots.findLastIndex((other) => other <= one) + 1;
+  const voters = (those: readonly ReplicaId[]): string => `{${those.map(replica).join(',')}}`;
+  const configuration = (one: SpecConfiguration): string =>
+    `<<${one.version},${slot(one.slot)},${voters(one.voters)}>>`;
   return {
     replica,
+    slot,
+    voters,
+    configuration,
+    known(version) {
+      const known = configurations.chosen.get(version);
+      if (known === undefined) throw new Error(`no event of the trace says what configuration ${version} is`);
+      return configuration(known);
+    },
     ballot: (ballot) =>
       ballot === null || ballot.round === 0 ? '<<0,0>>' : `<<${ballot.round},${replica(ballot.replica)}>>`,
     entry(label) {
       if (label === 'noop') return '<<0>>';
+      const members = /^members:(\d+):(\d+)\.(.+)$/.exec(label);
+      if (members !== null) {
+        const [, version, round, owner] = members;
+        const those = configurations.voters.get(label) ?? [];
+        return `<<${version},<<${round},${replica(owner as ReplicaId)}>>,${voters(those)}>>`;
+      }
       const start = /^start:(\d+)\.([^/]+)$/.exec(label);
       if (start !== null) return `<<${start[1]},${replica(start[2] as ReplicaId)}>>`;
       const number = commands.get(label) ?? commands.size + 1;
       commands.set(label, number);
       return `<<${number}>>`;
     },
-    slot: (slot) => segment.slots.findLastIndex((one) => one <= slot) + 1,
   };
 }
 
 function segmentLiteral(segment: Segment, options: ModuleOptions): string {
-  const names = namesOf(segment, options.members);
+  const names = namesOf(segment, options);
   const { steps } = segment;
   const literals = steps.map((step, i) =>
     stepLiteral(
@@ -106,8 +134,14 @@ function messageLiteral(message: SpecMessage, names: Names): string {
   const type = text(message.type);
   switch (message.type) {
     case 'Prepare':
-    case 'Heartbeat':
       return sequence([type, names.ballot(message.ballot), `${names.slot(message.commitPoint)}`]);
+    case 'Heartbeat':
+      return sequence([
+        type,
+        names.ballot(message.ballot),
+        `${names.slot(message.commitPoint)}`,
+        ...(message.configuration === null ? [] : [names.configuration(message.configuration)]),
+      ]);
     case 'Promise': {
       const votes = message.votes.map(({ slot, ballot, label }) => voteLiteral(slot, ballot, label, names));
       const commitPoint = `${names.slot(message.commitPoint)}`;
@@ -117,6 +151,7 @@ function messageLiteral(message: SpecMessage, names: Names): string {
         names.ballot(message.ballot),
         commitPoint,
         sequence(votes),
+        names.known(message.configuration),
       ]);
     }
     case 'Accept':
@@ -125,6 +160,7 @@ function messageLiteral(message: SpecMessage, names: Names): string {
         names.ballot(message.ballot),
         `${names.slot(message.slot)}`,
         names.entry(message.label),
+        ...(message.voters === null ? [] : [names.voters(message.voters)]),
       ]);
     case 'Accepted':
       return sequence([
@@ -152,6 +188,7 @@ function heldLiteral(held: HeldOrNot, names: Names): string {
 
 function bufferLiteral({ record, replies }: BufferItem, names: Names): string {
   const { kind, slot, ballot, label } = record;
+  if (kind === 'base') throw new Error('a segment ended before a base was durable');
   const fields =
     kind === 'promise'
       ? [text(kind), '0', names.ballot(ballot), '<<>>']
@@ -163,6 +200,7 @@ function replicaLiteral(replica: FrozenReplica, names: Names): string {
   const fields = {
     role: text(replica.role),
     promised: names.ballot(replica.promised),
+    config: names.configuration(replica.config),
     commitPoint: `${names.slot(replica.commitPoint)}`,
     log: sequence(replica.log.map((held) => heldLiteral(held, names))),
     durablePromised: names.ballot(replica.durablePromised),
@@ -171,6 +209,9 @@ function replicaLiteral(replica: FrozenReplica, names: Names): string {
     promises: messages(replica.promises, names),
     acks: sequence(replica.acks.map(([slot, from]) => `<<${names.slot(slot)},${names.replica(from)}>>`)),
     startSlot: `${replica.startSlot === 0 ? 0 : names.slot(replica.startSlot)}`,
+    backlog: sequence(
+      replica.backlog.map(([slot, label]) => `<<${names.slot(slot)},${names.entry(label)}>>`),
+    ),
     serving: replica.serving ? 'TRUE' : 'FALSE',
   };
   return record(fields);
@@ -203,6 +244,7 @@ function stepLiteral({ step, event, number }: TracedStep, names: Names): string 
     `${names.slot(state.commitPoint)}`,
     `${names.slot(state.lastSlot)}`,
     state.serving ? 'TRUE' : 'FALSE',
+    `${knownVersion(event)}`,
   ]);
   return record(fields);
 }
@@ -220,6 +262,7 @@ function parameters(step: Step, names: Names): Record<string, string> {
   if (step.labels !== undefined) fields.e = sequence(labels.map((label) => names.entry(label)));
   if (step.promise !== undefined) fields.m = messageLiteral(step.promise, names);
   if (step.records !== undefined) fields.n = `${step.records}`;
+  if (step.configuration !== undefined) fields.g = names.configuration(step.configuration);
   if (step.promised !== undefined) fields.p2 = names.ballot(step.promised);
   return fields;
 }
@@ -230,10 +273,18 @@ function sentLiterals(event: NonNullable<TracedStep['event']>, names: Names): st
     const { kind, ballot, commitPoint = 0, firstSlot = 0, lastSlot = 0, labels = [], votes = [] } = message;
     const b = names.ballot(ballot);
     const c = `${names.slot(commitPoint)}`;
-    if (kind === 'Prepare' || kind === 'Heartbeat') return sequence([text(kind), b, c]);
+    if (kind === 'Prepare') return sequence([text(kind), b, c]);
+    if (kind === 'Heartbeat') return sequence([text(kind), b, c, names.known(message.configuration ?? 1)]);
     if (kind === 'Promise') {
       const all = votes.map(([slot, voteBallot, label]) => voteLiteral(slot, voteBallot, label, names));
-      return sequence([text(kind), `${names.replica(event.replica)}`, b, c, sequence(all)]);
+      return sequence([
+        text(kind),
+        `${names.replica(event.replica)}`,
+        b,
+        c,
+        sequence(all),
+        names.known(message.configuration ?? 1),
+      ]);
     }
     if (kind === 'Accept') {
       const entries = sequence(labels.map((label) => names.entry(label)));
