@@ -12,6 +12,7 @@ import type { TraceEvent } from '../api/events.ts';
 import { type HttpGateway, type HttpReplica, startHttpGateway } from '../gateways/http/http-gateway.ts';
 import { createMetrics, type LatencyObserver } from '../gateways/http/metrics.ts';
 import { type ReplicaConfig, loadReplicaConfig } from '../replica/config.ts';
+import { adminToken } from './admin/admin-token.ts';
 import { CliError, exitCodes, type ExitCode } from './errors.ts';
 
 const stopMsMax = 10_000;
@@ -74,7 +75,14 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
     replica = await start(config, { logger, latencies: metrics.latencies, onEvent, onFatal });
     const faultsAllowed = config.faults;
     const listen = config.http;
-    gateway = await startHttpGateway({ listen, replica: served(replica), metrics, faultsAllowed, logger });
+    gateway = await startHttpGateway({
+      listen,
+      replica: served(replica),
+      metrics,
+      faultsAllowed,
+      adminToken: adminToken(config.clusterSecret),
+      logger,
+    });
     const { host, port } = config.pgwire;
     logger.info({ group: config.group, pgwire: `${host}:${port}`, pid: process.pid }, 'replica started');
     const reason = await asked;

@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TraceEvent } from '../api/events.ts';
-import { parseReplicaConfig } from '../replica/config.ts';
+import { parseReplicaConfig, type ReplicaConfig } from '../replica/config.ts';
 import { demoUser } from './demo/layout.ts';
 import { runSql, type SqlResult } from './demo/sql-console.ts';
+import { foundReplica } from './found-replica.ts';
 import type { ServedReplica } from './serve.ts';
 import { startReplica } from './start-replica.ts';
 
@@ -27,9 +28,9 @@ function freePort(): Promise<number> {
   });
 }
 
-async function start(): Promise<void> {
+function configOf(): ReplicaConfig {
   const [peer = 0, pgwire = 0, http = 0] = ports;
-  const config = parseReplicaConfig(
+  return parseReplicaConfig(
     {
       group: 'main',
       id: 'r1',
@@ -43,9 +44,12 @@ async function start(): Promise<void> {
     },
     dir,
   );
+}
+
+async function start(): Promise<void> {
   events = [];
   transactionsMs = [];
-  replica = await startReplica(config, {
+  replica = await startReplica(configOf(), {
     logger: pino({ level: 'silent' }),
     latencies: { transaction: (ms) => transactionsMs.push(ms) },
     onEvent: (event) => events.push(event),
@@ -59,6 +63,7 @@ async function start(): Promise<void> {
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'barista-replica-'));
   ports = [await freePort(), await freePort(), await freePort()];
+  await foundReplica(configOf());
   await start();
 });
 afterAll(async () => {

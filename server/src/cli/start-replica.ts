@@ -6,6 +6,7 @@
  * that has a log.
  */
 import { systemClock } from '../adapters/system-clock.ts';
+import { createDigestSource } from '../adapters/postgres/digest/digest-source.ts';
 import { createSnapshotSource } from '../adapters/postgres/snapshot/snapshot-source.ts';
 import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
 import type { LinkFault } from '../api/status.ts';
@@ -13,6 +14,7 @@ import { createPgwireListener } from '../gateways/pgwire/listener.ts';
 import { memberName, incarnationOf } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types.ts';
 import { LogStoreError, type LogStore } from '../ports/log-store.ts';
+import type { DigestSource } from '../ports/digest.ts';
 import { SnapshotError, type SnapshotSource } from '../ports/snapshot.ts';
 import type { ReplicaConfig } from '../replica/config.ts';
 import { DatabaseKeeper } from '../replica/database-keeper.ts';
@@ -30,6 +32,7 @@ import {
   placesOf,
   runningDatabase,
 } from './replica-database.ts';
+import { replicaAdmin, type AdminParts } from './replica-admin.ts';
 import type { ServeContext, ServedReplica } from './serve.ts';
 import { createServiceDoor, type ServiceDoor } from './service-door.ts';
 import { timedAgreement } from './timed-agreement.ts';
@@ -43,8 +46,8 @@ interface Frame {
   readonly events: ReplicaEvents;
   readonly tracker: RecoveryTracker;
   readonly door: ServiceDoor;
-  replica: Replica | null;
-  keeper: DatabaseKeeper | null;
+  /** Null until it is in its group. */
+  running: AdminParts | null;
   joining: Joining | null;
 }
 
@@ -63,7 +66,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   const pgwire = await createPgwireListener({
     ...config.pgwire,
     agreement: timedAgreement(frame.door, systemClock, context.latencies),
-    sessionSql: () => frame.keeper?.sessionSql() ?? null,
+    sessionSql: () => frame.running?.keeper.sessionSql() ?? null,
     logger: context.logger,
     limits: { clientsMax: config.bounds.clientsMax },
     onCounters: (counter) => {
@@ -74,7 +77,8 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   else await becomeReplica(frame, log, null);
   const { transport, events } = frame;
   return {
-    status: () => frame.replica?.status(pgwire.clients, reads) ?? joiningStatus(frame, pgwire.clients),
+    status: () =>
+      frame.running?.replica.status(pgwire.clients, reads) ?? joiningStatus(frame, pgwire.clients),
     subscribe: (listener) => events.subscribe(listener),
     setFault: (fault) => {
       transport.setFault(fault);
@@ -84,11 +88,16 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
       transport.heal();
       events.operation({ name: 'FaultChanged', description: 'all links healed' });
     },
+    admin: replicaAdmin(
+      config,
+      () => frame.running,
+      () => frame.joining?.message ?? 'The replica is starting.',
+    ),
     stop: async () => {
       await pgwire.close();
       frame.joining?.stop();
-      if (frame.replica === null) await transport.close();
-      else await frame.replica.stop();
+      if (frame.running === null) await transport.close();
+      else await frame.running.replica.stop();
     },
   };
 }
@@ -117,8 +126,7 @@ async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogS
       config.bounds.partBytesMax,
       () => frame.joining?.message ?? 'the replica is starting',
     ),
-    replica: null,
-    keeper: null,
+    running: null,
     joining: null,
   };
   return frame;
@@ -172,6 +180,7 @@ async function becomeReplica(
   const { cluster, member } = log.identity;
   transport.become(member, cluster);
   let source: SnapshotSource | null = null;
+  let digests: DigestSource | null = null;
   const directory = databaseDirectory(config, cluster);
   const keeper = new DatabaseKeeper({
     launch: async () => {
@@ -179,6 +188,7 @@ async function becomeReplica(
       const server = await launchServer(config);
       const { bytesPerSecondMax = null } = config.snapshot;
       source = createSnapshotSource(server, { bytesPerSecondMax: () => bytesPerSecondMax });
+      digests = createDigestSource(server);
       return runningDatabase(server);
     },
     directory,
@@ -187,7 +197,7 @@ async function becomeReplica(
         {
           fetcher: transport,
           target: directory,
-          sources: () => frame.replica?.sources() ?? [],
+          sources: () => frame.running?.replica.database.sources() ?? [],
           tracker,
           logger: context.logger,
           retryMs: 300,
@@ -208,6 +218,7 @@ async function becomeReplica(
     log,
     transport,
     keeper,
+    digests: () => digests,
     events,
     tracker,
     joined,
@@ -216,16 +227,16 @@ async function becomeReplica(
     random: Math.random,
     onFatal: context.onFatal,
   });
-  transport.offerSnapshots({
+  const copies: SnapshotSource = {
     open: () => {
-      const why = replica.whyNoCopy();
+      const why = replica.database.whyNoCopy();
       if (why !== null || source === null)
         return Promise.reject(new SnapshotError('sourceUnavailable', why ?? 'PostgreSQL is not up here'));
       return source.open();
     },
-  });
-  frame.keeper = keeper;
-  frame.replica = replica;
+  };
+  transport.offerSnapshots(copies);
+  frame.running = { replica, keeper, identity: log.identity, copies };
   frame.joining = null;
   frame.door.lead(replica.service);
   replica.start();
@@ -303,6 +314,11 @@ function refusingReplica(
     subscribe: () => () => {},
     setFault: refuse,
     healFaults: () => {},
+    admin: replicaAdmin(
+      config,
+      () => null,
+      () => status.message ?? '',
+    ),
     stop: () => Promise.resolve(),
   };
 }

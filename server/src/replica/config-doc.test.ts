@@ -16,12 +16,15 @@ const documented = new Map(
 interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly items?: JsonSchema;
+  readonly oneOf?: readonly JsonSchema[];
   readonly default?: unknown;
 }
 
 /** Every key that the schema knows, as the table writes it, with its default. */
 function keysOf(schema: JsonSchema, path = ''): [string, unknown][] {
-  const keys: [string, unknown][] = [];
+  // What one kind of a thing has and another has not is in the table all the same.
+  const kinds = new Map(schema.oneOf?.flatMap((kind) => keysOf(kind, path)));
+  const keys: [string, unknown][] = [...kinds];
   for (const [name, inner] of Object.entries(schema.properties ?? {})) {
     const key = path === '' ? name : `${path}.${name}`;
     keys.push([key, inner.default], ...keysOf(inner, key));

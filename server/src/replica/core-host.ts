@@ -26,6 +26,7 @@ import type { CoreTraceEvent } from '../multipaxos/types.ts';
 import type { Clock } from '../ports/clock.ts';
 import { LogStoreError, type LogStore } from '../ports/log-store.ts';
 import type { Transport } from '../ports/transport.ts';
+import type { ReplicaConfig } from './config.ts';
 
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 /** Payload bytes on their way to the log beyond which no more is taken in. */
@@ -57,6 +58,12 @@ export interface CoreHostOptions {
   readonly onPurgedByPeer: (peer: ReplicaId, purgedTo: Slot) => void;
   /** A broken invariant or a failing log: the replica must stop rather than go on. */
   readonly onFatal: (error: Error) => void;
+}
+
+export function coreConfigOf({ group, timings, bounds }: ReplicaConfig, id: ReplicaId): CoreConfig {
+  const { windowSlotsMax, windowBytesMax, acceptBatchBytesMax, catchUpSlotsMax } = bounds;
+  const limits = { windowSlotsMax, windowBytesMax, acceptBatchBytesMax, catchUpSlotsMax };
+  return { group, id, ...timings, ...limits, trace: true };
 }
 
 export class CoreHost {

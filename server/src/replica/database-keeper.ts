@@ -140,6 +140,18 @@ export class DatabaseKeeper {
     this.down(loss.reason);
   }
 
+  /** As `lose`, but only when PostgreSQL is next started: until then it stays for people to look at. */
+  async condemn(loss: Loss): Promise<void> {
+    try {
+      await this.options.directory.condemn(loss);
+    } catch (error) {
+      this.options.logger.error(
+        { err: error },
+        'that the database must not be used again could not be noted',
+      );
+    }
+  }
+
   private down(reason: string): void {
     if (!this.up || this.stopped) return;
     this.up = false;

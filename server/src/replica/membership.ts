@@ -91,6 +91,12 @@ export class Membership {
     return this.known.members.map(({ replica }) => replica).filter((replica) => replica !== self);
   }
 
+  /** Those that have been here, by the names of the replicas, and how many vote. */
+  joined(): { readonly all: readonly ReplicaId[]; readonly voters: number } {
+    const all = this.known.members.filter(({ incarnation, role }) => incarnation > 0 || role === 'voter');
+    return { all: all.map(({ replica }) => replica), voters: votersOf(this.known).length };
+  }
+
   isVoter(): boolean {
     return votersOf(this.known).includes(this.options.member);
   }

@@ -20,6 +20,7 @@ interface Pending {
   readonly leadership: Ballot;
   readonly label: EntryLabel;
   readonly payload: Uint8Array;
+  readonly harvested: boolean;
   slot: Slot | null;
   readonly settle: (outcome: AgreementOutcome) => void;
 }
@@ -111,12 +112,25 @@ export class Proposals {
     return this.push(payload, leadership, sql);
   }
 
-  private push(payload: Uint8Array, leadership: Ballot, sql: readonly string[]): Promise<AgreementOutcome> {
+  /** Something that is no transaction: it has a slot of its own, and no session waits for it. */
+  proposeAlone(payload: Uint8Array): Promise<AgreementOutcome> {
+    const { leadership } = this;
+    if (leadership === null)
+      return Promise.resolve({ code: 'notLeader', reason: 'this replica does not lead' });
+    return this.push(payload, leadership, null);
+  }
+
+  /** `sql` null: it is no transaction. */
+  private push(
+    payload: Uint8Array,
+    leadership: Ballot,
+    sql: readonly string[] | null,
+  ): Promise<AgreementOutcome> {
     const proposal = { client: this.options.client, request: this.nextRequest++ };
     const label = proposalLabel(proposal);
-    this.options.onEvent({ name: 'Harvest', label, sql });
+    if (sql !== null) this.options.onEvent({ name: 'Harvest', label, sql });
     return new Promise((settle) => {
-      this.queue.push({ proposal, leadership, label, payload, slot: null, settle });
+      this.queue.push({ proposal, leadership, label, payload, harvested: sql !== null, slot: null, settle });
       this.queueBytes += payload.byteLength;
       this.schedule();
     });
@@ -203,7 +217,8 @@ export class Proposals {
   private finish(pending: Pending, outcome: AgreementOutcome): void {
     this.inFlight.delete(pending.label);
     if (pending.slot !== null) this.bySlot.delete(pending.slot);
-    if (outcome.code !== 'chosen') this.options.onEvent({ name: 'AbortTransaction', label: pending.label });
+    const { label, harvested } = pending;
+    if (harvested && outcome.code !== 'chosen') this.options.onEvent({ name: 'AbortTransaction', label });
     pending.settle(outcome);
   }
 

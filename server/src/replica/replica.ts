@@ -8,24 +8,28 @@ import type { Logger } from 'pino';
 import { createOrderedApply, type OrderedApply } from '../apply/ordered-apply.ts';
 import type { TraceEvent } from '../api/events.ts';
 import type { LinkFault, ReplicaStatus } from '../api/status.ts';
-import { incarnationOf, replicaOf } from '../multipaxos/configuration.ts';
+import { replicaOf } from '../multipaxos/configuration.ts';
 import { entryLabel } from '../multipaxos/entry.ts';
 import type { Effect, Entry, ReplicaId, Slot } from '../multipaxos/types.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ControlMessage } from '../ports/control.ts';
-import type { DatabaseError } from '../ports/database.ts';
+import type { DigestSource } from '../ports/digest.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import type { Transport } from '../ports/transport.ts';
+import { Admin } from './admin.ts';
 import { conditionOf, troubleOf, type Facts } from './condition.ts';
 import type { ReplicaConfig } from './config.ts';
-import { CoreHost } from './core-host.ts';
+import { CoreHost, coreConfigOf } from './core-host.ts';
 import type { DatabaseKeeper } from './database-keeper.ts';
+import { DatabaseSide, type Joined } from './database-side.ts';
 import type { ReplicaEvents } from './events.ts';
 import { Handover } from './handover.ts';
 import { Membership } from './membership.ts';
 import { Proposals } from './proposals.ts';
 import type { RecoveryTracker } from './recovery-progress.ts';
 import { ReplicaService } from './service.ts';
+import { statusOf } from './status-report.ts';
+import { Verification } from './verification.ts';
 import { Watch } from './watch.ts';
 
 type LeadershipEffect = Extract<Effect, { kind: 'leadership' }>;
@@ -35,6 +39,7 @@ const FLUSH_MS = 1000;
 const FOLD_MS = 100;
 const CAMPAIGN_HOLD_MS = 300;
 const WATCH_MS = 250;
+const VERIFY_LOOK_MS = 5000;
 /** How long a leader's database may stand still while something chosen waits for it. */
 const DATABASE_STALL_MS = 15_000;
 
@@ -42,13 +47,15 @@ export interface ReplicaParts {
   readonly log: LogStore;
   readonly transport: Transport & { faults(): readonly LinkFault[] };
   readonly keeper: DatabaseKeeper;
+  /** Null while PostgreSQL is away. */
+  readonly digests: () => DigestSource | null;
   readonly events: ReplicaEvents;
   readonly tracker: RecoveryTracker;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
-  /** Of one that has just joined: what it had before, and what the group has purged. Null: of one that had a log. */
-  readonly joined: { readonly cause: 'new' | 'logLost' | 'bothLost'; readonly purgedTo: Slot } | null;
+  /** Null: it had a log. */
+  readonly joined: Joined | null;
   /** The process cannot go on: a broken invariant, a failing log. */
   readonly onFatal: (error: Error) => void;
   readonly databaseStallMs?: number;
@@ -58,6 +65,7 @@ export class Replica {
   readonly events: ReplicaEvents;
   readonly service: ReplicaService;
   readonly membership: Membership;
+  readonly admin: Admin;
   private readonly config: ReplicaConfig;
   private readonly parts: ReplicaParts;
   private readonly member: ReplicaId;
@@ -65,7 +73,9 @@ export class Replica {
   private readonly apply: OrderedApply;
   private readonly proposals: Proposals;
   private readonly handover: Handover;
+  readonly database: DatabaseSide;
   private readonly watch: Watch;
+  private readonly verification: Verification;
   private readonly timers: NodeJS.Timeout[] = [];
   private leadership: Pick<LeadershipEffect, 'role' | 'leader' | 'serving'> = {
     role: 'follower',
@@ -74,9 +84,7 @@ export class Replica {
   };
   /** Each goes when its own cause does. */
   private logTrouble: string | null = null;
-  private databaseTrouble: string | null = null;
   private transactions = 0;
-  private startedAtMs = 0;
 
   constructor(config: ReplicaConfig, parts: ReplicaParts) {
     const { log, transport, keeper, logger, events, clock } = parts;
@@ -86,6 +94,7 @@ export class Replica {
     this.member = log.identity.member;
     events.become(this.member);
     this.proposals = this.createProposals();
+    this.verification = this.createVerification();
     this.apply = this.createApply();
     this.service = new ReplicaService({
       id: config.id,
@@ -121,6 +130,15 @@ export class Replica {
       suspect: () => keeper.suspect(),
       retryMs: 5000,
     });
+    this.database = new DatabaseSide({
+      ...parts,
+      config,
+      handover: this.handover,
+      membership: this.membership,
+      verification: this.verification,
+      leader: () => this.leadership.leader,
+      stepDown: () => this.host.input({ kind: 'StepDown', reason: 'databaseFailed' }),
+    });
     this.host = this.createHost();
     this.watch = new Watch({
       snapshot: () => this.host.snapshot(),
@@ -139,6 +157,13 @@ export class Replica {
       },
       onLogPressure: () => this.host.input({ kind: 'LogPressure' }),
       onLogPurged: (reason) => keeper.lose({ cause: 'logPurged', reason }),
+    });
+    this.admin = new Admin({
+      membership: this.membership,
+      verification: this.verification,
+      leadership: () => this.leadership,
+      nowMs: () => clock.nowMs(),
+      verifyEveryMs: config.verify.everyMinutes * 60_000,
     });
     transport.onControl((from, message) => this.onControl(from, message));
   }
@@ -167,8 +192,9 @@ export class Replica {
         this.host.input({ kind: 'Applied', slot, durableSlot });
       },
       onEvent: (event) => this.events.apply(event),
-      onDiverged: (reason) => this.diverged(reason),
-      onDatabaseDown: (error) => this.onApplyFailed(error),
+      onDiverged: (reason) => this.database.diverged(reason, false),
+      onDatabaseDown: (error) => this.database.failed(error),
+      verify: this.verification.hooks,
       onCopyNeeded: (reason) => this.parts.keeper.lose({ cause: 'logPurged', reason }),
       batchEntriesMax: 200,
       batchBytesMax: 4 * 1024 * 1024,
@@ -176,19 +202,28 @@ export class Replica {
     });
   }
 
+  private createVerification(): Verification {
+    const { transport, clock, logger, digests } = this.parts;
+    return new Verification({
+      self: this.config.id,
+      run: this.events.run,
+      digests,
+      transport,
+      leadership: () => this.leadership,
+      propose: (payload) => this.proposals.proposeAlone(payload),
+      members: () => this.membership.joined(),
+      nowMs: () => clock.nowMs(),
+      timeoutMs: this.config.verify.timeoutMinutes * 60_000,
+      logger,
+      onResult: (result) => this.events.operation({ name: 'VerifyDone', result }),
+      onDiffers: (reason, repair) => this.database.diverged(reason, repair),
+    });
+  }
+
   private createHost(): CoreHost {
     const { config, parts } = this;
     return new CoreHost({
-      config: {
-        group: config.group,
-        id: this.member,
-        ...config.timings,
-        windowSlotsMax: config.bounds.windowSlotsMax,
-        windowBytesMax: config.bounds.windowBytesMax,
-        acceptBatchBytesMax: config.bounds.acceptBatchBytesMax,
-        catchUpSlotsMax: config.bounds.catchUpSlotsMax,
-        trace: true,
-      },
+      config: coreConfigOf(config, this.member),
       log: parts.log,
       transport: parts.transport,
       clock: parts.clock,
@@ -199,6 +234,7 @@ export class Replica {
       onChosen: (entries) => {
         this.apply.chosen(entries);
         this.proposals.onChosen(entries);
+        if (this.handover.blocked !== null) this.verification.passOver(entries, this.handover.blocked);
       },
       onProposal: (effect) => this.proposals.onProposal(effect),
       onLeadership: (effect) => this.onLeadership(effect),
@@ -214,55 +250,12 @@ export class Replica {
 
   /** Starts PostgreSQL and the timers. The core has been voting since the constructor returned. */
   start(): void {
-    const { keeper, log, joined, tracker } = this.parts;
-    this.startedAtMs = this.parts.clock.nowMs();
-    if (joined !== null) tracker.begin(joined.cause, 'catchingUp');
-    keeper.start({
-      logIsWhole: () => log.stats().purgedTo === 0,
-      mayBeginEmpty: () => this.mayBeginEmpty(),
-      logReaches: (pointer) => pointer >= log.stats().purgedTo,
-      causeOfMissing: () => (joined === null ? 'databaseLost' : joined.cause === 'new' ? 'new' : 'bothLost'),
-      onUp: (database, at, copied) => {
-        this.databaseTrouble = null;
-        this.handover.up(database, at, copied);
-      },
-      onDown: (reason) => this.databaseDown(reason),
-    });
+    this.database.start();
     this.every(FLUSH_MS, () => void this.apply.flush());
     this.every(FOLD_MS, () => void this.apply.foldPointer());
     this.every(CAMPAIGN_HOLD_MS, () => this.holdCampaign());
     this.every(WATCH_MS, () => this.watch.tick());
-  }
-
-  /** A new group's first replica, a new one that joined while nobody had purged anything, or one that is alone. A copy is faster than a long log. */
-  private mayBeginEmpty(): boolean {
-    const { log, joined } = this.parts;
-    if (log.stats().purgedTo > 0) return false;
-    if (this.membership.others().length === 0) return true;
-    return (
-      log.recovered.commitPoint === 0 &&
-      (joined === null || (joined.cause === 'new' && joined.purgedTo === 0))
-    );
-  }
-
-  /** Whom to copy a database from, best first: a leader has enough to do, so who leads should be known. */
-  sources(): ReplicaId[] {
-    const { leader } = this.leadership;
-    const { electionTimeoutMaxMs } = this.config.timings;
-    if (leader === null && this.parts.clock.nowMs() - this.startedAtMs < 2 * electionTimeoutMaxMs) return [];
-    const others = new Set(this.membership.others());
-    const connected = this.parts.transport.connected().filter((peer) => others.has(peer));
-    const isLeader = (peer: ReplicaId): boolean => leader !== null && peer === replicaOf(leader);
-    return [...connected.filter((peer) => !isLeader(peer)), ...connected.filter(isLeader)];
-  }
-
-  /** Why nobody may copy this replica's database now; null if they may. */
-  whyNoCopy(): string | null {
-    if (!this.handover.isApplying) return `the database of ${this.config.id} is not in service`;
-    const { removed } = this.membership;
-    if (removed !== null || this.handover.blocked !== null)
-      return `the data of ${this.config.id} cannot be relied on`;
-    return null;
+    this.every(VERIFY_LOOK_MS, () => this.admin.tick());
   }
 
   private every(periodMs: number, work: () => void): void {
@@ -274,29 +267,6 @@ export class Replica {
     if (!this.handover.hasDatabase || troubleOf(this.facts()) !== null) {
       this.host.input({ kind: 'StepDown', reason: 'requested' });
     }
-  }
-
-  private databaseDown(reason: string): void {
-    if (!this.handover.hasDatabase && this.databaseTrouble !== null) {
-      this.databaseTrouble = reason;
-      return;
-    }
-    this.databaseTrouble = reason;
-    this.events.apply({ name: 'DatabaseDown', reason });
-    this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
-    this.handover.down();
-  }
-
-  private onApplyFailed(error: DatabaseError): void {
-    const { logger, keeper } = this.parts;
-    if (error.code === 'databaseLost') {
-      keeper.lose({ cause: 'databaseLost', reason: error.message });
-      return;
-    }
-    logger.warn({ err: error }, 'PostgreSQL failed while applying');
-    this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
-    if (error.code === 'databaseFull') this.handover.retryWhenFull(error.message);
-    else keeper.suspect();
   }
 
   private onLeadership(effect: LeadershipEffect): void {
@@ -337,8 +307,10 @@ export class Replica {
       case 'JoinReply':
         return;
       case 'VerifyReport':
+        this.verification.onReport(from, message);
+        return;
       case 'VerifyVerdict':
-        void from;
+        this.verification.onVerdict(message);
         return;
       default:
         message satisfies never;
@@ -359,12 +331,6 @@ export class Replica {
       { slot, reason },
       'a chosen transaction could not be committed; recovering from the log',
     );
-    this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
-  }
-
-  private diverged(reason: string): void {
-    this.parts.logger.error({ reason }, 'this replica differs from the others and applies no more');
-    this.handover.block(reason);
     this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
   }
 
@@ -397,7 +363,7 @@ export class Replica {
       removed: this.membership.removed,
       divergence: this.handover.blocked,
       logTrouble: this.logTrouble,
-      databaseTrouble: this.databaseTrouble,
+      databaseTrouble: this.database.trouble,
       databaseFull: this.handover.full,
       lostMajority: this.membership.lostMajority(),
       recovery: this.parts.tracker.current(),
@@ -410,40 +376,18 @@ export class Replica {
   }
 
   status(clients: number, reads: number): ReplicaStatus {
-    const { config, parts } = this;
-    const core = this.host.snapshot();
-    const connected = new Set(parts.transport.connected());
-    const { bytes, segments, purgedTo } = parts.log.stats();
-    const { leader } = this.leadership;
-    return {
-      id: config.id,
-      incarnation: incarnationOf(this.member),
-      membership: this.membership.status(),
-      recovery: parts.tracker.current(),
-      group: config.group,
-      role: core.role,
-      ballot: core.ballot,
-      leader: leader === null ? null : replicaOf(leader),
-      commitPoint: core.commitPoint,
-      applicationPointer: this.apply.pointer,
-      durableApplicationPointer: this.apply.durablePointer,
-      lastSlot: core.lastSlot,
-      ...conditionOf(this.facts()),
-      pgwire: config.pgwire,
-      http: config.http,
-      pid: process.pid,
-      postgres: parts.keeper.info(),
+    const { config, parts, membership, apply, transactions } = this;
+    return statusOf({
+      ...parts,
+      config,
+      membership,
+      apply,
+      core: this.host.snapshot(),
+      leader: this.leadership.leader,
+      condition: conditionOf(this.facts()),
+      counters: { transactions, reads },
       clients,
-      log: { bytes, segments, purgedTo },
-      peers: this.membership.others().map((id) => ({ id, connected: connected.has(id) })),
-      faults: parts.transport.faults(),
-      counters: {
-        transactions: this.transactions,
-        reads,
-        appliedEntries: this.apply.appliedEntries,
-        droppedEvents: 0,
-      },
-    };
+    });
   }
 
   subscribe(listener: (event: TraceEvent) => void): () => void {
@@ -456,6 +400,7 @@ export class Replica {
     this.host.input({ kind: 'StepDown', reason: 'requested' });
     this.service.serveElsewhere(null, 'the replica is stopping');
     this.proposals.close();
+    this.verification.stop();
     await this.handover.stop();
     this.host.stop();
     await this.parts.keeper.stop();

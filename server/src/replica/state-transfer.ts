@@ -31,6 +31,11 @@ export interface StateTransferOptions {
   readonly silenceMs: number;
 }
 
+/** Whom to ask, best first: a leader has enough to do. */
+export function rankSources(connected: readonly ReplicaId[], leader: ReplicaId | null): ReplicaId[] {
+  return [...connected.filter((peer) => peer !== leader), ...connected.filter((peer) => peer === leader)];
+}
+
 /** `gaveUp`: nobody could help in as many rounds as were asked for. */
 export type TransferOutcome = 'installed' | 'gaveUp' | 'stopped';
 

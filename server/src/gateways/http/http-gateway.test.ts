@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http';
+import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { WebSocket } from 'ws';
@@ -21,6 +22,7 @@ async function start(faultsAllowed = true): Promise<void> {
     replica,
     metrics,
     faultsAllowed,
+    adminToken: 'the right one',
     logger: pino({ level: 'silent' }),
   });
 }
@@ -74,7 +76,12 @@ describe('health and status', () => {
     replica.change({ state: 'recovering', message: 'applying' });
     const response = await fetch(url('/readyz'));
     expect(response.status).toBe(503);
-    expect(await response.json()).toEqual({ ready: false, state: 'recovering', message: 'applying' });
+    expect(await response.json()).toEqual({
+      ready: false,
+      state: 'recovering',
+      message: 'applying',
+      recovery: null,
+    });
     expect((await fetch(url('/healthz'))).status).toBe(200);
   });
 
@@ -175,5 +182,71 @@ describe('a page of another site', () => {
     expect(await statusOf('/api/status', { origin: 'http://evil.example' })).toBe(403);
     await expect(listen({ origin: 'http://evil.example' })).rejects.toThrow(/403/);
     await expect(listen({ host: 'evil.example' })).rejects.toThrow(/403/);
+  });
+});
+
+describe('what operators ask', () => {
+  const ask = (path: string, body: unknown, token: string | null, method = 'POST') =>
+    fetch(url(path), {
+      method,
+      headers: {
+        'content-type': 'application/json',
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      },
+      ...(method === 'GET' ? {} : { body: JSON.stringify(body) }),
+    });
+  const address = { host: 'db4', port: 7532, pgwire: { host: 'db4', port: 7432 } };
+  const add = { action: 'add', replica: 'r4', address };
+
+  it.each([null, '', 'the wrong one', 'the right one%20'])(
+    'is refused without the token: %s',
+    async (token) => {
+      for (const [path, method] of [
+        ['/api/members', 'POST'],
+        ['/api/verify', 'POST'],
+        ['/api/backup', 'GET'],
+      ] as const) {
+        const answer = await ask(path, add, token, method);
+        expect(answer.status).toBe(401);
+        expect(await answer.json()).toMatchObject({ error: { code: 'unauthorized' } });
+      }
+    },
+  );
+
+  it('is carried out with it', async () => {
+    const answer = await ask('/api/members', add, 'the right one');
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ ok: true, membership: { version: 1 } });
+  });
+
+  it('says who leads, where only the leader can do it', async () => {
+    const answer = await ask('/api/verify', { repair: true }, 'the right one');
+    expect(answer.status).toBe(409);
+    expect(await answer.json()).toMatchObject({ error: { code: 'notLeader', leader: 'r2' } });
+  });
+
+  it.each([
+    {},
+    { action: 'add', replica: 'r4' },
+    { action: 'remove', replica: 'r4.2' },
+    { ...add, address: { ...address, port: 0 } },
+    { ...add, more: 1 },
+  ])('is refused in any other shape: %j', async (body) => {
+    const answer = await ask('/api/members', body, 'the right one');
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: { code: 'badRequest' } });
+  });
+
+  it('gives a backup as it is made, and lets one that breaks off look broken', async () => {
+    expect(await (await ask('/api/backup', null, 'the right one', 'GET')).text()).toBe('all of it');
+    const failing = Readable.from(
+      (async function* begun() {
+        yield 'the beginning';
+        throw new Error('PostgreSQL went away');
+      })(),
+    );
+    replica.admin.backup = () => Promise.resolve({ ok: true, answer: failing });
+    const broken = ask('/api/backup', null, 'the right one', 'GET').then((answer) => answer.text());
+    await expect(broken).rejects.toThrow();
   });
 });

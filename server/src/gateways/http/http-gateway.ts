@@ -2,8 +2,8 @@
  * What a replica serves over HTTP: health, metrics, status, its stream of events and, where allowed, the faults of its links.
  *
  * Responsible for: the routes and who may use them. Knows the replica only through HttpReplica; decides nothing about it.
- * Invariants: faults can be set only from this machine, and only if they are allowed; requests that a web page of another site has made a
- * browser send are refused; request bodies are bounded.
+ * Invariants: faults can be set only from this machine, and only if they are allowed; what operators ask for needs the cluster's secret (admin-routes.ts);
+ * requests that a web page of another site has made a browser send are refused; request bodies are bounded.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -14,6 +14,7 @@ import { z } from 'zod';
 import type { TraceEvent } from '../../api/events.ts';
 import type { LinkFault, ReplicaStatus } from '../../api/status.ts';
 import type { ReplicaId } from '../../multipaxos/types.ts';
+import { adminRoutes, type HttpAdmin } from './admin-routes.ts';
 import { createEventFeed, type EventFeed } from './event-feed.ts';
 import { closeServer, listenOn } from './listen.ts';
 import type { Metrics } from './metrics.ts';
@@ -25,6 +26,7 @@ export interface HttpReplica {
   /** @throws RangeError if it is no link of this replica, or out of bounds */
   setFault(fault: LinkFault): void;
   healFaults(): void;
+  readonly admin: HttpAdmin;
 }
 
 export interface HttpGatewayOptions {
@@ -32,6 +34,8 @@ export interface HttpGatewayOptions {
   readonly replica: HttpReplica;
   readonly metrics: Metrics;
   readonly faultsAllowed: boolean;
+  /** What proves to know the cluster's secret: the hexadecimal HMAC-SHA256 of `barista admin` under it. */
+  readonly adminToken: string;
   readonly logger: Logger;
 }
 
@@ -103,8 +107,9 @@ function routes(options: HttpGatewayOptions): Express {
     response.json({ ok: true });
   });
   app.get('/readyz', (_request, response) => {
-    const { state, message } = replica.status();
-    response.status(state === 'serving' ? 200 : 503).json({ ready: state === 'serving', state, message });
+    const { state, message, recovery } = replica.status();
+    const ready = state === 'serving';
+    response.status(ready ? 200 : 503).json({ ready, state, message, recovery });
   });
   app.get('/metrics', async (_request, response) => {
     response.type(metrics.contentType).send(await metrics.text());
@@ -121,6 +126,7 @@ function routes(options: HttpGatewayOptions): Express {
     express.json({ limit: '16kb' }),
     setFaults(options),
   );
+  app.use(adminRoutes(replica.admin, options.adminToken, logger));
   app.use((_request, response) => {
     response.status(404).json({ error: { code: 'notFound', message: 'There is nothing here.' } });
   });

@@ -4,7 +4,7 @@
  * Responsible for: names, help texts, buckets. Invariant: reading metrics changes nothing; recording a latency never throws.
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { ReplicaCondition, ReplicaStatus } from '../../api/status.ts';
+import type { RecoveryProgress, ReplicaCondition, ReplicaStatus } from '../../api/status.ts';
 import type { Role } from '../../multipaxos/types.ts';
 
 /** What is told of the gateway for SQL clients, in milliseconds. */
@@ -41,7 +41,13 @@ const conditions: readonly ReplicaCondition[] = [
   'logFull',
   'logCorrupt',
   'diverged',
+  'joining',
+  'restoring',
+  'removed',
 ];
+const recoveryPhases: readonly RecoveryProgress['phase'][] = ['joining', 'copying', 'starting', 'catchingUp'];
+
+const isVoter = ({ role }: ReplicaStatus['membership']['members'][number]): boolean => role === 'voter';
 
 type Reading = (status: ReplicaStatus) => number;
 const gauges: readonly (readonly [name: string, help: string, read: Reading])[] = [
@@ -62,6 +68,26 @@ const gauges: readonly (readonly [name: string, help: string, read: Reading])[] 
     'barista_peers_connected',
     'Peers that this replica is connected to',
     (s) => s.peers.filter((p) => p.connected).length,
+  ],
+  ['barista_incarnation', 'Lives of the log of this replica; 0 until it is let in', (s) => s.incarnation],
+  [
+    'barista_members_version',
+    'Changes of the members that the replica knows of',
+    (s) => s.membership.version,
+  ],
+  ['barista_voters', 'Members that count for majorities', (s) => s.membership.members.filter(isVoter).length],
+  ['barista_recovery_bytes', 'Bytes of a database received from a peer', (s) => s.recovery?.bytes ?? 0],
+  [
+    'barista_recovery_bytes_expected',
+    'Bytes that the copy has, about; 0: not known, or none under way',
+    (s) => s.recovery?.bytesTotal ?? 0,
+  ],
+  ['barista_recovery_percent', 'Of the phase that the recovery is in', (s) => s.recovery?.percent ?? 0],
+  ['barista_recovery_attempts', 'Copies begun in this recovery', (s) => s.recovery?.attempts ?? 0],
+  [
+    'barista_recovery_seconds',
+    'For how long it has been recovering',
+    (s) => (s.recovery?.sinceMs ?? 0) / 1000,
   ],
   ['barista_postgres_up', '1 if the PostgreSQL of this replica answers', (s) => (s.postgres.up ? 1 : 0)],
 ];
@@ -136,5 +162,12 @@ function registerStatus(registry: Registry, status: () => ReplicaStatus): void {
     register(new Gauge({ name, help, labelNames: [label], registers: [], collect }));
   };
   oneOf('barista_role', '1 for the role that the replica has', 'role', roles, () => status().role);
+  oneOf(
+    'barista_recovery_phase',
+    '1 for the phase that a recovery is in; all 0 if there is none',
+    'phase',
+    recoveryPhases,
+    () => status().recovery?.phase ?? '',
+  );
   oneOf('barista_state', '1 for the state that the replica is in', 'state', conditions, () => status().state);
 }

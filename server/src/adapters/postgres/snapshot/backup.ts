@@ -9,7 +9,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Transform } from 'node:stream';
+import { pipeline as pipe, Transform } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { z } from 'zod';
@@ -73,31 +74,50 @@ const headerShape = z.object({
   takenAt: z.string(),
 });
 
-/** @throws SnapshotError, the file system's error, or the signal's reason */
-export async function writeBackup(options: WriteBackupOptions): Promise<WrittenBackup> {
-  const { out, signal } = options;
+export interface OpenBackup {
+  readonly header: BackupHeader;
+  /** The bytes of the file. To end it early, destroy it: the copy ends, too. */
+  readonly stream: Readable;
+  /** Of what has been read of it. */
+  sealed(): { readonly bytes: number; readonly sha256: string };
+}
+
+/** Begins to make a backup, for whoever reads it. @throws SnapshotError */
+export async function openBackup(
+  options: Pick<WriteBackupOptions, 'source' | 'header' | 'onProgress'>,
+): Promise<OpenBackup> {
   const header: BackupHeader = {
     format: 'barista-backup-1',
     ...options.header,
     takenAt: new Date().toISOString(),
   };
-  const partial = `${out}.partial`;
   const { stream, bytesTotal } = await options.source.open();
   const seal = new Seal(Buffer.from(`${JSON.stringify(header)}\n`));
+  pipe(
+    stream,
+    counted((bytes) => options.onProgress?.(bytes, bytesTotal)),
+    // What is easy to squeeze, such as zeros, goes at the lowest level already, and the replica goes on serving.
+    createGzip({ level: 1 }),
+    seal,
+    // Whoever reads the seal is told of an error there.
+    () => undefined,
+  );
+  return { header, stream: seal, sealed: () => ({ bytes: seal.bytes, sha256: seal.sha256 }) };
+}
+
+/** @throws SnapshotError, the file system's error, or the signal's reason */
+export async function writeBackup(options: WriteBackupOptions): Promise<WrittenBackup> {
+  const { out, signal } = options;
+  const partial = `${out}.partial`;
+  const { header, stream, sealed } = await openBackup(options);
   try {
-    await pipeline(
-      stream,
-      counted((bytes) => options.onProgress?.(bytes, bytesTotal)),
-      // What is easy to squeeze, such as zeros, goes at the lowest level already, and the replica goes on serving.
-      createGzip({ level: 1 }),
-      seal,
-      createWriteStream(partial, { mode: 0o600 }),
-      { signal: signal ?? new AbortController().signal },
-    );
+    await pipeline(stream, createWriteStream(partial, { mode: 0o600 }), {
+      signal: signal ?? new AbortController().signal,
+    });
     await syncFile(partial);
     await rename(partial, out);
     await syncDirectory(dirname(out));
-    return { header, bytes: seal.bytes, sha256: seal.sha256 };
+    return { header, ...sealed() };
   } catch (error) {
     stream.destroy();
     await rm(partial, { force: true });

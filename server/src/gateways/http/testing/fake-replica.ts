@@ -1,4 +1,5 @@
 /** A replica that only has a status and a list of listeners, for tests of what is served about it. */
+import { Readable } from 'node:stream';
 import type { TraceEvent } from '../../../api/events.ts';
 import type { LinkFault, ReplicaStatus } from '../../../api/status.ts';
 import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
@@ -14,8 +15,12 @@ const slot = (value: number): Slot => value as Slot;
 export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeReplica {
   const self = id as ReplicaId;
   const listeners = new Set<(event: TraceEvent) => void>();
+  const address = { host: '127.0.0.1', port: 7532, pgwire: { host: '127.0.0.1', port: pgwirePort } };
   let status: ReplicaStatus = {
     id: self,
+    incarnation: 1,
+    membership: { version: 1, members: [{ replica: self, incarnation: 1, role: 'voter', address }] },
+    recovery: null,
     group: 'main',
     role: 'leader',
     ballot: { round: 4, replica: self },
@@ -48,6 +53,16 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
     },
     healFaults() {
       status = { ...status, faults: [] };
+    },
+    admin: {
+      members: () =>
+        Promise.resolve({ ok: true, answer: { ok: true, membership: status.membership } } as const),
+      verify: () =>
+        Promise.resolve({
+          ok: false,
+          error: { code: 'notLeader', message: 'Ask r2, the leader.', leader: 'r2' as ReplicaId },
+        } as const),
+      backup: () => Promise.resolve({ ok: true, answer: Readable.from(['all ', 'of it']) } as const),
     },
     change(part) {
       status = { ...status, ...part };

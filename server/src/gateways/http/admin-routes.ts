@@ -1,0 +1,127 @@
+/**
+ * What operators ask of a replica over HTTP: changes of the members, comparisons, backups.
+ *
+ * Responsible for: who may ask (those who know the cluster's secret, from anywhere), the shape of requests, and status codes. Carries out nothing.
+ * Invariants: nothing is read of a request before its token has been found right; how long that takes tells nothing about the token; a backup that
+ * breaks off does not look like a whole one.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import express, { type RequestHandler, type Response, Router } from 'express';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type {
+  AdminRefusal,
+  MembersAnswer,
+  MembersRequest,
+  VerifyRequest,
+  VerifyResult,
+} from '../../api/status.ts';
+import type { ReplicaId } from '../../multipaxos/types.ts';
+
+export type AdminAnswer<T> =
+  | { readonly ok: true; readonly answer: T }
+  | { readonly ok: false; readonly error: AdminRefusal['error'] };
+
+export interface HttpAdmin {
+  members(request: MembersRequest): Promise<AdminAnswer<MembersAnswer>>;
+  verify(request: VerifyRequest): Promise<AdminAnswer<VerifyResult>>;
+  /** The bytes of a backup file. Destroyed if whoever asked for it goes away. */
+  backup(): Promise<AdminAnswer<Readable>>;
+}
+
+const statusOf: Readonly<Record<AdminRefusal['error']['code'], number>> = {
+  unauthorized: 401,
+  badRequest: 400,
+  notLeader: 409,
+  busy: 409,
+  wouldLoseQuorum: 409,
+  unknownReplica: 409,
+  exists: 409,
+  tooMany: 409,
+  timedOut: 409,
+  unavailable: 503,
+  failed: 500,
+};
+
+/** As in the configuration: the dot is for the names of incarnations. */
+const replica = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,31}$/)
+  .transform((id) => id as ReplicaId);
+const place = { host: z.string().min(1).max(255), port: z.int().min(1).max(65_535) };
+const membersBody = z.discriminatedUnion('action', [
+  z.strictObject({
+    action: z.literal('add'),
+    replica,
+    address: z.strictObject({ ...place, pgwire: z.strictObject(place) }),
+  }),
+  z.strictObject({ action: z.literal('remove'), replica }),
+]);
+const verifyBody = z.strictObject({ repair: z.boolean().default(false) });
+
+export function adminRoutes(admin: HttpAdmin, token: string, logger: Logger): Router {
+  const router = Router();
+  const allowed = onlyWith(token);
+  const json = express.json({ limit: '16kb' });
+  router.post('/api/members', allowed, json, async (request, response) => {
+    const body = read(membersBody, request.body, response);
+    if (body === null) return;
+    logger.warn({ request: body }, 'a change of the members was asked for');
+    answer(response, await admin.members(body));
+  });
+  router.post('/api/verify', allowed, json, async (request, response) => {
+    const body = read(verifyBody, request.body ?? {}, response);
+    if (body === null) return;
+    logger.info({ request: body }, 'a comparison of the data was asked for');
+    answer(response, await admin.verify(body));
+  });
+  router.get('/api/backup', allowed, async (_request, response) => {
+    const backup = await admin.backup();
+    if (!backup.ok) answer(response, backup);
+    else await send(backup.answer, response, logger);
+  });
+  return router;
+}
+
+function onlyWith(token: string): RequestHandler {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  const wanted = digest(`Bearer ${token}`);
+  return (request, response, next) => {
+    if (timingSafeEqual(digest(request.headers.authorization ?? ''), wanted)) next();
+    else {
+      response.setHeader('www-authenticate', 'Bearer');
+      const message =
+        'This needs a token made of the cluster secret, which the barista command makes by itself.';
+      refuse(response, { code: 'unauthorized', message });
+    }
+  };
+}
+
+function read<T>(shape: z.ZodType<T>, body: unknown, response: Response): T | null {
+  const parsed = shape.safeParse(body);
+  if (parsed.success) return parsed.data;
+  refuse(response, { code: 'badRequest', message: z.prettifyError(parsed.error) });
+  return null;
+}
+
+function answer<T>(response: Response, outcome: AdminAnswer<T>): void {
+  if (outcome.ok) response.json(outcome.answer);
+  else refuse(response, outcome.error);
+}
+
+function refuse(response: Response, error: AdminRefusal['error']): void {
+  response.status(statusOf[error.code]).json({ error } satisfies AdminRefusal);
+}
+
+/** Without a length: a connection that ends before the last chunk tells the other side that it is not whole. */
+async function send(backup: Readable, response: Response, logger: Logger): Promise<void> {
+  response.type('application/octet-stream');
+  try {
+    await pipeline(backup, response);
+  } catch (error) {
+    logger.warn({ err: error }, 'a backup ended early');
+    response.destroy();
+  }
+}

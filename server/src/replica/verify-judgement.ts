@@ -1,0 +1,69 @@
+/** What a comparison of digests comes to: who has what the majority has, and where the others differ. Pure. */
+import type { VerifyResult } from '../api/status.ts';
+import type { ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { DataDigest } from '../ports/control.ts';
+
+type Objects = DataDigest['objects'];
+
+export interface Reported {
+  readonly replica: ReplicaId;
+  /** Null: no digest; `reason` says why. */
+  readonly objects: Objects | null;
+  readonly reason: string;
+}
+
+const detailMax = 50;
+
+/**
+ * A replica differs if a majority of the voters' number agrees on something else. Where no such majority is, all that have reported are said to differ, each in what it
+ * has that another has not; none of them is more right than the others.
+ */
+export function judge(slot: Slot, reports: readonly Reported[], voters: number): VerifyResult {
+  const groups = new Map<string, Reported[]>();
+  for (const report of reports) {
+    if (report.objects === null) continue;
+    const key = keyOf(report.objects);
+    groups.set(key, [...(groups.get(key) ?? []), report]);
+  }
+  const sorted = [...groups.values()].toSorted((a, b) => b.length - a.length);
+  const right = sorted[0] !== undefined && sorted[0].length > voters / 2 ? sorted[0][0]!.objects : null;
+  const rightKey = right === null ? null : keyOf(right);
+  const replicas = reports.map(({ replica, objects, reason }): VerifyResult['replicas'][number] => {
+    if (objects === null) return { replica, outcome: 'noReport', detail: [reason] };
+    if (rightKey !== null && keyOf(objects) === rightKey) return { replica, outcome: 'equal', detail: [] };
+    if (right !== null) return { replica, outcome: 'differs', detail: differences(objects, right) };
+    if (sorted.length === 1) {
+      return { replica, outcome: 'noReport', detail: ['no majority of the voters has reported'] };
+    }
+    const other = sorted.find(([first]) => keyOf(first!.objects!) !== keyOf(objects))?.[0]?.objects ?? [];
+    return { replica, outcome: 'differs', detail: ['no majority agrees', ...differences(objects, other)] };
+  });
+  return { slot, replicas };
+}
+
+function nameOf({ kind, name }: Objects[number]): string {
+  return `${kind} ${name}`;
+}
+
+function keyOf(objects: Objects): string {
+  const lines = objects.map((object) => `${nameOf(object)}\t${object.rows}\t${object.digest}`);
+  return lines.toSorted().join('\n');
+}
+
+/** Names of the objects that are not the same in both. */
+function differences(objects: Objects, others: Objects): string[] {
+  const here = new Map(objects.map((object) => [nameOf(object), object]));
+  const there = new Map(others.map((object) => [nameOf(object), object]));
+  const names = [...new Set([...here.keys(), ...there.keys()])].toSorted();
+  const wrong = names.flatMap((name) => {
+    const a = here.get(name);
+    const b = there.get(name);
+    if (a === undefined) return [`${name} is missing`];
+    if (b === undefined) return [`${name} is not in the others`];
+    if (a.rows !== b.rows) return [`${name} (${a.rows} rows, not ${b.rows})`];
+    return a.digest === b.digest ? [] : [name];
+  });
+  return wrong.length > detailMax
+    ? [...wrong.slice(0, detailMax), `and ${wrong.length - detailMax} more`]
+    : wrong;
+}
