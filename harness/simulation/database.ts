@@ -5,7 +5,7 @@
  * flushed. The pointer and the data go back together.
  */
 import { entryLabel } from '../../server/src/multipaxos/entry.ts';
-import type { Entry, EntryLabel, Slot } from '../../server/src/multipaxos/types.ts';
+import type { Configuration, Entry, EntryLabel, Slot } from '../../server/src/multipaxos/types.ts';
 
 /** What undoes one applied slot. */
 interface Undo {
@@ -13,19 +13,25 @@ interface Undo {
   readonly label: EntryLabel | null;
   readonly key: number;
   readonly previous: EntryLabel | null;
+  readonly configuration: Configuration;
 }
 
 export class SimulatedDatabase {
   pointer = 0 as Slot;
   durablePointer = 0 as Slot;
   up = true;
+  /** Its files are gone; it stays down until there is a copy of another's. */
+  lost = false;
+  /** The newest one at or below the pointer: in the same transaction. */
+  configuration: Configuration;
   /** What each register holds: the label of the last write. */
   readonly registers: (EntryLabel | null)[];
   /** The slot in which each proposal took effect. */
   readonly effects = new Map<EntryLabel, Slot>();
   private readonly undo: Undo[] = [];
 
-  constructor(keys: number) {
+  constructor(keys: number, configuration: Configuration) {
+    this.configuration = configuration;
     this.registers = Array.from({ length: keys }, () => null);
   }
 
@@ -33,14 +39,18 @@ export class SimulatedDatabase {
   apply(slot: Slot, entry: Entry): Slot | null {
     if (slot !== this.pointer + 1) throw new Error(`slot ${slot} applied after ${this.pointer}`);
     this.pointer = slot;
+    const { configuration } = this;
+    if (entry.kind === 'configuration') {
+      this.configuration = { version: entry.version, slot, members: entry.members };
+    }
     const label = entryLabel(entry);
     const earlier = this.effects.get(label);
     if (entry.kind !== 'command' || earlier !== undefined) {
-      this.undo.push({ slot, label: null, key: 0, previous: null });
+      this.undo.push({ slot, label: null, key: 0, previous: null, configuration });
       return earlier ?? null;
     }
     const key = keyOf(entry.payload, this.registers.length);
-    this.undo.push({ slot, label, key, previous: this.registers[key]! });
+    this.undo.push({ slot, label, key, previous: this.registers[key]!, configuration });
     this.registers[key] = label;
     this.effects.set(label, slot);
     return slot;
@@ -59,8 +69,28 @@ export class SimulatedDatabase {
         this.registers[undo.key] = undo.previous;
         this.effects.delete(undo.label);
       }
+      this.configuration = undo.configuration;
       this.pointer = (undo.slot - 1) as Slot;
     }
+  }
+
+  /** Empty, as after initdb. */
+  clear(configuration: Configuration): void {
+    this.registers.fill(null);
+    this.effects.clear();
+    this.undo.length = 0;
+    this.pointer = 0 as Slot;
+    this.durablePointer = 0 as Slot;
+    this.configuration = configuration;
+  }
+
+  /** The data of another with its pointer, all of it durable. */
+  copyFrom(other: SimulatedDatabase): void {
+    this.clear(other.configuration);
+    for (const [key, value] of other.registers.entries()) this.registers[key] = value;
+    for (const [label, slot] of other.effects) this.effects.set(label, slot);
+    this.pointer = other.pointer;
+    this.durablePointer = other.pointer;
   }
 }
 

@@ -6,6 +6,7 @@
 import { ballotNone, compareBallots } from '../../server/src/multipaxos/ballot.ts';
 import type {
   Ballot,
+  Configuration,
   Entry,
   LogRecord,
   RecoveredLog,
@@ -34,6 +35,8 @@ export class SimulatedDisk {
   private commitPoint = 0 as Slot;
   private purgedTo = 0 as Slot;
   private lastSlot = 0 as Slot;
+  /** Null: there is no log. */
+  private configuration: Configuration | null = null;
   private readonly slots = new Map<Slot, { readonly ballot: Ballot | null; readonly entry: Entry }>();
 
   constructor(
@@ -44,6 +47,36 @@ export class SimulatedDisk {
     this.random = parts.random;
     this.options = parts.options;
     this.onDurable = onDurable;
+  }
+
+  get isMissing(): boolean {
+    return this.configuration === null;
+  }
+
+  /** Version of the newest configuration that it holds; 0 without a log. */
+  get knownVersion(): number {
+    return this.configuration === null ? 0 : this.configuration.version;
+  }
+
+  /** A new log: everything up to `base` is in the database. */
+  create(configuration: Configuration, base: Slot): void {
+    this.configuration = configuration;
+    this.purgedTo = base;
+    this.commitPoint = base;
+    this.lastSlot = base;
+  }
+
+  /** Everything is gone, what was on its way to the disk, too. */
+  wipe(): void {
+    this.life += 1;
+    this.writing = [];
+    this.waiting = [];
+    this.promised = ballotNone;
+    this.configuration = null;
+    this.slots.clear();
+    this.commitPoint = 0 as Slot;
+    this.purgedTo = 0 as Slot;
+    this.lastSlot = 0 as Slot;
   }
 
   append(append: Append, onFlushed: (seq: number) => void): void {
@@ -93,10 +126,23 @@ export class SimulatedDisk {
       case 'commitPoint':
         if (record.slot > this.commitPoint) this.commitPoint = record.slot;
         break;
+      case 'configuration':
+        this.learn(record.configuration);
+        break;
+      case 'base':
+        this.learn(record.configuration);
+        this.purge(record.slot);
+        if (record.slot > this.commitPoint) this.commitPoint = record.slot;
+        if (record.slot > this.lastSlot) this.lastSlot = record.slot;
+        break;
       default:
         record satisfies never;
     }
     this.onDurable(record);
+  }
+
+  private learn(configuration: Configuration): void {
+    if (configuration.version > this.configuration!.version) this.configuration = configuration;
   }
 
   private raisePromise(ballot: Ballot): void {
@@ -140,6 +186,7 @@ export class SimulatedDisk {
       if (held.ballot === null) tail.push({ slot: slot as Slot, ballot: null, entry: held.entry });
       else tail.push({ slot: slot as Slot, ballot: held.ballot, entry: held.entry } satisfies Vote);
     }
-    return { promised: this.promised, commitPoint: this.commitPoint, purgedTo: this.purgedTo, tail };
+    const { promised, commitPoint, purgedTo } = this;
+    return { promised, commitPoint, purgedTo, configuration: this.configuration!, tail };
   }
 }

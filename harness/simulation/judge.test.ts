@@ -7,7 +7,9 @@ import type {
   ReplicaId,
   Slot,
 } from '../../server/src/multipaxos/types.ts';
-import { Judge, RuleBroken } from './judge.ts';
+import { Judge } from './judge.ts';
+import { foundingConfiguration } from './options.ts';
+import { RuleBroken } from './rules.ts';
 
 const [r1, r2, r3] = ['r1', 'r2', 'r3'] as unknown as [ReplicaId, ReplicaId, ReplicaId];
 const group = 'g1' as GroupId;
@@ -23,7 +25,7 @@ function vote(at: number, of: Ballot, request: number): LogRecord {
 }
 
 function newJudge(): Judge {
-  return new Judge([r1, r2, r3], 1);
+  return new Judge(foundingConfiguration(3), 1);
 }
 
 function choose(judge: Judge, at: number, request: number): void {
@@ -66,6 +68,7 @@ describe('the judge', () => {
       ballot: ballot(5, r2),
       commitPoint: slot(0),
       votes: [],
+      configuration: foundingConfiguration(3),
     });
     expect(ruleOf(() => judge.recordIsDurable(r1, vote(1, ballot(4, r3), 1)))).toBe('PromiseKept');
     expect(ruleOf(() => judge.recordIsDurable(r1, vote(1, ballot(5, r2), 1)))).toBe('none');

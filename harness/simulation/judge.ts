@@ -1,54 +1,25 @@
 /**
  * The outside judge of a run: sees what every disk, replica, database and client does, and trusts none of them.
  *
- * Responsible for: the rules below, each named. It decides by itself what is chosen (a majority has made its vote durable in
+ * Responsible for: the rules below, each named. It decides by itself what is chosen (a majority of the voters in force has made its vote durable in
  * one ballot), and never asks the core. Agreement, PromiseKept and ChosenIsDurable are about acceptors and learners; the others
  * about databases and clients.
  */
 import { ballotLabel, compareBallots } from '../../server/src/multipaxos/ballot.ts';
 import { entryLabel } from '../../server/src/multipaxos/entry.ts';
+import { hasMajority } from '../../server/src/multipaxos/quorum.ts';
 import type {
   Ballot,
+  Configuration,
   EntryLabel,
   LogRecord,
   Message,
   ReplicaId,
   Slot,
+  Vote,
 } from '../../server/src/multipaxos/types.ts';
-
-export type Rule =
-  /** No two entries are chosen in one slot. */
-  | 'Agreement'
-  /** Only what a majority has made durable in one ballot is taken as chosen. */
-  | 'OnlyChosenIsReported'
-  /** Each replica reports chosen slots in order, each once in the life of its process. */
-  | 'ReportedInOrder'
-  /** No replica votes below a promise that it has revealed, not even after a crash. */
-  | 'PromiseKept'
-  /** What was revealed as voted for, or reported as chosen, is on that replica's disk until it is purged. */
-  | 'ChosenIsDurable'
-  /** Every database applies the same proposals in the same slots. */
-  | 'AppliedAlike'
-  /** What a client was told is committed stays. */
-  | 'AcknowledgedIsKept'
-  /** Reads and writes are linearizable. */
-  | 'Linearizable'
-  /** No two replicas hold a lease at once. */
-  | 'OneLeaseHolder'
-  /** Once healed, the group serves, and all replicas become equal. */
-  | 'ProgressAfterHeal'
-  /** The core itself found a broken invariant, or threw. */
-  | 'CoreInvariant';
-
-export class RuleBroken extends Error {
-  override readonly name = 'RuleBroken';
-  readonly rule: Rule;
-
-  constructor(rule: Rule, detail: string, options?: { cause?: unknown }) {
-    super(`${rule}: ${detail}`, options);
-    this.rule = rule;
-  }
-}
+import { JudgeOfMembers } from './judge-members.ts';
+import { RuleBroken } from './rules.ts';
 
 /** What a client operation has to respect: taken when it begins. */
 export interface Invocation {
@@ -58,10 +29,10 @@ export interface Invocation {
 }
 
 export class Judge {
-  private readonly quorum: number;
-  private readonly bits: ReadonlyMap<ReplicaId, number>;
-  /** Per slot and ballot: who has a durable vote, a bit each. */
-  private readonly votes = new Map<Slot, Map<string, number>>();
+  /** Who votes in which slots, from what was chosen. */
+  readonly members: JudgeOfMembers;
+  /** Per slot and ballot: who has a durable vote. */
+  private readonly votes = new Map<Slot, Map<string, Set<ReplicaId>>>();
   private readonly chosen = new Map<Slot, EntryLabel>();
   private readonly revealed = new Map<ReplicaId, Ballot>();
   private readonly reportedTo = new Map<ReplicaId, Slot>();
@@ -70,15 +41,16 @@ export class Judge {
   private readonly floors: number[];
   readonly counts = { chosen: 0, acknowledgedWrites: 0, reads: 0 };
 
-  constructor(members: readonly ReplicaId[], keys: number) {
-    this.quorum = Math.floor(members.length / 2) + 1;
-    this.bits = new Map(members.map((member, index) => [member, 1 << index]));
+  constructor(founding: Configuration, keys: number) {
+    this.members = new JudgeOfMembers(founding);
     this.floors = Array.from({ length: keys }, () => 0);
   }
 
   // -------------------------------------------------------------------------------------------------- acceptors
 
+  /** `replica`: the incarnation whose log it is. */
   recordIsDurable(replica: ReplicaId, record: LogRecord): void {
+    this.members.recordIsDurable(replica, record);
     if (record.kind !== 'vote') return;
     const promised = this.revealed.get(replica);
     if (promised !== undefined && compareBallots(record.ballot, promised) < 0) {
@@ -87,20 +59,23 @@ export class Judge {
         `${replica} voted in ${ballotLabel(record.ballot)} after ${ballotLabel(promised)}`,
       );
     }
-    this.countVote(replica, record.slot, record.ballot, entryLabel(record.entry));
+    this.countVote(replica, record);
   }
 
-  private countVote(replica: ReplicaId, slot: Slot, ballot: Ballot, label: EntryLabel): void {
+  private countVote(replica: ReplicaId, { slot, ballot, entry }: Vote): void {
+    const label = entryLabel(entry);
     let ofSlot = this.votes.get(slot);
     if (ofSlot === undefined) this.votes.set(slot, (ofSlot = new Map()));
     const key = `${ballotLabel(ballot)} ${label}`;
-    const voters = (ofSlot.get(key) ?? 0) | this.bits.get(replica)!;
-    ofSlot.set(key, voters);
-    if (countBits(voters) < this.quorum) return;
+    let voters = ofSlot.get(key);
+    if (voters === undefined) ofSlot.set(key, (voters = new Set()));
+    voters.add(replica);
+    if (!hasMajority(this.members.votersAt(slot), voters)) return;
     const earlier = this.chosen.get(slot);
     if (earlier === undefined) {
       this.chosen.set(slot, label);
       this.counts.chosen += 1;
+      if (entry.kind === 'configuration') this.members.chosen(slot, ballot, entry);
     } else if (earlier !== label) {
       throw new RuleBroken('Agreement', `${earlier} and ${label} are chosen in slot ${slot}`);
     }
@@ -202,10 +177,4 @@ export class Judge {
       }
     }
   }
-}
-
-function countBits(mask: number): number {
-  let count = 0;
-  for (let rest = mask; rest !== 0; rest &= rest - 1) count += 1;
-  return count;
 }

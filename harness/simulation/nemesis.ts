@@ -1,9 +1,10 @@
 /**
  * The nemesis: causes the faults that the options name, at random times, until it is stopped.
  *
- * Responsible for: partitions, crashes and restarts, database kills, pauses, step-downs and changes of clock rate. Loss, slow
- * disks and torn writes are in the network and the disk.
+ * Responsible for: partitions, crashes and restarts, database kills, pauses, step-downs and changes of clock rate. Wipes and changes of
+ * the members: losses.ts. Loss, slow disks and torn writes are in the network and the disk.
  */
+import { changeMembers, wipe } from './losses.ts';
 import type { SimulatedReplica } from './replica.ts';
 import type { World } from './world.ts';
 
@@ -21,6 +22,9 @@ export class Nemesis {
       this.anyone().pause(world.random.unit() * faults.pauseMsMax),
     );
     this.every(faults.stepDownIntervalMsMean, () => this.anyone().stepDown());
+    this.every(faults.logPressureIntervalMsMean, () => this.anyone().feelLogPressure());
+    this.every(faults.wipeIntervalMsMean, () => wipe(world));
+    this.every(faults.membershipIntervalMsMean, () => changeMembers(world));
     if (clocks.driftMax > 0) this.every(clocks.driftIntervalMsMean, () => this.drift());
   }
 
@@ -30,7 +34,7 @@ export class Nemesis {
     this.world.network.behave();
     for (const replica of this.world.replicas) {
       replica.wake();
-      if (replica.state === null) replica.start();
+      if (replica.recovery.inService) replica.start();
       replica.reviveDatabase();
     }
   }
@@ -81,11 +85,9 @@ export class Nemesis {
   private crash(): void {
     const { random, queue, options } = this.world;
     const replica = this.anyone();
-    if (replica.state === null) return;
+    if (!replica.alive) return;
     replica.crash();
-    queue.after(random.unit() * options.faults.downMsMax, () => {
-      if (replica.state === null) replica.start();
-    });
+    queue.after(random.unit() * options.faults.downMsMax, () => replica.start());
   }
 
   private killDatabase(): void {

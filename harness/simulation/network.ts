@@ -1,8 +1,10 @@
 /**
  * The simulated network: loses, duplicates, delays, reorders, and is cut in one or both directions of any link.
  *
- * Responsible for: when and whether a message arrives. A message on its way when a link is cut is lost.
+ * Responsible for: when and whether a message arrives. A message on its way when a link is cut is lost. Links are those of replicas; a
+ * message goes to one incarnation, and whoever delivers it drops it if that is no more.
  */
+import { replicaOf } from '../../server/src/multipaxos/configuration.ts';
 import type { Message, ReplicaId } from '../../server/src/multipaxos/types.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { NetworkOptions } from './options.ts';
@@ -32,6 +34,18 @@ export class SimulatedNetwork {
     if (this.random.chance(duplication)) this.transmit(from, to, message);
   }
 
+  /** For what replicas ask each other beside the protocol: lost and delayed like any message. */
+  call(from: ReplicaId, to: ReplicaId, arrive: () => void): void {
+    if (this.random.chance(this.options.loss)) return;
+    this.queue.after(this.delayMs(), () => {
+      if (this.reaches(from, to)) arrive();
+    });
+  }
+
+  reaches(from: ReplicaId, to: ReplicaId): boolean {
+    return this.cuts.size === 0 || !this.cuts.has(`${replicaOf(from)}>${replicaOf(to)}`);
+  }
+
   cut(from: ReplicaId, to: ReplicaId): void {
     this.cuts.add(`${from}>${to}`);
   }
@@ -46,13 +60,15 @@ export class SimulatedNetwork {
     this.mend();
   }
 
-  private transmit(from: ReplicaId, to: ReplicaId, message: Message): void {
+  private delayMs(): number {
     const { delayMsMin, delayMsMean, reordering, reorderMsMax } = this.options;
-    let delayMs = delayMsMin + this.random.exponential(delayMsMean);
-    if (this.random.chance(reordering)) delayMs += this.random.unit() * reorderMsMax;
-    this.queue.after(delayMs, () => {
-      if (this.cuts.size > 0 && this.cuts.has(`${from}>${to}`)) return;
-      this.deliver(from, to, message);
+    const delayMs = delayMsMin + this.random.exponential(delayMsMean);
+    return this.random.chance(reordering) ? delayMs + this.random.unit() * reorderMsMax : delayMs;
+  }
+
+  private transmit(from: ReplicaId, to: ReplicaId, message: Message): void {
+    this.queue.after(this.delayMs(), () => {
+      if (this.reaches(from, to)) this.deliver(from, to, message);
     });
   }
 }

@@ -4,7 +4,14 @@
  * Responsible for: the options type, a calm default, and drawing a mix of faults from a seed (each kind is left out in some runs, so
  * that a fault which hides another's damage is not always there).
  */
-import type { CoreConfig, GroupId, ReplicaId } from '../../server/src/multipaxos/types.ts';
+import type {
+  Configuration,
+  CoreConfig,
+  GroupId,
+  MemberAddress,
+  ReplicaId,
+  Slot,
+} from '../../server/src/multipaxos/types.ts';
 import { realCore, type Core } from './core.ts';
 import { Random } from './random.ts';
 
@@ -39,6 +46,26 @@ interface FaultOptions {
   readonly pauseIntervalMsMean: number;
   readonly pauseMsMax: number;
   readonly stepDownIntervalMsMean: number;
+  /** Wipes of a replica's log, of its database, or of both, a third each. */
+  readonly wipeIntervalMsMean: number;
+  /** Probability that a wipe hits as many more as the group can bear at the same time. */
+  readonly wipesTogether: number;
+  /** Wipes as many as it likes: data is lost then. */
+  readonly wipesMajorities: boolean;
+  /** A log has outgrown its bound: it forgets what is applied, whoever still wants it. */
+  readonly logPressureIntervalMsMean: number;
+  /** A replica is added or removed. */
+  readonly membershipIntervalMsMean: number;
+}
+
+/** What a replica does that finds no log. All but `joins` are mistakes, for planted bugs. */
+export type WipedBehaviour = 'joins' | 'votesAtOnce' | 'votesOnceCaughtUp';
+
+interface RecoveryOptions {
+  readonly wiped: WipedBehaviour;
+  readonly joinRetryMs: number;
+  /** How long a copy of a database takes. */
+  readonly copyMsMax: number;
 }
 
 export interface DiskOptions {
@@ -77,7 +104,10 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Core steps to take under faults, before everything is healed. */
   readonly steps: number;
+  /** Members at the founding. */
   readonly replicas: number;
+  /** Replicas beside them, which may be added. */
+  readonly spares: number;
   readonly tickMs: number;
   /** Simulated time that the group has, once healed, to make progress and become equal. */
   readonly healMsMax: number;
@@ -87,7 +117,8 @@ export interface SimulationOptions {
   readonly clocks: ClockOptions;
   readonly database: DatabaseOptions;
   readonly workload: WorkloadOptions;
-  readonly timing: Omit<CoreConfig, 'group' | 'id' | 'members' | 'trace'>;
+  readonly recovery: RecoveryOptions;
+  readonly timing: Omit<CoreConfig, 'group' | 'id' | 'trace'>;
   /** The core under test: the real one, or one with a planted bug. */
   readonly core: Core;
 }
@@ -97,6 +128,7 @@ export const calm: SimulationOptions = {
   seed: 1,
   steps: 10_000,
   replicas: 3,
+  spares: 0,
   tickMs: 10,
   healMsMax: 30_000,
   network: { delayMsMin: 0.2, delayMsMean: 1, loss: 0, duplication: 0, reordering: 0, reorderMsMax: 0 },
@@ -114,6 +146,11 @@ export const calm: SimulationOptions = {
     pauseIntervalMsMean: 0,
     pauseMsMax: 500,
     stepDownIntervalMsMean: 0,
+    wipeIntervalMsMean: 0,
+    wipesTogether: 0.3,
+    wipesMajorities: false,
+    logPressureIntervalMsMean: 0,
+    membershipIntervalMsMean: 0,
   },
   disk: { flushMsMean: 0.5, stall: 0, stallMsMax: 300 },
   clocks: { skewMsMax: 10_000, driftMax: 0, driftIntervalMsMean: 200 },
@@ -127,6 +164,7 @@ export const calm: SimulationOptions = {
     payloadBytesMax: 64,
     retry: 0.5,
   },
+  recovery: { wiped: 'joins', joinRetryMs: 25, copyMsMax: 60 },
   timing: {
     heartbeatMs: 30,
     electionTimeoutMinMs: 150,
@@ -145,7 +183,24 @@ export const calm: SimulationOptions = {
 /** A mix of faults drawn from the seed, a storm in some of them. The same seed always draws the same mix. */
 export function optionsOfSeed(seed: number, overrides: Partial<SimulationOptions> = {}): SimulationOptions {
   const random = new Random(seed ^ 0x5eed);
-  return { ...(random.chance(0.4) ? storm(random) : weather(random)), seed, ...overrides };
+  const base = random.chance(0.4) ? storm(random) : weather(random);
+  const drawn = random.chance(0.5) ? base : withLosses(base, random);
+  return { ...drawn, seed, ...overrides };
+}
+
+/** Disks are lost and members come and go, in more than half of these runs both. */
+function withLosses(base: SimulationOptions, random: Random): SimulationOptions {
+  const changes = random.chance(0.7);
+  return {
+    ...base,
+    spares: changes ? 2 : 0,
+    faults: {
+      ...base.faults,
+      wipeIntervalMsMean: random.chance(0.8) ? random.between(150, 2000) : 0,
+      logPressureIntervalMsMean: random.chance(0.6) ? random.between(30, 600) : 0,
+      membershipIntervalMsMean: changes ? random.between(100, 1500) : 0,
+    },
+  };
 }
 
 /** Leaders fall all the time, with much in flight: what one of them left half-done is the next one's problem. */
@@ -211,10 +266,20 @@ function weather(random: Random): SimulationOptions {
   };
 }
 
-export function memberIds(count: number): ReplicaId[] {
+export function replicaIds(count: number): ReplicaId[] {
   return Array.from({ length: count }, (_, index) => `r${index + 1}` as ReplicaId);
 }
 
+export const address: MemberAddress = { host: 'simulated', port: 1, pgwire: { host: 'simulated', port: 1 } };
+
+/** All voters, in their first life. */
+export function foundingConfiguration(count: number): Configuration {
+  const members = replicaIds(count).map((replica) => {
+    return { replica, incarnation: 1, role: 'voter', nonce: `${replica}#1`, address } as const;
+  });
+  return { version: 1, slot: 0 as Slot, members };
+}
+
 export function coreConfig(options: SimulationOptions, id: ReplicaId, trace: boolean): CoreConfig {
-  return { ...options.timing, group: 'g1' as GroupId, id, members: memberIds(options.replicas), trace };
+  return { ...options.timing, group: 'g1' as GroupId, id, trace };
 }

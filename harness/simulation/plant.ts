@@ -5,7 +5,7 @@
 import type { LogSlot, State } from '../../server/src/multipaxos/state.ts';
 import type { Effect, Input, Message, RecoveredLog } from '../../server/src/multipaxos/types.ts';
 import { realCore, type Core } from './core.ts';
-import type { Rule } from './judge.ts';
+import type { Rule } from './rules.ts';
 import type { SimulationOptions } from './options.ts';
 
 export interface PlantedBug {

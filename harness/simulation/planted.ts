@@ -4,6 +4,7 @@
  * Responsible for: showing that the simulator can fail.
  */
 import { ballotNone, compareBallots } from '../../server/src/multipaxos/ballot.ts';
+import { majority } from '../../server/src/multipaxos/quorum.ts';
 import type { State } from '../../server/src/multipaxos/state.ts';
 import { step } from '../../server/src/multipaxos/step.ts';
 import type { Effect, Slot } from '../../server/src/multipaxos/types.ts';
@@ -64,8 +65,10 @@ const countsDuplicates = plant(
 );
 
 const smallQuorum = plant('smallQuorum', ['OnlyChosenIsReported', 'Agreement', 'OneLeaseHolder'], {
-  created(state) {
-    state.quorum -= 1;
+  before(state, input) {
+    const quorum = majority(state.roster.voters.length) - 1;
+    if (state.roster.quorum !== quorum) state.roster = { ...state.roster, quorum };
+    return input;
   },
 });
 

@@ -45,4 +45,13 @@ export class Random {
   pick<T>(items: readonly T[]): T {
     return items[this.below(items.length)]!;
   }
+
+  shuffled<T>(items: readonly T[]): T[] {
+    const shuffled = [...items];
+    for (let index = shuffled.length - 1; index > 0; index -= 1) {
+      const other = this.below(index + 1);
+      [shuffled[index], shuffled[other]] = [shuffled[other]!, shuffled[index]!];
+    }
+    return shuffled;
+  }
 }

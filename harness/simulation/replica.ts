@@ -1,12 +1,13 @@
 /**
  * One simulated replica: the core with a simulated disk, database and clock; the least shell that does what the real one does.
  *
- * Responsible for: carrying out effects, applying from the log in order, answering clients, and dying and coming back.
- * Everything that happens in its process goes through `whenAwake`, so that a pause or a crash takes it all.
+ * Responsible for: carrying out effects, applying from the log in order, answering clients, and dying and coming back. Lost logs and
+ * databases: recovery.ts. Everything that happens in its process goes through `whenAwake`, so that a pause or a crash takes it all.
  */
 import { entryLabel, proposalLabel } from '../../server/src/multipaxos/entry.ts';
 import { isServing, snapshot, type State } from '../../server/src/multipaxos/step.ts';
 import type {
+  Configuration,
   CoreTraceEvent,
   Effect,
   EntryLabel,
@@ -19,73 +20,106 @@ import type {
 import { SimulatedClock } from './clock.ts';
 import { SimulatedDatabase } from './database.ts';
 import { SimulatedDisk } from './disk.ts';
-import { RuleBroken } from './judge.ts';
-import { coreConfig } from './options.ts';
+import { coreConfig, foundingConfiguration } from './options.ts';
+import { Recovery } from './recovery.ts';
+import { RuleBroken } from './rules.ts';
 import type { World } from './world.ts';
 
-type InputWithoutTime = Input extends infer I ? (I extends Input ? Omit<I, 'nowMs'> : never) : never;
+export type InputWithoutTime = Input extends infer I ? (I extends Input ? Omit<I, 'nowMs'> : never) : never;
 export type WriteAnswer = 'acknowledged' | 'refused';
 
 /** How long the proposals of one group commit are gathered. */
 const gatherMs = 0.3;
 
 export class SimulatedReplica {
+  /** The replica's name, whatever its incarnation. */
   readonly id: ReplicaId;
+  readonly isFounder: boolean;
+  /** The incarnation that its log belongs to; null: it has no log. */
+  member: ReplicaId | null = null;
   readonly clock: SimulatedClock;
   readonly disk: SimulatedDisk;
   readonly database: SimulatedDatabase;
-  /** Null while the process is down. */
+  readonly recovery: Recovery;
+  /** Its process runs. */
+  alive = false;
+  /** Null while the process is down, or joins. */
   state: State | null = null;
   /** Counts the process's lives; what was scheduled in an earlier one does not happen. */
   life = 0;
-  private readonly world: World;
+  readonly world: World;
   private pausedUntilMs = 0;
   private chosenTo = 0 as Slot;
   private applying = false;
   private gathered: { readonly proposal: ProposalId; readonly payload: Uint8Array }[] = [];
   private readonly waiting = new Map<EntryLabel, (answer: WriteAnswer) => void>();
 
-  constructor(world: World, id: ReplicaId) {
+  constructor(world: World, id: ReplicaId, isFounder: boolean) {
     this.world = world;
     this.id = id;
+    this.isFounder = isFounder;
     const { queue, random, options, judge } = world;
     this.clock = new SimulatedClock(() => queue.nowMs, random.unit() * options.clocks.skewMsMax);
     this.disk = new SimulatedDisk({ queue, random, options: options.disk }, (record) =>
-      judge.recordIsDurable(id, record),
+      judge.recordIsDurable(this.member!, record),
     );
-    this.database = new SimulatedDatabase(options.workload.keys);
+    this.database = new SimulatedDatabase(options.workload.keys, foundingConfiguration(options.replicas));
+    this.recovery = new Recovery(this);
     this.flushDatabase();
   }
 
   // ----------------------------------------------------------------------------------------- life and death
 
+  /** Its first log, made at the founding or because it was admitted. */
+  createLog(member: ReplicaId, configuration: Configuration, base: Slot): void {
+    this.disk.create(configuration, base);
+    this.member = member;
+    this.world.enrol(this);
+    this.world.judge.members.logBegins(member, configuration);
+  }
+
   start(): void {
+    if (this.alive) return;
+    this.alive = true;
+    this.life += 1;
+    if (this.disk.isMissing) this.recovery.logIsMissing();
+    else this.run();
+  }
+
+  /** With the log that is there. */
+  run(): void {
     const { options, judge, random, trace } = this.world;
     const recovered = this.disk.recover();
-    const config = coreConfig(options, this.id, trace !== null);
+    const config = coreConfig(options, this.member!, trace !== null);
     this.state = options.core.createState(config, recovered, this.clock.nowMs(), random.unit());
-    this.life += 1;
     this.chosenTo = Math.max(recovered.commitPoint, recovered.purgedTo) as Slot;
     judge.processBegins(this.id, this.chosenTo);
     this.tick();
-    this.tellApplied();
-    this.applySoon();
+    if (this.database.lost) this.recovery.replaceDatabase();
+    else this.databaseIsUp();
   }
 
   crash(): void {
-    if (this.state === null) return;
-    const { random, options, trace } = this.world;
-    const torn = random.chance(options.faults.tornWrites);
-    const survivors = this.disk.crash((count) => (torn ? random.below(count + 1) : 0));
-    const before = snapshot(this.state);
-    trace?.crash(this.world.queue.nowMs, this.id, { before, survivors, recovered: this.disk.recover() });
+    if (!this.alive) return;
+    const { random, options } = this.world;
+    if (this.state !== null) this.loseMemory(this.state);
     this.life += 1;
+    this.alive = false;
     this.state = null;
     this.applying = false;
     this.pausedUntilMs = 0;
     this.gathered = [];
     this.waiting.clear();
     if (random.chance(options.faults.crashTakesDatabase)) this.crashDatabase();
+  }
+
+  private loseMemory(state: State): void {
+    const { random, options, trace } = this.world;
+    const torn = random.chance(options.faults.tornWrites);
+    const survivors = this.disk.crash((count) => (torn ? random.below(count + 1) : 0));
+    const before = snapshot(state);
+    const crash = { before, survivors, recovered: this.disk.recover() };
+    trace?.crash(this.world.queue.nowMs, this.member!, crash);
   }
 
   pause(durationMs: number): void {
@@ -104,9 +138,22 @@ export class SimulatedReplica {
   }
 
   reviveDatabase(): void {
-    if (this.database.up) return;
+    if (this.database.up || this.database.lost) return;
     this.database.up = true;
-    if (this.state === null) return;
+    this.databaseIsUp();
+  }
+
+  /** What a database has when it comes up is durable. One that is behind what the log has forgotten is of no use. */
+  databaseIsUp(): void {
+    const { database, disk } = this;
+    if (this.state === null || !database.up) return;
+    database.flush();
+    if (database.pointer < disk.purged()) {
+      this.recovery.fetchCopy(disk.purged());
+      return;
+    }
+    const { pointer: slot, configuration } = database;
+    this.input({ kind: 'Restored', slot, configuration });
     this.tellApplied();
     this.applySoon();
   }
@@ -120,7 +167,7 @@ export class SimulatedReplica {
   whenAwake(action: () => void): void {
     const { life } = this;
     const { queue } = this.world;
-    if (this.state === null) return;
+    if (!this.alive) return;
     if (queue.nowMs < this.pausedUntilMs) {
       queue.after(this.pausedUntilMs - queue.nowMs, () => {
         if (life === this.life) this.whenAwake(action);
@@ -130,7 +177,7 @@ export class SimulatedReplica {
     action();
   }
 
-  private later(delayMs: number, action: () => void): void {
+  later(delayMs: number, action: () => void): void {
     const { life } = this;
     this.world.queue.after(delayMs, () => {
       if (life === this.life) this.whenAwake(action);
@@ -140,7 +187,15 @@ export class SimulatedReplica {
   // ------------------------------------------------------------------------------------------------ the core
 
   receive(from: ReplicaId, message: Message): void {
-    this.whenAwake(() => this.input({ kind: 'Receive', from, message }));
+    this.whenAwake(() => {
+      if (this.state === null || this.recovery.ignores(message)) return;
+      this.input({ kind: 'Receive', from, message });
+      this.recovery.received(message);
+    });
+  }
+
+  feelLogPressure(): void {
+    this.whenAwake(() => this.input({ kind: 'LogPressure' }));
   }
 
   stepDown(): void {
@@ -153,22 +208,24 @@ export class SimulatedReplica {
     this.later(this.world.options.tickMs, () => this.tick());
   }
 
-  private input(input: InputWithoutTime): void {
-    if (this.state === null) return;
+  input(input: InputWithoutTime): readonly Effect[] {
+    if (this.state === null) return [];
     this.world.countStep();
     const result = this.world.options.core.step(this.state, { ...input, nowMs: this.clock.nowMs() });
     this.state = result.state;
     for (const effect of result.effects) this.carryOut(effect);
+    return result.effects;
   }
 
   private carryOut(effect: Effect): void {
     switch (effect.kind) {
       case 'persist':
+        for (const record of effect.records) if (record.kind === 'base') this.baseMoved(record.slot);
         this.disk.append(effect, (seq) => this.whenAwake(() => this.input({ kind: 'Persisted', seq })));
         return;
       case 'send':
-        this.world.judge.messageLeaves(this.id, effect.message);
-        this.world.network.send(this.id, effect.to, effect.message);
+        this.world.judge.messageLeaves(this.member!, effect.message);
+        this.world.network.send(this.member!, effect.to, effect.message);
         return;
       case 'chosen':
         for (const { slot, entry } of effect.entries) {
@@ -186,12 +243,16 @@ export class SimulatedReplica {
         );
         return;
       case 'leadership':
-        this.leadershipChanged(effect.role === 'leader');
+        this.leadershipChanged(effect);
         return;
       case 'purge':
-        this.disk.purge(effect.upTo);
+        this.purge(effect.upTo);
+        return;
+      case 'configuration':
+        if (effect.pending !== null) this.world.noteProposed(effect.pending, effect.configuration.version + 1);
         return;
       case 'proposed':
+      case 'reconfigured':
         return;
       case 'trace':
         this.trace(effect.event);
@@ -202,7 +263,7 @@ export class SimulatedReplica {
   }
 
   private trace(event: CoreTraceEvent): void {
-    this.world.trace?.record(this.world.queue.nowMs, this.id, event);
+    this.world.trace?.record(this.world.queue.nowMs, this.member!, event);
   }
 
   private isOnDisk(slot: Slot, label: EntryLabel): boolean {
@@ -210,22 +271,41 @@ export class SimulatedReplica {
     return slot <= this.disk.purged() || (entry !== undefined && entryLabel(entry) === label);
   }
 
+  private baseMoved(slot: Slot): void {
+    if (slot > this.chosenTo) this.chosenTo = slot;
+    this.world.judge.processBegins(this.id, slot);
+  }
+
+  private purge(upTo: Slot): void {
+    if (upTo > this.database.durablePointer) {
+      throw new RuleBroken(
+        'PurgedIsDurable',
+        `${this.member} forgets up to ${upTo}, and its database has ${this.database.durablePointer}`,
+      );
+    }
+    this.disk.purge(upTo);
+  }
+
   /** A leader whose database is away hands over. */
-  private leadershipChanged(leads: boolean): void {
-    if (leads && !this.database.up)
+  private leadershipChanged({ role, ballot }: Extract<Effect, { kind: 'leadership' }>): void {
+    if (role !== 'leader') return;
+    this.world.judge.members.leads(ballot);
+    if (!this.database.up)
       this.later(0, () => this.input({ kind: 'StepDown', reason: 'databaseFailed' }));
   }
 
   private serveCatchUp(to: ReplicaId, fromSlot: Slot, toSlot: Slot): void {
-    const { promised, commitPoint } = snapshot(this.state!);
-    this.world.network.send(this.id, to, {
+    if (this.state === null) return;
+    const { promised, commitPoint } = snapshot(this.state);
+    this.world.network.send(this.member!, to, {
       kind: 'CatchUpReply',
-      group: this.state!.config.group,
+      group: this.state.config.group,
       ballot: promised,
       firstSlot: fromSlot,
       entries: this.disk.readRun(fromSlot, toSlot, 1 + this.world.random.below(16)),
       commitPoint,
       purgedTo: this.disk.purged(),
+      configuration: this.state.configuration,
     });
   }
 
@@ -233,6 +313,7 @@ export class SimulatedReplica {
 
   private applySoon(): void {
     if (this.applying || !this.database.up || this.database.pointer >= this.chosenTo) return;
+    if (this.database.pointer < this.disk.purged()) return;
     this.applying = true;
     this.later(this.world.random.exponential(this.world.options.database.applyMsMean), () =>
       this.applyBatch(),
@@ -245,7 +326,7 @@ export class SimulatedReplica {
     if (!database.up) return;
     for (let count = 0; count < this.world.options.database.applyBatchMax; count += 1) {
       const slot = (database.pointer + 1) as Slot;
-      if (slot > this.chosenTo) break;
+      if (slot > this.chosenTo || database.pointer < disk.purged()) break;
       const entry = disk.read(slot);
       if (entry === undefined)
         throw new RuleBroken('ChosenIsDurable', `${this.id} cannot read slot ${slot} back`);
@@ -258,7 +339,7 @@ export class SimulatedReplica {
   }
 
   private tellApplied(): void {
-    if (!this.database.up) return;
+    if (!this.database.up || this.database.pointer < this.disk.purged()) return;
     const { pointer, durablePointer } = this.database;
     this.input({ kind: 'Applied', slot: pointer, durableSlot: durablePointer });
   }
@@ -279,7 +360,7 @@ export class SimulatedReplica {
   /** Proposes; `onAnswer` is called at most once, and never if the outcome stays unknown. */
   write(proposal: ProposalId, payload: Uint8Array, onAnswer: (answer: WriteAnswer) => void): void {
     this.whenAwake(() => {
-      if (!isServing(this.state!)) {
+      if (this.state === null || !isServing(this.state)) {
         onAnswer('refused');
         return;
       }
@@ -305,12 +386,12 @@ export class SimulatedReplica {
   /** Reads the database, and answers only if the lease still holds after that. */
   read(key: number, onAnswer: (value: EntryLabel | null) => void, onRefused: () => void): void {
     this.whenAwake(() => {
-      if (!isServing(this.state!) || !this.database.up) {
+      if (this.state === null || !isServing(this.state) || !this.database.up) {
         onRefused();
         return;
       }
       const value = this.database.registers[key]!;
-      const { ballot } = snapshot(this.state!);
+      const { ballot } = snapshot(this.state);
       this.later(this.world.random.exponential(1), () => {
         const now = snapshot(this.state!);
         const sameLeadership = now.serving && now.ballot === ballot;

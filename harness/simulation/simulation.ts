@@ -4,13 +4,16 @@
  * Entry points: `simulate` for a run, `findFailure` for many seeds. A run is a function of its options: the same ones give the
  * same events, so a failure is replayed by its seed.
  */
+import { nameOf } from '../../server/src/multipaxos/configuration.ts';
 import { InvariantViolation, isServing } from '../../server/src/multipaxos/step.ts';
+import type { Member, ReplicaId, Slot } from '../../server/src/multipaxos/types.ts';
 import { SimulatedClient } from './clients.ts';
 import { EventQueue } from './event-queue.ts';
-import { Judge, RuleBroken, type Rule } from './judge.ts';
+import { Judge } from './judge.ts';
+import { RuleBroken, type Rule } from './rules.ts';
 import { Nemesis } from './nemesis.ts';
 import { SimulatedNetwork } from './network.ts';
-import { memberIds, optionsOfSeed, type SimulationOptions } from './options.ts';
+import { foundingConfiguration, optionsOfSeed, replicaIds, type SimulationOptions } from './options.ts';
 import { Random } from './random.ts';
 import { SimulatedReplica } from './replica.ts';
 import type { TraceRecorder, World } from './world.ts';
@@ -84,21 +87,27 @@ class SimulatedWorld implements World {
   readonly replicas: readonly SimulatedReplica[];
   readonly trace: TraceRecorder | null;
   steps = 0;
+  private readonly founders: readonly SimulatedReplica[];
   private readonly clients: SimulatedClient[];
+  /** By incarnation. */
+  private readonly enrolled = new Map<ReplicaId, SimulatedReplica>();
+  private proposed: { readonly version: number; readonly members: readonly Member[] }[] = [];
 
   constructor(options: SimulationOptions, trace: TraceRecorder | null) {
     this.options = options;
     this.trace = trace;
     this.random = new Random(options.seed);
-    const members = memberIds(options.replicas);
-    this.judge = new Judge(members, options.workload.keys);
-    const byId = new Map<string, SimulatedReplica>();
+    const founding = foundingConfiguration(options.replicas);
+    this.judge = new Judge(founding, options.workload.keys);
     this.network = new SimulatedNetwork(
       { queue: this.queue, random: this.random, options: options.network },
-      (from, to, message) => byId.get(to)!.receive(from, message),
+      (from, to, message) => this.enrolled.get(to)?.receive(from, message),
     );
-    this.replicas = members.map((id) => new SimulatedReplica(this, id));
-    for (const replica of this.replicas) byId.set(replica.id, replica);
+    this.replicas = replicaIds(options.replicas + options.spares).map(
+      (id, index) => new SimulatedReplica(this, id, index < options.replicas),
+    );
+    this.founders = this.replicas.slice(0, options.replicas);
+    for (const founder of this.founders) founder.createLog(founder.id, founding, 0 as Slot);
     this.clients = Array.from(
       { length: options.workload.clients },
       (_, index) => new SimulatedClient(this, index),
@@ -106,7 +115,7 @@ class SimulatedWorld implements World {
   }
 
   run(): void {
-    for (const replica of this.replicas) replica.start();
+    for (const founder of this.founders) founder.start();
     for (const client of this.clients) client.begin();
     const nemesis = new Nemesis(this);
     while (this.steps < this.options.steps) this.queue.next();
@@ -116,6 +125,32 @@ class SimulatedWorld implements World {
 
   countStep(): void {
     this.steps += 1;
+  }
+
+  enrol(replica: SimulatedReplica): void {
+    this.enrolled.set(replica.member!, replica);
+  }
+
+  strike(replica: SimulatedReplica): void {
+    this.enrolled.delete(replica.member!);
+  }
+
+  noteProposed(members: readonly Member[], version: number): void {
+    const { version: chosen } = this.judge.members.newest();
+    this.proposed = this.proposed.filter((one) => one.version > chosen && one.members !== members);
+    this.proposed.push({ version, members });
+  }
+
+  possibleMembers(without: SimulatedReplica | null): (readonly Member[])[] {
+    const { members } = this.judge;
+    const newest = members.newest();
+    const others = this.replicas.filter((replica) => replica !== without && replica.recovery.isWhole(newest));
+    const known = Math.max(1, ...others.map(({ disk }) => disk.knownVersion));
+    const chosen = members.since(known);
+    const open = this.proposed.filter(({ version }) => version > newest.version);
+    const wanted = this.replicas.flatMap(({ state }) => state?.leadership?.wanted ?? []);
+    const possible = [...chosen, ...open].map((one) => one.members);
+    return wanted.length > 0 ? [...possible, wanted] : possible;
   }
 
   checkLeases(): void {
@@ -132,7 +167,8 @@ class SimulatedWorld implements World {
     while (!served()) this.nextBefore(deadlineMs, 'not every client got an answer');
     for (const client of this.clients) client.stop();
     while (!this.areEqual()) this.nextBefore(deadlineMs, 'the replicas did not become equal');
-    for (const replica of this.replicas) this.judge.databaseAtEnd(replica.id, replica.database.effects);
+    for (const replica of this.members())
+      this.judge.databaseAtEnd(replica.id, replica.database.effects);
   }
 
   private nextBefore(deadlineMs: number, complaint: string): void {
@@ -141,20 +177,31 @@ class SimulatedWorld implements World {
     this.queue.next();
   }
 
+  /** Every member votes again, and has everything. */
   private areEqual(): boolean {
     const leader = this.replicas.find((replica) => replica.state !== null && isServing(replica.state));
     if (leader === undefined) return false;
-    const { commitPoint, leadership } = leader.state!;
-    if (leadership!.nextSlot !== commitPoint + 1) return false;
-    return this.replicas.every((replica) => replica.database.pointer === commitPoint);
+    const { commitPoint, leadership, configuration } = leader.state!;
+    if (leadership!.nextSlot !== commitPoint + 1 || leadership!.wanted !== null) return false;
+    if (configuration.version !== this.judge.members.newest().version) return false;
+    return this.members().every(
+      ({ recovery, database }) => recovery.isWhole(configuration) && database.pointer === commitPoint,
+    );
+  }
+
+  private members(): SimulatedReplica[] {
+    const { members } = this.judge.members.newest();
+    return this.replicas.filter(({ id }) => members.some(({ replica }) => replica === id));
   }
 
   private positions(): string {
-    return this.replicas
-      .map(
-        ({ id, state, database }) =>
-          `${id} ${state?.role} commit point ${state?.commitPoint} applied ${database.pointer}`,
-      )
-      .join(', ');
+    const { version, members } = this.judge.members.newest();
+    const names = members.map((member) => `${nameOf(member)} (${member.role})`);
+    const replicas = this.replicas.map(
+      ({ id, member, state, database, disk }) =>
+        `${id} as ${member} ${state?.role} knows version ${state?.configuration.version}, commit point ${state?.commitPoint}, ` +
+        `applied ${database.pointer}${database.lost ? ' (lost)' : ''}, purged ${disk.purged()}`,
+    );
+    return `version ${version}: ${names.join(' ')}; ${replicas.join('; ')}`;
   }
 }

@@ -67,5 +67,6 @@ function onDisk(recovered: RecoveredLog): CoreSnapshot {
     commitPoint,
     lastSlot,
     serving: false,
+    configuration: recovered.configuration.version,
   };
 }

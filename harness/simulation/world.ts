@@ -3,6 +3,7 @@ import type {
   CoreSnapshot,
   CoreTraceEvent,
   LogRecord,
+  Member,
   RecoveredLog,
   ReplicaId,
 } from '../../server/src/multipaxos/types.ts';
@@ -35,6 +36,13 @@ export interface World {
   readonly judge: Judge;
   readonly replicas: readonly SimulatedReplica[];
   readonly trace: TraceRecorder | null;
+  /** From now on messages to its incarnation reach it; and no more. */
+  enrol(replica: SimulatedReplica): void;
+  strike(replica: SimulatedReplica): void;
+  /** A configuration is on its way: it may yet be chosen. */
+  noteProposed(members: readonly Member[], version: number): void;
+  /** All that a majority may be needed of, now or soon, when `without` is lost. */
+  possibleMembers(without: SimulatedReplica | null): (readonly Member[])[];
   /** Counts one step of a core. */
   countStep(): void;
   /** Lets the judge look at who holds a lease now. */

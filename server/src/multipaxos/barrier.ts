@@ -118,17 +118,21 @@ function raiseBarrier(
 export function renewPeers(state: State, leadership: Leadership): void {
   renewRoster(state);
   const { peers, bits, voterMask } = state.roster;
+  const before = leadership.peers;
   leadership.peers = peers.map((id) => {
-    const known = leadership.peers.find((peer) => peer.id === id);
-    return { ...(known ?? newPeer(state, id)), bit: bits.get(id)! };
+    const bit = bits.get(id)!;
+    const known = before.find((peer) => peer.id === id);
+    if (known === undefined) return newPeer(state, id, bit);
+    known.bit = bit;
+    return known;
   });
   leadership.voters = leadership.peers.filter(({ bit }) => (bit & voterMask) !== 0);
 }
 
-function newPeer(state: State, id: ReplicaId): PeerProgress {
+function newPeer(state: State, id: ReplicaId, bit: number): PeerProgress {
   return {
     id,
-    bit: 0,
+    bit,
     ackedSentAtMs: Number.NEGATIVE_INFINITY,
     commitPoint: 0 as Slot,
     durableApplicationPointer: null,

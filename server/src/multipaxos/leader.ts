@@ -154,6 +154,8 @@ export function stepDown(run: Run, reason: StepDownReason): void {
   if (reason === 'databaseFailed' || reason === 'logFailed') {
     state.quarantineUntilMs = state.nowMs + 2 * electionTimeoutMaxMs;
   }
+  // What it had may be gone: nothing is purged on its word until it is back (restored.ts).
+  if (reason === 'databaseFailed') state.durableApplied = 0 as Slot;
   if (state.role === 'follower') {
     restartElectionTimer(state);
     return;

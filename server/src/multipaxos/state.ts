@@ -68,7 +68,7 @@ export interface Candidacy {
 /** What a leader knows of one peer since its leadership began. */
 export interface PeerProgress {
   readonly id: ReplicaId;
-  readonly bit: number;
+  bit: number;
   /** The leader's clock when it sent the newest message that the peer has acknowledged. */
   ackedSentAtMs: number;
   commitPoint: Slot;
