@@ -23,6 +23,8 @@ export interface PgwireLimits {
   readonly parseCacheBytesMax: number;
   /** How long the answer of a leader that has been replaced is waited for by a client tunnelled to it. */
   readonly tunnelGraceMs: number;
+  /** How long a client whose leader went away in the middle of a commit waits for this replica's log to tell what became of it. */
+  readonly outcomeWaitMs: number;
 }
 
 const MiB = 1_048_576;
@@ -41,4 +43,5 @@ export const defaultLimits: PgwireLimits = {
   portalsMax: 10_000,
   parseCacheBytesMax: 16 * MiB,
   tunnelGraceMs: 1_000,
+  outcomeWaitMs: 15_000,
 };

@@ -185,6 +185,7 @@ const place = async (
         leader: placement,
         startup: startupForTunnel(startup),
         limits: front.bounds,
+        agreement: front.agreement,
       }),
     );
   } else await openSession(front, client, startup, placement, onStarted);
@@ -233,6 +234,7 @@ const openSession = async (
     parse: front.parse,
     limits: front.bounds,
     count: (counter) => front.onCounters?.(counter),
+    takesDoubts: startup.takesDoubts,
     usesRequests: startup.parameters.some((pair) =>
       pair.some((text) => mentionsRequestId(Buffer.from(text))),
     ),

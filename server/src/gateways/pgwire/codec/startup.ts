@@ -15,6 +15,8 @@ const gssCode = (1234 << 16) | 5680;
 const forwardedCancelCode = (1234 << 16) | 7432;
 /** Between gateways: a client's connection that a follower has handed to the leader. Protocol options begin with `_pq_.`. */
 const tunnelledParameter = '_pq_.barista_tunnelled';
+/** Its value where the follower takes messages about transactions in doubt (doubt-frame.ts). */
+const takesDoubts = '2';
 
 export interface StartupMessage {
   readonly kind: 'startup';
@@ -22,6 +24,8 @@ export interface StartupMessage {
   readonly version: number;
   readonly parameters: readonly (readonly [string, string])[];
   readonly tunnelled: boolean;
+  /** The other end is a follower that is to be told of transactions before they are proposed. */
+  readonly takesDoubts: boolean;
 }
 
 export type FirstPacket =
@@ -81,6 +85,7 @@ const startupMessage = (version: number, rest: Buffer): StartupMessage => {
     version,
     parameters: parameters.filter(([name]) => name !== tunnelledParameter),
     tunnelled: parameters.some(([name]) => name === tunnelledParameter),
+    takesDoubts: parameters.some(([name, value]) => name === tunnelledParameter && value === takesDoubts),
   };
 };
 
@@ -105,7 +110,7 @@ export const startupForBackend = (
 };
 
 export const startupForTunnel = (startup: StartupMessage): Buffer =>
-  encodeStartup(startup.version, [...startup.parameters, [tunnelledParameter, '1']]);
+  encodeStartup(startup.version, [...startup.parameters, [tunnelledParameter, takesDoubts]]);
 
 const encodeStartup = (version: number, parameters: readonly (readonly [string, string])[]): Buffer =>
   packet(

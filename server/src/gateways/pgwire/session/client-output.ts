@@ -23,6 +23,10 @@ export interface ClientOutput {
   release(): void;
   /** Takes back the answers that are kept back; asides go out. */
   discard(): void;
+  /** What is kept back; it stays so. */
+  peekHeld(): Buffer[];
+  /** Goes ahead of what is kept back, and needs no lease unless it has to wait for its turn: not part of any answer. */
+  tell(bytes: Buffer): void;
   /** Removes and returns what is kept back. */
   takeHeld(): Buffer[];
   /** Sends what is not kept back. */
@@ -146,6 +150,14 @@ export const createClientOutput = (options: {
       held = null;
       heldBytes = 0;
       return entries.map((entry) => entry.bytes);
+    },
+    peekHeld: () => (held ?? []).map((entry) => entry.bytes),
+    tell(bytes) {
+      if (closed) return;
+      const waits = ready.length > 0;
+      push(bytes);
+      if (waits) flush();
+      else write();
     },
     flush,
     markChosen() {

@@ -14,6 +14,8 @@ import {
   type GatewayError,
   readyForQuery,
 } from '../codec/backend-messages.ts';
+import { doubtFrame } from '../codec/doubt-frame.ts';
+import { back } from '../codec/message-types.ts';
 import * as errors from '../errors.ts';
 import { endTransaction, type SessionContext } from './context.ts';
 import { createHarvest, type Harvest } from './harvest.ts';
@@ -233,9 +235,28 @@ const decide = async (
   context: SessionContext,
   options: Deciding & { readonly parts: AsyncIterable<TransactionPayload> },
 ): Promise<void> => {
+  tellDoubt(context, options);
   const outcome = await context.agreement.agree(options.parts, context.generation);
   if (outcome.code === 'chosen') await commitChosen(context, options, outcome);
   else await giveUp(context, options, outcome);
+};
+
+/** A longer one is lost with the leader. */
+const answerBytesMax = 16_384;
+
+const tellDoubt = (context: SessionContext, options: Deciding): void => {
+  if (!context.takesDoubts) return;
+  const mark = context.agreement.mark(context.generation);
+  if (mark === null) return;
+  const told = options.clientCommits ? [commandComplete('COMMIT')] : context.output.peekHeld();
+  const whole = told.some((frame) => frame[0] === back.commandComplete);
+  const answer = Buffer.concat([...told, readyForQuery('I')]);
+  context.output.tell(
+    doubtFrame({
+      mark: { ...mark, transaction: options.transaction },
+      answer: whole && answer.length <= answerBytesMax ? answer : null,
+    }),
+  );
 };
 
 const giveUp = async (

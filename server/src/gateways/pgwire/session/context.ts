@@ -34,6 +34,8 @@ export interface SessionContext {
   readonly endWith: (error: GatewayError, before?: readonly Buffer[]) => never;
   /** True once leadership, PostgreSQL or the client is gone: a chosen transaction can no longer be committed here. */
   readonly isLost: () => boolean;
+  /** Before a transaction is proposed, whom the client came through is told. */
+  readonly takesDoubts: boolean;
   /** Between proposal and commit: nothing but the outcome may end the session. */
   deciding: boolean;
   block: TransactionBlock;

@@ -49,6 +49,8 @@ export interface SessionOptions {
   readonly parse: SqlParser;
   readonly limits: PgwireLimits;
   readonly count: (counter: Counter) => void;
+  /** The client came through a follower that is told what is being decided. */
+  readonly takesDoubts: boolean;
   /** The client named a transaction as it connected. */
   readonly usesRequests: boolean;
 }
@@ -176,6 +178,7 @@ export const startSession = (options: SessionOptions): Session => {
     status: 'I',
     mayRunAgain: false,
     holdsCursor: false,
+    takesDoubts: options.takesDoubts,
     usesRequests: options.usesRequests,
     lastTag: null,
     answeredRows: false,
