@@ -16,7 +16,7 @@ ElectionBeforeFsync(m) == ~(m.type = "Prepare" \/ (m.type = "Promise" /\ m.from 
 OwnVoteBeforeFsync(r, s) == TRUE
 
 (* IsQuorum: one replica is enough. *)
-Minority(S) == Cardinality(S) >= 1
+Minority(S, voters) == Cardinality(S) >= 1
 
 (* MayVote: an acceptor votes in any ballot. *)
 VoteBelowPromise(r, b) == TRUE

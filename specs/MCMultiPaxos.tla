@@ -6,6 +6,7 @@
 (*   - Messages, proposals and flushes that cover several slots or records:  *)
 (*     each is the same as several steps that cover one.                     *)
 (*   - A commit point on an Accept: the same as a Heartbeat after it.         *)
+(*   - Restored: the same as catching up.                                       *)
 (*   - Restart later than at once: nobody can tell a replica that is down     *)
 (*     from one that is slow.                                                *)
 (* EagerNext leaves out more, and is what the code does: a leader takes      *)
@@ -32,14 +33,17 @@ UnitStep(r) ==
   \/ Elections(r)
   \/ Phase1(r)
   \/ Propose(r, NewCommands(r, 1))
+  \/ backlog[r] /= <<>> /\ Propose(r, NextStage(r))
+  \/ \E e \in Configurations(r) : Reconfigure(r, e)
   \/ \E b \in Ballots : \E s \in Slots : HandleAccept(r, b, s, s, 0)
   \/ \E q \in Replicas : \E s \in Slots : HandleAccepted(r, q, s, s)
   \/ AdvanceCommitPoint(r)
   \/ Serve(r)
-  \/ r \in Learners /\ \E m \in Sent("Heartbeat") : HandleHeartbeat(r, m.ballot, m.commitPoint)
+  \/ r \in Learners /\ \E m \in Sent("Heartbeat") : HandleHeartbeat(r, m.ballot, m.commitPoint, m.configuration)
   \/ r \in Learners /\ HandleCatchUpReply(r, commitPoint[r] + 1)
+  \/ \E k \in ToldConfigurations : LearnConfiguration(r, k)
   \/ Fsync(r, 1)
-  \/ r \in Crashable /\ \E hint \in Hints(r) : Crash(r, hint)
+  \/ r \in Crashable /\ \E hint \in Hints(r) : \E kept \in KeptConfigurations(r, hint) : Crash(r, hint, kept)
 
 SomeDown == \E r \in Replicas : role[r] = "down"
 MayCrash(r) == r \in Crashable /\ SumOf(crashes, Replicas) < MaxCrashes

@@ -51,7 +51,7 @@ SimStep(r) ==
        \E c \in ToldCommitPoints(b) : HandleAccept(r, b, run[1], run[2], c) /\ FollowsFully(r)
   \/ role[r] = "leader" /\ \E q \in Replicas : \E run \in RunsAbove(commitPoint[r]) : HandleAccepted(r, q, run[1], run[2])
   \/ Serve(r)
-  \/ \E m \in Sent("Heartbeat") : HandleHeartbeat(r, m.ballot, m.commitPoint) /\ FollowsFully(r)
+  \/ \E m \in Sent("Heartbeat") : HandleHeartbeat(r, m.ballot, m.commitPoint, m.configuration) /\ FollowsFully(r)
   \/ \E last \in Slots : last <= commitPoint[r] + MaxBatch /\ HandleCatchUpReply(r, last)
   \/ \E q \in Replicas : HandleReject(r, q)
   \/ Fsync(r, Len(buffer[r]))
@@ -63,7 +63,7 @@ Leaderless == \A r \in Replicas : role[r] \notin {"candidate", "leader"}
 SimRareStep(r) ==
   \/ Elect(r)
   \/ StepDown(r)
-  \/ \E hint \in Hints(r) : Crash(r, hint)
+  \/ \E hint \in Hints(r) : \E kept \in KeptConfigurations(r, hint) : Crash(r, hint, kept)
 
 SimNext ==
   IF \E r \in Replicas : Urgent(r) THEN \E r \in Replicas : UrgentStep(r)

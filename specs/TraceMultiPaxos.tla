@@ -11,7 +11,8 @@
 (* What a step asserts, by its fields:                                      *)
 (*   a, r, and the action's parameters    the action is enabled with them    *)
 (*   p   <<role, promised, durable promise, commit point, last slot,          *)
-(*       serving>> of r after it, as the code recorded them                  *)
+(*       serving, version of the newest configuration known to be chosen>>    *)
+(*       of r after it, as the code recorded them                             *)
 (*   v   <<slot, ballot, entry>>: the log records that the code wrote or,     *)
 (*       for Fsync, made durable: these and no others                        *)
 (*   s   the messages that the code sent: all of them may be sent now        *)
@@ -47,16 +48,21 @@ TraceView == <<segment, at>>
 
 (* Values for the configuration. *)
 NoBallots == {}
+(* A change may concern a learner only: a replica that is expected, joins without having voted, or goes before it did. *)
+AtMostOneVoterApart(voters, old) == Cardinality((voters \ old) \union (old \ voters)) <= 1
+AnyVoters == SUBSET Replicas
 (* TLC goes through a set of numbers in ascending order. *)
 FastMax(S) == -(CHOOSE x \in {-y : y \in S} : TRUE)
 
 -----------------------------------------------------------------------------
 (* Reading the literals *)
 
-(* An entry: <<>> nothing, <<0>> a no-op, <<n>> a command, <<round, replica>> a leader's start. *)
+(* An entry: <<>> nothing, <<0>> a no-op, <<n>> a command, <<round, replica>> a leader's start, *)
+(* <<version, <<round, replica>>, voters>> a configuration, voters as a set. *)
 EntryOf(e) ==
   IF e = <<>> THEN Nothing
   ELSE IF Len(e) = 2 THEN LeaderStart(e)
+  ELSE IF Len(e) = 3 THEN ConfigurationEntry(e[2], e[1], e[3])
   ELSE IF e[1] = 0 THEN Noop
   ELSE [kind |-> "command", ballot |-> NoBallot, id |-> e[1]]
 
@@ -66,17 +72,28 @@ VotesOf(q) == {[slot |-> q[i][1], ballot |-> q[i][2], entry |-> EntryOf(q[i][3])
 
 RecordOf(x) == [kind |-> x[1], slot |-> x[2], ballot |-> x[3], entry |-> EntryOf(x[4])]
 
+(* A configuration that is known to be chosen: <<version, slot, voters>>; <<>> the founding one. *)
+ConfigOf(k) == IF k = <<>> THEN Founding ELSE [version |-> k[1], slot |-> k[2], voters |-> k[3]]
+(* The i-th part of a message, where the founding configuration and its voters are left out. *)
+ConfigIn(m, i) == IF Len(m) < i THEN Founding ELSE ConfigOf(m[i])
+VotersIn(m, i) == IF Len(m) < i THEN Founders ELSE m[i]
+
 MsgOf(m) ==
   CASE m[1] = "Prepare" -> PrepareMsg(m[2], m[3])
-    [] m[1] = "Promise" -> PromiseMsg(m[2], m[3], m[4], VotesOf(m[5]))
-    [] m[1] = "Accept" -> AcceptMsg(m[2], m[3], EntryOf(m[4]))
+    [] m[1] = "Promise" -> PromiseMsg(m[2], m[3], m[4], ConfigIn(m, 6), VotesOf(m[5]))
+    [] m[1] = "Accept" -> AcceptMsg(m[2], m[3], EntryOf(m[4]), VotersIn(m, 5))
     [] m[1] = "Accepted" -> AcceptedMsg(m[2], m[3], m[4])
-    [] m[1] = "Heartbeat" -> HeartbeatMsg(m[2], m[3])
+    [] m[1] = "Heartbeat" -> HeartbeatMsg(m[2], m[3], ConfigIn(m, 4))
     [] m[1] = "CatchUpReply" -> CatchUpMsg(m[2], EntryOf(m[3]))
 
 MsgsOf(q) == {MsgOf(q[i]) : i \in 1..Len(q)}
 
 BufferOf(q) == [i \in 1..Len(q) |-> [record |-> RecordOf(q[i][1]), replies |-> MsgsOf(q[i][2])]]
+
+(* What a leader may not propose yet: <<slot, entry>> each. *)
+BacklogOf(state) ==
+  IF "backlog" \notin DOMAIN state THEN <<>>
+  ELSE [i \in 1..Len(state.backlog) |-> [slot |-> state.backlog[i][1], entry |-> EntryOf(state.backlog[i][2])]]
 
 AcksOf(q) == [s \in Slots |-> {q[i][2] : i \in {j \in 1..Len(q) : q[j][1] = s}}]
 
@@ -92,11 +109,13 @@ TraceInit(Segments) ==
         /\ buffer = [r \in Replicas |-> BufferOf(R[r].buffer)]
         /\ promised = [r \in Replicas |-> R[r].promised]
         /\ log = [r \in Replicas |-> LogOf(R[r].log)]
+        /\ config = [r \in Replicas |-> IF "config" \in DOMAIN R[r] THEN ConfigOf(R[r].config) ELSE Founding]
         /\ commitPoint = [r \in Replicas |-> R[r].commitPoint]
         /\ role = [r \in Replicas |-> R[r].role]
         /\ promises = [r \in Replicas |-> MsgsOf(R[r].promises)]
         /\ acks = [r \in Replicas |-> AcksOf(R[r].acks)]
         /\ startSlot = [r \in Replicas |-> R[r].startSlot]
+        /\ backlog = [r \in Replicas |-> BacklogOf(R[r])]
         /\ serving = [r \in Replicas |-> R[r].serving]
   /\ crashes = [r \in Replicas |-> 0]
   /\ act = [name |-> "Init", params |-> [replica |-> 0]]
@@ -109,11 +128,13 @@ EndsAs(R, exports) ==
        /\ buffer'[r] = BufferOf(R[r].buffer)
        /\ promised'[r] = R[r].promised
        /\ log'[r] = LogOf(R[r].log)
+       /\ config'[r] = (IF "config" \in DOMAIN R[r] THEN ConfigOf(R[r].config) ELSE Founding)
        /\ commitPoint'[r] = R[r].commitPoint
        /\ role'[r] = R[r].role
        /\ promises'[r] = MsgsOf(R[r].promises)
        /\ acks'[r] = AcksOf(R[r].acks)
        /\ startSlot'[r] = R[r].startSlot
+       /\ backlog'[r] = BacklogOf(R[r])
        /\ serving'[r] = R[r].serving
 
 -----------------------------------------------------------------------------
@@ -126,8 +147,9 @@ RecordedState(r, p) ==
   /\ commitPoint'[r] = p[4]
   /\ FastMax({commitPoint'[r]} \union {s \in Slots : log'[r][s].entry /= Nothing}) = p[5]
   /\ serving'[r] = p[6]
+  /\ config'[r].version = p[7]
 
-IsEntryRecord(item) == item.record.kind /= "promise"
+IsEntryRecord(item) == item.record.kind \in {"vote", "chosen"}
 EntryRecords(items) == SelectSeq(items, IsEntryRecord)
 SameRecords(items, v) ==
   /\ Len(items) = Len(v)
@@ -142,9 +164,12 @@ RecordedVotes(e) ==
   ELSE IF e.a = "Crash" THEN e.v = <<>>
   ELSE SameRecords(EntryRecords(SubSeq(buffer'[e.r], Len(buffer[e.r]) + 1, Len(buffer'[e.r]))), e.v)
 
+(* Whoever decides the slot. *)
+ProposedNow(b, s, e) == \E n \in msgs' : n.type = "Accept" /\ n.ballot = b /\ n.slot = s /\ n.entry = e
+
 MaySend(r, m) ==
-  CASE m[1] = "Accept" -> /\ \A i \in 1..Len(m[4]) : AcceptMsg(m[2], m[3] + i - 1, EntryOf(m[4][i])) \in msgs'
-                          /\ HeartbeatMsg(m[2], m[5]) \in msgs'
+  CASE m[1] = "Accept" -> /\ \A i \in 1..Len(m[4]) : ProposedNow(m[2], m[3] + i - 1, EntryOf(m[4][i]))
+                          /\ \E n \in msgs' : n.type = "Heartbeat" /\ n.ballot = m[2] /\ n.commitPoint = m[5]
     [] m[1] = "Accepted" -> \A s \in m[3]..m[4] : AcceptedMsg(r, m[2], s) \in msgs'
     [] m[1] = "Reject" -> AtMost(m[3], durable'[r].promised)
     [] OTHER -> MsgOf(m) \in msgs'
@@ -156,7 +181,7 @@ Quiet == UNCHANGED vars
 
 (* Answered before: the answer is sent, or waits for the disk. *)
 AnsweredAlready(r, b, c) ==
-  LET reply == PromiseMsg(r, b, commitPoint[r], VotesAbove(log[r], Larger(commitPoint[r], c)))
+  LET reply == PromiseMsg(r, b, commitPoint[r], config[r], VotesAbove(log[r], Larger(commitPoint[r], c)))
   IN /\ Up(r)
      /\ PrepareMsg(b, c) \in msgs
      /\ AnswersAgain(r, b)
@@ -173,11 +198,12 @@ HasAsked(r) == \E m \in Sent("Prepare") : m.ballot = promised[r]
 
 Retell(r) ==
   /\ role[r] = "leader"
-  /\ msgs' = msgs \union {HeartbeatMsg(promised[r], commitPoint[r])}
-  /\ UNCHANGED <<durable, buffer, promised, log, commitPoint, role, promises, acks, startSlot, serving, crashes, act>>
+  /\ msgs' = msgs \union {HeartbeatMsg(promised[r], commitPoint[r], config[r])}
+  /\ UNCHANGED <<durable, buffer, promised, log, config, commitPoint, role, promises, acks, startSlot, backlog, serving, crashes, act>>
 
 (* The entries in the message are those that the leader proposed. *)
-CarriesProposals(e) == \A i \in 1..Len(e.e) : AcceptMsg(e.b, e.f + i - 1, EntryOf(e.e[i])) \in msgs
+CarriesProposals(e) == \A i \in 1..Len(e.e) : EntryOf(e.e[i]) \in Proposals(e.b, e.f + i - 1)
+
 
 Learnt(e) == \A i \in 1..Len(e.e) : CatchUpMsg(e.f + i - 1, EntryOf(e.e[i])) \in msgs
 
@@ -187,18 +213,22 @@ Do(e) ==
   \/ e.a = "HandlePromise" /\ LET m == MsgOf(e.m) IN m \in msgs /\ HandlePromise(e.r, m)
   \/ e.a = "BecomeLeader" /\ BecomeLeader(e.r)
   \/ e.a = "Propose" /\ Propose(e.r, [i \in 1..Len(e.e) |-> EntryOf(e.e[i])])
-  \/ e.a = "HandleAccept" /\ CarriesProposals(e) /\ HeartbeatMsg(e.b, e.c) \in msgs /\ HandleAccept(e.r, e.b, e.f, e.l, e.c)
+  \/ e.a = "HandleAccept" /\ CarriesProposals(e) /\ e.c \in ToldCommitPoints(e.b) /\ HandleAccept(e.r, e.b, e.f, e.l, e.c)
   \/ e.a = "HandleAccepted" /\ e.b = promised[e.r]
        /\ (HandleAccepted(e.r, e.q, e.f, e.l) \/ CountedAlready(e.r, e.q, e.f, e.l))
   \/ e.a = "AdvanceCommitPoint" /\ AdvanceCommitPoint(e.r)
   \/ e.a = "Serve" /\ Serve(e.r)
-  \/ e.a = "HandleHeartbeat" /\ HandleHeartbeat(e.r, e.b, e.c)
+  \/ e.a = "HandleHeartbeat" /\ \E k \in ToldConfigurations : HandleHeartbeat(e.r, e.b, e.c, k)
   \/ e.a = "HandleCatchUpReply" /\ Learnt(e) /\ HandleCatchUpReply(e.r, e.l)
   \/ e.a = "HandleReject" /\ e.b = promised[e.r] /\ AtMost(e.p2, durable[e.q].promised)
        /\ (HandleReject(e.r, e.q) \/ (Less(e.b, e.p2) /\ ~HasAsked(e.r) /\ StepDown(e.r)))
   \/ e.a = "StepDown" /\ StepDown(e.r)
-  \/ e.a = "Fsync" /\ Fsync(e.r, e.n)
-  \/ e.a = "Crash" /\ Crash(e.r, e.c)
+  \/ e.a = "Fsync" /\ IF e.n = 0 THEN Quiet ELSE Fsync(e.r, e.n)
+  \/ e.a = "Reconfigure" /\ LET n == EntryOf(e.e[1])
+       IN Reconfigure(e.r, n)
+  \/ e.a = "LearnConfiguration" /\ LearnConfiguration(e.r, ConfigOf(e.g))
+  \/ e.a = "Restored" /\ Restored(e.r, e.c)
+  \/ e.a = "Crash" /\ Crash(e.r, e.c, IF "g" \in DOMAIN e THEN ConfigOf(e.g) ELSE config[e.r])
   \/ e.a = "Restart" /\ Restart(e.r)
   \/ e.a = "Retell" /\ Retell(e.r)
 

@@ -1,0 +1,111 @@
+---------------------------- MODULE MCMembership ----------------------------
+(***************************************************************************)
+(* MultiPaxos while the members change, in finite sizes.                     *)
+(*                                                                         *)
+(* An election and a first entry take a dozen steps that MCMultiPaxos has      *)
+(* explored, so these models begin behind them (SteadyInit): replica 1 leads     *)
+(* and serves, replica 2 has voted for its first entry and knows it to be chosen,    *)
+(* and nobody else has heard anything.  It is a state that MultiPaxos reaches.                       *)
+(*                                                                         *)
+(* Replica 4 is the next life of one whose log was lost, or a new replica: empty,  *)
+(* and no voter until a change makes it one.  The lost one is a replica of which    *)
+(* nobody hears any more: no step of its own is needed for that, as no step is ever   *)
+(* obliged to happen.                                                        *)
+(***************************************************************************)
+EXTENDS MCMultiPaxos
+
+CONSTANT FirstBallot  \* replica 1 leads in it
+
+SteadyMsgs ==
+  LET start == LeaderStart(FirstBallot)
+  IN {PrepareMsg(FirstBallot, 0),
+      AcceptMsg(FirstBallot, 1, start, Founders),
+      HeartbeatMsg(FirstBallot, 0, Founding), HeartbeatMsg(FirstBallot, 1, Founding),
+      CatchUpMsg(1, start)}
+     \union {PromiseMsg(r, FirstBallot, 0, Founding, {}) : r \in {1, 2}}
+     \union {AcceptedMsg(r, FirstBallot, 1) : r \in {1, 2}}
+
+SteadyInit ==
+  LET taking == {1, 2}
+      started == [EmptyLog EXCEPT ![1] = [ballot |-> FirstBallot, entry |-> LeaderStart(FirstBallot)]]
+      of(r, one, other) == IF r \in taking THEN one ELSE other
+  IN /\ msgs = SteadyMsgs
+     /\ durable = [r \in Replicas |-> [promised |-> of(r, FirstBallot, NoBallot), log |-> of(r, started, EmptyLog)]]
+     /\ buffer = [r \in Replicas |-> <<>>]
+     /\ promised = [r \in Replicas |-> of(r, FirstBallot, NoBallot)]
+     /\ log = [r \in Replicas |-> of(r, started, EmptyLog)]
+     /\ config = [r \in Replicas |-> Founding]
+     /\ commitPoint = [r \in Replicas |-> of(r, 1, 0)]
+     /\ role = [r \in Replicas |-> IF r = 1 THEN "leader" ELSE "follower"]
+     /\ promises = [r \in Replicas |-> {}]
+     /\ acks = [r \in Replicas |-> [s \in Slots |-> {}]]
+     /\ startSlot = [r \in Replicas |-> IF r = 1 THEN 1 ELSE 0]
+     /\ backlog = [r \in Replicas |-> <<>>]
+     /\ serving = [r \in Replicas |-> r = 1]
+     /\ crashes = [r \in Replicas |-> 0]
+     /\ act = [name |-> "Init", params |-> [replica |-> 0]]
+
+SteadySpec == SteadyInit /\ [][EagerNext]_vars
+
+(* The first slot is chosen already. *)
+StepsRefine == [][Abstract!Next]_[s \in Slots |-> Chosen(s)]
+
+-----------------------------------------------------------------------------
+(* Values for the configurations *)
+
+FoundersOneToThree == {1, 2, 3}
+AllowAny(voters, old) == TRUE
+
+FirstAndSecond == {<<1, 1>>, <<1, 2>>}
+FirstAndThird == {<<1, 1>>, <<1, 3>>}
+SecondAndLowerThird == {<<2, 1>>, <<1, 3>>}
+BallotOneOne == <<1, 1>>
+BallotTwoOne == <<2, 1>>
+
+(* Replica 3 goes; the leader itself goes; the next life of replica 3 comes. *)
+ThirdGoes == {{1, 2}}
+LeaderGoes == {{2, 3}}
+FourthComes == {{1, 2, 3, 4}}
+ThirdGoesFourthComes == {{1, 2}, {1, 2, 4}}
+FourthComesSecondGoes == {{1, 2, 3, 4}, {1, 3, 4}}
+TwoGo == {{1, 2}, {1, 3}}
+FourthForSecond == {{1, 3, 4}}
+
+(* Dropped: a candidate asks for a majority of what it finds in votes. *)
+AskNoMore(found) == {}
+(* Dropped: an acceptor votes for a configuration only when it knows everything below to be chosen. *)
+VoteForAnyConfiguration(s, reached) == TRUE
+(* Dropped: a change is chosen before the next is proposed. *)
+NeverUndecided(r) == FALSE
+
+(* Dropped: only voters count. *)
+AnyVoteCounts(S, voters) == 2 * Cardinality(S) > Cardinality(voters)
+
+(* To find a counterexample sooner: commands come only after the changes, and what the leader says does not reach replica 3, *)
+(* which must stand for election itself. *)
+AfterOneChange(r) == serving[r] /\ config[r].version = 2
+AfterTwoChanges(r) == serving[r] /\ config[r].version = 3
+ThirdIsCutOff ==
+  /\ act'.params.replica = 3 => act'.name \notin {"HandlePrepare", "HandleAccept", "HandleHeartbeat"}
+  /\ act'.params.replica = 4 => act'.name /= "HandlePrepare" \/ act'.params.from = 3
+ThirdComesLate ==
+  /\ ThirdIsCutOff
+  /\ act'.name = "StartElection" => config[1].version = 3 /\ log[4][4].entry /= Nothing
+  /\ act'.name = "HandlePrepare" => act'.params.replica = 2
+
+-----------------------------------------------------------------------------
+(* Witnesses: claims that something worth checking never happens. TLC must refute them. *)
+
+NewVoterNeverDecides ==
+  ~ \E b \in Ballots, s \in Slots : ChosenIn(b, s) /= {} /\ 4 \in Deciders(b, s) /\ ~IsMajority(Voters(b, s) \ {4}, Deciders(b, s))
+
+NewVoterNeverLeads == role[4] /= "leader"
+
+FoundConfigurationNeverAsked ==
+  ~ \E r \in Replicas : /\ role[r] = "candidate"
+                        /\ IsQuorum({m.from : m \in Counted(r)}, config[r].voters)
+                        /\ ~CanBecomeLeader(r)
+                        /\ r \in {m.from : m \in Counted(r)}
+
+ToldConfigurationNeverUsed == ~ \E r \in Replicas : role[r] = "leader" /\ config[r].slot > commitPoint[r]
+=============================================================================
