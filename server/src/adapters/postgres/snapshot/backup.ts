@@ -79,7 +79,7 @@ export interface OpenBackup {
   /** The bytes of the file. To end it early, destroy it: the copy ends, too. */
   readonly stream: Readable;
   /** Of what has been read of it. */
-  sealed(): { readonly bytes: number; readonly sha256: string };
+  readonly sealed: () => { readonly bytes: number; readonly sha256: string };
 }
 
 /** Begins to make a backup, for whoever reads it. @throws SnapshotError */

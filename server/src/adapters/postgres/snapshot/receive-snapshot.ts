@@ -48,6 +48,8 @@ export async function receiveSnapshot(options: ReceiveOptions): Promise<void> {
   const { stream, directory, signal } = options;
   const abort = (): void => void stream.destroy(abortError(signal));
   signal?.addEventListener('abort', abort, { once: true });
+  // It may fail before it is read, or after: whoever reads is told.
+  stream.on('error', () => undefined);
   try {
     signal?.throwIfAborted();
     await rm(directory, { recursive: true, force: true });

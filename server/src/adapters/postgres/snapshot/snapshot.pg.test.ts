@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,8 @@ import type { PostgresServer } from '../postgres-server.ts';
 import { createSessionSql } from '../session-sql.ts';
 import { keepAt, startPair, testBinaries, toSlots } from '../testing/replicated-pair.ts';
 import type { ReplicatedPair } from '../testing/replicated-pair.ts';
-import { installSnapshot } from './directories.ts';
+import { readBackup, writeBackup } from './backup.ts';
+import { inspectIncoming, installSnapshot } from './directories.ts';
 import { receiveSnapshot } from './receive-snapshot.ts';
 import { createSnapshotSource } from './snapshot-source.ts';
 
@@ -123,21 +124,82 @@ it('a copy of a leader that commits out of slot order, with the log from its poi
   }
 });
 
-it('a copy of a follower that is applying, with the log from its pointer, is the same database', async () => {
+it('a backup of a follower that is applying, restored, with the log from its pointer, is the same database', async () => {
   const load = underLoad(4);
   await sleep(300);
   await load.stop();
   const applying = pair.replicate(2);
-  const { directory } = await copy(pair.follower, 'of-follower');
+  const out = join(root, 'backup');
+  const { majorVersion, version: postgresVersion } = pair.follower;
+  const at = await pair.followerDatabase.applicationPointer();
+  const header = { group: 'main', cluster: 'c1', pointerAtLeast: at.pointer, configuration, postgresVersion };
+  const source = createSnapshotSource(pair.follower, unbounded);
+  const written = await writeBackup({ source, out, header });
   await applying;
+  expect((await stat(out)).size).toBe(written.bytes);
+  const incoming = join(root, 'incoming');
+  const directory = join(root, 'of-follower');
+  expect(await readBackup({ file: out, directory: incoming, majorVersion })).toMatchObject(header);
+  await installSnapshot({ incoming, dataDirectory: directory });
   const server = await startPostgres({ directory, binaries: await testBinaries() });
   try {
     const database = createDatabase(server);
     const { pointer } = await database.applicationPointer();
-    expect(pointer).toBeGreaterThan(0);
+    expect(pointer).toBeGreaterThanOrEqual(at.pointer);
     await database.apply(toSlots(pair.log, pointer), keepAt(pair.log.length + 1));
     expect(await comparableDump(server, 'barista')).toEqual(await comparableDump(pair.leader, 'barista'));
   } finally {
     await server.stop();
   }
+});
+
+/** Connections that send copies, and slots that keep WAL for them. */
+async function copiesUnderWay(server: PostgresServer): Promise<number> {
+  const client = await connectPg(server);
+  const result = await client.query<{ n: number }>(
+    `SELECT ((SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'walsender')
+       + (SELECT count(*) FROM pg_replication_slots))::int AS n`,
+  );
+  await client.end();
+  return result.rows[0]?.n ?? -1;
+}
+
+it('a copy waits for its reader, holds to its rate, and ends when its reader goes; two at a time', async () => {
+  const source = createSnapshotSource(pair.leader, { bytesPerSecondMax: () => 4_000_000 });
+  const [idle, slow] = await Promise.all([source.open(), source.open()]);
+  await expect(source.open()).rejects.toMatchObject({ code: 'sourceBusy' });
+  let bytes = 0;
+  const begunMs = performance.now();
+  for await (const chunk of slow.stream) {
+    bytes += (chunk as Buffer).length;
+    if (performance.now() - begunMs > 1_000) break;
+  }
+  const perSecond = (bytes * 1_000) / (performance.now() - begunMs);
+  expect(perSecond).toBeGreaterThan(1_000_000);
+  expect(perSecond).toBeLessThan(6_000_000);
+  // Nobody reads this one: PostgreSQL waits with it.
+  expect(idle.stream.readableLength).toBeLessThan(1_000_000);
+  expect(await copiesUnderWay(pair.leader)).toBeGreaterThanOrEqual(2);
+  idle.stream.destroy();
+  const deadline = performance.now() + 10_000;
+  while ((await copiesUnderWay(pair.leader)) > 0 && performance.now() < deadline) await sleep(50);
+  expect(await copiesUnderWay(pair.leader)).toBe(0);
+  const again = await source.open();
+  again.stream.destroy();
+});
+
+it('a PostgreSQL that dies ends the copy in an error, and one that is away cannot be copied', async () => {
+  const { stream } = await createSnapshotSource(pair.follower, { bytesPerSecondMax: () => 1_000_000 }).open();
+  const incoming = join(root, 'dying-incoming');
+  const { majorVersion } = pair.follower;
+  const received = receiveSnapshot({ stream, directory: incoming, majorVersion }).catch(
+    (error: unknown) => error,
+  );
+  await sleep(200);
+  await pair.follower.stop(0);
+  expect(await received).toMatchObject({ name: 'SnapshotError', code: 'transferFailed' });
+  expect(await inspectIncoming(incoming)).toBe('none');
+  await expect(createSnapshotSource(pair.follower, unbounded).open()).rejects.toMatchObject({
+    code: 'sourceUnavailable',
+  });
 });

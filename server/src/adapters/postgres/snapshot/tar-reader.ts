@@ -27,7 +27,11 @@ export async function* readTar(source: AsyncIterable<Buffer>): AsyncGenerator<Ta
         yield { kind: 'data', raw: data };
       }
       const padding = paddingAfter(header.size);
-      if (padding > 0) yield { kind: 'padding', raw: await bytes.exactly(padding) };
+      if (padding > 0) {
+        const zeros = await bytes.exactly(padding);
+        if (!isZero(zeros)) throw new TarError(`the padding after ${header.path} is damaged`);
+        yield { kind: 'padding', raw: zeros };
+      }
       yield { kind: 'done' };
     }
     if (!isZero(await bytes.exactly(blockBytes))) throw new TarError('the end of the archive is damaged');
