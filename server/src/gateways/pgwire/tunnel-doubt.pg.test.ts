@@ -175,6 +175,20 @@ it('a leader that lives but leads no more and says nothing is not waited for', a
   agreement.decide({ code: 'superseded', reason: 'a test' });
 });
 
+it('what the leader does not know this replica may', async () => {
+  const agreement = hold(leader.agreement);
+  follower.agreement.known = () => 'committed';
+  wire.send(q(insert));
+  await agreement.decided;
+  agreement.decide({ code: 'unknown', reason: 'a test' });
+  const frames = (await wire.untilClosed()).map(describeFrame);
+  expect(frames.map((line) => line.replace(/ M=.*/, ''))).toEqual([
+    'C INSERT 0 1\\0',
+    'Z I',
+    'E V=FATAL C=57P01',
+  ]);
+});
+
 it('a replica that stops meanwhile says that the outcome is unknown', async () => {
   const agreement = hold(leader.agreement);
   wire.send(q(insert));

@@ -7,7 +7,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import type { Agreement, Service } from '../../../ports/agreement.ts';
-import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
+import { errorResponse, type GatewayError, readErrorFields } from '../codec/backend-messages.ts';
 import { type Doubt, doubtType, readDoubt } from '../codec/doubt-frame.ts';
 import { createFrameSplitter, type FrameSink } from '../codec/frame-splitter.ts';
 import { back } from '../codec/message-types.ts';
@@ -103,6 +103,7 @@ export const startTunnel = (options: {
     try {
       const forClient = answers.take(chunk);
       if (forClient.length > 0 && !writeAll(client, forClient)) upstream.pause();
+      if (answers.leaderDoubts) lost();
     } catch (error) {
       end(errors.protocolViolation(error instanceof Error ? error.message : String(error)));
     }
@@ -151,16 +152,21 @@ interface AnswerWatch {
   readonly due: boolean;
   readonly authenticated: boolean;
   readonly saidFatal: boolean;
+  /** The leader does not know what became of it: cut off, perhaps. This replica may. */
+  readonly leaderDoubts: boolean;
   /** The transaction that is being decided. */
   readonly doubt: Doubt | null;
   /** What the client has received ends with a whole message. */
   readonly atBoundary: boolean;
 }
 
+const unknownState = errors.outcomeUnknown('').sqlState;
+
 const createAnswerWatch = (limits: PgwireLimits): AnswerWatch => {
   let due = true;
   let authenticated = false;
   let saidFatal = false;
+  let leaderDoubts = false;
   let inPiece = false;
   let doubt: Doubt | null = null;
   let forClient: Buffer[] = [];
@@ -185,6 +191,10 @@ const createAnswerWatch = (limits: PgwireLimits): AnswerWatch => {
     frame(type, frame) {
       if (type === doubtType) {
         doubt = readDoubt(frame);
+        return;
+      }
+      if (type === back.errorResponse && doubt !== null && readErrorFields(frame).get('C') === unknownState) {
+        leaderDoubts = true;
         return;
       }
       saidFatal = type === back.errorResponse && frame.includes('FATAL');
@@ -220,6 +230,9 @@ const createAnswerWatch = (limits: PgwireLimits): AnswerWatch => {
     },
     get saidFatal() {
       return saidFatal;
+    },
+    get leaderDoubts() {
+      return leaderDoubts;
     },
     get doubt() {
       return doubt;
