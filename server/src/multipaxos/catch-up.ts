@@ -4,6 +4,7 @@
  * Responsible for: asking (one request at a time, bounded, another peer if the first does not answer), answering from the log
  * store, and taking in the answer. Who has chosen entries needs no ballot to tell them: they never change.
  */
+import { moveBase } from './base.ts';
 import { violated } from './invariants.ts';
 import { stepDown } from './leader.ts';
 import { followCommitPoint, noteCommitPoint } from './learner.ts';
@@ -93,7 +94,12 @@ function sendNothing(run: Run, to: ReplicaId, { fromSlot }: CatchUpRequest): voi
 export function handleCatchUpReply(run: Run, from: ReplicaId, message: CatchUpReply): void {
   const { state } = run;
   const lastSlot = message.firstSlot + message.entries.length - 1;
-  if (from !== state.config.id) noteCommitPoint(state, from, message.commitPoint);
+  noteCommitPoint(state, from, message.commitPoint);
+  if (message.entries.length === 0 && message.purgedTo > state.commitPoint) {
+    // It cannot be had as a log any more. What the own database has is chosen all the same; for more the shell fetches a copy.
+    if (state.durableApplied > state.commitPoint) moveBase(run, state.durableApplied);
+    return;
+  }
   if (message.firstSlot > state.commitPoint + 1 || lastSlot <= state.commitPoint) return;
   const records: LogRecord[] = [];
   let deposed = false;
@@ -112,23 +118,6 @@ export function handleCatchUpReply(run: Run, from: ReplicaId, message: CatchUpRe
   state.catchUpAtMs = Number.NEGATIVE_INFINITY;
   state.catchUpAttempts = 0;
   requestCatchUp(run);
-}
-
-/** Takes entries of the replica's own log for chosen: it answers itself. */
-export function learnOwn(run: Run, entries: readonly Entry[]): void {
-  const { state } = run;
-  const { promised: ballot, purgedTo, configuration, commitPoint } = state;
-  const { group, id } = state.config;
-  handleCatchUpReply(run, id, {
-    kind: 'CatchUpReply',
-    group,
-    ballot,
-    firstSlot: (commitPoint + 1) as Slot,
-    entries,
-    commitPoint: (commitPoint + entries.length) as Slot,
-    purgedTo,
-    configuration,
-  });
 }
 
 /**

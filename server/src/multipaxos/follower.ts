@@ -48,7 +48,7 @@ export function handleAccept(run: Run, from: ReplicaId, message: Accept): void {
   }
   const adopted = followLeader(run, from, message.ballot) === 'adopted';
   noteCommitPoint(state, from, message.commitPoint);
-  const advanced = followCommitPoint(state, message.commitPoint);
+  const followed = followCommitPoint(state, message.commitPoint);
   const firstSlot = Math.max(message.firstSlot, state.commitPoint + 1) as Slot;
   const records: LogRecord[] = [];
   const lastSlot = vote(state, message, firstSlot, records);
@@ -56,6 +56,8 @@ export function handleAccept(run: Run, from: ReplicaId, message: Accept): void {
   if (adopted && !hasVoted) records.push({ kind: 'promise', ballot: message.ballot });
   if (records.length > 0) persist(run, records);
   acknowledge(run, from, message, firstSlot, lastSlot);
+  // Over slots that it has voted for just now, too: an Accept that comes again may carry a commit point above its own slots.
+  const advanced = followCommitPoint(state, message.commitPoint) || followed;
   // An Accept whose slots are all settled here is no more than a heartbeat.
   if (hasVoted || advanced) traceAction(run, 'HandleAccept', { from, message });
   else if (adopted) traceAction(run, 'HandleHeartbeat', { from, message });

@@ -25,7 +25,7 @@ import { advanceCommitPoint, handleAccepted, propose, serve, stepDown } from './
 import { reportChosen } from './learner.ts';
 import { admits, recordConfiguration, tellConfiguration } from './membership.ts';
 import { reconfigure } from './reconfigure.ts';
-import { learnFromDatabase, relievePressure, restored } from './restored.ts';
+import { relievePressure, restored } from './restored.ts';
 import type { Run } from './run.ts';
 import { isServing, type State } from './state.ts';
 import { traceAction } from './trace.ts';
@@ -81,7 +81,6 @@ function act(run: Run, input: Input): void {
       return;
     case 'Applied':
       state.applied = input.slot;
-      if (input.slot > state.commitPoint) learnFromDatabase(run, input.slot);
       if (input.durableSlot > state.durableApplied) state.durableApplied = input.durableSlot;
       return;
     case 'StepDown':
