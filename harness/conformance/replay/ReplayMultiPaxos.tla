@@ -8,6 +8,7 @@
 (*   - A replica remembers the highest commit point that its leader told it.  *)
 (*   - Records that were handed to the log together become durable together.  *)
 (*   - A candidate's ballot is above its promise in its round.                *)
+(*   - The members stay: a replica that is removed or wiped is not driven.     *)
 (* Rarely makes some faults less likely, so that behaviours get somewhere.   *)
 (***************************************************************************)
 EXTENDS MultiPaxos, TLC
@@ -21,7 +22,7 @@ ReplayBallots == {<<n, r>> : n \in 1..5, r \in 1..3}
 Follows(r) == Up(r) /\ role[r] = "follower" /\ Followed(log[r], commitPoint[r], promised[r], heard[r]) > commitPoint[r]
 Deposed(r) == role[r] = "leader" /\ \E s \in 1..commitPoint[r] : IsLearnt(log[r][s]) /\ \E e \in Proposals(promised[r], s) : e /= log[r][s].entry
 Eager(r) ==
-  \/ Follows(r) /\ HandleHeartbeat(r, promised[r], heard[r])
+  \/ Follows(r) /\ \E k \in ToldConfigurations : HandleHeartbeat(r, promised[r], heard[r], k)
   \/ Deposed(r) /\ StepDown(r)
   \/ BecomeLeader(r) \/ AdvanceCommitPoint(r) \/ Serve(r)
 Pending(r) == Follows(r) \/ Deposed(r) \/ CanBecomeLeader(r) \/ CanAdvanceCommitPoint(r) \/ CanServe(r)
@@ -34,12 +35,12 @@ Inputs(r) ==
   \/ \E n \in 1..MaxBatch : Propose(r, NewCommands(r, n))
   \/ \E b \in Ballots : \E run \in Runs : \E c \in ToldCommitPoints(b) : (b = promised[r] => c >= heard[r]) /\ HandleAccept(r, b, run[1], run[2], c)
   \/ \E q \in Replicas : \E run \in Runs : HandleAccepted(r, q, run[1], run[2])
-  \/ \E m \in Sent("Heartbeat") : (m.ballot = promised[r] => m.commitPoint >= heard[r]) /\ HandleHeartbeat(r, m.ballot, m.commitPoint)
+  \/ \E m \in Sent("Heartbeat") : (m.ballot = promised[r] => m.commitPoint >= heard[r]) /\ HandleHeartbeat(r, m.ballot, m.commitPoint, m.configuration)
   \/ \E last \in Slots : last <= commitPoint[r] + MaxBatch /\ HandleCatchUpReply(r, last)
   \/ Rarely(4) /\ \E q \in Replicas : HandleReject(r, q)
   \/ Rarely(15) /\ StepDown(r)
   \/ \E n \in Sums(groups[r]) : Fsync(r, n)
-  \/ Rarely(15) /\ \E hint \in Hints(r) : Crash(r, hint)
+  \/ Rarely(15) /\ \E hint \in Hints(r) : Crash(r, hint, config[r])
   \/ Restart(r)
 Grown(r) == Len(buffer'[r]) - Len(buffer[r])
 RECURSIVE DropSum(_, _)

@@ -7,6 +7,7 @@
 import { createState, step, type State } from '../../../server/src/multipaxos/step.ts';
 import type {
   Ballot,
+  Configuration,
   CoreConfig,
   CoreTraceEvent,
   Effect,
@@ -48,11 +49,19 @@ export interface CoreDriver {
 
 const timeoutMs = 1000;
 
-function configOf(id: ReplicaId, members: readonly ReplicaId[]): CoreConfig {
+function founding(members: readonly ReplicaId[]): Configuration {
+  const address = { host: '', port: 1, pgwire: { host: '', port: 1 } };
+  return {
+    version: 1,
+    slot: 0 as Slot,
+    members: members.map((replica) => ({ replica, incarnation: 1, role: 'voter', nonce: '', address })),
+  };
+}
+
+function configOf(id: ReplicaId): CoreConfig {
   return {
     group: replayGroup,
     id,
-    members,
     heartbeatMs: 100,
     electionTimeoutMinMs: timeoutMs,
     electionTimeoutMaxMs: timeoutMs,
@@ -68,7 +77,8 @@ function configOf(id: ReplicaId, members: readonly ReplicaId[]): CoreConfig {
 }
 
 export function createDriver(id: ReplicaId, members: readonly ReplicaId[]): CoreDriver {
-  const config = configOf(id, members);
+  const config = configOf(id);
+  const configuration = founding(members);
   const disk = { durablePromised: noBallot, durableLog: new Map<number, Held>() };
   const entries = new Map<string, Entry>();
   let waiting: Extract<Effect, { kind: 'persist' }>[] = [];
@@ -83,6 +93,7 @@ export function createDriver(id: ReplicaId, members: readonly ReplicaId[]): Core
       promised: disk.durablePromised,
       commitPoint: hint as Slot,
       purgedTo: 0 as Slot,
+      configuration,
       tail: tail.map(([slot, { ballot, label }]) => ({
         slot: slot as Slot,
         ballot,
@@ -111,7 +122,13 @@ export function createDriver(id: ReplicaId, members: readonly ReplicaId[]): Core
       .filter((member) => member !== id)
       .map((from) => {
         if (state.preVote === null) return { events: [], sent: [] };
-        return receive(from, { kind: 'PreVoteReply', group: replayGroup, ballot, granted: true });
+        return receive(from, {
+          kind: 'PreVoteReply',
+          group: replayGroup,
+          ballot,
+          granted: true,
+          configuration,
+        });
       });
     return merge([asked, ...replies]);
   };
@@ -125,9 +142,11 @@ export function createDriver(id: ReplicaId, members: readonly ReplicaId[]): Core
       if (group === undefined) break;
       seq = group.seq;
       for (const record of group.records) {
-        if (record.kind === 'commitPoint') continue;
-        if (record.kind !== 'promise') entries.set(entryLabel(record.entry), record.entry);
-        writeDurably(disk, specRecord(record));
+        if (record.kind === 'vote' || record.kind === 'chosen')
+          entries.set(entryLabel(record.entry), record.entry);
+        const written = specRecord(record);
+        if (written === null) continue;
+        writeDurably(disk, written, { chosen: new Map() });
         rest--;
       }
     }
@@ -154,7 +173,7 @@ export function createDriver(id: ReplicaId, members: readonly ReplicaId[]): Core
           ballot: voted,
           entry,
         }));
-        return receive(from, { kind: 'Promise', ...base, commitPoint, votes });
+        return receive(from, { kind: 'Promise', ...base, commitPoint, configuration, votes });
       }
       case 'Propose': {
         const commands = content.flatMap((entry) => (entry.kind === 'command' ? [entry] : []));
@@ -188,13 +207,14 @@ export function createDriver(id: ReplicaId, members: readonly ReplicaId[]): Core
           ...base,
           commitPoint,
           sentAtMs: 0,
+          configuration,
           globalApplicationPointer,
         });
       }
       case 'HandleCatchUpReply': {
         const peer = members.find((member) => member !== id) as ReplicaId;
         const last = (firstSlot + content.length - 1) as Slot;
-        const reply = { firstSlot, entries: content, commitPoint: last, purgedTo: 0 as Slot };
+        const reply = { firstSlot, entries: content, commitPoint: last, purgedTo: 0 as Slot, configuration };
         return receive(peer, { kind: 'CatchUpReply', ...base, ...reply });
       }
       case 'HandleReject':
@@ -236,7 +256,9 @@ export function createDriver(id: ReplicaId, members: readonly ReplicaId[]): Core
         counted: [],
       };
     }
-    const records = waiting.flatMap((effect) => effect.records.filter(({ kind }) => kind !== 'commitPoint'));
+    const records = waiting.flatMap((effect) =>
+      effect.records.filter((record) => specRecord(record) !== null),
+    );
     return {
       role: state.role,
       promised: state.promised,
@@ -257,18 +279,20 @@ function merge(outcomes: readonly Outcome[]): Outcome {
   return { events: outcomes.flatMap(({ events }) => events), sent: outcomes.flatMap(({ sent }) => sent) };
 }
 
-function specRecord(record: LogRecord): SpecRecord {
+/** Null for hints, and for what the spec keeps apart from the records. */
+function specRecord(record: LogRecord): SpecRecord | null {
   if (record.kind === 'promise') return { kind: 'promise', slot: 0, ballot: record.ballot, label: '' };
-  if (record.kind === 'commitPoint') throw new Error('a hint is not a record of the spec');
+  if (record.kind === 'base') return { kind: 'base', slot: record.slot, ballot: null, label: '' };
+  if (record.kind === 'commitPoint' || record.kind === 'configuration') return null;
   const ballot = record.kind === 'vote' ? record.ballot : null;
   return { kind: record.kind, slot: record.slot, ballot, label: entryLabel(record.entry) };
 }
 
 function countedBy(state: State): string[] {
-  const others = [...state.bits].filter(([member]) => member !== state.config.id);
+  const others = [...state.roster.bits].filter(([member]) => member !== state.config.id);
   const counted: string[] = [];
   for (const [member, bit] of others) {
-    if (((state.candidacy?.promises ?? 0) & bit) !== 0) counted.push(member);
+    if (state.candidacy?.promises.has(member) === true) counted.push(member);
     if (state.leadership === null) continue;
     for (const held of state.log.values()) {
       const isOpen = held.slot > state.commitPoint && held.ballot === state.leadership.ballot;

@@ -127,7 +127,14 @@ export function specMessagesOf(from: ReplicaId, message: Message): SpecMessage[]
     'votes' in message
       ? message.votes.map(({ slot, ballot, entry }) => [slot, ballot, entryLabel(entry)] as const)
       : [];
-  return specMessages(from, { ...message, labels, votes });
+  const version = 'configuration' in message ? { configuration: message.configuration.version } : {};
+  const { kind, ballot } = message;
+  const told = {
+    ...('commitPoint' in message && { commitPoint: message.commitPoint }),
+    ...('firstSlot' in message && { firstSlot: message.firstSlot }),
+    ...('lastSlot' in message && { lastSlot: message.lastSlot }),
+  };
+  return specMessages(from, { kind, ballot, ...told, ...version, labels, votes });
 }
 
 export function messagesOf(state: TlaState): SpecMessage[] {
@@ -140,14 +147,16 @@ function messageOf(fields: Readonly<Record<string, TlaValue>>): SpecMessage {
   const type = typeof fields.type === 'string' ? fields.type : '';
   switch (type) {
     case 'Prepare':
-    case 'Heartbeat':
       return { type, ballot, commitPoint: asNumber(fields.commitPoint) };
+    case 'Heartbeat':
+      return { type, ballot, commitPoint: asNumber(fields.commitPoint), configuration: null };
     case 'Promise':
       return {
         type: 'Promise',
         from: replicaName(fields.from),
         ballot,
         commitPoint: asNumber(fields.commitPoint),
+        configuration: asNumber(asRecord(fields.configuration).version),
         votes: votesOf(fields.votes).map(({ slot, ballot: voted, entry }) => ({
           slot,
           ballot: voted,
@@ -155,7 +164,7 @@ function messageOf(fields: Readonly<Record<string, TlaValue>>): SpecMessage {
         })),
       };
     case 'Accept':
-      return { type: 'Accept', ballot, slot: asNumber(fields.slot), label: label() };
+      return { type: 'Accept', ballot, slot: asNumber(fields.slot), label: label(), voters: null };
     case 'Accepted':
       return { type: 'Accepted', from: replicaName(fields.from), ballot, slot: asNumber(fields.slot) };
     default:
