@@ -55,8 +55,8 @@ export interface GroupWriterOptions {
   readonly owner: string;
   /** Told of the votes whose entries, or more, are not needed any more. */
   readonly onReplaced: (replaced: ReadonlyMap<Slot, VoteNode>) => void;
-  /** Told of pieces that were written for nothing. */
-  readonly onUnused: (paths: readonly string[]) => void;
+  /** Removes pieces that were written for nothing. */
+  readonly removeUnused: (paths: readonly string[]) => Promise<void>;
 }
 
 export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
@@ -109,7 +109,7 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
       // Nothing behind it can have been written, but its answers must be in before anything is sent again.
       await Promise.all(answers.splice(0));
       if (answer.kind === 'broken') await sendAgain();
-      else refuse(answer.error);
+      else await refuse(answer.error);
     }
   };
 
@@ -167,7 +167,7 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
   };
 
   /** The first group under way was refused, and with it those behind it, which were built on it. */
-  const refuse = (error: unknown): void => {
+  const refuse = async (error: unknown): Promise<void> => {
     const code = codeOf(error);
     if (code === 'badVersion' || code === 'noNode') {
       const message = `another process has taken over ${paths.paxos} in ZooKeeper`;
@@ -181,8 +181,9 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
     }
     turn = sent[0]?.before ?? turn;
     const unused = sent.flatMap(({ group }) => group.pieces.map(({ path }) => path));
+    // Before anybody tries again: they take the space that is wanted.
+    await options.removeUnused(unused);
     rejectAll(failure);
-    if (unused.length > 0) options.onUnused(unused);
   };
 
   const rejectAll = (error: LogStoreError): void => {

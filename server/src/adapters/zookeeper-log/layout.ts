@@ -117,8 +117,8 @@ export function toJson(
   return Buffer.from(JSON.stringify(value), 'utf8');
 }
 
-export function fromJson<T>(data: Uint8Array): T {
-  return JSON.parse(Buffer.from(data).toString('utf8')) as T;
+export function fromJson(data: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(data).toString('utf8'));
 }
 
 /** Covers the slot, so that an entry is never taken for another slot's. */

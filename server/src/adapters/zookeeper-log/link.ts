@@ -110,7 +110,7 @@ export function createLink(options: LinkOptions): Link {
 
   const readWriter = async (): Promise<{ readonly writer: WriterNode; readonly version: number }> => {
     const { data, stat } = await retried(getData(paths.writer));
-    return { writer: fromJson<WriterNode>(data), version: stat.version };
+    return { writer: fromJson(data) as WriterNode, version: stat.version };
   };
 
   /** Who has the lock: this session, nobody, or somebody who says so in its node. */

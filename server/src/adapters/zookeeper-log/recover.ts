@@ -3,7 +3,7 @@
  *
  * Reads only. Invariant: a vote whose entry is not there whole is reported as corruption.
  */
-import type { GroupId, Slot } from '../../multipaxos/types.ts';
+import type { Ballot, Configuration, GroupId, Slot } from '../../multipaxos/types.ts';
 import { LogStoreError, type LogIdentity } from '../../ports/log-store.ts';
 import { codeOf, getChildren, getData } from './client/protocol.ts';
 import { NO_CHANGE, createContents, type Contents } from './contents.ts';
@@ -25,10 +25,10 @@ const REQUESTS_MAX = 1000;
 
 /** Whose log it is. @throws LogStoreError logMissing, logFailed */
 export async function readIdentity(link: Link, paths: LogPaths, group: GroupId): Promise<LogIdentity> {
-  const node = await readJson<IdentityNode>(link, paths.identity).catch((error: unknown) => {
+  const node = (await readJson(link, paths.identity).catch((error: unknown) => {
     if (codeOf(error) !== 'noNode') throw error;
     throw new LogStoreError('logMissing', `there is no log in ${paths.paxos} in ZooKeeper`);
-  });
+  })) as IdentityNode;
   if (node.version !== FORMAT_VERSION) {
     const known = `this Barista reads and writes version ${FORMAT_VERSION} only`;
     throw new LogStoreError('logFailed', `${paths.identity} has format version ${node.version}; ${known}`);
@@ -47,17 +47,17 @@ export interface Recovered {
 /** Of a log that nobody writes to. @throws LogStoreError logCorrupt */
 export async function recoverContents(link: Link, paths: LogPaths): Promise<Recovered> {
   const meta: MetaNodes = {
-    promise: await readJson(link, paths.promise),
-    commitPoint: await readJson(link, paths.commitPoint),
-    base: await readJson(link, paths.base),
-    configuration: await readJson(link, paths.configuration),
+    promise: (await readJson(link, paths.promise)) as Ballot,
+    commitPoint: (await readJson(link, paths.commitPoint)) as Slot,
+    base: (await readJson(link, paths.base)) as Slot,
+    configuration: (await readJson(link, paths.configuration)) as Configuration,
   };
   const contents = createContents(meta);
   const slots = (await link.retried(getChildren(paths.paxos))).flatMap((name) => slotOfName(name) ?? []);
   const kept = slots.filter((slot) => slot > meta.base).sort((a, b) => a - b);
   for (let from = 0; from < kept.length; from += REQUESTS_MAX) {
     const some = kept.slice(from, from + REQUESTS_MAX);
-    const votes = await Promise.all(some.map((slot) => readJson<VoteNode>(link, paths.vote(slot))));
+    const votes = await Promise.all(some.map((slot) => readJson(link, paths.vote(slot))));
     contents.apply({ ...NO_CHANGE, votes: new Map(some.map((slot, i) => [slot, votes[i] as VoteNode])) });
   }
   const garbage = slots.filter((slot) => slot <= meta.base).map(paths.vote);
@@ -79,10 +79,10 @@ async function unnamedEntries(link: Link, paths: LogPaths, contents: Contents): 
   return [...there];
 }
 
-async function readJson<T>(link: Link, path: string): Promise<T> {
+async function readJson(link: Link, path: string): Promise<unknown> {
   const { data } = await link.retried(getData(path));
   try {
-    return fromJson<T>(data);
+    return fromJson(data);
   } catch (error) {
     throw corrupt(path, `not what Barista wrote: ${String(error)}`);
   }

@@ -129,7 +129,7 @@ async function createNodes({ link, paths, owner }: Opening, group: GroupId, newL
   if (codeOf(failure.error) !== 'nodeExists') throw failure.error;
   // The connection may have broken after the first attempt had made it.
   const madeBy = await link.retried(getData(paths.writer)).catch(() => null);
-  if (madeBy !== null && fromJson<WriterNode>(madeBy.data).owner === owner) return;
+  if (madeBy !== null && (fromJson(madeBy.data) as WriterNode).owner === owner) return;
   throw new LogStoreError('logExists', `${failure.op.path} is in ZooKeeper already`, {
     cause: failure.error,
   });
@@ -166,7 +166,7 @@ async function recoveredLog(contents: Contents, entries: EntryReader): Promise<R
 
 interface Tidier {
   readonly onReplaced: (replaced: ReadonlyMap<Slot, VoteNode>) => void;
-  readonly onUnused: (paths: readonly string[]) => void;
+  readonly removeUnused: (paths: readonly string[]) => Promise<void>;
   /** Resolves when all that was to be removed is removed, or was tried. */
   readonly done: () => Promise<void>;
 }
@@ -174,11 +174,12 @@ interface Tidier {
 /** Removes behind the writer's back what is of no use any more. What it fails to remove, the next opening removes. */
 function createTidier(link: Link, paths: LogPaths, contents: Contents): Tidier {
   let removing = Promise.resolve();
-  const removeLater = (names: readonly string[]): void => {
-    removing = removing.then(() => removeNodes(link, names)).catch(() => undefined);
+  const removeLater = (names: readonly string[]): Promise<void> => {
+    if (names.length > 0) removing = removing.then(() => removeNodes(link, names)).catch(() => undefined);
+    return removing;
   };
   return {
-    onUnused: removeLater,
+    removeUnused: removeLater,
     onReplaced(replaced) {
       const { base } = contents.meta();
       const names: string[] = [];
@@ -186,7 +187,7 @@ function createTidier(link: Link, paths: LogPaths, contents: Contents): Tidier {
         if (slot <= base) names.push(paths.vote(slot), ...entryPaths(paths, slot, vote));
         else if (vote.pieces !== null) names.push(...entryPaths(paths, slot, vote));
       }
-      if (names.length > 0) removeLater(names);
+      void removeLater(names);
     },
     done: () => removing,
   };

@@ -32,21 +32,31 @@ export function createJuteWriter(bytesExpected = 256): JuteWriter {
     end += more;
     return at;
   };
+  // `reserve` may put another buffer in the place of `bytes`, so it comes first.
   const int = (value: number): void => {
-    bytes.writeInt32BE(value, reserve(4));
+    const at = reserve(4);
+    bytes.writeInt32BE(value, at);
   };
   return {
     int,
-    long: (value) => void bytes.writeBigInt64BE(value, reserve(8)),
-    bool: (value) => void bytes.writeUInt8(value ? 1 : 0, reserve(1)),
+    long(value) {
+      const at = reserve(8);
+      bytes.writeBigInt64BE(value, at);
+    },
+    bool(value) {
+      const at = reserve(1);
+      bytes.writeUInt8(value ? 1 : 0, at);
+    },
     string(value) {
       const length = Buffer.byteLength(value, 'utf8');
       int(length);
-      bytes.write(value, reserve(length), 'utf8');
+      const at = reserve(length);
+      bytes.write(value, at, 'utf8');
     },
     buffer(value) {
       int(value.length);
-      bytes.set(value, reserve(value.length));
+      const at = reserve(value.length);
+      bytes.set(value, at);
     },
     packet() {
       bytes.writeInt32BE(end - 4, 0);

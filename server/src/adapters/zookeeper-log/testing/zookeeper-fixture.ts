@@ -35,11 +35,11 @@ export function createNetwork(): Network {
       socket.on('close', () => sockets.delete(socket));
       if (isCut) socket.destroy(new Error('the network is cut'));
       const write = socket.write.bind(socket);
-      socket.write = ((bytes: Uint8Array) => {
+      socket.write = (bytes: Uint8Array) => {
         if (network.onWrite === null || network.onWrite(bytes)) return write(bytes);
         socket.destroy(new Error('the network is cut'));
         return false;
-      }) as typeof socket.write;
+      };
       return socket;
     },
     breakAll() {
