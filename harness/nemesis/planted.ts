@@ -27,6 +27,8 @@ export interface PlantedBug {
   };
   /** One of these must be found. */
   readonly expected: readonly string[];
+  /** Transfers in doubt are repeated under a request id. */
+  readonly requestIds?: boolean;
 }
 
 const attemptsMax = 3;
@@ -43,7 +45,7 @@ export const plantedBugs: readonly PlantedBug[] = [
         replace: 'return leadership !== null && leadership.serving;',
       },
     ],
-    workloads: ['register', 'bank'],
+    workloads: ['register'],
     strain: { kind: 'isolate', wish: 'leader', everyMs: 6500, forMs: 4000 },
     expected: ['nonlinearizable'],
   },
@@ -72,10 +74,27 @@ export const plantedBugs: readonly PlantedBug[] = [
         find: 'createAppliedSet(pointer, above)',
         replace: 'createAppliedSet(pointer)',
       },
+      // Held twice: the database knows it as well.
+      { file: 'adapters/postgres/database.js', find: ' || at.above.has(slot)', replace: '' },
     ],
     workloads: ['set', 'bank'],
     strain: { kind: 'kill', wish: 'leader', everyMs: 4500, forMs: 2000 },
     expected: ['doubled-element', 'doubled-transfer', 'replicas-differ', 'diverged'],
+  },
+  {
+    name: 'forgetRequestIds',
+    sentence: 'a transaction that is repeated under its request id is done again',
+    mutations: [
+      {
+        file: 'adapters/postgres/schema/requests.js',
+        find: 'earlier := true;',
+        replace: 'earlier := false;',
+      },
+    ],
+    workloads: ['bank'],
+    strain: { kind: 'kill', wish: 'leader', everyMs: 5000, forMs: 1500 },
+    expected: ['doubled-transfer'],
+    requestIds: true,
   },
 ];
 
@@ -140,8 +159,9 @@ async function strain(
       workloads: bug.workloads,
       schedule: scheduleOf(bug),
       logStore: 'segment',
-      requestIds: false,
+      requestIds: bug.requestIds ?? false,
       settleMs: 20_000,
+      pace: 2,
       say: () => {},
     });
     const kinds = [...result.anomalies, ...result.checked.flatMap(({ anomalies }) => anomalies)].map(

@@ -38,6 +38,8 @@ export interface RunOptions {
   readonly bin?: string;
   /** How long the healed cluster may take to be whole again. */
   readonly settleMs?: number;
+  /** 2: load that is twice as dense. */
+  readonly pace?: number;
   readonly say: (line: string) => void;
 }
 
@@ -185,6 +187,7 @@ function startLoad(
     history,
     nowUs: () => Math.round(nowMs() * 1000),
     firstProcess: index * processesPerWorkload,
+    pace: options.pace ?? 1,
     onOk: (timeUs) => void okUs.push(timeUs),
   });
   return { workload, run, history, path };

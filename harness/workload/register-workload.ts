@@ -7,7 +7,7 @@ import type { Random } from '../simulation/random.ts';
 import type { Workload } from './workload.ts';
 
 const keysAtOnce = 3;
-const operationsPerKey = 120;
+const operationsPerKey = 250;
 
 interface Key {
   readonly name: string;
@@ -30,13 +30,14 @@ export function registerWorkload(): Workload {
     name: 'register',
     options: {},
     clients: 3,
+    readers: 3,
     pauseMs: 40,
     setup: ['CREATE TABLE registers (key text PRIMARY KEY, value bigint NOT NULL)'],
-    next(random) {
+    next(random, only) {
       const key = pick(random);
       const kind = random.unit();
-      if (kind < 0.4) return { f: 'read', asked: { key: key.name } };
-      if (kind < 0.75 || key.written === 0)
+      if (only === 'read' || kind < 0.3) return { f: 'read', asked: { key: key.name } };
+      if (kind < 0.7 || key.written === 0)
         return { f: 'write', asked: { key: key.name, value: ++key.written } };
       const from = Math.max(1, key.written - random.below(3));
       return { f: 'cas', asked: { key: key.name, from, to: ++key.written } };

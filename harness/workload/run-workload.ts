@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly nowUs: () => number;
   /** Processes of this run are numbered from here. */
   readonly firstProcess: number;
+  /** 2: twice as fast as the workload's own pace. */
+  readonly pace?: number;
   readonly onOk: (timeUs: number) => void;
 }
 
@@ -41,7 +43,8 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 export function startWorkload(options: RunOptions): WorkloadRun {
   const run = new Run(options);
-  const clients = Array.from({ length: options.workload.clients }, (_, index) => run.client(index));
+  const { clients: anywhere, readers } = options.workload;
+  const clients = Array.from({ length: anywhere + readers }, (_, index) => run.client(index));
   return {
     errors: run.errors,
     stop: async () => {
@@ -71,24 +74,34 @@ class Run {
     let process = firstProcess + index;
     let session: SqlSession | null = null;
     let left = 0;
+    const isReader = index >= workload.clients;
+    const ports = isReader
+      ? [this.options.ports[(index - workload.clients) % this.options.ports.length]!]
+      : this.options.ports;
+    const pauseMs = workload.pauseMs / (this.options.pace ?? 1);
     while (!this.stopping) {
       if (session?.usable !== true || left <= 0) {
         session?.close();
-        session = await this.connect(random);
+        session = await this.connect(random, ports);
         left = operationsPerConnection * (0.5 + random.unit());
         if (session === null) continue;
       }
       left--;
-      const type = await this.operate(session, process, workload.next(this.requests), random);
+      const type = await this.operate(
+        session,
+        process,
+        workload.next(this.requests, isReader ? 'read' : 'any'),
+        random,
+      );
       if (type === 'info') process = this.nextProcess++;
-      await sleep(random.exponential(workload.pauseMs));
+      await sleep(random.exponential(pauseMs));
     }
     session?.close();
   }
 
-  private async connect(random: Random): Promise<SqlSession | null> {
+  private async connect(random: Random, ports = this.options.ports): Promise<SqlSession | null> {
     try {
-      return await SqlSession.open({ port: random.pick(this.options.ports), connectMs, statementMs });
+      return await SqlSession.open({ port: random.pick(ports), connectMs, statementMs });
     } catch (error) {
       this.note(`connect ${(error as SqlFailure).code}`);
       await sleep(100 + random.below(100));

@@ -10,6 +10,7 @@ export function setWorkload(): Workload {
     name: 'set',
     options: {},
     clients: 3,
+    readers: 0,
     pauseMs: 40,
     // No primary key: what is done twice shall show.
     setup: ['CREATE TABLE elements (element bigint NOT NULL)'],

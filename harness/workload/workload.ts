@@ -14,10 +14,12 @@ export interface Workload {
   readonly options: Readonly<Record<string, unknown>>;
   /** Clients at a time, and how long each waits between two operations, on average. */
   readonly clients: number;
+  /** Further clients, each of which only reads, and only through the replica of its number: whoever is cut off keeps a reader. */
+  readonly readers: number;
   readonly pauseMs: number;
   /** SQL that makes its tables. Run once, on a healthy cluster. */
   readonly setup: readonly string[];
-  next(random: Random): WorkRequest;
+  next(random: Random, kind: 'any' | 'read'): WorkRequest;
   /** The answer, for the history. @throws SqlFailure */
   run(session: SqlSession, request: WorkRequest): Promise<unknown>;
   /** What to read when all is quiet and healed. */
