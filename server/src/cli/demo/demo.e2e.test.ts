@@ -1,6 +1,6 @@
 /** The demo with real processes, signals and ports, around replicas that have no PostgreSQL (testing/fake-main.ts). */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -137,6 +137,9 @@ describe('a running demo', () => {
     expect(status.replicas.map((replica) => replica.id)).toEqual(['r1', 'r2', 'r3']);
     expect(status.replicas[1]).toEqual({
       id: 'r2',
+      incarnation: 1,
+      member: 'voter',
+      recovery: null,
       role: 'follower',
       ballot: { round: 4, replica: 'r2' },
       leader: 'r1',
@@ -148,7 +151,7 @@ describe('a running demo', () => {
       postgres: { pid: expect.any(Number) as number, socketDir: join(dir, 'r2'), port: 5432 },
     });
     const table = await barista('status', '--dashboard-port', String(dashboardPort()));
-    expect(table.stdout).toMatch(/r1 +leader +serving/);
+    expect(table.stdout).toMatch(/r1 +1 +voter +leader +serving/);
   });
 
   it('crashes a replica for good, until it is restarted', async () => {
@@ -179,6 +182,50 @@ describe('a running demo', () => {
     expect(await fault({ action: 'killPostgres', replica: 'r3' })).toEqual([200, { ok: true }]);
     expect(isAlive(third?.postgres.pid ?? 0)).toBe(false);
     expect(isAlive(third?.pid ?? 0)).toBe(true);
+  });
+
+  it('wipes a disk: everything ends, what was asked for is gone, and it starts again', async () => {
+    const [first, second] = (await report()).replicas;
+    const marks = ['log', 'postgres'].map((name) => join(dir, 'r2', name, 'mark'));
+    const left = () => marks.map((mark) => existsSync(mark));
+    const back = async (incarnation: number) => {
+      await vi.waitFor(async () => {
+        expect((await report()).replicas[1]).toMatchObject({ state: 'serving', incarnation });
+      }, 10_000);
+      for (const mark of marks) writeFileSync(mark, '');
+    };
+    for (const mark of marks) writeFileSync(mark, '');
+    expect((await barista('fault', 'wipe', 'r2', '--database', '--data-dir', dir)).code).toBe(0);
+    expect(left()).toEqual([true, false]);
+    expect([isAlive(second?.pid ?? 0), isAlive(second?.postgres.pid ?? 0)]).toEqual([false, false]);
+    await back(1);
+    expect((await barista('fault', 'wipe', 'r2', '--log', '--data-dir', dir)).code).toBe(0);
+    expect(left()).toEqual([false, true]);
+    await back(2);
+    // One that is down already, its database left behind, and twice at once.
+    await fault({ action: 'crash', replica: 'r2' });
+    const both = { action: 'wipe', replica: 'r2', what: 'both' };
+    expect((await Promise.all([fault(both), fault(both)])).map(([status]) => status)).toEqual([200, 200]);
+    expect(left()).toEqual([false, false]);
+    await vi.waitFor(async () => expect(await states()).toEqual(['serving', 'serving', 'serving']), 10_000);
+    expect((await report()).replicas[0]?.pid).toBe(first?.pid);
+    expect((await fault({ ...both, what: 'disk' }))[0]).toBe(400);
+    expect((await fault({ ...both, replica: 'r9' }))[1].error?.code).toBe('unknownReplica');
+  });
+
+  it('passes on what operators ask, and refuses what makes no sense', async () => {
+    const post = async (path: string, body: unknown) => {
+      const response = await fetch(`http://127.0.0.1:${dashboardPort()}/api/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      return [response.status, ((await response.json()) as { error?: { code: string } }).error?.code];
+    };
+    expect(await post('members', { action: 'add', replica: 'r4' })).toEqual([400, 'badRequest']);
+    expect(await post('verify', { repair: 'yes' })).toEqual([400, 'badRequest']);
+    const listed = await barista('members', 'list', '--data-dir', dir);
+    expect(listed.stdout).toContain('r3       voter  r3');
   });
 
   it('carries link faults to the replicas, and again to one that was restarted', async () => {
@@ -232,6 +279,35 @@ describe('a running demo', () => {
     });
     expect(post.status).toBe(403);
     expect(await states()).toEqual(['serving', 'serving', 'serving']);
+  });
+});
+
+describe('the founding of a demo', () => {
+  beforeEach(prepare);
+  afterEach(cleanUp);
+
+  const stopped = async (demo: Demo) => {
+    demo.child.kill('SIGINT');
+    await ended(demo.child);
+  };
+  const founder = () => readFileSync(join(dir, 'r1', 'log', 'cluster'), 'utf8');
+
+  it('is done once, on the first replica, and never again for one whose disk was lost', async () => {
+    const first = await readyDemo();
+    expect(founder()).toBe('fa4e');
+    expect(JSON.parse(readFileSync(join(dir, 'demo.json'), 'utf8'))).toMatchObject({ founded: true });
+    await stopped(first);
+    rmSync(join(dir, 'r1'), { recursive: true });
+    await readyDemo();
+    expect(founder()).toBe('joined');
+  });
+
+  it('that was interrupted before it was noted is found done', async () => {
+    await stopped(await readyDemo());
+    const note = JSON.parse(readFileSync(join(dir, 'demo.json'), 'utf8')) as object;
+    writeFileSync(join(dir, 'demo.json'), JSON.stringify({ ...note, founded: false }));
+    await readyDemo();
+    expect(JSON.parse(readFileSync(join(dir, 'demo.json'), 'utf8'))).toMatchObject({ founded: true });
   });
 });
 

@@ -137,12 +137,14 @@ export class Supervisor {
   }
 
   cluster(): readonly ClusterReplica[] {
-    return [...this.members.values()].map(({ plan, process, monitor }) => ({
-      id: plan.id,
-      process: process.state(),
-      status: monitor.status(),
-      ageMs: monitor.ageMs(),
-    }));
+    return [...this.members.values()].map(({ plan, process, monitor }) => {
+      const status = monitor.status();
+      const pid = process.pid();
+      // What an earlier process said is not about one that was started since.
+      const earlier = pid !== null && status !== null && status.pid !== pid;
+      const known = earlier ? { status: null, ageMs: null } : { status, ageMs: monitor.ageMs() };
+      return { id: plan.id, process: process.state(), ...known };
+    });
   }
 
   monitors(): readonly ReplicaMonitor[] {

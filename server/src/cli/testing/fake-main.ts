@@ -5,7 +5,7 @@
  * while it starts. A real `sleep` stands in for its PostgreSQL, and like PostgreSQL it outlives a replica that is killed.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fakeReplica } from '../../gateways/http/testing/fake-replica.ts';
 import type { Slot } from '../../multipaxos/types.ts';
@@ -21,10 +21,31 @@ const start: StartReplica = async (config, { logger, latencies }) => {
   const database = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
   database.unref();
   mkdirSync(config.dataDir, { recursive: true });
-  writeFileSync(join(config.dataDir, 'postgres.pid'), String(database.pid));
+  mkdirSync(join(config.dataDir, 'postgres', 'data'), { recursive: true });
+  writeFileSync(join(config.dataDir, 'postgres', 'data', 'postmaster.pid'), `${database.pid}\n`);
   const replica = fakeReplica(config.id, config.http.port, config.pgwire.port);
   const leader = config.peers[0]?.id ?? config.id;
+  // What is left of its log tells how often it was wiped.
+  const lives = join(config.dataDir, '..', `${config.id}.lives`);
+  const log = join(config.dataDir, 'log', 'cluster');
+  if (!existsSync(log)) {
+    appendFileSync(lives, '+');
+    mkdirSync(join(config.dataDir, 'log'), { recursive: true });
+    writeFileSync(log, 'joined');
+  }
+  const incarnation = existsSync(lives) ? readFileSync(lives).byteLength : 1;
   replica.change({
+    incarnation,
+    recovery: null,
+    membership: {
+      version: 1,
+      members: config.peers.map(({ id, host, port, pgwire }) => ({
+        replica: id,
+        incarnation: id === config.id ? incarnation : 1,
+        role: 'voter',
+        address: { host, port, pgwire },
+      })),
+    },
     role: config.id === leader ? 'leader' : 'follower',
     leader,
     postgres: { pid: database.pid ?? null, socketDir: config.dataDir, port: 5432, up: true, version: '18.4' },
