@@ -4,16 +4,18 @@
  * Responsible for: showing that the simulator can fail.
  */
 import { ballotNone, compareBallots } from '../../server/src/multipaxos/ballot.ts';
-import { majority } from '../../server/src/multipaxos/quorum.ts';
+import { nameOf, votersOf } from '../../server/src/multipaxos/configuration.ts';
+import { hasMajority, majority } from '../../server/src/multipaxos/quorum.ts';
+import type { Roster } from '../../server/src/multipaxos/roster.ts';
 import type { State } from '../../server/src/multipaxos/state.ts';
 import { step } from '../../server/src/multipaxos/step.ts';
-import type { Effect, Slot } from '../../server/src/multipaxos/types.ts';
+import type { Effect, Member, Slot } from '../../server/src/multipaxos/types.ts';
 import { calm, type SimulationOptions } from './options.ts';
 import { onMessage, plant, slotsAbove, type Mutable, type PlantedBug } from './plant.ts';
 
 const replyBeforeFsync = plant(
   'replyBeforeFsync',
-  ['OnlyChosenIsReported', 'ChosenIsDurable', 'PromiseKept'],
+  ['OnlyChosenIsReported', 'ChosenIsDurable', 'PromiseKept', 'ElectedByMajority'],
   {
     after(state, effects) {
       const all = [...effects];
@@ -162,7 +164,7 @@ const discardsTail = plant(
 );
 
 /** Purges what is applied here, durable or not, and whether others have it or not. */
-const purgesTooEarly = plant('purgesTooEarly', ['ChosenIsDurable', 'ProgressAfterHeal'], {
+const purgesTooEarly = plant('purgesTooEarly', ['PurgedIsDurable'], {
   after: (state, effects) => [
     ...effects,
     { kind: 'purge', upTo: Math.min(state.applied, state.reported) as Slot },
@@ -178,6 +180,94 @@ const neverCatchesUp = plant(
   'neverCatchesUp',
   ['ProgressAfterHeal'],
   onMessage((_state, message) => (message.kind === 'CatchUpRequest' ? null : message)),
+);
+
+/** A log that is lost is made anew under the old name, and votes as if nothing had happened. */
+const wipedVotesAtOnce = plant('wipedVotesAtOnce', ['PromiseKept', 'Agreement', 'OnlyChosenIsReported'], {});
+
+/** It catches up first: messages of its lost life are still on their way. */
+const wipedVotesOnceCaughtUp = plant(
+  'wipedVotesOnceCaughtUp',
+  ['PromiseKept', 'Agreement', 'OnlyChosenIsReported'],
+  {},
+);
+
+/** The leader counts by the configuration that it has only proposed. */
+const countsByProposedMembers = plant(
+  'countsByProposedMembers',
+  ['OnlyChosenIsReported', 'Agreement', 'ElectedByMajority', 'OneLeaseHolder'],
+  {
+    before(state, input) {
+      const pending = state.leadership?.pending;
+      if (pending === null || pending === undefined) return input;
+      state.roster = countedBy(state, pending.members);
+      return input;
+    },
+  },
+);
+
+function countedBy(state: State, members: readonly Member[]): Roster {
+  const { bits } = state.roster;
+  const voters = votersOf({ members });
+  const voterMask = voters.reduce((mask, name) => mask | (bits.get(name) ?? 0), 0);
+  const isVoter = voters.includes(state.config.id);
+  return { ...state.roster, voters, voterMask, quorum: majority(voters.length), isVoter };
+}
+
+/** A change that waits is joined by another: two voters change in one configuration. */
+const changesTwoAtOnce = plant('changesTwoAtOnce', ['ConfigurationsFormAChain'], {
+  before(state, input) {
+    const leadership = state.leadership as Mutable<State['leadership']>;
+    if (leadership?.wanted === null || leadership === null) return input;
+    const [first] = leadership.wanted.filter(
+      ({ role, incarnation }) => role === 'learner' && incarnation > 0,
+    );
+    const removed = leadership.wanted.find(
+      (member) => member.role === 'voter' && nameOf(member) !== state.config.id,
+    );
+    if (first !== undefined && removed !== undefined) {
+      leadership.wanted = leadership.wanted
+        .filter((member) => member !== removed)
+        .map((member) => (member === first ? { ...member, role: 'voter' } : member));
+    }
+    return input;
+  },
+});
+
+/** A candidate is content with a majority of the configuration that it knows. */
+const ignoresFoundMembers = plant('ignoresFoundMembers', ['ElectedByMajority', 'Agreement'], {
+  before(state, input) {
+    const { candidacy } = state;
+    if (candidacy === null || !hasMajority(state.roster.voters, candidacy.promises)) return input;
+    for (const { entry } of candidacy.votes.values()) {
+      if (entry.kind === 'configuration') for (const name of votersOf(entry)) candidacy.promises.add(name);
+    }
+    return input;
+  },
+});
+
+const countsLearners = plant('countsLearners', ['OnlyChosenIsReported', 'Agreement', 'OneLeaseHolder'], {
+  before(state, input) {
+    const everyone = [...state.roster.bits.values()].reduce((mask, bit) => mask | bit, 0);
+    if (state.leadership !== null && state.roster.voterMask !== everyone)
+      state.roster = { ...state.roster, voterMask: everyone };
+    return input;
+  },
+});
+
+/** Purges what is applied, whether it would survive a crash of the database or not. */
+const purgesVolatile = plant('purgesVolatile', ['PurgedIsDurable'], {
+  before: (_state, input) => (input.kind === 'Applied' ? { ...input, durableSlot: input.slot } : input),
+});
+
+/** Goes on from where a copy ends, and knows the members of before. */
+const movesBaseWithoutMembers = plant(
+  'movesBaseWithoutMembers',
+  ['ConfigurationIsKnown', 'CoreInvariant', 'ElectedByMajority'],
+  {
+    before: (state, input) =>
+      input.kind === 'Restored' ? { ...input, configuration: state.configuration } : input,
+  },
 );
 
 /** Links break and processes restart within the time of a lease. */
@@ -209,6 +299,24 @@ const lossStorm: Partial<SimulationOptions> = {
   timing: { ...calm.timing, acceptBatchBytesMax: 64, retransmitMs: 80, heartbeatMs: 20 },
 };
 
+/** Disks are lost again and again, members come and go, and old messages arrive late. */
+export const losses: Partial<SimulationOptions> = {
+  spares: 2,
+  network: { ...calm.network, delayMsMean: 2, loss: 0.05, reordering: 0.1, reorderMsMax: 400 },
+  faults: {
+    ...calm.faults,
+    partitionIntervalMsMean: 300,
+    partitionMsMax: 300,
+    crashIntervalMsMean: 300,
+    downMsMax: 100,
+    wipeIntervalMsMean: 150,
+    logPressureIntervalMsMean: 60,
+    membershipIntervalMsMean: 200,
+    stepDownIntervalMsMean: 300,
+    databaseKillIntervalMsMean: 300,
+  },
+};
+
 export const plantedBugs: readonly PlantedBug[] = [
   replyBeforeFsync,
   forgetsPromiseAtRestart,
@@ -229,4 +337,15 @@ export const plantedBugs: readonly PlantedBug[] = [
   purgesTooEarly,
   reportsTwice,
   neverCatchesUp,
+  { ...wipedVotesAtOnce, options: { ...losses, recovery: { ...calm.recovery, wiped: 'votesAtOnce' } } },
+  {
+    ...wipedVotesOnceCaughtUp,
+    options: { ...losses, recovery: { ...calm.recovery, wiped: 'votesOnceCaughtUp' } },
+  },
+  { ...countsByProposedMembers, options: losses },
+  { ...changesTwoAtOnce, options: losses },
+  { ...ignoresFoundMembers, options: losses },
+  { ...countsLearners, options: losses },
+  { ...purgesVolatile, options: losses },
+  { ...movesBaseWithoutMembers, options: losses },
 ];

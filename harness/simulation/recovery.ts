@@ -4,7 +4,7 @@
  * Responsible for: losing them; asking to join with a nonce of this life and taking on the incarnation that it is given; answering those who
  * ask; fetching a copy of another's database. A replica without a log never makes one under a name that it had, but for the planted bugs.
  */
-import { hasJoined, nameOf, votersOf } from '../../server/src/multipaxos/configuration.ts';
+import { hasJoined, incarnationOf, nameOf, votersOf } from '../../server/src/multipaxos/configuration.ts';
 import { isServing } from '../../server/src/multipaxos/step.ts';
 import type {
   Configuration,
@@ -75,8 +75,9 @@ export class Recovery {
 
   /** True if nothing that the group relies on is missing here. */
   isWhole(configuration: Configuration): boolean {
-    const { member, database, disk } = this.replica;
-    if (member === null || database.lost || database.pointer < disk.purged()) return false;
+    const { member, database, forgottenTo } = this.replica;
+    if (member === null || this.silentTo > 0) return false;
+    if (database.lost || database.pointer < forgottenTo) return false;
     return votersOf(configuration).includes(member);
   }
 
@@ -122,6 +123,19 @@ export class Recovery {
     });
   }
 
+  /** Another life of this replica has been admitted, by a request that came late: this one can only begin anew. */
+  membersAre({ members }: Configuration): void {
+    const { replica } = this;
+    const own = members.find((member) => member.replica === replica.id);
+    if (own === undefined || own.incarnation === 0 || nameOf(own) === replica.member) return;
+    if (incarnationOf(replica.member!) > own.incarnation) return;
+    replica.later(0, () => {
+      this.lose('log');
+      this.lostName = null;
+      replica.start();
+    });
+  }
+
   request(change: ConfigurationChange): string {
     const { state } = this.replica;
     if (state === null || !isServing(state)) return 'notLeader';
@@ -149,13 +163,17 @@ export class Recovery {
   /** A new one from the log alone, if that has everything; else a copy. */
   replaceDatabase(): void {
     const { replica } = this;
-    const { database, disk } = replica;
-    if (disk.purged() > 0) {
-      this.fetchCopy(disk.purged());
+    const { database, forgottenTo } = replica;
+    if (forgottenTo > 0) {
+      this.fetchCopy(forgottenTo);
       return;
     }
     replica.later(replica.world.random.unit() * replica.world.options.recovery.copyMsMax, () => {
       if (!database.lost) return;
+      if (replica.forgottenTo > 0) {
+        this.fetchCopy(replica.forgottenTo);
+        return;
+      }
       database.lost = false;
       replica.reviveDatabase();
     });

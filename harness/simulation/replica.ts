@@ -143,13 +143,18 @@ export class SimulatedReplica {
     this.databaseIsUp();
   }
 
+  /** What the log does not have any more: the core knows before the disk. */
+  get forgottenTo(): Slot {
+    return Math.max(this.disk.purged(), this.state?.purgedTo ?? 0) as Slot;
+  }
+
   /** What a database has when it comes up is durable. One that is behind what the log has forgotten is of no use. */
   databaseIsUp(): void {
-    const { database, disk } = this;
+    const { database } = this;
     if (this.state === null || !database.up) return;
     database.flush();
-    if (database.pointer < disk.purged()) {
-      this.recovery.fetchCopy(disk.purged());
+    if (database.pointer < this.forgottenTo) {
+      this.recovery.fetchCopy(this.forgottenTo);
       return;
     }
     const { pointer: slot, configuration } = database;
@@ -249,7 +254,9 @@ export class SimulatedReplica {
         this.purge(effect.upTo);
         return;
       case 'configuration':
-        if (effect.pending !== null) this.world.noteProposed(effect.pending, effect.configuration.version + 1);
+        this.recovery.membersAre(effect.configuration);
+        if (effect.pending !== null)
+          this.world.noteProposed(effect.pending, effect.configuration.version + 1);
         return;
       case 'proposed':
       case 'reconfigured':
@@ -290,8 +297,7 @@ export class SimulatedReplica {
   private leadershipChanged({ role, ballot }: Extract<Effect, { kind: 'leadership' }>): void {
     if (role !== 'leader') return;
     this.world.judge.members.leads(ballot);
-    if (!this.database.up)
-      this.later(0, () => this.input({ kind: 'StepDown', reason: 'databaseFailed' }));
+    if (!this.database.up) this.later(0, () => this.input({ kind: 'StepDown', reason: 'databaseFailed' }));
   }
 
   private serveCatchUp(to: ReplicaId, fromSlot: Slot, toSlot: Slot): void {
@@ -313,7 +319,7 @@ export class SimulatedReplica {
 
   private applySoon(): void {
     if (this.applying || !this.database.up || this.database.pointer >= this.chosenTo) return;
-    if (this.database.pointer < this.disk.purged()) return;
+    if (this.database.pointer < this.forgottenTo) return;
     this.applying = true;
     this.later(this.world.random.exponential(this.world.options.database.applyMsMean), () =>
       this.applyBatch(),
@@ -326,7 +332,7 @@ export class SimulatedReplica {
     if (!database.up) return;
     for (let count = 0; count < this.world.options.database.applyBatchMax; count += 1) {
       const slot = (database.pointer + 1) as Slot;
-      if (slot > this.chosenTo || database.pointer < disk.purged()) break;
+      if (slot > this.chosenTo || database.pointer < this.forgottenTo) break;
       const entry = disk.read(slot);
       if (entry === undefined)
         throw new RuleBroken('ChosenIsDurable', `${this.id} cannot read slot ${slot} back`);
@@ -339,7 +345,7 @@ export class SimulatedReplica {
   }
 
   private tellApplied(): void {
-    if (!this.database.up || this.database.pointer < this.disk.purged()) return;
+    if (!this.database.up || this.database.pointer < this.forgottenTo) return;
     const { pointer, durablePointer } = this.database;
     this.input({ kind: 'Applied', slot: pointer, durableSlot: durablePointer });
   }

@@ -167,8 +167,7 @@ class SimulatedWorld implements World {
     while (!served()) this.nextBefore(deadlineMs, 'not every client got an answer');
     for (const client of this.clients) client.stop();
     while (!this.areEqual()) this.nextBefore(deadlineMs, 'the replicas did not become equal');
-    for (const replica of this.members())
-      this.judge.databaseAtEnd(replica.id, replica.database.effects);
+    for (const replica of this.members()) this.judge.databaseAtEnd(replica.id, replica.database.effects);
   }
 
   private nextBefore(deadlineMs: number, complaint: string): void {

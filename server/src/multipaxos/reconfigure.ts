@@ -25,10 +25,20 @@ export function requestChange(state: State, change: ConfigurationChange): Outcom
   if (underWay !== undefined) return isAskedAgain(underWay, change) ? 'proposed' : 'busy';
   if (typeof members === 'string') return members;
   const gone = configuration.members.filter((member) => !members.includes(member)).map(nameOf);
-  if (change.kind === 'join' && gone.includes(state.config.id)) return 'exists';
+  if (change.kind === 'join' && gone.some((name) => isAlive(state, leadership, name))) return 'busy';
   if (losesQuorum(state, leadership, members, gone)) return 'wouldLoseQuorum';
   leadership.wanted = members;
   return 'proposed';
+}
+
+/**
+ * A life that is lost is silent. One that was heard just now is not, and the request is a late one of a life before it: it must not be replaced by a
+ * life that is no more.
+ */
+function isAlive(state: State, leadership: Leadership, name: ReplicaId): boolean {
+  if (name === state.config.id) return true;
+  const peer = leadership.peers.find(({ id }) => id === name);
+  return peer !== undefined && state.nowMs - peer.ackedSentAtMs <= state.config.electionTimeoutMaxMs;
 }
 
 /** A replica that joins asks until it is admitted. */
@@ -52,9 +62,7 @@ function losesQuorum(
   const voters = votersOf({ members });
   if (voters.length === 0) return true;
   const heard = new Set<ReplicaId>([state.config.id]);
-  for (const { id, ackedSentAtMs } of leadership.peers) {
-    if (state.nowMs - ackedSentAtMs <= state.config.electionTimeoutMaxMs) heard.add(id);
-  }
+  for (const { id } of leadership.peers) if (isAlive(state, leadership, id)) heard.add(id);
   if (!hasMajority(voters, heard)) return true;
   for (const name of gone) if (name !== state.config.id) heard.delete(name);
   return !hasMajority(state.roster.voters, heard);

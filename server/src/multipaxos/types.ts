@@ -318,7 +318,8 @@ export type Effect =
       readonly pending: readonly Member[] | null;
     }
   /**
-   * `proposed`: it is on its way, and done when the `configuration` effect tells it. `done`: it was so already. `busy`: another change is under way.
+   * `proposed`: it is on its way, and done when the `configuration` effect tells it. `done`: it was so already. `busy`: another change is under way, or
+   * the life of the replica that a `join` would replace was heard just now; ask again.
    * `wouldLoseQuorum`: too few of the voters that would be left have been heard lately. `unknownReplica`, `exists`: it is (not) a member.
    * `tooMany`: no more members than `replicasMax` (quorum.ts).
    */
