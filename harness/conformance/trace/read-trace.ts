@@ -54,9 +54,8 @@ export function readEvents(paths: readonly string[]): TraceEvent[] {
 export function orderTrace(events: readonly TraceEvent[]): RecordedTrace {
   const runs = new Map<string, TraceEvent[]>();
   for (const event of events) {
-    const key = `${event.replica} ${event.run}`;
-    const run = runs.get(key);
-    if (run === undefined) runs.set(key, [event]);
+    const run = runs.get(event.run);
+    if (run === undefined) runs.set(event.run, [event]);
     else run.push(event);
   }
   const sorted = [...runs.values()].map((run) => run.sort((a, b) => a.seq - b.seq));
@@ -64,8 +63,10 @@ export function orderTrace(events: readonly TraceEvent[]): RecordedTrace {
   const byReplica = new Map<ReplicaId, ConsensusEvent[]>();
   let count = 0;
   for (const run of sorted) {
-    const { replica } = run[0] as TraceEvent;
     const consensus = checkRun(run);
+    // A replica without a log has no incarnation until the others give it one: a run begins before its name is known.
+    const replica = consensus[0]?.replica;
+    if (replica === undefined) continue;
     byReplica.set(replica, [...(byReplica.get(replica) ?? []), ...consensus]);
     count += consensus.length;
   }
