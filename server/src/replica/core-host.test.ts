@@ -1,13 +1,16 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createMemoryDisk, openMemoryLog, type MemoryDisk } from '../adapters/memory-log/memory-log.ts';
+import { createMemoryDisk, createMemoryLog, type MemoryDisk } from '../adapters/memory-log/memory-log.ts';
 import { systemClock } from '../adapters/system-clock.ts';
 import type { Ballot, Entry, GroupId, Message, ReplicaId, Slot } from '../multipaxos/types.ts';
 import type { LogStoreError } from '../ports/log-store.ts';
 import { CoreHost } from './core-host.ts';
+import { foundedBy } from './testing/memory-member.ts';
 
 const group = 'g' as GroupId;
 const [r1, r2, r3] = ['r1', 'r2', 'r3'] as [ReplicaId, ReplicaId, ReplicaId];
 const ballot: Ballot = { round: 1, replica: r2 };
+
+const configuration = foundedBy([r1, r2, r3]);
 
 function command(slot: number): Entry {
   const proposal = { client: 'c', request: slot };
@@ -38,7 +41,6 @@ describe('the host of the core', () => {
       config: {
         group,
         id: r1,
-        members: [r1, r2, r3],
         heartbeatMs: 50,
         electionTimeoutMinMs: 60_000,
         electionTimeoutMaxMs: 90_000,
@@ -51,12 +53,20 @@ describe('the host of the core', () => {
         catchUpSlotsMax: 64,
         trace: false,
       },
-      log: await openMemoryLog(disk),
+      log: await createMemoryLog(disk, {
+        identity: { cluster: 'c', member: r1 },
+        configuration,
+        base: 0 as Slot,
+      }),
       transport: {
         send: (_to, message) => sent.push(message),
         onMessage: (handler) => {
           deliver = handler;
         },
+        sendControl: () => {},
+        onControl: () => {},
+        become: () => {},
+        setPeers: () => {},
         connected: () => [r2, r3],
         close: () => Promise.resolve(),
       },
@@ -68,10 +78,12 @@ describe('the host of the core', () => {
       onChosen: () => {},
       onProposal: () => {},
       onLeadership: () => {},
+      onConfiguration: () => {},
+      onReconfigured: () => {},
       onTrace: () => {},
       onLogIdle: () => {},
       onLogTrouble: (error) => troubles.push(error),
-      onPurgedByPeer: (purgedTo) => purged.push(purgedTo),
+      onPurgedByPeer: (_peer, purgedTo) => purged.push(purgedTo),
       onFatal: (error) => {
         throw error;
       },
@@ -104,6 +116,7 @@ describe('the host of the core', () => {
       ballot,
       commitPoint: 90 as Slot,
       purgedTo: 50 as Slot,
+      configuration,
     } as const;
     deliver(r2, { ...reply, firstSlot: 1 as Slot, entries: [] });
     expect(purged).toEqual([50]);

@@ -41,8 +41,11 @@ export class RecoveryTracker {
     if (this.progress === null) {
       this.beganAtMs = this.options.nowMs();
       this.progress = { phase, cause, source: null, bytes: 0, bytesTotal: null, percent: null, attempts: 0 };
-    } else
-      this.progress = { ...this.progress, phase, cause: graver(this.progress.cause, cause), percent: null };
+    } else {
+      // What was lost is known for certain only when it has been let in.
+      const known = this.progress.phase === 'joining' ? cause : graver(this.progress.cause, cause);
+      this.progress = { ...this.progress, phase, cause: known, percent: null };
+    }
     this.tellPhase();
   }
 

@@ -104,7 +104,7 @@ export class Verification {
       const { pointer, above } = snapshot.pointer;
       if (pointer > slot || above.some((one) => one > slot))
         throw new Error('the snapshot was taken too late');
-      void this.digest(check, slot, snapshot.digest(this.end.signal)).finally(() => prepared.close());
+      void this.digest(check, slot, snapshot.digest(this.end.signal)).then(() => prepared.close());
     } catch (error) {
       await prepared.close();
       throw error;

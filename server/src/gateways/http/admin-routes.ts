@@ -8,7 +8,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import express, { type RequestHandler, type Response, Router } from 'express';
+import express, { type Request, type RequestHandler, type Response, Router } from 'express';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type {
@@ -65,24 +65,30 @@ export function adminRoutes(admin: HttpAdmin, token: string, logger: Logger): Ro
   const router = Router();
   const allowed = onlyWith(token);
   const json = express.json({ limit: '16kb' });
-  router.post('/api/members', allowed, json, async (request, response) => {
+  router.post('/api/members', allowed, json, carryOut(async (request, response) => {
     const body = read(membersBody, request.body, response);
     if (body === null) return;
     logger.warn({ request: body }, 'a change of the members was asked for');
     answer(response, await admin.members(body));
-  });
-  router.post('/api/verify', allowed, json, async (request, response) => {
+  }));
+  router.post('/api/verify', allowed, json, carryOut(async (request, response) => {
     const body = read(verifyBody, request.body ?? {}, response);
     if (body === null) return;
     logger.info({ request: body }, 'a comparison of the data was asked for');
     answer(response, await admin.verify(body));
-  });
-  router.get('/api/backup', allowed, async (_request, response) => {
+  }));
+  router.get('/api/backup', allowed, carryOut(async (_request, response) => {
     const backup = await admin.backup();
     if (!backup.ok) answer(response, backup);
     else await send(backup.answer, response, logger);
-  });
+  }));
   return router;
+}
+
+function carryOut(work: (request: Request, response: Response) => Promise<void>): RequestHandler {
+  return (request, response, next) => {
+    work(request, response).catch(next);
+  };
 }
 
 function onlyWith(token: string): RequestHandler {

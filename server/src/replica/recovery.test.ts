@@ -1,0 +1,223 @@
+/** Replicas in memory that are founded, join, and lose their disks. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { TransactionPayload } from '../apply/effects.ts';
+import type { ReplicaId } from '../multipaxos/types.ts';
+import { foundedBy, MemoryMember } from './testing/memory-member.ts';
+import { MemoryNetwork } from './testing/memory-network.ts';
+
+const ids = ['r1', 'r2', 'r3'] as ReplicaId[];
+let network: MemoryNetwork;
+let members: MemoryMember[];
+
+beforeEach(() => {
+  network = new MemoryNetwork();
+  members = ids.map((id) => new MemoryMember(id, ids, network));
+});
+afterEach(async () => {
+  await Promise.all(members.map((member) => member.stop()));
+  for (const { fatal } of members) expect(fatal).toEqual([]);
+});
+
+const leading = (): MemoryMember | undefined =>
+  members.find(({ replica }) => replica?.service.service().kind === 'here');
+
+async function execute(transaction: string): Promise<void> {
+  await vi.waitFor(() => expect(leading()).toBeDefined(), { timeout: 5000 });
+  const member = leading()!;
+  const { service } = member.replica!;
+  const payload: TransactionPayload = {
+    transaction,
+    part: 0,
+    last: true,
+    partSlots: [],
+    effects: [],
+    sql: [],
+  };
+  const outcome = await service.agree(
+    (async function* one() {
+      yield payload;
+    })(),
+    (service.service() as { generation: number }).generation,
+  );
+  if (outcome.code !== 'chosen') throw new Error(`${transaction}: ${outcome.code}`);
+  member.database!.commitSession(outcome.slot, `${transaction}#0`);
+  service.committed(outcome.slot);
+}
+
+async function healthy(applied: readonly string[]): Promise<void> {
+  await vi.waitFor(
+    () => {
+      for (const member of members) {
+        expect(member.status()).toMatchObject({ state: 'serving', recovery: null });
+        expect(member.replica!.membership.isVoter()).toBe(true);
+        expect(member.database!.contents.applied.toSorted()).toEqual(applied.toSorted());
+      }
+    },
+    { timeout: 8000 },
+  );
+}
+
+async function grow(): Promise<void> {
+  await members[0]!.found(foundedBy(ids.slice(0, 1), ids.slice(1)));
+  for (const member of members) await member.start();
+  await execute('a');
+  await healthy(['a#0']);
+}
+
+describe('a group that is founded on one replica', () => {
+  it('lets in the others, and makes them voters', async () => {
+    await grow();
+    expect(members.map((member) => member.status()!.incarnation)).toEqual([1, 1, 1]);
+    await execute('b');
+    await healthy(['a#0', 'b#0']);
+  });
+
+  it('does not let in whom it does not expect', async () => {
+    await members[0]!.found(foundedBy(ids.slice(0, 1), ids.slice(1, 2)));
+    for (const member of members) await member.start();
+    await vi.waitFor(() => expect(members[2]!.joining!.message).toMatch(/refuses.*barista members add r3/), {
+      timeout: 5000,
+    });
+    expect(members[2]!.replica).toBeNull();
+    await members[0]!.replica!.admin.members({
+      action: 'add',
+      replica: ids[2]!,
+      address: { host: 'r3', port: 7003, pgwire: { host: 'r3', port: 7103 } },
+    });
+    await execute('a');
+    await healthy(['a#0']);
+  });
+
+  it('is waited for by those that have nothing', async () => {
+    await members[1]!.start();
+    await members[2]!.start();
+    await vi.waitFor(() => {
+      expect(members[1]!.joining!.message).toMatch(/r3 has no log either.*barista init/);
+    });
+    expect(members[1]!.replica).toBeNull();
+  });
+});
+
+describe('a replica that comes back', () => {
+  it.each([
+    ['log', 2, 0],
+    ['database', 1, 1],
+    ['both', 2, 1],
+  ] as const)('without its %s is incarnation %i, and takes %i copies', async (what, incarnation, copies) => {
+    await grow();
+    const victim = members.find((member) => member !== leading())!;
+    await victim.stop();
+    victim.lose(what);
+    await execute('while it was away');
+    await victim.start();
+    await execute('while it heals');
+    await healthy(['a#0', 'while it was away#0', 'while it heals#0']);
+    expect(victim.status()!.incarnation).toBe(incarnation);
+    expect(network.fetched.length).toBe(copies);
+  });
+
+  it('copies from a follower, and from the leader where that fails', async () => {
+    await grow();
+    const victim = members.find((member) => member !== leading())!;
+    const follower = members.find((member) => member !== leading() && member !== victim)!;
+    await victim.stop();
+    victim.lose('database');
+    // It offers, and cannot deliver.
+    follower.database!.contents = new Proxy(follower.database!.contents, {
+      get: () => {
+        throw new Error('a bad disk');
+      },
+    });
+    await victim.start();
+    await vi.waitFor(() => expect(network.fetched).toEqual([follower.id, leading()!.id]), { timeout: 5000 });
+    await vi.waitFor(() => expect(victim.status()).toMatchObject({ state: 'serving', recovery: null }), {
+      timeout: 5000,
+    });
+    const attempts = victim.events.flatMap((event) =>
+      event.name === 'RecoveryPhase' && event.progress?.phase === 'copying' ? [event.progress.attempts] : [],
+    );
+    expect(attempts).toContain(2);
+  });
+
+  it('makes its database anew from the log where nobody has another one', async () => {
+    await grow();
+    await Promise.all(members.map((member) => member.stop()));
+    for (const member of members) member.lose('database');
+    for (const member of members) await member.start();
+    await healthy(['a#0']);
+    expect(members.map((member) => member.status()!.incarnation)).toEqual([1, 1, 1]);
+  });
+
+  it('takes a copy when the others have purged what it lacks', async () => {
+    await grow();
+    const victim = members.find((member) => member !== leading())!;
+    await victim.stop();
+    await execute('b');
+    await execute('c');
+    // Their logs have outgrown their bound.
+    const others = members.filter((member) => member !== victim);
+    await vi.waitFor(
+      () => {
+        for (const member of others) member.pressLog();
+        for (const member of others) {
+          const { log, commitPoint } = member.status()!;
+          expect(log.purgedTo).toBe(commitPoint);
+        }
+      },
+      { timeout: 5000, interval: 100 },
+    );
+    await victim.start();
+    await execute('d');
+    await healthy(['a#0', 'b#0', 'c#0', 'd#0']);
+    expect(network.fetched.length).toBe(1);
+    expect(victim.setAside).toBe(1);
+    expect(victim.status()!.log.purgedTo).toBeGreaterThan(1);
+  });
+
+  it('is told that the majority is lost when it is', async () => {
+    await grow();
+    for (const member of members.slice(1)) {
+      await member.stop();
+      member.lose('both');
+      await member.start();
+    }
+    await vi.waitFor(() => expect(members[0]!.status()!.message).toMatch(/lost its majority: r2, r3/), {
+      timeout: 5000,
+    });
+    await vi.waitFor(() => expect(members[1]!.joining!.message).toMatch(/lost its majority/), { timeout: 5000 });
+    expect(members[0]!.status()!.state).toBe('noLeader');
+  });
+
+  it('stops being one when another process has taken its name', async () => {
+    await grow();
+    const old = members.find((member) => member !== leading())!;
+    const next = new MemoryMember(old.id, ids, network);
+    members.push(next);
+    await next.start();
+    await vi.waitFor(() => expect(next.replica?.membership.isVoter()).toBe(true), { timeout: 5000 });
+    expect(next.status()!.incarnation).toBe(2);
+    expect(old.status()).toMatchObject({ incarnation: 1 });
+  });
+});
+
+describe('the database of a replica', () => {
+  it('that hangs is started again, also on a follower', async () => {
+    await grow();
+    const follower = members.find((member) => member !== leading())!;
+    const { launches } = follower;
+    follower.hangs = true;
+    await vi.waitFor(() => expect(follower.launches).toBe(launches + 1), { timeout: 3000 });
+    await execute('b');
+    await healthy(['a#0', 'b#0']);
+  });
+
+  it('that is full is waited for and not started again', async () => {
+    await grow();
+    const follower = members.find((member) => member !== leading())!;
+    const { launches } = follower;
+    follower.failFull();
+    await execute('b');
+    await vi.waitFor(() => expect(follower.status()!.message).toMatch(/no space/));
+    expect(follower.launches).toBe(launches);
+  });
+});
