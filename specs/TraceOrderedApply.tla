@@ -24,6 +24,9 @@
 (*   "DatabaseDown"      r            the event, and also before the first  *)
 (*                                    event of every run of a process but   *)
 (*                                    the first: killed, it recorded none   *)
+(*   "DatabaseLost"      r            the event RecoveryPhase with phase    *)
+(*                                    "copying": nothing of it is used any  *)
+(*                                    more; another replica's copy comes up *)
 (*   "DatabaseUp"        r, to,       applicationPointer; above as a        *)
 (*                       above,       sequence of slots; prepared: slots    *)
 (*                       prepared     that are in as transactions only      *)
@@ -148,6 +151,13 @@ DatabaseDown(e) ==
   /\ up' = [up EXCEPT ![e.r] = FALSE]
   /\ UNCHANGED <<label, effective, idle, pointer, above, durable, aborted>>
 
+DatabaseLost(e) ==
+  /\ up' = [up EXCEPT ![e.r] = FALSE]
+  /\ pointer' = [pointer EXCEPT ![e.r] = 0]
+  /\ above' = [above EXCEPT ![e.r] = {}]
+  /\ durable' = [durable EXCEPT ![e.r] = 0]
+  /\ UNCHANGED <<label, effective, idle, aborted>>
+
 (* Without a DatabaseDown before it nothing may be missing: the replica only asked again (it is no longer leader, perhaps). *)
 DatabaseUp(e) ==
   LET r == e.r
@@ -172,6 +182,7 @@ Do(e) ==
   \/ e.a = "FlushDatabase" /\ FlushDatabase(e)
   \/ e.a = "AbortTransaction" /\ AbortTransaction(e)
   \/ e.a = "DatabaseDown" /\ DatabaseDown(e)
+  \/ e.a = "DatabaseLost" /\ DatabaseLost(e)
   \/ e.a = "DatabaseUp" /\ DatabaseUp(e)
 
 TraceNext(Runs) ==

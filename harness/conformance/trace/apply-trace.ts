@@ -14,7 +14,10 @@ import { linearize } from './linearize.ts';
 import { orderTrace, type ConsensusEvent } from './read-trace.ts';
 import { type SpecState } from './spec-state.ts';
 
-type ApplyEvent = Extract<TraceEvent, { layer: 'apply' }>;
+type ApplyEvent =
+  | Extract<TraceEvent, { layer: 'apply' }>
+  /** Tells that a database is lost, if its phase is `copying`. */
+  | Extract<TraceEvent, { name: 'RecoveryPhase' }>;
 
 const MODULE = 'ApplyTraceRun';
 /** The module keeps every slot of the run in its state, so its time grows with the square of them. */
@@ -80,6 +83,7 @@ export function applySteps(events: readonly TraceEvent[]): ApplySteps {
     if (moved !== null) put(null, `[a|->"MovePointer",r|->${quoted(event.replica)},to|->${moved}]`);
     put(event, applyLiteral(event));
     pointers.set(event.run, pointerAfter(event) ?? pointer);
+    if (event.name === 'RecoveryPhase') above.delete(event.run);
     if (event.name === 'CommitChosen') above.set(event.run, own.add(event.slot));
     if (event.name === 'DatabaseUp') above.set(event.run, new Set(event.above));
   };
@@ -110,6 +114,7 @@ export function applySteps(events: readonly TraceEvent[]): ApplySteps {
 }
 
 function pointerAfter(event: ApplyEvent): number | null {
+  if (event.name === 'RecoveryPhase') return 0;
   if (event.name === 'ApplyBatch') return event.toSlot;
   return event.name === 'MovePointer' || event.name === 'DatabaseUp' ? event.applicationPointer : null;
 }
@@ -138,7 +143,8 @@ function overtakenBy(event: ApplyEvent, waiting: ApplyEvent[], pointer: number):
 function applyEventsByRun(events: readonly TraceEvent[]): Map<string, ApplyEvent[]> {
   const byRun = new Map<string, ApplyEvent[]>();
   for (const event of events) {
-    if (event.layer !== 'apply') continue;
+    const isLoss = event.name === 'RecoveryPhase' && event.progress?.phase === 'copying';
+    if (event.layer !== 'apply' && !isLoss) continue;
     const own = byRun.get(event.run);
     if (own === undefined) byRun.set(event.run, [event]);
     else own.push(event);
@@ -166,6 +172,8 @@ function applyLiteral(event: ApplyEvent): string {
     }
     case 'FlushDatabase':
       return `[${start},to|->${event.durableApplicationPointer}]`;
+    case 'RecoveryPhase':
+      return `[a|->"DatabaseLost",r|->${quoted(event.replica)}]`;
     case 'DatabaseDown':
       return `[${start}]`;
     case 'DatabaseUp': {
