@@ -1,9 +1,9 @@
 /**
  * Development only: the demo's API over a toy cluster, for work on the dashboard without a real one.
  *
- *   npx tsx dashboard/dev/fixture-server.ts [--port 8080] [--replicas 3] [--scenario] [--rate 40]
+ *   npx tsx dashboard/dev/fixture-server.ts [--port 8080] [--replicas 3] [--scenario] [--diverged] [--rate 40]
  *
- * `--scenario` plays election, load, crash, restart, partition, heal in a loop. Serves dashboard/dist too. Loopback only.
+ * With `--diverged` the third replica holds other data than the rest. `--scenario` plays election, load, crash, restart, partition, heal in a loop. Serves dashboard/dist too. Loopback only.
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -21,6 +21,7 @@ const { values } = parseArgs({
     replicas: { type: 'string', default: '3' },
     rate: { type: 'string', default: '40' },
     scenario: { type: 'boolean', default: false },
+    diverged: { type: 'boolean', default: false },
   },
 });
 
@@ -68,6 +69,18 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     return problem === null
       ? answer(response, 200, { ok: true })
       : answer(response, 400, { error: { code: 'badRequest', message: problem } });
+  }
+  if (path === '/api/verify') {
+    await new Promise((done) => setTimeout(done, 1500));
+    const { replicas } = cluster.status();
+    const slot = Math.max(...replicas.map(({ status }) => status?.commitPoint ?? 0));
+    const result = replicas.map(({ id, process }, index) => {
+      if (process !== 'running') return { replica: id, outcome: 'noReport', detail: ['no answer in time'] };
+      return index === 2 && values.diverged
+        ? { replica: id, outcome: 'differs', detail: ['public.orders', 'public.carts'] }
+        : { replica: id, outcome: 'equal', detail: [] };
+    });
+    return answer(response, 200, { slot, replicas: result });
   }
   if (path === '/api/sql')
     return answer(response, 200, await answerStatement((await bodyOf(request)) as { sql: string }));

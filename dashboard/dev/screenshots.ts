@@ -61,6 +61,14 @@ async function breakThings(page: Page): Promise<void> {
   await page.waitForTimeout(300);
 }
 
+const wiped = new Set<string>();
+
+async function wipe(page: Page, id: string, what: string): Promise<void> {
+  wiped.add(id);
+  await page.getByTestId(`wipe-${id}`).click();
+  await page.getByTestId(`wipe-${what}-${id}`).click();
+}
+
 async function mend(page: Page): Promise<void> {
   await fault(page, { action: 'heal' });
   for (const id of ['r1', 'r2', 'r3']) {
@@ -93,6 +101,29 @@ const shots: readonly Shot[] = [
     act: async (page) => {
       await page.getByTestId('strip-r1').click({ position: { x: 300, y: 10 } });
       await page.waitForTimeout(300);
+    },
+  },
+  {
+    name: 'recovering-light',
+    width: 1440,
+    height: 900,
+    scheme: 'light',
+    act: async (page) => {
+      const [first, second] = ['r1', 'r2', 'r3'].filter((id) => !wiped.has(id));
+      await wipe(page, first ?? 'r1', 'both');
+      await page.waitForTimeout(4500);
+      await page.getByTestId(`wipe-${second ?? 'r2'}`).click();
+      await page.getByTestId('verify').click();
+    },
+  },
+  {
+    name: 'recovering-phone',
+    width: 390,
+    height: 844,
+    scheme: 'dark',
+    act: async (page) => {
+      await wipe(page, 'r3', 'database');
+      await page.waitForTimeout(2500);
     },
   },
   { name: 'broken-light', width: 1600, height: 1000, scheme: 'light', act: breakThings },

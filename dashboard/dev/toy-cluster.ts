@@ -7,6 +7,8 @@ import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { ClusterStatus, FaultRequest } from '../../server/src/api/status.ts';
 import type { Ballot } from '../../server/src/multipaxos/types.ts';
 import { createFaults } from './toy-faults.ts';
+import { phaseOf } from './toy-recovery.ts';
+import type { ToyRecovery } from './toy-recovery.ts';
 import { createReplica, noFault, sentTo, slot, snapshotOf, statusOf, takeRates } from './toy-replica.ts';
 import type { ConsensusBody, EventBody, ToyEntry, ToyReplica } from './toy-replica.ts';
 import { nextStatement } from './workload.ts';
@@ -300,7 +302,21 @@ export function createToyCluster(count: number): ToyCluster {
     });
   };
 
+  /** Tells each phase, and lets PostgreSQL come up when there is one again. */
+  const recover = (replica: ToyReplica, recovery: ToyRecovery): void => {
+    const at = phaseOf(recovery, now);
+    const name = at?.phase ?? '';
+    if (name !== replica.toldPhase) {
+      replica.toldPhase = name;
+      if (name !== 'learning')
+        emit(replica, { layer: 'operation', name: 'RecoveryPhase', progress: at?.progress ?? null });
+      if (name === 'catchingUp') replica.postgresUpAtMs = now;
+    }
+    if (at === null) replica.recovery = null;
+  };
+
   const live = (replica: ToyReplica, dtMs: number): void => {
+    if (replica.recovery !== null) recover(replica, replica.recovery);
     if (!replica.postgresUp && now > replica.postgresUpAtMs) {
       replica.postgresUp = true;
       replica.applied = Math.max(0, replica.applied - 6);
@@ -316,7 +332,7 @@ export function createToyCluster(count: number): ToyCluster {
     applyChosen(replica);
     for (const at of replica.log.keys()) if (at < replica.commitPoint - keptMax) replica.log.delete(at);
     if (now - replica.reportedAtMs >= 250) {
-      replica.reported = statusOf(replica, replicas);
+      replica.reported = statusOf(replica, replicas, now);
       replica.reportedAtMs = now;
     }
   };

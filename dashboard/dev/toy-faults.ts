@@ -1,5 +1,6 @@
 /** Development only. Breaks the toy cluster the way that the demo's supervisor breaks a real one. */
 import type { FaultRequest, LinkFault } from '../../server/src/api/status.ts';
+import type { ToyRecovery } from './toy-recovery.ts';
 import { noFault } from './toy-replica.ts';
 import type { ConsensusBody, EventBody, ToyReplica } from './toy-replica.ts';
 
@@ -49,6 +50,18 @@ export function createFaults(context: FaultContext): (request: FaultRequest) => 
     core(replica, { name: 'Restart' });
   };
 
+  const wipe = (replica: ToyReplica, what: ToyRecovery['what']): void => {
+    stop(replica);
+    start(replica);
+    const source = replicas.find((other) => other !== replica && other.role !== 'leader') ?? replica;
+    if (what !== 'database') {
+      replica.incarnation += 1;
+      replica.log.clear();
+    }
+    if (what !== 'log') replica.postgresUpAtMs = Number.POSITIVE_INFINITY;
+    replica.recovery = { what, source: source.id, beganMs: nowMs() };
+  };
+
   const faultReplica = (replica: ToyReplica, action: string): void => {
     if (action === 'crash') stop(replica);
     if (action === 'pause') replica.process = 'paused';
@@ -81,6 +94,10 @@ export function createFaults(context: FaultContext): (request: FaultRequest) => 
     if ('replica' in request) {
       const replica = find(request.replica);
       if (replica === undefined) return `there is no replica ${request.replica}`;
+      if (request.action === 'wipe') {
+        wipe(replica, request.what);
+        return null;
+      }
       faultReplica(replica, request.action);
       return null;
     }

@@ -3,8 +3,15 @@
  *
  * The toy has the outward behaviour of a cluster (elections, votes, lag, faults) with none of its guarantees.
  */
+import { phaseOf } from './toy-recovery.ts';
+import type { ToyRecovery } from './toy-recovery.ts';
 import type { TraceEvent } from '../../server/src/api/events.ts';
-import type { ClusterReplica, LinkFault, ReplicaStatus } from '../../server/src/api/status.ts';
+import type {
+  ClusterReplica,
+  LinkFault,
+  MembershipStatus,
+  ReplicaStatus,
+} from '../../server/src/api/status.ts';
 import type {
   Ballot,
   CoreSnapshot,
@@ -31,6 +38,10 @@ export interface ToyReplica {
   postgresUp: boolean;
   /** When the supervisor brings PostgreSQL back by itself. */
   postgresUpAtMs: number;
+  /** Of its log, and what it is doing to come back after a wipe. */
+  incarnation: number;
+  recovery: ToyRecovery | null;
+  toldPhase: string;
   role: Role;
   serving: boolean;
   ballot: Ballot;
@@ -66,6 +77,9 @@ export function createReplica(index: number): ToyReplica {
     seq: 0,
     postgresUp: true,
     postgresUpAtMs: 0,
+    incarnation: 1,
+    recovery: null,
+    toldPhase: '',
     role: 'follower',
     serving: false,
     ballot: { round: 0, replica: '' as ReplicaId },
@@ -95,6 +109,7 @@ export function snapshotOf(replica: ToyReplica): CoreSnapshot {
     commitPoint: slot(replica.commitPoint),
     lastSlot: slot(replica.lastSlot),
     serving: replica.serving,
+    configuration: replica.incarnation,
   };
 }
 
@@ -113,10 +128,15 @@ export function sentTo(
   return peers.map((peer) => ({ to: peer.id, message }));
 }
 
-export function statusOf(replica: ToyReplica, members: readonly ToyReplica[]): ReplicaStatus {
-  const state = conditionOf(replica);
+export function statusOf(replica: ToyReplica, members: readonly ToyReplica[], nowMs: number): ReplicaStatus {
+  const phase = replica.recovery === null ? null : phaseOf(replica.recovery, nowMs);
+  const state =
+    phase?.phase === 'joining' ? 'joining' : phase?.phase === 'copying' ? 'restoring' : conditionOf(replica);
   return {
     id: replica.id,
+    incarnation: phase?.phase === 'joining' ? 0 : replica.incarnation,
+    membership: membershipOf(members, nowMs),
+    recovery: phase?.progress ?? null,
     group: 'main',
     role: replica.role,
     ballot: replica.ballot,
@@ -152,6 +172,18 @@ export function statusOf(replica: ToyReplica, members: readonly ToyReplica[]): R
       })),
     faults: [...replica.faults.values()],
     counters: { ...replica.counters, droppedEvents: 0 },
+  };
+}
+
+function membershipOf(members: readonly ToyReplica[], nowMs: number): MembershipStatus {
+  return {
+    version: members.reduce((sum, { incarnation }) => sum + incarnation, 1 - members.length),
+    members: members.map(({ id, index, incarnation, recovery }) => {
+      const learns = recovery !== null && recovery.what !== 'database' && phaseOf(recovery, nowMs) !== null;
+      const pgwire = { host: '127.0.0.1', port: 7432 + index };
+      const address = { host: '127.0.0.1', port: 7532 + index, pgwire };
+      return { replica: id, incarnation, role: learns ? 'learner' : 'voter', address };
+    }),
   };
 }
 

@@ -9,11 +9,13 @@ import type { DashboardStore } from './live/store.ts';
 import { findLeader, isIsolated } from './model/cluster-view.ts';
 import type { SlotRange } from './model/event-text.ts';
 import { spellRequest } from './model/fault-text.ts';
+import { wipeLosesQuorum } from './model/members-view.ts';
 import { Banner } from './views/banner.tsx';
 import { Latency, Throughput } from './views/charts.tsx';
 import { EventList } from './views/event-list.tsx';
 import { LinkEditor } from './views/link-editor.tsx';
 import { LogStrips } from './views/log-strips.tsx';
+import { Members } from './views/members.tsx';
 import { ReplicaCard } from './views/replica-card.tsx';
 import type { SendFault } from './views/replica-card.tsx';
 import { SqlConsole } from './views/sql-console.tsx';
@@ -95,6 +97,7 @@ export function App({ store }: { readonly store: DashboardStore }) {
                 </div>
               </div>
             </div>
+            <Members cluster={cluster} trace={trace} ids={ids} />
             <div className="pair pair-wide">
               <SqlConsole ids={ids} leader={leader} />
               <EventList trace={trace} ids={ids} onSelect={setSlots} />
@@ -127,6 +130,7 @@ function Cards({ cluster, ids, leader, receivedAtMs, onFault }: CardsProps) {
           ids={ids}
           isLeader={replica.id === leader}
           isolated={isIsolated(cluster, replica.id)}
+          wipeLosesQuorum={wipeLosesQuorum(cluster, replica.id)}
           ageMs={replica.ageMs === null ? null : replica.ageMs + sinceMs}
           onFault={onFault}
         />

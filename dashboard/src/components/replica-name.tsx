@@ -1,10 +1,13 @@
 /** A replica's name with the swatch that stands for it in charts and in the event list. */
+import { replicaOf } from '../model/incarnation.ts';
+
 export function replicaColor(ids: readonly string[], id: string): string {
-  const index = Math.max(0, ids.indexOf(id));
+  const index = Math.max(0, ids.indexOf(replicaOf(id)));
   return `var(--replica-${(index % 5) + 1})`;
 }
 
 interface ReplicaNameProps {
+  /** Of a replica, or of one of its incarnations. */
   readonly id: string;
   readonly ids: readonly string[];
 }

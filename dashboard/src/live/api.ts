@@ -1,7 +1,7 @@
 /**
- * Requests to the server: set a fault, run SQL. Every outcome is returned; nothing is thrown.
+ * Requests to the server: set a fault, compare the data, run SQL. Every outcome is returned; nothing is thrown.
  */
-import type { FaultRequest } from '../../../server/src/api/status.ts';
+import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
 
 export interface ApiError {
   readonly code: string;
@@ -65,6 +65,21 @@ function errorIn(answer: unknown): SqlError | null {
 export async function postFault(request: FaultRequest): Promise<FaultOutcome> {
   const error = errorIn(await post('/api/fault', request));
   return error === null ? { ok: true } : { ok: false, error };
+}
+
+export type VerifyOutcome =
+  | { readonly ok: true; readonly result: VerifyResult }
+  | { readonly ok: false; readonly error: ApiError };
+
+/** Takes as long as the replicas need to read all their data. */
+export async function postVerify(repair: boolean): Promise<VerifyOutcome> {
+  const answer = await post('/api/verify', { repair });
+  const error = errorIn(answer);
+  if (error !== null) return { ok: false, error };
+  const result = answer as Partial<VerifyResult>;
+  return Array.isArray(result.replicas)
+    ? { ok: true, result: result as VerifyResult }
+    : { ok: false, error: noSense };
 }
 
 export async function runSql(replica: string, sql: string): Promise<SqlOutcome> {

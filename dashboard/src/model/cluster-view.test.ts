@@ -9,7 +9,6 @@ import {
   formatBallot,
   healthOf,
   isIsolated,
-  quorumOf,
   spellFault,
 } from './cluster-view.ts';
 import { ballot, clusterOf, replica } from './testing.ts';
@@ -102,14 +101,5 @@ describe('health', () => {
     expect(healthOf(replica('r2', { leader: 'r1' as ReplicaId })).text).toBe('Serving clients through r1');
     expect(healthOf(replica('r1', leads)).text).toBe('Serving clients');
     expect(healthOf(replica('r1', { state: 'databaseDown' })).tone).toBe('bad');
-  });
-
-  test('of the group is a majority of all its replicas, up or not', () => {
-    const cluster = clusterOf(
-      replica('r1'),
-      replica('r2', {}, { process: 'stopped' }),
-      replica('r3', {}, { process: 'paused' }),
-    );
-    expect(quorumOf(cluster)).toEqual({ up: 1, needed: 2 });
   });
 });

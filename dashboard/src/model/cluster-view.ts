@@ -115,7 +115,10 @@ const conditions: Readonly<Record<ReplicaCondition, Health>> = {
   databaseDown: { tone: 'bad', text: 'PostgreSQL is down' },
   logFull: { tone: 'bad', text: 'The log is full: not voting' },
   logCorrupt: { tone: 'bad', text: 'The log is damaged: not voting' },
-  diverged: { tone: 'bad', text: 'Stopped applying: an entry failed' },
+  diverged: { tone: 'bad', text: 'Fenced: its data differs' },
+  joining: { tone: 'busy', text: 'No log: asking to be let in' },
+  restoring: { tone: 'busy', text: 'Restoring its PostgreSQL' },
+  removed: { tone: 'off', text: 'No member any more' },
   down: { tone: 'bad', text: 'No answer' },
 };
 
@@ -133,10 +136,4 @@ export function healthOf(replica: ClusterReplica): Health {
       : { tone: 'good', text: `Serving clients through ${via}` };
   }
   return conditions[status.state];
-}
-
-/** How many replicas run and answer, and how many a decision needs. */
-export function quorumOf(cluster: ClusterStatus): { readonly up: number; readonly needed: number } {
-  const up = cluster.replicas.filter((replica) => freshStatus(replica) !== null).length;
-  return { up, needed: Math.floor(cluster.replicas.length / 2) + 1 };
 }

@@ -3,6 +3,7 @@
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { describeEvent, isRoutine } from './event-text.ts';
+import { replicaOf } from './incarnation.ts';
 
 export type Layer = TraceEvent['layer'];
 
@@ -19,7 +20,7 @@ export interface EventFilter {
 export const noFilter: EventFilter = { replicas: new Set(), layers: new Set(), routine: false, text: '' };
 
 export function matches(filter: EventFilter, event: TraceEvent): boolean {
-  if (filter.replicas.size > 0 && !filter.replicas.has(event.replica)) return false;
+  if (filter.replicas.size > 0 && !filter.replicas.has(replicaOf(event.replica))) return false;
   if (filter.layers.size > 0 && !filter.layers.has(event.layer)) return false;
   if (!filter.routine && isRoutine(event)) return false;
   const text = filter.text.trim().toLowerCase();

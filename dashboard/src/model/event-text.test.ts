@@ -89,3 +89,41 @@ describe('the filter', () => {
     expect([...set]).toEqual(['r1']);
   });
 });
+
+describe('recovery, comparisons and members in words', () => {
+  const told = (body: Readonly<Record<string, unknown>>) =>
+    describeEvent(other({ seq: 1, replica: 'r2.2' }, { layer: 'operation', ...body }));
+  const progress = { phase: 'copying', cause: 'bothLost', source: 'r3', attempts: 2, percent: null };
+
+  test('a recovery says what it does and why', () => {
+    expect(told({ name: 'RecoveryPhase', progress })).toBe(
+      'copies PostgreSQL of r3: its disk was lost · attempt 2',
+    );
+    expect(told({ name: 'RecoveryPhase', progress: { ...progress, phase: 'joining', attempts: 0 } })).toBe(
+      'asks the others to let it in: its disk was lost',
+    );
+    expect(told({ name: 'RecoveryPhase', progress: null })).toBe('recovered');
+  });
+
+  const result = (...outcomes: readonly string[]) => ({
+    slot: 12,
+    replicas: outcomes.map((outcome, index) => ({ replica: `r${index + 1}`, outcome, detail: [] })),
+  });
+  test('a comparison names who differs, and is alarming then', () => {
+    const equal = { layer: 'operation', name: 'VerifyDone', result: result('equal', 'equal') };
+    const differs = { ...equal, result: result('equal', 'differs', 'noReport') };
+    expect(told(equal)).toBe('data as of slot 12: all replicas equal');
+    expect(told(differs)).toBe('data as of slot 12: r2 differs · no report of r3');
+    expect([equal, differs].map((body) => weightOf(other({ seq: 1 }, body)))).toEqual([
+      'notable',
+      'alarming',
+    ]);
+  });
+
+  test('a change of the members says who votes from then on', () => {
+    const configurations = [{ version: 4, slot: 0, voters: ['r1', 'r3'], learners: ['r2.2'] }];
+    const change = consensus({ seq: 1 }, { name: 'Reconfigure', configurations } as never);
+    expect(describeEvent(change)).toContain('members 4: voting r1, r3, learning r2.2');
+    expect(weightOf(change)).toBe('notable');
+  });
+});

@@ -4,8 +4,10 @@
  * Names stay those of the specification; only what surrounds them is prose.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { TraceMessage } from '../../../server/src/multipaxos/types.ts';
+import type { RecoveryProgress, VerifyResult } from '../../../server/src/api/status.ts';
+import type { TraceConfiguration, TraceMessage } from '../../../server/src/multipaxos/types.ts';
 import { formatBallot } from './cluster-view.ts';
+import { causes } from './recovery-view.ts';
 import { unreachable } from './unreachable.ts';
 
 export interface SlotRange {
@@ -75,6 +77,7 @@ function describeConsensus(event: Extract<TraceEvent, { layer: 'consensus' }>): 
     event.from === undefined ? null : `from ${event.from}`,
     range === null ? null : formatSlots(range),
     event.reason === undefined ? null : event.reason,
+    ...(event.configurations ?? []).slice(0, 2).map(describeConfiguration),
     to.length > 0 ? `→ ${event.sent![0]!.message.kind} to ${to.join(', ')}` : null,
     event.name === 'AdvanceCommitPoint' ? `commit point ${event.state.commitPoint}` : null,
     showsBallot.has(event.name) ? `ballot ${formatBallot(event.state.ballot)}` : null,
@@ -125,6 +128,10 @@ function describeOperation(event: Extract<TraceEvent, { layer: 'operation' }>): 
       return event.peer;
     case 'FaultChanged':
       return event.description;
+    case 'RecoveryPhase':
+      return describeRecovery(event.progress);
+    case 'VerifyDone':
+      return describeVerify(event.result);
     case 'LogFull':
     case 'LogResumed':
     case 'LogRefused':
@@ -132,6 +139,36 @@ function describeOperation(event: Extract<TraceEvent, { layer: 'operation' }>): 
     default:
       return unreachable(event);
   }
+}
+
+const phases: Readonly<Record<RecoveryProgress['phase'], string>> = {
+  joining: 'asks the others to let it in',
+  copying: 'copies another replica’s PostgreSQL',
+  starting: 'starts PostgreSQL on the copy',
+  catchingUp: 'catches up with the log',
+};
+
+function describeRecovery(progress: RecoveryProgress | null): string {
+  if (progress === null) return 'recovered';
+  const { phase, cause, source, attempts } = progress;
+  const from = phase === 'copying' && source !== null ? `copies PostgreSQL of ${source}` : phases[phase];
+  return `${from}: ${causes[cause]}${attempts > 1 ? ` · attempt ${attempts}` : ''}`;
+}
+
+export function describeVerify({ slot, replicas }: VerifyResult): string {
+  const differing = replicas.filter(({ outcome }) => outcome === 'differs').map(({ replica }) => replica);
+  const silent = replicas.filter(({ outcome }) => outcome === 'noReport').map(({ replica }) => replica);
+  const parts = [
+    differing.length > 0 ? `${differing.join(', ')} ${differing.length === 1 ? 'differs' : 'differ'}` : null,
+    silent.length > 0 ? `no report of ${silent.join(', ')}` : null,
+  ].filter((part) => part !== null);
+  return `data as of slot ${slot}: ${parts.length === 0 ? 'all replicas equal' : parts.join(' · ')}`;
+}
+
+/** Who votes from a change on, as far as the event tells. */
+function describeConfiguration({ version, voters, learners }: TraceConfiguration): string {
+  const rest = learners.length === 0 ? '' : `, learning ${learners.join(', ')}`;
+  return `members ${version}: voting ${voters.join(', ')}${rest}`;
 }
 
 function oneLine(sql: readonly string[]): string {
@@ -156,10 +193,17 @@ const notable: ReadonlySet<TraceEvent['name']> = new Set([
   'ReplicaStarted',
   'PeerConnected',
   'LogResumed',
+  'Reconfigure',
+  'LearnConfiguration',
+  'Restored',
+  'RecoveryPhase',
+  'VerifyDone',
 ]);
 
 /** Events worth a coloured mark: something changed hands, or broke. */
 export function weightOf(event: TraceEvent): 'plain' | 'notable' | 'alarming' {
+  if (event.name === 'VerifyDone' && event.result.replicas.some(({ outcome }) => outcome === 'differs'))
+    return 'alarming';
   if (alarming.has(event.name)) return 'alarming';
   return notable.has(event.name) ? 'notable' : 'plain';
 }

@@ -2,6 +2,8 @@
 import type { FaultRequest } from '../../../server/src/api/status.ts';
 import { unreachable } from './unreachable.ts';
 
+const wiped = { both: 'the disk', log: 'the log', database: 'the PostgreSQL' } as const;
+
 export function spellRequest(request: FaultRequest): string {
   switch (request.action) {
     case 'crash':
@@ -14,6 +16,8 @@ export function spellRequest(request: FaultRequest): string {
       return `Restarted ${request.replica}`;
     case 'killPostgres':
       return `Killed PostgreSQL of ${request.replica}`;
+    case 'wipe':
+      return `Wiped ${wiped[request.what]} of ${request.replica}`;
     case 'isolate':
       return `Isolated ${request.replica}`;
     case 'heal':

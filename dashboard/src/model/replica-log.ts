@@ -2,7 +2,7 @@
  * One replica's log as its events tell it: which slots it has voted for, which it knows as chosen, which are applied.
  *
  * Does not know other replicas. Keeps: at most `votesMax` votes (the latest written), `above` holds only slots above the
- * application pointer, and a new run of the replica's process starts from what that run reports.
+ * application pointer, a new run of the replica's process starts from what that run reports, and a new incarnation has no votes.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { ReplicaStatus } from '../../../server/src/api/status.ts';
@@ -19,6 +19,8 @@ export interface SlotVote {
 
 export interface ReplicaLog {
   readonly run: string | null;
+  /** Whose votes these are: another incarnation begins with none. */
+  readonly incarnation: string | null;
   readonly lastSeq: number;
   /** Events of this run that never arrived, by the gaps in `seq`. */
   readonly missed: number;
@@ -40,6 +42,7 @@ export interface Cell {
 
 export const emptyLog: ReplicaLog = {
   run: null,
+  incarnation: null,
   lastSeq: 0,
   missed: 0,
   commitPoint: 0,
@@ -52,6 +55,7 @@ export const emptyLog: ReplicaLog = {
 
 interface Draft {
   run: string | null;
+  incarnation: string | null;
   lastSeq: number;
   missed: number;
   commitPoint: number;
@@ -73,6 +77,10 @@ export function foldReplicaLog(log: ReplicaLog, events: readonly TraceEvent[]): 
 
 function apply(draft: Draft, event: TraceEvent): void {
   countSeq(draft, event);
+  if (draft.incarnation !== event.replica) {
+    draft.votes.clear();
+    draft.incarnation = event.replica;
+  }
   if (event.layer === 'consensus') {
     for (const [slot, ballot, label] of event.votes ?? []) writeVote(draft, slot, { ballot, label });
     draft.commitPoint = event.state.commitPoint;

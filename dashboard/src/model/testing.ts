@@ -1,6 +1,11 @@
 /** Builders for the tests of the model: events and statuses with only what a test cares about spelt out. */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { ClusterReplica, ClusterStatus, ReplicaStatus } from '../../../server/src/api/status.ts';
+import type {
+  ClusterReplica,
+  ClusterStatus,
+  MembershipStatus,
+  ReplicaStatus,
+} from '../../../server/src/api/status.ts';
 import type { Ballot, CoreSnapshot, ReplicaId, Slot } from '../../../server/src/multipaxos/types.ts';
 
 export function ballot(round: number, replica: string): Ballot {
@@ -23,6 +28,7 @@ export function consensus(
     commitPoint: 0 as Slot,
     lastSlot: 0 as Slot,
     serving: false,
+    configuration: 1,
     ...event.state,
   };
   return {
@@ -54,9 +60,28 @@ export function vote(slot: number, by: Ballot | null, label: string): readonly [
   return [slot as Slot, by, label];
 }
 
+/** Each in its first incarnation, unless `incarnations` says otherwise. */
+export function membershipOf(
+  roles: Readonly<Record<string, 'voter' | 'learner'>>,
+  incarnations: Readonly<Record<string, number>> = {},
+  version = 1,
+): MembershipStatus {
+  const address = { host: 'h', port: 1, pgwire: { host: 'h', port: 2 } };
+  const members = Object.entries(roles).map(([replica, role]) => ({
+    replica: replica as ReplicaId,
+    incarnation: incarnations[replica] ?? 1,
+    role,
+    address,
+  }));
+  return { version, members };
+}
+
 export function status(id: string, changes: Partial<ReplicaStatus> = {}): ReplicaStatus {
   return {
     id: id as ReplicaId,
+    incarnation: 1,
+    membership: membershipOf({ r1: 'voter', r2: 'voter', r3: 'voter' }),
+    recovery: null,
     group: 'main',
     role: 'follower',
     ballot: ballot(1, 'r1'),

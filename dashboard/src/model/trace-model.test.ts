@@ -102,3 +102,23 @@ describe('the trace model', () => {
     expect(foldEvents(emptyTrace, [])).toBe(emptyTrace);
   });
 });
+
+describe('incarnations', () => {
+  const by = (replica: string, seq: number, slot: number) =>
+    consensus({ seq, replica }, { name: 'HandleAccept', votes: [vote(slot, ballot(1, 'r1'), `c/${slot}`)] });
+
+  test('belong to one replica: its log is that of the latest, which has none of the votes of those before', () => {
+    const model = foldEvents(emptyTrace, [by('r2', 1, 5), by('r2.2', 2, 6)]);
+    expect([...model.logs.keys()]).toEqual(['r2']);
+    expect([...(model.logs.get('r2')?.votes.keys() ?? [])]).toEqual([6]);
+    expect(model.logs.get('r2')?.missed).toBe(0);
+  });
+
+  test('share the links of their replica', () => {
+    const sent = [{ to: 'r3.2' as ReplicaId, message: { kind: 'Accept' as const, ballot: ballot(1, 'r1') } }];
+    const model = foldEvents(emptyTrace, [
+      consensus({ seq: 1, replica: 'r2.2' }, { name: 'HandleAccept', from: 'r1.4' as ReplicaId, sent }),
+    ]);
+    expect([...model.lastMessageUs.keys()].toSorted()).toEqual([linkKey('r1', 'r2'), linkKey('r2', 'r3')]);
+  });
+});

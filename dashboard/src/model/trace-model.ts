@@ -6,6 +6,7 @@
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { EntryLabel } from '../../../server/src/multipaxos/types.ts';
+import { replicaOf } from './incarnation.ts';
 import { emptyLog, foldReplicaLog } from './replica-log.ts';
 import type { ReplicaLog } from './replica-log.ts';
 
@@ -17,6 +18,7 @@ export interface TraceModel {
   readonly events: readonly TraceEvent[];
   /** How many events came before `events[0]`: `firstIndex + i` names an event for ever. */
   readonly firstIndex: number;
+  /** By replica, whatever its incarnation. */
   readonly logs: ReadonlyMap<string, ReplicaLog>;
   /** What clients sent, by the label of the entry that it became. */
   readonly statements: ReadonlyMap<EntryLabel, readonly string[]>;
@@ -57,9 +59,9 @@ export function foldEvents(model: TraceModel, received: readonly TraceEvent[]): 
 function unseen(model: TraceModel, received: readonly TraceEvent[]): readonly TraceEvent[] {
   const last = new Map([...model.logs].map(([id, log]) => [id, { run: log.run, seq: log.lastSeq }]));
   return received.filter((event) => {
-    const seen = last.get(event.replica);
+    const seen = last.get(replicaOf(event.replica));
     if (seen !== undefined && seen.run === event.run && event.seq <= seen.seq) return false;
-    last.set(event.replica, { run: event.run, seq: event.seq });
+    last.set(replicaOf(event.replica), { run: event.run, seq: event.seq });
     return true;
   });
 }
@@ -70,8 +72,9 @@ function foldLogs(
 ): ReadonlyMap<string, ReplicaLog> {
   const byReplica = new Map<string, TraceEvent[]>();
   for (const event of batch) {
-    const own = byReplica.get(event.replica);
-    if (own === undefined) byReplica.set(event.replica, [event]);
+    const replica = replicaOf(event.replica);
+    const own = byReplica.get(replica);
+    if (own === undefined) byReplica.set(replica, [event]);
     else own.push(event);
   }
   const next = new Map(logs);
@@ -109,8 +112,9 @@ function foldMessages(
   const next = new Map(lastMessageUs);
   for (const event of batch) {
     if (event.layer !== 'consensus') continue;
-    if (event.from !== undefined) next.set(linkKey(event.from, event.replica), event.atUs);
-    for (const { to } of event.sent ?? []) next.set(linkKey(event.replica, to), event.atUs);
+    const replica = replicaOf(event.replica);
+    if (event.from !== undefined) next.set(linkKey(replicaOf(event.from), replica), event.atUs);
+    for (const { to } of event.sent ?? []) next.set(linkKey(replica, replicaOf(to)), event.atUs);
   }
   return next;
 }

@@ -3,7 +3,7 @@ import type { ClusterStatus } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
 import { useNow } from '../components/hooks.ts';
 import { Icon } from '../components/icon.tsx';
-import { quorumOf } from '../model/cluster-view.ts';
+import { quorumOf } from '../model/members-view.ts';
 import type { Connection } from '../model/dashboard-state.ts';
 import './banner.css';
 
@@ -21,8 +21,8 @@ export function Banner({ connection, cluster, leader, onRetry }: BannerProps) {
   if (connection.kind === 'connecting' || cluster === null || leader !== null) return null;
   const quorum = quorumOf(cluster);
   const text =
-    quorum.up < quorum.needed
-      ? `${quorum.up} of ${cluster.replicas.length} replicas answer and ${quorum.needed} are needed. Clients get an error until one more is back.`
+    quorum.votersUp < quorum.needed
+      ? `${quorum.votersUp} of ${quorum.voters} voters answer and ${quorum.needed} are needed. Clients get an error until one more is back.`
       : 'The replicas are electing one, or cannot reach each other. Clients get an error until then.';
   return (
     <div className="banner" data-tone="warn" role="alert" data-testid="banner-no-leader">

@@ -5,6 +5,10 @@ import { formatAge, formatBytes, formatCount } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import { ReplicaName } from '../components/replica-name.tsx';
 import { formatBallot, freshStatus, healthOf, staleMs } from '../model/cluster-view.ts';
+import { incarnationName } from '../model/incarnation.ts';
+import { memberRole } from '../model/members-view.ts';
+import { RecoverySteps } from './recovery-steps.tsx';
+import { WipeMenu } from './wipe-menu.tsx';
 import './replica-card.css';
 
 export type SendFault = (request: FaultRequest) => void;
@@ -14,6 +18,8 @@ interface ReplicaCardProps {
   readonly ids: readonly string[];
   readonly isLeader: boolean;
   readonly isolated: boolean;
+  /** Too few voters would be left if its log were lost. */
+  readonly wipeLosesQuorum: boolean;
   /** Since the status on show was received by the supervisor. */
   readonly ageMs: number | null;
   readonly onFault: SendFault;
@@ -51,14 +57,21 @@ export function ReplicaCard(props: ReplicaCardProps) {
       >
         <span className="dot" data-tone={health.tone} aria-hidden="true" />
         {health.text}
+        <Life replica={replica} />
       </p>
+      {stale || replica.status === null ? null : <RecoverySteps status={replica.status} />}
       {message === null || stale ? null : (
         <p className="card-message" data-testid={`message-${replica.id}`}>
           {message}
         </p>
       )}
       <Facts replica={replica} stale={stale} />
-      <Actions replica={replica} isolated={isolated} onFault={props.onFault} />
+      <Actions
+        replica={replica}
+        isolated={isolated}
+        wipeLosesQuorum={props.wipeLosesQuorum}
+        onFault={props.onFault}
+      />
     </article>
   );
 }
@@ -69,6 +82,22 @@ function RoleBadge({ replica, isLeader }: { readonly replica: ClusterReplica; re
     <span className="badge" data-tone={isLeader ? 'ink' : role === 'candidate' ? 'warn' : 'plain'}>
       {isLeader ? <Icon name="crown" /> : null}
       <span data-testid={`role-${replica.id}`}>{role}</span>
+    </span>
+  );
+}
+
+/** Which incarnation this is, and whether it counts. */
+function Life({ replica: { id, status } }: { readonly replica: ClusterReplica }) {
+  if (status === null) return null;
+  const role = memberRole(status);
+  return (
+    <span className="card-life" title="The incarnation of its log, and whether its vote counts">
+      <span className="mono" data-testid={`incarnation-${id}`} data-incarnation={status.incarnation}>
+        {status.incarnation === 0 ? 'no incarnation' : incarnationName(id, status.incarnation)}
+      </span>
+      <span className="badge" data-tone={role === 'learner' ? 'warn' : 'plain'} data-testid={`member-${id}`}>
+        {role ?? 'no member'}
+      </span>
     </span>
   );
 }
@@ -148,10 +177,11 @@ function Fact({ name, value, testId, hint }: FactProps) {
 interface ActionsProps {
   readonly replica: ClusterReplica;
   readonly isolated: boolean;
+  readonly wipeLosesQuorum: boolean;
   readonly onFault: SendFault;
 }
 
-function Actions({ replica, isolated, onFault }: ActionsProps) {
+function Actions({ replica, isolated, wipeLosesQuorum, onFault }: ActionsProps) {
   const { id } = replica;
   const running = replica.process === 'running';
   const stopped = replica.process === 'stopped';
@@ -219,6 +249,7 @@ function Actions({ replica, isolated, onFault }: ActionsProps) {
       >
         Isolate
       </Button>
+      <WipeMenu id={id} losesQuorum={wipeLosesQuorum} onFault={onFault} />
     </div>
   );
 }

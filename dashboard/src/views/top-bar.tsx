@@ -5,7 +5,8 @@ import { formatCount, formatMs, formatRate } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import type { IconName } from '../components/icon.tsx';
 import type { Theme } from '../components/hooks.ts';
-import { faultsByLink, quorumOf } from '../model/cluster-view.ts';
+import { faultsByLink } from '../model/cluster-view.ts';
+import { quorumOf } from '../model/members-view.ts';
 import type { Connection } from '../model/dashboard-state.ts';
 import { latestTotal } from '../model/rate-series.ts';
 import type { RateSeries } from '../model/rate-series.ts';
@@ -55,7 +56,7 @@ export function TopBar(props: TopBarProps) {
         </div>
         <div>
           <dt>Replicas up</dt>
-          <dd data-low={quorum !== null && quorum.up < quorum.needed} data-testid="replicas-up">
+          <dd data-low={quorum !== null && quorum.votersUp < quorum.needed} data-testid="replicas-up">
             {quorum === null ? '–' : `${quorum.up} of ${cluster?.replicas.length}`}
           </dd>
         </div>

@@ -1,0 +1,94 @@
+/**
+ * A recovery as steps that a reader can follow: which there are, which one it is at, and how far that one is. Pure reading of one status.
+ */
+import type { RecoveryProgress, ReplicaStatus } from '../../../server/src/api/status.ts';
+import { formatBytes } from '../components/format.ts';
+import { memberRole } from './members-view.ts';
+
+export type StepName = 'joining' | 'copying' | 'starting' | 'catchingUp' | 'voting';
+
+export interface RecoveryStep {
+  readonly name: StepName;
+  /** A word, for under its part of the bar. */
+  readonly label: string;
+  readonly state: 'done' | 'now' | 'todo';
+  /** 0 to 1: how much of its part is filled. */
+  readonly filled: number;
+}
+
+export interface RecoveryView {
+  readonly step: StepName;
+  readonly title: string;
+  readonly detail: string;
+  readonly steps: readonly RecoveryStep[];
+}
+
+const labels: Readonly<Record<StepName, string>> = {
+  joining: 'join',
+  copying: 'copy',
+  starting: 'start',
+  catchingUp: 'catch up',
+  voting: 'vote',
+};
+
+const titles: Readonly<Record<StepName, string>> = {
+  joining: 'Asking to be let in',
+  copying: 'Copying PostgreSQL',
+  starting: 'Starting PostgreSQL on the copy',
+  catchingUp: 'Catching up',
+  voting: 'Caught up: becoming a voter',
+};
+
+export const causes: Readonly<Record<RecoveryProgress['cause'], string>> = {
+  logLost: 'its log was lost',
+  databaseLost: 'its PostgreSQL was lost',
+  bothLost: 'its disk was lost',
+  logPurged: 'the others have purged what it lacks',
+  diverged: 'its data differed',
+  new: 'it had no data yet',
+};
+
+/** Null if nothing is being recovered. */
+export function recoveryView(status: ReplicaStatus): RecoveryView | null {
+  const { recovery } = status;
+  const learns = memberRole(status) === 'learner';
+  if (recovery === null && !(learns && status.state === 'serving')) return null;
+  const now: StepName = recovery?.phase ?? 'voting';
+  const names = stepsOf(recovery, learns, now);
+  const at = names.indexOf(now);
+  const filled = recovery?.percent == null ? 0 : Math.max(0, Math.min(1, recovery.percent / 100));
+  return {
+    step: now,
+    title: titles[now],
+    detail: detailOf(recovery),
+    steps: names.map((name, index) => ({
+      name,
+      label: labels[name],
+      state: index < at ? 'done' : index === at ? 'now' : 'todo',
+      filled: index < at ? 1 : index === at ? filled : 0,
+    })),
+  };
+}
+
+/** A log that is gone means joining and earning the vote; a database that is gone means copying. */
+function stepsOf(recovery: RecoveryProgress | null, learns: boolean, now: StepName): readonly StepName[] {
+  const cause = recovery?.cause ?? 'logLost';
+  const withoutLog = learns || cause === 'logLost' || cause === 'bothLost' || cause === 'new';
+  const copies = cause !== 'logLost' && (cause !== 'new' || (recovery?.attempts ?? 0) > 0);
+  const all: readonly StepName[] = ['joining', 'copying', 'starting', 'catchingUp', 'voting'];
+  return all.filter((name) => {
+    if (name === now || name === 'catchingUp') return true;
+    return name === 'joining' || name === 'voting' ? withoutLog : copies;
+  });
+}
+
+function detailOf(recovery: RecoveryProgress | null): string {
+  if (recovery === null) return '';
+  const { phase, percent, bytes, bytesTotal, source, attempts } = recovery;
+  if (phase !== 'copying') return percent === null ? '' : `${percent}%`;
+  if (source === null) return 'looking for a source';
+  // The total is an estimate of the beginning: PostgreSQL goes on writing meanwhile.
+  const of = bytesTotal !== null && bytes <= bytesTotal ? ` of ${formatBytes(bytesTotal)}` : '';
+  const again = attempts > 1 ? `, attempt ${attempts}` : '';
+  return `${formatBytes(bytes)}${of} from ${source}${again}`;
+}

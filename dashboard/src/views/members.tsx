@@ -1,0 +1,195 @@
+/** Who is in the group, and whether they all hold the same data. */
+import { useState } from 'react';
+import type { ClusterStatus, VerifyResult } from '../../../server/src/api/status.ts';
+import { Button } from '../components/button.tsx';
+import { Panel } from '../components/panel.tsx';
+import { ReplicaName } from '../components/replica-name.tsx';
+import { postVerify } from '../live/api.ts';
+import { describeVerify } from '../model/event-text.ts';
+import { incarnationName, replicaOf } from '../model/incarnation.ts';
+import { latestVerify, newestMembership } from '../model/members-view.ts';
+import type { Member } from '../model/members-view.ts';
+import type { TraceModel } from '../model/trace-model.ts';
+import { unreachable } from '../model/unreachable.ts';
+import './members.css';
+
+interface MembersProps {
+  readonly cluster: ClusterStatus;
+  readonly trace: TraceModel;
+  readonly ids: readonly string[];
+}
+
+type Compared =
+  | { readonly state: 'idle' }
+  | { readonly state: 'running' }
+  | { readonly state: 'failed'; readonly message: string }
+  | { readonly state: 'done'; readonly result: VerifyResult };
+
+export function Members({ cluster, trace, ids }: MembersProps) {
+  const membership = newestMembership(cluster);
+  const [own, setOwn] = useState<Compared>({ state: 'idle' });
+  const heard = latestVerify(trace.events);
+  // The leader compares by itself now and then, and people do from the command line: whichever is of the later slot counts.
+  const newer =
+    heard !== null && (own.state === 'idle' || (own.state === 'done' && heard.slot > own.result.slot));
+  const compared: Compared = newer ? { state: 'done', result: heard } : own;
+  const compare = (repair: boolean): void => {
+    setOwn({ state: 'running' });
+    void postVerify(repair).then((outcome) =>
+      setOwn(
+        outcome.ok
+          ? { state: 'done', result: outcome.result }
+          : { state: 'failed', message: outcome.error.message },
+      ),
+    );
+  };
+  return (
+    <Panel
+      title="Members"
+      className="members-panel"
+      note={
+        membership === null ? null : (
+          <span className="badge num" title="Counts up with each change" data-testid="members-version">
+            version {membership.version}
+          </span>
+        )
+      }
+      actions={<CompareButtons compared={compared} onCompare={compare} />}
+    >
+      <div className="members-scroll">
+        <table className="members num" data-testid="members">
+          <thead>
+            <tr>
+              <th scope="col">Replica</th>
+              <th scope="col">Role</th>
+              <th scope="col">Incarnation</th>
+              <th scope="col">Peers</th>
+              <th scope="col">SQL</th>
+              <th scope="col">Data</th>
+            </tr>
+          </thead>
+          <tbody>
+            {(membership?.members ?? []).map((member) => (
+              <MemberRow key={member.replica} member={member} ids={ids} compared={compared} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p className="verify-result" role="status" data-testid="verify-result" data-state={compared.state}>
+        {verifyLine(compared)}
+      </p>
+    </Panel>
+  );
+}
+
+interface CompareButtonsProps {
+  readonly compared: Compared;
+  readonly onCompare: (repair: boolean) => void;
+}
+
+function CompareButtons({ compared, onCompare }: CompareButtonsProps) {
+  const running = compared.state === 'running';
+  const differs =
+    compared.state === 'done' && compared.result.replicas.some(({ outcome }) => outcome === 'differs');
+  return (
+    <>
+      {differs ? (
+        <Button
+          tone="primary"
+          icon="heal"
+          data-testid="verify-repair"
+          title="Compare again, and restore what differs from the majority"
+          onClick={() => onCompare(true)}
+        >
+          Repair
+        </Button>
+      ) : null}
+      <Button
+        icon="compare"
+        disabled={running}
+        data-testid="verify"
+        title="Compare the data of all replicas as of one slot, while they serve"
+        onClick={() => onCompare(false)}
+      >
+        {running ? 'Comparing…' : 'Verify'}
+      </Button>
+    </>
+  );
+}
+
+interface MemberRowProps {
+  readonly member: Member;
+  readonly ids: readonly string[];
+  readonly compared: Compared;
+}
+
+function MemberRow({ member, ids, compared }: MemberRowProps) {
+  const { replica, incarnation, role, address } = member;
+  const expected = incarnation === 0;
+  return (
+    <tr data-testid={`member-row-${replica}`}>
+      <th scope="row">
+        <span className="members-name">
+          <ReplicaName id={replica} ids={ids} />
+        </span>
+      </th>
+      <td>
+        <span className="badge" data-tone={role === 'voter' ? 'plain' : 'warn'}>
+          {expected ? 'expected' : role}
+        </span>
+      </td>
+      <td className="mono">{expected ? '–' : incarnationName(replica, incarnation)}</td>
+      <td className="quiet">
+        {address.host}:{address.port}
+      </td>
+      <td className="quiet">
+        {address.pgwire.host}:{address.pgwire.port}
+      </td>
+      <Verdict replica={replica} compared={compared} />
+    </tr>
+  );
+}
+
+function Verdict({ replica, compared }: { readonly replica: string; readonly compared: Compared }) {
+  const found =
+    compared.state === 'done'
+      ? compared.result.replicas.find((each) => replicaOf(each.replica) === replica)
+      : undefined;
+  if (found === undefined) return <td className="quiet">–</td>;
+  const words = { equal: 'equal', differs: 'differs', noReport: 'no report' } as const;
+  const detail = found.detail.join(', ');
+  return (
+    <td
+      data-testid={`verdict-${replica}`}
+      data-outcome={found.outcome}
+      title={detail === '' ? undefined : detail}
+    >
+      <span className="verdict">
+        <span
+          className="dot"
+          data-tone={found.outcome === 'equal' ? 'good' : found.outcome === 'differs' ? 'bad' : 'warn'}
+          aria-hidden="true"
+        />
+        {words[found.outcome]}
+        {detail === '' ? null : <span className="quiet verdict-detail">{detail}</span>}
+      </span>
+    </td>
+  );
+}
+
+function verifyLine(compared: Compared): string {
+  switch (compared.state) {
+    case 'idle':
+      return 'Verify compares every table, sequence and schema object of all replicas as of one slot, while they serve.';
+    case 'running':
+      return 'Every replica reads its data as of the same slot…';
+    case 'failed':
+      return compared.message;
+    case 'done': {
+      const text = describeVerify(compared.result);
+      return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+    }
+    default:
+      return unreachable(compared);
+  }
+}
