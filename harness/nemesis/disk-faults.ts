@@ -59,7 +59,7 @@ async function isUp(scene: Scene, id: string): Promise<boolean> {
 
 /** A bit of what was durable is another one: the replica must refuse to vote. Then its disk is lost, and it comes back as another incarnation. */
 export async function flippedByte(scene: Scene, planned: PlannedFault): Promise<Begun> {
-  requireWipes(scene, (await replicaNow(scene, scene.ids[0]!)).status);
+  requireWipes((await replicaNow(scene, scene.ids[0]!)).status);
   const { id, status } = await claimLoss(scene, planned, true);
   const replica = id as ReplicaId;
   try {
@@ -92,7 +92,7 @@ export async function wipe(
   planned: PlannedFault,
   what: 'log' | 'database' | 'both',
 ): Promise<Begun> {
-  requireWipes(scene, (await replicaNow(scene, scene.ids[0]!)).status);
+  requireWipes((await replicaNow(scene, scene.ids[0]!)).status);
   const { id } = await claimLoss(scene, planned, what !== 'database');
   const replica = id as ReplicaId;
   await scene.cluster.fault({ action: 'wipe', replica, what });
@@ -107,12 +107,12 @@ export async function wipe(
   };
 }
 
-function requireWipes(_scene: Scene, status: { readonly incarnation?: number } | null): void {
+export function requireWipes(status: { readonly incarnation?: number } | null): void {
   if (status?.incarnation === undefined)
     throw new Skipped('this build does not bring back replicas that lost their disk');
 }
 
-async function untilHealed(scene: Scene, id: string): Promise<void> {
+export async function untilHealed(scene: Scene, id: string): Promise<void> {
   const healed = await untilTrue(healMsMax, async () => {
     await forgetHealed(scene);
     return !scene.losses.has(id);

@@ -1,4 +1,5 @@
 /** Faults of links between replicas: cut, one-way, slow, lossy. Clients are never cut off: whoever they reach must answer truthfully. */
+import type { FaultRequest } from '../../server/src/api/status.ts';
 import { betweenSides, cutOf, majorityRing, type LinkAction, type LinkBreak } from './link-table.ts';
 import { freshStatus, replicasNow, type Begun, type Scene } from './scene.ts';
 import type { PlannedFault } from './schedule.ts';
@@ -65,16 +66,18 @@ async function breakLinks(
   what: string,
   breaks: readonly LinkBreak[],
 ): Promise<Begun> {
-  for (const request of scene.links.add(number, breaks)) await scene.cluster.fault(request);
+  await carry(scene, scene.links.add(number, breaks));
   const statuses = (await replicasNow(scene)).flatMap((replica) => freshStatus(replica) ?? []);
   return {
     what,
     // A replica that is down cannot show it, and is told when it comes back.
     tookEffect: statuses.some(({ faults }) => faults.length > 0),
-    end: async () => {
-      for (const request of scene.links.remove(number)) await scene.cluster.fault(request);
-    },
+    end: () => carry(scene, scene.links.remove(number)),
   };
+}
+
+async function carry({ cluster }: Scene, requests: readonly FaultRequest[]): Promise<void> {
+  await Promise.all(requests.map((request) => cluster.fault(request)));
 }
 
 /** Links do not belong to a process, so whoever is struck already may be chosen too. */

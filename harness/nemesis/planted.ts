@@ -44,9 +44,15 @@ export const plantedBugs: readonly PlantedBug[] = [
         find: 'return leadership !== null && leadership.serving && nowMs < leadership.leaseUntilMs;',
         replace: 'return leadership !== null && leadership.serving;',
       },
+      // No bug, but more time between the end of a lease and that of a leadership.
+      {
+        file: 'replica/config.js',
+        find: 'electionTimeoutMaxMs: ms.default(2000)',
+        replace: 'electionTimeoutMaxMs: ms.default(5000)',
+      },
     ],
     workloads: ['register'],
-    strain: { kind: 'isolate', wish: 'leader', everyMs: 6500, forMs: 4000 },
+    strain: { kind: 'isolate', wish: 'leader', everyMs: 11_000, forMs: 7000 },
     expected: ['nonlinearizable'],
   },
   {
