@@ -56,6 +56,7 @@ StepsRefine == [][Abstract!Next]_[s \in Slots |-> Chosen(s)]
 FoundersOneToThree == {1, 2, 3}
 AllowAny(voters, old) == TRUE
 
+JustFirst == {<<1, 1>>}
 FirstAndSecond == {<<1, 1>>, <<1, 2>>}
 FirstAndThird == {<<1, 1>>, <<1, 3>>}
 SecondAndLowerThird == {<<2, 1>>, <<1, 3>>}
@@ -67,14 +68,9 @@ ThirdGoes == {{1, 2}}
 LeaderGoes == {{2, 3}}
 FourthComes == {{1, 2, 3, 4}}
 ThirdGoesFourthComes == {{1, 2}, {1, 2, 4}}
-FourthComesSecondGoes == {{1, 2, 3, 4}, {1, 3, 4}}
 TwoGo == {{1, 2}, {1, 3}}
 FourthForSecond == {{1, 3, 4}}
 
-(* Dropped: a candidate asks for a majority of what it finds in votes. *)
-AskNoMore(found) == {}
-(* Dropped: an acceptor votes for a configuration only when it knows everything below to be chosen. *)
-VoteForAnyConfiguration(s, reached) == TRUE
 (* Dropped: a change is chosen before the next is proposed. *)
 NeverUndecided(r) == FALSE
 
@@ -88,10 +84,6 @@ AfterTwoChanges(r) == serving[r] /\ config[r].version = 3
 ThirdIsCutOff ==
   /\ act'.params.replica = 3 => act'.name \notin {"HandlePrepare", "HandleAccept", "HandleHeartbeat"}
   /\ act'.params.replica = 4 => act'.name /= "HandlePrepare" \/ act'.params.from = 3
-ThirdComesLate ==
-  /\ ThirdIsCutOff
-  /\ act'.name = "StartElection" => config[1].version = 3 /\ log[4][4].entry /= Nothing
-  /\ act'.name = "HandlePrepare" => act'.params.replica = 2
 
 -----------------------------------------------------------------------------
 (* Witnesses: claims that something worth checking never happens. TLC must refute them. *)
@@ -99,13 +91,4 @@ ThirdComesLate ==
 NewVoterNeverDecides ==
   ~ \E b \in Ballots, s \in Slots : ChosenIn(b, s) /= {} /\ 4 \in Deciders(b, s) /\ ~IsMajority(Voters(b, s) \ {4}, Deciders(b, s))
 
-NewVoterNeverLeads == role[4] /= "leader"
-
-FoundConfigurationNeverAsked ==
-  ~ \E r \in Replicas : /\ role[r] = "candidate"
-                        /\ IsQuorum({m.from : m \in Counted(r)}, config[r].voters)
-                        /\ ~CanBecomeLeader(r)
-                        /\ r \in {m.from : m \in Counted(r)}
-
-ToldConfigurationNeverUsed == ~ \E r \in Replicas : role[r] = "leader" /\ config[r].slot > commitPoint[r]
 =============================================================================

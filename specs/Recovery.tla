@@ -1,0 +1,308 @@
+------------------------------ MODULE Recovery ------------------------------
+(***************************************************************************)
+(* Lost disks: which replica has what, and from where it gets it back.        *)
+(*                                                                          *)
+(* This module stands on two others and does not repeat them.  MultiPaxos      *)
+(* (with MCMembership and WipedAcceptors) says that a slot, once chosen,        *)
+(* keeps its entry although members change and logs are lost; here the          *)
+(* chosen prefix is a number.  OrderedApply says that a database is a           *)
+(* function of the prefix at its pointer, as long as rows and pointer are       *)
+(* written together; here an image is the set of slots that are in it.          *)
+(*                                                                          *)
+(* What is left is where the bytes are: logs that are purged, databases          *)
+(* whose newest commits a crash takes back, copies of databases on their way,     *)
+(* replicas without log, without database or without both.  recovery.md says      *)
+(* which step here is which action there and which function of the server.       *)
+(*                                                                          *)
+(* A replica's member is its newest incarnation: [life, role].  The log on its     *)
+(* disk belongs to one life; 0: there is none.  Only the log of the member's        *)
+(* own life takes part.                                                         *)
+(***************************************************************************)
+EXTENDS Naturals, Sequences, FiniteSets
+
+CONSTANTS Replica, MaxSlot, MaxWipes, MaxCrashes, MaxTail
+
+VARIABLES
+  chosen,    \* slots 1..chosen are chosen, and may have been acknowledged
+  member,    \* member[r]: [life, role]: the configuration in force
+  life,      \* life[r]: to which incarnation the log on r's disk belongs; 0: lost
+  log,       \* log[r]: the slots that it holds, durably
+  purged,    \* purged[r]: its base: everything at or below is gone from it, and was chosen
+  db,        \* db[r]: images, the durable one first and the visible one last; <<>>: lost
+  told,      \* told[r]: the application pointer that the leader has heard from r
+  copy,      \* copy[r]: a copy of another database that r is receiving, or <<>>
+  wipes, crashes
+
+vars == <<chosen, member, life, log, purged, db, told, copy, wipes, crashes>>
+
+Slot == 1..MaxSlot
+MinOf(S) == CHOOSE m \in S : \A x \in S : m <= x
+Max(a, b) == IF a > b THEN a ELSE b
+Min(a, b) == IF a < b THEN a ELSE b
+
+EmptyImage == [rows |-> {}, pointer |-> 0]
+HasDatabase(r) == db[r] # <<>>
+Durable(r) == db[r][1]
+Visible(r) == db[r][Len(db[r])]
+HasLog(r) == life[r] # 0
+
+Voters == {r \in Replica : member[r].role = "voter"}
+(* Those that can vote: the log of their newest life is there. *)
+Able == {r \in Voters : life[r] = member[r].life}
+IsMajority(S) == 2 * Cardinality(S) > Cardinality(Voters)
+
+(* What r's log makes known to be chosen. *)
+Knows(r, s) == HasLog(r) /\ (s \in log[r] \/ s <= purged[r])
+
+-----------------------------------------------------------------------------
+(* Rules *)
+
+(* A copy's rows and its pointer are of one moment: the pointer is a row of the database that is copied. *)
+PointerOfCopy(r) == copy[r][1].pointer
+
+(* What a replica counts as applied for the sake of purging: what a crash cannot take back. *)
+PointerForPurging(r) == Durable(r).pointer
+
+(* A learner votes from when it knows everything that is chosen. *)
+MayPromote(r) == \A s \in 1..chosen : Knows(r, s)
+
+(* A copy replaces the database only if the replica's log goes on from there. *)
+MayTakeCopy(r) == PointerOfCopy(r) >= purged[r]
+
+(* A replica that lost its log is admitted as another incarnation, and first learns. *)
+RoleOfNewLife == "learner"
+
+-----------------------------------------------------------------------------
+Init ==
+  /\ chosen = 0
+  /\ member = [r \in Replica |-> [life |-> 1, role |-> "voter"]]
+  /\ life = [r \in Replica |-> 1]
+  /\ log = [r \in Replica |-> {}]
+  /\ purged = [r \in Replica |-> 0]
+  /\ db = [r \in Replica |-> <<EmptyImage>>]
+  /\ told = [r \in Replica |-> 0]
+  /\ copy = [r \in Replica |-> <<>>]
+  /\ wipes = 0
+  /\ crashes = 0
+
+-----------------------------------------------------------------------------
+(* The log *)
+
+(* A bare majority of the voters has the next slot durably; the others get it by Fetch. *)
+Choose(Q) ==
+  /\ chosen < MaxSlot
+  /\ Q \subseteq Able
+  /\ IsMajority(Q)
+  /\ \A r \in Q : ~IsMajority(Q \ {r})
+  /\ chosen' = chosen + 1
+  /\ log' = [r \in Replica |-> IF r \in Q THEN log[r] \cup {chosen + 1} ELSE log[r]]
+  /\ UNCHANGED <<member, life, purged, db, told, copy, wipes, crashes>>
+
+Missing(r) == {s \in (purged[r] + 1)..chosen : s \notin log[r]}
+
+(* The lowest slot that r's log lacks, from one that has it; learners too. *)
+Fetch(r) ==
+  /\ HasLog(r)
+  /\ Missing(r) # {}
+  /\ LET s == MinOf(Missing(r))
+     IN /\ \E q \in Replica : HasLog(q) /\ s \in log[q]
+        /\ log' = [log EXCEPT ![r] = @ \cup {s}]
+  /\ UNCHANGED <<chosen, member, life, purged, db, told, copy, wipes, crashes>>
+
+DropTo(r, slot) ==
+  /\ slot > purged[r]
+  /\ \A s \in (purged[r] + 1)..slot : s \in log[r]
+  /\ log' = [log EXCEPT ![r] = {s \in @ : s > slot}]
+  /\ purged' = [purged EXCEPT ![r] = slot]
+  /\ UNCHANGED <<chosen, member, life, db, told, copy, wipes, crashes>>
+
+(* What every member has applied durably goes. *)
+Purge(r) ==
+  /\ HasLog(r) /\ HasDatabase(r)
+  /\ DropTo(r, Min(PointerForPurging(r), MinOf({told[q] : q \in Replica})))
+
+(* The log has outgrown its bound: what r itself has applied durably goes, whoever still wants it. *)
+RelievePressure(r) ==
+  /\ HasLog(r) /\ HasDatabase(r)
+  /\ DropTo(r, PointerForPurging(r))
+
+(* The leader hears how far r's database is. It may be a little late, and r may have lost that database by then. *)
+Tell(r) ==
+  /\ HasLog(r) /\ HasDatabase(r)
+  /\ told[r] # PointerForPurging(r)
+  /\ told' = [told EXCEPT ![r] = PointerForPurging(r)]
+  /\ UNCHANGED <<chosen, member, life, log, purged, db, copy, wipes, crashes>>
+
+-----------------------------------------------------------------------------
+(* The database *)
+
+Apply(r) ==
+  /\ HasLog(r) /\ HasDatabase(r)
+  /\ Len(db[r]) < MaxTail
+  /\ LET s == Visible(r).pointer + 1
+     IN /\ s \in log[r]
+        /\ s <= chosen
+        /\ db' = [db EXCEPT ![r] = Append(@, [rows |-> Visible(r).rows \cup {s}, pointer |-> s])]
+  /\ UNCHANGED <<chosen, member, life, log, purged, told, copy, wipes, crashes>>
+
+Flush(r) ==
+  /\ HasDatabase(r)
+  /\ Len(db[r]) > 1
+  /\ db' = [db EXCEPT ![r] = <<Visible(r)>>]
+  /\ UNCHANGED <<chosen, member, life, log, purged, told, copy, wipes, crashes>>
+
+(* PostgreSQL goes down and comes up with any of its images. A copy that was being received is thrown away. *)
+CrashDatabase(r, k) ==
+  /\ crashes < MaxCrashes
+  /\ HasDatabase(r)
+  /\ k \in 1..(Len(db[r]) - 1)
+  /\ crashes' = crashes + 1
+  /\ db' = [db EXCEPT ![r] = SubSeq(@, 1, k)]
+  /\ UNCHANGED <<chosen, member, life, log, purged, told, copy, wipes>>
+
+-----------------------------------------------------------------------------
+(* Lost disks: as long as no more than a minority is lost at once *)
+
+IsWhole(r) == r \in Able /\ HasDatabase(r)
+MayLose(r) == wipes < MaxWipes /\ IsWhole(r) /\ 2 * Cardinality({q \in Replica : ~IsWhole(q)} \cup {r}) < Cardinality(Replica)
+
+Wipe(r, losesLog, losesDatabase) ==
+  /\ MayLose(r)
+  /\ losesLog \/ losesDatabase
+  /\ wipes' = wipes + 1
+  /\ life' = IF losesLog THEN [life EXCEPT ![r] = 0] ELSE life
+  /\ log' = IF losesLog THEN [log EXCEPT ![r] = {}] ELSE log
+  /\ purged' = IF losesLog THEN [purged EXCEPT ![r] = 0] ELSE purged
+  /\ db' = IF losesDatabase THEN [db EXCEPT ![r] = <<>>] ELSE db
+  /\ copy' = [copy EXCEPT ![r] = <<>>]
+  /\ UNCHANGED <<chosen, member, told, crashes>>
+
+(* It finds no log and asks to join: the lost incarnation goes, the next one comes. Its new log begins where its database is, if it has one. *)
+Join(r) ==
+  /\ ~HasLog(r)
+  /\ IsMajority(Able)
+  /\ LET next == member[r].life + 1
+     IN /\ member' = [member EXCEPT ![r] = [life |-> next, role |-> RoleOfNewLife]]
+        /\ life' = [life EXCEPT ![r] = next]
+  /\ purged' = [purged EXCEPT ![r] = IF HasDatabase(r) THEN Durable(r).pointer ELSE 0]
+  /\ told' = [told EXCEPT ![r] = 0]
+  /\ UNCHANGED <<chosen, log, db, copy, wipes, crashes>>
+
+Promote(r) ==
+  /\ member[r].role = "learner"
+  /\ life[r] = member[r].life
+  /\ IsMajority(Able)
+  /\ MayPromote(r)
+  /\ member' = [member EXCEPT ![r].role = "voter"]
+  /\ UNCHANGED <<chosen, life, log, purged, db, told, copy, wipes, crashes>>
+
+(* What r's database needs next is in no log; or it has none. *)
+NeedsCopy(r) ==
+  HasDatabase(r) =>
+    /\ Visible(r).pointer < chosen
+    /\ \A q \in Replica : Visible(r).pointer + 1 \notin log[q]
+
+StartCopy(r, q) ==
+  /\ HasLog(r)
+  /\ NeedsCopy(r)
+  /\ copy[r] = <<>>
+  /\ q # r
+  /\ HasDatabase(q)
+  /\ copy' = [copy EXCEPT ![r] = <<[rows |-> Visible(q).rows, pointer |-> Visible(q).pointer, source |-> q]>>]
+  /\ UNCHANGED <<chosen, member, life, log, purged, db, told, wipes, crashes>>
+
+(* It is started when it is there whole. Where the log does not reach its pointer, the log goes on from there. *)
+TakeCopy(r) ==
+  /\ copy[r] # <<>>
+  /\ HasLog(r)
+  /\ HasDatabase(copy[r][1].source)
+  /\ LET pointer == PointerOfCopy(r)
+     IN /\ MayTakeCopy(r)
+        /\ db' = [db EXCEPT ![r] = <<[rows |-> copy[r][1].rows, pointer |-> pointer]>>]
+        /\ IF \E s \in (purged[r] + 1)..pointer : s \notin log[r]
+           THEN /\ purged' = [purged EXCEPT ![r] = pointer]
+                /\ log' = [log EXCEPT ![r] = {s \in @ : s > pointer}]
+           ELSE UNCHANGED <<purged, log>>
+  /\ copy' = [copy EXCEPT ![r] = <<>>]
+  /\ UNCHANGED <<chosen, member, life, told, wipes, crashes>>
+
+(* The source is gone, or what it sent is too old: once more, from another. *)
+GiveUpCopy(r) ==
+  /\ copy[r] # <<>>
+  /\ HasDatabase(copy[r][1].source) => ~MayTakeCopy(r)
+  /\ copy' = [copy EXCEPT ![r] = <<>>]
+  /\ UNCHANGED <<chosen, member, life, log, purged, db, told, wipes, crashes>>
+
+(* Nothing is purged anywhere, so an empty database will do. *)
+BeginEmpty(r) ==
+  /\ HasLog(r)
+  /\ ~HasDatabase(r)
+  /\ \A q \in Replica : purged[q] = 0
+  /\ db' = [db EXCEPT ![r] = <<EmptyImage>>]
+  /\ copy' = [copy EXCEPT ![r] = <<>>]
+  /\ UNCHANGED <<chosen, member, life, log, purged, told, wipes, crashes>>
+
+-----------------------------------------------------------------------------
+Next ==
+  \/ \E Q \in SUBSET Able : Choose(Q)
+  \/ \E r \in Replica :
+       \/ Fetch(r)
+       \/ Purge(r)
+       \/ RelievePressure(r)
+       \/ Tell(r)
+       \/ Apply(r)
+       \/ Flush(r)
+       \/ \E k \in 1..MaxTail : CrashDatabase(r, k)
+       \/ \E losesLog, losesDatabase \in BOOLEAN : Wipe(r, losesLog, losesDatabase)
+       \/ Join(r)
+       \/ Promote(r)
+       \/ \E q \in Replica : StartCopy(r, q)
+       \/ TakeCopy(r)
+       \/ GiveUpCopy(r)
+       \/ BeginEmpty(r)
+
+Spec == Init /\ [][Next]_vars
+
+-----------------------------------------------------------------------------
+(* What must hold *)
+
+TypeOK ==
+  /\ chosen \in 0..MaxSlot
+  /\ member \in [Replica -> [life : 1..(MaxWipes + 1), role : {"voter", "learner"}]]
+  /\ life \in [Replica -> 0..(MaxWipes + 1)]
+  /\ log \in [Replica -> SUBSET (1..chosen)]
+  /\ purged \in [Replica -> 0..chosen]
+  /\ told \in [Replica -> 0..chosen]
+  /\ \A r \in Replica : Len(db[r]) <= MaxTail /\ Len(copy[r]) <= 1
+
+(* Every state that a database has, or can fall back to, is the chosen prefix at its pointer. *)
+DatabaseIsPrefix ==
+  \A r \in Replica : \A i \in 1..Len(db[r]) : db[r][i].rows = 1..db[r][i].pointer /\ db[r][i].pointer <= chosen
+
+(* Nothing that was chosen is ever lost, not even if every PostgreSQL crashes now: it is in a log or durable in a database. *)
+NothingLost ==
+  \A s \in 1..chosen : \E r \in Replica :
+    \/ HasLog(r) /\ s \in log[r]
+    \/ HasDatabase(r) /\ Durable(r).pointer >= s
+
+(* Whoever is elected learns of everything that was chosen: no majority is without it. *)
+EveryMajorityKnows ==
+  \A s \in 1..chosen : ~IsMajority({r \in Able : ~Knows(r, s)})
+
+(* A replica's own log goes on where its database would stand after a crash. *)
+LogMeetsDatabase ==
+  \A r \in Replica : HasLog(r) /\ HasDatabase(r) => purged[r] <= Durable(r).pointer
+
+(* No lost incarnation votes. *)
+OnlyNewestLifeVotes == \A r \in Replica : life[r] \in {0, member[r].life}
+
+(* When nothing is lost any more, everybody gets everything back. *)
+Fairness ==
+  \A r \in Replica :
+    /\ WF_vars(Fetch(r)) /\ WF_vars(Apply(r)) /\ WF_vars(Flush(r))
+    /\ WF_vars(Join(r)) /\ WF_vars(Promote(r))
+    /\ WF_vars(TakeCopy(r)) /\ WF_vars(GiveUpCopy(r)) /\ WF_vars(BeginEmpty(r))
+    /\ \A q \in Replica : SF_vars(StartCopy(r, q))
+FairSpec == Spec /\ Fairness
+EverybodyComesBack == <>[](\A r \in Replica : IsWhole(r) /\ Durable(r).pointer = chosen)
+=============================================================================
