@@ -37,7 +37,7 @@ it.each([
   ["SELECT _barista.record_ddl('postgres', '', 'CREATE TABLE')", forbidden],
   ["SELECT _barista.record_drop('postgres', '', 'DROP TABLE')", forbidden],
   ["SELECT _barista.record_statement('DROP TABLE t', 'barista', '')", forbidden],
-  ["SELECT _barista.move_pointer(1000, 1, 1, 'r1')", forbidden],
+  ["SELECT _barista.move_pointer(1000, 1, 1, 'r1', NULL)", forbidden],
   ['SELECT _barista.reset_sequences()', forbidden],
   ["SELECT _barista.apply_positions('{}', '{}', '{}', '{}')", forbidden],
   ['SELECT * FROM _barista.captured', forbidden],

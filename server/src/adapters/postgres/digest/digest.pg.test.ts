@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { DataDigest } from '../../../ports/control.ts';
 import { connectPg } from '../pg-client.ts';
@@ -62,6 +64,35 @@ it('replicas that applied the same log have the same digest, whichever of them l
     digest: '1 called',
   });
   expect(find('index public.pairs_by_a')).toMatchObject({ kind: 'schema' });
+});
+
+it('positions that are recorded out of slot order are agreed on all the same: no value comes twice', async () => {
+  const [first, second, back] = [await pair.session(), await pair.session(), await pair.session()];
+  const take = async (client: Client, statement: string): Promise<number> => {
+    await client.query('BEGIN');
+    const result = await client.query<{ n: string }>(`SELECT ${statement} AS n`);
+    await client.query('INSERT INTO doubled VALUES (7)');
+    return Number(result.rows[0]?.n);
+  };
+  await take(first, "nextval('numbers')");
+  const earlier = await pair.agree(first);
+  const highest = await take(second, "nextval('numbers')");
+  await pair.finish(second, (await pair.agree(second)).slot);
+  // One that takes the sequence back on purpose has to wait for those that are under way.
+  await take(back, "setval('numbers', 1)");
+  let waits = true;
+  const setBack = pair.agree(back).then((agreed) => ((waits = false), agreed));
+  await sleep(200);
+  expect(waits).toBe(true);
+  await pair.finish(first, earlier.slot);
+  await pair.replicate();
+  const agreed = (digest: DataDigest): unknown =>
+    digest.objects.find(({ kind, name }) => kind === 'sequence' && name === 'public.numbers')?.digest;
+  expect(agreed(await digestOf(pair.leader))).toBe(`${highest} called`);
+  await pair.finish(back, (await setBack).slot);
+  await pair.replicate();
+  expect(agreed(await digestOf(pair.leader))).toBe('1 called');
+  expect(differing(await digestOf(pair.leader), await digestOf(pair.follower))).toEqual([]);
 });
 
 it.each([

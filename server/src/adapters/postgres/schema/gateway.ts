@@ -74,6 +74,7 @@ DECLARE
   rows_found boolean := false;
   sequences_used boolean := true;
   moved record;
+  takes_back boolean;
   request text := coalesce(current_setting('barista.request_id', true), '');
   earlier record;
 BEGIN ${checkSecret(secret)}
@@ -103,13 +104,19 @@ BEGIN ${checkSecret(secret)}
     END IF;
   END IF;
   IF sequences_used AND EXISTS (SELECT FROM _barista.tracked_sequence) THEN
-    -- One that takes a sequence back waits for the others that do, so that followers see them in the order of their slots.
-    IF EXISTS (SELECT FROM (${movedSequencesQuery(majorVersion)}) m WHERE m.exact) THEN
+    -- Who takes a sequence back waits for all who move one, and they for him, so that followers see them in the order of their slots.
+    takes_back := EXISTS (SELECT FROM (${movedSequencesQuery(majorVersion)}) m WHERE m.exact);
+    IF takes_back THEN
       LOCK TABLE _barista.sequence_setback IN EXCLUSIVE MODE;
+    ELSIF EXISTS (${movedSequencesQuery(majorVersion)}) THEN
+      LOCK TABLE _barista.sequence_setback IN ROW EXCLUSIVE MODE;
     END IF;
     FOR moved IN ${movedSequencesQuery(majorVersion)} LOOP
+      -- Taken back just now by another one, who tells it himself.
+      CONTINUE WHEN moved.exact AND NOT takes_back;
       rows_found := true;
-      positions := concat(positions, moved.agreed, ' ', moved.last_value, ' ', moved.is_called, ';');
+      positions := concat(positions, moved.agreed, ' ', moved.last_value, ' ', moved.is_called, ' ',
+        CASE WHEN moved.exact THEN 'exact' WHEN moved.ascending THEN 'up' ELSE 'down' END, ';');
       RETURN NEXT array_send(ARRAY[convert_to('S' || moved.name, 'UTF8'), '', convert_to(moved.last_value::text, 'UTF8'),
         convert_to(moved.is_called::text, 'UTF8'), convert_to(moved.exact::text, 'UTF8')]);
     END LOOP;
@@ -145,8 +152,15 @@ DECLARE
 BEGIN ${checkSecret(secret)}
   INSERT INTO _barista.applied_above (slot) VALUES (slot::bigint);
   IF positions <> '' THEN
-    PERFORM setval(split_part(p, ' ', 1)::oid::regclass, split_part(p, ' ', 2)::bigint, split_part(p, ' ', 3)::boolean)
-      FROM regexp_split_to_table(rtrim(positions, ';'), ';') p;
+    -- Sessions come here in any order, and what is agreed on must not fall back to an earlier slot's position.
+    LOCK TABLE _barista.sequence_turn IN EXCLUSIVE MODE;
+    PERFORM setval(m.agreed::regclass, m.position, m.called)
+      FROM (SELECT split_part(p, ' ', 1)::oid AS agreed, split_part(p, ' ', 2)::bigint AS position,
+          split_part(p, ' ', 3)::boolean AS called, split_part(p, ' ', 4) AS way
+        FROM regexp_split_to_table(rtrim(positions, ';'), ';') p) m
+      CROSS JOIN LATERAL _barista.sequence_state(m.agreed) st
+      WHERE m.way = 'exact' OR NOT st.is_called OR m.way = 'up' AND m.position > st.last_value
+        OR m.way = 'down' AND m.position < st.last_value;
   END IF;
 END $body$;
 

@@ -64,12 +64,12 @@ BEGIN
 END $body$;
 `;
 
-/** Where sequences stand beyond what is agreed: name, position, and whether it was taken back on purpose. Written out where it is used. */
+/** Where sequences stand beyond what is agreed: name, position, which way it counts, and whether it was taken back on purpose. Written out where it is used. */
 export function movedSequencesQuery(majorVersion: number): string {
   const state = majorVersion >= 18 ? 'pg_get_sequence_data' : '_barista.sequence_state';
   return `
     SELECT t.agreed, concat('"', replace(n.nspname, '"', '""'), '"."', replace(c.relname, '"', '""'), '"') AS name,
-      now_at.last_value, now_at.is_called,
+      now_at.last_value, now_at.is_called, s.seqincrement > 0 AS ascending,
       NOT now_at.is_called OR CASE WHEN s.seqincrement > 0 THEN now_at.last_value < then_at.last_value
         ELSE now_at.last_value > then_at.last_value END AS exact
     FROM _barista.tracked_sequence t
@@ -87,6 +87,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   p record;
 BEGIN
+  LOCK TABLE _barista.sequence_turn IN EXCLUSIVE MODE;
   FOR p IN
     SELECT t.agreed, split_part(line, ' ', 2)::bigint AS last_value, s.seqincrement AS step
     FROM _barista.applied_transaction a CROSS JOIN LATERAL regexp_split_to_table(rtrim(a.positions, ';'), ';') line

@@ -41,8 +41,9 @@ CREATE TABLE IF NOT EXISTS _barista.applied_above (slot bigint PRIMARY KEY)
 CREATE TABLE IF NOT EXISTS _barista.applied_transaction (transaction text PRIMARY KEY, positions text, seen_at bigint);
 
 CREATE TABLE IF NOT EXISTS _barista.tracked_sequence (sequence oid PRIMARY KEY, agreed oid NOT NULL);
--- Holds no rows: locked by a transaction that takes a sequence back.
+-- Hold no rows: locked by transactions that take a sequence back, or move one; and while what is agreed on is moved.
 CREATE TABLE IF NOT EXISTS _barista.sequence_setback ();
+CREATE TABLE IF NOT EXISTS _barista.sequence_turn ();
 -- Holds no rows: locked by a transaction that changes the schema.
 CREATE TABLE IF NOT EXISTS _barista.ddl_turn ();
 `;
