@@ -110,10 +110,11 @@ const shots: readonly Shot[] = [
     scheme: 'light',
     act: async (page) => {
       const [first, second] = ['r1', 'r2', 'r3'].filter((id) => !wiped.has(id));
-      await wipe(page, first ?? 'r1', 'both');
-      await page.waitForTimeout(4500);
-      await page.getByTestId(`wipe-${second ?? 'r2'}`).click();
       await page.getByTestId('verify').click();
+      await page.waitForTimeout(2000);
+      await wipe(page, first ?? 'r1', 'both');
+      await page.waitForTimeout(3500);
+      await page.getByTestId(`wipe-${second ?? 'r2'}`).click();
     },
   },
   {
