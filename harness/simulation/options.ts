@@ -180,6 +180,24 @@ export const calm: SimulationOptions = {
   core: realCore,
 };
 
+/** Disks are lost again and again, members come and go, and old messages arrive late. */
+export const losses: Partial<SimulationOptions> = {
+  spares: 2,
+  network: { ...calm.network, delayMsMean: 2, loss: 0.05, reordering: 0.1, reorderMsMax: 400 },
+  faults: {
+    ...calm.faults,
+    partitionIntervalMsMean: 300,
+    partitionMsMax: 300,
+    crashIntervalMsMean: 300,
+    downMsMax: 100,
+    wipeIntervalMsMean: 150,
+    logPressureIntervalMsMean: 60,
+    membershipIntervalMsMean: 200,
+    stepDownIntervalMsMean: 300,
+    databaseKillIntervalMsMean: 300,
+  },
+};
+
 /** A mix of faults drawn from the seed, a storm in some of them. The same seed always draws the same mix. */
 export function optionsOfSeed(seed: number, overrides: Partial<SimulationOptions> = {}): SimulationOptions {
   const random = new Random(seed ^ 0x5eed);

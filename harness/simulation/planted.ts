@@ -10,7 +10,7 @@ import type { Roster } from '../../server/src/multipaxos/roster.ts';
 import type { State } from '../../server/src/multipaxos/state.ts';
 import { step } from '../../server/src/multipaxos/step.ts';
 import type { Effect, Member, Slot } from '../../server/src/multipaxos/types.ts';
-import { calm, type SimulationOptions } from './options.ts';
+import { calm, losses, type SimulationOptions } from './options.ts';
 import { onMessage, plant, slotsAbove, type Mutable, type PlantedBug } from './plant.ts';
 
 const replyBeforeFsync = plant(
@@ -297,24 +297,6 @@ const lossStorm: Partial<SimulationOptions> = {
     stepDownIntervalMsMean: 200,
   },
   timing: { ...calm.timing, acceptBatchBytesMax: 64, retransmitMs: 80, heartbeatMs: 20 },
-};
-
-/** Disks are lost again and again, members come and go, and old messages arrive late. */
-export const losses: Partial<SimulationOptions> = {
-  spares: 2,
-  network: { ...calm.network, delayMsMean: 2, loss: 0.05, reordering: 0.1, reorderMsMax: 400 },
-  faults: {
-    ...calm.faults,
-    partitionIntervalMsMean: 300,
-    partitionMsMax: 300,
-    crashIntervalMsMean: 300,
-    downMsMax: 100,
-    wipeIntervalMsMean: 150,
-    logPressureIntervalMsMean: 60,
-    membershipIntervalMsMean: 200,
-    stepDownIntervalMsMean: 300,
-    databaseKillIntervalMsMean: 300,
-  },
 };
 
 export const plantedBugs: readonly PlantedBug[] = [

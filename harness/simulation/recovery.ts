@@ -56,6 +56,8 @@ export class Recovery {
   lose(loss: Loss): void {
     const { replica } = this;
     const { database, disk, world } = replica;
+    if (loss !== 'log') world.recoveries.databasesLost += 1;
+    if (loss !== 'database') world.recoveries.logsLost += 1;
     if (loss !== 'log') {
       replica.killDatabase();
       database.up = false;
@@ -153,6 +155,7 @@ export class Recovery {
         database.up = true;
       }
       if (database.up) database.flush();
+      replica.world.recoveries.joined += 1;
       replica.createLog(member, configuration, database.durablePointer);
       replica.run();
     });
@@ -206,6 +209,7 @@ export class Recovery {
     const { replica } = this;
     const { database } = replica;
     if (!database.lost && database.pointer >= source.database.pointer) return;
+    replica.world.recoveries.copied += 1;
     replica.killDatabase();
     database.copyFrom(source.database);
     database.lost = false;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { calm, optionsOfSeed } from './options.ts';
+import { calm, losses, optionsOfSeed } from './options.ts';
 import { findFailure, simulate } from './simulation.ts';
 import { recordTrace } from './trace-recorder.ts';
 
@@ -51,17 +51,41 @@ describe('a simulated group', () => {
       'HandlePrepare',
       'HandlePromise',
       'HandleReject',
+      'LearnConfiguration',
       'Propose',
+      'Reconfigure',
       'Restart',
+      'Restored',
       'Serve',
       'StartElection',
       'StepDown',
     ]);
   });
 
+  it('heals after wipes, and lets members come and go, under faults of all kinds', () => {
+    const result = simulate({ ...calm, ...losses, steps: 20_000 });
+    expect(result.failure).toBeNull();
+    expect(result.recoveries).toMatchObject({
+      logsLost: expect.any(Number),
+      databasesLost: expect.any(Number),
+    });
+    for (const count of Object.values(result.recoveries)) expect(count).toBeGreaterThan(3);
+  });
+
+  it('keeps every rule with five replicas that lose their disks one after the other, and together', () => {
+    expect(findFailure(1, 30, { ...losses, steps: 4000, replicas: 5 })?.failure).toBeUndefined();
+  });
+
+  it('loses data, and says so, once majorities are wiped', () => {
+    const faults = { ...losses.faults!, wipesMajorities: true };
+    const result = findFailure(1, 20, { ...losses, faults, steps: 5000 });
+    expect(result?.failure).not.toBeUndefined();
+  });
+
   it('breaks its leases once clocks drift apart far beyond the stated bound', () => {
     const clocks = { skewMsMax: 1000, driftMax: 4, driftIntervalMsMean: 50 };
-    const result = findFailure(1, 400, { steps: 5000, clocks });
+    const faults = { ...calm.faults, crashIntervalMsMean: 300, partitionIntervalMsMean: 300 };
+    const result = findFailure(1, 400, { steps: 5000, clocks, faults });
     expect(['OneLeaseHolder', 'Linearizable']).toContain(result?.failure?.rule);
   });
 });

@@ -16,7 +16,7 @@ import { SimulatedNetwork } from './network.ts';
 import { foundingConfiguration, optionsOfSeed, replicaIds, type SimulationOptions } from './options.ts';
 import { Random } from './random.ts';
 import { SimulatedReplica } from './replica.ts';
-import type { TraceRecorder, World } from './world.ts';
+import type { Recoveries, TraceRecorder, World } from './world.ts';
 
 interface Failure {
   readonly seed: number;
@@ -33,6 +33,7 @@ export interface SimulationResult {
   readonly chosen: number;
   readonly acknowledgedWrites: number;
   readonly reads: number;
+  readonly recoveries: Readonly<Recoveries>;
   readonly failure: Failure | null;
 }
 
@@ -53,6 +54,7 @@ export function simulate(options: SimulationOptions, trace: TraceRecorder | null
     chosen,
     acknowledgedWrites,
     reads,
+    recoveries: world.recoveries,
     failure,
   };
 }
@@ -86,6 +88,7 @@ class SimulatedWorld implements World {
   readonly judge: Judge;
   readonly replicas: readonly SimulatedReplica[];
   readonly trace: TraceRecorder | null;
+  readonly recoveries: Recoveries = { logsLost: 0, databasesLost: 0, joined: 0, copied: 0 };
   steps = 0;
   private readonly founders: readonly SimulatedReplica[];
   private readonly clients: SimulatedClient[];

@@ -28,6 +28,15 @@ export interface TraceRecorder {
   crash(atMs: number, replica: ReplicaId, crash: Crash): void;
 }
 
+export interface Recoveries {
+  logsLost: number;
+  databasesLost: number;
+  /** Lives that were admitted. */
+  joined: number;
+  /** Databases copied from another's. */
+  copied: number;
+}
+
 export interface World {
   readonly options: SimulationOptions;
   readonly queue: EventQueue;
@@ -43,6 +52,8 @@ export interface World {
   noteProposed(members: readonly Member[], version: number): void;
   /** All that a majority may be needed of, now or soon, when `without` is lost. */
   possibleMembers(without: SimulatedReplica | null): (readonly Member[])[];
+  /** What was lost and regained in this run. */
+  readonly recoveries: Recoveries;
   /** Counts one step of a core. */
   countStep(): void;
   /** Lets the judge look at who holds a lease now. */

@@ -149,7 +149,6 @@ describe('catch-up', () => {
     const core = newFollower({}, { promised: first, commitPoint: slot(2), tail: tail.slice(2) });
     const request = { kind: 'CatchUpRequest', group, ballot: first } as const;
     core.receive(r3, { ...request, fromSlot: slot(1), toSlot: slot(9) });
-    core.receive(r3, { ...request, fromSlot: slot(3), toSlot: slot(9) });
     expect(core.effectsOf('serveCatchUp')).toEqual([
       { kind: 'serveCatchUp', to: r3, fromSlot: 1, toSlot: 2 },
     ]);
@@ -180,15 +179,32 @@ describe('catch-up', () => {
     expect(core.effectsOf('serveCatchUp')).toHaveLength(1);
   });
 
-  it('learns from its own database what others may have purged', () => {
-    const tail = [1, 2, 3].map((at) => vote(at, first, `c${at}`));
-    const core = new OneCore({}, { promised: first, tail });
-    core.applied(2);
-    expect(core.state.commitPoint).toBe(2);
-    expect(core.records()).toMatchObject([
-      { kind: 'chosen', slot: 1 },
-      { kind: 'chosen', slot: 2 },
-      { kind: 'commitPoint', slot: 2 },
+  it('asks one of the others in turn when no leader was heard for long: they may hear one', () => {
+    const core = newFollower();
+    const asked: string[] = [];
+    for (let attempt = 0; attempt < 4; attempt += 1) {
+      core.effects = [];
+      core.tick(700);
+      for (const { to, message } of core.effectsOf('send'))
+        if (message.kind === 'CatchUpRequest') asked.push(to);
+    }
+    expect(new Set(asked)).toEqual(new Set([r2, r3]));
+    core.receive(r3, reply(1, [command('a')], 2));
+    expect(core.state.commitPoint).toBe(1);
+    expect(core.take('CatchUpRequest').at(-1)).toMatchObject({ fromSlot: 2, toSlot: 2 });
+  });
+
+  it('tells where it is to one who asks for what it has not', () => {
+    const core = newFollower({}, { commitPoint: slot(2), purgedTo: slot(1) });
+    core.receive(r3, {
+      kind: 'CatchUpRequest',
+      group,
+      ballot: first,
+      fromSlot: slot(3),
+      toSlot: slot(6),
+    });
+    expect(core.take('CatchUpReply')).toMatchObject([
+      { firstSlot: 3, entries: [], commitPoint: 2, purgedTo: 1, configuration: founding },
     ]);
   });
 

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ballot,
+  command,
+  configuration,
+  founding,
+  group,
+  newFollower,
+  newServingLeader,
+  OneCore,
+  r1,
+  r2,
+  r3,
+  slot,
+  vote,
+} from './testing/one-core.ts';
+import type { CatchUpReply, ReplicaId } from './types.ts';
+
+const first = ballot(1, r2);
+const grown = configuration([r1, r2, r3], { learners: ['r4' as ReplicaId], version: 3, slot: 5 });
+const tail = [1, 2, 3].map((at) => vote(at, first, `c${at}`));
+
+const nothing = (fromSlot: number, purgedTo: number): CatchUpReply => ({
+  kind: 'CatchUpReply',
+  group,
+  ballot: first,
+  firstSlot: slot(fromSlot),
+  entries: [],
+  commitPoint: slot(9),
+  purgedTo: slot(purgedTo),
+  configuration: founding,
+});
+
+describe('a database that comes up', () => {
+  it('beyond the log moves the base, with the configuration that it holds', () => {
+    const core = newFollower({}, { promised: first, tail });
+    core.restored(7, grown);
+    expect(core.records()).toEqual([{ kind: 'base', slot: 7, configuration: grown }]);
+    expect(core.state).toMatchObject({ commitPoint: 7, reported: 7, purgedTo: 7, lastSlot: 7, tailBytes: 0 });
+    expect(core.state.log.size).toBe(0);
+    expect(core.effectsOf('configuration').at(-1)?.configuration).toBe(grown);
+    const names = core.effectsOf('trace').map(({ event }) => event.name);
+    expect(names.slice(-2)).toEqual(['LearnConfiguration', 'Restored']);
+  });
+
+  it('keeps its votes above, and what is chosen is given out from there on', () => {
+    const above = [vote(9, first, 'c9')];
+    const core = newFollower({}, { promised: first, tail: above });
+    core.restored(7);
+    expect([...core.state.log.keys()]).toEqual([9]);
+    core.receive(r2, core.accept(first, 8, [command('c8')], 7));
+    core.receive(r2, core.accept(first, 10, [command('c10')], 9));
+    core.fsync();
+    expect(core.chosen().map((item) => item.slot)).toEqual([8, 9]);
+  });
+
+  it('never makes a vote chosen: the database may be a copy of one that applied something else', () => {
+    const core = newFollower({}, { promised: first, tail });
+    core.restored(3);
+    expect(core.state.commitPoint).toBe(0);
+    core.receive(r3, core.accept(ballot(2, r3), 2, [command('other')], 1));
+    expect(core.chosen()).toEqual([]);
+  });
+
+  it('moves the base to what it has when others have purged what the log would need', () => {
+    const core = newFollower({}, { promised: first, tail });
+    core.restored(3);
+    core.receive(r3, nothing(1, 2));
+    expect(core.state.commitPoint).toBe(3);
+    expect(core.records()).toMatchObject([{ kind: 'base', slot: 3 }]);
+    core.receive(r3, nothing(4, 8));
+    expect(core.state.commitPoint).toBe(3);
+  });
+
+  it('promises with the moved base only when it is durable', () => {
+    const core = newFollower({}, { promised: first, tail });
+    core.restored(7, grown);
+    core.receive(r3, { kind: 'Prepare', group, ballot: ballot(2, r3), commitPoint: slot(0) });
+    expect(core.take('Promise')).toEqual([]);
+    core.fsync();
+    expect(core.take('Promise')).toMatchObject([{ commitPoint: 7, configuration: grown, votes: [] }]);
+  });
+
+  it('with less than before takes back how far it is durable', () => {
+    const core = newFollower({}, { commitPoint: slot(5), purgedTo: slot(2) });
+    core.restored(5);
+    core.restored(3);
+    expect(core.state).toMatchObject({ applied: 3, durableApplied: 3, commitPoint: 5 });
+  });
+});
+
+describe('purging', () => {
+  it('stops while the database is down, for it may be gone', () => {
+    const core = newServingLeader();
+    core.input({ kind: 'StepDown', reason: 'databaseFailed' });
+    core.input({ kind: 'LogPressure' });
+    expect(core.effectsOf('purge')).toEqual([]);
+    core.restored(1);
+    core.input({ kind: 'LogPressure' });
+    expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 1 }]);
+  });
+
+  it('under pressure takes what is applied durably here, whoever still wants it, and no more', () => {
+    const core = newServingLeader();
+    core.propose('a', 'b');
+    core.fsync();
+    core.accepted(r2, 2, 3);
+    core.applied(3, 2);
+    core.input({ kind: 'LogPressure' });
+    expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 2 }]);
+    core.input({ kind: 'LogPressure' });
+    expect(core.effectsOf('purge')).toHaveLength(1);
+  });
+
+  it('follows the newest answer of a peer, even one that has less than before', () => {
+    const core = newServingLeader();
+    core.propose('a', 'b');
+    core.fsync();
+    core.accepted(r2, 2, 3);
+    core.applied(3, 3);
+    core.tick(50);
+    core.heartbeatAck(r3, { durable: 3 });
+    core.heartbeatAck(r2, { durable: 3, sentAtMs: core.nowMs });
+    core.heartbeatAck(r2, { durable: 1, sentAtMs: core.nowMs });
+    core.heartbeatAck(r2, { durable: 3, sentAtMs: core.nowMs - 20 });
+    core.tick(50);
+    expect(core.take('Heartbeat').at(-1)?.globalApplicationPointer).toBe(1);
+  });
+
+  it('of a restarted replica begins with what its database says', () => {
+    const core = new OneCore({}, { commitPoint: slot(4), purgedTo: slot(1) });
+    core.input({ kind: 'LogPressure' });
+    expect(core.effectsOf('purge')).toEqual([]);
+  });
+});
