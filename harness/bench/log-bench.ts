@@ -1,12 +1,15 @@
 /**
- * How fast the segment log appends, against a plain loop of write and fdatasync on the same disk.
+ * How fast log stores append, against a plain loop of write and fdatasync on the same disk.
  *
  * Reports appends per second, the median and 99th percentile latency, and CPU per append. The disk decides, so compare the lines with each other.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSegmentLog } from '../../server/src/adapters/segment-log/segment-log.ts';
+import { createSegmentLog } from '../../server/src/adapters/segment-log/segment-log.ts';
+import { startZooKeeper } from '../../server/src/adapters/zookeeper-log/testing/start-zookeeper.ts';
+import { createZooKeeperLog } from '../../server/src/adapters/zookeeper-log/zookeeper-log.ts';
+import type { LogStore, NewLog } from '../../server/src/ports/log-store.ts';
 import type { GroupId, LogRecord, ReplicaId, Slot } from '../../server/src/multipaxos/types.ts';
 
 export interface LogBenchOptions {
@@ -14,6 +17,8 @@ export interface LogBenchOptions {
   readonly directory: string;
   readonly seconds: number;
   readonly entryBytes: number;
+  /** `zookeeper`: beside the segment log, the log in a ZooKeeper of its own on the same disk. */
+  readonly store: 'segment' | 'zookeeper';
 }
 
 export interface LogResult {
@@ -26,6 +31,11 @@ export interface LogResult {
 }
 
 const group = 'bench' as GroupId;
+const newLog: NewLog = {
+  identity: { cluster: 'bench', member: 'r1' as ReplicaId },
+  configuration: { version: 1, slot: 0 as Slot, members: [] },
+  base: 0 as Slot,
+};
 const lanes = [1, 64];
 
 export async function runLogBench(
@@ -41,7 +51,11 @@ export async function runLogBench(
   };
   try {
     keep(await plainLoop(scratch, payload, options.seconds));
-    for (const outstanding of lanes) keep(await segmentLog(scratch, payload, options.seconds, outstanding));
+    for (const outstanding of lanes) {
+      const log = await createSegmentLog({ directory: join(scratch, `log-${outstanding}`), group }, newLog);
+      keep(await appends('segment log', log, payload, options.seconds, outstanding));
+    }
+    if (options.store === 'zookeeper') await zookeeperLog(scratch, payload, options.seconds, keep);
   } finally {
     rmSync(scratch, { recursive: true });
   }
@@ -101,16 +115,41 @@ async function plainLoop(scratch: string, payload: Uint8Array, seconds: number):
   }
 }
 
-async function segmentLog(
+async function zookeeperLog(
   scratch: string,
+  payload: Uint8Array,
+  seconds: number,
+  keep: (result: LogResult) => void,
+): Promise<void> {
+  const zookeeper = await startZooKeeper({
+    directory: join(scratch, 'zookeeper'),
+    tickMs: 2000,
+    heapMib: 1024,
+    isMeasured: true,
+  });
+  try {
+    for (const outstanding of lanes) {
+      const servers = [zookeeper.server];
+      const replica = `r${outstanding}` as ReplicaId;
+      const log = await createZooKeeperLog({ group, replica, servers }, newLog);
+      keep(await appends('log in ZooKeeper, one server', log, payload, seconds, outstanding));
+    }
+  } finally {
+    await zookeeper.stop();
+  }
+}
+
+/** Closes `log`. */
+async function appends(
+  name: string,
+  log: LogStore,
   payload: Uint8Array,
   seconds: number,
   outstanding: number,
 ): Promise<LogResult> {
-  const store = await openSegmentLog({ directory: join(scratch, `log-${outstanding}`), group });
   const ballot = { round: 1, replica: 'r1' as ReplicaId };
   try {
-    return await measure('segment log', outstanding, seconds, (n) => {
+    return await measure(name, outstanding, seconds, (n) => {
       const entry = {
         kind: 'command',
         group,
@@ -118,9 +157,9 @@ async function segmentLog(
         payload,
       } as const;
       const record: LogRecord = { kind: 'vote', slot: n as Slot, ballot, entry };
-      return store.append([record]);
+      return log.append([record]);
     });
   } finally {
-    await store.close();
+    await log.close();
   }
 }

@@ -14,13 +14,14 @@ import { table } from './summary.ts';
 const help = `npm run bench -- COMMAND [options]
 
 Commands:
-  log        the segment log's appends, against a plain loop of write and fdatasync
+  log        appends to the log store, against a plain loop of write and fdatasync
   cluster    pgbench: one plain PostgreSQL against three replicas on this machine, in interleaved rounds
 
 Options:
   --seconds N        how long one run takes (default: 3 for log, 5 for cluster)
   --json FILE        write the figures as JSON, too
   --directory DIR    log: on the disk to measure (default: the system's temporary directory)
+  --store NAME       log: segment, or zookeeper to measure that one, too; needs Java and Maven (default: segment)
   --bytes N          log: size of an entry (default: 1024)
   --rounds N         cluster: rounds (default: 3)
   --clients LIST     cluster: numbers of clients (default: 1,8,32)
@@ -40,6 +41,7 @@ const options = {
   json: { type: 'string' },
   directory: { type: 'string', default: tmpdir() },
   bytes: { type: 'string', default: '1024' },
+  store: { type: 'string', default: 'segment' },
   rounds: { type: 'string', default: '3' },
   clients: { type: 'string', default: '1,8,32' },
   workloads: { type: 'string', default: workloadNames.join(',') },
@@ -83,7 +85,10 @@ async function benchLog(values: Values): Promise<void> {
   const seconds = whole('seconds', values.seconds ?? '3', 600);
   const entryBytes = whole('bytes', values.bytes, 1024 * 1024);
   console.log(`${machineLines(machine)}\n`);
-  const results = await runLogBench({ directory: values.directory, seconds, entryBytes }, (result) =>
+  const { directory, store } = values;
+  if (store !== 'segment' && store !== 'zookeeper')
+    throw new UsageError(`--store must be segment or zookeeper, not "${store}"`);
+  const results = await runLogBench({ directory, seconds, entryBytes, store }, (result) =>
     console.log(logLine(result)),
   );
   report(values, { machine, results });

@@ -1,20 +1,25 @@
 /**
  * Reads entries back. What does not match the checksum that its vote's node names is never returned.
  *
- * A slot may be written again, or purged, while it is being read: then what was read may match no vote that is durable, and is read anew.
+ * A slot may be written again, or purged, while it is being read. Then what was read may be newer than the vote that is known here; it is read anew until
+ * the answer to that write has been dealt with.
  */
 import type { Entry, GroupId, Slot } from '../../multipaxos/types.ts';
+import { LogStoreError } from '../../ports/log-store.ts';
 import { readEntry } from '../segment-log/entry-codec.ts';
 import { codeOf, getData } from './client/protocol.ts';
 import type { Contents } from './contents.ts';
 import { corrupt } from './errors.ts';
 import { entryPaths } from './group.ts';
-import { entryChecksum, type LogPaths, type VoteNode } from './layout.ts';
+import { entryChecksum, fromJson, type LogPaths, type VoteNode } from './layout.ts';
 import type { Link } from './link.ts';
 
 /** What is asked for at a time. */
 const REQUESTS_MAX = 512;
 const BYTES_MAX = 16 * 1024 * 1024;
+const DAMAGED_ATTEMPTS = 3;
+/** How long an entry may be newer than its vote is known to be. */
+const NEWER_MS_MAX = 5000;
 
 export interface StoredEntry {
   readonly slot: Slot;
@@ -37,25 +42,43 @@ export function createEntryReader(
 ): EntryReader {
   /** Null: the slot has been purged. */
   const readSlot = async (slot: Slot): Promise<StoredEntry | null> => {
+    const deadline = performance.now() + NEWER_MS_MAX;
     for (;;) {
       const vote = contents.get(slot);
       if (vote === null) return null;
       const data = await readPieces(entryPaths(paths, slot, vote));
-      if (data !== null && data.length === vote.bytes && entryChecksum(slot, data) === vote.checksum) {
+      if (data !== null && matches(slot, data, vote)) {
         return { slot, vote, entry: readEntry(data, 0, data.length, group) };
       }
-      if (contents.get(slot) === vote) {
-        // The answer to a vote that is being written may still be on its way behind this one.
-        await new Promise(setImmediate);
-        await link.retried(getData(paths.vote(slot))).catch(ignoreMissing);
-        await new Promise(setImmediate);
-        if (contents.get(slot) === vote)
-          throw corrupt(
-            paths.entry(slot),
-            data === null ? 'the entry is missing' : 'the entry fails its checksum',
-          );
-      }
+      if (contents.get(slot) === vote && (await isDamaged(slot)))
+        throw corrupt(
+          paths.entry(slot),
+          data === null ? 'the entry is missing' : 'the entry fails its checksum',
+        );
+      if (performance.now() > deadline)
+        throw new LogStoreError(
+          'logFailed',
+          `${paths.entry(slot)} in ZooKeeper was written by another process`,
+        );
+      await new Promise(setImmediate);
     }
+  };
+
+  /** Whether what ZooKeeper itself has as the vote names another entry than it has. Both are written at once. */
+  const isDamaged = async (slot: Slot): Promise<boolean> => {
+    for (let attempt = 0; attempt < DAMAGED_ATTEMPTS; attempt++) {
+      const before = await readVote(slot);
+      if (before === null) return false;
+      const [data, after] = await Promise.all([readPieces(entryPaths(paths, slot, before)), readVote(slot)]);
+      if (data !== null && matches(slot, data, before)) return false;
+      if (JSON.stringify(before) !== JSON.stringify(after)) return false;
+    }
+    return true;
+  };
+
+  const readVote = async (slot: Slot): Promise<VoteNode | null> => {
+    const data = await readPieces([paths.vote(slot)]);
+    return data === null ? null : (fromJson(data) as VoteNode);
   };
 
   const readPieces = async (names: readonly string[]): Promise<Buffer | null> => {
@@ -95,8 +118,8 @@ export function createEntryReader(
   };
 }
 
-function ignoreMissing(error: unknown): void {
-  if (codeOf(error) !== 'noNode') throw error;
+function matches(slot: Slot, data: Uint8Array, vote: VoteNode): boolean {
+  return data.length === vote.bytes && entryChecksum(slot, data) === vote.checksum;
 }
 
 /** Cuts `slots` so that neither requests nor bytes that are under way are too many. */
