@@ -198,23 +198,27 @@ describe('a group', () => {
       lives: 1,
       phases: ['joining', 'copying', 'starting', 'catchingUp'],
     },
-  ])('heals a follower that has lost its $what', async ({ folders, lives, phases }) => {
-    const victim = followers()[0]!;
-    const before = statusOf(victim).incarnation;
-    await stop(victim);
-    for (const folder of folders) await rm(join(root, victim, folder), { recursive: true });
-    await sql("INSERT INTO drinks (name) VALUES ('while it was away')");
-    await start(victim);
-    await healthy();
-    expect(statusOf(victim).incarnation).toBe(before + lives);
-    const seen = events
-      .get(victim)!
-      .flatMap((event) => (event.name === 'RecoveryPhase' ? [event.progress?.phase ?? 'healed'] : []));
-    expect(seen).toEqual(expect.arrayContaining([...phases, 'healed']));
-    await sql("INSERT INTO drinks (name) VALUES ('afterwards')");
-    const [one, ...others] = await contents();
-    expect(others).toEqual([one, one]);
-  }, 120_000);
+  ])(
+    'heals a follower that has lost its $what',
+    async ({ folders, lives, phases }) => {
+      const victim = followers()[0]!;
+      const before = statusOf(victim).incarnation;
+      await stop(victim);
+      for (const folder of folders) await rm(join(root, victim, folder), { recursive: true });
+      await sql("INSERT INTO drinks (name) VALUES ('while it was away')");
+      await start(victim);
+      await healthy();
+      expect(statusOf(victim).incarnation).toBe(before + lives);
+      const seen = events
+        .get(victim)!
+        .flatMap((event) => (event.name === 'RecoveryPhase' ? [event.progress?.phase ?? 'healed'] : []));
+      expect(seen).toEqual(expect.arrayContaining([...phases, 'healed']));
+      await sql("INSERT INTO drinks (name) VALUES ('afterwards')");
+      const [one, ...others] = await contents();
+      expect(others).toEqual([one, one]);
+    },
+    120_000,
+  );
 
   it('heals a leader that has lost everything, while the others go on', async () => {
     const victim = leader();

@@ -194,7 +194,7 @@ export class DatabaseKeeper {
   private async bringUpOnce(): Promise<boolean> {
     const copied = await this.replaceIfLost();
     if (this.stopped) return true;
-    if (copied) this.options.tracker.starting();
+    this.options.tracker.starting();
     await this.launchOrRestart();
     const { database } = this.running!;
     const at = await database.applicationPointer();

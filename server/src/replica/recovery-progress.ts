@@ -74,8 +74,9 @@ export class RecoveryTracker {
     this.log();
   }
 
+  /** PostgreSQL is started on what was copied, or anew. */
   starting(): void {
-    if (this.progress === null) return;
+    if (this.progress?.phase !== 'copying') return;
     this.progress = { ...this.progress, phase: 'starting', percent: null };
     this.tellPhase();
   }

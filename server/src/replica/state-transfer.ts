@@ -46,8 +46,11 @@ export async function transferState(
   roundsMax: number | null,
   signal: AbortSignal,
 ): Promise<TransferOutcome> {
-  for (let round = 1; !signal.aborted; round++) {
-    for (const source of options.sources()) {
+  for (let round = 0; !signal.aborted; ) {
+    const sources = options.sources();
+    // Nobody to ask is not nobody that has one.
+    if (sources.length > 0) round++;
+    for (const source of sources) {
       if (signal.aborted) return 'stopped';
       if (await attempt(options, source, reason, signal)) return 'installed';
     }

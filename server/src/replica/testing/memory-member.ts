@@ -5,7 +5,7 @@ import { createMemoryDisk, createMemoryLog, openMemoryLog } from '../../adapters
 import { systemClock } from '../../adapters/system-clock.ts';
 import type { TraceEvent } from '../../api/events.ts';
 import { MemoryDatabase } from '../../apply/testing/memory-database.ts';
-import { memberName } from '../../multipaxos/configuration.ts';
+import { incarnationOf, memberName } from '../../multipaxos/configuration.ts';
 import type { Configuration, GroupId, MemberAddress, ReplicaId, Slot } from '../../multipaxos/types.ts';
 import { DatabaseError } from '../../ports/database.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
@@ -68,6 +68,8 @@ export class MemoryMember {
   /** PostgreSQL lets nobody in. */
   hangs = false;
   launches = 0;
+  /** Copies of its database end midway. */
+  copiesBreak = false;
   private pressed = false;
   setAside = 0;
   replica: Replica | null = null;
@@ -138,7 +140,8 @@ export class MemoryMember {
     const admission = await joining.run();
     if (admission === null) return;
     const { cluster, member, configuration, purgedTo } = admission;
-    const cause = this.database === null ? 'bothLost' : 'logLost';
+    const lost = this.database === null ? 'bothLost' : 'logLost';
+    const cause = incarnationOf(member) === 1 ? 'new' : lost;
     const log = await createMemoryLog(this.disk, {
       identity: { cluster, member },
       configuration,
@@ -201,6 +204,15 @@ export class MemoryMember {
     this.replica = replica;
     transport.offerSnapshots({
       open: () => {
+        if (this.copiesBreak) {
+          const begun = Readable.from(
+            (async function* broken() {
+              yield Buffer.from('{');
+              throw new Error('it died midway');
+            })(),
+          );
+          return Promise.resolve({ bytesTotal: 100, stream: begun });
+        }
         const bytes = Buffer.from(JSON.stringify(this.database!.contents));
         return Promise.resolve({ bytesTotal: bytes.byteLength, stream: Readable.from([bytes]) });
       },
@@ -260,8 +272,8 @@ export class MemoryMember {
   }
 
   /** As when its log outgrows its bound. */
-  pressLog(): void {
-    this.pressed = true;
+  pressLog(on: boolean): void {
+    this.pressed = on;
   }
 
   status() {

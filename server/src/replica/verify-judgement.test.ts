@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import type { ReplicaId, Slot } from '../multipaxos/types.ts';
+import { judge, type Reported } from './verify-judgement.ts';
+
+const table = (name: string, rows: number, digest: string) =>
+  ({ kind: 'table', name, rows, digest }) as const;
+const right = [table('a', 2, 'x'), table('b', 1, 'y')];
+const report = (replica: string, objects: Reported['objects'], reason = ''): Reported => ({
+  replica: replica as ReplicaId,
+  objects,
+  reason,
+});
+const judged = (reports: readonly Reported[], voters = 3) =>
+  Object.fromEntries(
+    judge(9 as Slot, reports, voters).replicas.map(({ replica, outcome, detail }) => [
+      replica,
+      [outcome, ...detail],
+    ]),
+  );
+
+it('the same objects in any order are equal', () => {
+  expect(judged([report('r1', right), report('r2', right.toReversed()), report('r3', right)])).toEqual({
+    r1: ['equal'],
+    r2: ['equal'],
+    r3: ['equal'],
+  });
+});
+
+it('a replica differs from the majority, and in what', () => {
+  const wrong = [table('a', 3, 'x'), table('c', 1, 'y')];
+  expect(judged([report('r1', right), report('r2', wrong), report('r3', right)])).toEqual({
+    r1: ['equal'],
+    r2: ['differs', 'table a (3 rows, not 2)', 'table b is missing', 'table c is not in the others'],
+    r3: ['equal'],
+  });
+});
+
+it('a leader in the minority differs, too', () => {
+  const wrong = [table('a', 2, 'z'), table('b', 1, 'y')];
+  const replicas = judged([report('r1', wrong), report('r2', right), report('r3', right)]);
+  expect(replicas['r1']).toEqual(['differs', 'table a']);
+});
+
+it('where no majority agrees, nobody is right', () => {
+  const wrong = [table('a', 2, 'z'), table('b', 1, 'y')];
+  const none = report('r3', null, 'away');
+  expect(judged([report('r1', right), report('r2', wrong), none])).toEqual({
+    r1: ['differs', 'no majority agrees', 'table a'],
+    r2: ['differs', 'no majority agrees', 'table a'],
+    r3: ['noReport', 'away'],
+  });
+});
+
+it('one of three alone proves nothing, and a learner does not make a majority of two', () => {
+  expect(judged([report('r1', right), report('r2', null, 'away'), report('r3', null, 'away')])).toMatchObject(
+    {
+      r1: ['noReport', 'no majority of the voters has reported'],
+    },
+  );
+  expect(judged([report('r1', right)], 1)).toEqual({ r1: ['equal'] });
+});
