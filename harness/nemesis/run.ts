@@ -56,6 +56,8 @@ export interface RunResult {
 const settleMsMax = 120_000;
 const finalMsMax = 30_000;
 const progressMs = 10_000;
+/** Faults that have waited begin no later than this before the end. */
+const lastBeginMs = 15_000;
 const processesPerWorkload = 1_000_000;
 
 interface Load {
@@ -113,7 +115,7 @@ async function strain(cluster: LocalCluster, options: RunOptions): Promise<RunRe
     );
   };
   const progress = setInterval(() => tellProgress(nowMs(), okUs, say), progressMs);
-  const scene = createScene(cluster, options);
+  const scene = createScene(cluster, options, () => nowMs() < durationMs - lastBeginMs);
   const anomalies: Anomaly[] = scene.anomalies;
   const nemesis = await runNemesis({ scene, schedule, nowMs, onEvent });
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, durationMs - nowMs())));
@@ -136,7 +138,11 @@ async function strain(cluster: LocalCluster, options: RunOptions): Promise<RunRe
   };
 }
 
-function createScene(cluster: LocalCluster, { replicas, logStore, say }: RunOptions): Scene {
+function createScene(
+  cluster: LocalCluster,
+  { replicas, logStore, say }: RunOptions,
+  mayBegin: () => boolean,
+): Scene {
   return {
     cluster,
     ids: Array.from({ length: replicas }, (_, index) => `r${index + 1}`),
@@ -146,6 +152,7 @@ function createScene(cluster: LocalCluster, { replicas, logStore, say }: RunOpti
     losses: new Map(),
     clocks: new Map(),
     anomalies: [],
+    mayBegin,
     say,
   };
 }

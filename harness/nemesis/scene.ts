@@ -21,6 +21,8 @@ export interface Scene {
   readonly clocks: Map<string, { rate: number; wallMs: number }>;
   /** What the nemesis itself sees go wrong. */
   readonly anomalies: Anomaly[];
+  /** False when the run is about to end: what has waited until then is left out. */
+  readonly mayBegin: () => boolean;
   readonly say: (line: string) => void;
 }
 
@@ -80,8 +82,24 @@ export function releaseClaims(scene: Scene, fault: number): void {
   for (const [id, claimedBy] of scene.claims) if (claimedBy === fault) scene.claims.delete(id);
 }
 
-/** A replica whose disk may be lost now. @throws Skipped */
+const lossWaitMs = 25_000;
+
+/** A replica whose disk may be lost; waits for a while until others have theirs again. @throws Skipped */
 export async function claimLoss(
+  scene: Scene,
+  planned: PlannedFault,
+  logIsLost: boolean,
+): Promise<{ readonly id: string; readonly status: ReplicaStatus }> {
+  for (const deadline = Date.now() + lossWaitMs; ; await sleep(500)) {
+    try {
+      return await claimLossNow(scene, planned, logIsLost);
+    } catch (error) {
+      if (!(error instanceof Skipped) || Date.now() > deadline || !scene.mayBegin()) throw error;
+    }
+  }
+}
+
+async function claimLossNow(
   scene: Scene,
   planned: PlannedFault,
   logIsLost: boolean,
@@ -90,16 +108,15 @@ export async function claimLoss(
   const losses = [...scene.losses.values()];
   let reason = 'no replica is free for it';
   const target = await claimTarget(scene, planned, (id, { membership }) => {
-    const voters = membership.members.filter(({ role }) => role === 'voter');
-    // A replica that is no voter yet is on its way back: the bound is about all that there are to be.
-    const forbidden = lossForbidden(id, Math.max(voters.length, scene.ids.length), losses);
+    const voters = membership.members.filter(({ role }) => role === 'voter').length;
+    const forbidden = lossForbidden(id, scene.ids.length, losses);
     if (forbidden !== null) reason = forbidden;
-    return forbidden === null && voters.length === scene.ids.length;
+    // A replica that is no voter yet is on its way back, whoever may have lost it.
+    return forbidden === null && voters === scene.ids.length;
   }).catch((error: unknown) => {
     throw error instanceof Skipped ? new Skipped(reason) : error;
   });
-  const loss = { replica: target.id, incarnation: target.status.incarnation, logIsLost };
-  scene.losses.set(target.id, loss);
+  scene.losses.set(target.id, { replica: target.id, incarnation: target.status.incarnation, logIsLost });
   return target;
 }
 
