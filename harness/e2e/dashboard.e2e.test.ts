@@ -107,6 +107,53 @@ describe('the dashboard', () => {
     await picture('healed');
   });
 
+  it('loses a disk from the page under load, and shows how the replica becomes a healthy voter again', async () => {
+    const leader = await leaderOnPage();
+    const wiped = ['r1', 'r2', 'r3'].find((id) => id !== leader)!;
+    await sql(leader, 'CREATE TABLE orders (id bigserial PRIMARY KEY, drink text)');
+    const load = startLoad(cluster.dashboardUrl, leader);
+    await part(`wipe-${wiped}`).click();
+    await picture('wipe-menu');
+    await part(`wipe-both-${wiped}`).click();
+    const phases = new Set<string>();
+    await expect
+      .poll(
+        async () => {
+          const recovery = part(`recovery-${wiped}`);
+          // Looked at in one go: it may be over between two looks.
+          for (const phase of await recovery.evaluateAll((all) =>
+            all.map((one) => one.getAttribute('data-phase')),
+          ))
+            if (phase !== null && !phases.has(phase)) {
+              phases.add(phase);
+              await picture(`recovery-${phase}`);
+            }
+          const [state] = await part(`state-${wiped}`).evaluateAll((all) =>
+            all.map((one) => one.getAttribute('data-state')),
+          );
+          return [
+            await text(`incarnation-${wiped}`).catch(() => ''),
+            await text(`member-${wiped}`).catch(() => ''),
+            state,
+          ];
+        },
+        { timeout: 90_000, interval: 100 },
+      )
+      .toEqual([`${wiped}.2`, 'voter', 'serving']);
+    const { written, errors } = await load.stop();
+    expect([...phases]).toContain('copying');
+    expect(errors).toEqual([]);
+    expect(written).toBeGreaterThan(0);
+    expect(await text(`member-row-${wiped}`)).toContain('voter');
+    await part('verify').click();
+    await expect
+      .poll(() => part('verify-result').getAttribute('data-state'), { timeout: 60_000 })
+      .not.toBe('running');
+    expect(await text('verify-result')).toMatch(/^Data as of slot \d+: all replicas equal\.$/);
+    expect(await sql(leader, 'SELECT count(*) FROM orders')).toContain(String(written));
+    await picture('recovered');
+  });
+
   it('cuts a link and heals it', async () => {
     await part('link-r1-r2').click();
     await part('link-cut').click();
@@ -116,3 +163,30 @@ describe('the dashboard', () => {
     await expect.poll(() => part('link-r1-r2').getAttribute('data-fault'), { timeout: 5000 }).toBe('');
   });
 });
+
+/** Writes one row after the other through a replica, until it is stopped. */
+function startLoad(url: string, replica: string) {
+  const stop = new AbortController();
+  let written = 0;
+  const errors: unknown[] = [];
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const response = await fetch(`${url}/api/sql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ replica, sql: "INSERT INTO orders (drink) VALUES ('cortado')" }),
+      });
+      const answer = (await response.json()) as { readonly error?: unknown };
+      if (answer.error === undefined) written += 1;
+      else errors.push(answer.error);
+    }
+  };
+  const done = run();
+  return {
+    async stop() {
+      stop.abort();
+      await done;
+      return { written, errors };
+    },
+  };
+}
