@@ -70,7 +70,7 @@ export class SimulatedClient {
       if (!this.stopped && random.chance(options.workload.retry)) this.write(request);
       else this.begin();
     });
-    this.replica().write(proposal, payload, (answer) => {
+    this.replica().sessions.write(proposal, payload, (answer) => {
       if (answer === 'acknowledged') judge.writeAcknowledged(invocation, proposalLabel(proposal));
       if (!operation.ends()) return;
       if (answer === 'acknowledged') this.succeed();
@@ -83,7 +83,7 @@ export class SimulatedClient {
     const key = random.below(options.workload.keys);
     const invocation = judge.begins(key);
     const operation = this.operation(() => this.tryElsewhere());
-    this.replica().read(
+    this.replica().sessions.read(
       key,
       (value) => {
         judge.readAnswered(invocation, value);

@@ -219,16 +219,12 @@ const changesTwoAtOnce = plant('changesTwoAtOnce', ['ConfigurationsFormAChain'],
   before(state, input) {
     const leadership = state.leadership as Mutable<State['leadership']>;
     if (leadership?.wanted === null || leadership === null) return input;
-    const [first] = leadership.wanted.filter(
-      ({ role, incarnation }) => role === 'learner' && incarnation > 0,
-    );
-    const removed = leadership.wanted.find(
-      (member) => member.role === 'voter' && nameOf(member) !== state.config.id,
-    );
-    if (first !== undefined && removed !== undefined) {
-      leadership.wanted = leadership.wanted
-        .filter((member) => member !== removed)
-        .map((member) => (member === first ? { ...member, role: 'voter' } : member));
+    const { wanted } = leadership;
+    const learner = wanted.find(({ role, incarnation }) => role === 'learner' && incarnation > 0);
+    const voter = wanted.find((member) => member.role === 'voter' && nameOf(member) !== state.config.id);
+    if (learner !== undefined && voter !== undefined) {
+      const others = wanted.filter((member) => member !== voter && member !== learner);
+      leadership.wanted = [...others, { ...learner, role: 'voter' }];
     }
     return input;
   },
@@ -237,10 +233,13 @@ const changesTwoAtOnce = plant('changesTwoAtOnce', ['ConfigurationsFormAChain'],
 /** A candidate is content with a majority of the configuration that it knows. */
 const ignoresFoundMembers = plant('ignoresFoundMembers', ['ElectedByMajority', 'Agreement'], {
   before(state, input) {
-    const { candidacy } = state;
-    if (candidacy === null || !hasMajority(state.roster.voters, candidacy.promises)) return input;
-    for (const { entry } of candidacy.votes.values()) {
-      if (entry.kind === 'configuration') for (const name of votersOf(entry)) candidacy.promises.add(name);
+    const { candidacy, roster } = state;
+    if (candidacy === null || input.kind !== 'Receive' || input.message.kind !== 'Promise') return input;
+    const { from, message } = input;
+    if (!hasMajority(roster.voters, new Set([...candidacy.promises, from]))) return input;
+    for (const { entry } of [...candidacy.votes.values(), ...message.votes]) {
+      if (entry.kind !== 'configuration') continue;
+      for (const name of votersOf(entry)) if (name !== from) candidacy.promises.add(name);
     }
     return input;
   },
@@ -299,6 +298,29 @@ const lossStorm: Partial<SimulationOptions> = {
   timing: { ...calm.timing, acceptBatchBytesMax: 64, retransmitMs: 80, heartbeatMs: 20 },
 };
 
+/** Candidates duel, their messages take long, and a log is gone before what it promised has arrived. */
+const duels: Partial<SimulationOptions> = {
+  network: { ...calm.network, delayMsMean: 20, reordering: 0.4, reorderMsMax: 200 },
+  disk: { flushMsMean: 0.1, stall: 0, stallMsMax: 0 },
+  faults: {
+    ...calm.faults,
+    partitionIntervalMsMean: 150,
+    partitionMsMax: 150,
+    brokenLinks: 1,
+    stepDownIntervalMsMean: 120,
+    wipeIntervalMsMean: 40,
+    wipesTogether: 0,
+    downMsMax: 3,
+  },
+  timing: {
+    ...calm.timing,
+    heartbeatMs: 10,
+    electionTimeoutMinMs: 60,
+    electionTimeoutMaxMs: 90,
+    leaseMs: 20,
+  },
+};
+
 export const plantedBugs: readonly PlantedBug[] = [
   replyBeforeFsync,
   forgetsPromiseAtRestart,
@@ -322,7 +344,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   { ...wipedVotesAtOnce, options: { ...losses, recovery: { ...calm.recovery, wiped: 'votesAtOnce' } } },
   {
     ...wipedVotesOnceCaughtUp,
-    options: { ...losses, recovery: { ...calm.recovery, wiped: 'votesOnceCaughtUp' } },
+    options: { ...duels, recovery: { ...calm.recovery, wiped: 'votesOnceCaughtUp' } },
   },
   { ...countsByProposedMembers, options: losses },
   { ...changesTwoAtOnce, options: losses },

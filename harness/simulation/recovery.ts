@@ -230,8 +230,8 @@ export class Recovery {
     const { replica } = this;
     const { world, database } = replica;
     const { wiped } = world.options.recovery;
-    const healthy = world.replicas.filter(({ state }) => state !== null);
-    const configuration = healthy[0]?.state?.configuration ?? world.judge.members.newest();
+    const healthy = world.replicas.find(({ state }) => state !== null);
+    const configuration = healthy?.state?.configuration ?? world.judge.members.newest();
     this.silentTo = wiped === 'votesOnceCaughtUp' ? Number.POSITIVE_INFINITY : 0;
     database.flush();
     replica.createLog(name, configuration, database.durablePointer);

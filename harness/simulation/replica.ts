@@ -1,11 +1,11 @@
 /**
  * One simulated replica: the core with a simulated disk, database and clock; the least shell that does what the real one does.
  *
- * Responsible for: carrying out effects, applying from the log in order, answering clients, and dying and coming back. Lost logs and
- * databases: recovery.ts. Everything that happens in its process goes through `whenAwake`, so that a pause or a crash takes it all.
+ * Responsible for: carrying out effects, applying from the log in order, and dying and coming back. Lost logs and databases: recovery.ts; clients:
+ * sessions.ts. Everything that happens in its process goes through `whenAwake`, so that a pause or a crash takes it all.
  */
 import { entryLabel, proposalLabel } from '../../server/src/multipaxos/entry.ts';
-import { isServing, snapshot, type State } from '../../server/src/multipaxos/step.ts';
+import { snapshot, type State } from '../../server/src/multipaxos/step.ts';
 import type {
   Configuration,
   CoreTraceEvent,
@@ -13,7 +13,6 @@ import type {
   EntryLabel,
   Input,
   Message,
-  ProposalId,
   ReplicaId,
   Slot,
 } from '../../server/src/multipaxos/types.ts';
@@ -23,13 +22,10 @@ import { SimulatedDisk } from './disk.ts';
 import { coreConfig, foundingConfiguration } from './options.ts';
 import { Recovery } from './recovery.ts';
 import { RuleBroken } from './rules.ts';
+import { Sessions } from './sessions.ts';
 import type { World } from './world.ts';
 
 export type InputWithoutTime = Input extends infer I ? (I extends Input ? Omit<I, 'nowMs'> : never) : never;
-export type WriteAnswer = 'acknowledged' | 'refused';
-
-/** How long the proposals of one group commit are gathered. */
-const gatherMs = 0.3;
 
 export class SimulatedReplica {
   /** The replica's name, whatever its incarnation. */
@@ -41,6 +37,7 @@ export class SimulatedReplica {
   readonly disk: SimulatedDisk;
   readonly database: SimulatedDatabase;
   readonly recovery: Recovery;
+  readonly sessions: Sessions;
   /** Its process runs. */
   alive = false;
   /** Null while the process is down, or joins. */
@@ -51,8 +48,6 @@ export class SimulatedReplica {
   private pausedUntilMs = 0;
   private chosenTo = 0 as Slot;
   private applying = false;
-  private gathered: { readonly proposal: ProposalId; readonly payload: Uint8Array }[] = [];
-  private readonly waiting = new Map<EntryLabel, (answer: WriteAnswer) => void>();
 
   constructor(world: World, id: ReplicaId, isFounder: boolean) {
     this.world = world;
@@ -65,6 +60,7 @@ export class SimulatedReplica {
     );
     this.database = new SimulatedDatabase(options.workload.keys, foundingConfiguration(options.replicas));
     this.recovery = new Recovery(this);
+    this.sessions = new Sessions(this);
     this.flushDatabase();
   }
 
@@ -108,8 +104,7 @@ export class SimulatedReplica {
     this.state = null;
     this.applying = false;
     this.pausedUntilMs = 0;
-    this.gathered = [];
-    this.waiting.clear();
+    this.sessions.end();
     if (random.chance(options.faults.crashTakesDatabase)) this.crashDatabase();
   }
 
@@ -240,7 +235,7 @@ export class SimulatedReplica {
         this.applySoon();
         return;
       case 'refused':
-        this.answer(proposalLabel(effect.proposal), 'refused');
+        this.sessions.answer(proposalLabel(effect.proposal), 'refused');
         return;
       case 'serveCatchUp':
         this.later(this.world.random.unit(), () =>
@@ -338,7 +333,7 @@ export class SimulatedReplica {
         throw new RuleBroken('ChosenIsDurable', `${this.id} cannot read slot ${slot} back`);
       const label = entryLabel(entry);
       this.world.judge.applies(this.id, slot, label, database.apply(slot, entry));
-      this.answer(label, 'acknowledged');
+      this.sessions.answer(label, 'acknowledged');
     }
     this.tellApplied();
     this.applySoon();
@@ -358,52 +353,6 @@ export class SimulatedReplica {
         this.whenAwake(() => this.tellApplied());
       }
       this.flushDatabase();
-    });
-  }
-
-  // ------------------------------------------------------------------------------------------------- clients
-
-  /** Proposes; `onAnswer` is called at most once, and never if the outcome stays unknown. */
-  write(proposal: ProposalId, payload: Uint8Array, onAnswer: (answer: WriteAnswer) => void): void {
-    this.whenAwake(() => {
-      if (this.state === null || !isServing(this.state)) {
-        onAnswer('refused');
-        return;
-      }
-      this.waiting.set(proposalLabel(proposal), onAnswer);
-      this.gathered.push({ proposal, payload });
-      if (this.gathered.length === 1) this.later(gatherMs, () => this.proposeGathered());
-    });
-  }
-
-  private proposeGathered(): void {
-    const proposals = this.gathered;
-    this.gathered = [];
-    this.input({ kind: 'Propose', proposals });
-  }
-
-  private answer(label: EntryLabel, answer: WriteAnswer): void {
-    const onAnswer = this.waiting.get(label);
-    if (onAnswer === undefined) return;
-    this.waiting.delete(label);
-    onAnswer(answer);
-  }
-
-  /** Reads the database, and answers only if the lease still holds after that. */
-  read(key: number, onAnswer: (value: EntryLabel | null) => void, onRefused: () => void): void {
-    this.whenAwake(() => {
-      if (this.state === null || !isServing(this.state) || !this.database.up) {
-        onRefused();
-        return;
-      }
-      const value = this.database.registers[key]!;
-      const { ballot } = snapshot(this.state);
-      this.later(this.world.random.exponential(1), () => {
-        const now = snapshot(this.state!);
-        const sameLeadership = now.serving && now.ballot === ballot;
-        if (sameLeadership && this.holdsLease()) onAnswer(value);
-        else onRefused();
-      });
     });
   }
 

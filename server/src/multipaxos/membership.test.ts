@@ -292,7 +292,14 @@ describe('a promise of a life that is lost', () => {
 
   it('counts for nothing once the candidate knows that another life has taken its place', () => {
     const { core, stale } = oldCandidate();
-    core.receive(r4, { ...stale, kind: 'PreVoteReply', granted: false, configuration: healed } as Message);
+    const { promised } = core.state;
+    core.receive(r4, {
+      kind: 'PreVoteReply',
+      group,
+      ballot: promised,
+      granted: false,
+      configuration: healed,
+    });
     core.receive(r2, stale);
     expect(wins(core)).toBe(false);
     expect(core.state.candidacy?.promises).not.toContain(r2);
