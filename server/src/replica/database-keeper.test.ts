@@ -59,14 +59,15 @@ function createKeeper(): DatabaseKeeper {
       },
       condemned: () => Promise.resolve(condemned),
     },
-    transfer: (_reason, roundsMax) => {
+    transfer: async (_reason, roundsMax, signal) => {
       const outcome = outcomes.shift() ?? 'stopped';
       story.push(`transfer(${roundsMax ?? 'for ever'}): ${outcome}`);
       if (outcome === 'installed') {
         state = { kind: 'usable' };
         condemned = null;
       }
-      return Promise.resolve(outcome);
+      if (outcome === 'stopped') await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      return outcome;
     },
     tracker,
     logger,

@@ -185,12 +185,12 @@ export class DatabaseKeeper {
           this.loss ??= { cause: 'databaseLost', reason };
         }
         this.listener?.onDown(`PostgreSQL could not be started: ${reason}`);
-        await this.pause(waitMs);
       }
+      await this.pause(waitMs);
     }
   }
 
-  /** False: it is to be tried again at once. @throws if PostgreSQL cannot be started */
+  /** False: it is to be tried again. @throws if PostgreSQL cannot be started */
   private async bringUpOnce(): Promise<boolean> {
     const copied = await this.replaceIfLost();
     if (this.stopped) return true;
