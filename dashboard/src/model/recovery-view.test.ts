@@ -63,6 +63,7 @@ describe('a recovery', () => {
     const now = (attempts: number) => steps(progress({ phase: 'catchingUp', cause: 'new', attempts }));
     expect(now(0)).toEqual(['joining done', 'catchingUp now', 'voting todo']);
     expect(now(1)?.[1]).toBe('copying done');
+    expect(steps(progress({ phase: 'joining', cause: 'new', attempts: 0 }))?.length).toBe(5);
   });
 
   test('is not over before the replica votes again', () => {

@@ -74,7 +74,9 @@ export function recoveryView(status: ReplicaStatus): RecoveryView | null {
 function stepsOf(recovery: RecoveryProgress | null, learns: boolean, now: StepName): readonly StepName[] {
   const cause = recovery?.cause ?? 'logLost';
   const withoutLog = learns || cause === 'logLost' || cause === 'bothLost' || cause === 'new';
-  const copies = cause !== 'logLost' && (cause !== 'new' || (recovery?.attempts ?? 0) > 0);
+  // Before it is let in, a replica cannot tell whether the log will do.
+  const copies =
+    cause !== 'logLost' && (cause !== 'new' || now === 'joining' || (recovery?.attempts ?? 0) > 0);
   const all: readonly StepName[] = ['joining', 'copying', 'starting', 'catchingUp', 'voting'];
   return all.filter((name) => {
     if (name === now || name === 'catchingUp') return true;

@@ -29,7 +29,7 @@ export function ReplicaCard(props: ReplicaCardProps) {
   const { replica, ids, isLeader, isolated, ageMs } = props;
   const health = healthOf(replica);
   const stale = freshStatus(replica) === null;
-  const message = replica.status?.message ?? null;
+  const message = messageOf(replica);
   return (
     <article
       className="card"
@@ -74,6 +74,12 @@ export function ReplicaCard(props: ReplicaCardProps) {
       />
     </article>
   );
+}
+
+/** While a copy is made, the steps say it better. */
+function messageOf({ status }: ClusterReplica): string | null {
+  const phase = status?.recovery?.phase;
+  return phase === undefined || phase === 'joining' ? (status?.message ?? null) : null;
 }
 
 function RoleBadge({ replica, isLeader }: { readonly replica: ClusterReplica; readonly isLeader: boolean }) {
