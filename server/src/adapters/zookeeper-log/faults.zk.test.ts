@@ -277,3 +277,17 @@ describe('when ZooKeeper is away', () => {
     await waiting;
   });
 });
+
+describe('when ZooKeeper has lost its data', () => {
+  it('the log fails for good, and is missing when it is opened again', async () => {
+    await store.close();
+    store = await fixture.open({ awayMsMax: 1500 });
+    await store.append([voteOf(1)]);
+    await zookeeper.kill();
+    await rm(join(directory, 'data', 'version-2'), { recursive: true });
+    await zookeeper.restart();
+    await expect(store.append([voteOf(2)])).rejects.toMatchObject({ code: 'logFailed' });
+    await store.close();
+    await expect(fixture.open()).rejects.toMatchObject({ code: 'logMissing' });
+  });
+});
