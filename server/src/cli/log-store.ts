@@ -1,19 +1,43 @@
 /** Which log store a configuration asks for. Each adapter creates a log or opens one; neither ever does both. */
 import { join } from 'node:path';
 import { createSegmentLog, openSegmentLog } from '../adapters/segment-log/segment-log.ts';
+import { createZooKeeperLog, openZooKeeperLog } from '../adapters/zookeeper-log/zookeeper-log.ts';
 import type { LogStore, NewLog } from '../ports/log-store.ts';
 import type { ReplicaConfig } from '../replica/config.ts';
 
-function segmentOptions({ dataDir, group, bounds }: ReplicaConfig) {
-  return { directory: join(dataDir, 'log'), group, logBytesMax: bounds.logBytesMax };
+interface Stores {
+  readonly open: () => Promise<LogStore>;
+  readonly create: (newLog: NewLog) => Promise<LogStore>;
+}
+
+function storesOf({ dataDir, group, id, bounds, logStore }: ReplicaConfig): Stores {
+  switch (logStore.kind) {
+    case 'segment': {
+      const options = { directory: join(dataDir, 'log'), group, logBytesMax: bounds.logBytesMax };
+      return {
+        open: () => openSegmentLog(options),
+        create: (newLog) => createSegmentLog(options, newLog),
+      };
+    }
+    case 'zookeeper': {
+      const { servers, sessionTimeoutMs, root } = logStore;
+      const options = { group, replica: id, servers, sessionTimeoutMs, root };
+      return {
+        open: () => openZooKeeperLog(options),
+        create: (newLog) => createZooKeeperLog(options, newLog),
+      };
+    }
+    default:
+      return logStore satisfies never;
+  }
 }
 
 /** @throws LogStoreError: logMissing if there is none */
 export function openLog(config: ReplicaConfig): Promise<LogStore> {
-  return openSegmentLog(segmentOptions(config));
+  return storesOf(config).open();
 }
 
 /** @throws LogStoreError: logExists if there is one */
 export function createLog(config: ReplicaConfig, newLog: NewLog): Promise<LogStore> {
-  return createSegmentLog(segmentOptions(config), newLog);
+  return storesOf(config).create(newLog);
 }

@@ -76,6 +76,11 @@ const logStore = z.discriminatedUnion('kind', [
       .array(z.string().regex(/^[^\s,/:]+:\d{1,5}$/, 'must be host:port'))
       .min(1)
       .max(9),
+    /** Groups that share an ensemble need one each. */
+    root: z
+      .string()
+      .regex(/^(\/[A-Za-z0-9_-]{1,64}){1,8}$/, 'must be a path such as /barista')
+      .default('/barista'),
     sessionTimeoutMs: z.int().min(1000).max(600_000).default(10_000),
   }),
 ]);

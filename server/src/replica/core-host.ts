@@ -110,6 +110,14 @@ export class CoreHost {
     return entryAt(this.state, slot);
   }
 
+  /** Chosen entries from the log or, where its write is still under way, from the core's memory. */
+  async readChosen(from: Slot, to: Slot, bytesMax: number): Promise<Entry[]> {
+    const entries = await this.options.log.read(from, to, bytesMax);
+    if (entries.length > 0) return entries;
+    const entry = this.entryAt(from);
+    return entry === undefined ? [] : [entry];
+  }
+
   input(input: InputWithoutTime): void {
     if (this.stopped) return;
     this.inputs.push({ ...input, nowMs: this.options.clock.nowMs() });

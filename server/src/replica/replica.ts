@@ -6,11 +6,10 @@
  */
 import type { Logger } from 'pino';
 import { createOrderedApply, type OrderedApply } from '../apply/ordered-apply.ts';
-import type { TraceEvent } from '../api/events.ts';
 import type { LinkFault, ReplicaStatus } from '../api/status.ts';
 import { replicaOf } from '../multipaxos/configuration.ts';
 import { entryLabel } from '../multipaxos/entry.ts';
-import type { Effect, Entry, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Effect, ReplicaId, Slot } from '../multipaxos/types.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ControlMessage } from '../ports/control.ts';
 import type { DigestSource } from '../ports/digest.ts';
@@ -185,7 +184,7 @@ export class Replica {
   private createApply(): OrderedApply {
     const { log } = this.parts;
     return createOrderedApply({
-      log: { read: (from, to, bytesMax) => this.readChosen(from, to, bytesMax) },
+      log: { read: (from, to, bytesMax) => this.host.readChosen(from, to, bytesMax) },
       commitPoint: log.recovered.commitPoint,
       onApplied: (slot, durableSlot) => {
         this.handover.applied();
@@ -349,14 +348,6 @@ export class Replica {
     this.host.input({ kind: 'StepDown', reason: 'logFailed' });
   }
 
-  /** Chosen entries from the log or, where its write is still under way, from the core's memory. */
-  private async readChosen(from: Slot, to: Slot, bytesMax: number): Promise<Entry[]> {
-    const entries = await this.parts.log.read(from, to, bytesMax);
-    if (entries.length > 0) return entries;
-    const entry = this.host.entryAt(from);
-    return entry === undefined ? [] : [entry];
-  }
-
   private facts(): Facts {
     const { role, commitPoint } = this.host.snapshot();
     return {
@@ -388,10 +379,6 @@ export class Replica {
       counters: { transactions, reads },
       clients,
     });
-  }
-
-  subscribe(listener: (event: TraceEvent) => void): () => void {
-    return this.events.subscribe(listener);
   }
 
   /** Leaves leadership, ends sessions, stops PostgreSQL, closes the log. Gateways are closed by the caller first. */
