@@ -158,6 +158,19 @@ async function launch(context: Context): Promise<void> {
       cause,
     });
   });
+  // From before its first word on.
+  const observer = observeStart();
+  const stopObserving = context.log.watch((text) => observer.add(text));
+  try {
+    const running = await spawn(context);
+    await awaitReady(context, running, observer);
+    running.expected = false;
+  } finally {
+    stopObserving();
+  }
+}
+
+async function spawn(context: Context): Promise<Running> {
   const postmaster = await spawnPostmaster({
     binaries: context.options.binaries,
     user: context.user,
@@ -172,14 +185,7 @@ async function launch(context: Context): Promise<void> {
     return exit;
   });
   await writeOwner(context.directory, postmaster.pid);
-  const observer = observeStart();
-  const stopObserving = context.log.watch((text) => observer.add(text));
-  try {
-    await awaitReady(context, running, observer);
-  } finally {
-    stopObserving();
-  }
-  running.expected = false;
+  return running;
 }
 
 /** Until it takes connections, or has ended, or the time is up. */
@@ -188,8 +194,8 @@ async function awaitReady(context: Context, running: Running, observer: StartObs
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     if (context.running !== running) {
-      // What it wrote last may still be on its way through the pipe.
-      await sleep(50);
+      // Its last words may still be on their way. A child that was left behind may keep the pipe open.
+      await Promise.race([running.postmaster.drained, sleep(1_000)]);
       throw startError(context, observer.verdict(), 'PostgreSQL ended while it was starting');
     }
     try {

@@ -24,6 +24,8 @@ export interface PostgresExit {
 export interface Postmaster {
   readonly pid: number;
   readonly exited: Promise<PostgresExit>;
+  /** All that it and its children wrote has been passed to the log. */
+  readonly drained: Promise<void>;
 }
 
 export interface PostmasterOptions {
@@ -55,6 +57,9 @@ export async function spawnPostmaster(options: PostmasterOptions): Promise<Postm
   const exited = new Promise<PostgresExit>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
   });
+  const drained = new Promise<void>((resolve) => {
+    child.once('close', () => resolve());
+  });
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', () => resolve());
     child.once('error', (cause) => reject(new LaunchError(`Cannot run ${launch.command}`, { cause })));
@@ -63,7 +68,7 @@ export async function spawnPostmaster(options: PostmasterOptions): Promise<Postm
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => options.log.write(chunk));
   watch(child.pid, options.data, exited);
-  return { pid: child.pid, exited };
+  return { pid: child.pid, exited, drained };
 }
 
 function watch(pid: number, data: string, exited: Promise<PostgresExit>): void {

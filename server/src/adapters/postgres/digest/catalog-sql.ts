@@ -107,7 +107,9 @@ const versions = (catalog: string, alias: string, where: string): string =>
  * snapshot, and a table that was truncated or rewritten meanwhile looks empty: so this must be the same in the snapshot and afterwards.
  */
 export const schemaVersionSql = `SELECT sum(hashtextextended(v.row, 0))::text AS version FROM (${[
-  versions('pg_class', 'c', inSchemas('pg_class', 'c', 'relnamespace')),
+  // Not its version, for writing rows of some tables changes it for a moment (relchecks, see apply-session.ts).
+  `SELECT concat('pg_class ', c.oid, ' ', c.relname, ' ', c.relnamespace, ' ', c.relfilenode, ' ', c.relnatts, ' ', c.relowner, ' ', c.relacl, ' ', c.reloptions,
+     ' ', c.relkind, c.relpersistence, c.relreplident, c.relrowsecurity, c.relforcerowsecurity) AS row ${inSchemas('pg_class', 'c', 'relnamespace')}`,
   versions('pg_attribute', 'a', ofRelations('pg_attribute', 'a', 'attrelid')),
   versions('pg_attrdef', 'd', ofRelations('pg_attrdef', 'd', 'adrelid')),
   versions('pg_constraint', 'k', inSchemas('pg_constraint', 'k', 'connamespace')),

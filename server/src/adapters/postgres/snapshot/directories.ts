@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path';
 export const markerName = 'received.json';
 export const dataName = 'data';
 /** A disk that fails again and again must not fill up with its past. */
-export const setAsideMax = 2;
+const setAsideMax = 2;
 
 /** `partial`: begun and not finished, of no use. */
 export type IncomingState = 'none' | 'partial' | 'complete';

@@ -148,7 +148,7 @@ async function* archive(
   }
 }
 
-export function toSnapshotError(error: unknown, code: SnapshotErrorCode): SnapshotError {
+function toSnapshotError(error: unknown, code: SnapshotErrorCode): SnapshotError {
   if (error instanceof SnapshotError) return error;
   const message = error instanceof Error ? error.message : String(error);
   const damage = damageIn(error);
