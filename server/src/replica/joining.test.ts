@@ -103,7 +103,7 @@ describe('a replica that asks to be let in', () => {
   });
 
   it('says that nobody has a log when that is so', () => {
-    const other = vi.fn();
+    const other = vi.fn<(message: unknown) => void>();
     const peer = new Joining({
       self: r1,
       address: addressOf(r1),

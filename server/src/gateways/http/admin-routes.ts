@@ -65,29 +65,50 @@ export function adminRoutes(admin: HttpAdmin, token: string, logger: Logger): Ro
   const router = Router();
   const allowed = onlyWith(token);
   const json = express.json({ limit: '16kb' });
-  router.post('/api/members', allowed, json, carryOut(async (request, response) => {
-    const body = read(membersBody, request.body, response);
-    if (body === null) return;
-    logger.warn({ request: body }, 'a change of the members was asked for');
-    answer(response, await admin.members(body));
-  }));
-  router.post('/api/verify', allowed, json, carryOut(async (request, response) => {
-    const body = read(verifyBody, request.body ?? {}, response);
-    if (body === null) return;
-    logger.info({ request: body }, 'a comparison of the data was asked for');
-    answer(response, await admin.verify(body));
-  }));
-  router.get('/api/backup', allowed, carryOut(async (_request, response) => {
-    const backup = await admin.backup();
-    if (!backup.ok) answer(response, backup);
-    else await send(backup.answer, response, logger);
-  }));
+  router.post(
+    '/api/members',
+    allowed,
+    json,
+    carryOut(async (request, response) => {
+      const body = read(membersBody, request.body, response);
+      if (body === null) return;
+      logger.warn({ request: body }, 'a change of the members was asked for');
+      answer(response, await admin.members(body));
+    }),
+  );
+  router.post(
+    '/api/verify',
+    allowed,
+    json,
+    carryOut(async (request, response) => {
+      const body = read(verifyBody, request.body ?? {}, response);
+      if (body === null) return;
+      logger.info({ request: body }, 'a comparison of the data was asked for');
+      answer(response, await admin.verify(body));
+    }),
+  );
+  router.get(
+    '/api/backup',
+    allowed,
+    carryOut(async (_request, response) => {
+      const backup = await admin.backup();
+      if (!backup.ok) answer(response, backup);
+      else await send(backup.answer, response, logger);
+    }),
+  );
   return router;
 }
 
 function carryOut(work: (request: Request, response: Response) => Promise<void>): RequestHandler {
   return (request, response, next) => {
-    work(request, response).catch(next);
+    const carry = async (): Promise<void> => {
+      try {
+        await work(request, response);
+      } catch (error) {
+        next(error);
+      }
+    };
+    void carry();
   };
 }
 
