@@ -1,9 +1,8 @@
 /** CancelRequest: it stops a running statement, and never a transaction that is being decided. */
 import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { TransactionPayload } from '../../apply/effects.ts';
-import type { AgreementOutcome } from '../../ports/agreement.ts';
 import { startGateway, startTestDatabase, type TestDatabase, type TestGateway } from './testing/gateway.ts';
+import { failure, hold } from './testing/helpers.ts';
 
 let pg: TestDatabase;
 let gateway: TestGateway;
@@ -29,36 +28,6 @@ afterEach(async () => {
 
 const rows = async (): Promise<number[]> =>
   (await pg.superuser.query<{ a: number }>('SELECT a FROM t ORDER BY a')).rows.map((row) => row.a);
-/** Resolves with the error that `work` fails with. */
-const failure = async (
-  work: Promise<unknown>,
-): Promise<{ code?: string; message: string; context?: string; where?: string }> => {
-  try {
-    await work;
-  } catch (error) {
-    return error as { code?: string; message: string };
-  }
-  throw new Error('it did not fail');
-};
-const held = (): { decided: Promise<void>; decide: (outcome: AgreementOutcome | 'choose') => void } => {
-  let reached = (): void => {};
-  let answer: (outcome: AgreementOutcome) => void = () => {};
-  let proposed: readonly TransactionPayload[] = [];
-  const decided = new Promise<void>((resolve) => {
-    reached = resolve;
-  });
-  gateway.agreement.decide = (parts) => {
-    proposed = parts;
-    reached();
-    return new Promise((resolve) => {
-      answer = resolve;
-    });
-  };
-  return {
-    decided,
-    decide: (outcome) => answer(outcome === 'choose' ? gateway.agreement.choose(proposed) : outcome),
-  };
-};
 describe('cancel', () => {
   it('a CancelRequest stops a running statement', async () => {
     const sleeper = await gateway.client();
@@ -73,7 +42,7 @@ describe('cancel', () => {
 
   it('a CancelRequest while a transaction is decided changes nothing', async () => {
     const { processID, secretKey } = client as unknown as { processID: number; secretKey: number };
-    const agreement = held();
+    const agreement = hold(gateway.agreement);
     const query = client.query("INSERT INTO t VALUES (1, 'x')");
     await agreement.decided;
     await sendCancel(processID, secretKey);

@@ -196,7 +196,7 @@ describe('a statement of its own that is repeated', () => {
     expect(await rows()).toEqual([1, 5]);
   });
 
-  it.each([undefined, []])(
+  it.each([[undefined], [[]]])(
     'whose rows are not kept fails with RQ001, and nothing else is told (%s)',
     async (values) => {
       const sql = "INSERT INTO t VALUES ((SELECT count(*) FROM t), 'x') RETURNING a";

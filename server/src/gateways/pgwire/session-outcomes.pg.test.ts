@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Client } from 'pg';
 import type { TransactionPayload } from '../../apply/effects.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
-import type { AgreementOutcome } from '../../ports/agreement.ts';
 import * as send from './codec/frontend-messages.ts';
 import { startGateway, startTestDatabase, type TestDatabase, type TestGateway } from './testing/gateway.ts';
+import { failure, hold } from './testing/helpers.ts';
 import { connectWire, describeFrame } from './testing/wire-client.ts';
 
 let pg: TestDatabase;
@@ -36,36 +36,6 @@ const effects = (parts: readonly TransactionPayload[]): string[] =>
   parts.flatMap((part) =>
     part.effects.map((effect) => `${effect.kind} ${'rows' in effect ? effect.rows.join(' ') : ''}`),
   );
-/** Resolves with the error that `work` fails with. */
-const failure = async (
-  work: Promise<unknown>,
-): Promise<{ code?: string; message: string; context?: string; where?: string }> => {
-  try {
-    await work;
-  } catch (error) {
-    return error as { code?: string; message: string };
-  }
-  throw new Error('it did not fail');
-};
-const held = (): { decided: Promise<void>; decide: (outcome: AgreementOutcome | 'choose') => void } => {
-  let reached = (): void => {};
-  let answer: (outcome: AgreementOutcome) => void = () => {};
-  let proposed: readonly TransactionPayload[] = [];
-  const decided = new Promise<void>((resolve) => {
-    reached = resolve;
-  });
-  gateway.agreement.decide = (parts) => {
-    proposed = parts;
-    reached();
-    return new Promise((resolve) => {
-      answer = resolve;
-    });
-  };
-  return {
-    decided,
-    decide: (outcome) => answer(outcome === 'choose' ? gateway.agreement.choose(proposed) : outcome),
-  };
-};
 const elsewhere = { kind: 'at', leader: 'r2' as ReplicaId, host: '127.0.0.1', port: 1 } as const;
 
 describe('agreement', () => {
@@ -254,7 +224,7 @@ describe('outcomes', () => {
   });
 
   it('an answer waits for the agreement', async () => {
-    const agreement = held();
+    const agreement = hold(gateway.agreement);
     let answered = false;
     const query = client.query("INSERT INTO t VALUES (1, 'x')").then(() => {
       answered = true;
@@ -270,7 +240,7 @@ describe('outcomes', () => {
 
   it('chosen after leadership was lost: the client hears that it is committed, then that the session ends', async () => {
     const wire = await connectWire(gateway.connection);
-    const agreement = held();
+    const agreement = hold(gateway.agreement);
     wire.send(send.query(Buffer.from("INSERT INTO t VALUES (1, 'x')")));
     await agreement.decided;
     gateway.agreement.setService(elsewhere);
@@ -284,7 +254,7 @@ describe('outcomes', () => {
 
   it('PostgreSQL dies between proposal and commit: reported as not committed here, told as committed', async () => {
     const wire = await connectWire(gateway.connection);
-    const agreement = held();
+    const agreement = hold(gateway.agreement);
     wire.send(send.query(Buffer.from("INSERT INTO t VALUES (1, 'x')")));
     await agreement.decided;
     await pg.superuser.query(
@@ -301,7 +271,7 @@ describe('outcomes', () => {
     'a client that %s its connection while its transaction is decided does not keep it from being committed',
     async (how) => {
       const wire = await connectWire(gateway.connection);
-      const agreement = held();
+      const agreement = hold(gateway.agreement);
       wire.send(send.query(Buffer.from("INSERT INTO t VALUES (1, 'x')")));
       await agreement.decided;
       if (how === 'closes') wire.close();
