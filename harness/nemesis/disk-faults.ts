@@ -8,7 +8,7 @@ import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
 import { flipByte, tearTail } from './damage-log.ts';
 import {
   claimLoss,
-  claimTarget,
+  claimStop,
   forgetHealed,
   freshStatus,
   replicaNow,
@@ -30,7 +30,7 @@ export function logDirectory(scene: Scene, id: string): string {
 
 /** A write that was under way when the replica died, as a disk may leave it: the replica must come back with all it had. */
 export async function tornTail(scene: Scene, planned: PlannedFault): Promise<Begun> {
-  const { id } = await claimTarget(scene, planned);
+  const { id } = await claimStop(scene, planned);
   const directory = logDirectory(scene, id);
   const replica = id as ReplicaId;
   await scene.cluster.fault({ action: 'crash', replica });
@@ -59,7 +59,6 @@ async function isUp(scene: Scene, id: string): Promise<boolean> {
 
 /** A bit of what was durable is another one: the replica must refuse to vote. Then its disk is lost, and it comes back as another incarnation. */
 export async function flippedByte(scene: Scene, planned: PlannedFault): Promise<Begun> {
-  requireWipes((await replicaNow(scene, scene.ids[0]!)).status);
   const { id, status } = await claimLoss(scene, planned, true);
   const replica = id as ReplicaId;
   try {
@@ -92,7 +91,6 @@ export async function wipe(
   planned: PlannedFault,
   what: 'log' | 'database' | 'both',
 ): Promise<Begun> {
-  requireWipes((await replicaNow(scene, scene.ids[0]!)).status);
   const { id } = await claimLoss(scene, planned, what !== 'database');
   const replica = id as ReplicaId;
   await scene.cluster.fault({ action: 'wipe', replica, what });
@@ -105,11 +103,6 @@ export async function wipe(
     }),
     end: () => untilHealed(scene, id),
   };
-}
-
-export function requireWipes(status: { readonly incarnation?: number } | null): void {
-  if (status?.incarnation === undefined)
-    throw new Skipped('this build does not bring back replicas that lost their disk');
 }
 
 export async function untilHealed(scene: Scene, id: string): Promise<void> {
@@ -129,7 +122,7 @@ export async function fullDisk(
 ): Promise<Begun> {
   const problem = await smallDiskProblem();
   if (problem !== null) throw new Skipped(problem);
-  const { id } = await claimTarget(scene, planned);
+  const { id } = await claimStop(scene, planned);
   const directory = logDirectory(scene, id);
   const replica = id as ReplicaId;
   const stopped = async (work: () => Promise<void>): Promise<void> => {

@@ -5,11 +5,10 @@
  */
 import type { MembersRequest, MembershipStatus } from '../../server/src/api/status.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
-import { requireWipes, untilHealed } from './disk-faults.ts';
+import { untilHealed } from './disk-faults.ts';
 import {
   claimLoss,
   freshStatus,
-  replicaNow,
   replicasNow,
   Skipped,
   sleep,
@@ -24,7 +23,6 @@ const changeMsMax = 30_000;
 const requestMsMax = 10_000;
 
 export async function replaceMember(scene: Scene, planned: PlannedFault): Promise<Begun> {
-  requireWipes((await replicaNow(scene, scene.ids[0]!)).status);
   const { id, status } = await claimLoss(scene, planned, true);
   const replica = id as ReplicaId;
   const member = status.membership.members.find((each) => nameOf(each.replica) === id);

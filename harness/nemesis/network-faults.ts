@@ -1,7 +1,7 @@
 /** Faults of links between replicas: cut, one-way, slow, lossy. Clients are never cut off: whoever they reach must answer truthfully. */
 import type { FaultRequest } from '../../server/src/api/status.ts';
 import { betweenSides, cutOf, majorityRing, type LinkAction, type LinkBreak } from './link-table.ts';
-import { freshStatus, replicasNow, type Begun, type Scene } from './scene.ts';
+import { faultIfPossible, freshStatus, replicasNow, type Begun, type Scene } from './scene.ts';
 import type { PlannedFault } from './schedule.ts';
 
 /** The delay of one direction; election timeouts begin at 1,200 ms. */
@@ -76,8 +76,9 @@ async function breakLinks(
   };
 }
 
-async function carry({ cluster }: Scene, requests: readonly FaultRequest[]): Promise<void> {
-  await Promise.all(requests.map((request) => cluster.fault(request)));
+/** A replica that refuses to work with a damaged log has no links either; the demo says so, and tells the others. */
+async function carry(scene: Scene, requests: readonly FaultRequest[]): Promise<void> {
+  await Promise.all(requests.map((request) => faultIfPossible(scene, request)));
 }
 
 /** Links do not belong to a process, so whoever is struck already may be chosen too. */

@@ -92,9 +92,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     sentence: 'a transaction that is repeated under its request id is done again',
     mutations: [
       {
-        file: 'adapters/postgres/schema/requests.js',
-        find: 'earlier := true;',
-        replace: 'earlier := false;',
+        file: 'adapters/postgres/schema/gateway.js',
+        find: "request text := coalesce(current_setting('barista.request_id', true), '');",
+        replace: "request text := '';",
       },
     ],
     workloads: ['bank'],

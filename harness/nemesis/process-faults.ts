@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
 import {
-  claimTarget,
+  claimStop,
   faultIfPossible,
   replicaNow,
   replicasNow,
@@ -16,7 +16,7 @@ import type { PlannedFault } from './schedule.ts';
 const run = promisify(execFile);
 
 export async function kill(scene: Scene, planned: PlannedFault): Promise<Begun> {
-  const { id } = await claimTarget(scene, planned);
+  const { id } = await claimStop(scene, planned);
   const replica = id as ReplicaId;
   await scene.cluster.fault({ action: 'crash', replica });
   return {
@@ -27,7 +27,7 @@ export async function kill(scene: Scene, planned: PlannedFault): Promise<Begun> 
 }
 
 export async function killPostgres(scene: Scene, planned: PlannedFault): Promise<Begun> {
-  const { id, status } = await claimTarget(scene, planned, (_, { postgres }) => postgres.pid !== null);
+  const { id, status } = await claimStop(scene, planned, (_, { postgres }) => postgres.pid !== null);
   await scene.cluster.fault({ action: 'killPostgres', replica: id as ReplicaId });
   return {
     what: `kill -9 of the PostgreSQL of ${id} (process ${status.postgres.pid})`,
@@ -61,7 +61,7 @@ export async function powerCut(scene: Scene, { number }: PlannedFault): Promise<
 }
 
 export async function pause(scene: Scene, planned: PlannedFault): Promise<Begun> {
-  const { id } = await claimTarget(scene, planned);
+  const { id } = await claimStop(scene, planned);
   const replica = id as ReplicaId;
   await scene.cluster.fault({ action: 'pause', replica });
   return {
@@ -73,7 +73,7 @@ export async function pause(scene: Scene, planned: PlannedFault): Promise<Begun>
 
 /** The postmaster with all of its processes. */
 export async function pausePostgres(scene: Scene, planned: PlannedFault): Promise<Begun> {
-  const { id, status } = await claimTarget(scene, planned, (_, { postgres }) => postgres.pid !== null);
+  const { id, status } = await claimStop(scene, planned, (_, { postgres }) => postgres.pid !== null);
   const postmaster = status.postgres.pid!;
   const pids = [postmaster, ...(await childrenOf(postmaster))];
   signalAll(pids, 'SIGSTOP');

@@ -56,12 +56,36 @@ export function freshStatus({ process, status, ageMs }: ClusterReplica): Replica
   return process === 'running' && ageMs !== null && ageMs < 1500 ? status : null;
 }
 
+type Allowed = (id: string, status: ReplicaStatus) => boolean;
+interface Target {
+  readonly id: string;
+  readonly status: ReplicaStatus;
+}
+
+const majorityWaitMs = 12_000;
+/** The share of faults that do not care whether a majority stays up. */
+const recklessShare = 0.25;
+
+/** A replica to stop for a while. Mostly waits until a majority goes on without it: a group that is down tests little. @throws Skipped */
+export async function claimStop(scene: Scene, planned: PlannedFault, allowed?: Allowed): Promise<Target> {
+  const isReckless = (planned.choice * 16) % 1 < recklessShare;
+  if (isReckless) return claimTarget(scene, planned, allowed);
+  const most = Math.floor((scene.ids.length - 1) / 2);
+  const stopped = (): number => new Set([...scene.claims.keys(), ...scene.losses.keys()]).size;
+  for (const deadline = Date.now() + majorityWaitMs; stopped() >= most; await sleep(300)) {
+    if (Date.now() > deadline || !scene.mayBegin())
+      throw new Skipped('too many replicas are stopped already');
+    await forgetHealed(scene);
+  }
+  return claimTarget(scene, planned, allowed);
+}
+
 /** Chooses a replica that runs and that no other fault has, and takes it. @throws Skipped */
 export async function claimTarget(
   scene: Scene,
   { number, wish, choice }: PlannedFault,
-  allowed: (id: string, status: ReplicaStatus) => boolean = () => true,
-): Promise<{ readonly id: string; readonly status: ReplicaStatus }> {
+  allowed: Allowed = () => true,
+): Promise<Target> {
   const replicas = await replicasNow(scene);
   const free = replicas.flatMap((replica) => {
     const status = freshStatus(replica);
@@ -85,11 +109,7 @@ export function releaseClaims(scene: Scene, fault: number): void {
 const lossWaitMs = 25_000;
 
 /** A replica whose disk may be lost; waits for a while until others have theirs again. @throws Skipped */
-export async function claimLoss(
-  scene: Scene,
-  planned: PlannedFault,
-  logIsLost: boolean,
-): Promise<{ readonly id: string; readonly status: ReplicaStatus }> {
+export async function claimLoss(scene: Scene, planned: PlannedFault, logIsLost: boolean): Promise<Target> {
   for (const deadline = Date.now() + lossWaitMs; ; await sleep(500)) {
     try {
       return await claimLossNow(scene, planned, logIsLost);
@@ -99,11 +119,7 @@ export async function claimLoss(
   }
 }
 
-async function claimLossNow(
-  scene: Scene,
-  planned: PlannedFault,
-  logIsLost: boolean,
-): Promise<{ readonly id: string; readonly status: ReplicaStatus }> {
+async function claimLossNow(scene: Scene, planned: PlannedFault, logIsLost: boolean): Promise<Target> {
   await forgetHealed(scene);
   const losses = [...scene.losses.values()];
   let reason = 'no replica is free for it';
