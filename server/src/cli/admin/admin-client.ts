@@ -72,8 +72,10 @@ export function refusal(target: AdminTarget, status: number, body: unknown): Cli
     );
   }
   if (error.code === 'notLeader') {
-    const ask = error.leader ? ` Ask ${error.leader}, with its configuration.` : ' Try again in a moment.';
-    return new CliError(`Refused: ${error.message}${ask}`, exitCodes.refused);
+    const message = error.leader
+      ? `Refused: this is for the leader to do. Ask ${error.leader}, with its configuration.`
+      : `Refused: ${error.message} Try again in a moment.`;
+    return new CliError(message, exitCodes.refused);
   }
   const code = error.code === 'failed' || error.code === 'timedOut' ? exitCodes.failed : exitCodes.refused;
   return new CliError(`${code === exitCodes.refused ? 'Refused' : 'Failed'}: ${error.message}`, code);

@@ -83,7 +83,7 @@ describe('an operator', () => {
     };
     expect(await remove(refused('notLeader', 'r2'))).toEqual([
       4,
-      'Refused: it cannot be. Ask r2, with its configuration.',
+      'Refused: this is for the leader to do. Ask r2, with its configuration.',
     ]);
     expect(await remove(refused('notLeader', null))).toEqual([
       4,

@@ -40,7 +40,7 @@ export function verifyText({ slot, replicas }: VerifyResult, repair: boolean): s
         ? `${differing.join(', ')} takes a copy of another replica's database: see "barista status".`
         : `${differing.join(', ')} has stopped serving. "barista verify --repair" restores it from the majority.`
       : silent
-        ? 'Those that reported are equal.'
+        ? `Those that reported are equal.${repair ? ' "barista status" shows what the others do.' : ''}`
         : 'All are equal.';
   return [`Compared as of slot ${slot}:`, ...lines, conclusion].join('\n');
 }
