@@ -8,7 +8,7 @@ import { ballotNone, compareBallots, higherBallot } from '../multipaxos/ballot.t
 import type { Ballot, Slot } from '../multipaxos/types.ts';
 import type { ProposedMark, TransactionOutcome } from '../ports/agreement.ts';
 
-export const outcomesMax = 50_000;
+export const outcomesMax = 100_000;
 
 type Known = Exclude<TransactionOutcome, 'unknown'>;
 

@@ -42,6 +42,9 @@ it('every kind of row is read', () => {
     effect: { kind: 'sequence', lastValue: '-5', isCalled: true, exact: false },
   });
   expect(read('Z', '')).toEqual({ kind: 'serializable' });
+  expect(read('Q', '', 'barista', 'x')).toEqual({ kind: 'request', role: 'barista', id: 'x' });
+  expect(read('P', '', '12', 'INSERT 0 1')).toEqual({ kind: 'committedBefore', slot: 12, tag: 'INSERT 0 1' });
+  expect(read('P', '', '', '')).toEqual({ kind: 'committedBefore', slot: null, tag: '' });
   expect(read('R', '', '0A000', 'no', 'try')).toEqual({
     kind: 'refused',
     sqlState: '0A000',
