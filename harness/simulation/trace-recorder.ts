@@ -57,7 +57,9 @@ function survived(before: CoreSnapshot, survivors: readonly LogRecord[]): CoreTr
 }
 
 function onDisk(recovered: RecoveredLog): CoreSnapshot {
-  const { promised, commitPoint, tail } = recovered;
+  const { promised, tail } = recovered;
+  // What is purged was chosen, whatever the hint says.
+  const commitPoint = Math.max(recovered.commitPoint, recovered.purgedTo) as Slot;
   const lastSlot = tail.reduce((last, { slot }) => Math.max(last, slot), commitPoint as number) as Slot;
   return {
     role: 'follower',

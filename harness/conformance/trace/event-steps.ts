@@ -200,7 +200,8 @@ function flushedRecords(replica: ReplicaState, event: ConsensusEvent): number {
 /** The process died without a word: whatever of the buffer was durable by then, then the crash. */
 function restart(state: SpecState, replica: ReplicaState, event: ConsensusEvent): Meaning {
   const own: Step = { action: 'Restart', replica: event.replica };
-  if (replica.role === 'down') return firstStart(state, replica, event);
+  if (!replica.hasLog) return firstStart(state, replica, event);
+  if (replica.role === 'down') return { before: [], own };
   const before: Step[] = [];
   const survived = survivingRecords(state, replica, event) ?? replica.buffer.length;
   if (survived > 0) before.push({ action: 'Fsync', replica: event.replica, records: survived });

@@ -77,9 +77,17 @@ export function linearize(
       takeLost(found);
     }
   };
+  /** What had reached the disk when the process died, but was not reported to it yet. */
+  const takeUnreportedFlush = ({ replica: id }: ConsensusEvent): void => {
+    const next = headOf(id);
+    if (next?.name !== 'Restart') return;
+    const records = survivingRecords(state, replicaOf(state, id), next) ?? 0;
+    if (records > 0) take({ action: 'Fsync', replica: id, records }, null);
+  };
   const takeEvent = (event: ConsensusEvent): void => {
     const replica = replicaOf(state, event.replica);
     if (event.name === 'Restart' && replica.role !== 'down') takeAllLost(event);
+    if (event.name === 'Crash') takeUnreportedFlush(event);
     events++;
     const { before, own } = meaningOf(state, event);
     for (const step of before) take(step, null);
@@ -126,6 +134,7 @@ export function linearize(
 function seed(state: SpecState, event: ConsensusEvent): void {
   const replica = replicaOf(state, event.replica);
   const { promised, commitPoint } = event.state;
+  replica.hasLog = true;
   replica.commitPoint = commitPoint;
   replica.base = Math.max(0, Math.min(commitPoint, ...(event.votes ?? []).map(([slot]) => slot - 1)));
   writeDurably(replica, { kind: 'promise', slot: 0, ballot: promised, label: '' }, state);

@@ -31,6 +31,8 @@ export interface BufferItem {
 
 export interface ReplicaState {
   role: 'follower' | 'candidate' | 'leader' | 'down';
+  /** It has had a log before, in the trace or when that began. */
+  hasLog: boolean;
   promised: Ballot;
   /** The newest that it knows to be chosen. */
   config: SpecConfiguration;
@@ -94,6 +96,7 @@ export interface SpecState {
 export function newReplica(config: SpecConfiguration): ReplicaState {
   return {
     role: 'down',
+    hasLog: false,
     promised: noBallot,
     config,
     commitPoint: 0,
@@ -433,6 +436,7 @@ export function applyStep(state: SpecState, step: Step, number: number): void {
     case 'Crash':
       Object.assign(replica, {
         ...newReplica(step.configuration ?? replica.config),
+        hasLog: true,
         commitPoint,
         base: replica.base,
         durablePromised: replica.durablePromised,
@@ -442,6 +446,7 @@ export function applyStep(state: SpecState, step: Step, number: number): void {
       return;
     case 'Restart':
       replica.role = 'follower';
+      replica.hasLog = true;
       replica.promised = replica.durablePromised;
       replica.log = new Map(replica.durableLog);
       replica.logBefore = new Map();
