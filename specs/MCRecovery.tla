@@ -15,8 +15,8 @@ PointerOfItsOwnMoment(r) == Visible(copy[r][1].source).pointer
 (* PointerForPurging: the volatile one. *)
 VolatilePointer(r) == Visible(r).pointer
 
-(* MayPromote: at once. *)
-PromoteAtOnce(r) == TRUE
+(* MayVoteForChange: anybody. *)
+VoteUnknowing(r) == TRUE
 
 (* MayTakeCopy: any. *)
 TakeAnyCopy(r) == TRUE
@@ -29,7 +29,7 @@ NewLifeNeverDecides == ~ \E r \in Able : life[r] > 1 /\ chosen \in log[r] /\ cho
 (* A copy is taken by a replica that has a database, only because the log that it needs is purged everywhere. *)
 CopyNeverBecausePurged == ~ \E r \in Replica : copy[r] # <<>> /\ HasDatabase(r)
 
-NeverTwoLostInTurn == ~ (wipes = 2 /\ \A r \in Replica : IsWhole(r) /\ Durable(r).pointer = chosen)
+NeverTwoLostInTurn == ~ (wipes = 2 /\ chosen = MaxSlot /\ \A r \in Replica : IsWhole(r) /\ Durable(r).pointer = chosen)
 
 CopyNeverTooOld == ~ \E r \in Replica : copy[r] # <<>> /\ ~MayTakeCopy(r)
 =============================================================================

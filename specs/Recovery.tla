@@ -63,8 +63,10 @@ PointerOfCopy(r) == copy[r][1].pointer
 (* What a replica counts as applied for the sake of purging: what a crash cannot take back. *)
 PointerForPurging(r) == Durable(r).pointer
 
-(* A learner votes from when it knows everything that is chosen. *)
-MayPromote(r) == \A s \in 1..chosen : Knows(r, s)
+(* Only those vote for a change of the members who know everything that was chosen before it (MayVoteForConfiguration in MultiPaxos). *)
+(* They are a majority of the old voters, and any majority of the new ones meets it. So when a learner is promoted matters to how *)
+(* soon it is of use, and not to what is lost. *)
+MayVoteForChange(r) == \A s \in 1..chosen : Knows(r, s)
 
 (* A copy replaces the database only if the replica's log goes on from there. *)
 MayTakeCopy(r) == PointerOfCopy(r) >= purged[r]
@@ -180,7 +182,7 @@ Wipe(r, losesLog, losesDatabase) ==
 (* It finds no log and asks to join: the lost incarnation goes, the next one comes. Its new log begins where its database is, if it has one. *)
 Join(r) ==
   /\ ~HasLog(r)
-  /\ IsMajority(Able)
+  /\ IsMajority({q \in Able : MayVoteForChange(q)})
   /\ LET next == member[r].life + 1
      IN /\ member' = [member EXCEPT ![r] = [life |-> next, role |-> RoleOfNewLife]]
         /\ life' = [life EXCEPT ![r] = next]
@@ -191,8 +193,7 @@ Join(r) ==
 Promote(r) ==
   /\ member[r].role = "learner"
   /\ life[r] = member[r].life
-  /\ IsMajority(Able)
-  /\ MayPromote(r)
+  /\ IsMajority({q \in Able : MayVoteForChange(q)})
   /\ member' = [member EXCEPT ![r].role = "voter"]
   /\ UNCHANGED <<chosen, life, log, purged, db, told, copy, wipes, crashes>>
 
