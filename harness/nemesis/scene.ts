@@ -81,12 +81,17 @@ export async function claimStop(scene: Scene, planned: PlannedFault, allowed?: A
 }
 
 /** Chooses a replica that runs and that no other fault has, and takes it. @throws Skipped */
-export async function claimTarget(
-  scene: Scene,
+export async function claimTarget(scene: Scene, planned: PlannedFault, allowed?: Allowed): Promise<Target> {
+  return takeTarget(scene, planned, await replicasNow(scene), allowed ?? (() => true));
+}
+
+/** Waits for nothing, so that no two faults can take what only one may have. @throws Skipped */
+export function takeTarget(
+  scene: Pick<Scene, 'claims'>,
   { number, wish, choice }: PlannedFault,
-  allowed: Allowed = () => true,
-): Promise<Target> {
-  const replicas = await replicasNow(scene);
+  replicas: readonly ClusterReplica[],
+  allowed: Allowed,
+): Target {
   const free = replicas.flatMap((replica) => {
     const status = freshStatus(replica);
     const isFree = status !== null && !scene.claims.has(replica.id) && allowed(replica.id, status);
@@ -121,19 +126,33 @@ export async function claimLoss(scene: Scene, planned: PlannedFault, logIsLost: 
 
 async function claimLossNow(scene: Scene, planned: PlannedFault, logIsLost: boolean): Promise<Target> {
   await forgetHealed(scene);
+  return takeLoss(scene, planned, await replicasNow(scene), logIsLost);
+}
+
+/** Waits for nothing: see takeTarget. @throws Skipped */
+export function takeLoss(
+  scene: Pick<Scene, 'claims' | 'losses' | 'ids'>,
+  planned: PlannedFault,
+  replicas: readonly ClusterReplica[],
+  logIsLost: boolean,
+): Target {
   const losses = [...scene.losses.values()];
-  let reason = 'no replica is free for it';
-  const target = await claimTarget(scene, planned, (id, { membership }) => {
+  const reasons: string[] = [];
+  const isAllowed: Allowed = (id, { membership }) => {
     const voters = membership.members.filter(({ role }) => role === 'voter').length;
     const forbidden = lossForbidden(id, scene.ids.length, losses);
-    if (forbidden !== null) reason = forbidden;
+    if (forbidden !== null) reasons.push(forbidden);
     // A replica that is no voter yet is on its way back, whoever may have lost it.
     return forbidden === null && voters === scene.ids.length;
-  }).catch((error: unknown) => {
-    throw error instanceof Skipped ? new Skipped(reason) : error;
-  });
-  scene.losses.set(target.id, { replica: target.id, incarnation: target.status.incarnation, logIsLost });
-  return target;
+  };
+  try {
+    const target = takeTarget(scene, planned, replicas, isAllowed);
+    const { incarnation } = target.status;
+    scene.losses.set(target.id, { replica: target.id, incarnation, logIsLost });
+    return target;
+  } catch (error) {
+    throw error instanceof Skipped && reasons[0] !== undefined ? new Skipped(reasons[0]) : error;
+  }
 }
 
 export async function forgetHealed(scene: Scene): Promise<void> {
