@@ -136,7 +136,7 @@ it('a copy of a leader that commits out of slot order, with the log from its poi
   } finally {
     await server.stop();
   }
-});
+}, 180_000);
 
 it('a backup of a follower that is applying, restored, with the log from its pointer, is the same database', async () => {
   const load = underLoad(4);
@@ -165,7 +165,7 @@ it('a backup of a follower that is applying, restored, with the log from its poi
   } finally {
     await server.stop();
   }
-});
+}, 180_000);
 
 /** Connections that send copies, and slots that keep WAL for them. */
 async function copiesUnderWay(server: PostgresServer): Promise<number> {
