@@ -56,7 +56,7 @@ describe('losing disks', () => {
     takeLoss(one, planned(1), replicas, true);
     expect(() => takeLoss(one, planned(2), replicas, false)).toThrow('at most 1 of 3 may');
     one.claims.clear();
-    expect(() => takeLoss(one, planned(2, 'follower'), replicas, false)).toThrow('at most 1 of 3 may');
+    expect(() => takeLoss(one, planned(2, 'leader'), replicas, false)).toThrow('r1 is not healed yet');
     expect(one.losses.size).toBe(1);
   });
 
