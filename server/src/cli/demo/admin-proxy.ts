@@ -21,7 +21,7 @@ const verifyMs = 31 * 60_000;
 
 const name = z.string().max(64);
 const endpoint = { host: z.string().min(1).max(255), port: z.int().min(1).max(65_535) };
-export const membersBody = z.discriminatedUnion('action', [
+const membersBody = z.discriminatedUnion('action', [
   z.strictObject({
     action: z.literal('add'),
     replica: name,
@@ -29,10 +29,12 @@ export const membersBody = z.discriminatedUnion('action', [
   }),
   z.strictObject({ action: z.literal('remove'), replica: name }),
 ]);
-export const verifyBody = z.strictObject({ repair: z.boolean().default(false) });
+const verifyBody = z.strictObject({ repair: z.boolean().default(false) });
+
+type Known = Pick<Supervisor, 'cluster' | 'plan'>;
 
 export interface AdminProxyOptions {
-  readonly supervisor: Supervisor;
+  readonly supervisor: Known;
   readonly clusterSecret: string;
 }
 
@@ -118,26 +120,26 @@ function refusal(code: AdminRefusal['error']['code'], message: string): AdminRef
   return { error: { code, message } };
 }
 
-function serving(supervisor: Supervisor): readonly { readonly id: ReplicaId; readonly leads: boolean }[] {
+function serving(supervisor: Known): readonly { readonly id: ReplicaId; readonly leads: boolean }[] {
   return supervisor.cluster().flatMap(({ id, process, status, ageMs }) => {
     const fresh = process === 'running' && (ageMs ?? Infinity) <= freshMs;
     return fresh && status?.state === 'serving' ? [{ id, leads: status.role === 'leader' }] : [];
   });
 }
 
-function leaderOf(supervisor: Supervisor): ReplicaPlan | null {
+function leaderOf(supervisor: Known): ReplicaPlan | null {
   const leader = serving(supervisor).find(({ leads }) => leads);
   return leader === undefined ? null : supervisor.plan(leader.id);
 }
 
 /** A follower rather than the leader, which has clients to serve. */
-function backupSource(supervisor: Supervisor): ReplicaPlan | null {
+function backupSource(supervisor: Known): ReplicaPlan | null {
   const all = serving(supervisor);
   const source = all.find(({ leads }) => !leads) ?? all[0];
   return source === undefined ? null : supervisor.plan(source.id);
 }
 
-function leaderNamed(supervisor: Supervisor, body: unknown, asked: ReplicaId): ReplicaPlan | null {
+function leaderNamed(supervisor: Known, body: unknown, asked: ReplicaId): ReplicaPlan | null {
   const error = (body as Partial<AdminRefusal> | null | undefined)?.error;
   if (error?.code !== 'notLeader' || !error.leader || error.leader === asked) return null;
   return supervisor.plan(error.leader);

@@ -142,8 +142,9 @@ export class Supervisor {
       const pid = process.pid();
       // What an earlier process said is not about one that was started since.
       const earlier = pid !== null && status !== null && status.pid !== pid;
-      const known = earlier ? { status: null, ageMs: null } : { status, ageMs: monitor.ageMs() };
-      return { id: plan.id, process: process.state(), ...known };
+      const state = process.state();
+      if (earlier) return { id: plan.id, process: state, status: null, ageMs: null };
+      return { id: plan.id, process: state, status, ageMs: monitor.ageMs() };
     });
   }
 
