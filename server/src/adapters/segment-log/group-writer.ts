@@ -8,7 +8,13 @@
  */
 import { LogStoreError } from '../../ports/log-store.ts';
 import { asLogStoreError, isFull } from './errors.ts';
-import { FRAME_HEADER_BYTES, roundUpToSector, writeFrameHeader, type SegmentHeader } from './layout.ts';
+import {
+  FRAME_HEADER_BYTES,
+  SECTOR_BYTES,
+  roundUpToSector,
+  writeFrameHeader,
+  type SegmentHeader,
+} from './layout.ts';
 import { encodeRecord, recordBytes, type StoredRecord } from './record-codec.ts';
 import { higherSlot, rememberRecord, type LogState } from './recover.ts';
 import { writeZeros, type Segment, type SegmentSet } from './segment-set.ts';
@@ -17,10 +23,14 @@ import type { GroupId } from '../../multipaxos/types.ts';
 
 /** What one write takes at most, unless a single append is larger. */
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
+/** Kept free at the end of each segment, for the notes of purges. */
+const NOTES_BYTES = 2 * SECTOR_BYTES;
 
 interface Waiting {
   readonly records: readonly StoredRecord[];
   readonly bytes: number;
+  /** It may use the reserve, and so goes into a frame of its own. */
+  readonly isNote: boolean;
   readonly resolve: () => void;
   readonly reject: (error: LogStoreError) => void;
 }
@@ -28,6 +38,8 @@ interface Waiting {
 export interface GroupWriter {
   /** Without records: resolves when all earlier appends are durable. @throws LogStoreError */
   readonly append: (records: readonly StoredRecord[]) => Promise<void>;
+  /** A small record without which no space can come free: there is room for it in the current segment though the disk is full. */
+  readonly appendNote: (record: StoredRecord) => Promise<void>;
   /** Writes what waits and a seal, then refuses further appends. */
   readonly close: () => Promise<void>;
 }
@@ -56,15 +68,16 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
   }, options.sealAfterMs);
   sealTimer.unref();
 
-  const append = (records: readonly StoredRecord[]): Promise<void> => {
+  const enqueue = (records: readonly StoredRecord[], isNote: boolean): Promise<void> => {
     if (closed) return Promise.reject(new LogStoreError('logClosed', 'the log is closed'));
     if (failed !== null) return Promise.reject(failed);
     const bytes = records.reduce((sum, record) => sum + recordBytes(record), 0);
     return new Promise((resolve, reject) => {
-      waiting.push({ records, bytes, resolve, reject });
+      waiting.push({ records, bytes, isNote, resolve, reject });
       running ??= run();
     });
   };
+  const append = (records: readonly StoredRecord[]): Promise<void> => enqueue(records, false);
 
   const run = async (): Promise<void> => {
     // Lets everything that this turn of the event loop has to append join the first group.
@@ -72,7 +85,10 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
     while (waiting.length > 0) {
       const batch = takeBatch(waiting);
       try {
-        await writeFrame(batch.flatMap((one) => one.records));
+        await writeFrame(
+          batch.flatMap((one) => one.records),
+          batch[0]?.isNote === true,
+        );
         for (const one of batch) one.resolve();
       } catch (error) {
         const failure = asLogStoreError(error, 'appending to the log');
@@ -86,12 +102,14 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
     if (!closed) sealTimer.refresh();
   };
 
-  const writeFrame = async (records: readonly StoredRecord[]): Promise<void> => {
+  const writeFrame = async (records: readonly StoredRecord[], isNote: boolean): Promise<void> => {
     if (records.length === 0 && state.sealed) return;
     await eraseUnfinished();
     const payloadBytes = records.reduce((sum, record) => sum + recordBytes(record), 0);
     const frameBytes = roundUpToSector(FRAME_HEADER_BYTES + payloadBytes);
-    if (state.end + frameBytes > segments.current().bytes) await startSegment(frameBytes);
+    const reserved = isNote ? 0 : NOTES_BYTES;
+    if (state.end + frameBytes + reserved > segments.current().bytes)
+      await startSegment(frameBytes + NOTES_BYTES);
     const segment = segments.current();
     const from = state.end;
     const { frame, offsets } = encodeFrame(records, payloadBytes, frameBytes, segment);
@@ -159,6 +177,7 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
 
   return {
     append,
+    appendNote: (record) => enqueue([record], true),
     async close() {
       if (closed) return;
       const last = failed === null ? append([]).catch(() => undefined) : null;
@@ -181,9 +200,11 @@ function takeBatch(waiting: Waiting[]): Waiting[] {
   let bytes = 0;
   let count = 0;
   while (count < waiting.length) {
-    bytes += (waiting[count] as Waiting).bytes;
-    if (count > 0 && bytes > GROUP_BYTES_MAX) break;
+    const next = waiting[count] as Waiting;
+    bytes += next.bytes;
+    if (count > 0 && (bytes > GROUP_BYTES_MAX || next.isNote)) break;
     count++;
+    if (next.isNote) break;
   }
   return waiting.splice(0, count);
 }

@@ -35,6 +35,29 @@ describe('purging', () => {
     expect(again.recovered.purgedTo).toBeGreaterThan(40);
   });
 
+  it('works again and again though the disk is full and the segment is written to its end', async () => {
+    const directory = createFaultyDirectory();
+    const store = await create(directory);
+    let slot = 1;
+    const fill = async (): Promise<never> => {
+      for (; ; slot++) await store.append([voteOf(slot)]);
+    };
+    while (store.stats().segments < 4) await store.append([voteOf(slot++)]);
+    directory.freeBytes = 0;
+    await expect(fill()).rejects.toMatchObject({ code: 'logFull' });
+    for (let round = 0; round < 3; round++) {
+      const { purgedTo, segments } = store.stats();
+      await store.purge(slotOf(purgedTo + 30));
+      expect(store.stats().segments).toBeLessThan(segments);
+      // The space that came free is taken by others at once, but for one segment.
+      directory.freeBytes = Math.min(directory.freeBytes, segmentBytes);
+      await expect(fill()).rejects.toMatchObject({ code: 'logFull' });
+    }
+    const again = await open(directory.crashed(() => false));
+    expect(again.recovered.purgedTo).toBe(store.stats().purgedTo);
+    expect(again.recovered.tail.at(-1)?.slot).toBe(slot - 1);
+  });
+
   it('gives the space back', async () => {
     const directory = createFaultyDirectory();
     const store = await create(directory);

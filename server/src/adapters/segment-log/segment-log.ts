@@ -20,13 +20,14 @@ import {
   roundUpToSector,
   segmentOfName,
 } from './layout.ts';
-import { recordBytes } from './record-codec.ts';
+import { recordBytes, type StoredRecord } from './record-codec.ts';
 import { NO_BALLOT, higherSlot, recoverSegments, type LogState, type RecoveredSegments } from './recover.ts';
 import { makeDirectory, nodeSegmentDirectory, type SegmentDirectory } from './segment-file.ts';
 import { createSegmentSet, type SegmentSet } from './segment-set.ts';
 
 const DEFAULT_SEGMENT_BYTES = 16 * 1024 * 1024;
 const DEFAULT_SEAL_AFTER_MS = 10;
+const NOTE_ATTEMPTS = 5;
 /** Space comes free by whole segments, and two of them (the current one and the next) hold nothing that can go. */
 const SEGMENTS_OF_BOUND = 16;
 /** Every segment header holds one. */
@@ -177,9 +178,21 @@ function createStore(
     if (dropped.length === 0) return;
     const through = dropped.reduce((slot, segment) => higherSlot(slot, segment.maxSlot), state.purgedTo);
     // The promise and the commit point need no rewriting: the header of every later segment has them.
-    await writer.append([{ kind: 'purged', slot: through }]);
+    await noted({ kind: 'purged', slot: through });
     index.dropThrough(through);
     await guarded('purging the log', () => segments.drop(dropped));
+  };
+  const noted = async (record: StoredRecord): Promise<void> => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await writer.appendNote(record);
+        return;
+      } catch (error) {
+        // An append before it found no space, and all behind that one failed with it. There is room for the note.
+        const isFull = error instanceof LogStoreError && error.code === 'logFull';
+        if (!isFull || attempt === NOTE_ATTEMPTS) throw error;
+      }
+    }
   };
   const startPurge = (upTo: Slot): Promise<void> => {
     const mine = purging.then(() => purge(upTo));

@@ -206,9 +206,11 @@ function takeBatch(waiting: Waiting[]): Waiting[] {
   let bytes = 0;
   let count = 0;
   while (count < waiting.length) {
-    bytes += (waiting[count] as Waiting).unit.bytes;
-    if (count > 0 && bytes > REQUEST_BYTES_MAX) break;
+    const { unit } = waiting[count] as Waiting;
+    bytes += unit.bytes;
+    if (count > 0 && (bytes > REQUEST_BYTES_MAX || unit.isPurge)) break;
     count++;
+    if (unit.isPurge) break;
   }
   return waiting.splice(0, count);
 }

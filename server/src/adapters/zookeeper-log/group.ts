@@ -4,7 +4,7 @@
 import type { Slot } from '../../multipaxos/types.ts';
 import { ANY_VERSION, type WriteOp } from './client/protocol.ts';
 import { NO_CHANGE, isPromiseRaised, raised, type Change } from './contents.ts';
-import { toJson, type LogPaths, type MetaNodes, type VoteNode } from './layout.ts';
+import { toJson, toPaddedJson, type LogPaths, type MetaNodes, type VoteNode } from './layout.ts';
 import { REQUEST_BYTES_MAX, pieceCount, type Unit, type UnitEntry } from './units.ts';
 
 export interface Piece {
@@ -63,13 +63,13 @@ export function buildGroup(units: readonly Unit[], basis: GroupBasis): Group {
 
 function metaOps(paths: LogPaths, from: MetaNodes, to: MetaNodes): WriteOp[] {
   const ops: WriteOp[] = [];
-  const set = (path: string, value: Parameters<typeof toJson>[0]): void => {
-    ops.push({ kind: 'set', path, data: toJson(value), version: ANY_VERSION });
+  const set = (path: string, data: Uint8Array): void => {
+    ops.push({ kind: 'set', path, data, version: ANY_VERSION });
   };
-  if (isPromiseRaised(from, to)) set(paths.promise, to.promise);
-  if (to.commitPoint > from.commitPoint) set(paths.commitPoint, to.commitPoint);
-  if (to.base > from.base) set(paths.base, to.base);
-  if (to.configuration !== from.configuration) set(paths.configuration, to.configuration);
+  if (isPromiseRaised(from, to)) set(paths.promise, toJson(to.promise));
+  if (to.commitPoint > from.commitPoint) set(paths.commitPoint, toPaddedJson(to.commitPoint));
+  if (to.base > from.base) set(paths.base, toPaddedJson(to.base));
+  if (to.configuration !== from.configuration) set(paths.configuration, toJson(to.configuration));
   return ops;
 }
 

@@ -18,6 +18,7 @@ import type { Ballot, Configuration, ReplicaId, Slot } from '../../multipaxos/ty
 import type { LogIdentity } from '../../ports/log-store.ts';
 
 export const FORMAT_VERSION = 1;
+const PADDED_BYTES = 80;
 
 export interface LogPaths {
   readonly root: string;
@@ -119,6 +120,11 @@ export function toJson(
 
 export function fromJson(data: Uint8Array): unknown {
   return JSON.parse(Buffer.from(data).toString('utf8'));
+}
+
+/** As toJson, always of one size, so that writing it again never needs more space: a full ZooKeeper can be purged. */
+export function toPaddedJson(value: WriterNode | Slot): Uint8Array {
+  return Buffer.from(JSON.stringify(value).padEnd(PADDED_BYTES), 'utf8');
 }
 
 /** Covers the slot, so that an entry is never taken for another slot's. */

@@ -20,7 +20,7 @@ import {
   type ZooKeeperRequest,
 } from './client/protocol.ts';
 import { startSession, type SessionOptions, type ZooKeeperSession } from './client/session.ts';
-import { fromJson, toJson, type LogPaths, type WriterNode } from './layout.ts';
+import { fromJson, toJson, toPaddedJson, type LogPaths, type WriterNode } from './layout.ts';
 
 const POLL_MS = 50;
 /** A node's version has 32 bits, and a negative one has a meaning of its own. */
@@ -95,7 +95,7 @@ export function createLink(options: LinkOptions): Link {
     data: WriterNode,
     version: number,
   ): { readonly ops: WriteOp[]; readonly next: number } => {
-    const bytes = toJson(data);
+    const bytes = toPaddedJson(data);
     const set = { kind: 'set', path: paths.writer, data: bytes, version } as const;
     if (version < versionMax) return { ops: [set], next: version + 1 };
     // The count begins anew with a new node.

@@ -40,6 +40,8 @@ export interface Unit {
   readonly bytes: number;
   /** Not the first of its append: if it fails, some of the append is there. */
   readonly isContinued: boolean;
+  /** A purge: it needs no space, and goes into a group of its own so as not to fail with others that do. */
+  readonly isPurge: boolean;
 }
 
 /** @throws RangeError if a record can never be stored */
@@ -80,7 +82,8 @@ function unitOf(records: readonly StoredRecord[], isContinued: boolean): Unit {
     entries.set(slot, { ballot, data, checksum: entryChecksum(slot, data), inPieces });
     bytes += VOTE_BYTES + (inPieces ? pieceCount(data) * 128 : data.length);
   }
-  return { promise, commitPoint, base, configuration, entries, bytes, isContinued };
+  const isPurge = records[0]?.kind === 'purged';
+  return { promise, commitPoint, base, configuration, entries, bytes, isContinued, isPurge };
 }
 
 export function pieceCount(data: Uint8Array): number {

@@ -22,6 +22,7 @@ import {
   fromJson,
   logPaths,
   toJson,
+  toPaddedJson,
   type LogPaths,
   type VoteNode,
   type WriterNode,
@@ -33,6 +34,7 @@ import { unitsOf } from './units.ts';
 const ROOT = '/barista';
 const SESSION_TIMEOUT_MS = 10_000;
 const AWAY_MS_MAX = 30_000;
+const PURGE_ATTEMPTS = 5;
 
 export interface ZooKeeperLogOptions {
   readonly group: GroupId;
@@ -108,21 +110,21 @@ async function createIfMissing(link: Link, path: string): Promise<void> {
 
 async function createNodes({ link, paths, owner }: Opening, group: GroupId, newLog: NewLog): Promise<void> {
   const { identity, configuration, base } = newLog;
-  const node = (path: string, value?: Parameters<typeof toJson>[0]): WriteOp => ({
+  const node = (path: string, data: Uint8Array = new Uint8Array()): WriteOp => ({
     kind: 'create',
     path,
-    data: value === undefined ? new Uint8Array() : toJson(value),
+    data,
   });
   const failure = await link.retried(
     multi([
       node(paths.paxos),
       node(paths.sqlpaxos),
-      node(paths.identity, { version: FORMAT_VERSION, group, identity }),
-      node(paths.promise, ballotNone),
-      node(paths.commitPoint, base),
-      node(paths.base, base),
-      node(paths.configuration, configuration),
-      node(paths.writer, { owner, sequence: 0 }),
+      node(paths.identity, toJson({ version: FORMAT_VERSION, group, identity })),
+      node(paths.promise, toJson(ballotNone)),
+      node(paths.commitPoint, toPaddedJson(base)),
+      node(paths.base, toPaddedJson(base)),
+      node(paths.configuration, toJson(configuration)),
+      node(paths.writer, toPaddedJson({ owner, sequence: 0 })),
     ]),
   );
   if (failure === null) return;
@@ -221,8 +223,16 @@ function createPort(
     },
     async purge(upTo) {
       if (upTo <= contents.meta().base) return;
-      await writer.append(unitsOf([{ kind: 'purged', slot: upTo }]));
-      await tidy.done();
+      for (let attempt = 1; ; attempt++) {
+        try {
+          await writer.append(unitsOf([{ kind: 'purged', slot: upTo }]));
+          return await tidy.done();
+        } catch (error) {
+          // An append before it found no space, and all behind that one failed with it. A purge needs none.
+          const isFull = error instanceof LogStoreError && error.code === 'logFull';
+          if (!isFull || attempt === PURGE_ATTEMPTS) throw error;
+        }
+      }
     },
     stats: () => ({ purgedTo: contents.meta().base, bytes: contents.bytes(), segments: 1 }),
     close() {

@@ -317,6 +317,27 @@ export function describeLogStore(name: string, makeFixture: () => Promise<LogSto
       expect(store.recovered.tail.map((kept) => kept.slot)).toEqual([1, 2, 3]);
     });
 
+    it('a full log can be purged', async () => {
+      for (let slot = 1; slot <= 60; slot++)
+        await store.append([voteOf(slot, 1, commandOf(slot, new Uint8Array(2000)))]);
+      await fixture.setFull(true);
+      let slot = 61;
+      const fill = async (): Promise<never> => {
+        for (; ; slot++) await store.append([voteOf(slot, 1, commandOf(slot, new Uint8Array(2000)))]);
+      };
+      await expect(fill()).rejects.toMatchObject({ code: 'logFull' });
+      const behind = store
+        .append([voteOf(slot, 1, commandOf(slot, new Uint8Array(2000)))])
+        .catch(() => 'full');
+      await store.purge(slotOf(40));
+      await behind;
+      const { purgedTo } = store.stats();
+      expect(purgedTo).toBeGreaterThan(0);
+      await fixture.setFull(false);
+      await crashAndReopen();
+      expect(store.recovered.purgedTo).toBe(purgedTo);
+    });
+
     it('a purge never forgets the promise, nor anything above it', async () => {
       await store.append([{ kind: 'promise', ballot: ballotOf(9, 'r2') }]);
       for (let slot = 1; slot <= 60; slot++)
