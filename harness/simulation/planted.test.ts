@@ -7,7 +7,7 @@ const seedsMax = 400;
 
 describe('a planted bug is caught', () => {
   for (const { core, caughtBy, options } of plantedBugs) {
-    it(`${core.name} breaks ${caughtBy.join(' or ')}`, { timeout: 60_000 }, () => {
+    it(`${core.name} breaks ${caughtBy.join(' or ')}`, { timeout: 120_000 }, () => {
       const result = findFailure(1, seedsMax, { steps: 5000, ...options, core });
       expect(caughtBy).toContain(result?.failure?.rule);
     });

@@ -101,6 +101,8 @@ export class Recovery {
     const { replica, nonce } = this;
     const { world } = replica;
     if (!replica.disk.isMissing || replica.state !== null || nonce !== this.nonce) return;
+    // A run ends even if no one is left whose core could take a step.
+    world.countStep();
     const other = world.random.pick(world.replicas);
     world.network.call(replica.id, other.id, () => other.recovery.answer(replica, nonce));
     replica.later(world.options.recovery.joinRetryMs, () => this.ask());
