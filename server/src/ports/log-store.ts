@@ -61,7 +61,7 @@ export interface LogStore {
    * `bytesMax` bytes (at least one entry is returned if the first slot is there). @throws LogStoreError
    */
   read(fromSlot: Slot, toSlot: Slot, bytesMax: number): Promise<Entry[]>;
-  /** Slots at or below `upTo` may be forgotten, but never the promise. Frees whole segments, so perhaps fewer go. */
+  /** Slots at or below `upTo` may be forgotten, but never the promise. Frees whole segments, so perhaps fewer go. Works when the log is full. */
   purge(upTo: Slot): Promise<void>;
   /** Highest slot forgotten for certain, and the bytes on disk. */
   stats(): { readonly purgedTo: Slot; readonly bytes: number; readonly segments: number };
