@@ -63,8 +63,11 @@ async function start(): Promise<void> {
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'barista-replica-'));
   ports = [await freePort(), await freePort(), await freePort()];
+  const started = start();
+  // Founded while it waits to be let in.
+  await new Promise((resolve) => setTimeout(resolve, 500));
   await foundReplica(configOf());
-  await start();
+  await started;
 });
 afterAll(async () => {
   await replica.stop();

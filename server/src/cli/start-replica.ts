@@ -38,6 +38,8 @@ import { createServiceDoor, type ServiceDoor } from './service-door.ts';
 import { timedAgreement } from './timed-agreement.ts';
 import { addressOf, statusWithoutLog } from './without-log.ts';
 
+const lookForLogMs = 2000;
+
 /** What lives as long as the process, whoever the replica is. */
 interface Frame {
   readonly config: ReplicaConfig;
@@ -49,6 +51,7 @@ interface Frame {
   /** Null until it is in its group. */
   running: AdminParts | null;
   joining: Joining | null;
+  stopping: boolean;
 }
 
 /** @throws LogStoreError or a listening error; a corrupt log is not thrown but served as a replica that refuses to vote. */
@@ -73,8 +76,8 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
       if (counter === 'reads') reads++;
     },
   });
-  if (log === null) void join(frame);
-  else await becomeReplica(frame, log, null);
+  const beginning = log === null ? join(frame) : becomeReplica(frame, log, null);
+  if (log !== null) await beginning;
   const { transport, events } = frame;
   return {
     status: () =>
@@ -95,7 +98,9 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
     ),
     stop: async () => {
       await pgwire.close();
+      frame.stopping = true;
       frame.joining?.stop();
+      await beginning;
       if (frame.running === null) await transport.close();
       else await frame.running.replica.stop();
     },
@@ -128,6 +133,7 @@ async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogS
     ),
     running: null,
     joining: null,
+    stopping: false,
   };
   return frame;
 }
@@ -150,12 +156,41 @@ async function join(frame: Frame): Promise<void> {
   try {
     const found = await inspectDatabase(placesOf(config), null);
     tracker.begin(found.kind === 'usable' ? 'logLost' : 'new', 'joining');
+    const founding = watchForFounding(config, () => joining.stop());
     const admission = await joining.run();
-    if (admission === null) return;
-    await become(frame, admission);
+    const log = await founding.stop();
+    if (frame.stopping) await log?.close();
+    else if (log !== null) await becomeReplica(frame, log, null);
+    else if (admission !== null) await become(frame, admission);
   } catch (error) {
     context.onFatal(error instanceof Error ? error : new Error(String(error)));
   }
+}
+
+/** "barista init" may be run while this process waits to be let in somewhere: then the log is suddenly there. */
+function watchForFounding(config: ReplicaConfig, onFound: () => void): { stop(): Promise<LogStore | null> } {
+  let found: LogStore | null = null;
+  let looking: Promise<void> = Promise.resolve();
+  let stopped = false;
+  const look = async (): Promise<void> => {
+    try {
+      found ??= await openLog(config);
+    } catch {
+      // It is not there, or just being made; what is wrong with it shows when the replica is started.
+    }
+    if (found !== null && !stopped) onFound();
+  };
+  const timer = setInterval(() => {
+    looking = looking.then(() => (found === null && !stopped ? look() : undefined));
+  }, lookForLogMs);
+  return {
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      await looking;
+      return found;
+    },
+  };
 }
 
 async function become(frame: Frame, admission: Admission): Promise<void> {
@@ -201,6 +236,7 @@ async function becomeReplica(
           tracker,
           logger: context.logger,
           retryMs: 300,
+          retryMsMax: 5000,
           silenceMs: 60_000,
         },
         reason,

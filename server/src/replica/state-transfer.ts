@@ -25,8 +25,9 @@ export interface StateTransferOptions {
   readonly sources: () => readonly ReplicaId[];
   readonly tracker: RecoveryTracker;
   readonly logger: Logger;
-  /** Between rounds in which nobody could help. */
+  /** After the first round in which nobody could help; then twice as long each time, up to `retryMsMax`. */
   readonly retryMs: number;
+  readonly retryMsMax: number;
   /** No byte for this long: the source is given up. Its PostgreSQL begins with a checkpoint, which takes its time. */
   readonly silenceMs: number;
 }
@@ -46,7 +47,8 @@ export async function transferState(
   roundsMax: number | null,
   signal: AbortSignal,
 ): Promise<TransferOutcome> {
-  for (let round = 0; !signal.aborted; ) {
+  const { retryMs, retryMsMax } = options;
+  for (let round = 0, waitMs = retryMs; !signal.aborted; ) {
     const sources = options.sources();
     // Nobody to ask is not nobody that has one.
     if (sources.length > 0) round++;
@@ -55,7 +57,8 @@ export async function transferState(
       if (await attempt(options, source, reason, signal)) return 'installed';
     }
     if (roundsMax !== null && round >= roundsMax) return 'gaveUp';
-    await pause(options.retryMs, signal);
+    await pause(waitMs, signal);
+    waitMs = sources.length === 0 ? retryMs : Math.min(2 * waitMs, retryMsMax);
   }
   return 'stopped';
 }
@@ -75,9 +78,9 @@ async function attempt(
     clearTimeout(timer);
     timer = setTimeout(giveUp, silenceMs);
   };
-  tracker.attempt(source);
   try {
     const copy = await fetcher.fetch(source, both);
+    tracker.attempt(source);
     heard();
     const received = target.receive(
       copy,

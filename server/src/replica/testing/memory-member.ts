@@ -171,6 +171,7 @@ export class MemoryMember {
             tracker,
             logger,
             retryMs: 20,
+            retryMsMax: 100,
             silenceMs: 500,
           },
           reason,
