@@ -28,12 +28,21 @@ Deposed(r) ==
   /\ role[r] = "leader"
   /\ \E s \in Slots : IsLearnt(log[r][s]) /\ Proposals(promised[r], s) /= {} /\ log[r][s].entry \notin Proposals(promised[r], s)
 
-Urgent(r) == CanBecomeLeader(r) \/ CanAdvanceCommitPoint(r) \/ Deposed(r)
+(* It has learnt of a configuration that it did not get chosen itself, or that leaves it out. *)
+Removed(r) ==
+  \/ role[r] = "leader" /\ (config[r].slot > commitPoint[r] \/ r \notin config[r].voters)
+  \/ role[r] = "candidate" /\ r \notin config[r].voters
+
+(* What waits behind a configuration may be proposed. *)
+MayGoOn(r) == backlog[r] /= <<>> /\ ~Undecided(r) /\ (IsConfiguration(backlog[r][1].entry) => commitPoint[r] = backlog[r][1].slot - 1)
+
+Urgent(r) == CanBecomeLeader(r) \/ CanAdvanceCommitPoint(r) \/ Deposed(r) \/ Removed(r) \/ MayGoOn(r)
 
 UrgentStep(r) ==
   \/ BecomeLeader(r)
   \/ AdvanceCommitPoint(r)
-  \/ Deposed(r) /\ StepDown(r)
+  \/ (Deposed(r) \/ Removed(r)) /\ StepDown(r)
+  \/ MayGoOn(r) /\ (Propose(r, NextStage(r)) \/ Reconfigure(r, backlog[r][1].entry))
 
 (* The model's log has room for all that r would propose as the new leader. *)
 HasRoom(r) == CanBecomeLeader(r) => FirstProposals(r).start <= MaxSlot
@@ -49,12 +58,18 @@ SimStep(r) ==
   \/ \E n \in 1..MaxBatch : Propose(r, NewCommands(r, n))
   \/ \E b \in {p \in ProposedIn : Up(r) /\ AtMost(promised[r], p)} : \E run \in RunsAbove(commitPoint[r]) :
        \E c \in ToldCommitPoints(b) : HandleAccept(r, b, run[1], run[2], c) /\ FollowsFully(r)
+  \/ backlog[r] = <<>> /\ \E e \in Configurations(r) : Reconfigure(r, e)
+  \/ \E k \in ToldConfigurations : LearnConfiguration(r, k)
   \/ role[r] = "leader" /\ \E q \in Replicas : \E run \in RunsAbove(commitPoint[r]) : HandleAccepted(r, q, run[1], run[2])
   \/ Serve(r)
   \/ \E m \in Sent("Heartbeat") : HandleHeartbeat(r, m.ballot, m.commitPoint, m.configuration) /\ FollowsFully(r)
   \/ \E last \in Slots : last <= commitPoint[r] + MaxBatch /\ HandleCatchUpReply(r, last)
   \/ \E q \in Replicas : HandleReject(r, q)
   \/ Fsync(r, Len(buffer[r]))
+
+(* Values for SIMMembership: replica 4 is new, or the next life of another. *)
+FirstThree == {1, 2, 3}
+AnyButEmpty == SUBSET Replicas \ {{}}
 
 Elect(r) == NextBallot(r) \in Ballots /\ StartElection(r, NextBallot(r))
 Leaderless == \A r \in Replicas : role[r] \notin {"candidate", "leader"}
