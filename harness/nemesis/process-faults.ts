@@ -8,12 +8,14 @@ import {
   replicaNow,
   replicasNow,
   Skipped,
+  untilTrue,
   type Begun,
   type Scene,
 } from './scene.ts';
 import type { PlannedFault } from './schedule.ts';
 
 const run = promisify(execFile);
+const goneMsMax = 1500;
 
 export async function kill(scene: Scene, planned: PlannedFault): Promise<Begun> {
   const { id } = await claimStop(scene, planned);
@@ -31,7 +33,8 @@ export async function killPostgres(scene: Scene, planned: PlannedFault): Promise
   await scene.cluster.fault({ action: 'killPostgres', replica: id as ReplicaId });
   return {
     what: `kill -9 of the PostgreSQL of ${id} (process ${status.postgres.pid})`,
-    tookEffect: !isAlive(status.postgres.pid!),
+    // Its parent may not have taken note of its end yet.
+    tookEffect: await untilTrue(goneMsMax, () => Promise.resolve(!isAlive(status.postgres.pid!))),
     // The replica starts it again by itself.
     end: () => Promise.resolve(),
   };

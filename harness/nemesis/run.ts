@@ -56,6 +56,7 @@ export interface RunResult {
 const settleMsMax = 120_000;
 const finalMsMax = 30_000;
 const progressMs = 10_000;
+const interruptedCode = 130;
 /** Faults that have waited begin no later than this before the end. */
 const lastBeginMs = 15_000;
 const processesPerWorkload = 1_000_000;
@@ -80,10 +81,16 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
   });
   say(`${replicas} replicas are up (${dataDir})`);
   let result: RunResult | null = null;
+  const stopEarly = (): void => {
+    const gone = cluster.interrupt().then(() => unmountAll(dataDir));
+    void gone.finally(() => process.exit(interruptedCode));
+  };
+  process.once('SIGINT', stopEarly).once('SIGTERM', stopEarly);
   try {
     result = await strain(cluster, options);
     return result;
   } finally {
+    process.off('SIGINT', stopEarly).off('SIGTERM', stopEarly);
     await cluster.interrupt();
     await unmountAll(dataDir);
     if (result !== null && isClean(result)) await rm(dataDir, { recursive: true, force: true });

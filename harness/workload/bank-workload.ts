@@ -25,7 +25,7 @@ export function bankWorkload({ requestIds }: { readonly requestIds: boolean }): 
     name: 'bank',
     options: { accounts, balance, requestIds },
     clients: 4,
-    readers: 0,
+    readersEverywhere: false,
     pauseMs: 40,
     setup: [
       'CREATE TABLE accounts (id int PRIMARY KEY, balance bigint NOT NULL CHECK (balance >= 0))',

@@ -8,7 +8,7 @@ export function idsWorkload(): Workload {
     name: 'ids',
     options: {},
     clients: 2,
-    readers: 0,
+    readersEverywhere: false,
     pauseMs: 50,
     setup: ['CREATE SEQUENCE ids', 'CREATE SEQUENCE ids_cached CACHE 20'],
     next: (random) => ({ f: 'generate', asked: random.pick(sequences) }),

@@ -26,7 +26,7 @@ export function listAppendWorkload(): Workload {
     name: 'list-append',
     options: { isolation: 'SERIALIZABLE' },
     clients: 4,
-    readers: 0,
+    readersEverywhere: false,
     pauseMs: 60,
     setup: ['CREATE TABLE lists (key text PRIMARY KEY, list bigint[] NOT NULL)'],
     next: (random) => ({

@@ -30,7 +30,7 @@ export function registerWorkload(): Workload {
     name: 'register',
     options: {},
     clients: 3,
-    readers: 3,
+    readersEverywhere: true,
     pauseMs: 40,
     setup: ['CREATE TABLE registers (key text PRIMARY KEY, value bigint NOT NULL)'],
     next(random, only) {

@@ -43,7 +43,8 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 export function startWorkload(options: RunOptions): WorkloadRun {
   const run = new Run(options);
-  const { clients: anywhere, readers } = options.workload;
+  const { clients: anywhere, readersEverywhere } = options.workload;
+  const readers = readersEverywhere ? options.ports.length : 0;
   const clients = Array.from({ length: anywhere + readers }, (_, index) => run.client(index));
   return {
     errors: run.errors,

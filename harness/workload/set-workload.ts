@@ -10,7 +10,7 @@ export function setWorkload(): Workload {
     name: 'set',
     options: {},
     clients: 3,
-    readers: 0,
+    readersEverywhere: false,
     pauseMs: 40,
     // No primary key: what is done twice shall show.
     setup: ['CREATE TABLE elements (element bigint NOT NULL)'],

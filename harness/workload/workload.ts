@@ -14,8 +14,8 @@ export interface Workload {
   readonly options: Readonly<Record<string, unknown>>;
   /** Clients at a time, and how long each waits between two operations, on average. */
   readonly clients: number;
-  /** Further clients, each of which only reads, and only through the replica of its number: whoever is cut off keeps a reader. */
-  readonly readers: number;
+  /** Whether there is one more client for each replica that only reads, and only there: whoever is cut off keeps a reader. */
+  readonly readersEverywhere: boolean;
   readonly pauseMs: number;
   /** SQL that makes its tables. Run once, on a healthy cluster. */
   readonly setup: readonly string[];
