@@ -1,5 +1,5 @@
 /** A backup of a running group, and a new group that is founded on it. */
-import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { truncate, copyFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,6 +42,7 @@ describe('a backup', () => {
     if (!backup.ok) throw new Error(backup.error.message);
     await pipeline(backup.answer, createWriteStream(file));
     await old.sql("INSERT INTO drinks (name) VALUES ('too late')");
+    expect(statSync(file).size).toBeGreaterThan(1_000_000);
   }, 240_000);
 
   it('that is not whole founds nothing', async () => {

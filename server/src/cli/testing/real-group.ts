@@ -1,9 +1,10 @@
 /** A group of real replicas in one process, each with its own PostgreSQL and directory: for tests that start, stop, break and restore them. */
+import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { pino } from 'pino';
-import { expect, vi } from 'vitest';
+import { vi } from 'vitest';
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaStatus } from '../../api/status.ts';
 import type { AdminAnswer, HttpAdmin } from '../../gateways/http/admin-routes.ts';
@@ -114,12 +115,12 @@ export class RealGroup {
   async healthy(): Promise<void> {
     await vi.waitFor(
       () => {
-        expect(this.fatal).toEqual([]);
+        assert.deepEqual(this.fatal, []);
         for (const id of this.ids) {
           const { state, recovery, membership, incarnation } = this.statusOf(id);
-          expect({ id, state, recovery }).toEqual({ id, state: 'serving', recovery: null });
+          assert.deepEqual({ id, state, recovery }, { id, state: 'serving', recovery: null });
           const member = membership.members.find(({ replica }) => replica === id);
-          expect(member).toMatchObject({ role: 'voter', incarnation });
+          assert.deepEqual([member?.role, member?.incarnation], ['voter', incarnation]);
         }
       },
       { timeout: 150_000, interval: 100 },
@@ -163,7 +164,7 @@ export class RealGroup {
     await vi.waitFor(
       () => {
         const top = Math.max(...this.ids.map((id) => this.statusOf(id).commitPoint));
-        for (const id of this.ids) expect(this.statusOf(id).applicationPointer).toBe(top);
+        for (const id of this.ids) assert.equal(this.statusOf(id).applicationPointer, top);
       },
       { timeout: 60_000, interval: 50 },
     );
