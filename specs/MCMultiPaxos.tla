@@ -1,17 +1,17 @@
 ---------------------------- MODULE MCMultiPaxos ----------------------------
-(***************************************************************************)
-(* MultiPaxos in finite sizes, for TLC.                                     *)
-(*                                                                         *)
-(* MCNext leaves out what adds no reachable state:                          *)
+(*****************************************************************************)
+(* MultiPaxos in finite sizes, for TLC.                                      *)
+(*                                                                           *)
+(* MCNext leaves out what adds no reachable state:                           *)
 (*   - Messages, proposals and flushes that cover several slots or records:  *)
 (*     each is the same as several steps that cover one.                     *)
-(*   - A commit point on an Accept: the same as a Heartbeat after it.         *)
-(*   - Restored: the same as catching up.                                       *)
-(*   - Restart later than at once: nobody can tell a replica that is down     *)
+(*   - A commit point on an Accept: the same as a Heartbeat after it.        *)
+(*   - Restored: the same as catching up.                                    *)
+(*   - Restart later than at once: nobody can tell a replica that is down    *)
 (*     from one that is slow.                                                *)
 (* EagerNext leaves out more, and is what the code does: a leader takes      *)
 (* office, and moves its commit point, in the very step that lets it.        *)
-(***************************************************************************)
+(*****************************************************************************)
 EXTENDS MultiPaxos
 
 CONSTANTS

@@ -21,8 +21,8 @@
 (* section "Rules"; BugOrderedApply replaces them one at a time.            *)
 (*                                                                          *)
 (* Not here: quorums, ballots on the wire, leases (MultiPaxos); snapshots   *)
-(* and wiped replicas; locks that only readers take, which PostgreSQL       *)
-(* checks by itself on the leader and nobody repeats.                       *)
+(* and wiped replicas (Recovery); locks that only readers take, which       *)
+(* PostgreSQL checks by itself on the leader and nobody repeats.            *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
 

@@ -204,7 +204,6 @@ Retell(r) ==
 (* The entries in the message are those that the leader proposed. *)
 CarriesProposals(e) == \A i \in 1..Len(e.e) : EntryOf(e.e[i]) \in Proposals(e.b, e.f + i - 1)
 
-
 Learnt(e) == \A i \in 1..Len(e.e) : CatchUpMsg(e.f + i - 1, EntryOf(e.e[i])) \in msgs
 
 Do(e) ==

@@ -1,16 +1,16 @@
 --------------------------- MODULE WipedAcceptors ---------------------------
-(***************************************************************************)
-(* What becomes of MultiPaxos when a replica loses its log and comes back      *)
-(* under its own name.  docs/wiped-acceptors.md tells the counterexamples.     *)
-(*                                                                         *)
+(*********************************************************************************)
+(* What becomes of MultiPaxos when a replica loses its log and comes back        *)
+(* under its own name.  docs/wiped-acceptors.md tells the counterexamples.       *)
+(*                                                                               *)
 (* The log is empty, the memory is gone, and what the replica said before is     *)
-(* still in flight.  VotesAgain says when it takes part again:                  *)
-(*   - AtOnce: like any replica that starts.                                    *)
-(*   - CaughtUp: when it has learnt everything that any other replica knows to    *)
-(*     be chosen at that very moment, which is more than it could find out.       *)
-(*   - Never: what Barista does.  The name is dead; the next life is another        *)
-(*     replica, which a change of the members admits (MCMembership-readmission).     *)
-(***************************************************************************)
+(* still in flight.  VotesAgain says when it takes part again:                   *)
+(*   - AtOnce: like any replica that starts.                                     *)
+(*   - CaughtUp: when it has learnt everything that any other replica knows to   *)
+(*     be chosen at that very moment, which is more than it could find out.      *)
+(*   - Never: what Barista does.  The name is dead; the next life is another     *)
+(*     replica, which a change of the members admits (MCMembership-readmission). *)
+(*********************************************************************************)
 EXTENDS MCMembership
 
 CONSTANT Losers   \* the replicas that may lose their log, each once
