@@ -8,7 +8,6 @@ import { JuteError, createJuteWriter, type JuteReader, type JuteWriter } from '.
 const OP = {
   create: 1,
   delete: 2,
-  exists: 3,
   getData: 4,
   setData: 5,
   getChildren: 8,
