@@ -65,7 +65,7 @@ function startDemo(extra: string[] = [], env: Record<string, string> = {}): Demo
 }
 async function readyDemo(extra: string[] = []): Promise<Demo> {
   const demo = startDemo(extra);
-  await vi.waitFor(() => expect(demo.output()).toContain('Ctrl-C stops all of it'), 20_000);
+  await vi.waitFor(() => expect(demo.output()).toContain('Ctrl-C stops all of it'), 60_000);
   return demo;
 }
 
