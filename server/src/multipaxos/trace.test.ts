@@ -95,6 +95,26 @@ describe('a trace', () => {
     ]);
   });
 
+  it('tells what versions stand for: the known configuration at each restart, and one that an action proposes', () => {
+    const restarted = new OneCore();
+    restarted.tick();
+    expect(events(restarted)[0]?.configurations).toEqual([
+      { version: 1, slot: 0, voters: ['r1', r2, r3], learners: [] },
+    ]);
+    const core = newServingLeader();
+    core.heartbeatAck(r3);
+    core.reconfigure({ kind: 'remove', replica: r2 });
+    core.fsync();
+    core.accepted(r2, 2, 2);
+    const told = events(core).filter(({ configurations }) => configurations !== undefined);
+    expect(told.map(({ name, configurations }) => [name, configurations])).toEqual([
+      ['Reconfigure', [{ version: 2, slot: 0, voters: ['r1', r3], learners: [] }]],
+      ['Fsync', [{ version: 2, slot: 0, voters: ['r1', r3], learners: [] }]],
+      ['AdvanceCommitPoint', [{ version: 2, slot: 2, voters: ['r1', r3], learners: [] }]],
+    ]);
+    expect(told[0]?.votes).toEqual([[2, core.state.promised, 'members:2:1.r1']]);
+  });
+
   it('costs nothing when it is off', () => {
     const core = newServingLeader({ trace: false });
     core.propose('a');

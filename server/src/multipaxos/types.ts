@@ -273,7 +273,8 @@ export type Input =
     }
   /**
    * The database came up (again) with everything up to `slot` in it, durably, and `configuration` is the newest at or below. It may have come from another
-   * replica: if the log does not reach `slot`, it goes on from there.
+   * replica: if the log does not reach `slot`, it goes on from there; what the log does hold is not taken for chosen on its word. Until it comes, and from a
+   * `StepDown` for `databaseFailed` on, nothing is purged.
    */
   | {
       readonly kind: 'Restored';
