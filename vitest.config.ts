@@ -3,13 +3,14 @@
  *   *.test.ts       pure or in-process, milliseconds          (unit)
  *   *.pg.test.ts    starts a real PostgreSQL                  (pg)
  *   *.tlc.test.ts   runs TLC: needs Java and Maven            (tlc)
+ *   *.zk.test.ts    runs Apache ZooKeeper: Java and Maven     (zk)
  *   *.e2e.test.ts   starts a whole cluster, a browser, psql   (e2e)
  */
 import { defineConfig } from 'vitest/config';
 
 const roots = ['server/src', 'harness', 'dashboard/src', 'scripts'];
 const suite = (suffix: string): string[] => roots.map((root) => `${root}/**/*.${suffix}.{ts,tsx}`);
-const slow = ['pg.test', 'tlc.test', 'e2e.test'].flatMap(suite);
+const slow = ['pg.test', 'tlc.test', 'zk.test', 'e2e.test'].flatMap(suite);
 
 export default defineConfig({
   test: {
@@ -26,6 +27,15 @@ export default defineConfig({
         },
       },
       { test: { name: 'tlc', include: suite('tlc.test'), testTimeout: 300_000, maxWorkers: 1 } },
+      {
+        test: {
+          name: 'zk',
+          include: suite('zk.test'),
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          maxWorkers: 1,
+        },
+      },
       {
         test: {
           name: 'e2e',

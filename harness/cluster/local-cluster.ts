@@ -22,7 +22,7 @@ export interface LocalCluster {
   /** The replica that leads and serves. */
   leader(timeoutMs?: number): Promise<ReplicaStatus>;
   fault(request: FaultRequest): Promise<void>;
-  /** Waits until every replica is up and has applied everything that is chosen. */
+  /** Waits until every replica is up, votes, and has applied everything that is chosen. */
   settled(timeoutMs?: number): Promise<readonly ReplicaStatus[]>;
   /** Ctrl-C, and the exit code. The data stays. */
   interrupt(): Promise<number | null>;
@@ -91,6 +91,12 @@ export async function startCluster(options: LocalClusterOptions = {}): Promise<L
   return cluster;
 }
 
+/** It votes, and no recovery is under way. */
+function isWhole({ id, state, recovery, membership }: ReplicaStatus): boolean {
+  const own = membership.members.find(({ replica }) => replica === id);
+  return state === 'serving' && recovery === null && own?.role === 'voter';
+}
+
 class Cluster implements LocalCluster {
   readonly dataDir: string;
   readonly dashboardUrl: string;
@@ -144,7 +150,7 @@ class Cluster implements LocalCluster {
   async settled(timeoutMs = 60_000): Promise<readonly ReplicaStatus[]> {
     return this.until(timeoutMs, 'every replica to have applied everything', ({ replicas }) => {
       const statuses = replicas.map(({ status, ageMs }) => (ageMs !== null && ageMs < 1500 ? status : null));
-      const up = statuses.filter((status) => status !== null && status.state === 'serving');
+      const up = statuses.filter((status) => status !== null && isWhole(status));
       if (up.length !== this.pgwirePorts.length) return undefined;
       const pointers = new Set(up.flatMap((status) => [status!.commitPoint, status!.applicationPointer]));
       return pointers.size === 1 ? (up as ReplicaStatus[]) : undefined;

@@ -94,6 +94,24 @@ export const mutants = {
     applies: (event) => event.name === 'Propose',
     alter: () => null,
   },
+  'configuration-unnoticed': {
+    shows: 'a replica goes on with the configuration before the one that it has come to know',
+    stopsAt: 'sameEvent',
+    applies: (event) => event.name !== 'Restart' && (event.configurations ?? []).some(({ slot }) => slot > 0),
+    alter: (event) => withState(event, { configuration: event.state.configuration - 1 }),
+  },
+  'drop-reconfigure': {
+    shows: 'a configuration that nobody proposed is voted for',
+    stopsAt: 'later',
+    applies: (event) => event.name === 'Reconfigure',
+    alter: () => null,
+  },
+  'restored-too-far': {
+    shows: 'a database is taken to hold a slot more than is known to be chosen',
+    stopsAt: 'sameEvent',
+    applies: (event) => event.name === 'Restored',
+    alter: (event) => withState(event, { commitPoint: (event.state.commitPoint + 1000) as Slot }),
+  },
 } as const satisfies Record<string, Mutant>;
 
 export type MutantKind = keyof typeof mutants;

@@ -24,6 +24,9 @@ export const ACTIONS = [
   'Fsync',
   'Crash',
   'Restart',
+  'Reconfigure',
+  'LearnConfiguration',
+  'Restored',
 ] as const;
 
 export interface TraceCommandOptions {
