@@ -4,9 +4,7 @@
 (*****************************************************************************)
 EXTENDS Recovery, TLC
 
-CONSTANTS r1, r2, r3
-
-Everyone == Permutations({r1, r2, r3})
+Everyone == Permutations(Replica)
 
 -----------------------------------------------------------------------------
 (* PointerOfCopy: read when the copy has arrived, not with its rows: the snapshot without its application pointer. *)
