@@ -52,6 +52,8 @@ async function healthy(applied: readonly string[]): Promise<void> {
         expect(member.replica!.membership.isVoter()).toBe(true);
         expect(member.database!.contents.applied.toSorted()).toEqual(applied.toSorted());
       }
+      const commitPoints = members.map((member) => member.status()!.commitPoint);
+      expect(new Set(commitPoints).size).toBe(1);
     },
     { timeout: 8000 },
   );
