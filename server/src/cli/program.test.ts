@@ -55,6 +55,7 @@ describe('the command line', () => {
         pgBin: null,
         autoRestart: false,
         trace: false,
+        logBytesMax: null,
         dashboard: true,
       },
     ]);
@@ -63,9 +64,8 @@ describe('the command line', () => {
 
   it('takes every option of the demo', async () => {
     const words = ['--replicas', '5', '--data-dir', '/d', '--port', '9000', '--dashboard-port', '9500'];
-    expect(
-      await typed('demo', ...words, '--pg-bin', '/pg/bin', '--auto-restart', '--trace', '--no-dashboard'),
-    ).toEqual([
+    const more = ['--pg-bin', '/pg/bin', '--auto-restart', '--trace', '--no-dashboard'];
+    expect(await typed('demo', ...words, ...more, '--log-bytes-max', '1048576')).toEqual([
       'demo',
       {
         replicas: 5,
@@ -75,6 +75,7 @@ describe('the command line', () => {
         pgBin: '/pg/bin',
         autoRestart: true,
         trace: true,
+        logBytesMax: 2 ** 20,
         dashboard: false,
       },
     ]);

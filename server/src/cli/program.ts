@@ -29,6 +29,8 @@ export interface DemoArguments {
   readonly pgBin: string | null;
   readonly autoRestart: boolean;
   readonly trace: boolean;
+  /** Null: the default of `bounds.logBytesMax`. */
+  readonly logBytesMax: number | null;
   readonly dashboard: boolean;
 }
 
@@ -86,6 +88,11 @@ function addDemo(program: Command, commands: Commands): void {
     )
     .option('--auto-restart', 'start a replica again when it ends by itself', false)
     .option('--trace', "record every replica's events under its data directory", false)
+    .option(
+      '--log-bytes-max <bytes>',
+      'bound on each log: a replica that is away for longer comes back by a copy (default: 1 GiB)',
+      whole(2 ** 20, 2 ** 40),
+    )
     .option('--no-dashboard', 'do not build or serve the dashboard, only its API')
     .addHelpText(
       'after',
@@ -98,8 +105,13 @@ Examples:
 Ports: SQL clients on 7432, 7433...; peers on 7532, 7533...; dashboard on 8080; each replica's HTTP on 8081, 8082...
 ${exitCodesText}`,
     )
-    .action((options: Partial<DemoArguments> & Omit<DemoArguments, 'replicas' | 'pgBin'>) =>
-      commands.demo({ ...options, replicas: options.replicas ?? null, pgBin: options.pgBin ?? null }),
+    .action((options: Partial<DemoArguments> & Omit<DemoArguments, 'replicas' | 'pgBin' | 'logBytesMax'>) =>
+      commands.demo({
+        ...options,
+        replicas: options.replicas ?? null,
+        pgBin: options.pgBin ?? null,
+        logBytesMax: options.logBytesMax ?? null,
+      }),
     );
 }
 

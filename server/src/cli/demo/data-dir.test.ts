@@ -57,7 +57,7 @@ describe('the data directory of a demo', () => {
   it('holds configurations that a replica can load, for the owner only', async () => {
     const demo = await openDemoDir(dir, 3);
     const layout = { dataDir: dir, replicas: 3, port: 7432, dashboardPort: 8080, pgBin: null };
-    const options = { ...layout, autoRestart: false, trace: true };
+    const options = { ...layout, autoRestart: false, trace: true, logBytesMax: 2 ** 20 };
     const plans = planReplicas(options);
     await writeReplicaConfigs(plans, options, demo.cluster, (id) =>
       id === 'r2' ? { logLevel: 'debug' as const } : {},
@@ -69,6 +69,7 @@ describe('the data directory of a demo', () => {
     ]);
     for (const plan of plans) {
       expect(loadReplicaConfig(plan.configFile).clusterSecret).toBe(demo.cluster.clusterSecret);
+      expect(loadReplicaConfig(plan.configFile).bounds.logBytesMax).toBe(2 ** 20);
       expect(statSync(plan.configFile).mode & 0o077).toBe(0);
       expect(readFileSync(plan.configFile, 'utf8')).toContain('file: true');
     }

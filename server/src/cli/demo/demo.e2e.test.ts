@@ -23,7 +23,7 @@ async function prepare(): Promise<void> {
     // Below the range that the system hands out for outgoing connections.
     basePort = 12_000 + Math.floor(Math.random() * 15_000);
     const layout = { dataDir: dir, replicas: 3, port: basePort, dashboardPort: dashboardPort() };
-    const ports = portsOf({ ...layout, pgBin: null, autoRestart: false, trace: false });
+    const ports = portsOf({ ...layout, pgBin: null, autoRestart: false, trace: false, logBytesMax: null });
     const taken = await requireFreePorts(ports).catch(() => 'taken');
     if (taken === undefined) return;
   }

@@ -10,6 +10,7 @@ const options: DemoOptions = {
   pgBin: null,
   autoRestart: false,
   trace: false,
+  logBytesMax: null,
 };
 
 describe('the layout of a demo', () => {

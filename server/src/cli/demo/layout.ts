@@ -23,6 +23,8 @@ export interface DemoOptions {
   readonly autoRestart: boolean;
   /** Record every replica's events in its data directory. */
   readonly trace: boolean;
+  /** Null: as a replica has it by itself. */
+  readonly logBytesMax: number | null;
 }
 
 export interface ReplicaPlan {
@@ -107,6 +109,7 @@ export function replicaConfigOf(
     pgwire: { host: demoHost, port: plan.pgwirePort },
     http: { host: demoHost, port: plan.httpPort },
     ...(options.pgBin === null ? {} : { postgres: { pgBin: options.pgBin } }),
+    ...(options.logBytesMax === null ? {} : { bounds: { logBytesMax: options.logBytesMax } }),
     bootstrap: demoUser,
     trace: { file: options.trace },
     faults: true,
