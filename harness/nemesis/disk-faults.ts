@@ -59,6 +59,7 @@ async function isUp(scene: Scene, id: string): Promise<boolean> {
 
 /** A bit of what was durable is another one: the replica must refuse to vote. Then its disk is lost, and it comes back as another incarnation. */
 export async function flippedByte(scene: Scene, planned: PlannedFault): Promise<Begun> {
+  requireOwnLog(scene);
   const { id, status } = await claimLoss(scene, planned, true);
   const replica = id as ReplicaId;
   try {
@@ -91,6 +92,7 @@ export async function wipe(
   planned: PlannedFault,
   what: 'log' | 'database' | 'both',
 ): Promise<Begun> {
+  if (what !== 'database') requireOwnLog(scene);
   const { id } = await claimLoss(scene, planned, what !== 'database');
   const replica = id as ReplicaId;
   await scene.cluster.fault({ action: 'wipe', replica, what });
@@ -103,6 +105,12 @@ export async function wipe(
     }),
     end: () => untilHealed(scene, id),
   };
+}
+
+/** What the demo wipes is a directory; a log elsewhere would survive it, and the replica with it. */
+export function requireOwnLog({ logStore }: Scene): void {
+  if (logStore !== 'segment')
+    throw new Skipped(`the demo cannot wipe a log that is not in files (${logStore})`);
 }
 
 export async function untilHealed(scene: Scene, id: string): Promise<void> {

@@ -12,8 +12,9 @@ import { readHistory } from '../checkers/history.ts';
 import { parseWorkloads } from '../workload/all-workloads.ts';
 import { runPlanted } from './planted.ts';
 import { describeFindings, describeResult, describeWorkload } from './report.ts';
-import { isClean, runOnce } from './run.ts';
+import { isClean, runOnce, type RunOptions } from './run.ts';
 import { describePlan, drawSchedule, faultKinds, type FaultKind } from './schedule.ts';
+import { buildOnZooKeeper } from './zookeeper-build.ts';
 
 const usage = `npm run nemesis -- [options]
   --seed N           what is drawn: the schedule of faults and the requests (default: a new one)
@@ -63,7 +64,10 @@ async function main(): Promise<number> {
   console.log(`seed ${seed}: ${schedule.length} faults in ${values.minutes} minutes`);
   for (const planned of schedule) console.log(describePlan(planned));
   if (values.schedule) return 0;
-  const result = await runOnce({
+  const directory = values.out ?? (await mkdtemp(join(tmpdir(), `barista-nemesis-${seed}-`)));
+  const onZooKeeper = logStore === 'zookeeper' ? await buildOnZooKeeper(directory, values.bin) : null;
+  const bin = onZooKeeper?.bin ?? values.bin;
+  const options: RunOptions = {
     seed,
     durationMs,
     schedule,
@@ -71,9 +75,12 @@ async function main(): Promise<number> {
     replicas: number('replicas', values.replicas),
     workloads: parseWorkloads(values.workload),
     requestIds: !values['no-request-ids'],
-    directory: values.out ?? (await mkdtemp(join(tmpdir(), `barista-nemesis-${seed}-`))),
-    ...(values.bin === undefined ? {} : { bin: values.bin }),
+    directory,
+    ...(bin === undefined ? {} : { bin }),
     say: (line) => console.log(line),
+  };
+  const result = await runOnce(options).finally(async () => {
+    await onZooKeeper?.stop();
   });
   for (const line of describeResult(result)) console.log(line);
   console.log(

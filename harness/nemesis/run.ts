@@ -76,7 +76,6 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
     dataDir,
     replicas,
     env: clockEnvironment(),
-    args: options.logStore === 'segment' ? [] : [`--log-store=${options.logStore}`],
     ...(options.bin === undefined ? {} : { bin: options.bin }),
   });
   say(`${replicas} replicas are up (${dataDir})`);
