@@ -12,7 +12,7 @@ import { readHistory } from '../checkers/history.ts';
 import { parseWorkloads } from '../workload/all-workloads.ts';
 import { runPlanted } from './planted.ts';
 import { describeFindings, describeResult, describeWorkload } from './report.ts';
-import { isClean, runOnce, type RunOptions } from './run.ts';
+import { isClean, runOnce, type RunOptions, type RunResult } from './run.ts';
 import { describePlan, drawSchedule, faultKinds, type FaultKind } from './schedule.ts';
 import { buildOnZooKeeper } from './zookeeper-build.ts';
 
@@ -79,9 +79,12 @@ async function main(): Promise<number> {
     ...(bin === undefined ? {} : { bin }),
     say: (line) => console.log(line),
   };
-  const result = await runOnce(options).finally(async () => {
+  let result: RunResult;
+  try {
+    result = await runOnce(options);
+  } finally {
     await onZooKeeper?.stop();
-  });
+  }
   for (const line of describeResult(result)) console.log(line);
   console.log(
     `Again: npm run nemesis -- --seed ${seed} --minutes ${values.minutes} --replicas ${values.replicas}`,
