@@ -1,6 +1,8 @@
-/** Which log store a configuration asks for. Each adapter creates a log or opens one; neither ever does both. */
+/** Which log store a configuration asks for. Each adapter creates a log, opens one or removes one; none ever does two of these. */
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSegmentLog, openSegmentLog } from '../adapters/segment-log/segment-log.ts';
+import { removeZooKeeperLog } from '../adapters/zookeeper-log/remove-log.ts';
 import { createZooKeeperLog, openZooKeeperLog } from '../adapters/zookeeper-log/zookeeper-log.ts';
 import type { LogStore, NewLog } from '../ports/log-store.ts';
 import type { ReplicaConfig } from '../replica/config.ts';
@@ -8,7 +10,11 @@ import type { ReplicaConfig } from '../replica/config.ts';
 interface Stores {
   readonly open: () => Promise<LogStore>;
   readonly create: (newLog: NewLog) => Promise<LogStore>;
+  readonly remove: () => Promise<void>;
 }
+
+/** Whoever asks for a removal waits for it. */
+const removeMsMax = 15_000;
 
 function storesOf({ dataDir, group, id, bounds, logStore }: ReplicaConfig): Stores {
   switch (logStore.kind) {
@@ -17,6 +23,7 @@ function storesOf({ dataDir, group, id, bounds, logStore }: ReplicaConfig): Stor
       return {
         open: () => openSegmentLog(options),
         create: (newLog) => createSegmentLog(options, newLog),
+        remove: () => rm(options.directory, { recursive: true, force: true, maxRetries: 5 }),
       };
     }
     case 'zookeeper': {
@@ -25,6 +32,7 @@ function storesOf({ dataDir, group, id, bounds, logStore }: ReplicaConfig): Stor
       return {
         open: () => openZooKeeperLog(options),
         create: (newLog) => createZooKeeperLog(options, newLog),
+        remove: () => removeZooKeeperLog({ servers, root, replica: id, waitMs: removeMsMax }),
       };
     }
     default:
@@ -40,4 +48,9 @@ export function openLog(config: ReplicaConfig): Promise<LogStore> {
 /** @throws LogStoreError: logExists if there is one */
 export function createLog(config: ReplicaConfig, newLog: NewLog): Promise<LogStore> {
   return storesOf(config).create(newLog);
+}
+
+/** What the loss of its disk does; no process may have it open. @throws LogStoreError if the store does not answer */
+export function removeLog(config: ReplicaConfig): Promise<void> {
+  return storesOf(config).remove();
 }

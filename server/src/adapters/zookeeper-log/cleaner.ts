@@ -10,13 +10,16 @@ import { isBroken, type Link } from './link.ts';
 const DELETES_MAX = 500;
 
 /** @throws ZooKeeperError, LogStoreError */
-export async function removeNodes(link: Link, paths: readonly string[]): Promise<void> {
+export async function removeNodes(
+  link: Pick<Link, 'request' | 'retried'>,
+  paths: readonly string[],
+): Promise<void> {
   for (let from = 0; from < paths.length; from += DELETES_MAX) {
     await removeSome(link, paths.slice(from, from + DELETES_MAX));
   }
 }
 
-async function removeSome(link: Link, paths: readonly string[]): Promise<void> {
+async function removeSome(link: Pick<Link, 'request' | 'retried'>, paths: readonly string[]): Promise<void> {
   const ops = paths.map((path) => ({ kind: 'delete', path, version: ANY_VERSION }) as const);
   try {
     const failure = await link.request(multi(ops));

@@ -8,6 +8,7 @@
 import type { ClusterReplica, FaultRequest, ReplicaStatus } from '../../api/status.ts';
 import { identify, type ProcessIdentity } from '../../adapters/postgres/process-identity.ts';
 import type { ReplicaId } from '../../multipaxos/types.ts';
+import { loadReplicaConfig } from '../../replica/config.ts';
 import { createFaultTable, type FaultTable, sameFaults } from './fault-table.ts';
 import type { ReplicaPlan } from './layout.ts';
 import { endProcess, postgresSignals } from './left-behind.ts';
@@ -18,7 +19,7 @@ import {
   type ReplicaCommand,
   type ReplicaProcess,
 } from './replica-process.ts';
-import { readPostmaster, type Wiped, wipeDirectory } from './wipe.ts';
+import { readPostmaster, type Wiped, wipeDisk } from './wipe.ts';
 
 const stopGraceMs = 12_000;
 const autoRestartMs = 1000;
@@ -237,7 +238,12 @@ export class Supervisor {
     const postgres = member.postgres ?? (await readPostmaster(plan.dir));
     if (postgres !== null && !(await endProcess(postgres, ['SIGKILL'], 3000)))
       return refused('failed', `PostgreSQL of ${plan.id} (process ${postgres.pid}) does not go away`);
-    await wipeDirectory(plan.dir, what);
+    try {
+      await wipeDisk(loadReplicaConfig(plan.configFile), what);
+    } catch (error) {
+      const { message } = error as Error;
+      return refused('failed', `${plan.id} is down, and its disk could not be wiped: ${message}`);
+    }
     if (this.stopping) return refused('stopping', 'the demo is stopping');
     this.startMember(member);
     return { ok: true };

@@ -1,27 +1,28 @@
 /**
- * What a lost disk takes from a replica of the demo.
+ * What a lost disk takes from a replica of the demo. A log in ZooKeeper counts as on that disk: its nodes go.
  *
- * Responsible for: which directories, and finding the PostgreSQL that runs in them. Ends no process and starts none. What was set aside by an earlier
+ * Responsible for: what goes, and finding the PostgreSQL that runs in them. Ends no process and starts none. What was set aside by an earlier
  * recovery (`postgres.lost-*`) stays: it is a person's to delete.
  */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { identify, type ProcessIdentity } from '../../adapters/postgres/process-identity.ts';
 import type { FaultRequest } from '../../api/status.ts';
+import type { ReplicaConfig } from '../../replica/config.ts';
+import { removeLog } from '../log-store.ts';
 
 export type Wiped = Extract<FaultRequest, { readonly action: 'wipe' }>['what'];
 
-const directories: Readonly<Record<Wiped, readonly string[]>> = {
-  log: ['log'],
-  // A copy that was half received lay on the same disk.
-  database: ['postgres', 'incoming'],
-  both: ['log', 'postgres', 'incoming'],
-};
+// A copy that was half received lay on the same disk.
+const databaseDirectories = ['postgres', 'incoming'];
 
-/** No process may use them any more. */
-export async function wipeDirectory(dataDir: string, what: Wiped): Promise<void> {
-  for (const name of directories[what]) {
-    await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 5 });
+/** No process may use it any more. @throws LogStoreError if ZooKeeper does not answer */
+export async function wipeDisk(config: ReplicaConfig, what: Wiped): Promise<void> {
+  // First, for it is what can fail: nothing is gone then.
+  if (what !== 'database') await removeLog(config);
+  if (what === 'log') return;
+  for (const name of databaseDirectories) {
+    await rm(join(config.dataDir, name), { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
