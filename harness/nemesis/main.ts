@@ -1,14 +1,14 @@
 /**
  * `npm run nemesis -- --seed N --minutes M`: a real cluster under faults and load, and what clients saw judged.
  *
- * Exit code 1 if anything was found, could not be decided, or did not come back; 2 for a command line that is not understood.
+ * Exit code 1 if anything was found, could not be decided, or did not come back; 2 for a command line or a history file that is not understood.
  */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { checkHistory } from '../checkers/check-history.ts';
-import { readHistory } from '../checkers/history.ts';
+import { HistoryError, readHistory } from '../checkers/history.ts';
 import { parseWorkloads } from '../workload/all-workloads.ts';
 import { runPlanted } from './planted.ts';
 import { describeFindings, describeResult, describeWorkload } from './report.ts';
@@ -125,6 +125,8 @@ function parseKinds(text: string): readonly FaultKind[] {
 try {
   process.exitCode = await main();
 } catch (error) {
-  console.error(error instanceof RangeError ? `${error.message}\n\n${usage}` : error);
-  process.exitCode = error instanceof RangeError ? 2 : 1;
+  const isUsage = error instanceof RangeError;
+  const isKnown = isUsage || error instanceof HistoryError;
+  console.error(isUsage ? `${error.message}\n\n${usage}` : isKnown ? error.message : error);
+  process.exitCode = isKnown ? 2 : 1;
 }
