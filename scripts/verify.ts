@@ -36,14 +36,16 @@ const PLANS: Readonly<Record<string, readonly Step[]>> = {
     { name: 'build', command: 'npm run --silent build', stage: 1 },
     { name: 'unit tests', command: 'npx vitest run --project unit', stage: 2 },
     { name: 'PostgreSQL tests', command: 'npx vitest run --project pg', stage: 3 },
-    { name: 'cluster and browser tests', command: 'npx vitest run --project e2e', stage: 4 },
+    { name: 'ZooKeeper tests', command: 'npx vitest run --project zk', stage: 4 },
+    { name: 'cluster and browser tests', command: 'npx vitest run --project e2e', stage: 5 },
+    { name: 'nemesis, 3 minutes', command: 'npm run --silent nemesis -- --seed 3 --minutes 3', stage: 6 },
+    { name: 'models, all but nightly', command: 'npm run --silent specs', stage: 6 },
     {
       name: 'simulation, 1,000 seeds',
       command: 'npm run --silent sim -- --seed 1 --seeds 1000 --steps 5000',
-      stage: 5,
+      stage: 7,
     },
-    { name: 'models, all but nightly', command: 'npm run --silent specs', stage: 5 },
-    { name: 'conformance', command: 'npx vitest run --project tlc', stage: 6 },
+    { name: 'conformance', command: 'npx vitest run --project tlc', stage: 7 },
   ],
 };
 
