@@ -26,7 +26,15 @@ export const whole = (min: number, max: number) => (text: string) => {
   return value;
 };
 export const port = whole(1, 65_535);
+const serverPattern = /^[^\s,/:]+:\d{1,5}$/;
 export const path = (text: string): string => resolve(text);
+
+export const servers = (text: string): readonly string[] => {
+  const list = text.split(',');
+  if (list.length > 9 || !list.every((each) => serverPattern.test(each)))
+    throw new InvalidArgumentError('It must be host:port, or up to nine of these between commas.');
+  return list;
+};
 
 export const dataDirOption = (): Option =>
   new Option('--data-dir <dir>', 'where the cluster is kept')

@@ -56,6 +56,7 @@ describe('the command line', () => {
         autoRestart: false,
         trace: false,
         logBytesMax: null,
+        logStore: null,
         dashboard: true,
       },
     ]);
@@ -65,7 +66,15 @@ describe('the command line', () => {
   it('takes every option of the demo', async () => {
     const words = ['--replicas', '5', '--data-dir', '/d', '--port', '9000', '--dashboard-port', '9500'];
     const more = ['--pg-bin', '/pg/bin', '--auto-restart', '--trace', '--no-dashboard'];
-    expect(await typed('demo', ...words, ...more, '--log-bytes-max', '1048576')).toEqual([
+    const logs = [
+      '--log-bytes-max',
+      '1048576',
+      '--log-store',
+      'zookeeper',
+      '--zookeeper',
+      'zk1:2181,zk2:2181',
+    ];
+    expect(await typed('demo', ...words, ...more, ...logs)).toEqual([
       'demo',
       {
         replicas: 5,
@@ -76,9 +85,19 @@ describe('the command line', () => {
         autoRestart: true,
         trace: true,
         logBytesMax: 2 ** 20,
+        logStore: { kind: 'zookeeper', servers: ['zk1:2181', 'zk2:2181'] },
         dashboard: false,
       },
     ]);
+  });
+
+  it.each([
+    [[], null],
+    [['--log-store', 'segment'], { kind: 'segment' }],
+    [['--log-store', 'zookeeper'], { kind: 'zookeeper', servers: null }],
+    [['--zookeeper', 'zk1:2181'], { kind: 'zookeeper', servers: ['zk1:2181'] }],
+  ])('demo %j keeps its logs in %j', async (words, logStore) => {
+    expect(await typed('demo', ...words)).toMatchObject(['demo', { logStore }]);
   });
 
   it.each([
@@ -166,6 +185,13 @@ describe('the command line', () => {
   it.each([
     [['demo', '--replicas', '0'], /from 1 to 9/],
     [['demo', '--port', '7432x'], /from 1 to 65535/],
+    [['demo', '--log-store', 'tape'], /Allowed choices are segment, zookeeper/],
+    [['demo', '--zookeeper', 'zk1'], /must be host:port/],
+    [['demo', '--zookeeper', 'zk1:2181,'], /must be host:port/],
+    [
+      ['demo', '--log-store', 'segment', '--zookeeper', 'zk1:2181'],
+      /cannot be used with '--log-store segment'/,
+    ],
     [['demo', '--colour'], /unknown option '--colour'[^]*--help/],
     [['serve'], /--config <file>/],
     [['fault', 'drop', 'r1', 'r2', 'much'], /0 or more/],

@@ -4,7 +4,8 @@
  * Responsible for: which commands there are, and those that start and look at replicas; the others are in program-admin.ts and program-fault.ts.
  * What the commands do is handed in, so that it can be tested without doing it.
  */
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import type { StoreWish } from './demo/demo-store.ts';
 import { defaultDashboardPort } from './demo-client.ts';
 import { addAdmin, type AdminCommands } from './program-admin.ts';
 import { addFault, type FaultCommands } from './program-fault.ts';
@@ -13,6 +14,7 @@ import {
   exitCodesText,
   path,
   port,
+  servers,
   type Target,
   type TargetOptions,
   targetOf,
@@ -31,6 +33,8 @@ export interface DemoArguments {
   readonly trace: boolean;
   /** Null: the default of `bounds.logBytesMax`. */
   readonly logBytesMax: number | null;
+  /** Null: that of the data directory, or files. */
+  readonly logStore: StoreWish | null;
   readonly dashboard: boolean;
 }
 
@@ -90,8 +94,19 @@ function addDemo(program: Command, commands: Commands): void {
     .option('--trace', "record every replica's events under its data directory", false)
     .option(
       '--log-bytes-max <bytes>',
-      'bound on each log: a replica that is away for longer comes back by a copy (default: 1 GiB)',
+      'bound on each log: a replica that is away for longer comes back by a copy (default: 1 GiB, in ZooKeeper 64 MiB)',
       whole(2 ** 20, 2 ** 40),
+    )
+    .addOption(
+      new Option(
+        '--log-store <kind>',
+        'where the replicas keep promises, votes and entries, for a new data directory: in files, or in Apache ZooKeeper (default: segment)',
+      ).choices(['segment', 'zookeeper']),
+    )
+    .option(
+      '--zookeeper <servers>',
+      'host:port of each of its servers, between commas; asks for zookeeper (default: 127.0.0.1:2181)',
+      servers,
     )
     .option('--no-dashboard', 'do not build or serve the dashboard, only its API')
     .addHelpText(
@@ -100,19 +115,43 @@ function addDemo(program: Command, commands: Commands): void {
 Examples:
   barista demo --replicas 5 --data-dir /tmp/five
   barista demo --port 9432 --dashboard-port 9080
+  barista demo --zookeeper 127.0.0.1:2181 --data-dir /tmp/on-zookeeper
   npm start -- --replicas 5         the same from a checkout; options come after --
 
 Ports: SQL clients on 7432, 7433...; peers on 7532, 7533...; dashboard on 8080; each replica's HTTP on 8081, 8082...
 ${exitCodesText}`,
     )
-    .action((options: Partial<DemoArguments> & Omit<DemoArguments, 'replicas' | 'pgBin' | 'logBytesMax'>) =>
+    .action(({ zookeeper, ...options }: DemoTyped, command: Command) =>
       commands.demo({
         ...options,
         replicas: options.replicas ?? null,
         pgBin: options.pgBin ?? null,
         logBytesMax: options.logBytesMax ?? null,
+        logStore: storeWish(options.logStore, zookeeper, command),
       }),
     );
+}
+
+/** As commander has them: an option that was not given is absent. */
+type OptionalInDemo = 'replicas' | 'pgBin' | 'logBytesMax';
+interface DemoTyped
+  extends Partial<Pick<DemoArguments, OptionalInDemo>>,
+    Omit<DemoArguments, OptionalInDemo | 'logStore'> {
+  readonly logStore?: StoreWish['kind'];
+  readonly zookeeper?: readonly string[];
+}
+
+function storeWish(
+  kind: StoreWish['kind'] | undefined,
+  zookeeper: readonly string[] | undefined,
+  command: Command,
+): StoreWish | null {
+  if (kind === 'segment') {
+    if (zookeeper === undefined) return { kind };
+    return command.error("error: option '--zookeeper <servers>' cannot be used with '--log-store segment'");
+  }
+  if (kind === undefined && zookeeper === undefined) return null;
+  return { kind: 'zookeeper', servers: zookeeper ?? null };
 }
 
 function addServe(program: Command, commands: Commands): void {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadReplicaConfig } from '../../replica/config.ts';
 import { noteFounded, openDemoDir, readRunning, writeReplicaConfigs, writeRunning } from './data-dir.ts';
+import { segmentStore } from './demo-store.ts';
 import { planReplicas } from './layout.ts';
 
 let dir = '';
@@ -38,6 +39,18 @@ describe('the data directory of a demo', () => {
     await (await openDemoDir(dir, 3)).release();
   });
 
+  it('is read if it was written before logs could be anywhere but in files', async () => {
+    const first = await openDemoDir(dir, 3);
+    await first.release();
+    const { cluster } = first;
+    const { logStore, ...earlier } = cluster;
+    expect(logStore).toEqual(segmentStore);
+    writeFileSync(join(dir, 'demo.json'), JSON.stringify(earlier));
+    const demo = await openDemoDir(dir, null);
+    expect(demo.cluster).toEqual(cluster);
+    await demo.release();
+  });
+
   it('is for one demo at a time', async () => {
     const first = await openDemoDir(dir, null);
     await expect(openDemoDir(dir, null)).rejects.toThrow(/Another demo is running here.*--data-dir/);
@@ -57,7 +70,13 @@ describe('the data directory of a demo', () => {
   it('holds configurations that a replica can load, for the owner only', async () => {
     const demo = await openDemoDir(dir, 3);
     const layout = { dataDir: dir, replicas: 3, port: 7432, dashboardPort: 8080, pgBin: null };
-    const options = { ...layout, autoRestart: false, trace: true, logBytesMax: 2 ** 20 };
+    const options = {
+      ...layout,
+      autoRestart: false,
+      trace: true,
+      logBytesMax: 2 ** 20,
+      logStore: segmentStore,
+    };
     const plans = planReplicas(options);
     await writeReplicaConfigs(plans, options, demo.cluster, (id) =>
       id === 'r2' ? { logLevel: 'debug' as const } : {},

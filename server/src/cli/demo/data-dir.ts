@@ -1,12 +1,12 @@
 /**
  * The demo's data directory: whose it is, which cluster it holds, who runs in it.
  *
- *   demo.json      what the cluster is, for ever: number of replicas, the secret, whether it was founded
+ *   demo.json      what the cluster is, for ever: number of replicas, where their logs are, the secret, whether it was founded
  *   running.json   which processes and ports the last supervisor had
  *   lock.*         the supervisor that has the directory now
  *   r1.yaml, r1.log, r1/ ...   each replica's configuration, output and data
  *
- * Invariant: at most one supervisor at a time; the number of replicas of an existing cluster never changes.
+ * Invariant: at most one supervisor at a time; the number of replicas of an existing cluster and the kind of their logs never change.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -18,6 +18,14 @@ import type { ReplicaId } from '../../multipaxos/types.ts';
 import { LogStoreError } from '../../ports/log-store.ts';
 import type { ReplicaConfigInput } from '../../replica/config.ts';
 import { CliError, exitCodes } from '../errors.ts';
+import {
+  type DemoStore,
+  demoStoreSchema,
+  requireStore,
+  segmentStore,
+  settleStore,
+  type StoreWish,
+} from './demo-store.ts';
 import { type DemoOptions, type ReplicaPlan, replicaConfigOf } from './layout.ts';
 
 /** That of directories that this build can read: since 2 the log knows which cluster it belongs to. */
@@ -28,6 +36,7 @@ const clusterSchema = z.strictObject({
   /** The group was founded, on its first replica. One that has no log from then on has lost it. */
   founded: z.boolean(),
   replicas: z.int().min(1).max(9),
+  logStore: demoStoreSchema.default(segmentStore),
   clusterSecret: z.string().min(16),
 });
 const earlierSchema = z.object({ version: z.literal(1) });
@@ -53,8 +62,12 @@ export interface DemoDir {
   release(): Promise<void>;
 }
 
-/** Takes the directory, creating what is missing. `replicas` null: as many as there are, or 3. @throws CliError */
-export async function openDemoDir(dir: string, replicas: number | null): Promise<DemoDir> {
+/** Takes the directory, creating what is missing. `replicas` null: as many as there are, or 3; `store` null: where the logs are, or in files. @throws CliError */
+export async function openDemoDir(
+  dir: string,
+  replicas: number | null,
+  store: StoreWish | null = null,
+): Promise<DemoDir> {
   let unlock: () => Promise<void>;
   try {
     await mkdir(dir, { recursive: true });
@@ -76,7 +89,7 @@ export async function openDemoDir(dir: string, replicas: number | null): Promise
     );
   }
   try {
-    const cluster = await openCluster(dir, replicas);
+    const cluster = await openCluster(dir, replicas, store);
     const before = await readRunning(dir);
     return { cluster, before, release: unlock };
   } catch (error) {
@@ -85,7 +98,11 @@ export async function openDemoDir(dir: string, replicas: number | null): Promise
   }
 }
 
-async function openCluster(dir: string, replicas: number | null): Promise<DemoCluster> {
+async function openCluster(
+  dir: string,
+  replicas: number | null,
+  wish: StoreWish | null,
+): Promise<DemoCluster> {
   const file = join(dir, 'demo.json');
   const found = await readJson(file);
   if (found !== null) {
@@ -104,16 +121,24 @@ async function openCluster(dir: string, replicas: number | null): Promise<DemoCl
         exitCodes.usage,
       );
     }
-    return cluster.data;
+    return withStore(file, cluster.data, settleStore(dir, cluster.data.logStore, wish));
   }
   const cluster: DemoCluster = {
     version: dirVersion,
     founded: false,
     replicas: replicas ?? 3,
+    logStore: segmentStore,
     clusterSecret: randomBytes(32).toString('hex'),
   };
-  await writeWhole(file, JSON.stringify(cluster, null, 2));
-  return cluster;
+  return withStore(file, cluster, settleStore(dir, null, wish));
+}
+
+/** Remembered only once it is known to be of use. */
+async function withStore(file: string, cluster: DemoCluster, logStore: DemoStore): Promise<DemoCluster> {
+  await requireStore(logStore, cluster.founded);
+  const settled: DemoCluster = { ...cluster, logStore };
+  await writeWhole(file, JSON.stringify(settled, null, 2));
+  return settled;
 }
 
 /** From now on the cluster exists. */

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { WebSocket } from 'ws';
 import type { ClusterStatus } from '../../api/status.ts';
 import type { ClusterReport } from './cluster-report.ts';
+import { segmentStore } from './demo-store.ts';
 import { portsOf } from './layout.ts';
 import { requireFreePorts } from './ports.ts';
 
@@ -23,7 +24,8 @@ async function prepare(): Promise<void> {
     // Below the range that the system hands out for outgoing connections.
     basePort = 12_000 + Math.floor(Math.random() * 15_000);
     const layout = { dataDir: dir, replicas: 3, port: basePort, dashboardPort: dashboardPort() };
-    const ports = portsOf({ ...layout, pgBin: null, autoRestart: false, trace: false, logBytesMax: null });
+    const rest = { pgBin: null, autoRestart: false, trace: false, logBytesMax: null, logStore: segmentStore };
+    const ports = portsOf({ ...layout, ...rest });
     const taken = await requireFreePorts(ports).catch(() => 'taken');
     if (taken === undefined) return;
   }

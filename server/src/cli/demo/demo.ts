@@ -23,6 +23,7 @@ import {
   writeReplicaConfigs,
   writeRunning,
 } from './data-dir.ts';
+import type { StoreWish } from './demo-store.ts';
 import { type DemoServer, reportOf, startDemoServer } from './demo-server.ts';
 import { type DemoOptions, demoHost, demoUser, planReplicas, portsOf, type ReplicaPlan } from './layout.ts';
 import { endProcess, replicaSignals } from './left-behind.ts';
@@ -35,7 +36,10 @@ const readyMsMax = 60_000;
 const cannotServe: ReadonlySet<ReplicaCondition> = new Set(['logCorrupt', 'diverged', 'removed']);
 
 export interface DemoSetup {
-  readonly options: Omit<DemoOptions, 'replicas'> & { readonly replicas: number | null };
+  readonly options: Omit<DemoOptions, 'replicas' | 'logStore'> & {
+    readonly replicas: number | null;
+    readonly logStore: StoreWish | null;
+  };
   readonly command: ReplicaCommand;
   /** Founds the group of a new data directory. */
   readonly found: Founding['found'];
@@ -54,8 +58,14 @@ export interface RunningDemo {
 
 /** Resolves when the cluster serves. @throws CliError, with nothing left running */
 export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise<RunningDemo> {
-  const dir = await openDemoDir(setup.options.dataDir, setup.options.replicas);
-  const options: DemoOptions = { ...setup.options, replicas: dir.cluster.replicas };
+  const { dataDir, replicas, logStore } = setup.options;
+  const dir = await openDemoDir(dataDir, replicas, logStore);
+  const { cluster } = dir;
+  const options: DemoOptions = {
+    ...setup.options,
+    replicas: cluster.replicas,
+    logStore: cluster.logStore,
+  };
   const undo: (() => Promise<unknown>)[] = [() => dir.release()];
   let stopped: Promise<void> | null = null;
   const stop = (): Promise<void> => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseReplicaConfig } from '../../replica/config.ts';
+import { parseReplicaConfig, type ReplicaConfig } from '../../replica/config.ts';
+import { type DemoStore, segmentStore } from './demo-store.ts';
 import { type DemoOptions, planReplicas, portsOf, replicaConfigOf } from './layout.ts';
 
 const options: DemoOptions = {
@@ -11,6 +12,7 @@ const options: DemoOptions = {
   autoRestart: false,
   trace: false,
   logBytesMax: null,
+  logStore: segmentStore,
 };
 
 describe('the layout of a demo', () => {
@@ -42,5 +44,20 @@ describe('the layout of a demo', () => {
         Array(3).fill('127.0.0.1'),
       );
     }
+  });
+
+  it('gives replicas in ZooKeeper a short session and a short log, unless told otherwise', () => {
+    const logStore: DemoStore = { kind: 'zookeeper', servers: ['zk1:2181'], root: '/barista-1' };
+    const configOf = (more: Partial<DemoOptions>): ReplicaConfig => {
+      const plans = planReplicas(options);
+      const input = replicaConfigOf(plans[0]!, plans, { ...options, ...more }, 'x'.repeat(32));
+      return parseReplicaConfig(input, '/elsewhere');
+    };
+    expect(configOf({}).logStore).toEqual({ kind: 'segment' });
+    const config = configOf({ logStore });
+    expect(config.logStore).toEqual({ ...logStore, sessionTimeoutMs: 2000 });
+    expect(config.bounds.logBytesMax).toBe(64 * 2 ** 20);
+    expect(configOf({ logStore, logBytesMax: 2 ** 20 }).bounds.logBytesMax).toBe(2 ** 20);
+    expect(configOf({ logBytesMax: 2 ** 20 }).bounds.logBytesMax).toBe(2 ** 20);
   });
 });

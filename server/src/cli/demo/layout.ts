@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { GroupId, ReplicaId } from '../../multipaxos/types.ts';
 import type { ReplicaConfigInput } from '../../replica/config.ts';
 import { CliError, exitCodes } from '../errors.ts';
+import { type DemoStore, storeConfigOf } from './demo-store.ts';
 
 export const demoHost = '127.0.0.1';
 export const demoUser = { user: 'barista', password: 'barista', database: 'barista' } as const;
@@ -25,6 +26,7 @@ export interface DemoOptions {
   readonly trace: boolean;
   /** Null: as a replica has it by itself. */
   readonly logBytesMax: number | null;
+  readonly logStore: DemoStore;
 }
 
 export interface ReplicaPlan {
@@ -109,7 +111,7 @@ export function replicaConfigOf(
     pgwire: { host: demoHost, port: plan.pgwirePort },
     http: { host: demoHost, port: plan.httpPort },
     ...(options.pgBin === null ? {} : { postgres: { pgBin: options.pgBin } }),
-    ...(options.logBytesMax === null ? {} : { bounds: { logBytesMax: options.logBytesMax } }),
+    ...storeConfigOf(options.logStore, options.logBytesMax),
     bootstrap: demoUser,
     trace: { file: options.trace },
     faults: true,
