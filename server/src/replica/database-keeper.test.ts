@@ -204,6 +204,20 @@ describe('a keeper', () => {
     ]);
   });
 
+  it('tells that a database is a copy, though its first start failed', async () => {
+    state = { kind: 'lost', reason: 'torn' };
+    outcomes = ['installed'];
+    failures = [new Error('no memory just now')];
+    keeper.start(listener);
+    expect(await until('up at 0, copied')).toEqual([
+      'transfer(for ever): installed',
+      'launch',
+      'down',
+      'launch',
+      'up at 0, copied',
+    ]);
+  });
+
   it('hands out no copy from which the log does not go on', async () => {
     state = { kind: 'missing' };
     purgedTo = 50;

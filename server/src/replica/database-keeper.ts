@@ -97,6 +97,8 @@ export class DatabaseKeeper {
   private stopped = false;
   private loss: Loss | null = null;
   private transferring = false;
+  /** A copy has been put in place, and was not handed out yet: its first start may fail. */
+  private copied = false;
   private readonly end = new AbortController();
   private work: Promise<void> = Promise.resolve();
   private prober: NodeJS.Timeout | null = null;
@@ -192,12 +194,13 @@ export class DatabaseKeeper {
 
   /** False: it is to be tried again. @throws if PostgreSQL cannot be started */
   private async bringUpOnce(): Promise<boolean> {
-    const copied = await this.replaceIfLost();
+    if (await this.replaceIfLost()) this.copied = true;
     if (this.stopped) return true;
     this.options.tracker.starting();
     await this.launchOrRestart();
     const { database } = this.running!;
     const at = await database.applicationPointer();
+    const { copied } = this;
     if (copied) await database.flush();
     if (this.stopped) return true;
     if (this.loss !== null) return false;
@@ -209,6 +212,7 @@ export class DatabaseKeeper {
       return false;
     }
     this.up = true;
+    this.copied = false;
     this.listener!.onUp(database, at, copied);
     return true;
   }
