@@ -1,5 +1,6 @@
 /**
  * A whole cluster for tests: starts `barista demo` as a user would, talks to it as the dashboard does, and leaves nothing behind.
+ * With BARISTA_LOG_STORE=zookeeper its logs are in a real Apache ZooKeeper of its own.
  *
  * Responsible for: processes, ports and directories. Judges nothing.
  */
@@ -9,6 +10,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import {
+  type RunningZooKeeper,
+  startZooKeeper,
+} from '../../server/src/adapters/zookeeper-log/testing/start-zookeeper.ts';
 import type { ClusterStatus, FaultRequest, ReplicaStatus } from '../../server/src/api/status.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/barista.js', import.meta.url));
@@ -17,6 +22,8 @@ export interface LocalCluster {
   readonly dataDir: string;
   readonly dashboardUrl: string;
   readonly pgwirePorts: readonly number[];
+  /** Null if the logs are in files. */
+  readonly zookeeper: RunningZooKeeper | null;
   readonly output: () => string;
   status(): Promise<ClusterStatus>;
   /** The replica that leads and serves. */
@@ -33,13 +40,23 @@ export interface LocalCluster {
 export interface LocalClusterOptions {
   readonly replicas?: number;
   readonly dataDir?: string;
-  /** First of the ports: pgwire, then peers (+100), dashboard (+200). */
+  /** First of the ports: pgwire, then peers (+100), dashboard (+200), ZooKeeper (+210). */
   readonly basePort?: number;
   readonly args?: readonly string[];
   /** Another build of the command, such as one with a planted bug. */
   readonly bin?: string;
   /** Added to the environment of the demo and its replicas. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Default: what the environment's BARISTA_LOG_STORE says, or segment. */
+  readonly logStore?: ClusterLogStore;
+}
+
+export type ClusterLogStore = 'segment' | 'zookeeper';
+
+function logStoreOfEnvironment(): ClusterLogStore {
+  const name = process.env['BARISTA_LOG_STORE'] ?? 'segment';
+  if (name !== 'segment' && name !== 'zookeeper') throw new Error(`BARISTA_LOG_STORE: no log store ${name}`);
+  return name;
 }
 
 /** Ports that were free a moment ago, `count` in a row. */
@@ -65,6 +82,8 @@ export async function startCluster(options: LocalClusterOptions = {}): Promise<L
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'barista-e2e-')));
   const port = options.basePort ?? (await freePorts(220));
   const dashboardPort = port + 200;
+  const onZooKeeper = (options.logStore ?? logStoreOfEnvironment()) === 'zookeeper';
+  const zookeeper = onZooKeeper ? await startZooKeeperIn(dataDir, port + 210) : null;
   const args = [
     options.bin ?? BIN,
     'demo',
@@ -72,6 +91,7 @@ export async function startCluster(options: LocalClusterOptions = {}): Promise<L
     `--data-dir=${dataDir}`,
     `--port=${port}`,
     `--dashboard-port=${dashboardPort}`,
+    ...(zookeeper === null ? [] : [`--zookeeper=${zookeeper.server}`]),
     ...(options.args ?? []),
   ];
   const child = spawn(process.execPath, args, {
@@ -81,7 +101,7 @@ export async function startCluster(options: LocalClusterOptions = {}): Promise<L
   const output: string[] = [];
   child.stdout.on('data', (chunk: Buffer) => output.push(chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => output.push(chunk.toString()));
-  const cluster = new Cluster(child, dataDir, port, dashboardPort, replicas, output);
+  const cluster = new Cluster(child, dataDir, port, dashboardPort, replicas, zookeeper, output);
   try {
     await cluster.settled(90_000);
   } catch (error) {
@@ -89,6 +109,11 @@ export async function startCluster(options: LocalClusterOptions = {}): Promise<L
     throw error;
   }
   return cluster;
+}
+
+/** Enough for every replica's log; the rest of its data goes with the cluster's. */
+function startZooKeeperIn(dataDir: string, port: number): Promise<RunningZooKeeper> {
+  return startZooKeeper({ directory: join(dataDir, 'zookeeper'), port, heapMib: 1024, isMeasured: true });
 }
 
 /** It votes, and no recovery is under way. */
@@ -101,6 +126,7 @@ class Cluster implements LocalCluster {
   readonly dataDir: string;
   readonly dashboardUrl: string;
   readonly pgwirePorts: readonly number[];
+  readonly zookeeper: RunningZooKeeper | null;
   readonly output: () => string;
   private readonly child: ChildProcess;
   private readonly exited: Promise<number | null>;
@@ -111,10 +137,12 @@ class Cluster implements LocalCluster {
     port: number,
     dashboardPort: number,
     replicas: number,
+    zookeeper: RunningZooKeeper | null,
     output: readonly string[],
   ) {
     this.child = child;
     this.dataDir = dataDir;
+    this.zookeeper = zookeeper;
     this.dashboardUrl = `http://127.0.0.1:${dashboardPort}`;
     this.pgwirePorts = Array.from({ length: replicas }, (_, index) => port + index);
     this.output = () => output.join('');
@@ -180,7 +208,10 @@ class Cluster implements LocalCluster {
 
   async interrupt(): Promise<number | null> {
     this.child.kill('SIGINT');
-    return this.exited;
+    const code = await this.exited;
+    // Last, so that the replicas can give back their locks.
+    await this.zookeeper?.stop();
+    return code;
   }
 
   async stop(): Promise<void> {

@@ -1,9 +1,10 @@
 /**
  * The product as its users meet it: `barista demo`, psql, pgbench, kill -9 and partitions, all of them real.
  *
- * BARISTA_LOAD_SECONDS sets how long each load runs (default 8).
+ * BARISTA_LOAD_SECONDS sets how long each load runs (default 8). BARISTA_LOG_STORE=zookeeper keeps the logs in a real Apache ZooKeeper.
  */
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,6 +52,11 @@ describe('a cluster of three replicas', () => {
   }, 120_000);
   afterAll(async () => {
     await cluster?.stop();
+  });
+
+  it('keeps its logs where it was told', () => {
+    const inFiles = ['r1', 'r2', 'r3'].filter((id) => existsSync(join(cluster.dataDir, id, 'log')));
+    expect(inFiles).toHaveLength(process.env['BARISTA_LOG_STORE'] === 'zookeeper' ? 0 : 3);
   });
 
   it('lets psql create on one port, insert on another and read on the third', async () => {
