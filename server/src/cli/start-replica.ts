@@ -332,6 +332,8 @@ function refusingReplica(
   error: LogStoreError,
 ): ServedReplica {
   logger.fatal({ err: error }, 'the log is damaged: this replica does not vote, apply or serve');
+  // It has no links to break; those faults are for its next life, and the demo need not ask again.
+  let faults: readonly LinkFault[] = [];
   const status = statusWithoutLog(config, {
     state: 'logCorrupt',
     message:
@@ -342,14 +344,15 @@ function refusingReplica(
     faults: [],
     clients: 0,
   });
-  const refuse = (): never => {
-    throw new RangeError('a replica with a damaged log has no links');
-  };
   return {
-    status: () => status,
+    status: () => ({ ...status, faults }),
     subscribe: () => () => {},
-    setFault: refuse,
-    healFaults: () => {},
+    setFault: (fault) => {
+      faults = [...faults.filter(({ to }) => to !== fault.to), fault];
+    },
+    healFaults: () => {
+      faults = [];
+    },
     admin: replicaAdmin(
       config,
       () => null,

@@ -2,7 +2,7 @@
  * Faults on the sending side of this replica's links, which tests and the demo can set.
  *
  * Responsible for: which faults are set, and what becomes of each message and of each piece of a snapshot on a faulty link. Encodes and dials nothing.
- * Invariants: faults can only be set where they are allowed, and on own links; what is delayed counts towards the bound of the queue.
+ * Invariants: faults can only be set where they are allowed, and on links from this replica; what is delayed counts towards the bound of the queue.
  */
 import type { LinkFault } from '../../api/status.ts';
 import type { ReplicaId } from '../../multipaxos/types.ts';
@@ -23,7 +23,6 @@ export interface FaultLayer {
 
 export interface FaultLayerOptions {
   readonly id: ReplicaId;
-  readonly isPeer: (replica: ReplicaId) => boolean;
   readonly allowed: boolean;
   readonly seed: number;
   readonly queueBytesMax: number;
@@ -32,6 +31,8 @@ export interface FaultLayerOptions {
 
 /** What TCP waits, at the least, before it sends again what was lost. */
 const retransmissionMs = 200;
+/** More replicas than any group has. */
+const LINKS_MAX = 64;
 
 export function createFaultLayer(options: FaultLayerOptions): FaultLayer {
   const faults = new Map<ReplicaId, LinkFault>();
@@ -71,12 +72,14 @@ export function createFaultLayer(options: FaultLayerOptions): FaultLayer {
     },
     setFault(fault) {
       if (!options.allowed) throw new RangeError('faults are not allowed on this replica');
-      if (fault.from !== options.id || !options.isPeer(fault.to)) {
+      // A replica that is no peer now may be one later: the fault waits for it.
+      if (fault.from !== options.id || fault.to === options.id) {
         throw new RangeError(`${fault.from} -> ${fault.to} is not a link of ${options.id}`);
       }
       const problem = faultProblem(fault);
       if (problem !== null) throw new RangeError(problem);
       if (isHealthy(fault)) faults.delete(fault.to);
+      else if (faults.size >= LINKS_MAX && !faults.has(fault.to)) throw new RangeError('too many faults');
       else faults.set(fault.to, { ...healthyLink(fault.from, fault.to), ...fault });
       options.onChange();
     },

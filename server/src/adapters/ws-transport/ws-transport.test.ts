@@ -538,10 +538,18 @@ describe('faults', () => {
   it('can be set only on own links, within bounds, and only where faults are allowed', async () => {
     const { one } = await connectedPair();
     expect(() => one.setFault({ ...fault, from: r2, to: r1 })).toThrow(/not a link of r1/);
+    expect(() => one.setFault({ ...fault, to: r1 })).toThrow(/not a link of r1/);
     expect(() => one.setFault({ ...fault, drop: 1.5 })).toThrow(/probability/);
     expect(() => one.setFault({ ...fault, delayMs: Number.NaN })).toThrow(/delayMs/);
     const strict = await start(r3, { r3: 0, r1: one.port }, { faultsAllowed: false });
     expect(() => strict.setFault({ ...fault, from: r3, to: r1 })).toThrow(/not allowed/);
+  });
+
+  it('wait for a replica that is not a peer yet', async () => {
+    const { one } = await connectedPair();
+    const waiting = { ...fault, to: 'r9' as ReplicaId, cut: true };
+    one.setFault(waiting);
+    expect(one.faults()).toEqual([waiting]);
   });
 });
 

@@ -77,7 +77,6 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
   };
   const faults = createFaultLayer({
     id,
-    isPeer: (replica) => links.has(replica),
     allowed: options.faultsAllowed,
     seed: options.faultSeed ?? 1,
     queueBytesMax: limits.queueBytesMax,
