@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createMemoryDisk, createMemoryLog, type MemoryDisk } from '../adapters/memory-log/memory-log.ts';
 import { systemClock } from '../adapters/system-clock.ts';
 import type { Ballot, Entry, GroupId, Message, ReplicaId, Slot } from '../multipaxos/types.ts';
-import type { LogStoreError } from '../ports/log-store.ts';
+import { LogStoreError, type LogStore } from '../ports/log-store.ts';
 import { CoreHost } from './core-host.ts';
 import { foundedBy } from './testing/memory-member.ts';
 
@@ -30,6 +30,7 @@ describe('the host of the core', () => {
   let sent: Message[];
   let troubles: (LogStoreError | null)[];
   let purged: number[];
+  let log: LogStore;
 
   async function start(recordsFree: number): Promise<CoreHost> {
     disk = createMemoryDisk(group);
@@ -37,6 +38,8 @@ describe('the host of the core', () => {
     sent = [];
     troubles = [];
     purged = [];
+    const identity = { cluster: 'c', member: r1 };
+    log = await createMemoryLog(disk, { identity, configuration, base: 0 as Slot });
     host = new CoreHost({
       config: {
         group,
@@ -53,11 +56,7 @@ describe('the host of the core', () => {
         catchUpSlotsMax: 64,
         trace: false,
       },
-      log: await createMemoryLog(disk, {
-        identity: { cluster: 'c', member: r1 },
-        configuration,
-        base: 0 as Slot,
-      }),
+      log: { ...log, purge: (upTo) => log.purge(upTo) },
       transport: {
         send: (_to, message) => sent.push(message),
         onMessage: (handler) => {
@@ -106,6 +105,25 @@ describe('the host of the core', () => {
     for (let slot = 2; slot <= 20; slot++) deliver(r2, accept(slot));
     await vi.waitFor(() => expect(votes()).toBe(20));
     expect(core.snapshot()).toMatchObject({ lastSlot: 20, commitPoint: 19 });
+  });
+
+  it('tries again to purge a log that was full', async () => {
+    const core = await start(Number.POSITIVE_INFINITY);
+    for (let slot = 1; slot <= 3; slot++) deliver(r2, accept(slot));
+    await vi.waitFor(() => expect(votes()).toBe(3));
+    const real = log;
+    let attempts = 0;
+    log = {
+      ...log,
+      purge: (upTo) =>
+        ++attempts < 3 ? Promise.reject(new LogStoreError('logFull', 'no space left')) : real.purge(upTo),
+    };
+    core.input({ kind: 'Applied', slot: 2 as Slot, durableSlot: 2 as Slot });
+    core.input({ kind: 'LogPressure' });
+    await vi.waitFor(() => expect(log.stats().purgedTo).toBe(2));
+    expect(attempts).toBe(3);
+    deliver(r2, accept(4));
+    await vi.waitFor(() => expect(votes()).toBe(4));
   });
 
   it('says so when a peer has purged what this replica needs next', async () => {

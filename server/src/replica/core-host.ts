@@ -77,6 +77,8 @@ export class CoreHost {
   private waitingBytes = 0;
   private writing = false;
   private troubled = false;
+  /** What the core lets go of, while a log that is full is purged again and again. */
+  private purging: Slot | null = null;
   private stopped = false;
   private readonly ticker: NodeJS.Timeout;
 
@@ -183,7 +185,7 @@ export class CoreHost {
         this.options.onReconfigured(effect);
         return;
       case 'purge':
-        this.options.log.purge(effect.upTo).catch((error: unknown) => this.logFailed(error));
+        void this.purge(effect.upTo);
         return;
       case 'trace':
         this.options.onTrace(effect.event);
@@ -228,6 +230,23 @@ export class CoreHost {
       }
     }
     return false;
+  }
+
+  /** Tries until it works: it is how a full disk gets room, and the core asks for each slot but once. */
+  private async purge(upTo: Slot): Promise<void> {
+    const waits = this.purging !== null;
+    this.purging = upTo;
+    if (waits) return;
+    while (this.purging !== null && !this.stopped) {
+      const through: Slot = this.purging;
+      try {
+        await this.options.log.purge(through);
+        if (this.purging === through) this.purging = null;
+      } catch (error) {
+        if (!(error instanceof LogStoreError) || error.code !== 'logFull') return this.logFailed(error);
+        await new Promise((resolve) => setTimeout(resolve, this.options.logRetryMs));
+      }
+    }
   }
 
   private async serveCatchUp(to: ReplicaId, fromSlot: Slot, toSlot: Slot): Promise<void> {
