@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { clearPartialIncoming, inspectIncoming, installSnapshot, setDatabaseAside } from './directories.ts';
 import { receiveSnapshot } from './receive-snapshot.ts';
 import { endOfTar, entry, inPieces, reseal, sent, soundEntries, tarOf } from './testing/small-copy.ts';
@@ -135,6 +135,24 @@ it('a source that dies midway, and a receiver that gives up, leave nothing', asy
   ).rejects.toThrow('enough');
   expect(endless.destroyed).toBe(true);
   expect(await inspectIncoming(directory)).toBe('none');
+});
+
+it('a copy with a file that the disk does not take is refused, and nothing of it is left', async () => {
+  const directory = fresh();
+  const some = await open(join(root, 'some'), 'w');
+  const handles = Object.getPrototypeOf(some) as typeof some;
+  await some.close();
+  const datasync = vi.spyOn(handles, 'datasync').mockRejectedValueOnce(new Error('the disk fails'));
+  try {
+    await expect(receive(await sent(), directory)).rejects.toMatchObject({
+      code: 'transferFailed',
+      message: 'the disk fails',
+    });
+    expect(datasync.mock.calls.length).toBeGreaterThan(0);
+    await expect(readdir(directory)).rejects.toMatchObject({ code: 'ENOENT' });
+  } finally {
+    datasync.mockRestore();
+  }
 });
 
 it('what an earlier attempt left is replaced, and removed at the next start unless it is complete', async () => {

@@ -40,6 +40,8 @@ const notTaken = new Set([
   'standby.signal',
   'recovery.signal',
 ]);
+/** Files that are being made durable at a time: one after the other, a thousand small ones would wait for the disk a thousand times. */
+const syncingMax = 32;
 /** A copy without one of these cannot be started. */
 const needed = ['PG_VERSION', 'backup_label', 'global/pg_control'];
 
@@ -80,6 +82,9 @@ class Receiver {
   /** Of the entry that is being read: where its data goes. */
   private file: FileHandle | null = null;
   private gathered: Buffer[] | null = null;
+  /** Never fail; the first failure is kept beside them. */
+  private readonly syncing = new Set<Promise<void>>();
+  private syncFailure: Error | null = null;
 
   constructor(data: string, options: ReceiveOptions) {
     this.data = data;
@@ -103,7 +108,9 @@ class Receiver {
       }
     } finally {
       await this.file?.close();
+      await Promise.all(this.syncing);
     }
+    this.throwSyncFailure();
     if (trailer === null) throw new TarError('the copy has no trailer: it was not finished');
     const missing = needed.filter((path) => !this.files.has(path));
     if (missing.length > 0) throw new TarError(`the copy lacks ${missing.join(' and ')}`);
@@ -151,16 +158,26 @@ class Receiver {
   private async finish(header: TarHeader): Promise<Trailer | null> {
     const { file } = this;
     this.file = null;
-    if (file !== null) {
-      try {
-        await file.datasync();
-      } finally {
-        await file.close();
-      }
-    }
+    if (file !== null) await this.beginSync(file);
     const text = this.gathered === null ? '' : Buffer.concat(this.gathered).toString('utf8');
     if (header.path === 'PG_VERSION') this.checkVersion(text.trim());
     return header.path === trailerName ? this.checkTrailer(text) : null;
+  }
+
+  /** Takes the file over. Resolves when the next one may come. */
+  private async beginSync(file: FileHandle): Promise<void> {
+    const synced = syncAndClose(file)
+      .catch((error: unknown) => {
+        this.syncFailure ??= error instanceof Error ? error : new Error(String(error));
+      })
+      .then(() => void this.syncing.delete(synced));
+    this.syncing.add(synced);
+    if (this.syncing.size >= syncingMax) await Promise.race(this.syncing);
+    this.throwSyncFailure();
+  }
+
+  private throwSyncFailure(): void {
+    if (this.syncFailure !== null) throw this.syncFailure;
   }
 
   private checkVersion(version: string): void {
@@ -185,6 +202,14 @@ class Receiver {
   /** The names in every directory; the files themselves are durable already. */
   async sync(): Promise<void> {
     for (const directory of this.directories) await syncDirectory(directory);
+  }
+}
+
+async function syncAndClose(file: FileHandle): Promise<void> {
+  try {
+    await file.datasync();
+  } finally {
+    await file.close();
   }
 }
 
