@@ -19,7 +19,13 @@ interface Transfer {
   readonly amount: number;
 }
 
-export function bankWorkload({ requestIds }: { readonly requestIds: boolean }): Workload {
+export interface BankOptions {
+  readonly requestIds: boolean;
+  /** Both accounts are locked in the order of their ids, so that no two transfers ever wait for each other (40P01). */
+  readonly lockInOrder?: boolean;
+}
+
+export function bankWorkload({ requestIds, lockInOrder = false }: BankOptions): Workload {
   let made = 0;
   return {
     name: 'bank',
@@ -43,7 +49,7 @@ export function bankWorkload({ requestIds }: { readonly requestIds: boolean }): 
         return pairs(rows);
       }
       if (f === 'final') return readAll(session);
-      await transfer(session, asked as Transfer, requestIds).catch((error: unknown) => {
+      await transfer(session, asked as Transfer, { requestIds, lockInOrder }).catch((error: unknown) => {
         // "Committed before": the answer to a repetition that cannot be given in the first one's words.
         if ((error as { readonly code?: string }).code !== committedBefore) throw error;
       });
@@ -62,10 +68,12 @@ function draw(random: Random, id: string): Transfer {
 function transfer(
   session: SqlSession,
   { id, from, to, amount }: Transfer,
-  requestIds: boolean,
+  { requestIds, lockInOrder }: Required<BankOptions>,
 ): Promise<void> {
   return session.transaction('READ COMMITTED', async (query) => {
     if (requestIds) await query(`SET LOCAL barista.request_id = '${id}'`);
+    if (lockInOrder)
+      await query('SELECT FROM accounts WHERE id IN ($1, $2) ORDER BY id FOR UPDATE', [from, to]);
     const take = 'UPDATE accounts SET balance = balance - $1 WHERE id = $2 AND balance >= $1';
     const { rowCount } = await query(take, [amount, from]);
     if (rowCount === 0) throw giveUp('notEnough');

@@ -22,6 +22,16 @@ export interface RunOptions {
   /** 2: twice as fast as the workload's own pace. */
   readonly pace?: number;
   readonly onOk: (timeUs: number) => void;
+  readonly onError?: (error: RunError) => void;
+}
+
+/** What a client was told, on the port that it was connected to or tried to connect to. */
+export interface RunError {
+  readonly timeUs: number;
+  readonly port: number;
+  readonly during: 'connect' | 'operation';
+  readonly code: string;
+  readonly message: string;
 }
 
 export interface WorkloadRun {
@@ -101,9 +111,11 @@ class Run {
   }
 
   private async connect(random: Random, ports = this.options.ports): Promise<SqlSession | null> {
+    const port = random.pick(ports);
     try {
-      return await SqlSession.open({ port: random.pick(ports), connectMs, statementMs });
+      return await SqlSession.open({ port, connectMs, statementMs });
     } catch (error) {
+      this.tell(port, 'connect', error as SqlFailure);
       this.note(`connect ${(error as SqlFailure).code}`);
       await sleep(100 + random.below(100));
       return null;
@@ -146,6 +158,7 @@ class Run {
         if (current !== null) return await workload.run(current, request);
       } catch (error) {
         if (!(error instanceof SqlFailure)) throw error;
+        if (current !== null) this.tell(current.port, 'operation', error);
         // What failed now says nothing of the earlier try.
         if (doubt === null && !mayRepeat(workload, request.f, error)) throw error;
         if (error.outcome === 'info') doubt = error;
@@ -175,6 +188,10 @@ class Run {
         session.close();
       }
     }
+  }
+
+  private tell(port: number, during: RunError['during'], { code, message }: SqlFailure): void {
+    this.options.onError?.({ timeUs: this.options.nowUs(), port, during, code, message });
   }
 
   private note(code: string): void {
