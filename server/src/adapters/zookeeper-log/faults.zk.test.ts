@@ -9,6 +9,7 @@ import { commandOf, newLogOf, slotOf, voteOf } from '../../ports/testing/log-sto
 import { getData, multi } from './client/protocol.ts';
 import { fromJson, logPaths, type WriterNode } from './layout.ts';
 import { startZooKeeper } from './testing/start-zookeeper.ts';
+import { createZooKeeperLog, openZooKeeperLog } from './zookeeper-log.ts';
 import {
   SESSION_TIMEOUT_MS,
   createLogFixture,
@@ -244,6 +245,26 @@ describe('when the session expires', () => {
     );
     expect(await other.read(slotOf(1), slotOf(1), 1e6)).toMatchObject([{ proposal: { request: 10 } }]);
     await other.close();
+  });
+});
+
+describe('when the process that had the log was killed', () => {
+  it('the next one waits for its session to expire, even if ZooKeeper grants a longer one than was asked for', async () => {
+    const slow = await startZooKeeper({ directory: join(directory, 'slow'), tickMs: 1000 });
+    try {
+      const { lockWaitMs: _, ...options } = createLogFixture(slow.server).options();
+      const asked = { ...options, sessionTimeoutMs: 200 };
+      const network = createNetwork();
+      await createZooKeeperLog({ ...asked, dial: network.dial }, newLogOf());
+      network.cut(true);
+      const diedMs = performance.now();
+      const next = await openZooKeeperLog(asked);
+      // By what it asked for it would have waited no longer than this; the shortest session that is granted is two ticks.
+      expect(performance.now() - diedMs).toBeGreaterThan(1300);
+      await next.close();
+    } finally {
+      await slow.stop();
+    }
   });
 });
 

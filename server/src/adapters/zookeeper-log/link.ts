@@ -23,6 +23,8 @@ import { startSession, type SessionOptions, type ZooKeeperSession } from './clie
 import { fromJson, toJson, toPaddedJson, type LogPaths, type WriterNode } from './layout.ts';
 
 const POLL_MS = 50;
+/** ZooKeeper looks for expired sessions once per tick, and is told late on a busy machine. */
+const LOCK_SLACK_MS = 1000;
 /** A node's version has 32 bits, and a negative one has a meaning of its own. */
 const VERSION_MAX = 2 ** 30;
 
@@ -40,8 +42,8 @@ export interface LinkOptions extends SessionOptions {
   readonly owner: string;
   /** How long ZooKeeper may be out of reach before the log fails. */
   readonly awayMsMax: number;
-  /** How long an opening waits for the lock of one that may have died. */
-  readonly lockWaitMs: number;
+  /** How long an opening waits for the lock of one that may have died. Default: until its session must have expired. */
+  readonly lockWaitMs?: number;
   readonly versionMax?: number;
 }
 
@@ -142,7 +144,9 @@ export function createLink(options: LinkOptions): Link {
   };
 
   const acquire = async (): Promise<Turn> => {
-    const deadline = performance.now() + options.lockWaitMs;
+    await connected(options.awayMsMax);
+    // As granted, which may be longer than what was asked for: so it was for the one before.
+    const deadline = performance.now() + (options.lockWaitMs ?? session.timeoutMs() * 1.5 + LOCK_SLACK_MS);
     for (;;) {
       await retried(sync(paths.paxos));
       const lock = await readLock();

@@ -48,7 +48,7 @@ export interface ZooKeeperLogOptions {
   readonly root?: string;
   /** How long ZooKeeper may be out of reach before the log fails. Default: 30 s. */
   readonly awayMsMax?: number;
-  /** How long opening waits for the lock of a process that may have died. Default: somewhat longer than a session's timeout. */
+  /** How long opening waits for the lock of a process that may have died. Default: somewhat longer than a session's timeout as ZooKeeper grants it. */
   readonly lockWaitMs?: number;
   /** For tests: opens a connection. */
   readonly dial?: (host: string, port: number) => Socket;
@@ -82,12 +82,11 @@ function linkOf(options: ZooKeeperLogOptions): Opening {
   const paths = logPaths(options.root ?? ROOT, options.replica);
   const owner = randomBytes(8).toString('hex');
   const sessionTimeoutMs = options.sessionTimeoutMs ?? SESSION_TIMEOUT_MS;
-  const lockWaitMs = options.lockWaitMs ?? sessionTimeoutMs * 1.5 + 1000;
   const awayMsMax = options.awayMsMax ?? AWAY_MS_MAX;
   return {
     paths,
     owner,
-    link: createLink({ ...options, paths, owner, sessionTimeoutMs, awayMsMax, lockWaitMs }),
+    link: createLink({ ...options, paths, owner, sessionTimeoutMs, awayMsMax }),
   };
 }
 
