@@ -44,7 +44,7 @@ const bounds = z.strictObject({
   windowBytesMax: z
     .int()
     .min(64 * 1024)
-    .max(512 * MIB)
+    .max(23 * MIB)
     .default(16 * MIB),
   acceptBatchBytesMax: z
     .int()
@@ -55,7 +55,7 @@ const bounds = z.strictObject({
   partBytesMax: z
     .int()
     .min(4 * 1024)
-    .max(8 * MIB)
+    .max(640 * 1024)
     .default(512 * 1024),
   clientsMax: z.int().min(1).max(10_000).default(150),
   /** Beyond it the log lets go of what a replica that is away still wants: that one is given a copy of a database instead. */
@@ -203,6 +203,13 @@ function relations(config: RawConfig): Issue[] {
     b.acceptBatchBytesMax <= b.windowBytesMax,
     ['bounds', 'acceptBatchBytesMax'],
     'must be at most windowBytesMax',
+  );
+  // A promise carries two windows and one entry (multipaxos/follower.ts), which may be a row of 24 parts (pgwire/session/part-builder.ts); or three
+  // such rows, where one is larger than a window. It must fit one frame of the peers (ws-transport/limits.ts).
+  rule(
+    2 * b.windowBytesMax + 24 * b.partBytesMax <= 47 * MIB,
+    ['bounds', 'windowBytesMax'],
+    'twice it and 24 times partBytesMax together must be at most 47 MiB',
   );
   for (const key of Object.keys(config.postgres.settings)) {
     rule(
