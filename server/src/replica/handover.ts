@@ -51,6 +51,12 @@ export class Handover {
     return this.applying;
   }
 
+  /** The log is applied, or waited for: what the others have purged of it cannot come any more. */
+  get needsLog(): boolean {
+    const waits = this.database !== null && this.blockedBecause === null;
+    return this.applying || (waits && this.options.commitPoint() < this.reachFirst);
+  }
+
   /** Why nothing is applied any more. */
   get blocked(): string | null {
     return this.blockedBecause;

@@ -149,6 +149,7 @@ export class Replica {
       tracker: parts.tracker,
       logger,
       isApplying: () => this.handover.isApplying,
+      needsLog: () => this.handover.needsLog,
       isHealthy: () => this.membership.isVoter() && this.service.service().kind !== 'nowhere',
       onStalled: (serving) => {
         if (serving) keeper.suspect();

@@ -18,6 +18,8 @@ export interface WatchOptions {
   readonly logger: Logger;
   /** The database is up, and the log is being applied to it or committed in it. */
   readonly isApplying: () => boolean;
+  /** As isApplying, and while a database that was copied waits for the log to reach it. */
+  readonly needsLog: () => boolean;
   /** It counts for quorums and somebody serves: a recovery that has caught up is over. */
   readonly isHealthy: () => boolean;
   readonly onStalled: (serving: boolean) => void;
@@ -94,7 +96,7 @@ export class Watch {
     if (this.purged === null) return;
     const { upTo, peers, sinceMs } = this.purged;
     const { commitPoint } = this.options.snapshot();
-    if (commitPoint !== this.purged.commitPoint || !this.options.isApplying()) this.purged = null;
+    if (commitPoint !== this.purged.commitPoint || !this.options.needsLog()) this.purged = null;
     else if (this.options.nowMs() - sinceMs >= purgedForMs) {
       this.purged = null;
       const who = [...peers].join(', ');
