@@ -171,6 +171,30 @@ describe('a database copied from another replica', () => {
     expect(copies).toEqual([]);
   });
 
+  it('needs what the database before it did not need any more', async () => {
+    choose(start, noop, noop, noop);
+    await apply.follow(database);
+    await settled(4);
+    await apply.flush();
+    expect(reported).toEqual([4, 4]);
+    await apply.stop();
+    copyAt(2, { keepFrom: 2 as Slot });
+    await apply.follow(database);
+    await settled(4);
+    expect(reported).toEqual([4, 1]);
+  });
+
+  it('is not spoken for by what the database before it did last', async () => {
+    choose(start, noop);
+    await apply.follow(database);
+    await settled(2);
+    reported = [-1, -1];
+    const flushing = apply.flush();
+    const stopping = apply.stop();
+    await Promise.all([flushing, stopping]);
+    expect(reported).toEqual([-1, -1]);
+  });
+
   it('lets the replica lead at once if nothing more is chosen', async () => {
     copyAt(100);
     goOnFrom(100);

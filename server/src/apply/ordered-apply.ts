@@ -179,6 +179,8 @@ class OrderedApplyLoop implements OrderedApply {
     this.storedPointer = pointer;
     // What a crash of PostgreSQL took back was never reported as durable, so what is left of it is at least that.
     this.durable = Math.min(this.durable, pointer) as Slot;
+    // A copy may be behind the database that was here before, and needs again what that one did not need any more.
+    this.done = Math.min(this.done, keep.keepFrom - 1) as Slot;
     // Nothing is applied that was not chosen: a database copied from another replica may know more than this replica's log.
     this.commitPoint = Math.max(this.commitPoint, pointer) as Slot;
     this.ledUnder = above.length + aboveTransactions.length > 0 ? keep.leadership : null;
@@ -189,8 +191,8 @@ class OrderedApplyLoop implements OrderedApply {
     this.keptAt.set(pointer, keep.keepFrom);
     this.halt = new AbortController();
     this.options.onEvent({ name: 'DatabaseUp', applicationPointer: pointer, above });
-    this.report();
     this.mode = 'following';
+    this.report();
     this.wake();
   }
 
@@ -273,7 +275,9 @@ class OrderedApplyLoop implements OrderedApply {
     for (const pointer of this.keptAt.keys()) if (pointer < durable) this.keptAt.delete(pointer);
   }
 
+  /** Nothing of a database that has been taken away meanwhile, and perhaps lost. */
   private report(): void {
+    if (this.mode === 'stopped') return;
     this.options.onApplied(this.applied.pointer, this.done);
   }
 
