@@ -91,10 +91,10 @@ export class Membership {
     return this.known.members.map(({ replica }) => replica).filter((replica) => replica !== self);
   }
 
-  /** Those that have been here, by the names of the replicas, and how many vote. */
-  joined(): { readonly all: readonly ReplicaId[]; readonly voters: number } {
+  /** Those that have been here, and those of them that vote, by the names of the replicas. */
+  joined(): { readonly all: readonly ReplicaId[]; readonly voters: readonly ReplicaId[] } {
     const all = this.known.members.filter(({ incarnation, role }) => incarnation > 0 || role === 'voter');
-    return { all: all.map(({ replica }) => replica), voters: votersOf(this.known).length };
+    return { all: all.map(({ replica }) => replica), voters: votersOf(this.known).map(replicaOf) };
   }
 
   isVoter(): boolean {

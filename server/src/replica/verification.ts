@@ -32,7 +32,7 @@ export interface VerificationOptions {
   readonly leadership: () => { readonly serving: boolean; readonly leader: ReplicaId | null };
   readonly propose: (payload: Uint8Array) => Promise<AgreementOutcome>;
   /** Replicas that have been here, and those of them that vote. */
-  readonly members: () => { readonly all: readonly ReplicaId[]; readonly voters: number };
+  readonly members: () => { readonly all: readonly ReplicaId[]; readonly voters: readonly ReplicaId[] };
   readonly nowMs: () => number;
   readonly timeoutMs: number;
   readonly logger: Logger;

@@ -10,9 +10,9 @@ const report = (replica: string, objects: Reported['objects'], reason = ''): Rep
   objects,
   reason,
 });
-const judged = (reports: readonly Reported[], voters = 3) =>
+const judged = (reports: readonly Reported[], voters = ['r1', 'r2', 'r3']) =>
   Object.fromEntries(
-    judge(9 as Slot, reports, voters).replicas.map(({ replica, outcome, detail }) => [
+    judge(9 as Slot, reports, voters as ReplicaId[]).replicas.map(({ replica, outcome, detail }) => [
       replica,
       [outcome, ...detail],
     ]),
@@ -51,11 +51,24 @@ it('where no majority agrees, nobody is right', () => {
   });
 });
 
-it('one of three alone proves nothing, and a learner does not make a majority of two', () => {
+it('learners make no majority, however many have the same', () => {
+  const wrong = [table('a', 2, 'z'), table('b', 1, 'y')];
+  const reports = [report('r1', right), report('r2', wrong), report('r3', wrong), report('r4', wrong)];
+  expect(judged(reports, ['r1'])).toEqual({
+    r1: ['equal'],
+    r2: ['differs', 'table a'],
+    r3: ['differs', 'table a'],
+    r4: ['differs', 'table a'],
+  });
+  const replicas = judged(reports.slice(0, 3), ['r1', 'r2']);
+  expect(replicas['r1']).toEqual(['differs', 'no majority agrees', 'table a']);
+});
+
+it('one of three alone proves nothing', () => {
   expect(judged([report('r1', right), report('r2', null, 'away'), report('r3', null, 'away')])).toMatchObject(
     {
       r1: ['noReport', 'no majority of the voters has reported'],
     },
   );
-  expect(judged([report('r1', right)], 1)).toEqual({ r1: ['equal'] });
+  expect(judged([report('r1', right)], ['r1'])).toEqual({ r1: ['equal'] });
 });

@@ -15,10 +15,10 @@ export interface Reported {
 const detailMax = 50;
 
 /**
- * A replica differs if a majority of the voters' number agrees on something else. Where no such majority is, all that have reported are said to differ, each in what it
+ * A replica differs if a majority of the voters agrees on something else: learners have copies of voters' databases, and would count those twice. Where no such majority is, all that have reported are said to differ, each in what it
  * has that another has not; none of them is more right than the others.
  */
-export function judge(slot: Slot, reports: readonly Reported[], voters: number): VerifyResult {
+export function judge(slot: Slot, reports: readonly Reported[], voters: readonly ReplicaId[]): VerifyResult {
   const groups = new Map<string, Reported[]>();
   for (const report of reports) {
     if (report.objects === null) continue;
@@ -26,7 +26,9 @@ export function judge(slot: Slot, reports: readonly Reported[], voters: number):
     groups.set(key, [...(groups.get(key) ?? []), report]);
   }
   const sorted = [...groups.values()].toSorted((a, b) => b.length - a.length);
-  const right = sorted[0] !== undefined && sorted[0].length > voters / 2 ? sorted[0][0]!.objects : null;
+  const votesOf = (group: Reported[]): number =>
+    group.filter(({ replica }) => voters.includes(replica)).length;
+  const right = sorted.find((group) => votesOf(group) > voters.length / 2)?.[0]!.objects ?? null;
   const rightKey = right === null ? null : keyOf(right);
   const replicas = reports.map(({ replica, objects, reason }): VerifyResult['replicas'][number] => {
     if (objects === null) return { replica, outcome: 'noReport', detail: [reason] };
