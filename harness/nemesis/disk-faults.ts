@@ -23,8 +23,12 @@ import { type SmallDisk, moveToSmallDisk, smallDiskProblem } from './small-disk.
 const healMsMax = 120_000;
 const noticeMsMax = 20_000;
 
+function requireFiles({ logStore }: Scene): void {
+  if (logStore !== 'segment') throw new Skipped(`the log is not in files of ours (${logStore})`);
+}
+
 export function logDirectory(scene: Scene, id: string): string {
-  if (scene.logStore !== 'segment') throw new Skipped(`the log is not in files of ours (${scene.logStore})`);
+  requireFiles(scene);
   return join(scene.cluster.dataDir, id, 'log');
 }
 
@@ -59,7 +63,7 @@ async function isUp(scene: Scene, id: string): Promise<boolean> {
 
 /** A bit of what was durable is another one: the replica must refuse to vote. Then its disk is lost, and it comes back as another incarnation. */
 export async function flippedByte(scene: Scene, planned: PlannedFault): Promise<Begun> {
-  requireOwnLog(scene);
+  requireFiles(scene);
   const { id, status } = await claimLoss(scene, planned, true);
   const replica = id as ReplicaId;
   try {
@@ -92,7 +96,6 @@ export async function wipe(
   planned: PlannedFault,
   what: 'log' | 'database' | 'both',
 ): Promise<Begun> {
-  if (what !== 'database') requireOwnLog(scene);
   const { id } = await claimLoss(scene, planned, what !== 'database');
   const replica = id as ReplicaId;
   await scene.cluster.fault({ action: 'wipe', replica, what });
@@ -105,12 +108,6 @@ export async function wipe(
     }),
     end: () => untilHealed(scene, id),
   };
-}
-
-/** What the demo wipes is a directory; a log elsewhere would survive it, and the replica with it. */
-export function requireOwnLog({ logStore }: Scene): void {
-  if (logStore !== 'segment')
-    throw new Skipped(`the demo cannot wipe a log that is not in files (${logStore})`);
 }
 
 export async function untilHealed(scene: Scene, id: string): Promise<void> {

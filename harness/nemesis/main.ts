@@ -12,9 +12,8 @@ import { HistoryError, readHistory } from '../checkers/history.ts';
 import { parseWorkloads } from '../workload/all-workloads.ts';
 import { runPlanted } from './planted.ts';
 import { describeFindings, describeResult, describeWorkload } from './report.ts';
-import { isClean, runOnce, type RunOptions, type RunResult } from './run.ts';
+import { isClean, runOnce } from './run.ts';
 import { describePlan, drawSchedule, faultKinds, type FaultKind } from './schedule.ts';
-import { buildOnZooKeeper } from './zookeeper-build.ts';
 
 const usage = `npm run nemesis -- [options]
   --seed N           what is drawn: the schedule of faults and the requests (default: a new one)
@@ -64,10 +63,7 @@ async function main(): Promise<number> {
   console.log(`seed ${seed}: ${schedule.length} faults in ${values.minutes} minutes`);
   for (const planned of schedule) console.log(describePlan(planned));
   if (values.schedule) return 0;
-  const directory = values.out ?? (await mkdtemp(join(tmpdir(), `barista-nemesis-${seed}-`)));
-  const onZooKeeper = logStore === 'zookeeper' ? await buildOnZooKeeper(directory, values.bin) : null;
-  const bin = onZooKeeper?.bin ?? values.bin;
-  const options: RunOptions = {
+  const result = await runOnce({
     seed,
     durationMs,
     schedule,
@@ -75,19 +71,14 @@ async function main(): Promise<number> {
     replicas: number('replicas', values.replicas),
     workloads: parseWorkloads(values.workload),
     requestIds: !values['no-request-ids'],
-    directory,
-    ...(bin === undefined ? {} : { bin }),
+    directory: values.out ?? (await mkdtemp(join(tmpdir(), `barista-nemesis-${seed}-`))),
+    ...(values.bin === undefined ? {} : { bin: values.bin }),
     say: (line) => console.log(line),
-  };
-  let result: RunResult;
-  try {
-    result = await runOnce(options);
-  } finally {
-    await onZooKeeper?.stop();
-  }
+  });
   for (const line of describeResult(result)) console.log(line);
   console.log(
-    `Again: npm run nemesis -- --seed ${seed} --minutes ${values.minutes} --replicas ${values.replicas}`,
+    `Again: npm run nemesis -- --seed ${seed} --minutes ${values.minutes} --replicas ${values.replicas}` +
+      (logStore === 'segment' ? '' : ` --log-store ${logStore}`),
   );
   return isClean(result) ? 0 : 1;
 }

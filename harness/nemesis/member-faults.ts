@@ -5,7 +5,7 @@
  */
 import type { MembersRequest, MembershipStatus } from '../../server/src/api/status.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
-import { requireOwnLog, untilHealed } from './disk-faults.ts';
+import { untilHealed } from './disk-faults.ts';
 import {
   claimLoss,
   freshStatus,
@@ -23,7 +23,6 @@ const changeMsMax = 30_000;
 const requestMsMax = 10_000;
 
 export async function replaceMember(scene: Scene, planned: PlannedFault): Promise<Begun> {
-  requireOwnLog(scene);
   const { id, status } = await claimLoss(scene, planned, true);
   const replica = id as ReplicaId;
   const member = status.membership.members.find((each) => nameOf(each.replica) === id);

@@ -10,7 +10,7 @@ import { checkHistory, type CheckedHistory, type WorkloadName } from '../checker
 import type { Anomaly } from '../checkers/anomaly.ts';
 import { comparableDump } from '../checkers/database-compare.ts';
 import { readHistory, writeHistory, type HistoryWriter } from '../checkers/history.ts';
-import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
+import { startCluster, type ClusterLogStore, type LocalCluster } from '../cluster/local-cluster.ts';
 import { createWorkload } from '../workload/all-workloads.ts';
 import { startWorkload, type WorkloadRun } from '../workload/run-workload.ts';
 import { SqlSession } from '../workload/sql-session.ts';
@@ -30,7 +30,7 @@ export interface RunOptions {
   readonly replicas: number;
   readonly workloads: readonly WorkloadName[];
   readonly schedule: readonly PlannedFault[];
-  readonly logStore: 'segment' | 'zookeeper';
+  readonly logStore: ClusterLogStore;
   /** Transfers whose outcome is unknown are repeated under a request id. */
   readonly requestIds: boolean;
   /** For histories and, while it runs, the cluster. */
@@ -75,6 +75,7 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
   const cluster = await startCluster({
     dataDir,
     replicas,
+    logStore: options.logStore,
     env: clockEnvironment(),
     ...(options.bin === undefined ? {} : { bin: options.bin }),
   });

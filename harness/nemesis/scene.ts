@@ -5,7 +5,7 @@
  */
 import type { Anomaly } from '../checkers/anomaly.ts';
 import type { ClusterReplica, FaultRequest, ReplicaStatus } from '../../server/src/api/status.ts';
-import type { LocalCluster } from '../cluster/local-cluster.ts';
+import type { ClusterLogStore, LocalCluster } from '../cluster/local-cluster.ts';
 import type { LinkTable } from './link-table.ts';
 import { isHealed, lossForbidden, nameOf, type DiskLoss } from './safety.ts';
 import type { PlannedFault } from './schedule.ts';
@@ -14,7 +14,7 @@ export interface Scene {
   readonly cluster: LocalCluster;
   readonly ids: readonly string[];
   readonly links: LinkTable;
-  readonly logStore: 'segment' | 'zookeeper';
+  readonly logStore: ClusterLogStore;
   /** Replica and the number of the fault that has it. */
   readonly claims: Map<string, number>;
   readonly losses: Map<string, DiskLoss>;
