@@ -128,7 +128,7 @@ export class Membership {
     if (voters.length - lost.length > voters.length / 2) return null;
     return (
       `The group has lost its majority: ${lost.join(', ')} of the voters ${voters.join(', ')} have lost their logs. What only they held is lost, and nobody can be ` +
-      'admitted any more. Bring a lost log back, or found a new group on the newest backup (barista restore).'
+      `admitted any more. Bring the disk of a lost log back, or found a new group (barista restore) on a backup: of ${replicaOf(this.options.member)}, which can still be taken (barista backup), or an earlier one.`
     );
   }
 

@@ -23,6 +23,7 @@ import type { DatabaseKeeper } from './database-keeper.ts';
 import { DatabaseSide, type Joined } from './database-side.ts';
 import type { ReplicaEvents } from './events.ts';
 import { Handover } from './handover.ts';
+import { leadershipReason } from './leadership-reason.ts';
 import { Membership } from './membership.ts';
 import { Proposals } from './proposals.ts';
 import type { RecoveryTracker } from './recovery-progress.ts';
@@ -278,7 +279,7 @@ export class Replica {
     } else if (!effect.serving) {
       const removed = this.membership.removed;
       const known = effect.leader === null || removed !== null ? null : replicaOf(effect.leader);
-      this.service.serveElsewhere(known, removed ?? effect.reason ?? 'there is no leader');
+      this.service.serveElsewhere(known, removed ?? leadershipReason(effect.reason));
       if (serving) this.handover.followLog();
     }
     if (effect.role !== role || effect.leader !== leader || effect.serving !== serving) {

@@ -201,9 +201,10 @@ export class Verification {
   private tellVerdicts({ check, reports }: Comparison, result: VerifyResult, repair: boolean): void {
     const { logger, self } = this.options;
     for (const { replica, outcome, detail } of result.replicas) {
-      const fenced = reports.get(replica)?.reason.startsWith(fencedReason) ?? false;
       const majority = result.replicas.some((other) => other.outcome === 'equal');
-      if (!majority || (outcome !== 'differs' && !(repair && fenced))) continue;
+      // One that is fenced knows already, and has only a repair to be told of.
+      const isNews = repair || !isFenced(reports.get(replica));
+      if (!majority || outcome !== 'differs' || !isNews) continue;
       logger.error({ replica, detail, repair }, 'the data of a replica differs');
       const verdict = { kind: 'VerifyVerdict', check, slot: result.slot, differing: detail, repair } as const;
       if (replica === self) this.onVerdict(verdict);
@@ -212,7 +213,14 @@ export class Verification {
   }
 }
 
+function isFenced(report: VerifyReport | undefined): boolean {
+  return report?.reason.startsWith(fencedReason) ?? false;
+}
+
 function reportedBy(replica: ReplicaId, report: VerifyReport | undefined): Reported {
-  if (report === undefined) return { replica, objects: null, reason: 'nothing was heard of it' };
-  return { replica, objects: report.digest?.objects ?? null, reason: report.reason };
+  if (report === undefined)
+    return { replica, objects: null, reason: 'nothing was heard of it', fenced: false };
+  const fenced = isFenced(report);
+  const reason = fenced ? report.reason.slice(fencedReason.length) : report.reason;
+  return { replica, objects: report.digest?.objects ?? null, reason, fenced };
 }

@@ -5,10 +5,11 @@ import { judge, type Reported } from './verify-judgement.ts';
 const table = (name: string, rows: number, digest: string) =>
   ({ kind: 'table', name, rows, digest }) as const;
 const right = [table('a', 2, 'x'), table('b', 1, 'y')];
-const report = (replica: string, objects: Reported['objects'], reason = ''): Reported => ({
+const report = (replica: string, objects: Reported['objects'], reason = '', fenced = false): Reported => ({
   replica: replica as ReplicaId,
   objects,
   reason,
+  fenced,
 });
 const judged = (reports: readonly Reported[], voters = ['r1', 'r2', 'r3']) =>
   Object.fromEntries(
@@ -71,4 +72,16 @@ it('one of three alone proves nothing', () => {
     },
   );
   expect(judged([report('r1', right)], ['r1'])).toEqual({ r1: ['equal'] });
+});
+
+it('a replica that is fenced differs for as long as a majority agrees', () => {
+  const fenced = report('r3', null, 'at slot 8 its data differed', true);
+  expect(judged([report('r1', right), report('r2', right), fenced])['r3']).toEqual([
+    'differs',
+    'at slot 8 its data differed',
+  ]);
+  expect(judged([report('r1', right), report('r2', null, 'away'), fenced])['r3']).toEqual([
+    'noReport',
+    'at slot 8 its data differed',
+  ]);
 });

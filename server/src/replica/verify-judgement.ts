@@ -10,13 +10,16 @@ export interface Reported {
   /** Null: no digest; `reason` says why. */
   readonly objects: Objects | null;
   readonly reason: string;
+  /** It knows of itself that it differs, and has stopped applying: there is nothing to digest as of this slot. */
+  readonly fenced: boolean;
 }
 
 const detailMax = 50;
 
 /**
- * A replica differs if a majority of the voters agrees on something else: learners have copies of voters' databases, and would count those twice. Where no such majority is, all that have reported are said to differ, each in what it
- * has that another has not; none of them is more right than the others.
+ * A replica differs if a majority of the voters agrees on something else: learners have copies of voters' databases, and would count those twice. So does one that is
+ * fenced, if there is such a majority. Where there is none, all that have reported are said to differ, each in what it has that another has not; none of them is more
+ * right than the others.
  */
 export function judge(slot: Slot, reports: readonly Reported[], voters: readonly ReplicaId[]): VerifyResult {
   const groups = new Map<string, Reported[]>();
@@ -30,8 +33,9 @@ export function judge(slot: Slot, reports: readonly Reported[], voters: readonly
     group.filter(({ replica }) => voters.includes(replica)).length;
   const right = sorted.find((group) => votesOf(group) > voters.length / 2)?.[0]!.objects ?? null;
   const rightKey = right === null ? null : keyOf(right);
-  const replicas = reports.map(({ replica, objects, reason }): VerifyResult['replicas'][number] => {
-    if (objects === null) return { replica, outcome: 'noReport', detail: [reason] };
+  const replicas = reports.map(({ replica, objects, reason, fenced }): VerifyResult['replicas'][number] => {
+    if (objects === null)
+      return { replica, outcome: fenced && right !== null ? 'differs' : 'noReport', detail: [reason] };
     if (rightKey !== null && keyOf(objects) === rightKey) return { replica, outcome: 'equal', detail: [] };
     if (right !== null) return { replica, outcome: 'differs', detail: differences(objects, right) };
     if (sorted.length === 1) {
