@@ -90,6 +90,17 @@ describe('a transaction whose leader is deposed', () => {
     expect(await outcome).toMatchObject({ code: 'unknown' });
   });
 
+  it('is in doubt once the log goes on from a copied database, which may hold it or not', async () => {
+    choose(8, { kind: 'noop', group });
+    const [below] = await inFlight('below', 9);
+    const [above] = await inFlight('above', 60);
+    proposals.stopLeading('deposed');
+    choose(51, beginning(3));
+    choose(60);
+    expect(await below).toMatchObject({ code: 'unknown' });
+    expect(await above).toMatchObject({ code: 'unknown' });
+  });
+
   it('is not taken for one of the leadership after', async () => {
     const [old] = await inFlight('old', 9);
     proposals.stopLeading('deposed');

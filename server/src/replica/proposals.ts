@@ -52,6 +52,8 @@ export class Proposals {
   private leadership: Ballot | null = null;
   /** Of the newest leader whose beginning is known to be chosen. */
   private newestStart: Ballot = ballotNone;
+  /** The last that was told to be chosen. */
+  private passed: Slot | null = null;
   private doubtTimer: NodeJS.Timeout | null = null;
 
   constructor(options: ProposalsOptions) {
@@ -187,6 +189,11 @@ export class Proposals {
 
   onChosen(entries: readonly SlotEntry[]): void {
     for (const { slot, entry } of entries) {
+      // The log went on from a copied database: what lay in between, beginnings of leaders too, is not told any more.
+      const leftOut = this.passed !== null && slot !== this.passed + 1;
+      if (leftOut && this.leadership === null)
+        this.doubt('its outcome lies in a stretch of the log that is gone');
+      this.passed = slot;
       if (entry.kind === 'leaderStart') this.begins(entry.ballot);
       const pending = this.bySlot.get(slot);
       if (pending !== undefined) this.finish(pending, this.outcome(pending, slot, entryLabel(entry)));
