@@ -64,19 +64,18 @@ export async function restoreReplica(
     },
   );
   await installSnapshot({ incoming: places.incoming, dataDirectory: places.postgres });
-  const at = await readPointer(config);
-  const { pointer } = at;
+  const { at, base } = await closeOldLog(config);
   const before = at.keep.configuration?.version ?? header.configuration?.version ?? 0;
   await claimDatabase(places, cluster);
   const log = await createLog(config, {
     identity: { cluster, member: memberName(config.id, 1) },
-    configuration: firstConfiguration(config, before + 1, pointer),
-    base: pointer,
+    configuration: firstConfiguration(config, before + 1, base),
+    base,
   });
   const { round } = at.keep.leadership;
   await log.append([{ kind: 'promise', ballot: { round, replica: memberName(config.id, 1) } }]);
   await log.close();
-  return { cluster, pointer, backupOf: header.cluster, takenAt: header.takenAt };
+  return { cluster, pointer: at.pointer, backupOf: header.cluster, takenAt: header.takenAt };
 }
 
 function newCluster(): string {
@@ -121,14 +120,22 @@ async function refuseIfThere(config: ReplicaConfig): Promise<void> {
   if (kind !== 'missing') refuse('a PostgreSQL');
 }
 
-/** Starts PostgreSQL once: that it does is the best proof of a backup, and only it can tell how far its data goes. */
-async function readPointer(config: ReplicaConfig): Promise<ApplicationPointer> {
+/**
+ * Starts PostgreSQL once: that it does is the best proof of a backup, and only it can tell how far its data goes. A leader's has, above its pointer, transactions that
+ * were committed out of order: the new log begins above all of them, for what it put into the same slots would be taken for them.
+ */
+async function closeOldLog(
+  config: ReplicaConfig,
+): Promise<{ readonly at: ApplicationPointer; readonly base: Slot }> {
   const server = await launchServer(config);
   try {
     const database = createDatabase(server);
     const at = await database.applicationPointer();
+    const base = Math.max(at.pointer, ...at.above) as Slot;
+    // Parts that still waited for their last are of a log that is no more.
+    await database.movePointer(base, { ...at.keep, keepFrom: (base + 1) as Slot });
     await database.flush();
-    return at;
+    return { at, base };
   } finally {
     await server.stop();
   }
