@@ -3,7 +3,7 @@ import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecoveryProgress, ReplicaStatus } from '../../server/src/api/status.ts';
-import type { LocalCluster } from './local-cluster.ts';
+import { isWhole, type LocalCluster } from './local-cluster.ts';
 
 const lookMs = 100;
 const freshMs = 1500;
@@ -14,12 +14,6 @@ export async function statusOf(cluster: LocalCluster, replica: string): Promise<
   const found = replicas.find(({ id }) => id === replica);
   const isFresh = found?.process === 'running' && found.ageMs !== null && found.ageMs < freshMs;
   return isFresh ? found.status : null;
-}
-
-/** It serves and votes, and no recovery is under way. Unlike `settled` this can be seen under load. */
-function isWhole({ id, state, recovery, membership }: ReplicaStatus): boolean {
-  const own = membership.members.find(({ replica }) => replica === id);
-  return state === 'serving' && recovery === null && own?.role === 'voter';
 }
 
 /**

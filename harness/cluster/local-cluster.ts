@@ -116,8 +116,8 @@ function startZooKeeperIn(dataDir: string, port: number): Promise<RunningZooKeep
   return startZooKeeper({ directory: join(dataDir, 'zookeeper'), port, heapMib: 1024, isMeasured: true });
 }
 
-/** It votes, and no recovery is under way. */
-function isWhole({ id, state, recovery, membership }: ReplicaStatus): boolean {
+/** It serves and votes, and no recovery is under way. Unlike `settled` this can be seen under load. */
+export function isWhole({ id, state, recovery, membership }: ReplicaStatus): boolean {
   const own = membership.members.find(({ replica }) => replica === id);
   return state === 'serving' && recovery === null && own?.role === 'voter';
 }

@@ -18,7 +18,8 @@ import { SqlSession } from '../workload/sql-session.ts';
 
 const LOAD_SECONDS = Number(process.env.BARISTA_LOAD_SECONDS ?? 8);
 const TIMEOUT_MS = 240_000 + LOAD_SECONDS * 2000;
-const HEAL_MS = 90_000;
+/** Seconds on a quiet machine. */
+const HEAL_MS = 180_000;
 /** What clients may be told while a leader is replaced, and how long that may take on a machine that is busy with other things. */
 const FAILOVER_MS = 10_000;
 const FAILOVER_ERRORS = /^(57P01|57P02|57P03|08007|08001|08006|40001|connectionLost|E[A-Z]+)$/;
