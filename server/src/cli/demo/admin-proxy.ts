@@ -102,7 +102,9 @@ export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOption
     async backup(_request, response) {
       const plan = backupSource(supervisor);
       if (plan === null || backingUp) {
-        const message = backingUp ? 'Another backup is being taken.' : 'No replica serves.';
+        const message = backingUp
+          ? 'Another backup is being taken.'
+          : 'No replica serves. One that is left without a majority can be asked by its configuration (--config).';
         response.status(503).json(refusal('unavailable', message));
         return;
       }
