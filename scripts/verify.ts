@@ -36,8 +36,14 @@ const PLANS: Readonly<Record<string, readonly Step[]>> = {
     { name: 'build', command: 'npm run --silent build', stage: 1 },
     { name: 'unit tests', command: 'npx vitest run --project unit', stage: 2 },
     { name: 'PostgreSQL tests', command: 'npx vitest run --project pg', stage: 3 },
-    { name: 'ZooKeeper tests', command: 'npx vitest run --project zk', stage: 4 },
-    { name: 'cluster and browser tests', command: 'npx vitest run --project e2e', stage: 5 },
+    { name: 'ZooKeeper tests', command: 'npx vitest run --project zk', stage: 3 },
+    { name: 'cluster and browser tests', command: 'npx vitest run --project e2e', stage: 4 },
+    {
+      name: 'cluster on ZooKeeper',
+      command:
+        'BARISTA_LOG_STORE=zookeeper BARISTA_LOAD_SECONDS=5 npx vitest run --project e2e harness/e2e/cluster.e2e.test.ts',
+      stage: 5,
+    },
     { name: 'nemesis, 3 minutes', command: 'npm run --silent nemesis -- --seed 12 --minutes 3', stage: 6 },
     { name: 'models, all but nightly', command: 'npm run --silent specs', stage: 6 },
     {

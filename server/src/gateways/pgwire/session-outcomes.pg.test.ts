@@ -252,6 +252,18 @@ describe('outcomes', () => {
     expect(await rows()).toEqual([]);
   });
 
+  it('chosen after leadership was lost: rows that waited for the lease come before the success that they belong to', async () => {
+    const agreement = hold(gateway.agreement);
+    gateway.agreement.setLease(false);
+    client.on('error', () => {});
+    // With parameters, so that rows and harvest arrive together.
+    const query = client.query('INSERT INTO t VALUES ($1, $2) RETURNING *', [1, 'x']);
+    await agreement.decided;
+    gateway.agreement.setService(elsewhere);
+    agreement.decide({ code: 'chosen', slot: 900_001 as Slot, label: 'x' });
+    expect((await query).rows).toHaveLength(1);
+  });
+
   it('PostgreSQL dies between proposal and commit: reported as not committed here, told as committed', async () => {
     const wire = await connectWire(gateway.connection);
     const agreement = hold(gateway.agreement);

@@ -29,6 +29,8 @@ export interface ClientOutput {
   tell(bytes: Buffer): void;
   /** Removes and returns what is kept back. */
   takeHeld(): Buffer[];
+  /** What waits for the lease, for last words that say that its transaction is committed: rows must not be missing from them. */
+  takeWaiting(): Buffer[];
   /** Sends what is not kept back. */
   flush(): void;
   /** What is waiting tells of a transaction that a majority has chosen: it may go, lease or not. */
@@ -150,6 +152,11 @@ export const createClientOutput = (options: {
       held = null;
       heldBytes = 0;
       return entries.map((entry) => entry.bytes);
+    },
+    takeWaiting() {
+      const waiting = ready;
+      ready = [];
+      return waiting;
     },
     peekHeld: () => (held ?? []).map((entry) => entry.bytes),
     tell(bytes) {

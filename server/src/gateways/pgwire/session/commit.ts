@@ -307,7 +307,7 @@ const commitChosen = async (
   // It will be applied from the log: the client is told what is true. Only ReadyForQuery makes it certain: an error after
   // CommandComplete alone may mean, in the extended protocol, that the commit failed.
   const told = options.clientCommits ? [commandComplete('COMMIT')] : context.output.takeHeld();
-  context.endWith(errors.committedButEnding, [...told, readyForQuery('I')]);
+  context.endWith(errors.committedButEnding, [...context.output.takeWaiting(), ...told, readyForQuery('I')]);
 };
 
 const commitSteps = (context: SessionContext, options: Deciding, slot: number): Step[] => {
