@@ -151,7 +151,8 @@ it('an answer that was given is not doubted any more', async () => {
 it('an answer of which part was given is not given again', async () => {
   const agreement = hold(leader.agreement);
   follower.agreement.known = () => 'committed';
-  wire.send(q(`BEGIN; ${insert}; COMMIT; SELECT pg_sleep(5)`));
+  // Rows beyond PostgreSQL's buffer take the COMMIT's answer along.
+  wire.send(q(`BEGIN; ${insert}; COMMIT; SELECT generate_series(1, 5000); SELECT pg_sleep(30)`));
   await agreement.decided;
   agreement.decide('choose');
   await wire.until('C', 3);
