@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
 import { errorText } from '../../../scripts/specs/tlc-output.ts';
-import { ACTIONS } from '../trace/trace-command.ts';
+import { STEADY_ACTIONS } from '../trace/trace-command.ts';
 import { replayBehaviour, type Divergence } from './replay.ts';
 import { parseBehaviour, type TlaState } from './tla-value.ts';
 
@@ -82,8 +82,8 @@ export async function runReplayCommand(options: BehaviourOptions): Promise<numbe
   }
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
   console.log(`the core follows ${behaviours.length} behaviours, ${steps} steps, in ${seconds} s`);
-  console.log(ACTIONS.map((action) => `${action} ${actions.get(action) ?? 0}`).join(', '));
-  const absent = ACTIONS.filter((action) => !actions.has(action));
+  console.log(STEADY_ACTIONS.map((action) => `${action} ${actions.get(action) ?? 0}`).join(', '));
+  const absent = STEADY_ACTIONS.filter((action) => !actions.has(action));
   if (absent.length > 0) console.log(`FAILED: never taken: ${absent.join(', ')}`);
   return absent.length > 0 ? 1 : 0;
 }

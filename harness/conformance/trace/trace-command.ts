@@ -6,8 +6,11 @@ import { checkTrace, type Accepted, type Rejected } from './check-trace.ts';
 import { isMutantKind, mutants, mutate } from './mutate.ts';
 import { readEvents } from './read-trace.ts';
 
-/** The actions that a trace under faults must contain if it is to prove anything about them. */
-export const ACTIONS = [
+/** Changes of the members, and what a lost disk leads to. Behaviours that are replayed leave them out. */
+const MEMBER_ACTIONS = ['Reconfigure', 'LearnConfiguration', 'Restored'] as const;
+
+/** What happens in a group whose members stay. */
+export const STEADY_ACTIONS = [
   'StartElection',
   'HandlePrepare',
   'HandlePromise',
@@ -24,10 +27,10 @@ export const ACTIONS = [
   'Fsync',
   'Crash',
   'Restart',
-  'Reconfigure',
-  'LearnConfiguration',
-  'Restored',
 ] as const;
+
+/** The actions that a trace under faults must contain if it is to prove anything about them. */
+export const ACTIONS = [...STEADY_ACTIONS, ...MEMBER_ACTIONS] as const;
 
 export interface TraceCommandOptions {
   readonly workers: number;
