@@ -7,6 +7,24 @@ EXTENDS Recovery, TLC
 Everyone == Permutations(Replica)
 
 -----------------------------------------------------------------------------
+(* From here on: one has just lost its log, and its database has the first of two slots, not durably yet; the databases of the others have both. *)
+Loser == CHOOSE r \in Replica : TRUE
+
+LogLost ==
+  /\ chosen = 2
+  /\ member = [r \in Replica |-> [life |-> 1, role |-> "voter"]]
+  /\ life = [r \in Replica |-> IF r = Loser THEN 0 ELSE 1]
+  /\ log = [r \in Replica |-> IF r = Loser THEN {} ELSE {1, 2}]
+  /\ purged = [r \in Replica |-> 0]
+  /\ db = [r \in Replica |-> IF r = Loser THEN <<EmptyImage, [rows |-> {1}, pointer |-> 1]>> ELSE <<[rows |-> {1, 2}, pointer |-> 2]>>]
+  /\ told = [r \in Replica |-> 0]
+  /\ copy = [r \in Replica |-> <<>>]
+  /\ wipes = 1
+  /\ crashes = 0
+
+LogLostSpec == LogLost /\ [][Next]_vars /\ Fairness
+
+-----------------------------------------------------------------------------
 (* PointerOfCopy: read when the copy has arrived, not with its rows: the snapshot without its application pointer. *)
 PointerOfItsOwnMoment(r) == Visible(copy[r][1].source).pointer
 
@@ -19,6 +37,9 @@ VoteUnknowing(r) == TRUE
 (* MayTakeCopy: any. *)
 TakeAnyCopy(r) == TRUE
 
+(* MayMoveBase: never. *)
+NeverMoveBase(r, slot) == FALSE
+
 -----------------------------------------------------------------------------
 (* Witnesses: claims that something worth checking never happens. *)
 
@@ -28,6 +49,4 @@ NewLifeNeverDecides == ~ \E r \in Able : life[r] > 1 /\ chosen \in log[r] /\ cho
 CopyNeverBecausePurged == ~ \E r \in Replica : copy[r] # <<>> /\ HasDatabase(r)
 
 NeverTwoLostInTurn == ~ (wipes = 2 /\ chosen = MaxSlot /\ \A r \in Replica : IsWhole(r) /\ Durable(r).pointer = chosen)
-
-CopyNeverTooOld == ~ \E r \in Replica : copy[r] # <<>> /\ ~MayTakeCopy(r)
 =============================================================================

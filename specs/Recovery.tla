@@ -71,6 +71,9 @@ MayVoteForChange(r) == \A s \in 1..chosen : Knows(r, s)
 (* A copy replaces the database only if the replica's log goes on from there. *)
 MayTakeCopy(r) == PointerOfCopy(r) >= purged[r]
 
+(* Where the log lacks a slot that others have purged, it goes on from the own database, if the slot is durable there. *)
+MayMoveBase(r, slot) == slot <= Durable(r).pointer
+
 (* A replica that lost its log is admitted as another incarnation, and first learns. *)
 RoleOfNewLife == "learner"
 
@@ -111,6 +114,18 @@ Fetch(r) ==
         /\ log' = [log EXCEPT ![r] = @ \cup {s}]
   /\ UNCHANGED <<chosen, member, life, purged, db, told, copy, wipes, crashes>>
 
+(* Whoever is asked for the lowest slot that r's log lacks has purged it: only as a log it cannot be had any more. What r's database has is chosen, so its log goes *)
+(* on from there. Others may still have the slot; nobody waits for them. *)
+MoveBase(r) ==
+  /\ HasLog(r) /\ HasDatabase(r)
+  /\ Missing(r) # {}
+  /\ LET s == MinOf(Missing(r))
+     IN /\ \E q \in Replica : HasLog(q) /\ s <= purged[q]
+        /\ MayMoveBase(r, s)
+  /\ purged' = [purged EXCEPT ![r] = Durable(r).pointer]
+  /\ log' = [log EXCEPT ![r] = {s \in @ : s > Durable(r).pointer}]
+  /\ UNCHANGED <<chosen, member, life, db, told, copy, wipes, crashes>>
+
 DropTo(r, slot) ==
   /\ slot > purged[r]
   /\ \A s \in (purged[r] + 1)..slot : s \in log[r]
@@ -123,7 +138,8 @@ Purge(r) ==
   /\ HasLog(r) /\ HasDatabase(r)
   /\ DropTo(r, Min(PointerForPurging(r), MinOf({told[q] : q \in Replica})))
 
-(* The log has outgrown its bound: what r itself has applied durably goes, whoever still wants it. *)
+(* The log has outgrown its bound: what r itself has applied durably goes, whoever still wants it. A database that differs from the others' is none *)
+(* here, as if it were wiped: on its word nothing goes, and the log grows until a copy has taken its place. *)
 RelievePressure(r) ==
   /\ HasLog(r) /\ HasDatabase(r)
   /\ DropTo(r, PointerForPurging(r))
@@ -248,6 +264,7 @@ Next ==
   \/ \E Q \in SUBSET Able : Choose(Q)
   \/ \E r \in Replica :
        \/ Fetch(r)
+       \/ MoveBase(r)
        \/ Purge(r)
        \/ RelievePressure(r)
        \/ Tell(r)
@@ -300,10 +317,10 @@ OnlyNewestLifeVotes == \A r \in Replica : life[r] \in {0, member[r].life}
 (* When nothing is lost any more, everybody gets everything back. *)
 Fairness ==
   \A r \in Replica :
-    /\ WF_vars(Fetch(r)) /\ WF_vars(Apply(r)) /\ WF_vars(Flush(r))
+    /\ WF_vars(Fetch(r)) /\ WF_vars(MoveBase(r)) /\ WF_vars(Apply(r)) /\ WF_vars(Flush(r))
     /\ WF_vars(Join(r)) /\ WF_vars(Promote(r))
     /\ WF_vars(TakeCopy(r)) /\ WF_vars(GiveUpCopy(r)) /\ WF_vars(BeginEmpty(r))
-    /\ \A q \in Replica : SF_vars(StartCopy(r, q))
+    /\ \A q \in Replica \ {r} : SF_vars(StartCopy(r, q))
 FairSpec == Spec /\ Fairness
 EverybodyComesBack == <>[](\A r \in Replica : IsWhole(r) /\ Durable(r).pointer = chosen)
 =============================================================================

@@ -86,6 +86,7 @@ async function runModel(model: Model, workers: number, verbose: boolean): Promis
     cfg: model.cfg,
     args: ['-workers', String(workers), ...model.args],
     timeoutMs: model.timeoutSeconds * 1000,
+    isLong: model.size === 'nightly',
     ...(model.heapMib === undefined ? {} : { heapMib: model.heapMib }),
     ...(verbose ? { onOutput: (text: string) => process.stdout.write(text) } : {}),
   });

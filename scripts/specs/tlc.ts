@@ -40,6 +40,8 @@ export interface TlcRun {
   readonly specDir?: string;
   readonly timeoutMs: number;
   readonly heapMib?: number;
+  /** It runs for long enough that compiling TLC well pays: from some minutes on. */
+  readonly isLong?: boolean;
   /** Called with each piece of output as it comes. */
   readonly onOutput?: (text: string) => void;
 }
@@ -161,6 +163,8 @@ export async function runTlc(run: TlcRun): Promise<TlcResult> {
       command: findJava(),
       args: [
         '-XX:+UseParallelGC',
+        // Most runs take seconds, and would spend more on Java's second compiler than on their model.
+        ...(run.isLong === true ? [] : ['-XX:TieredStopAtLevel=1']),
         // Checking a long trace recurses over its slots.
         '-Xss512m',
         `-Xmx${run.heapMib ?? HEAP_MIB_DEFAULT}m`,
