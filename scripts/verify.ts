@@ -39,9 +39,9 @@ const PLANS: Readonly<Record<string, readonly Step[]>> = {
     { name: 'ZooKeeper tests', command: 'npx vitest run --project zk', stage: 3 },
     { name: 'cluster and browser tests', command: 'npx vitest run --project e2e', stage: 4 },
     {
-      name: 'cluster on ZooKeeper',
+      name: 'cluster, browser on ZooKeeper',
       command:
-        'BARISTA_LOG_STORE=zookeeper BARISTA_LOAD_SECONDS=5 npx vitest run --project e2e harness/e2e/cluster.e2e.test.ts',
+        'BARISTA_LOG_STORE=zookeeper BARISTA_LOAD_SECONDS=5 npx vitest run --project e2e harness/e2e/cluster.e2e.test.ts harness/e2e/dashboard.e2e.test.ts',
       stage: 5,
     },
     { name: 'nemesis, 3 minutes', command: 'npm run --silent nemesis -- --seed 12 --minutes 3', stage: 6 },
@@ -113,7 +113,7 @@ async function main(planName: string): Promise<number> {
     results.push(...(await Promise.all(plan.filter((step) => step.stage === stage).map(run))));
   }
   for (const { step, passed, seconds } of results) {
-    console.log(`${passed ? '✓' : '✗'} ${step.name.padEnd(28)} ${seconds.toFixed(1).padStart(7)} s`);
+    console.log(`${passed ? '✓' : '✗'} ${step.name.padEnd(30)} ${seconds.toFixed(1).padStart(7)} s`);
   }
   const failed = results.filter((result) => !result.passed).length;
   console.log(`\n${results.length - failed} passed, ${failed} failed`);

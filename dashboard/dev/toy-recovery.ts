@@ -55,6 +55,11 @@ export function phaseOf({ what, source, beganMs }: ToyRecovery, nowMs: number): 
       bytesTotal: phase === 'copying' ? bytesTotal : null,
       percent: measured ? Math.floor(share * 100) : null,
       attempts: phase === 'joining' ? 0 : 1,
+      // One of the three shows it.
+      lastFailure:
+        what === 'database' && phase === 'copying'
+          ? { reason: 'gives 2 copies already', source, agoMs: Math.round(nowMs - beganMs) }
+          : null,
       sinceMs: Math.round(nowMs - beganMs),
     };
     return { phase, progress };

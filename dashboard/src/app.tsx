@@ -4,7 +4,7 @@ import type { ClusterStatus, FaultRequest } from '../../server/src/api/status.ts
 import { useNow, useSystemDark, useTheme } from './components/hooks.ts';
 import { Panel } from './components/panel.tsx';
 import { Toasts, useToasts } from './components/toasts.tsx';
-import { postFault } from './live/api.ts';
+import { postFault, type SendFault } from './live/api.ts';
 import type { DashboardStore } from './live/store.ts';
 import { findLeader, isIsolated } from './model/cluster-view.ts';
 import type { SlotRange } from './model/event-text.ts';
@@ -17,7 +17,6 @@ import { LinkEditor } from './views/link-editor.tsx';
 import { LogStrips } from './views/log-strips.tsx';
 import { Members } from './views/members.tsx';
 import { ReplicaCard } from './views/replica-card.tsx';
-import type { SendFault } from './views/replica-card.tsx';
 import { SqlConsole } from './views/sql-console.tsx';
 import { TopBar } from './views/top-bar.tsx';
 import { Topology } from './views/topology.tsx';

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { createSegmentLog } from '../../server/src/adapters/segment-log/segment-log.ts';
 import { startZooKeeper } from '../../server/src/adapters/zookeeper-log/testing/start-zookeeper.ts';
 import { createZooKeeperLog } from '../../server/src/adapters/zookeeper-log/zookeeper-log.ts';
+import { ballotNone } from '../../server/src/multipaxos/ballot.ts';
 import type { LogStore, NewLog } from '../../server/src/ports/log-store.ts';
 import type { GroupId, LogRecord, ReplicaId, Slot } from '../../server/src/multipaxos/types.ts';
 
@@ -35,6 +36,7 @@ const newLog: NewLog = {
   identity: { cluster: 'bench', member: 'r1' as ReplicaId },
   configuration: { version: 1, slot: 0 as Slot, members: [] },
   base: 0 as Slot,
+  promised: ballotNone,
 };
 const lanes = [1, 64];
 

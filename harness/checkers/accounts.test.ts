@@ -3,7 +3,8 @@ import { checkAccounts } from './accounts.ts';
 import { callsOf, type ScriptedCall } from './testing/script.ts';
 
 const options = { accounts: 2, balance: 10 };
-type Pairs = readonly (readonly [number, number])[];
+/** Of the accounts from 1 onwards. */
+type Balances = readonly number[];
 const move = (id: string, amount: number, outcome: ScriptedCall['outcome'] = 'ok') => ({
   f: 'transfer',
   from: 0,
@@ -11,141 +12,49 @@ const move = (id: string, amount: number, outcome: ScriptedCall['outcome'] = 'ok
   asked: { id, from: 1, to: 2, amount },
   outcome,
 });
-const read = (balances: Pairs) => ({ f: 'read', from: 2, to: 3, asked: null, answer: balances });
-const final = (balances: Pairs, ...transfers: readonly (readonly [string, number])[]) => ({
+const byAccount = (balances: Balances) => balances.map((balance, index) => [index + 1, balance]);
+const read = (...balances: Balances) => ({
+  f: 'read',
+  from: 2,
+  to: 3,
+  asked: null,
+  answer: byAccount(balances),
+});
+const final = (balances: Balances, ...transfers: readonly (readonly [string, number])[]) => ({
   f: 'final',
   from: 8,
   to: 9,
   asked: null,
-  answer: { balances, transfers: transfers.map(([id, amount]) => ({ id, from: 1, to: 2, amount })) },
+  answer: {
+    balances: byAccount(balances),
+    transfers: transfers.map(([id, amount]) => ({ id, from: 1, to: 2, amount })),
+  },
 });
 const kinds = (...script: ScriptedCall[]) =>
   checkAccounts(callsOf(script), options).anomalies.map(({ kind }) => kind);
 
 it('finds nothing where each acknowledged transfer is there once', () => {
-  const script = [
-    move('a', 3),
-    move('b', 2, 'info'),
-    move('c', 9, 'fail'),
-    read([
-      [1, 7],
-      [2, 13],
-    ]),
-  ];
-  expect(
-    kinds(
-      ...script,
-      final(
-        [
-          [1, 7],
-          [2, 13],
-        ],
-        ['a', 3],
-      ),
-    ),
-  ).toEqual([]);
-  expect(
-    kinds(
-      ...script,
-      final(
-        [
-          [1, 5],
-          [2, 15],
-        ],
-        ['a', 3],
-        ['b', 2],
-      ),
-    ),
-  ).toEqual([]);
+  const script = [move('a', 3), move('b', 2, 'info'), move('c', 9, 'fail'), read(7, 13)];
+  expect(kinds(...script, final([7, 13], ['a', 3]))).toEqual([]);
+  expect(kinds(...script, final([5, 15], ['a', 3], ['b', 2]))).toEqual([]);
 });
 
 it('finds a read with another total, with a missing account, below zero', () => {
-  const end = final([
-    [1, 10],
-    [2, 10],
-  ]);
-  expect(
-    kinds(
-      read([
-        [1, 7],
-        [2, 10],
-      ]),
-      end,
-    ),
-  ).toEqual(['wrong-total']);
-  expect(kinds(read([[1, 20]]), end)).toEqual(['wrong-accounts']);
-  expect(
-    kinds(
-      read([
-        [1, -1],
-        [2, 21],
-      ]),
-      end,
-    ),
-  ).toEqual(['negative-balance']);
+  const end = final([10, 10]);
+  expect(kinds(read(7, 10), end)).toEqual(['wrong-total']);
+  expect(kinds(read(20), end)).toEqual(['wrong-accounts']);
+  expect(kinds(read(-1, 21), end)).toEqual(['negative-balance']);
 });
 
 it('finds transfers that are lost, doubled, failed and yet there, or never sent', () => {
-  expect(
-    kinds(
-      move('a', 3),
-      final([
-        [1, 10],
-        [2, 10],
-      ]),
-    ),
-  ).toEqual(['lost-transfer']);
-  expect(
-    kinds(
-      move('a', 3),
-      final(
-        [
-          [1, 4],
-          [2, 16],
-        ],
-        ['a', 3],
-        ['a', 3],
-      ),
-    ),
-  ).toEqual(['doubled-transfer']);
-  expect(
-    kinds(
-      move('a', 3, 'fail'),
-      final(
-        [
-          [1, 7],
-          [2, 13],
-        ],
-        ['a', 3],
-      ),
-    ),
-  ).toEqual(['failed-transfer']);
-  expect(
-    kinds(
-      final(
-        [
-          [1, 7],
-          [2, 13],
-        ],
-        ['a', 3],
-      ),
-    ),
-  ).toEqual(['unasked-transfer']);
+  expect(kinds(move('a', 3), final([10, 10]))).toEqual(['lost-transfer']);
+  expect(kinds(move('a', 3), final([4, 16], ['a', 3], ['a', 3]))).toEqual(['doubled-transfer']);
+  expect(kinds(move('a', 3, 'fail'), final([7, 13], ['a', 3]))).toEqual(['failed-transfer']);
+  expect(kinds(final([7, 13], ['a', 3]))).toEqual(['unasked-transfer']);
 });
 
 it('finds balances that their transfers do not make', () => {
-  expect(
-    kinds(
-      move('a', 3),
-      final(
-        [
-          [1, 4],
-          [2, 16],
-        ],
-        ['a', 3],
-      ),
-    ),
-  ).toEqual(['wrong-balance']);
+  expect(kinds(move('a', 3), final([4, 16], ['a', 3]))).toEqual(['wrong-balance']);
 });
 
 it('does not decide without a final read', () => {

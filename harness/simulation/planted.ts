@@ -269,6 +269,17 @@ const movesBaseWithoutMembers = plant(
   },
 );
 
+/** A follower says that more is chosen than it knows, as one with data from elsewhere would. */
+const claimsWhatIsNotChosen = plant(
+  'claimsWhatIsNotChosen',
+  ['LeaderKnowsWhatIsChosen'],
+  onMessage((_state, message) =>
+    message.kind === 'HeartbeatAck'
+      ? { ...message, commitPoint: (message.commitPoint + 1_000_000) as Slot }
+      : message,
+  ),
+);
+
 /** Links break and processes restart within the time of a lease. */
 const leaseStorm: Partial<SimulationOptions> = {
   network: { ...calm.network, delayMsMin: 0.1, delayMsMean: 0.3 },
@@ -352,4 +363,5 @@ export const plantedBugs: readonly PlantedBug[] = [
   { ...countsLearners, options: losses },
   { ...purgesVolatile, options: losses },
   { ...movesBaseWithoutMembers, options: losses },
+  claimsWhatIsNotChosen,
 ];

@@ -245,6 +245,11 @@ export class SimulatedReplica {
       case 'leadership':
         this.leadershipChanged(effect);
         return;
+      case 'disbelieved':
+        throw new RuleBroken(
+          'LeaderKnowsWhatIsChosen',
+          `${effect.member} says to the leader ${this.member} that slot ${effect.claimed} is chosen, above its last, ${effect.lastSlot}`,
+        );
       case 'purge':
         this.purge(effect.upTo);
         return;

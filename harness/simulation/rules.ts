@@ -29,6 +29,8 @@ export type Rule =
   | 'ElectedByMajority'
   /** What a log says to be chosen comes with the configuration that is in force there. */
   | 'ConfigurationIsKnown'
+  /** Nothing is chosen above what a leader that holds its lease has proposed. */
+  | 'LeaderKnowsWhatIsChosen'
   /** A log forgets only what its own database has, durably. */
   | 'PurgedIsDurable'
   /** The core itself found a broken invariant, or threw. */

@@ -62,6 +62,9 @@ function errorIn(answer: unknown): SqlError | null {
     : noSense;
 }
 
+/** Sends a fault, and tells the person what came of it. */
+export type SendFault = (request: FaultRequest) => void;
+
 export async function postFault(request: FaultRequest): Promise<FaultOutcome> {
   const error = errorIn(await post('/api/fault', request));
   return error === null ? { ok: true } : { ok: false, error };

@@ -12,6 +12,7 @@ const progress = (changes: Partial<RecoveryProgress>): RecoveryProgress => ({
   bytesTotal: null,
   percent: null,
   attempts: 1,
+  lastFailure: null,
   sinceMs: 0,
   ...changes,
 });
@@ -63,13 +64,30 @@ describe('a recovery', () => {
     const now = (attempts: number) => steps(progress({ phase: 'catchingUp', cause: 'new', attempts }));
     expect(now(0)).toEqual(['joining done', 'catchingUp now', 'voting todo']);
     expect(now(1)?.[1]).toBe('copying done');
-    expect(steps(progress({ phase: 'joining', cause: 'new', attempts: 0 }))?.length).toBe(5);
+  });
+
+  test('of a replica that cannot tell yet whether it is new shows all that may come', () => {
+    expect(steps(progress({ phase: 'joining', cause: 'noLog', attempts: 0 }))?.length).toBe(5);
   });
 
   test('is not over before the replica votes again', () => {
     const waiting = view(null, { membership: learner, incarnation: 2 });
     expect(waiting?.step).toBe('voting');
     expect(waiting?.steps.at(-1)).toMatchObject({ name: 'voting', state: 'now' });
+  });
+
+  test('tells why the last attempt failed until a copy is in place', () => {
+    const failure = (phase: RecoveryProgress['phase'], source: ReplicaId | null, agoMs: number) =>
+      view(progress({ phase, lastFailure: { reason: 'there is no space for the copy', source, agoMs } }))
+        ?.failure;
+    expect(failure('copying', 'r3' as ReplicaId, 12_300)).toBe(
+      'The last attempt failed 12 s ago, with r3: there is no space for the copy',
+    );
+    expect(failure('starting', null, 130_000)).toBe(
+      'The last attempt failed 2 min ago: there is no space for the copy',
+    );
+    expect(failure('catchingUp', null, 0)).toBe(null);
+    expect(view(progress({}))?.failure).toBe(null);
   });
 
   test('tells megabytes and their source, the total only while it is one', () => {

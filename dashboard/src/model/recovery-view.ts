@@ -20,6 +20,8 @@ export interface RecoveryView {
   readonly step: StepName;
   readonly title: string;
   readonly detail: string;
+  /** Why the last attempt failed; null once a copy runs, or if none did. */
+  readonly failure: string | null;
   readonly steps: readonly RecoveryStep[];
 }
 
@@ -40,6 +42,7 @@ const titles: Readonly<Record<StepName, string>> = {
 };
 
 export const causes: Readonly<Record<RecoveryProgress['cause'], string>> = {
+  noLog: 'it has no log',
   logLost: 'its log was lost',
   databaseLost: 'its PostgreSQL was lost',
   bothLost: 'its disk was lost',
@@ -61,6 +64,7 @@ export function recoveryView(status: ReplicaStatus): RecoveryView | null {
     step: now,
     title: titles[now],
     detail: detailOf(recovery),
+    failure: failureOf(recovery),
     steps: names.map((name, index) => ({
       name,
       label: labels[name],
@@ -73,10 +77,9 @@ export function recoveryView(status: ReplicaStatus): RecoveryView | null {
 /** A log that is gone means joining and earning the vote; a database that is gone means copying. */
 function stepsOf(recovery: RecoveryProgress | null, learns: boolean, now: StepName): readonly StepName[] {
   const cause = recovery?.cause ?? 'logLost';
-  const withoutLog = learns || cause === 'logLost' || cause === 'bothLost' || cause === 'new';
-  // Before it is let in, a replica cannot tell whether the log will do.
-  const copies =
-    cause !== 'logLost' && (cause !== 'new' || now === 'joining' || (recovery?.attempts ?? 0) > 0);
+  const withoutLog = learns || ['noLog', 'logLost', 'bothLost', 'new'].includes(cause);
+  // Before it is let in, a replica cannot tell whether the log will do; a new one takes a copy only if it will not.
+  const copies = cause !== 'logLost' && (cause !== 'new' || (recovery?.attempts ?? 0) > 0);
   const all: readonly StepName[] = ['joining', 'copying', 'starting', 'catchingUp', 'voting'];
   return all.filter((name) => {
     if (name === now || name === 'catchingUp') return true;
@@ -93,4 +96,16 @@ function detailOf(recovery: RecoveryProgress | null): string {
   const of = bytesTotal !== null && bytes <= bytesTotal ? ` of ${formatBytes(bytesTotal)}` : '';
   const again = attempts > 1 ? `, attempt ${attempts}` : '';
   return `${formatBytes(bytes)}${of} from ${source}${again}`;
+}
+
+function failureOf(recovery: RecoveryProgress | null): string | null {
+  if (recovery === null || recovery.lastFailure === null || recovery.phase === 'catchingUp') return null;
+  const { reason, source, agoMs } = recovery.lastFailure;
+  const who = source === null ? '' : `, with ${source}`;
+  return `The last attempt failed ${formatWholeAge(agoMs)} ago${who}: ${reason}`;
+}
+
+/** Without a decimal: it is a sentence, and must not flicker. */
+function formatWholeAge(ms: number): string {
+  return ms < 60_000 ? `${Math.round(ms / 1000)} s` : `${Math.floor(ms / 60_000)} min`;
 }

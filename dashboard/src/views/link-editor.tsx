@@ -5,7 +5,7 @@ import { Button } from '../components/button.tsx';
 import { Segmented } from '../components/segmented.tsx';
 import { faultsByLink, spellFault } from '../model/cluster-view.ts';
 import { linkKey } from '../model/trace-model.ts';
-import type { SendFault } from './replica-card.tsx';
+import type { SendFault } from '../live/api.ts';
 import type { Link } from './topology.tsx';
 import './link-editor.css';
 

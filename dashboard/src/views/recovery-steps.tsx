@@ -20,6 +20,11 @@ export function RecoverySteps({ status }: { readonly status: ReplicaStatus }) {
           {view.detail}
         </span>
       </p>
+      {view.failure === null ? null : (
+        <p className="recovery-failure" data-testid={`recovery-failure-${id}`}>
+          {view.failure}
+        </p>
+      )}
       <ol className="recovery-steps">
         {view.steps.map((step) => (
           <li

@@ -1,5 +1,5 @@
 /** One replica: how it is doing, where its pointers stand, and the buttons that break it. */
-import type { ClusterReplica, FaultRequest } from '../../../server/src/api/status.ts';
+import type { ClusterReplica } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
 import { formatAge, formatBytes, formatCount } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
@@ -7,11 +7,10 @@ import { ReplicaName } from '../components/replica-name.tsx';
 import { formatBallot, freshStatus, healthOf, staleMs } from '../model/cluster-view.ts';
 import { incarnationName } from '../model/incarnation.ts';
 import { memberRole } from '../model/members-view.ts';
+import type { SendFault } from '../live/api.ts';
 import { RecoverySteps } from './recovery-steps.tsx';
 import { WipeMenu } from './wipe-menu.tsx';
 import './replica-card.css';
-
-export type SendFault = (request: FaultRequest) => void;
 
 interface ReplicaCardProps {
   readonly replica: ClusterReplica;

@@ -10,7 +10,7 @@ import { quorumOf } from '../model/members-view.ts';
 import type { Connection } from '../model/dashboard-state.ts';
 import { latestTotal } from '../model/rate-series.ts';
 import type { RateSeries } from '../model/rate-series.ts';
-import type { SendFault } from './replica-card.tsx';
+import type { SendFault } from '../live/api.ts';
 import './top-bar.css';
 
 interface TopBarProps {

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'react';
 import type { FaultRequest } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
-import type { SendFault } from './replica-card.tsx';
+import type { SendFault } from '../live/api.ts';
 import './wipe-menu.css';
 
 type Wipe = Extract<FaultRequest, { readonly action: 'wipe' }>;

@@ -21,7 +21,8 @@ import type {
 } from '../../../server/src/multipaxos/types.ts';
 import { entryLabel } from '../../../server/src/multipaxos/entry.ts';
 import { noBallot, type Held } from '../trace/spec-message.ts';
-import { writeDurably, type SpecRecord } from '../trace/spec-state.ts';
+import { writeDurably } from '../trace/apply-step.ts';
+import type { SpecRecord } from '../trace/spec-state.ts';
 import {
   asNumber,
   asSequence,

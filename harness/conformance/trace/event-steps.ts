@@ -14,15 +14,9 @@ import {
   type SpecConfiguration,
   type SpecMessage,
 } from './spec-message.ts';
-import {
-  configurationOf,
-  replicaOf,
-  wasSent,
-  writeDurably,
-  type ReplicaState,
-  type SpecState,
-  type Step,
-} from './spec-state.ts';
+import { writeDurably } from './apply-step.ts';
+import { configurationOf, readConfigurationLabel } from './spec-configuration.ts';
+import { replicaOf, wasSent, type ReplicaState, type SpecState, type Step } from './spec-state.ts';
 
 /** What is recorded is asserted of `own`. */
 export interface Meaning {
@@ -52,7 +46,7 @@ function untold(state: SpecState, event: ConsensusEvent): SpecMessage[] {
   if (state.tellers.has(version)) return [];
   const { slot } = configurationOf(state, version);
   for (const label of state.configurations.voters.keys()) {
-    if (label.startsWith(`members:${version}:`)) return [{ type: 'CatchUpReply', slot, label }];
+    if (readConfigurationLabel(label)?.version === version) return [{ type: 'CatchUpReply', slot, label }];
   }
   return [];
 }

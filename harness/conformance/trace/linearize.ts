@@ -13,18 +13,9 @@ import { knownVersion, meaningOf, missingMessages, rejectIsEarly, survivingRecor
 import { lostStepBefore, lostStepsFor } from './lost-steps.ts';
 import type { ConsensusEvent, RecordedTrace } from './read-trace.ts';
 import { noBallot, type SpecMessage } from './spec-message.ts';
-import {
-  applyStep,
-  configurationOf,
-  newSpecState,
-  replicaOf,
-  sendMessages,
-  tellingHeartbeat,
-  wasSent,
-  writeDurably,
-  type SpecState,
-  type Step,
-} from './spec-state.ts';
+import { applyStep, tellingHeartbeat, writeDurably } from './apply-step.ts';
+import { configurationOf } from './spec-configuration.ts';
+import { newSpecState, replicaOf, sendMessages, wasSent, type SpecState, type Step } from './spec-state.ts';
 
 /** More than any process can do in the moment between its last write to the trace and its end. */
 const LOST_STEPS_MAX = 1000;

@@ -9,12 +9,11 @@ import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipax
 import { missingMessages } from './event-steps.ts';
 import type { ConsensusEvent } from './read-trace.ts';
 import { ballotName, noBallot, type SpecMessage } from './spec-message.ts';
+import { decidedBy, votersOfLabel } from './spec-configuration.ts';
+import { firstProposals } from './spec-promise.ts';
 import {
-  decidedBy,
-  firstProposals,
   lastSlotOf,
   replicaOf,
-  votersOfLabel,
   wasSent,
   type ReplicaState,
   type SpecState,

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import type { SpecConfiguration } from './spec-message.ts';
-import type { Configurations } from './spec-state.ts';
+import { readConfigurationLabel, type Configurations } from './spec-configuration.ts';
 
 export type ConsensusEvent = Extract<TraceEvent, { layer: 'consensus' }>;
 
@@ -86,7 +86,7 @@ function configurationsOf(
       if (told.slot > 0 || (told.version === 1 && !chosen.has(1)))
         chosen.set(told.version, { version: told.version, slot: told.slot, voters: told.voters });
       for (const label of labelsIn(event)) {
-        if (label.startsWith(`members:${told.version}:`)) voters.set(label, told.voters);
+        if (readConfigurationLabel(label)?.version === told.version) voters.set(label, told.voters);
       }
     }
   }

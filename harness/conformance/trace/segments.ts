@@ -9,13 +9,8 @@ import type { Ballot, ReplicaId } from '../../../server/src/multipaxos/types.ts'
 import { linearize, type Linearized, type TracedStep } from './linearize.ts';
 import type { RecordedTrace } from './read-trace.ts';
 import { messageName, specMessages, type Held, type SpecMessage } from './spec-message.ts';
-import {
-  tellingHeartbeat,
-  watchChanges,
-  type ReplicaState,
-  type SpecState,
-  type Step,
-} from './spec-state.ts';
+import { tellingHeartbeat } from './apply-step.ts';
+import { watchChanges, type ReplicaState, type SpecState, type Step } from './spec-state.ts';
 
 /** The state of TLC grows with both. */
 const STEPS_MAX = 200;
@@ -308,6 +303,7 @@ function hasOpenBase(state: SpecState): boolean {
   );
 }
 
+/** How far a step takes everything for chosen. */
 function restoredSlot({ action, commitPoint = 0 }: Step): number {
   return action === 'Restored' ? commitPoint : 0;
 }

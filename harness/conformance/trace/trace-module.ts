@@ -7,7 +7,8 @@ import { knownVersion } from './event-steps.ts';
 import type { TracedStep } from './linearize.ts';
 import type { FrozenReplica, HeldOrNot, Segment } from './segments.ts';
 import { noBallot, type SpecConfiguration, type SpecMessage } from './spec-message.ts';
-import { type BufferItem, type Configurations, type Step } from './spec-state.ts';
+import { readConfigurationLabel, type Configurations } from './spec-configuration.ts';
+import type { BufferItem, Step } from './spec-state.ts';
 
 export const TRACE_MODULE = 'TraceRun';
 
@@ -95,11 +96,10 @@ function namesOf(segment: Segment, { members, configurations }: ModuleOptions): 
       ballot === null || ballot.round === 0 ? '<<0,0>>' : `<<${ballot.round},${replica(ballot.replica)}>>`,
     entry(label) {
       if (label === 'noop') return '<<0>>';
-      const members = /^members:(\d+):(\d+)\.(.+)$/.exec(label);
-      if (members !== null) {
-        const [, version, round, owner] = members;
+      const change = readConfigurationLabel(label);
+      if (change !== null) {
         const those = configurations.voters.get(label) ?? [];
-        return `<<${version},<<${round},${replica(owner as ReplicaId)}>>,${voters(those)}>>`;
+        return `<<${change.version},<<${change.round},${replica(change.owner)}>>,${voters(those)}>>`;
       }
       const start = /^start:(\d+)\.([^/]+)$/.exec(label);
       if (start !== null) return `<<${start[1]},${replica(start[2] as ReplicaId)}>>`;

@@ -24,11 +24,12 @@ export type ReplicaCondition =
 
 /**
  * How far a recovery is, while there is one. `joining`: waits for its incarnation. `copying`: receives a copy of `source`'s PostgreSQL. `starting`: PostgreSQL
- * replays the copy. `catchingUp`: applies the log from there. `bytesTotal` null: not known yet.
+ * replays the copy. `catchingUp`: applies the log from there. `bytesTotal` null: not known yet. Cause `noLog`: while it waits for its incarnation, a replica with nothing cannot
+ * tell whether it is new or has lost its disk (`new`, `bothLost`); the others tell it.
  */
 export interface RecoveryProgress {
   readonly phase: 'joining' | 'copying' | 'starting' | 'catchingUp';
-  readonly cause: 'logLost' | 'databaseLost' | 'bothLost' | 'logPurged' | 'diverged' | 'new';
+  readonly cause: 'noLog' | 'logLost' | 'databaseLost' | 'bothLost' | 'logPurged' | 'diverged' | 'new';
   readonly source: ReplicaId | null;
   readonly bytes: number;
   readonly bytesTotal: number | null;
@@ -36,6 +37,12 @@ export interface RecoveryProgress {
   readonly percent: number | null;
   /** How often it has begun afresh. */
   readonly attempts: number;
+  /** Why it could not go on the last time, in words; null: nothing has failed yet. `source` null: not for what a copy's source did. */
+  readonly lastFailure: {
+    readonly reason: string;
+    readonly source: ReplicaId | null;
+    readonly agoMs: number;
+  } | null;
   readonly sinceMs: number;
 }
 

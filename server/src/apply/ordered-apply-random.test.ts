@@ -4,12 +4,11 @@
  * chosen is in, once, each check saw exactly what stood below it, and the configuration stored is that of the pointer.
  */
 import { describe, expect, it } from 'vitest';
-import type { Configuration, Entry, GroupId, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Configuration, Entry, ReplicaId, Slot } from '../multipaxos/types.ts';
 import { createOrderedApply } from './ordered-apply.ts';
-import { encodePayload, encodeVerify } from './payload.ts';
+import { check, group, transaction } from './testing/array-log.ts';
 import { MemoryDatabase } from './testing/memory-database.ts';
 
-const group = 'g' as GroupId;
 const seeds = Number(process.env['APPLY_SEEDS'] ?? 150);
 const firstSeed = Number(process.env['APPLY_SEED'] ?? 1);
 const steps = 120;
@@ -22,6 +21,11 @@ function randomFrom(seed: number): (below: number) => number {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
   };
+}
+
+interface Open {
+  readonly id: string;
+  readonly slots: Slot[];
 }
 
 class Life {
@@ -37,7 +41,7 @@ class Life {
   leading = false;
   private leadership = { round: 1, replica: 'r1' as ReplicaId };
   /** Parts chosen so far of the transaction that is under way. */
-  private open: { readonly id: string; readonly slots: Slot[] } | null = null;
+  private open: Open | null = null;
   /** Chosen while leading, for a session to commit. */
   private uncommitted: { readonly slot: Slot; readonly name: string }[] = [];
   private reportedTo = 0;
@@ -72,10 +76,9 @@ class Life {
   }
 
   private chooseCheck(): void {
-    const check = `c${this.count++}`;
-    this.checks.set(check, [...this.expected]);
-    const proposal = { client: check, request: 1 };
-    this.choose({ kind: 'command', group, proposal, payload: encodeVerify(check) });
+    const name = `c${this.count++}`;
+    this.checks.set(name, [...this.expected]);
+    this.choose(check(name));
   }
 
   private chooseConfiguration(): void {
@@ -129,21 +132,20 @@ class Life {
     else if (open.slots.length > 0 && this.random(2) === 0) {
       this.open = null;
       this.chooseLast(open.id, open.slots);
-    } else open.slots.push(this.choose(this.entry(open.id, open.slots.length, false, [])));
+    } else this.choosePart(open);
+  }
+
+  private choosePart({ id, slots }: Open): void {
+    const { leadership } = this;
+    slots.push(this.choose(transaction(id, { part: slots.length, last: false, leadership })));
   }
 
   private chooseLast(id: string, partSlots: readonly Slot[]): void {
     const name = `${id}#${partSlots.length}`;
     this.expected.push(name);
-    const slot = this.choose(this.entry(id, partSlots.length, true, partSlots));
-    if (this.leading) this.uncommitted.push({ slot, name });
-  }
-
-  private entry(id: string, part: number, last: boolean, partSlots: readonly Slot[]): Entry {
     const { leadership } = this;
-    const payload = { transaction: id, part, last, partSlots, leadership, effects: [], sql: [] };
-    const proposal = { client: id, request: part };
-    return { kind: 'command', group, proposal, payload: encodePayload(payload) };
+    const slot = this.choose(transaction(id, { part: partSlots.length, partSlots, leadership }));
+    if (this.leading) this.uncommitted.push({ slot, name });
   }
 
   private startLeader(): void {
@@ -156,7 +158,7 @@ class Life {
     if (this.leading) return;
     this.startLeader();
     await this.settle();
-    this.apply.lead();
+    this.apply.lead(this.leadership);
     this.leading = true;
   }
 

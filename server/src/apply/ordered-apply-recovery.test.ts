@@ -1,15 +1,20 @@
 /** Ordered apply when the members change, and when the database comes from another replica. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Entry, GroupId, Member, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Entry, Member, ReplicaId, Slot } from '../multipaxos/types.ts';
 import type { KeptWithPointer } from '../ports/database.ts';
 import { createOrderedApply, type OrderedApply } from './ordered-apply.ts';
-import { encodePayload } from './payload.ts';
+import {
+  ArrayLog,
+  group,
+  leadership,
+  noop,
+  part,
+  smallBounds,
+  start,
+  transaction,
+} from './testing/array-log.ts';
 import { MemoryDatabase } from './testing/memory-database.ts';
 
-const group = 'g' as GroupId;
-const ballot = { round: 1, replica: 'r1' as ReplicaId };
-const start: Entry = { kind: 'leaderStart', group, ballot };
-const noop: Entry = { kind: 'noop', group };
 const member: Member = {
   replica: 'r1' as ReplicaId,
   incarnation: 1,
@@ -20,40 +25,12 @@ const member: Member = {
 const members = (version: number): Entry => ({
   kind: 'configuration',
   group,
-  ballot,
+  ballot: leadership,
   version,
   members: [member],
 });
 
-function transaction(id: string, part = 0, last = true, partSlots: readonly number[] = []): Entry {
-  const payload = {
-    transaction: id,
-    part,
-    last,
-    partSlots: partSlots as readonly Slot[],
-    leadership: ballot,
-    effects: [],
-    sql: [],
-  };
-  return {
-    kind: 'command',
-    group,
-    proposal: { client: id, request: part },
-    payload: encodePayload(payload),
-  };
-}
-
-/** Slot 1 is index 0; what is purged is not there. */
-class Log {
-  readonly entries: Entry[] = [];
-  purgedTo = 0;
-  read(from: Slot, to: Slot, bytesMax: number): Promise<Entry[]> {
-    if (from <= this.purgedTo) return Promise.resolve([]);
-    return Promise.resolve(this.entries.slice(from - 1, bytesMax === 1 ? from : to));
-  }
-}
-
-let log: Log;
+let log: ArrayLog;
 let database: MemoryDatabase;
 let reported: [number, number];
 let trouble: string[];
@@ -69,14 +46,12 @@ function create(commitPoint = 0): OrderedApply {
     onDiverged: (reason) => trouble.push(reason),
     onDatabaseDown: (error) => trouble.push(error.message),
     onCopyNeeded: (reason) => copies.push(reason),
-    batchEntriesMax: 3,
-    batchBytesMax: 1 << 20,
-    queueEntriesMax: 5,
+    ...smallBounds,
   });
 }
 
 beforeEach(() => {
-  log = new Log();
+  log = new ArrayLog();
   database = new MemoryDatabase();
   trouble = [];
   copies = [];
@@ -88,11 +63,7 @@ afterEach(async () => {
   if (trouble.length > 0) throw new Error(trouble.join('; '));
 });
 
-function choose(...entries: Entry[]): void {
-  const first = log.entries.length + 1;
-  log.entries.push(...entries);
-  apply.chosen(entries.map((entry, index) => ({ slot: (first + index) as Slot, entry })));
-}
+const choose = (...entries: Entry[]): void => apply.chosen(log.append(entries));
 const settled = (pointer: number) => vi.waitFor(() => expect(apply.pointer).toBe(pointer));
 const kept = (): unknown => {
   const { configuration } = database.contents.keep;
@@ -112,7 +83,7 @@ describe('configurations', () => {
     await apply.follow(database);
     choose(start, members(2));
     await settled(2);
-    apply.lead();
+    apply.lead(leadership);
     choose(transaction('a'), transaction('b'), members(3), noop);
     database.commitSession(3 as Slot, 'a');
     apply.committed(3 as Slot);
@@ -141,7 +112,7 @@ describe('configurations', () => {
 describe('a database copied from another replica', () => {
   const keep: KeptWithPointer = {
     keepFrom: 101 as Slot,
-    leadership: ballot,
+    leadership,
     configuration: { version: 7, slot: 90 as Slot, members: [member] },
   };
   const copyAt = (pointer: number, more: Partial<KeptWithPointer> = {}): void => {
@@ -199,11 +170,24 @@ describe('a database copied from another replica', () => {
     copyAt(100);
     goOnFrom(100);
     await apply.follow(database);
-    apply.lead();
+    apply.lead(leadership);
     choose(transaction('a'));
     database.commitSession(101 as Slot, 'a');
     apply.committed(101 as Slot);
     expect(apply.pointer).toBe(101);
+  });
+
+  it('that knows another leadership than the one to be led under, newer or older, is not led under it', async () => {
+    const other = (round: number) => ({ round, replica: 'r2' as ReplicaId });
+    for (const known of [other(5), other(0)]) {
+      copyAt(100, { leadership: known });
+      goOnFrom(100);
+      await apply.follow(database);
+      expect(() => apply.lead(leadership)).toThrow(
+        `cannot lead in ballot 1.r1: the newest leader in the data is that of ${known.round}.r2`,
+      );
+      expect(apply.awaitsSession(101 as Slot)).toBe(false);
+    }
   });
 
   it('passes over what the log learns late and the database has long since', async () => {
@@ -218,12 +202,12 @@ describe('a database copied from another replica', () => {
     copyAt(100, { keepFrom: 99 as Slot });
     goOnFrom(98);
     await apply.follow(database);
-    choose(transaction('big', 0, false), noop, transaction('small'));
+    choose(part('big', 0), noop, transaction('small'));
     await settled(101);
     await apply.flush();
     expect(database.contents.keep.keepFrom).toBe(99);
     expect(reported).toEqual([101, 98]);
-    choose(transaction('big', 1, true, [99]));
+    choose(transaction('big', { part: 1, partSlots: [99] }));
     await settled(102);
     await apply.flush();
     expect(database.contents.applied).toEqual(['x', 'small#0', 'big#1']);
@@ -234,7 +218,7 @@ describe('a database copied from another replica', () => {
     copyAt(100, { keepFrom: 99 as Slot });
     goOnFrom(100);
     await apply.follow(database);
-    choose(transaction('small'), transaction('big', 1, true, [99]));
+    choose(transaction('small'), transaction('big', { part: 1, partSlots: [99] }));
     await vi.waitFor(() => expect(copies).toEqual(['a part of big is missing from the log: slot 99']));
     expect(database.contents).toMatchObject({ pointer: 101, keep: { keepFrom: 99 } });
   });

@@ -1,46 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Entry, GroupId, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Entry, ReplicaId, Slot } from '../multipaxos/types.ts';
 import { DatabaseError } from '../ports/database.ts';
 import type { ApplyTraceEvent } from '../api/events.ts';
 import { createOrderedApply, type OrderedApply } from './ordered-apply.ts';
-import { encodePayload } from './payload.ts';
+import {
+  ArrayLog,
+  group,
+  leadership,
+  noop,
+  part,
+  smallBounds,
+  start,
+  transaction,
+} from './testing/array-log.ts';
 import { MemoryDatabase } from './testing/memory-database.ts';
 
-const group = 'g' as GroupId;
-const noop: Entry = { kind: 'noop', group };
-const first = { round: 1, replica: 'r1' as ReplicaId };
-const start: Entry = { kind: 'leaderStart', group, ballot: first };
-
-function transaction(
-  id: string,
-  part = 0,
-  last = true,
-  partSlots: readonly number[] = [],
-  leadership = first,
-): Entry {
-  const payload = {
-    transaction: id,
-    part,
-    last,
-    partSlots: partSlots as readonly Slot[],
-    leadership,
-    effects: [],
-    sql: [],
-  };
-  const proposal = { client: id, request: part };
-  return { kind: 'command', group, proposal, payload: encodePayload(payload) };
-}
-
-/** The log as a plain array: slot 1 is index 0. */
-class Log {
-  readonly entries: Entry[] = [];
-  read(from: Slot, to: Slot, bytesMax: number): Promise<Entry[]> {
-    return Promise.resolve(this.entries.slice(from - 1, bytesMax === 1 ? from : to));
-  }
-}
-
 describe('ordered apply', () => {
-  let log: Log;
+  let log: ArrayLog;
   let database: MemoryDatabase;
   let events: ApplyTraceEvent[];
   let reported: [number, number];
@@ -56,14 +32,12 @@ describe('ordered apply', () => {
       onEvent: (event) => events.push(event),
       onDiverged: (reason) => diverged.push(reason),
       onDatabaseDown: (error) => downs.push(error),
-      batchEntriesMax: 3,
-      batchBytesMax: 1 << 20,
-      queueEntriesMax: 5,
+      ...smallBounds,
     });
   }
 
   beforeEach(() => {
-    log = new Log();
+    log = new ArrayLog();
     database = new MemoryDatabase();
     events = [];
     diverged = [];
@@ -73,11 +47,7 @@ describe('ordered apply', () => {
   });
   afterEach(() => apply.stop());
 
-  function choose(...entries: Entry[]): void {
-    const first = log.entries.length + 1;
-    log.entries.push(...entries);
-    apply.chosen(entries.map((entry, index) => ({ slot: (first + index) as Slot, entry })));
-  }
+  const choose = (...entries: Entry[]): void => apply.chosen(log.append(entries));
   const settled = (pointer: number) => vi.waitFor(() => expect(apply.pointer).toBe(pointer));
 
   it('applies chosen entries in slot order, several to a transaction', async () => {
@@ -134,7 +104,7 @@ describe('ordered apply', () => {
     await apply.follow(database);
     choose(start);
     await settled(1);
-    apply.lead();
+    apply.lead(leadership);
     choose(transaction('a'), transaction('b'), noop);
     database.commitSession(3 as Slot, 'b');
     apply.committed(3 as Slot);
@@ -154,17 +124,30 @@ describe('ordered apply', () => {
     await apply.follow(database);
     choose(transaction('a'));
     await vi.waitFor(() => expect(downs).toHaveLength(1));
-    expect(() => apply.lead()).toThrow(/cannot lead/);
+    expect(() => apply.lead(leadership)).toThrow(/cannot lead/);
+  });
+
+  it('lets no session commit what is of an older leadership, and so in no other database', async () => {
+    const older = { round: 0, replica: 'r2' as ReplicaId };
+    await apply.follow(database);
+    choose(start);
+    await settled(1);
+    apply.lead(leadership);
+    choose(transaction('a'), transaction('b', { leadership: older }));
+    expect(apply.clearToCommit(2 as Slot)).toBeNull();
+    expect(() => apply.clearToCommit(3 as Slot)).toThrow(
+      /transaction of slot 3 takes no effect on the other/,
+    );
   });
 
   it('applies the parts of a large transaction together, when the last one comes', async () => {
     await apply.follow(database);
-    choose(transaction('big', 0, false), transaction('small'), transaction('big', 1, false));
+    choose(part('big', 0), transaction('small'), part('big', 1));
     await settled(3);
     expect(database.contents.applied).toEqual(['small#0']);
     await apply.flush();
     expect(reported).toEqual([3, 0]);
-    choose(transaction('big', 2, true, [1, 3]));
+    choose(transaction('big', { part: 2, partSlots: [1, 3] }));
     await settled(4);
     expect(database.contents.applied).toEqual(['small#0', 'big#2']);
     await apply.flush();
@@ -172,7 +155,12 @@ describe('ordered apply', () => {
   });
 
   it('begins a batch with the last part of a large transaction, for a batch may be applied in bits', async () => {
-    log.entries.push(start, transaction('big', 0, false), transaction('big', 1, true, [2]), transaction('a'));
+    log.entries.push(
+      start,
+      part('big', 0),
+      transaction('big', { part: 1, partSlots: [2] }),
+      transaction('a'),
+    );
     apply = create(4);
     const kept: [number, number][] = [];
     const inner = new MemoryDatabase();
@@ -192,10 +180,10 @@ describe('ordered apply', () => {
 
   it('needs no session and changes nothing for a transaction that was given up, and lets go of its parts', async () => {
     await apply.follow(database);
-    choose(start, transaction('big', 0, false), transaction('big', 1));
+    choose(start, part('big', 0), transaction('big', { part: 1 }));
     await settled(3);
-    apply.lead();
-    choose(transaction('huge', 0, false), transaction('huge', 1));
+    apply.lead(leadership);
+    choose(part('huge', 0), transaction('huge', { part: 1 }));
     expect(apply.pointer).toBe(5);
     await apply.foldPointer();
     await apply.flush();
@@ -206,7 +194,7 @@ describe('ordered apply', () => {
 
   it('remembers across a restart which parts are still waited for', async () => {
     await apply.follow(database);
-    choose(transaction('big', 0, false), transaction('small'));
+    choose(part('big', 0), transaction('small'));
     await settled(2);
     await apply.flush();
     apply = create(2);
@@ -221,10 +209,10 @@ describe('ordered apply', () => {
 
   it('does not let go of parts while a crash can still make it read them again', async () => {
     await apply.follow(database);
-    choose(transaction('big', 0, false), transaction('small'));
+    choose(part('big', 0), transaction('small'));
     await settled(2);
     await apply.flush();
-    choose(transaction('big', 1, true, [1]));
+    choose(transaction('big', { part: 1, partSlots: [1] }));
     await settled(3);
     expect(reported).toEqual([3, 0]);
     database.crash();
@@ -239,8 +227,8 @@ describe('ordered apply', () => {
     await apply.follow(database);
     choose(start);
     await settled(1);
-    apply.lead();
-    choose(transaction('big', 0, false), transaction('big', 1, true, [2]));
+    apply.lead(leadership);
+    choose(part('big', 0), transaction('big', { part: 1, partSlots: [2] }));
     expect(apply.pointer).toBe(2);
     await apply.foldPointer();
     await apply.flush();
@@ -274,7 +262,7 @@ describe('ordered apply', () => {
 
   it('applies nothing that it read before it was told to stop', async () => {
     let answer: () => void = () => {};
-    const full = new Log();
+    const full = new ArrayLog();
     full.entries.push(transaction('a'), transaction('b'));
     log.read = (...range) =>
       new Promise((resolve) => {
@@ -292,7 +280,7 @@ describe('ordered apply', () => {
     const second = { round: 2, replica: 'r2' as ReplicaId };
     await apply.follow(database);
     choose(start, transaction('a'), { kind: 'leaderStart', group, ballot: second });
-    choose(transaction('b', 0, true, [], second), transaction('late'), transaction('part of late', 0, false));
+    choose(transaction('b', { leadership: second }), transaction('late'), part('part of late', 0));
     await settled(6);
     expect(database.contents.applied).toEqual(['a#0', 'b#0']);
     expect(database.contents.keep).toEqual({ keepFrom: 7, leadership: second, configuration: null });

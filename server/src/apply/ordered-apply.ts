@@ -7,20 +7,19 @@
  *
  * Invariants: entries are applied in slot order, each once; nothing is applied above the commit point; a change of mode happens
  * between batches, never inside one; the database is asked for its pointer whenever it may differ from what is remembered, and
- * nothing that was begun before is done after; no slot is reported as durable that a crash of PostgreSQL could make it read again.
+ * nothing that was begun before is done after; sessions commit only what takes effect on all replicas; no slot is reported as durable that a crash of PostgreSQL could make it read again.
  */
-import { compareBallots } from '../multipaxos/ballot.ts';
-import { entryLabel } from '../multipaxos/entry.ts';
+import { ballotLabel, compareBallots, sameBallot } from '../multipaxos/ballot.ts';
 import type { Ballot, Slot, SlotEntry } from '../multipaxos/types.ts';
 import type { ApplyTraceEvent } from '../api/events.ts';
-import { DatabaseError, type Database, type KeptWithPointer, type SlotToApply } from '../ports/database.ts';
+import { DatabaseError, type Database, type KeptWithPointer } from '../ports/database.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import { createAppliedSet, isApplied, markApplied, type AppliedSet } from './applied-set.ts';
+import { gatherBatch, type Batch } from './batch.ts';
 import { ChosenQueue } from './chosen-queue.ts';
 import { LeadingChecks } from './leading-checks.ts';
-import { missingFromLog, readAgain, readEntries, readMissing, withParts } from './log-reader.ts';
+import { missingFromLog, readAgain, readEntries, readMissing } from './log-reader.ts';
 import { createPassage, forget, keptAt, meaningAt, pass, takesEffect, type Passage } from './passage.ts';
-import { decodePayload } from './payload.ts';
 import { RecentOutcomes } from './recent-outcomes.ts';
 import type { Meaning } from './succession.ts';
 import { takeSnapshot, type VerifyHooks } from './verify-point.ts';
@@ -59,13 +58,16 @@ export interface OrderedApply {
   chosen(entries: readonly SlotEntry[]): void;
   /** Applies from the database's own pointer onwards. */
   follow(database: Database): Promise<void>;
-  /** From here on the sessions commit. Only legal when everything chosen is applied. */
-  lead(): void;
+  /**
+   * From here on the sessions commit, under this leadership. Only legal when everything chosen is applied, and its beginning is the newest in it: under an older one they
+   * would commit what takes no effect anywhere else. @throws Error if it is not: a broken invariant
+   */
+  lead(leadership: Ballot): void;
   /** A session has committed the transaction of `slot`. */
   committed(slot: Slot): void;
   /**
    * For a session whose transaction was chosen: resolves when it may commit. It waits, for a bounded time, only while a check in a lower slot
-   * is being met; null means at once.
+   * is being met; null means at once. @throws Error if the log has passed it as without effect: a broken invariant
    */
   clearToCommit(slot: Slot): Promise<void> | null;
   /** True if only a session can bring `slot` into the database now, and none has. */
@@ -196,10 +198,16 @@ class OrderedApplyLoop implements OrderedApply {
     this.wake();
   }
 
-  lead(): void {
+  lead(leadership: Ballot): void {
     if (this.mode !== 'following' || this.applied.pointer !== this.commitPoint) {
       throw new Error(
         `cannot lead: mode ${this.mode}, applied ${this.applied.pointer}, commit point ${this.commitPoint}`,
+      );
+    }
+    const { newest } = this.passage.succession;
+    if (!sameBallot(newest, leadership)) {
+      throw new Error(
+        `cannot lead in ballot ${ballotLabel(leadership)}: the newest leader in the data is that of ${ballotLabel(newest)}, so what is committed here would take effect nowhere else`,
       );
     }
     this.mode = 'leading';
@@ -214,6 +222,12 @@ class OrderedApplyLoop implements OrderedApply {
   }
 
   clearToCommit(slot: Slot): Promise<void> | null {
+    // Only its session brings it in, and that has not: what counts as in already was passed over (takesEffect), here and everywhere.
+    if (this.mode === 'leading' && isApplied(this.applied, slot)) {
+      throw new Error(
+        `the transaction of slot ${slot} takes no effect on the other replicas: it must not be committed here`,
+      );
+    }
     return this.checks?.clear(slot) ?? null;
   }
 
@@ -298,7 +312,7 @@ class OrderedApplyLoop implements OrderedApply {
   private async applyBatch(): Promise<void> {
     await readMissing(this.options.log, this.passage, this.options.batchBytesMax);
     const from = (this.applied.pointer + 1) as Slot;
-    const entries = upToNextLeader(await this.nextEntries(from));
+    const entries = await this.nextEntries(from);
     // Told to stop while the log was read: `from` may not be the next slot of the database any more.
     if (this.mode !== 'following') return;
     const first = entries[0]!;
@@ -319,26 +333,10 @@ class OrderedApplyLoop implements OrderedApply {
     this.report();
   }
 
-  /** What of these may go into one PostgreSQL transaction. */
   private gather(entries: readonly SlotEntry[]): Batch {
-    const batch: Batch = { slots: [], applied: [], sql: [], passed: [] };
-    for (const item of entries) {
-      const { slot, entry } = item;
-      const meaning = meaningAt(this.passage, entry);
-      if (batch.slots.length > 0 && beginsBatch(meaning, this.options.verify !== undefined)) break;
-      pass(this.passage, item, meaning);
-      batch.passed.push([slot, meaning]);
-      const skip =
-        !takesEffect(meaning) ||
-        isApplied(this.applied, slot) ||
-        this.appliedTransactions.has(meaning.head.transaction);
-      const payload = skip ? null : decodePayload(meaning.bytes);
-      batch.slots.push({ slot, transaction: payload === null ? null : withParts(this.options.log, payload) });
-      if (payload === null) continue;
-      batch.applied.push([slot, entryLabel(entry)]);
-      batch.sql.push(...payload.sql.slice(0, 3));
-    }
-    return batch;
+    const { passage, applied, appliedTransactions } = this;
+    const { log, verify } = this.options;
+    return gatherBatch(entries, { log, passage, applied, appliedTransactions, checks: verify !== undefined });
   }
 
   /** The database stands just below the check's slot, which changes nothing. False if told to stop. */
@@ -377,26 +375,4 @@ class OrderedApplyLoop implements OrderedApply {
       else this.options.onDatabaseDown(error);
     }
   }
-}
-
-interface Batch {
-  readonly slots: SlotToApply[];
-  readonly applied: [Slot, string][];
-  readonly sql: string[];
-  readonly passed: [Slot, Meaning][];
-}
-
-/**
- * A large transaction: the database may apply a batch bit by bit, and stop in between: it must not say then that it needs no parts any more. A check:
- * what is above must not be in yet.
- */
-function beginsBatch(meaning: Meaning, checks: boolean): boolean {
-  if (meaning.kind === 'verify') return checks;
-  return meaning.kind === 'transaction' && meaning.head.partSlots.length > 0;
-}
-
-/** A batch ends before a leader's beginning, so that one leadership is right for every slot that the pointer may stop at. */
-function upToNextLeader(entries: SlotEntry[]): SlotEntry[] {
-  const next = entries.findIndex(({ entry }, index) => index > 0 && entry.kind === 'leaderStart');
-  return next === -1 ? entries : entries.slice(0, next);
 }

@@ -1,40 +1,13 @@
 /** Checks: the snapshot is taken when the database stands at exactly their slot, and writes do not wait for long. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Entry, GroupId, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Entry, Slot } from '../multipaxos/types.ts';
 import { createOrderedApply, type OrderedApply } from './ordered-apply.ts';
-import { encodePayload, encodeVerify } from './payload.ts';
+import { ArrayLog, check, group, leadership, start, transaction } from './testing/array-log.ts';
 import { MemoryDatabase } from './testing/memory-database.ts';
 
-const group = 'g' as GroupId;
-const ballot = { round: 1, replica: 'r1' as ReplicaId };
-const start: Entry = { kind: 'leaderStart', group, ballot };
 const waitMs = 60;
 
-function transaction(id: string): Entry {
-  const payload = { transaction: id, part: 0, last: true, partSlots: [], leadership: ballot };
-  const proposal = { client: id, request: 1 };
-  return {
-    kind: 'command',
-    group,
-    proposal,
-    payload: encodePayload({ ...payload, effects: [], sql: [] }),
-  };
-}
-const check = (name: string): Entry => ({
-  kind: 'command',
-  group,
-  proposal: { client: name, request: 1 },
-  payload: encodeVerify(name),
-});
-
-class Log {
-  readonly entries: Entry[] = [];
-  read(from: Slot, to: Slot): Promise<Entry[]> {
-    return Promise.resolve(this.entries.slice(from - 1, to));
-  }
-}
-
-let log: Log;
+let log: ArrayLog;
 let database: MemoryDatabase;
 /** What the database held when each snapshot was taken. */
 let seen: string[];
@@ -45,7 +18,7 @@ let snapshot: () => Promise<void>;
 let apply: OrderedApply;
 
 beforeEach(() => {
-  log = new Log();
+  log = new ArrayLog();
   database = new MemoryDatabase();
   seen = [];
   givenUp = [];
@@ -75,11 +48,7 @@ beforeEach(() => {
 });
 afterEach(() => apply.stop());
 
-function choose(...entries: Entry[]): void {
-  const first = log.entries.length + 1;
-  log.entries.push(...entries);
-  apply.chosen(entries.map((entry, index) => ({ slot: (first + index) as Slot, entry })));
-}
+const choose = (...entries: Entry[]): void => apply.chosen(log.append(entries));
 const settled = (pointer: number) => vi.waitFor(() => expect(apply.pointer).toBe(pointer));
 function commit(slot: number, name: string): void {
   database.commitSession(slot as Slot, name);
@@ -89,7 +58,7 @@ const lead = async (): Promise<void> => {
   await apply.follow(database);
   choose(start);
   await settled(1);
-  apply.lead();
+  apply.lead(leadership);
 };
 /** Has it been cleared by now? */
 const isClear = async (cleared: Promise<void> | null): Promise<boolean> =>
@@ -158,7 +127,7 @@ describe('a check while following', () => {
     await settled(6);
     expect(seen).toEqual([]);
     expect(givenUp).toHaveLength(1);
-    choose({ kind: 'leaderStart', group, ballot: { ...ballot, round: 2 } }, check('later'));
+    choose({ kind: 'leaderStart', group, ballot: { ...leadership, round: 2 } }, check('later'));
     await settled(8);
     expect(seen).toEqual(['later at 8, pointer 7: b d a#0']);
   });

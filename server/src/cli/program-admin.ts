@@ -32,6 +32,8 @@ export interface VerifyArguments {
 
 export interface AdminCommands {
   readonly init: (configFile: string) => Promise<void>;
+  /** Unless `sure`, only shows what it would be founded on. */
+  readonly initOnDatabase: (configFile: string, sure: boolean) => Promise<void>;
   readonly members: (where: Where, action: MembersAction) => Promise<void>;
   readonly verify: (where: Where, args: VerifyArguments) => Promise<void>;
   readonly backup: (where: Where, file: string, replace: boolean) => Promise<void>;
@@ -46,23 +48,42 @@ export function addAdmin(program: Command, commands: AdminCommands): void {
   addRestore(program, commands);
 }
 
+interface InitOptions {
+  readonly config: string;
+  readonly keepDatabase: boolean;
+  readonly yes: boolean;
+}
+
 function addInit(program: Command, commands: AdminCommands): void {
   program
     .command('init')
     .description('found a group: once, on ONE replica, before its first start')
     .requiredOption('--config <file>', 'its configuration, in YAML', path)
+    .option(
+      '--keep-database',
+      'on the database that is there, its log being lost; shows how far its data goes',
+      false,
+    )
+    .option('--yes', 'with --keep-database: not only show it', false)
     .addHelpText(
       'after',
       `
 Only this replica votes at first. The other "peers" of its configuration are expected: start them with "barista serve", and each
 joins by itself, gets what is there, and becomes a voter. Never do this for a replica that lost its disk: it joins by itself, too.
 
+--keep-database is for a group that has lost the logs of a majority for good, such as all of them with a ZooKeeper, and still has databases:
+what was acknowledged and is not in the database that it is founded on is lost.
+
 Examples:
   barista init --config r1.yaml && barista serve --config r1.yaml     on the first host
   barista serve --config r2.yaml                                      on each of the others
 ${exitCodesText}`,
     )
-    .action((options: { readonly config: string }) => commands.init(options.config));
+    .action(({ config, keepDatabase, yes }: InitOptions, command: Command) => {
+      if (keepDatabase) return commands.initOnDatabase(config, yes);
+      if (yes) command.error('error: --yes is for --keep-database');
+      return commands.init(config);
+    });
 }
 
 interface AddressOptions {

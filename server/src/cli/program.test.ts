@@ -17,6 +17,7 @@ async function typed(...words: string[]): Promise<unknown> {
     status: record('status'),
     fault: record('fault'),
     init: record('init'),
+    initOnDatabase: record('initOnDatabase'),
     members: record('members'),
     verify: record('verify'),
     backup: record('backup'),
@@ -136,6 +137,14 @@ describe('the command line', () => {
       ['init', ...config],
       ['init', '/r1.yaml'],
     ],
+    [
+      ['init', '--keep-database', ...config],
+      ['initOnDatabase', '/r1.yaml', false],
+    ],
+    [
+      ['init', '--keep-database', '--yes', ...config],
+      ['initOnDatabase', '/r1.yaml', true],
+    ],
     [['members'], ['members', demo, { action: 'list', json: false }]],
     [
       ['members', 'list', '--json', ...config],
@@ -199,6 +208,7 @@ describe('the command line', () => {
     [['fault', 'crash'], /missing required argument 'replica'/],
     [['fault', 'wipe', 'r1', '--log', '--database'], /cannot be used with/],
     [['init'], /--config <file>/],
+    [['init', '--yes', ...config], /--yes is for --keep-database/],
     [['restore', '/b'], /--config <file>/],
     [['members', 'add', 'r4', '--host', 'db4', '--port', '7532'], /--pgwire-port <port>/],
     [['members', 'remove', 'r3.2'], /must start with a letter/],

@@ -5,26 +5,34 @@
  *
  *   postgres/                  in use; `cluster` in it names the group whose data it holds
  *   postgres.lost-<time>/      set aside
- *   incoming/                  a copy that is being received
+ *   incoming/                  a copy that is being received; it, too, names the group whose data it holds
+ *   incoming.lost-<time>/      a copy of another group's, set aside
  *   postgres.condemned.json    what is in `postgres` must be replaced before anything is started
  *
- * Invariant: a directory without the name of this very cluster is never used: data of another group, such as one that was restored from a backup
+ * Invariant: a directory without the name of this very cluster is never used, nor put in place: data of another group, such as one that was restored from a backup
  * since, would be taken for the group's own.
  */
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, open, readFile, rename, rm, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Logger } from 'pino';
 import { locateBinaries } from '../adapters/postgres/binaries.ts';
 import { createDatabase } from '../adapters/postgres/database.ts';
 import { sqlStateOf } from '../adapters/postgres/database-error.ts';
 import { inspectDataDirectory } from '../adapters/postgres/inspect-data-directory.ts';
+import { syncPath } from '../adapters/file-system.ts';
+import { isMountPoint } from '../adapters/mount-point.ts';
 import { connectPg } from '../adapters/postgres/pg-client.ts';
 import { startPostgres, type PostgresServer } from '../adapters/postgres/postgres-server.ts';
 import { createSessionSql } from '../adapters/postgres/session-sql.ts';
 import {
   clearPartialIncoming,
+  describeOwner,
   inspectIncoming,
   installSnapshot,
-  syncDirectory,
+  isSameOwner,
+  ownerOfCopy,
+  setDatabaseAside,
+  type SetAside,
 } from '../adapters/postgres/snapshot/directories.ts';
 import { receiveSnapshot } from '../adapters/postgres/snapshot/receive-snapshot.ts';
 import type { ReplicaConfig } from '../replica/config.ts';
@@ -47,6 +55,15 @@ export function placesOf({ dataDir }: Pick<ReplicaConfig, 'dataDir'>): Places {
   };
 }
 
+/** Why no copy could ever be put in the place of the database, and what to do; null if one can. */
+export async function whyNotReplaceable({ postgres }: Places): Promise<string | null> {
+  if (!(await isMountPoint(postgres))) return null;
+  return (
+    `${postgres} is a mount point: what is in it cannot be set aside, nor a copy of another replica's database be put in its place. ` +
+    `Mount the volume at ${dirname(postgres)} or above it instead, with "postgres" as an ordinary directory on it.`
+  );
+}
+
 /** `cluster` null: not known yet; whatever is there counts as usable. */
 export async function inspectDatabase(places: Places, cluster: string | null): Promise<DirectoryState> {
   const state = await inspectDataDirectory(places.postgres);
@@ -60,34 +77,77 @@ export async function inspectDatabase(places: Places, cluster: string | null): P
   return { kind: 'foreign', reason: `${places.postgres} ${whose}` };
 }
 
-export function databaseDirectory(config: ReplicaConfig, cluster: string): DatabaseDirectory {
+export function databaseDirectory(config: ReplicaConfig, cluster: string, logger: Logger): DatabaseDirectory {
   const places = placesOf(config);
+  const owner = { group: config.group, cluster };
   const install = async (): Promise<void> => {
-    await installSnapshot({ incoming: places.incoming, dataDirectory: places.postgres });
+    tellSetAside(
+      logger,
+      await installSnapshot({ incoming: places.incoming, dataDirectory: places.postgres, owner }),
+    );
     await claimDatabase(places, cluster);
+    await acquit();
+  };
+  const acquit = async (): Promise<void> => {
     await rm(places.condemned, { force: true });
+    await syncPath(config.dataDir);
+  };
+  /** What was received whole before a crash is put in place: what it replaces may be set aside already. Unless the replica was in another cluster then. */
+  const settleIncoming = async (): Promise<void> => {
+    if ((await clearPartialIncoming(places.incoming)) !== 'complete') return;
+    const of = await ownerOfCopy(places.incoming);
+    if (isSameOwner(of, owner)) return install();
+    tellSetAside(logger, await setDatabaseAside(places.incoming));
+    logger.error(
+      `${places.incoming} held ${describeOwner(of)}, left behind by an earlier life of this data directory: it was set aside and is not used`,
+    );
   };
   return {
     async inspect() {
-      // Received whole before a crash, and what it replaces may be set aside already.
-      if ((await clearPartialIncoming(places.incoming)) === 'complete') await install();
+      // A log that is elsewhere, such as in ZooKeeper, has made none.
+      await mkdir(config.dataDir, { recursive: true });
+      // Before anything is started or copied: it would be found out when a recovery is all but done.
+      const why = await whyNotReplaceable(places);
+      if (why !== null) throw new Error(why);
+      await settleIncoming();
       return inspectDatabase(places, cluster);
     },
     async receive({ stream }, onBytes, signal) {
       const { majorVersion } = await binariesOf(config);
       const directory = places.incoming;
-      await receiveSnapshot({ stream, directory, majorVersion, onProgress: onBytes, signal });
+      await receiveSnapshot({ stream, directory, majorVersion, owner, onProgress: onBytes, signal });
     },
-    install,
+    async install(old) {
+      // A crash before the copy is in its place leaves what is left of the old one to be set aside: the copy is complete.
+      if (old === 'removed') await rm(places.postgres, { recursive: true, force: true });
+      await install();
+    },
     async condemn(loss) {
       await writeDurably(places.condemned, config.dataDir, JSON.stringify(loss));
     },
     async condemned() {
-      if ((await inspectIncoming(places.incoming)) === 'complete') return null;
+      const replaced = (await inspectIncoming(places.incoming)) === 'complete';
+      if (replaced && isSameOwner(await ownerOfCopy(places.incoming), owner)) return null;
       const text = await readFile(places.condemned, 'utf8').catch(() => null);
       return text === null ? null : lossOf(text);
     },
+    async freeSpace() {
+      const { bavail, bsize } = await statfs(config.dataDir);
+      return { bytes: bavail * bsize, path: config.dataDir };
+    },
+    async setAside() {
+      tellSetAside(logger, await setDatabaseAside(places.postgres));
+    },
+    acquit,
   };
+}
+
+/** What was here may be the last that is left of something: nobody should have to search for it, or wonder where it went. */
+function tellSetAside(logger: Logger, { setAside, removed }: SetAside): void {
+  if (setAside !== null) logger.warn({ path: setAside }, `what was replaced is kept in ${setAside}`);
+  for (const path of removed) {
+    logger.warn({ path }, `${path}, which was set aside earlier, was removed: the newest two are kept`);
+  }
 }
 
 /** Whatever its words are: that the file is there is enough. */
@@ -114,7 +174,7 @@ async function writeDurably(path: string, directory: string, text: string): Prom
     await file.close();
   }
   await rename(`${path}.new`, path);
-  await syncDirectory(directory);
+  await syncPath(directory);
 }
 
 export function binariesOf({ postgres: { pgBin } }: ReplicaConfig): ReturnType<typeof locateBinaries> {

@@ -9,7 +9,7 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../replica/config.ts';
 import { resolveTarget } from './admin/admin-client.ts';
 import { runBackup } from './admin/backup-command.ts';
-import { type Founding, runInit, runRestore } from './admin/founding-commands.ts';
+import { type Founding, runInit, runInitOnDatabase, runRestore } from './admin/founding-commands.ts';
 import { runMembers } from './admin/members-command.ts';
 import { createProgressLine, megabytes, type ProgressLine } from './admin/progress-line.ts';
 import { runVerify } from './admin/verify-command.ts';
@@ -46,6 +46,7 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
       await sendFault(await findDemo(target.dashboardPort, target.dataDir), request);
     },
     init: (configFile) => runInit(configFile, maker, print),
+    initOnDatabase: (configFile, sure) => runInitOnDatabase(configFile, sure, maker, print),
     restore: (configFile, file) => runRestore(configFile, file, maker, print, progressOf('Restored')),
     members: async (where, action) => runMembers(await resolveTarget(where), action, print),
     async verify(where, args) {

@@ -1,10 +1,10 @@
 /** One replica, a group of its own, with a real PostgreSQL: put together, served to the SQL console, stopped, started again. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { freePort } from '../adapters/testing/free-port.ts';
 import type { TraceEvent } from '../api/events.ts';
 import { parseReplicaConfig, type ReplicaConfig } from '../replica/config.ts';
 import { demoUser } from './demo/layout.ts';
@@ -18,15 +18,6 @@ let ports: number[] = [];
 let replica: ServedReplica;
 let events: TraceEvent[] = [];
 let transactionsMs: number[] = [];
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
-}
 
 function configOf(): ReplicaConfig {
   const [peer = 0, pgwire = 0, http = 0] = ports;

@@ -11,7 +11,8 @@ import { createSnapshotSource } from '../adapters/postgres/snapshot/snapshot-sou
 import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
 import type { LinkFault } from '../api/status.ts';
 import { createPgwireListener } from '../gateways/pgwire/listener.ts';
-import { memberName, incarnationOf } from '../multipaxos/configuration.ts';
+import { ballotNone } from '../multipaxos/ballot.ts';
+import { memberName } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types.ts';
 import { LogStoreError, type LogStore } from '../ports/log-store.ts';
 import type { DigestSource } from '../ports/digest.ts';
@@ -19,7 +20,7 @@ import { SnapshotError, type SnapshotSource } from '../ports/snapshot.ts';
 import type { ReplicaConfig } from '../replica/config.ts';
 import { DatabaseKeeper } from '../replica/database-keeper.ts';
 import { ReplicaEvents } from '../replica/events.ts';
-import { Joining, type Admission } from '../replica/joining.ts';
+import { causeBeforeAdmission, causeOf, Joining, type Admission } from '../replica/joining.ts';
 import { RecoveryTracker } from '../replica/recovery-progress.ts';
 import { Replica } from '../replica/replica.ts';
 import { transferState } from '../replica/state-transfer.ts';
@@ -155,7 +156,7 @@ async function join(frame: Frame): Promise<void> {
   transport.onControl((from, message) => joining.onControl(from, message));
   try {
     const found = await inspectDatabase(placesOf(config), null);
-    tracker.begin(found.kind === 'usable' ? 'logLost' : 'new', 'joining');
+    tracker.begin(causeBeforeAdmission(found.kind === 'usable'), 'joining');
     const founding = watchForFounding(config, () => joining.stop());
     const admission = await joining.run();
     const log = await founding.stop();
@@ -198,11 +199,11 @@ async function become(frame: Frame, admission: Admission): Promise<void> {
   const { member, cluster, configuration, purgedTo } = admission;
   context.logger.info({ member, cluster, version: configuration.version, purgedTo }, 'admitted');
   const found = await inspectDatabase(placesOf(config), cluster);
-  const first = incarnationOf(member) === 1;
-  const cause = first ? 'new' : found.kind === 'usable' ? 'logLost' : 'bothLost';
+  const cause = causeOf(admission, found.kind === 'usable');
   // What its database holds is told to the core when that is up (Restored), and the log begins there.
   const identity = { cluster, member };
-  const log = await createLog(config, { identity, configuration, base: 0 as Slot });
+  const base = 0 as Slot;
+  const log = await createLog(config, { identity, configuration, base, promised: ballotNone });
   await becomeReplica(frame, log, { cause, purgedTo });
 }
 
@@ -216,7 +217,7 @@ async function becomeReplica(
   transport.become(member, cluster);
   let source: SnapshotSource | null = null;
   let digests: DigestSource | null = null;
-  const directory = databaseDirectory(config, cluster);
+  const directory = databaseDirectory(config, cluster, context.logger);
   const keeper = new DatabaseKeeper({
     launch: async () => {
       await claimDatabase(placesOf(config), cluster);
@@ -227,20 +228,20 @@ async function becomeReplica(
       return runningDatabase(server);
     },
     directory,
-    transfer: (reason, roundsMax, signal) =>
+    transfer: (loss, request, signal) =>
       transferState(
         {
           fetcher: transport,
           target: directory,
-          sources: () => frame.running?.replica.database.sources() ?? [],
+          sources: () => frame.running?.replica.database.sources(loss) ?? [],
           tracker,
           logger: context.logger,
           retryMs: 300,
           retryMsMax: 5000,
+          failedMsMax: 60_000,
           silenceMs: 60_000,
         },
-        reason,
-        roundsMax,
+        request,
         signal,
       ),
     tracker,
@@ -264,11 +265,13 @@ async function becomeReplica(
     onFatal: context.onFatal,
   });
   const copies: SnapshotSource = {
-    open: () => {
+    async open() {
       const why = replica.database.whyNoCopy();
       if (why !== null || source === null)
-        return Promise.reject(new SnapshotError('sourceUnavailable', why ?? 'PostgreSQL is not up here'));
-      return source.open();
+        throw new SnapshotError('sourceUnavailable', why ?? 'PostgreSQL is not up here');
+      // Of before the copy begins, and no crash takes it back: the copy has that at least.
+      const pointer = replica.status(0, 0).durableApplicationPointer;
+      return { ...(await source.open()), pointer };
     },
   };
   transport.offerSnapshots(copies);

@@ -66,5 +66,6 @@ function newLeadership(
     announcedCommitPoint: state.commitPoint,
     progressAtMs: state.nowMs,
     proposals: new Set(),
+    disbelieved: new Set(),
   };
 }

@@ -16,6 +16,7 @@ import {
 import type { Accept, ConfigurationChange, Effect, ReplicaId } from './types.ts';
 
 const r4 = 'r4' as ReplicaId;
+const r5 = 'r5' as ReplicaId;
 const r22 = 'r2.2' as ReplicaId;
 const join: ConfigurationChange = { kind: 'join', replica: r2, nonce: 'n', address };
 const addR4: ConfigurationChange = { kind: 'add', replica: r4, address };
@@ -27,6 +28,29 @@ function leaderWithoutR2(): OneCore {
     core.tick(100);
     core.heartbeatAck(r3);
   }
+  core.effects = [];
+  return core;
+}
+
+/** r1 leads these voters and serves; all of `heard` were heard just now, and nobody else ever. */
+function leaderOf(members: readonly ReplicaId[], heard: readonly ReplicaId[]): OneCore {
+  const core = new OneCore({ members });
+  const of = configuration(members);
+  core.tick(700);
+  const [asked] = core.take('PreVote');
+  for (const peer of heard)
+    core.receive(peer, {
+      kind: 'PreVoteReply',
+      group,
+      ballot: asked!.ballot,
+      granted: true,
+      configuration: of,
+    });
+  core.fsync();
+  for (const peer of heard) promise(core, peer, [], 0, of);
+  core.fsync();
+  for (const peer of heard) core.accepted(peer, 1, 1);
+  core.applied(1);
   core.effects = [];
   return core;
 }
@@ -134,6 +158,68 @@ describe('a leader that changes its members', () => {
     expect(codes(core)).toEqual(['wouldLoseQuorum']);
     core.reconfigure({ kind: 'remove', replica: r2 });
     expect(codes(core)).toEqual(['wouldLoseQuorum', 'proposed']);
+  });
+
+  it('removes one of two voters, with the vote of the one that goes, and goes on alone', () => {
+    const core = leaderOf([r1, r2], [r2]);
+    core.reconfigure({ kind: 'remove', replica: r2 });
+    expect(codes(core)).toEqual(['proposed']);
+    core.fsync();
+    expect(core.state.configuration.version).toBe(1);
+    expect(acceptsTo(core, r2).at(-1)).toMatchObject({ entries: [{ kind: 'configuration', version: 2 }] });
+    core.accepted(r2, 2, 2);
+    expect(core.state.configuration.version).toBe(2);
+    core.propose('a');
+    core.fsync();
+    expect(core.state.commitPoint).toBe(3);
+  });
+
+  it('removes itself from among two, if the other was heard just now', () => {
+    const core = leaderOf([r1, r2], [r2]);
+    core.reconfigure({ kind: 'remove', replica: r1 });
+    expect(codes(core)).toEqual(['proposed']);
+  });
+
+  it('does not remove one of two voters that it does not hear: nobody else can choose the change', () => {
+    const core = leaderOf([r1, r2], [r2]);
+    core.nowMs += 601;
+    core.reconfigure({ kind: 'remove', replica: r2 });
+    core.reconfigure({ kind: 'remove', replica: r1 });
+    expect(codes(core)).toEqual(['wouldLoseQuorum', 'wouldLoseQuorum']);
+  });
+
+  it('removes one that it hears though another is away, as long as a majority is left', () => {
+    const core = leaderOf([r1, r2, r3, r4], [r2, r3]);
+    core.reconfigure({ kind: 'remove', replica: r3 });
+    expect(codes(core)).toEqual(['proposed']);
+    core.fsync();
+    core.accepted(r2, 2, 2);
+    expect(core.state.configuration.version).toBe(1);
+    core.accepted(r3, 2, 2);
+    expect(core.state.configuration.version).toBe(2);
+    core.propose('a');
+    core.fsync();
+    core.accepted(r2, 3, 3);
+    expect(core.state.commitPoint).toBe(3);
+  });
+
+  it('removes the one that is away, and no second one that those left would need', () => {
+    const core = leaderOf([r1, r2, r3, r4], [r2, r3]);
+    core.reconfigure({ kind: 'remove', replica: r4 });
+    expect(codes(core)).toEqual(['proposed']);
+    const five = leaderOf([r1, r2, r3, r4, r5], [r2, r3]);
+    five.reconfigure({ kind: 'remove', replica: r3 });
+    expect(codes(five)).toEqual(['wouldLoseQuorum']);
+  });
+
+  it('lets a lost replica in only if the others are enough to choose that', () => {
+    const core = leaderOf([r1, r2, r3, r4], [r2, r3]);
+    core.reconfigure({ ...join, replica: r4 });
+    expect(codes(core)).toEqual(['proposed']);
+    const two = leaderOf([r1, r2], [r2]);
+    two.nowMs += 601;
+    two.reconfigure(join);
+    expect(codes(two)).toEqual(['wouldLoseQuorum']);
   });
 
   it('never removes the last voter', () => {

@@ -26,7 +26,7 @@ export function requestChange(state: State, change: ConfigurationChange): Outcom
   if (typeof members === 'string') return members;
   const gone = configuration.members.filter((member) => !members.includes(member)).map(nameOf);
   if (change.kind === 'join' && gone.some((name) => isAlive(state, leadership, name))) return 'busy';
-  if (losesQuorum(state, leadership, members, gone)) return 'wouldLoseQuorum';
+  if (losesQuorum(state, leadership, members)) return 'wouldLoseQuorum';
   leadership.wanted = members;
   return 'proposed';
 }
@@ -50,20 +50,11 @@ function isAskedAgain(underWay: readonly Member[], change: ConfigurationChange):
 }
 
 /**
- * The voters of now must choose the change, without the help of one that is replaced, and those that are left must be able to go on. Others are
- * away or lost themselves.
+ * A majority of the voters of now must choose the change, and a majority of those of then must be there to go on. One that is removed votes for it like the
+ * others, and afterwards still tells the change to whoever asks; one that is replaced is silent, or the change is not made.
  */
-function losesQuorum(
-  state: State,
-  leadership: Leadership,
-  members: readonly Member[],
-  gone: readonly ReplicaId[],
-): boolean {
-  const voters = votersOf({ members });
-  if (voters.length === 0) return true;
+function losesQuorum(state: State, leadership: Leadership, members: readonly Member[]): boolean {
   const heard = new Set<ReplicaId>([state.config.id]);
   for (const { id } of leadership.peers) if (isAlive(state, leadership, id)) heard.add(id);
-  if (!hasMajority(voters, heard)) return true;
-  for (const name of gone) if (name !== state.config.id) heard.delete(name);
-  return !hasMajority(state.roster.voters, heard);
+  return !hasMajority(state.roster.voters, heard) || !hasMajority(votersOf({ members }), heard);
 }

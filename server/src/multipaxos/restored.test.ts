@@ -89,6 +89,54 @@ describe('a database that comes up', () => {
   });
 });
 
+describe('a leadership that the database knows', () => {
+  const know = (core: OneCore, round: number, replica = r1): void =>
+    core.input({ kind: 'LeadershipKnown', ballot: ballot(round, replica) });
+  const lone = (): OneCore => new OneCore({ members: [r1] });
+  const lead = (core: OneCore): void => {
+    core.tick(700);
+    core.fsync();
+    core.fsync();
+  };
+
+  it('is what the next campaign is above, though nothing was promised', () => {
+    const core = new OneCore();
+    know(core, 5, r3);
+    expect(core.state.promised.round).toBe(0);
+    expect(core.records()).toEqual([]);
+    core.tick(700);
+    expect(core.take('PreVote')[0]?.ballot).toEqual(ballot(6, r1));
+  });
+
+  it('deposes a lower candidate or leader, which then leads above it', () => {
+    for (const role of ['candidate', 'leader']) {
+      const core = lone();
+      if (role === 'leader') lead(core);
+      else core.tick(700);
+      expect(core.state).toMatchObject({ role, promised: ballot(1, r1) });
+      know(core, 5);
+      expect(core.state.role).toBe('follower');
+      expect(core.effectsOf('trace').at(-1)?.event).toMatchObject({
+        name: 'StepDown',
+        reason: 'higherBallot',
+      });
+      lead(core);
+      core.applied(core.state.commitPoint);
+      expect(core.state.leadership).toMatchObject({ serving: true, ballot: ballot(6, r1) });
+    }
+  });
+
+  it('that is its own, or older, leaves it in office', () => {
+    const core = lone();
+    lead(core);
+    const { leadership } = core.state;
+    know(core, 1);
+    know(core, 0);
+    expect(core.state.leadership).toBe(leadership);
+    expect(leadership).not.toBeNull();
+  });
+});
+
 describe('purging', () => {
   it('stops while the database is down, for it may be gone', () => {
     const core = newServingLeader();

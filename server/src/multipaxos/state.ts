@@ -115,6 +115,8 @@ export interface Leadership {
   progressAtMs: number;
   /** Labels of what is proposed and not yet chosen. */
   readonly proposals: Set<EntryLabel>;
+  /** Members that have said what they cannot know. */
+  readonly disbelieved: Set<ReplicaId>;
 }
 
 export interface State {
@@ -242,7 +244,7 @@ export function cloneState(state: State): State {
 function cloneLeadership(leadership: Leadership): Leadership {
   const peers = leadership.peers.map((peer) => ({ ...peer }));
   const voters = peers.filter(({ id }) => leadership.voters.some((voter) => voter.id === id));
-  const { backlog, marks, proposals } = leadership;
+  const { backlog, marks, proposals, disbelieved } = leadership;
   return {
     ...leadership,
     peers,
@@ -250,5 +252,6 @@ function cloneLeadership(leadership: Leadership): Leadership {
     backlog: [...backlog],
     marks: [...marks],
     proposals: new Set(proposals),
+    disbelieved: new Set(disbelieved),
   };
 }

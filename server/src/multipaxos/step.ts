@@ -10,6 +10,7 @@ import { handlePrepare } from './acceptor.ts';
 import { sameBallot } from './ballot.ts';
 import { proposeWaiting } from './barrier.ts';
 import { handleCatchUpReply, handleCatchUpRequest, requestCatchUp } from './catch-up.ts';
+import { believes } from './disbelief.ts';
 import {
   considerElection,
   handlePreVote,
@@ -25,7 +26,7 @@ import { advanceCommitPoint, handleAccepted, propose, serve, stepDown } from './
 import { reportChosen } from './learner.ts';
 import { admits, recordConfiguration, tellConfiguration } from './membership.ts';
 import { reconfigure } from './reconfigure.ts';
-import { relievePressure, restored } from './restored.ts';
+import { knowLeadership, relievePressure, restored } from './restored.ts';
 import type { Run } from './run.ts';
 import { isServing, type State } from './state.ts';
 import { traceAction } from './trace.ts';
@@ -71,6 +72,7 @@ function act(run: Run, input: Input): void {
       return;
     case 'Receive':
       if (input.message.group !== state.config.group || input.from === state.config.id) return;
+      if (!believes(run, input.from, input.message)) return;
       if (admits(run, input.from, input.message)) receive(run, input.from, input.message);
       return;
     case 'Propose':
@@ -91,6 +93,9 @@ function act(run: Run, input: Input): void {
       return;
     case 'Restored':
       restored(run, input.slot, input.configuration);
+      return;
+    case 'LeadershipKnown':
+      knowLeadership(run, input.ballot);
       return;
     case 'LogPressure':
       relievePressure(run);

@@ -64,10 +64,17 @@ export function traceAction(run: Run, name: ActionName, details: Details = {}): 
 function traceConfigurations(
   state: State,
   name: ActionName,
-  { message, found = [] }: Details,
+  details: Details,
   records: readonly LogRecord[],
 ): TraceConfiguration[] {
   const { configuration } = state;
+  const { message } = details;
+  const isTold =
+    configuration.version === state.tracedConfiguration && name !== 'Restart' && name !== 'BecomeLeader';
+  const promised = message?.kind === 'Promise' ? message.configuration : configuration;
+  const brought = configurationsIn(details, records);
+  // Nearly always: this is asked at every action.
+  if (isTold && promised.version === configuration.version && brought.length === 0) return [];
   const traced = new Map<string, TraceConfiguration>();
   const add = (version: number, slot: Slot, members: readonly Member[]): void => {
     const told = {
@@ -78,25 +85,25 @@ function traceConfigurations(
     };
     traced.set(`${version} ${slot} ${told.voters.join(' ')} ${told.learners.join(' ')}`, told);
   };
-  for (const entry of [...found, ...entriesOf(message), ...records.flatMap(entryOfRecord)]) {
-    if (entry.kind === 'configuration') add(entry.version, 0 as Slot, entry.members);
-  }
-  const isNew = configuration.version !== state.tracedConfiguration;
-  if (isNew || name === 'Restart' || name === 'BecomeLeader')
-    add(configuration.version, configuration.slot, configuration.members);
-  if (message?.kind === 'Promise' && message.configuration.version !== configuration.version)
-    add(message.configuration.version, message.configuration.slot, message.configuration.members);
+  for (const { version, members } of brought) add(version, 0 as Slot, members);
+  if (!isTold) add(configuration.version, configuration.slot, configuration.members);
+  if (promised.version !== configuration.version) add(promised.version, promised.slot, promised.members);
   state.tracedConfiguration = configuration.version;
   return [...traced.values()];
 }
 
-function entriesOf(message: Message | undefined): readonly Entry[] {
-  if (message?.kind === 'Accept' || message?.kind === 'CatchUpReply') return message.entries;
-  return message?.kind === 'Promise' ? message.votes.map(({ entry }) => entry) : [];
-}
+type ConfigurationEntry = Extract<Entry, { kind: 'configuration' }>;
 
-function entryOfRecord(record: LogRecord): Entry[] {
-  return record.kind === 'vote' || record.kind === 'chosen' ? [record.entry] : [];
+function configurationsIn({ found, message }: Details, records: readonly LogRecord[]): ConfigurationEntry[] {
+  const brought: ConfigurationEntry[] = [];
+  const look = (entry: Entry): void => {
+    if (entry.kind === 'configuration') brought.push(entry);
+  };
+  found?.forEach(look);
+  if (message?.kind === 'Accept' || message?.kind === 'CatchUpReply') message.entries.forEach(look);
+  if (message?.kind === 'Promise') for (const { entry } of message.votes) look(entry);
+  for (const record of records) if (record.kind === 'vote' || record.kind === 'chosen') look(record.entry);
+  return brought;
 }
 
 function traceRecord(record: LogRecord): TraceVote[] {

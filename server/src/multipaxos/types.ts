@@ -282,6 +282,8 @@ export type Input =
       readonly slot: Slot;
       readonly configuration: Configuration;
     }
+  /** The database came up and holds the beginning of the leader of `ballot`, the newest that it knows: this replica leads in no lower ballot. */
+  | { readonly kind: 'LeadershipKnown'; readonly nowMs: number; readonly ballot: Ballot }
   /** The log has outgrown its bound: what this replica has applied, durably, goes, though others may still want it. */
   | { readonly kind: 'LogPressure'; readonly nowMs: number };
 
@@ -321,7 +323,7 @@ export type Effect =
   /**
    * `proposed`: it is on its way, and done when the `configuration` effect tells it. `done`: it was so already. `busy`: another change is under way, or
    * the life of the replica that a `join` would replace was heard just now; ask again.
-   * `wouldLoseQuorum`: too few of the voters that would be left have been heard lately. `unknownReplica`, `exists`: it is (not) a member.
+   * `wouldLoseQuorum`: too few voters have been heard lately to choose the change, or too few that would be left to go on. `unknownReplica`, `exists`: it is (not) a member.
    * `tooMany`: no more members than `replicasMax` (quorum.ts).
    */
   | {
@@ -336,6 +338,16 @@ export type Effect =
         | 'unknownReplica'
         | 'exists'
         | 'tooMany';
+    }
+  /**
+   * A member says that all up to `claimed` is chosen, and this leader, whom nobody can have deposed, has proposed nothing above `lastSlot`. It is not heard while
+   * the leadership lasts, and told once.
+   */
+  | {
+      readonly kind: 'disbelieved';
+      readonly member: ReplicaId;
+      readonly claimed: Slot;
+      readonly lastSlot: Slot;
     }
   /** The log at or below may be dropped. */
   | { readonly kind: 'purge'; readonly upTo: Slot }

@@ -12,7 +12,7 @@ export interface JoinRequest {
 }
 
 /**
- * `admitted`: the replica is `member` from `configuration` on; whoever sent it has purged its log up to `purgedTo`. `notLeader`: ask `leader`, if it is known.
+ * `admitted`: the replica is `member` from `configuration` on, its first life if it `isNew` (as far as the sender has seen); whoever sent it has purged its log up to `purgedTo`. `notLeader`: ask `leader`, if it is known.
  * `waiting`: asked for, not chosen yet; ask again. `refused`: the group does not expect this replica, or cannot admit it; `reason` is for people.
  */
 export interface JoinReply {
@@ -26,6 +26,7 @@ export interface JoinReply {
     readonly member: ReplicaId;
     readonly configuration: Configuration;
     readonly purgedTo: Slot;
+    readonly isNew: boolean;
   } | null;
 }
 
@@ -56,6 +57,8 @@ export interface VerifyVerdict {
   readonly slot: Slot;
   readonly differing: readonly string[];
   readonly repair: boolean;
+  /** Who has what the majority has: whom to copy from. */
+  readonly equal: readonly ReplicaId[];
 }
 
 export type ControlMessage = JoinRequest | JoinReply | VerifyReport | VerifyVerdict;

@@ -6,7 +6,15 @@
  *   in the order of the calls, so what a crash leaves is a prefix of what was appended.
  * - A record that cannot be read back exactly is never returned as data.
  */
-import type { Configuration, Entry, LogRecord, RecoveredLog, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type {
+  Ballot,
+  Configuration,
+  Entry,
+  LogRecord,
+  RecoveredLog,
+  ReplicaId,
+  Slot,
+} from '../multipaxos/types.ts';
 
 /**
  * `logCorrupt`: a record in the middle of the log fails its checksum; the message names file and offset. The replica must not vote.
@@ -42,12 +50,15 @@ export interface LogIdentity {
 
 /**
  * What a new log begins with: `identity`, the configuration in force, and `base`: entries at or below are chosen, in the replica's
- * database, and purged from the beginning (0: the log begins with slot 1). Creating is explicit: opening never creates.
+ * database, and purged from the beginning (0: the log begins with slot 1). `promised`: as if it had been promised before; not `ballotNone` where that
+ * database knows of leaderships of its own. It is all there as soon as there is a log, since nobody makes up for what a crash would leave out.
+ * Creating is explicit: opening never creates.
  */
 export interface NewLog {
   readonly identity: LogIdentity;
   readonly configuration: Configuration;
   readonly base: Slot;
+  readonly promised: Ballot;
 }
 
 export interface LogStore {

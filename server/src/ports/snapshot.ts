@@ -5,10 +5,14 @@
  * Invariants: what is half received is never started; the directory that it replaces is set aside, not deleted.
  */
 import type { Readable } from 'node:stream';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../multipaxos/types.ts';
 
-/** A tar stream of a data directory. `bytesTotal` is an estimate made at the beginning; null: unknown. */
+/**
+ * A tar stream of a data directory. `bytesTotal` is an estimate made at the beginning; null: unknown. The application pointer in it is `pointer` or above; left
+ * out: unknown until it is started.
+ */
 export interface SnapshotStream {
+  readonly pointer?: Slot;
   readonly bytesTotal: number | null;
   readonly stream: Readable;
 }

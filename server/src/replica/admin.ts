@@ -57,7 +57,7 @@ export class Admin {
       case 'wouldLoseQuorum':
         return refuse(
           'wouldLoseQuorum',
-          'Too few of the voters that would be left have been heard lately: the group could not go on.',
+          'Too few voters have been heard lately to agree on it, or too few that would be left for the group to go on.',
         );
       case 'unknownReplica':
         return refuse('unknownReplica', `${replica} is no member.`);

@@ -51,7 +51,17 @@ export function conditionOf(facts: Facts): Condition {
   return { state: 'noLeader', message: facts.lostMajority };
 }
 
-function restoringMessage({ source, phase, attempts }: RecoveryProgress, trouble: string | null): string {
+function restoringMessage(recovery: RecoveryProgress, trouble: string | null): string {
+  const now = stepMessage(recovery, trouble);
+  const { lastFailure } = recovery;
+  if (lastFailure === null) return now;
+  const { reason, source } = lastFailure;
+  // Told as the trouble.
+  if (source === null && recovery.source === null && trouble !== null) return now;
+  return `${now} The last attempt failed${source === null ? '' : `, with ${source}`}: ${reason.replace(/\.$/, '')}.`;
+}
+
+function stepMessage({ source, phase, attempts }: RecoveryProgress, trouble: string | null): string {
   if (phase === 'starting') return "PostgreSQL starts on a copy of another replica's data.";
   if (source === null)
     return `The database must be copied from another replica${trouble === null ? '' : ` (${trouble})`}.`;

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createMemoryDisk, createMemoryLog, type MemoryDisk } from '../adapters/memory-log/memory-log.ts';
 import { systemClock } from '../adapters/system-clock.ts';
+import { ballotNone } from '../multipaxos/ballot.ts';
 import type { Ballot, Entry, GroupId, Message, ReplicaId, Slot } from '../multipaxos/types.ts';
 import { LogStoreError, type LogStore } from '../ports/log-store.ts';
 import { CoreHost } from './core-host.ts';
@@ -32,22 +33,28 @@ describe('the host of the core', () => {
   let purged: number[];
   let log: LogStore;
 
-  async function start(recordsFree: number): Promise<CoreHost> {
+  /** `alone`: the only voter, which soon leads. */
+  async function start(recordsFree: number, alone = false): Promise<CoreHost> {
     disk = createMemoryDisk(group);
     disk.recordsFree = recordsFree;
     sent = [];
     troubles = [];
     purged = [];
     const identity = { cluster: 'c', member: r1 };
-    log = await createMemoryLog(disk, { identity, configuration, base: 0 as Slot });
+    log = await createMemoryLog(disk, {
+      identity,
+      configuration: alone ? foundedBy([r1]) : configuration,
+      base: 0 as Slot,
+      promised: ballotNone,
+    });
     host = new CoreHost({
       config: {
         group,
         id: r1,
         heartbeatMs: 50,
-        electionTimeoutMinMs: 60_000,
-        electionTimeoutMaxMs: 90_000,
-        leaseMs: 30_000,
+        electionTimeoutMinMs: alone ? 60 : 60_000,
+        electionTimeoutMaxMs: alone ? 90 : 90_000,
+        leaseMs: alone ? 30 : 30_000,
         clockDriftMax: 0.05,
         retransmitMs: 100,
         windowSlotsMax: 64,
@@ -82,6 +89,7 @@ describe('the host of the core', () => {
       onTrace: () => {},
       onLogIdle: () => {},
       onLogTrouble: (error) => troubles.push(error),
+      onDisbelieved: () => {},
       onPurgedByPeer: (_peer, purgedTo) => purged.push(purgedTo),
       onFatal: (error) => {
         throw error;
@@ -139,6 +147,20 @@ describe('the host of the core', () => {
     deliver(r2, { ...reply, firstSlot: 1 as Slot, entries: [] });
     expect(purged).toEqual([50]);
     deliver(r2, { ...reply, firstSlot: 1 as Slot, entries: [command(1)] });
+    expect(purged).toEqual([50]);
+  });
+
+  it('says nothing of what a peer has purged while it leads and serves: it needs nothing', async () => {
+    const core = await start(Number.POSITIVE_INFINITY, true);
+    await vi.waitFor(() => expect(core.commitPoint).toBe(1));
+    const reply = { kind: 'CatchUpReply', group, ballot, firstSlot: 2 as Slot, entries: [] } as const;
+    const message = { ...reply, commitPoint: 90 as Slot, purgedTo: 50 as Slot, configuration };
+    core.input({ kind: 'Applied', slot: 1 as Slot, durableSlot: 1 as Slot });
+    expect(core.snapshot()).toMatchObject({ role: 'leader', serving: true });
+    deliver(r2, message);
+    expect(purged).toEqual([]);
+    core.input({ kind: 'StepDown', reason: 'requested' });
+    deliver(r2, message);
     expect(purged).toEqual([50]);
   });
 });

@@ -8,7 +8,15 @@
  * for the log is bounded: while it cannot be written, or falls far behind, messages that would add to it are dropped, as a lossy
  * network may.
  */
-import { createState, entryAt, leaseHeld, snapshot, step, type State } from '../multipaxos/step.ts';
+import {
+  createState,
+  entryAt,
+  isServing,
+  leaseHeld,
+  snapshot,
+  step,
+  type State,
+} from '../multipaxos/step.ts';
 import type {
   Configuration,
   CoreConfig,
@@ -56,6 +64,8 @@ export interface CoreHostOptions {
   readonly onLogTrouble: (error: LogStoreError | null) => void;
   /** A peer that was asked for what this replica needs next has purged it, and all up to `purgedTo`. */
   readonly onPurgedByPeer: (peer: ReplicaId, purgedTo: Slot) => void;
+  /** A member told this leader what cannot be. */
+  readonly onDisbelieved: (effect: EffectOf<'disbelieved'>) => void;
   /** A broken invariant or a failing log: the replica must stop rather than go on. */
   readonly onFatal: (error: Error) => void;
 }
@@ -139,7 +149,8 @@ export class CoreHost {
     const fillsLog = message.kind === 'Accept' || message.kind === 'CatchUpReply';
     if (fillsLog && (this.troubled || this.waitingBytes > waitingBytesMax)) return;
     this.input({ kind: 'Receive', from, message });
-    if (message.kind !== 'CatchUpReply' || message.entries.length > 0) return;
+    // A leader that serves has all that it needs, whatever a peer says.
+    if (message.kind !== 'CatchUpReply' || message.entries.length > 0 || isServing(this.state)) return;
     if (message.purgedTo > this.state.commitPoint) this.options.onPurgedByPeer(from, message.purgedTo);
   }
 
@@ -183,6 +194,9 @@ export class CoreHost {
         return;
       case 'reconfigured':
         this.options.onReconfigured(effect);
+        return;
+      case 'disbelieved':
+        this.options.onDisbelieved(effect);
         return;
       case 'purge':
         void this.purge(effect.upTo);

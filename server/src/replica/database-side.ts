@@ -1,8 +1,8 @@
 /**
  * The replica's database between its keeper and the rest: what its coming, going, failing and differing mean.
  *
- * Responsible for: when an empty database may be made, whom to copy from, who may copy this one, and what each failure leads to (another try, a restart, a copy of
- * another replica's). Starts nothing itself and applies nothing.
+ * Responsible for: when an empty database may be made, whom to copy from, who may copy this one, and what each failure, and a log that is too long, leads to (another
+ * try, a restart, a copy of another replica's). Starts nothing itself and applies nothing.
  */
 import type { Logger } from 'pino';
 import { replicaOf } from '../multipaxos/configuration.ts';
@@ -12,7 +12,7 @@ import type { DatabaseError } from '../ports/database.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import type { Transport } from '../ports/transport.ts';
 import type { ReplicaConfig } from './config.ts';
-import type { DatabaseKeeper } from './database-keeper.ts';
+import type { DatabaseKeeper, Loss } from './database-keeper.ts';
 import type { ReplicaEvents } from './events.ts';
 import type { Handover } from './handover.ts';
 import type { Membership } from './membership.ts';
@@ -42,11 +42,15 @@ export interface DatabaseSideOptions {
   readonly leader: () => ReplicaId | null;
   /** A replica whose database is not in order must not lead. */
   readonly stepDown: () => void;
+  /** What the database has, durably, goes from the log. */
+  readonly purgeApplied: () => void;
 }
 
 export class DatabaseSide {
   private readonly options: DatabaseSideOptions;
   private troubledBy: string | null = null;
+  /** Why what is here is not applied to any more, until a copy has taken its place. */
+  private fencedBecause: Loss | null = null;
   private startedAtMs = 0;
 
   constructor(options: DatabaseSideOptions) {
@@ -63,14 +67,18 @@ export class DatabaseSide {
     this.startedAtMs = clock.nowMs();
     if (joined !== null) tracker.begin(joined.cause, 'catchingUp');
     keeper.start({
-      logIsWhole: () => log.stats().purgedTo === 0,
+      logIsWhole: () => log.stats().purgedTo === 0 && (joined === null || joined.purgedTo === 0),
+      isAlone: () => this.options.membership.others().length === 0,
       mayBeginEmpty: () => this.mayBeginEmpty(),
       logReaches: (pointer) => pointer >= log.stats().purgedTo,
       causeOfMissing: () => (joined === null ? 'databaseLost' : joined.cause === 'new' ? 'new' : 'bothLost'),
-      onUp: (database, at, copied) => {
+      onUp: (database, at, replaced) => {
         this.troubledBy = null;
-        if (copied) verification.databaseReplaced();
-        handover.up(database, at, copied);
+        if (replaced) {
+          this.fencedBecause = null;
+          verification.databaseReplaced();
+        }
+        handover.up(database, at, replaced);
       },
       onDown: (reason) => this.down(reason),
     });
@@ -86,14 +94,18 @@ export class DatabaseSide {
   }
 
   /** Whom to copy a database from. That a leader comes last needs it to be known, so that is waited for a little. */
-  sources(): ReplicaId[] {
+  sources({ equal }: Pick<Loss, 'equal'>): ReplicaId[] {
     const { clock, config, membership, transport } = this.options;
     const leader = this.options.leader();
     const waitMs = 2 * config.timings.electionTimeoutMaxMs;
     if (leader === null && clock.nowMs() - this.startedAtMs < waitMs) return [];
     const others = membership.others();
-    const connected = transport.connected().filter((peer) => others.includes(peer));
-    return rankSources(connected, leader === null ? null : replicaOf(leader));
+    return rankSources({
+      connected: transport.connected().filter((peer) => others.includes(peer)),
+      leader: leader === null ? null : replicaOf(leader),
+      voters: membership.joined().voters,
+      equal: equal ?? null,
+    });
   }
 
   /** Why nobody may copy this replica's database now; null if they may. */
@@ -128,14 +140,29 @@ export class DatabaseSide {
   }
 
   /** It may not be relied on from now on, whatever becomes of this process: only a copy of another replica's database ends that. */
-  diverged(reason: string, repair: boolean): void {
+  diverged({ reason, equal }: Pick<Loss, 'reason' | 'equal'>, repair: boolean): void {
     const { logger, keeper, handover, stepDown } = this.options;
     logger.error({ reason, repair }, 'this replica differs from the others and applies no more');
     handover.block(
-      `${reason}. It applies no more. "barista verify --repair", or a restart, replaces its database by a copy of another replica's; this one is set aside.`,
+      `${reason}. It applies no more. A copy of another replica's database takes the place of its own with "barista verify --repair", with a restart, or when its log outgrows its bound; what is here is set aside.`,
     );
     stepDown();
-    if (repair) keeper.lose({ cause: 'diverged', reason });
-    else void keeper.condemn({ cause: 'diverged', reason });
+    const loss: Loss = { cause: 'diverged', reason, ...(equal === undefined ? {} : { equal }) };
+    this.fencedBecause = loss;
+    if (repair) keeper.lose(loss);
+    else void keeper.condemn(loss);
+  }
+
+  /**
+   * The log has outgrown its bound. A replica that is fenced lets go of nothing by itself: what goes on the word of a database must be in that database, and of
+   * others' this replica does not know that enough have it. Yet its own only stands there for people to look at. That ends here, as it would with a restart: a copy
+   * takes its place, and the log below the copy's pointer goes. A log grows only while somebody serves, and who serves has a database to copy, so there is no other bound to
+   * wait for. What was looked at is set aside.
+   */
+  relieveLog(): void {
+    const { keeper, handover, purgeApplied } = this.options;
+    if (this.fencedBecause === null) purgeApplied();
+    // While its PostgreSQL is away a copy is on its way already.
+    else if (handover.hasDatabase) keeper.lose(this.fencedBecause);
   }
 }

@@ -2,14 +2,14 @@
  * Hands the database from one user to the next: from sessions to the log, from a PostgreSQL that died to the one that comes after it.
  *
  * Responsible for: the order, always this one: the apply loop is stopped, sessions are ended and what they had prepared is rolled back, the database is asked
- * how far it is, and only then the log is applied. Does not decide who leads, and starts no PostgreSQL.
+ * how far it is, and only then the log is applied. The core hears at once which leadership a database knows that comes up. Does not decide who leads, and starts no PostgreSQL.
  *
  * Invariants: one hand-over at a time; one that another has overtaken does nothing; a database whose content goes beyond the log is not applied to before the core
  * knows of it.
  */
 import type { Logger } from 'pino';
 import type { OrderedApply } from '../apply/ordered-apply.ts';
-import type { Configuration, Slot } from '../multipaxos/types.ts';
+import type { Ballot, Configuration, Slot } from '../multipaxos/types.ts';
 import { DatabaseError, type ApplicationPointer, type Database } from '../ports/database.ts';
 
 export interface HandoverOptions {
@@ -19,6 +19,8 @@ export interface HandoverOptions {
   /** The newest that is known to be chosen. */
   readonly configuration: () => Configuration;
   readonly restored: (slot: Slot, configuration: Configuration) => void;
+  /** The newest whose beginning the database holds. */
+  readonly leadershipKnown: (ballot: Ballot) => void;
   readonly suspect: () => void;
   /** After a full disk. */
   readonly retryMs: number;
@@ -71,6 +73,7 @@ export class Handover {
     this.database = database;
     this.fullBecause = null;
     if (copied) this.blockedBecause = null;
+    this.options.leadershipKnown(at.keep.leadership);
     if (copied || at.pointer > this.options.commitPoint()) this.restored(at);
     this.followLog();
   }

@@ -10,6 +10,7 @@ const admission: Admission = {
   member: 'r3.2' as ReplicaId,
   configuration: foundedBy([r1, r2, r3]),
   purgedTo: 0 as Slot,
+  isNew: false,
 };
 
 let up: ReplicaId[];

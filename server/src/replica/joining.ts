@@ -13,6 +13,20 @@ import type { Transport } from '../ports/transport.ts';
 
 export type Admission = NonNullable<JoinReply['admission']>;
 
+/** What a replica without a log says of itself before it is let in: whether it was ever here only the others know. */
+export function causeBeforeAdmission(hasDatabase: boolean): 'logLost' | 'noLog' {
+  return hasDatabase ? 'logLost' : 'noLog';
+}
+
+/** `hasDatabase`: of this very group. A first life that has one is that of a replica which was removed and added again. */
+export function causeOf(
+  { isNew }: Pick<Admission, 'isNew'>,
+  hasDatabase: boolean,
+): 'logLost' | 'new' | 'bothLost' {
+  if (hasDatabase) return 'logLost';
+  return isNew ? 'new' : 'bothLost';
+}
+
 export interface JoiningOptions {
   readonly self: ReplicaId;
   /** Where this replica is reached. */

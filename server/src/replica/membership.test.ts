@@ -85,7 +85,33 @@ describe('a leader that is asked to let a replica in', () => {
       member: 'r2.2',
       configuration,
       purgedTo: 7,
+      isNew: false,
     });
+  });
+
+  it('tells a replica that was added from one that has lost its disk', () => {
+    const expected: Member = { ...foundedBy([r4]).members[0]!, incarnation: 0, role: 'learner', nonce: '2' };
+    const added = next(founded, [...founded.members, expected]);
+    const admitted = (before: Configuration, replica: ReplicaId, incarnation: number, nonce: string) => {
+      const members = before.members.map((member) =>
+        member.replica === replica ? { ...member, incarnation, nonce } : member,
+      );
+      const configuration = next(before, members);
+      membership.onConfiguration({ kind: 'configuration', configuration, pending: null });
+      join(replica, nonce);
+      const { code, admission } = sent.at(-1)![1] as JoinReply;
+      return { configuration, told: [code, admission?.member, admission?.isNew] };
+    };
+    membership.onConfiguration({ kind: 'configuration', configuration: added, pending: null });
+    const first = admitted(added, r4, 2, 'first');
+    expect(first.told).toEqual(['admitted', 'r4.2', true]);
+    const promoted = next(first.configuration, first.configuration.members);
+    membership.onConfiguration({ kind: 'configuration', configuration: promoted, pending: null });
+    join(r4, 'first');
+    expect((sent.at(-1)![1] as JoinReply).admission?.isNew).toBe(true);
+    const second = admitted(promoted, r4, 3, 'second');
+    expect(second.told).toEqual(['admitted', 'r4.3', false]);
+    expect(admitted(second.configuration, r2, 2, 'wiped').told).toEqual(['admitted', 'r2.2', false]);
   });
 
   it('admits the life that asks, not the one before it', async () => {

@@ -61,6 +61,8 @@ export class Membership {
   private readonly watchers = new Set<() => void>();
   private nextId = 1;
   private removedBecause: string | null = null;
+  /** By its nonce, the life of each replica that was seen to be its first: the incarnations of one that was added do not begin with 1. */
+  private readonly newcomers = new Map<ReplicaId, string>();
 
   constructor(options: MembershipOptions) {
     this.options = options;
@@ -133,6 +135,7 @@ export class Membership {
   }
 
   onConfiguration({ configuration, pending }: EffectOf<'configuration'>): void {
+    this.noteNewcomers(configuration);
     this.known = configuration;
     this.pending = pending;
     this.reach();
@@ -143,6 +146,17 @@ export class Membership {
       }
     }
     for (const watcher of this.watchers) watcher();
+  }
+
+  private noteNewcomers({ members }: Configuration): void {
+    const wasExpected = (replica: ReplicaId): boolean =>
+      this.known.members.some((before) => before.replica === replica && before.incarnation === 0);
+    for (const { replica, incarnation, nonce } of members) {
+      if (incarnation > 0 && wasExpected(replica)) this.newcomers.set(replica, nonce);
+    }
+    for (const replica of this.newcomers.keys()) {
+      if (!members.some((member) => member.replica === replica)) this.newcomers.delete(replica);
+    }
   }
 
   onReconfigured({ id, code }: EffectOf<'reconfigured'>): void {
@@ -215,6 +229,7 @@ export class Membership {
       member: nameOf(member),
       configuration: this.known,
       purgedTo: this.options.purgedTo(),
+      isNew: member.incarnation === 1 || this.newcomers.get(replica) === nonce,
     });
   }
 

@@ -18,10 +18,16 @@ export interface RecoveryTrackerOptions {
 }
 
 const logEveryMs = 1000;
+const reasonCharsMax = 500;
 
 export class RecoveryTracker {
   private readonly options: RecoveryTrackerOptions;
-  private progress: Omit<RecoveryProgress, 'sinceMs'> | null = null;
+  private progress: Omit<RecoveryProgress, 'sinceMs' | 'lastFailure'> | null = null;
+  private failure: {
+    readonly reason: string;
+    readonly source: ReplicaId | null;
+    readonly atMs: number;
+  } | null = null;
   private beganAtMs = 0;
   private loggedAtMs = 0;
   private catchUp: { from: Slot; to: Slot } | null = null;
@@ -33,7 +39,13 @@ export class RecoveryTracker {
   /** Milliseconds since it began in `sinceMs`. */
   current(): RecoveryProgress | null {
     if (this.progress === null) return null;
-    return { ...this.progress, sinceMs: Math.round(this.options.nowMs() - this.beganAtMs) };
+    const nowMs = this.options.nowMs();
+    const { failure } = this;
+    const lastFailure =
+      failure === null
+        ? null
+        : { reason: failure.reason, source: failure.source, agoMs: Math.round(nowMs - failure.atMs) };
+    return { ...this.progress, lastFailure, sinceMs: Math.round(nowMs - this.beganAtMs) };
   }
 
   /** A recovery that is under way goes on, for a graver cause perhaps. */
@@ -74,6 +86,15 @@ export class RecoveryTracker {
     this.log();
   }
 
+  /** It is tried again. `source`: whose copy it was, or would have been. */
+  failed(reason: string, source: ReplicaId | null): void {
+    if (this.progress === null) return;
+    // PostgreSQL's own words come on lines of their own: they are in the log.
+    const [first = ''] = reason.split('\n', 1);
+    const text = first.replace(/\s*(Its last words:)?$/, '').slice(0, reasonCharsMax);
+    this.failure = { reason: text, source, atMs: this.options.nowMs() };
+  }
+
   /** PostgreSQL is started on what was copied, or anew. */
   starting(): void {
     if (this.progress?.phase !== 'copying') return;
@@ -103,6 +124,7 @@ export class RecoveryTracker {
     const ms = Math.round(this.options.nowMs() - this.beganAtMs);
     this.options.logger.info({ cause, attempts, bytes, ms }, 'recovered');
     this.progress = null;
+    this.failure = null;
     this.catchUp = null;
     this.options.onEvent({ name: 'RecoveryPhase', progress: null });
   }

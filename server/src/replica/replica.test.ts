@@ -170,6 +170,30 @@ describe('a group of replicas', () => {
     expect(other.setAside).toBe(1);
   });
 
+  it('does not keep the log beyond its bound for a database that differs, and replaces that by a copy', async () => {
+    const first = await leader();
+    const other = members.find((member) => member !== first)!;
+    other.database!.failNextApply = new DatabaseError('applyFailed', 'no such row');
+    await execute(first, 'a');
+    await vi.waitFor(() => expect(other.status()!.state).toBe('diverged'));
+    await execute(first, 'b');
+    // Nobody else lets go of what this one has not reported, so what it lets go of here, its own database must have.
+    other.pressLog(true);
+    await vi.waitFor(
+      () => {
+        const { log, commitPoint, state } = other.status()!;
+        expect({ purgedTo: log.purgedTo, state }).toEqual({ purgedTo: commitPoint, state: 'serving' });
+      },
+      { timeout: 5000 },
+    );
+    expect(other.setAside).toBe(1);
+    await execute(first, 'c');
+    await agreed(['a#0', 'b#0', 'c#0']);
+    // Once is enough.
+    await new Promise((resolve) => setTimeout(resolve, 1300));
+    expect(other.setAside).toBe(1);
+  });
+
   it('ends a large transaction that was given up, so that its parts do not keep the log for ever', async () => {
     const first = await leader();
     const { service } = first.replica!;

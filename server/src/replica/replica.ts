@@ -33,6 +33,7 @@ import { Verification } from './verification.ts';
 import { Watch } from './watch.ts';
 
 type LeadershipEffect = Extract<Effect, { kind: 'leadership' }>;
+type Leadership = Pick<LeadershipEffect, 'role' | 'leader' | 'serving'>;
 
 const TICK_MS = 20;
 const FLUSH_MS = 1000;
@@ -77,11 +78,7 @@ export class Replica {
   private readonly watch: Watch;
   private readonly verification: Verification;
   private readonly timers: NodeJS.Timeout[] = [];
-  private leadership: Pick<LeadershipEffect, 'role' | 'leader' | 'serving'> = {
-    role: 'follower',
-    leader: null,
-    serving: false,
-  };
+  private leadership: Leadership = { role: 'follower', leader: null, serving: false };
   /** Each goes when its own cause does. */
   private logTrouble: string | null = null;
   private transactions = 0;
@@ -103,10 +100,10 @@ export class Replica {
       pgwireOf: (id) => this.membership.addressOf(id)?.pgwire ?? null,
       coreLeaseHeld: () => this.host.leaseHeld(),
       commitPoint: () => this.host.commitPoint,
-      clearToCommit: (slot) => this.apply.clearToCommit(slot),
-      outcomeOf: (proposed, waitMs) => this.apply.outcomes.awaitOutcome(proposed, waitMs),
+      apply: this.apply,
       onCommitted: (slot) => this.committed(slot),
       onCommitFailed: (slot, reason) => this.commitFailed(slot, reason),
+      onFatal: parts.onFatal,
       leasePollMs: 10,
     });
     this.membership = new Membership({
@@ -127,6 +124,7 @@ export class Replica {
       commitPoint: () => this.host.commitPoint,
       configuration: () => this.membership.configuration,
       restored: (slot, configuration) => this.host.input({ kind: 'Restored', slot, configuration }),
+      leadershipKnown: (ballot) => this.host.input({ kind: 'LeadershipKnown', ballot }),
       suspect: () => keeper.suspect(),
       retryMs: 5000,
     });
@@ -138,6 +136,7 @@ export class Replica {
       verification: this.verification,
       leader: () => this.leadership.leader,
       stepDown: () => this.host.input({ kind: 'StepDown', reason: 'databaseFailed' }),
+      purgeApplied: () => this.host.input({ kind: 'LogPressure' }),
     });
     this.host = this.createHost();
     this.watch = new Watch({
@@ -156,7 +155,7 @@ export class Replica {
         if (serving) keeper.suspect();
         this.host.input({ kind: 'StepDown', reason: 'databaseFailed' });
       },
-      onLogPressure: () => this.host.input({ kind: 'LogPressure' }),
+      onLogPressure: () => this.database.relieveLog(),
       onLogPurged: (reason) => keeper.lose({ cause: 'logPurged', reason }),
     });
     this.admin = new Admin({
@@ -193,7 +192,7 @@ export class Replica {
         this.host.input({ kind: 'Applied', slot, durableSlot });
       },
       onEvent: (event) => this.events.apply(event),
-      onDiverged: (reason) => this.database.diverged(reason, false),
+      onDiverged: (reason) => this.database.diverged({ reason }, false),
       onDatabaseDown: (error) => this.database.failed(error),
       verify: this.verification.hooks,
       onCopyNeeded: (reason) => this.parts.keeper.lose({ cause: 'logPurged', reason }),
@@ -217,7 +216,7 @@ export class Replica {
       timeoutMs: this.config.verify.timeoutMinutes * 60_000,
       logger,
       onResult: (result) => this.events.operation({ name: 'VerifyDone', result }),
-      onDiffers: (reason, repair) => this.database.diverged(reason, repair),
+      onDiffers: (loss, repair) => this.database.diverged(loss, repair),
     });
   }
 
@@ -244,6 +243,7 @@ export class Replica {
       onTrace: (event) => this.events.consensus(event),
       onLogIdle: () => this.proposals.flush(),
       onLogTrouble: (error) => this.onLogTrouble(error),
+      onDisbelieved: (effect) => this.watch.disbelieved(effect),
       onPurgedByPeer: (peer, purgedTo) => this.watch.purgedByPeer(peer, purgedTo),
       onFatal: parts.onFatal,
     });
@@ -274,7 +274,7 @@ export class Replica {
     const { role, leader, serving } = this.leadership;
     this.leadership = effect;
     if (effect.serving && !serving) {
-      this.apply.lead();
+      this.apply.lead(effect.ballot);
       this.service.serveHere(effect.ballot);
     } else if (!effect.serving) {
       const removed = this.membership.removed;

@@ -7,6 +7,7 @@
  * Invariant: within one generation the replica was leader without a break; whoever shows an old generation gets nothing.
  */
 import type { TransactionPayload } from '../apply/effects.ts';
+import type { OrderedApply } from '../apply/ordered-apply.ts';
 import type { Ballot, ReplicaId, Slot } from '../multipaxos/types.ts';
 import type {
   Agreement,
@@ -25,11 +26,11 @@ export interface ServiceOptions {
   /** The core's lease check. */
   readonly coreLeaseHeld: () => boolean;
   readonly commitPoint: () => Slot;
-  /** Null: the transaction of this slot may be committed at once. */
-  readonly clearToCommit: (slot: Slot) => Promise<void> | null;
-  readonly outcomeOf: (proposed: ProposedMark, waitMs: number) => Promise<TransactionOutcome>;
+  readonly apply: Pick<OrderedApply, 'clearToCommit' | 'outcomes'>;
   readonly onCommitted: (slot: Slot) => void;
   readonly onCommitFailed: (slot: Slot, reason: string) => void;
+  /** A broken invariant: nobody may be answered any more. */
+  readonly onFatal: (error: Error) => void;
   readonly leasePollMs: number;
 }
 
@@ -87,8 +88,18 @@ export class ReplicaService implements Agreement {
 
   async agree(parts: AsyncIterable<TransactionPayload>, generation: number): Promise<AgreementOutcome> {
     const outcome = await this.options.proposals.agree(parts, () => this.holds(generation));
-    if (outcome.code === 'chosen') await this.options.clearToCommit(outcome.slot);
+    if (outcome.code === 'chosen') await this.clearToCommit(outcome.slot);
     return outcome;
+  }
+
+  private clearToCommit(slot: Slot): Promise<void> | null {
+    const { apply, onFatal } = this.options;
+    try {
+      return apply.clearToCommit(slot);
+    } catch (error) {
+      onFatal(error as Error);
+      throw error;
+    }
   }
 
   mark(generation: number): Omit<ProposedMark, 'transaction'> | null {
@@ -98,7 +109,7 @@ export class ReplicaService implements Agreement {
   }
 
   outcomeOf(proposed: ProposedMark, waitMs: number): Promise<TransactionOutcome> {
-    return this.options.outcomeOf(proposed, waitMs);
+    return this.options.apply.outcomes.awaitOutcome(proposed, waitMs);
   }
 
   committed(slot: Slot): void {

@@ -38,7 +38,7 @@ export interface VerificationOptions {
   readonly logger: Logger;
   readonly onResult: (result: VerifyResult) => void;
   /** This replica's data differs from the majority's. */
-  readonly onDiffers: (reason: string, repair: boolean) => void;
+  readonly onDiffers: (loss: { reason: string; equal: readonly ReplicaId[] }, repair: boolean) => void;
 }
 
 export type VerifyOutcome =
@@ -149,11 +149,12 @@ export class Verification {
     if (this.comparing?.check === report.check) this.comparing.reports.set(replicaOf(from), report);
   }
 
-  onVerdict({ check, slot, differing, repair }: VerifyVerdict): void {
+  onVerdict({ check, slot, differing, repair, equal }: VerifyVerdict): void {
     if (check !== this.reported) return;
     this.reported = null;
     const what = differing.slice(0, 5).join(', ');
-    this.options.onDiffers(`at slot ${slot} its data differed from the majority's: ${what}`, repair);
+    const reason = `at slot ${slot} its data differed from the majority's: ${what}`;
+    this.options.onDiffers({ reason, equal }, repair);
   }
 
   /** On the leader. Resolves when all have reported, or cannot be waited for any longer. */
@@ -200,13 +201,14 @@ export class Verification {
 
   private tellVerdicts({ check, reports }: Comparison, result: VerifyResult, repair: boolean): void {
     const { logger, self } = this.options;
+    const equal = result.replicas.filter(({ outcome }) => outcome === 'equal').map(({ replica }) => replica);
     for (const { replica, outcome, detail } of result.replicas) {
-      const majority = result.replicas.some((other) => other.outcome === 'equal');
       // One that is fenced knows already, and has only a repair to be told of.
       const isNews = repair || !isFenced(reports.get(replica));
-      if (!majority || outcome !== 'differs' || !isNews) continue;
+      if (equal.length === 0 || outcome !== 'differs' || !isNews) continue;
       logger.error({ replica, detail, repair }, 'the data of a replica differs');
-      const verdict = { kind: 'VerifyVerdict', check, slot: result.slot, differing: detail, repair } as const;
+      const { slot } = result;
+      const verdict = { kind: 'VerifyVerdict', check, slot, differing: detail, repair, equal } as const;
       if (replica === self) this.onVerdict(verdict);
       else this.sendRepeatedly(replica, verdict);
     }

@@ -17,6 +17,8 @@ describe('a log that the others have purged', () => {
   let commitPoint: number;
   let base: number[];
   let lost: string[];
+  let serving: boolean;
+  let lines: { readonly msg: string }[];
   let handover: Handover;
   let watch: Watch;
 
@@ -25,6 +27,8 @@ describe('a log that the others have purged', () => {
     commitPoint = 0;
     base = [];
     lost = [];
+    serving = false;
+    lines = [];
     const apply = createOrderedApply({
       log: { read: () => Promise.resolve([]) },
       commitPoint: 0 as Slot,
@@ -42,18 +46,19 @@ describe('a log that the others have purged', () => {
       commitPoint: () => commitPoint as Slot,
       configuration: () => foundedBy([r2]),
       restored: (slot) => base.push((commitPoint = slot)),
+      leadershipKnown: () => {},
       suspect: () => {},
       retryMs: 1000,
     });
     watch = new Watch({
-      snapshot: () => ({ role: 'follower', serving: false, commitPoint: commitPoint as Slot }),
+      snapshot: () => ({ role: serving ? 'leader' : 'follower', serving, commitPoint: commitPoint as Slot }),
       pointer: () => 0 as Slot,
       logBytes: () => 0,
       logBytesMax: 1,
       databaseStallMs: 1000,
       nowMs: () => nowMs,
       tracker: new RecoveryTracker({ nowMs: () => nowMs, logger, onEvent: () => {} }),
-      logger,
+      logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as { msg: string }) }),
       isApplying: () => handover.isApplying,
       needsLog: () => handover.needsLog,
       isHealthy: () => true,
@@ -93,6 +98,28 @@ describe('a log that the others have purged', () => {
     nowMs = 2000;
     watch.tick();
     expect(lost).toEqual([]);
+  });
+
+  it('is of no interest to a leader that serves: it has all that it needs, whatever a peer says', async () => {
+    await comeUp();
+    serving = true;
+    watch.purgedByPeer(r2, 120 as Slot);
+    nowMs = 2000;
+    watch.tick();
+    expect(lost).toEqual([]);
+    // What it heard as a leader is not held against it afterwards.
+    serving = false;
+    watch.tick();
+    expect(lost).toEqual([]);
+  });
+
+  it('is not what a leader loses its database for when a member says what cannot be: that member is named', () => {
+    watch.disbelieved({ kind: 'disbelieved', member: r2, claimed: 42 as Slot, lastSlot: 9 as Slot });
+    expect(lines.map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(
+        /^r2 says .* slot 42 is chosen, .*nothing above slot 9: r2 holds data that is not this group's\..*Stop it/,
+      ),
+    ]);
   });
 
   it('is of no interest any more once the parts have come', async () => {

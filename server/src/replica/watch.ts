@@ -4,7 +4,7 @@
  * Responsible for: noticing. What is done about it is the replica's business.
  */
 import type { Logger } from 'pino';
-import type { CoreSnapshot, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { CoreSnapshot, Effect, ReplicaId, Slot } from '../multipaxos/types.ts';
 import type { RecoveryTracker } from './recovery-progress.ts';
 
 export interface WatchOptions {
@@ -58,6 +58,15 @@ export class Watch {
     this.purged.upTo = Math.max(this.purged.upTo, upTo) as Slot;
   }
 
+  disbelieved({ member, claimed, lastSlot }: Extract<Effect, { kind: 'disbelieved' }>): void {
+    this.options.logger.error(
+      { member, claimed, lastSlot },
+      `${member} says that all up to slot ${claimed} is chosen, but this replica leads and has proposed nothing above slot ${lastSlot}: ` +
+        `${member} holds data that is not this group's. It is not heard any more. Stop it, move its data directory away and start it with an ` +
+        'empty one: it joins again, and is given a copy',
+    );
+  }
+
   tick(): void {
     this.watchDatabase();
     this.watchLogSize();
@@ -92,11 +101,12 @@ export class Watch {
     this.options.onLogPressure();
   }
 
+  /** A leader that serves has all that it needs: if others have gone on without it, it hears of their leader, or loses its quorum, and only then needs what they purged. */
   private watchPurgedLog(): void {
     if (this.purged === null) return;
     const { upTo, peers, sinceMs } = this.purged;
-    const { commitPoint } = this.options.snapshot();
-    if (commitPoint !== this.purged.commitPoint || !this.options.needsLog()) this.purged = null;
+    const { commitPoint, serving } = this.options.snapshot();
+    if (serving || commitPoint !== this.purged.commitPoint || !this.options.needsLog()) this.purged = null;
     else if (this.options.nowMs() - sinceMs >= purgedForMs) {
       this.purged = null;
       const who = [...peers].join(', ');

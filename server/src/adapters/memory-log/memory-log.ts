@@ -56,13 +56,14 @@ export function crashMemoryDisk(disk: MemoryDisk): MemoryDisk {
 /** Makes a log on a disk that has none, and opens it. @throws LogStoreError logExists, logLocked */
 export async function createMemoryLog(
   disk: MemoryDisk,
-  { identity, configuration, base }: NewLog,
+  { identity, configuration, base, promised }: NewLog,
 ): Promise<LogStore> {
   refuseIfLocked(disk);
   if (disk.log !== null) throw new LogStoreError('logExists', `group ${disk.group} has a log already`);
   disk.log = { identity, configuration };
   disk.purgedTo = base;
   disk.commitPoint = base;
+  disk.promised = promised;
   return openMemoryLog(disk);
 }
 

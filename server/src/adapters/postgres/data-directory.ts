@@ -14,7 +14,7 @@ import type { PgBinaries } from './binaries.ts';
 import { LaunchError } from './launch-error.ts';
 import { handOver, launchAs, prepareDirectory } from './launch-user.ts';
 import type { LaunchUser } from './launch-user.ts';
-import { syncDirectory } from './snapshot/directories.ts';
+import { syncPath } from '../file-system.ts';
 
 const run = promisify(execFile);
 
@@ -58,7 +58,7 @@ export async function initializeData(binaries: PgBinaries, user: LaunchUser, dat
     throw new LaunchError(`initdb failed in ${temporary}: ${said}`, { cause });
   }
   await rename(temporary, data);
-  await syncDirectory(dirname(data));
+  await syncPath(dirname(data));
 }
 
 /** A directory of ours alone, whose path is short enough to hold a socket. */

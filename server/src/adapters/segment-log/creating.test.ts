@@ -2,38 +2,40 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Member, ReplicaId } from '../../multipaxos/types.ts';
-import { configurationOf, group, newLogOf, slotOf, voteOf } from '../../ports/testing/log-store-contract.ts';
+import {
+  ballotOf,
+  configurationOf,
+  newLogOf,
+  slotOf,
+  voteOf,
+} from '../../ports/testing/log-store-contract.ts';
+import type { LogStore } from '../../ports/log-store.ts';
 import { segmentName } from './layout.ts';
-import { createSegmentLogOn, openSegmentLogOn } from './segment-log.ts';
-import { createFaultyDirectory, type FaultyDirectory } from './testing/faulty-directory.ts';
-
-const segmentBytes = 16 * 1024;
-const options = { group, segmentBytes, sealAfterMs: 3_600_000 };
-const create = (directory: FaultyDirectory) => createSegmentLogOn(directory, options, newLogOf());
-const open = (directory: FaultyDirectory) => openSegmentLogOn(directory, options);
+import { createFaultyDirectory } from './testing/faulty-directory.ts';
+import { create, open } from './testing/small-segments.ts';
 
 describe('creating a log', () => {
   it('leaves a whole log or none, wherever it is cut short', async () => {
+    const newLog = newLogOf(11, ballotOf(5));
     const outcomes: string[] = [];
+    const all = `${JSON.stringify(newLog.promised)} above ${newLog.base}`;
+    const outcomeOf = async (attempt: Promise<LogStore>, done: string): Promise<string> => {
+      const log = await attempt.catch((error: { code: string }) => error.code);
+      if (typeof log === 'string') return log;
+      const { promised, purgedTo } = log.recovered;
+      const found = `${JSON.stringify(promised)} above ${purgedTo}`;
+      return found === all ? done : `${done} with ${found}`;
+    };
     for (let stopAt = 0; stopAt <= 3; stopAt++) {
       const directory = createFaultyDirectory();
       let writes = 0;
       directory.delay = () => (writes++ === stopAt ? new Promise(() => undefined) : Promise.resolve());
-      void create(directory);
+      void create(directory, undefined, newLog);
       await new Promise((resolve) => setTimeout(resolve, 10));
       const survivor = directory.crashed((sector) => sector % 2 === 0);
-      const code = await open(survivor).then(
-        () => 'whole',
-        (error: { code: string }) => error.code,
-      );
-      outcomes.push(code);
+      outcomes.push(await outcomeOf(open(survivor), 'whole'));
       // What an interrupted creation leaves is no obstacle to the next.
-      outcomes.push(
-        await create(survivor).then(
-          () => 'created',
-          (error: { code: string }) => error.code,
-        ),
-      );
+      outcomes.push(await outcomeOf(create(survivor, undefined, newLog), 'created'));
     }
     expect(outcomes.join(' ')).toBe('logMissing created logMissing created whole logExists whole logExists');
   });

@@ -8,12 +8,7 @@ import {
 } from './layout.ts';
 import { createSegmentLogOn, openSegmentLogOn } from './segment-log.ts';
 import { createFaultyDirectory, type FaultyDirectory } from './testing/faulty-directory.ts';
-
-const segmentBytes = 16 * 1024;
-const create = (directory: FaultyDirectory, sealAfterMs = 3_600_000) =>
-  createSegmentLogOn(directory, { group, segmentBytes, sealAfterMs }, newLogOf());
-const open = (directory: FaultyDirectory, sealAfterMs = 3_600_000) =>
-  openSegmentLogOn(directory, { group, segmentBytes, sealAfterMs });
+import { create, open, segmentBytes } from './testing/small-segments.ts';
 
 function bytesOf(directory: FaultyDirectory, segment: number): Buffer {
   return directory.files.get(segmentName(segment))?.bytes ?? Buffer.alloc(0);

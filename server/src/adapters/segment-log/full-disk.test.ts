@@ -1,37 +1,20 @@
-/** A real file system without space. Mounting one takes root on Linux. */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync } from 'node:fs';
+/** A real file system without space. */
 import { rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { slotOf } from '../../ports/testing/log-store-contract.ts';
+import { mountSmallDisk } from '../testing/small-disk.ts';
 import { createSegmentLog, openSegmentLog } from './segment-log.ts';
 import { commandOf, group, newLog, voteOf } from './testing/records.ts';
 
-const mountPoint = mkdtempSync(join(tmpdir(), 'barista-full-'));
-const mounted = mountSmallDisk();
+const disk = mountSmallDisk();
+afterAll(disk.remove);
 
-function mountSmallDisk(): boolean {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', mountPoint], { stdio: 'pipe' });
-    return true;
-  } catch (error) {
-    console.warn(`skipped: cannot mount a small file system here (it takes root on Linux): ${String(error)}`);
-    return false;
-  }
-}
-
-afterAll(() => {
-  if (mounted) execFileSync('umount', [mountPoint]);
-  rmdirSync(mountPoint);
-});
-
-describe.skipIf(!mounted)('a full file system', () => {
+describe.skipIf(!disk.isMounted)('a full file system', () => {
   it('fails appends with logFull and keeps what it has; they work again when there is space', async () => {
-    const ballast = join(mountPoint, 'ballast');
+    const ballast = join(disk.path, 'ballast');
     await writeFile(ballast, Buffer.alloc(600 * 1024));
-    const directory = join(mountPoint, 'log');
+    const directory = join(disk.path, 'log');
     const store = await createSegmentLog({ directory, group, segmentBytes: 128 * 1024 }, newLog);
     let slot = 0;
     const appendNext = () => store.append([voteOf(slot + 1, 1, commandOf(slot + 1, new Uint8Array(5000)))]);

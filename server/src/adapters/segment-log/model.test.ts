@@ -18,8 +18,8 @@ import {
   createMemoryLog,
   openMemoryLog,
 } from '../memory-log/memory-log.ts';
-import { createSegmentLogOn, openSegmentLogOn } from './segment-log.ts';
 import { createFaultyDirectory, type FaultyDirectory } from './testing/faulty-directory.ts';
+import { create, open } from './testing/small-segments.ts';
 
 const SLOTS = 12;
 
@@ -69,10 +69,6 @@ async function expectedAfter(batches: readonly (readonly LogRecord[])[]): Promis
   for (const records of batches) await store.append(records);
   return contents(await openMemoryLog(crashMemoryDisk(disk)));
 }
-
-const options = { group, segmentBytes: 16 * 1024, sealAfterMs: 3_600_000 };
-const create = (directory: FaultyDirectory) => createSegmentLogOn(directory, options, newLogOf());
-const open = (directory: FaultyDirectory) => openSegmentLogOn(directory, options);
 
 /** Appends one after another; the disk stops answering within the write of number `stopAt`. */
 async function runUntil(

@@ -10,13 +10,9 @@ import {
   voteOf,
 } from '../../ports/testing/log-store-contract.ts';
 import { HEADER_BLOCK_BYTES, SECTOR_BYTES } from './layout.ts';
-import { createSegmentLogOn, openSegmentLogOn } from './segment-log.ts';
-import { createFaultyDirectory, type FaultyDirectory } from './testing/faulty-directory.ts';
-
-const segmentBytes = 16 * 1024;
-const options = { group, segmentBytes, sealAfterMs: 3_600_000 };
-const create = (directory: FaultyDirectory) => createSegmentLogOn(directory, options, newLogOf());
-const open = (directory: FaultyDirectory) => openSegmentLogOn(directory, options);
+import { createSegmentLogOn } from './segment-log.ts';
+import { createFaultyDirectory } from './testing/faulty-directory.ts';
+import { create, open, segmentBytes } from './testing/small-segments.ts';
 
 describe('purging', () => {
   it('a crash between the note of a purge and the unlinking is made up for when the log is opened', async () => {

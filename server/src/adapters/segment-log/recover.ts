@@ -8,7 +8,7 @@
  */
 import { LogStoreError, type LogIdentity } from '../../ports/log-store.ts';
 import { higherBallot } from '../../multipaxos/ballot.ts';
-import type { Ballot, Configuration, GroupId, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Ballot, Configuration, GroupId, Slot } from '../../multipaxos/types.ts';
 import { corrupt } from './errors.ts';
 import {
   SECTOR_BYTES,
@@ -46,8 +46,6 @@ export interface RecoveredSegments {
   /** Null if the directory holds no log. */
   readonly state: LogState | null;
 }
-
-export const NO_BALLOT: Ballot = { round: 0, replica: '' as ReplicaId };
 
 /** @throws LogStoreError logCorrupt; anything that the file system throws */
 export async function recoverSegments(

@@ -9,6 +9,7 @@ import { constants } from 'node:fs';
 import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { syncPath } from '../file-system.ts';
 
 export interface SegmentFile {
   size(): Promise<number>;
@@ -41,17 +42,8 @@ export async function makeDirectory(path: string): Promise<void> {
   // A new name is durable when the directory that holds it is.
   const top = dirname(resolve(first));
   for (let at = dirname(resolve(path)); ; at = dirname(at)) {
-    await syncDirectory(at);
+    await syncPath(at);
     if (at === top || at === dirname(at)) return;
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDONLY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 
@@ -66,7 +58,7 @@ export async function nodeSegmentDirectory(path: string): Promise<SegmentDirecto
     open: (name) => openFile(name, constants.O_RDWR),
     rename: (from, to) => rename(join(path, from), join(path, to)),
     remove: (name) => unlink(join(path, name)),
-    sync: () => syncDirectory(path),
+    sync: () => syncPath(path),
   };
 }
 

@@ -21,7 +21,7 @@ import {
   segmentOfName,
 } from './layout.ts';
 import { recordBytes, type StoredRecord } from './record-codec.ts';
-import { NO_BALLOT, higherSlot, recoverSegments, type LogState, type RecoveredSegments } from './recover.ts';
+import { higherSlot, recoverSegments, type LogState, type RecoveredSegments } from './recover.ts';
 import { makeDirectory, nodeSegmentDirectory, type SegmentDirectory } from './segment-file.ts';
 import { createSegmentSet, type SegmentSet } from './segment-set.ts';
 
@@ -239,11 +239,11 @@ async function recoveredLog(
   return { promised, commitPoint, purgedTo, configuration, tail: await readSlots(index.above(commitPoint)) };
 }
 
-function firstState({ identity, configuration, base }: NewLog): LogState {
+function firstState({ identity, configuration, base, promised }: NewLog): LogState {
   return {
     logId: randomBytes(8).toString('hex'),
     identity,
-    promised: NO_BALLOT,
+    promised,
     commitPoint: base,
     purgedTo: base,
     configuration,

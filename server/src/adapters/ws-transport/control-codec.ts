@@ -12,7 +12,7 @@ import type {
   VerifyVerdict,
 } from '../../ports/control.ts';
 import { bool, type Fields, FrameError, integer, list, name, object, slot, text, word } from './fields.ts';
-import { nonceCharsMax, readAddress, readConfiguration } from './member-codec.ts';
+import { membersMax, nonceCharsMax, readAddress, readConfiguration } from './member-codec.ts';
 
 /** About 30,000 tables, sequences and schema objects. */
 export const controlBytesMax = 4 * 1024 * 1024;
@@ -94,6 +94,7 @@ function readAdmission(value: unknown): NonNullable<JoinReply['admission']> {
     member: name(fields.member, 'member'),
     configuration: readConfiguration(fields.configuration),
     purgedTo: slot(fields.purgedTo, 'purgedTo'),
+    isNew: bool(fields.isNew, 'isNew'),
   };
 }
 
@@ -128,5 +129,6 @@ function readVerifyVerdict(fields: Fields): VerifyVerdict {
     slot: slot(fields.slot, 'slot'),
     differing: differing.map((item) => text(item, objectNameCharsMax, 'name of an object')),
     repair: bool(fields.repair, 'repair'),
+    equal: list(fields.equal, membersMax, 'equal').map((item) => name(item, 'equal')),
   };
 }

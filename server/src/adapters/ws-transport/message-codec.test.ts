@@ -216,7 +216,13 @@ const control: fc.Arbitrary<ControlMessage> = fc.oneof(
   fc.record({
     ...join,
     code: fc.constant('admitted' as const),
-    admission: fc.record({ cluster: nonce, member: replica, configuration, purgedTo: slot }),
+    admission: fc.record({
+      cluster: nonce,
+      member: replica,
+      configuration,
+      purgedTo: slot,
+      isNew: fc.boolean(),
+    }),
   }),
   fc.record({ kind: fc.constant('VerifyReport' as const), check: nonce, digest: fc.option(digest), reason }),
   fc.record({
@@ -225,6 +231,7 @@ const control: fc.Arbitrary<ControlMessage> = fc.oneof(
     slot,
     differing: fc.array(fc.string({ maxLength: 80 }), { maxLength: 4 }),
     repair: fc.boolean(),
+    equal: fc.array(replica, { maxLength: 5 }),
   }),
 );
 
@@ -301,6 +308,7 @@ describe('the codec of control messages', () => {
       slot: 1 as Slot,
       differing,
       repair: false,
+      equal: [],
     };
     expect(encodeControl(verdict, group)).toBe(null);
     const frame = encodeMessage({ group, ...verdict } as unknown as Message);

@@ -54,7 +54,7 @@ export function fetchSnapshot(
       if ('failure' in said) return fail(said.failure.code, said.failure.message);
       if ('begin' in said && !begun) {
         begun = true;
-        return resolve({ bytesTotal: said.begin.bytesTotal, stream });
+        return resolve({ ...said.begin, stream });
       }
       if (!('end' in said) || !begun) return fail('transferFailed', 'sent its texts out of order');
       if (said.end.bytes !== received)

@@ -39,14 +39,14 @@ export function createSnapshotServer(
       throw new SnapshotError('sourceUnavailable', 'this replica has no database to copy now');
     if (active.size > limits.snapshotsMax)
       throw new SnapshotError('sourceBusy', `gives ${limits.snapshotsMax} copies already`);
-    const { bytesTotal, stream } = await offered.open();
+    const { stream, ...begin } = await offered.open();
     const onClose = (): void => void stream.destroy();
     socket.once('close', onClose);
     // Destroyed by the other side's end: an error that nobody waits for is not one of the process.
     stream.on('error', () => {});
     try {
       if (socket.readyState !== socket.OPEN) return;
-      await tell(socket, { begin: { bytesTotal } });
+      await tell(socket, { begin });
       const bytes = await pour(stream, socket, limits.snapshotStallMsMax, (newWindow) =>
         faults.holdUp(peer, newWindow),
       );

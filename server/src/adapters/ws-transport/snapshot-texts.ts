@@ -1,15 +1,16 @@
 /**
  * The texts around the bytes of a snapshot:
  *
- *   source -> fetcher   Begin { begin: { bytesTotal } }, then binary pieces, then End { end: { bytes } }
+ *   source -> fetcher   Begin { begin: { bytesTotal, pointer? } }, then binary pieces, then End { end: { bytes } }
  *                       or, at any time, Failure { failure: { code, message } } and nothing more
  *
  * Responsible for: reading and writing them. Opens no socket.
  */
+import type { Slot } from '../../multipaxos/types.ts';
 import { type SnapshotErrorCode, SnapshotError } from '../../ports/snapshot.ts';
 
 export type SnapshotText =
-  | { readonly begin: { readonly bytesTotal: number | null } }
+  | { readonly begin: { readonly bytesTotal: number | null; readonly pointer?: Slot } }
   | { readonly end: { readonly bytes: number } }
   | { readonly failure: { readonly code: SnapshotErrorCode; readonly message: string } };
 
@@ -40,8 +41,10 @@ export function readSnapshotText(text: string): SnapshotText | null {
   const { begin, end, failure } = asObject(value);
   const isCount = (count: unknown): count is number => Number.isSafeInteger(count) && (count as number) >= 0;
   if (begin !== undefined) {
-    const { bytesTotal } = asObject(begin);
-    return bytesTotal === null || isCount(bytesTotal) ? { begin: { bytesTotal } } : null;
+    const { bytesTotal, pointer } = asObject(begin);
+    if (bytesTotal !== null && !isCount(bytesTotal)) return null;
+    if (pointer === undefined) return { begin: { bytesTotal } };
+    return isCount(pointer) ? { begin: { bytesTotal, pointer: pointer as Slot } } : null;
   }
   if (end !== undefined) {
     const { bytes } = asObject(end);

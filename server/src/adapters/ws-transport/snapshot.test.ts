@@ -1,59 +1,26 @@
-import { createServer, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { GroupId, MemberAddress, ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
 import { SnapshotError, type SnapshotStream } from '../../ports/snapshot.ts';
+import { freePort } from '../testing/free-port.ts';
+import { startRelay } from '../testing/relay.ts';
 import type { TransportLimits } from './limits.ts';
 import { readSnapshotText } from './snapshot-texts.ts';
-import { createWsTransport, type WsTransport } from './ws-transport.ts';
+import { endAll, onEnd, pair, r1, r2, start, type StartOptions } from './testing/transports.ts';
+import type { WsTransport } from './ws-transport.ts';
 
-const [r1, r2] = ['r1', 'r2'] as ReplicaId[] as [ReplicaId, ReplicaId];
 const never = new AbortController().signal;
 const MiB = 1024 * 1024;
 
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-});
+afterEach(endAll);
 
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
-}
-
-const at = (port: number): MemberAddress => ({
-  host: '127.0.0.1',
-  port,
-  pgwire: { host: '127.0.0.1', port: 7432 },
-});
-
-async function start(id: ReplicaId, ports: Record<string, number>, limits: Partial<TransportLimits>) {
-  const transport = await createWsTransport({
-    group: 'main' as GroupId,
-    id,
-    secret: 'a secret of the cluster',
-    peers: Object.entries(ports).map(([replica, port]) => ({
-      replica: replica as ReplicaId,
-      address: at(port),
-    })),
-    listen: { host: '127.0.0.1', port: ports[id] ?? 0 },
-    faultsAllowed: true,
-    limits,
-  });
-  cleanups.push(() => transport.close());
-  return transport;
-}
+/** Neither is a member yet: a copy is fetched before that. */
+const unjoined = (limits: Partial<TransportLimits>): StartOptions => ({ joined: false, limits });
 
 /** r1 gives, r2 takes. */
-async function pair(limits: Partial<TransportLimits> = {}) {
-  const ports = { r1: await freePort(), r2: await freePort() };
-  const source = await start(r1, ports, limits);
-  const fetcher = await start(r2, ports, limits);
-  return { source, fetcher };
+async function sourceAndFetcher(limits: Partial<TransportLimits> = {}) {
+  const { one, two } = await pair(unjoined(limits), unjoined(limits));
+  return { source: one, fetcher: two };
 }
 
 function block(index: number, bytes: number): Buffer {
@@ -78,7 +45,7 @@ function offerBlocks(transport: WsTransport, count: number, bytes = 64 * 1024) {
           done(error);
         },
       });
-      return Promise.resolve({ bytesTotal: count * bytes, stream });
+      return Promise.resolve({ bytesTotal: count * bytes, pointer: 41 as Slot, stream });
     },
   });
   return told;
@@ -99,53 +66,18 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
   }
 }
 
-/** A relay in front of a port that can be frozen, as a machine that lost its power, or broken. */
-async function relayTo(port: number) {
-  const sockets = new Set<Socket>();
-  let frozen = false;
-  const server = createServer((near) => {
-    const far = connect(port, '127.0.0.1');
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => frozen || other.destroy());
-      socket.on('data', (data) => frozen || other.write(data));
-    }
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const destroy = (): void => {
-    for (const socket of sockets) socket.destroy();
-  };
-  cleanups.push(() => {
-    destroy();
-    server.close();
-  });
-  return {
-    port: (server.address() as { port: number }).port,
-    freeze: () => {
-      frozen = true;
-    },
-    destroy,
-  };
-}
-
 describe('a snapshot', () => {
-  it('arrives whole, with its size told at the beginning', async () => {
-    const { source, fetcher } = await pair();
+  it('arrives whole, with its size and how far it is told at the beginning', async () => {
+    const { source, fetcher } = await sourceAndFetcher();
     offerBlocks(source, 200);
     const snapshot = await fetcher.fetch(r1, never);
-    expect(snapshot.bytesTotal).toBe(200 * 64 * 1024);
+    expect(snapshot).toMatchObject({ bytesTotal: 200 * 64 * 1024, pointer: 41 });
     const expected = Buffer.concat(Array.from({ length: 200 }, (_, index) => block(index, 64 * 1024)));
     expect(Buffer.compare(await bytesOf(snapshot), expected)).toBe(0);
   });
 
   it('may be asked of an incarnation by name, may be of unknown size, empty, or come in large pieces', async () => {
-    const { source, fetcher } = await pair();
+    const { source, fetcher } = await sourceAndFetcher();
     source.offerSnapshots({ open: () => Promise.resolve({ bytesTotal: null, stream: Readable.from([]) }) });
     const empty = await fetcher.fetch('r1.4' as ReplicaId, never);
     expect([empty.bytesTotal, (await bytesOf(empty)).length]).toEqual([null, 0]);
@@ -154,7 +86,7 @@ describe('a snapshot', () => {
   });
 
   it('is read from the source no faster than it is taken', async () => {
-    const { source, fetcher } = await pair();
+    const { source, fetcher } = await sourceAndFetcher();
     const told = offerBlocks(source, 4000);
     const snapshot = await fetcher.fetch(r1, never);
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -169,7 +101,7 @@ describe('a snapshot', () => {
 
 describe('a snapshot that cannot be given', () => {
   it('is refused with the reason: no database, too many at a time, the source says no, no such peer', async () => {
-    const { source, fetcher } = await pair({ snapshotsMax: 2 });
+    const { source, fetcher } = await sourceAndFetcher({ snapshotsMax: 2 });
     await expect(fetcher.fetch(r1, never)).rejects.toThrow('r1: this replica has no database to copy now');
     const told = offerBlocks(source, 4000);
     const open = [await fetcher.fetch(r1, never), await fetcher.fetch(r1, never)];
@@ -188,7 +120,7 @@ describe('a snapshot that cannot be given', () => {
 
 describe('a snapshot that is cut off', () => {
   it('is an error and never a short success when the source ends', async () => {
-    const { source, fetcher } = await pair();
+    const { source, fetcher } = await sourceAndFetcher();
     offerBlocks(source, 4000);
     const snapshot = await fetcher.fetch(r1, never);
     setTimeout(() => void source.close(), 50);
@@ -197,7 +129,7 @@ describe('a snapshot that is cut off', () => {
   });
 
   it('is an error when what is copied fails midway, with its words', async () => {
-    const { source, fetcher } = await pair();
+    const { source, fetcher } = await sourceAndFetcher();
     const stream = Readable.from(
       (async function* () {
         yield block(1, 1000);
@@ -212,9 +144,10 @@ describe('a snapshot that is cut off', () => {
   it('is noticed within seconds when the source dies without a word', async () => {
     const ports = { r1: await freePort(), r2: await freePort() };
     const limits = { probeMs: 100, silenceMsMax: 500 };
-    const source = await start(r1, ports, limits);
-    const relay = await relayTo(ports.r1);
-    const fetcher = await start(r2, { r1: relay.port, r2: ports.r2 }, limits);
+    const source = await start(r1, ports, unjoined(limits));
+    const relay = await startRelay(ports.r1);
+    onEnd(relay.close);
+    const fetcher = await start(r2, { r1: relay.port, r2: ports.r2 }, unjoined(limits));
     const stream = new Readable({ read: () => {} });
     source.offerSnapshots({ open: () => Promise.resolve({ bytesTotal: null, stream }) });
     stream.push(block(1, 1000));
@@ -229,7 +162,7 @@ describe('a snapshot that is cut off', () => {
   });
 
   it('is given up when nothing moves though the other side lives, by either side', async () => {
-    const { source, fetcher } = await pair({ probeMs: 50, snapshotStallMsMax: 400 });
+    const { source, fetcher } = await sourceAndFetcher({ probeMs: 50, snapshotStallMsMax: 400 });
     const silent = new Readable({ read: () => {} });
     source.offerSnapshots({ open: () => Promise.resolve({ bytesTotal: null, stream: silent }) });
     await expect(bytesOf(await fetcher.fetch(r1, never))).rejects.toThrow('r1: no bytes for 0 s');
@@ -240,7 +173,7 @@ describe('a snapshot that is cut off', () => {
   });
 
   it('ends when the fetcher gives up, before or after it began', async () => {
-    const { source, fetcher } = await pair();
+    const { source, fetcher } = await sourceAndFetcher();
     const told = offerBlocks(source, 4000);
     const giveUp = new AbortController();
     const snapshot = await fetcher.fetch(r1, giveUp.signal);
@@ -260,7 +193,7 @@ describe('faults of the links', () => {
   const fault = { from: r1, to: r2, cut: false, delayMs: 0, drop: 0, duplicate: 0 };
 
   it('a cut breaks the snapshots that go over the link, and lets none begin', async () => {
-    const { source, fetcher } = await pair();
+    const { source, fetcher } = await sourceAndFetcher();
     offerBlocks(source, 4000);
     const snapshot = await fetcher.fetch(r1, never);
     source.setFault({ ...fault, cut: true });
@@ -280,7 +213,7 @@ describe('faults of the links', () => {
   });
 
   it('a delay and losses slow it down', async () => {
-    const { source, fetcher } = await pair();
+    const { source, fetcher } = await sourceAndFetcher();
     const took = async (): Promise<number> => {
       offerBlocks(source, 64);
       const startedAt = performance.now();
@@ -301,9 +234,12 @@ it('a text that is no part of a snapshot is none', () => {
     'null',
     '[]',
     '{"begin":{}}',
+    '{"begin":{"bytesTotal":1,"pointer":-1}}',
     '{"end":{"bytes":-1}}',
     '{"failure":{"code":"x","message":""}}',
   ];
   expect(bad.map(readSnapshotText)).toEqual(bad.map(() => null));
   expect(readSnapshotText('{"begin":{"bytesTotal":null}}')).toEqual({ begin: { bytesTotal: null } });
+  const begin = { bytesTotal: 5, pointer: 7 };
+  expect(readSnapshotText(JSON.stringify({ begin }))).toEqual({ begin });
 });

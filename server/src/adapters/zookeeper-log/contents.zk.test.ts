@@ -1,12 +1,9 @@
 /** What a log leaves in a real ZooKeeper: large entries in pieces, nothing that is not needed, nothing damaged taken for data. */
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { GroupId } from '../../multipaxos/types.ts';
 import type { LogStore } from '../../ports/log-store.ts';
 import {
+  ballotOf,
   commandOf,
   configurationOf,
   newLogOf,
@@ -16,15 +13,10 @@ import {
 } from '../../ports/testing/log-store-contract.ts';
 import { create, getChildren, multi, type WriteOp } from './client/protocol.ts';
 import { logPaths, slotOfName } from './layout.ts';
-import { startZooKeeper } from './testing/start-zookeeper.ts';
 import { createLogFixture, setQuota, withSession, type LogFixture } from './testing/zookeeper-fixture.ts';
+import { startZooKeeperOfFile } from './testing/zookeeper-of-file.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'barista-zookeeper-'));
-const zookeeper = await startZooKeeper({ directory });
-afterAll(async () => {
-  await zookeeper.stop();
-  await rm(directory, { recursive: true });
-});
+const zookeeper = await startZooKeeperOfFile();
 
 let fixture: LogFixture;
 let store: LogStore;
@@ -244,9 +236,11 @@ describe('creating', () => {
         if (writes === lost + 1) setTimeout(fresh.network.breakAll, 0);
         return writes !== lost;
       };
-      const log = await fresh.create(newLogOf());
-      expect(log.identity).toEqual(newLogOf().identity);
-      await log.append([voteOf(1)]);
+      const newLog = newLogOf(11, ballotOf(5));
+      const log = await fresh.create(newLog);
+      expect(log.identity).toEqual(newLog.identity);
+      expect(log.recovered).toMatchObject({ promised: newLog.promised, purgedTo: newLog.base });
+      await log.append([voteOf(12)]);
       await log.close();
       made++;
     }

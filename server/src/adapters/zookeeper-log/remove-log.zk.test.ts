@@ -1,24 +1,15 @@
 /** Removing a log from a real ZooKeeper, as the loss of a disk does. */
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types.ts';
 import type { LogStore } from '../../ports/log-store.ts';
 import { commandOf, newLogOf, slotOf, voteOf } from '../../ports/testing/log-store-contract.ts';
 import { getChildren } from './client/protocol.ts';
 import { logPaths } from './layout.ts';
 import { isRootThere, removeZooKeeperLog } from './remove-log.ts';
-import { startZooKeeper } from './testing/start-zookeeper.ts';
 import { createLogFixture, withSession, type LogFixture } from './testing/zookeeper-fixture.ts';
+import { startZooKeeperOfFile } from './testing/zookeeper-of-file.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'barista-zookeeper-'));
-const zookeeper = await startZooKeeper({ directory });
-afterAll(async () => {
-  await zookeeper.stop();
-  await rm(directory, { recursive: true });
-});
+const zookeeper = await startZooKeeperOfFile();
 
 let fixture: LogFixture;
 let store: LogStore;

@@ -14,7 +14,6 @@ import { codeOf, create, getData, multi, type WriteOp } from './client/protocol.
 import type { Contents } from './contents.ts';
 import { createEntryReader, type EntryReader } from './entry-reader.ts';
 import { asLogStoreError } from './errors.ts';
-import { ballotNone } from '../../multipaxos/ballot.ts';
 import { createGroupWriter, type GroupWriter } from './group-writer.ts';
 import { entryPaths } from './group.ts';
 import {
@@ -108,7 +107,7 @@ async function createIfMissing(link: Link, path: string): Promise<void> {
 }
 
 async function createNodes({ link, paths, owner }: Opening, group: GroupId, newLog: NewLog): Promise<void> {
-  const { identity, configuration, base } = newLog;
+  const { identity, configuration, base, promised } = newLog;
   const node = (path: string, data: Uint8Array = new Uint8Array()): WriteOp => ({
     kind: 'create',
     path,
@@ -119,7 +118,7 @@ async function createNodes({ link, paths, owner }: Opening, group: GroupId, newL
       node(paths.paxos),
       node(paths.sqlpaxos),
       node(paths.identity, toJson({ version: FORMAT_VERSION, group, identity })),
-      node(paths.promise, toJson(ballotNone)),
+      node(paths.promise, toJson(promised)),
       node(paths.commitPoint, toPaddedJson(base)),
       node(paths.base, toPaddedJson(base)),
       node(paths.configuration, toJson(configuration)),

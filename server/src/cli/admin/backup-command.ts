@@ -5,13 +5,13 @@
  * Invariant: FILE exists only if all of it was received, found whole by its checksum, and is on the disk; until then it is FILE.part.
  */
 import { createWriteStream } from 'node:fs';
-import { access, open, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { dirname } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { exists, syncPath } from '../../adapters/file-system.ts';
 import { type BackupHeader, verifyBackup } from '../../adapters/postgres/snapshot/backup.ts';
-import { syncDirectory } from '../../adapters/postgres/snapshot/directories.ts';
 import { CliError, exitCodes } from '../errors.ts';
 import { type AdminTarget, reach, refusal } from './admin-client.ts';
 import type { ProgressLine } from './progress-line.ts';
@@ -40,9 +40,9 @@ export async function runBackup(
     const bytes = await receive(target, partial, progress);
     progress.clear();
     const { header } = await verifyBackup(partial);
-    await sync(partial);
+    await syncPath(partial);
     await rename(partial, file);
-    await syncDirectory(dirname(file));
+    await syncPath(dirname(file));
     return { bytes, header };
   } catch (error) {
     progress.clear();
@@ -104,20 +104,4 @@ async function bodyOf(response: IncomingMessage): Promise<unknown> {
   } catch {
     return null;
   }
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,12 +1,12 @@
 /**
- * `barista init` and `barista restore`: a group's beginning on one replica, from nothing or from a backup.
+ * `barista init` and `barista restore`: a group's beginning on one replica, from nothing, from a backup, or from a database whose log is lost.
  *
  * How a log is created is handed in (found-replica.ts); this says what was done, and what went wrong in words that help.
  */
 import { LogStoreError } from '../../ports/log-store.ts';
 import { loadReplicaConfig, type ReplicaConfig } from '../../replica/config.ts';
 import { CliError, exitCodes } from '../errors.ts';
-import type { Founded, Restored } from '../found-replica.ts';
+import type { Founded, Kept, Restored } from '../found-replica.ts';
 import type { ProgressLine } from './progress-line.ts';
 
 /** @throws CliError, refused if the replica has a log or a database already; LogStoreError */
@@ -17,6 +17,8 @@ export interface Founding {
     file: string,
     onProgress: (bytes: number) => void,
   ) => Promise<Restored>;
+  readonly databaseToKeep: (config: ReplicaConfig) => Promise<Kept>;
+  readonly keepDatabase: (config: ReplicaConfig) => Promise<Founded & Kept>;
 }
 
 type Say = (line: string) => void;
@@ -27,6 +29,34 @@ export async function runInit(configFile: string, { found }: Founding, say: Say)
   const { cluster } = await orExplain(() => found(config));
   say(`Group ${config.group} is founded on ${config.id} (cluster ${cluster}).`);
   say(nextSteps(config, configFile));
+}
+
+/**
+ * Unless `sure`, only says what there is: of several replicas that have lost their logs it must be the one whose data goes furthest.
+ * @throws ConfigError, CliError
+ */
+export async function runInitOnDatabase(
+  configFile: string,
+  sure: boolean,
+  { databaseToKeep, keepDatabase }: Founding,
+  say: Say,
+): Promise<void> {
+  const config = loadReplicaConfig(configFile);
+  if (sure) {
+    const { cluster, ...kept } = await orExplain(() => keepDatabase(config));
+    say(`Group ${config.group} is founded on ${config.id} (cluster ${cluster}), with ${dataOf(kept)}.`);
+    say(nextSteps(config, configFile));
+    return;
+  }
+  say(`${config.id} has ${dataOf(await orExplain(() => databaseToKeep(config)))}. Nothing was changed.`);
+  say(
+    'Only if the logs of a majority of its group are lost for good: found a new group on the replica whose data goes furthest, with the same command and --yes. ' +
+      'What was acknowledged and is not in that data is lost then; what the other replicas have is not used any more.',
+  );
+}
+
+function dataOf({ dataOf: cluster, pointer }: Kept): string {
+  return `the data of ${cluster === '' ? 'a cluster that it does not name' : `cluster ${cluster}`} as of slot ${pointer}`;
 }
 
 /** @throws ConfigError, CliError */

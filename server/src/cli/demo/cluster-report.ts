@@ -92,6 +92,16 @@ export function recoveryText({ phase, percent, source }: RecoveryProgress): stri
   return `${phases[phase]}${percent === null ? '' : ` ${percent} %`}${from}`;
 }
 
+/** Such as `r2: the last attempt failed 12 s ago, with r3: there is no space`; none: nothing failed. */
+function failuresOf({ replicas }: ClusterReport): string[] {
+  return replicas.flatMap(({ id, recovery }) => {
+    if (recovery === null || recovery.lastFailure === null) return [];
+    const { reason, source, agoMs } = recovery.lastFailure;
+    const who = source === null ? '' : `, with ${source}`;
+    return [`${id}: the last attempt failed ${Math.round(agoMs / 1000)} s ago${who}: ${reason}`];
+  });
+}
+
 /** The same for people. */
 export function tableOf(report: ClusterReport): string {
   const head = [
@@ -130,5 +140,5 @@ export function tableOf(report: ClusterReport): string {
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd();
-  return [`group ${report.group}`, line(head), ...rows.map(line)].join('\n');
+  return [`group ${report.group}`, line(head), ...rows.map(line), ...failuresOf(report)].join('\n');
 }

@@ -1,10 +1,8 @@
 /** The data directory of a demo, and what `fault wipe` takes, with a real ZooKeeper. */
-import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { startZooKeeper } from '../../adapters/zookeeper-log/testing/start-zookeeper.ts';
+import { describe, expect, it } from 'vitest';
+import { startZooKeeperOfFile } from '../../adapters/zookeeper-log/testing/zookeeper-of-file.ts';
 import { newLogOf, voteOf } from '../../ports/testing/log-store-contract.ts';
 import type { GroupId } from '../../multipaxos/types.ts';
 import { loadReplicaConfig, type ReplicaConfig } from '../../replica/config.ts';
@@ -14,14 +12,8 @@ import { noteFounded, openDemoDir, writeReplicaConfigs } from './data-dir.ts';
 import { planReplicas } from './layout.ts';
 import { wipeDisk } from './wipe.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'barista-zookeeper-'));
-const zookeeper = await startZooKeeper({ directory: join(directory, 'one') });
-const other = await startZooKeeper({ directory: join(directory, 'other') });
-afterAll(async () => {
-  await zookeeper.stop();
-  await other.stop();
-  await rm(directory, { recursive: true });
-});
+const zookeeper = await startZooKeeperOfFile();
+const other = await startZooKeeperOfFile();
 const wish = { kind: 'zookeeper', servers: [zookeeper.server] } as const;
 
 async function configsIn(dir: string): Promise<readonly ReplicaConfig[]> {
@@ -40,7 +32,7 @@ const newGroup = 'g1' as GroupId;
 
 describe('a demo with its logs in ZooKeeper', () => {
   it('finds them again where they are, and refuses a ZooKeeper that has none of them', async () => {
-    const dir = join(directory, 'found-again');
+    const dir = join(zookeeper.directory, 'found-again');
     const [first] = await configsIn(dir);
     await (await createLog(first!, newLogOf())).close();
     const again = await openDemoDir(dir, null);
@@ -56,7 +48,7 @@ describe('a demo with its logs in ZooKeeper', () => {
   });
 
   it('remembers nothing of one that does not answer', async () => {
-    const dir = join(directory, 'in-vain');
+    const dir = join(zookeeper.directory, 'in-vain');
     await expect(
       openDemoDir(dir, null, { kind: 'zookeeper', servers: ['127.0.0.1:1'] }),
     ).rejects.toMatchObject({
@@ -69,7 +61,7 @@ describe('a demo with its logs in ZooKeeper', () => {
   });
 
   it('loses the log of a replica that was killed, and nothing of the others, when its disk is wiped', async () => {
-    const configs = await configsIn(join(directory, 'wiped'));
+    const configs = await configsIn(join(zookeeper.directory, 'wiped'));
     const [first, second] = configs as [ReplicaConfig, ReplicaConfig];
     for (const config of configs) {
       mkdirSync(join(config.dataDir, 'postgres'), { recursive: true });

@@ -80,4 +80,12 @@ const restore: Founding['restore'] = async (config, file, onProgress) => {
   return { cluster, pointer: 7 as Slot, backupOf: 'c0ffee', takenAt: '2026-11-20T12:00:00Z' };
 };
 
-process.exit(await runCli(process.argv, { start, found, restore }));
+const databaseToKeep: Founding['databaseToKeep'] = () =>
+  Promise.resolve({ dataOf: 'c0ffee', pointer: 7 as Slot });
+
+const keepDatabase: Founding['keepDatabase'] = async (config) => ({
+  ...(await found(config)),
+  ...(await databaseToKeep(config)),
+});
+
+process.exit(await runCli(process.argv, { start, found, restore, databaseToKeep, keepDatabase }));

@@ -1,10 +1,10 @@
 /** A group of real replicas in one process, each with its own PostgreSQL and directory: for tests that start, stop, break and restore them. */
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { vi } from 'vitest';
+import { freePort } from '../../adapters/testing/free-port.ts';
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaStatus } from '../../api/status.ts';
 import type { AdminAnswer, HttpAdmin } from '../../gateways/http/admin-routes.ts';
@@ -13,15 +13,6 @@ import { demoUser } from '../demo/layout.ts';
 import { runSql } from '../demo/sql-console.ts';
 import type { ServedReplica } from '../serve.ts';
 import { startReplica } from '../start-replica.ts';
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
-}
 
 async function makeConfigs(root: string, ids: readonly string[]): Promise<Map<string, ReplicaConfig>> {
   const ports = await Promise.all(
@@ -74,15 +65,19 @@ export class RealGroup {
     return this.configs.get(id)!;
   }
 
-  async start(id: string): Promise<void> {
+  /** `changes`: to its configuration, for this life. */
+  async start(id: string, changes: Partial<ReplicaConfig> = {}): Promise<void> {
     const seen: TraceEvent[] = [];
     this.events.set(id, seen);
-    const replica = await startReplica(this.configOf(id), {
-      logger: pino({ level: process.env['TEST_LOG'] ?? 'silent', name: id }),
-      latencies: { transaction: () => {} },
-      onEvent: (event) => seen.push(event),
-      onFatal: (error) => this.fatal.push(error),
-    });
+    const replica = await startReplica(
+      { ...this.configOf(id), ...changes },
+      {
+        logger: pino({ level: process.env['TEST_LOG'] ?? 'silent', name: id }),
+        latencies: { transaction: () => {} },
+        onEvent: (event) => seen.push(event),
+        onFatal: (error) => this.fatal.push(error),
+      },
+    );
     this.running.set(id, replica);
   }
 
@@ -134,6 +129,25 @@ export class RealGroup {
       if (attempt === 20) throw new Error(`${answer.error.code} ${answer.error.message}`);
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
+  }
+
+  /** Runs the statement again and again until it is stopped. `stop` rejects if the group took no writes for long. */
+  keepWriting(text: string): { written(): number; stop(): Promise<number> } {
+    let written = 0;
+    const enough = new AbortController();
+    const write = async (): Promise<void> => {
+      for (; !enough.signal.aborted; written++) await this.sql(text);
+    };
+    const done = write();
+    done.catch(() => {});
+    return {
+      written: () => written,
+      stop: async () => {
+        enough.abort();
+        await done;
+        return written;
+      },
+    };
   }
 
   /** Asks the leader, and again whoever leads next: on a busy machine that may change meanwhile. */

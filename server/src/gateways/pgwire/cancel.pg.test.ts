@@ -3,6 +3,7 @@ import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startGateway, startTestDatabase, type TestDatabase, type TestGateway } from './testing/gateway.ts';
 import { failure, hold } from './testing/helpers.ts';
+import { endWithTable, keysInTable, startWithTable } from './testing/with-table.ts';
 
 let pg: TestDatabase;
 let gateway: TestGateway;
@@ -14,20 +15,12 @@ afterAll(async () => {
   await pg.stop();
 });
 beforeEach(async () => {
-  gateway = await startGateway(pg);
-  client = await gateway.client();
-  await client.query('CREATE TABLE t (a int PRIMARY KEY, b text)');
-  gateway.agreement.chosen.length = 0;
-  gateway.agreement.committedSlots.length = 0;
+  ({ gateway, client } = await startWithTable(pg));
 });
-afterEach(async () => {
-  await client.end().catch(() => {});
-  await gateway.listener.close();
-  await pg.superuser.query('DROP TABLE IF EXISTS t CASCADE');
-});
+afterEach(() => endWithTable(pg, { gateway, client }));
 
-const rows = async (): Promise<number[]> =>
-  (await pg.superuser.query<{ a: number }>('SELECT a FROM t ORDER BY a')).rows.map((row) => row.a);
+const rows = (): Promise<number[]> => keysInTable(pg);
+
 describe('cancel', () => {
   it('a CancelRequest stops a running statement', async () => {
     const sleeper = await gateway.client();

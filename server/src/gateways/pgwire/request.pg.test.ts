@@ -6,6 +6,7 @@ import { ballotNone } from '../../multipaxos/ballot.ts';
 import type { Slot } from '../../multipaxos/types.ts';
 import { startGateway, startTestDatabase, type TestDatabase, type TestGateway } from './testing/gateway.ts';
 import { failure, hold } from './testing/helpers.ts';
+import { keysInTable } from './testing/with-table.ts';
 
 let pg: TestDatabase;
 let gateway: TestGateway;
@@ -41,8 +42,7 @@ afterEach(async () => {
   await pg.superuser.query('DROP TABLE IF EXISTS t CASCADE; DELETE FROM _barista.request');
 });
 
-const rows = async (): Promise<number[]> =>
-  (await pg.superuser.query<{ a: number }>('SELECT a FROM t ORDER BY a')).rows.map((row) => row.a);
+const rows = (): Promise<number[]> => keysInTable(pg);
 const recorded = async (from: Client = pg.superuser): Promise<string[]> =>
   (
     await from.query<{ line: string }>(

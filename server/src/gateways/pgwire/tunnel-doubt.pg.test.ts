@@ -1,6 +1,6 @@
 /** The leader goes away while it decides the transaction of a client that came through another replica: the client hears what became of it. */
-import { createServer, connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startRelay, type Relay } from '../../adapters/testing/relay.ts';
 import type { ReplicaId } from '../../multipaxos/types.ts';
 import type { TransactionOutcome } from '../../ports/agreement.ts';
 import * as send from './codec/frontend-messages.ts';
@@ -9,52 +9,15 @@ import { hold } from './testing/helpers.ts';
 import { createMemoryAgreement } from './testing/memory-agreement.ts';
 import { connectWire, describeFrame, type WireClient } from './testing/wire-client.ts';
 
-/** Between the follower and the leader: can be cut. Hands bytes on in bits of `bitBytes`. */
-const startCable = async (
-  port: number,
-  bitBytes: number,
-): Promise<{ port: number; cut: () => void; close: () => void }> => {
-  const sockets = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = connect(port, '127.0.0.1');
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      from.setNoDelay(true);
-      from.on('error', () => {});
-      from.on('close', () => to.destroy());
-      from.on('data', (chunk) => {
-        for (let at = 0; at < chunk.length; at += bitBytes) to.write(chunk.subarray(at, at + bitBytes));
-      });
-    }
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  const cut = (): void => {
-    for (const socket of sockets) socket.destroy();
-  };
-  return {
-    port: typeof address === 'object' && address !== null ? address.port : 0,
-    cut,
-    close() {
-      cut();
-      server.close();
-    },
-  };
-};
-
 let pg: TestDatabase;
 let leader: TestGateway;
 let follower: TestGateway;
-let cable: Awaited<ReturnType<typeof startCable>>;
+/** Between the follower and the leader. */
+let cable: Relay;
 let wire: WireClient;
 
 const open = async (bitBytes: number): Promise<void> => {
-  cable = await startCable(leader.connection.port, bitBytes);
+  cable = await startRelay(leader.connection.port, bitBytes);
   const agreement = createMemoryAgreement();
   agreement.setService({ kind: 'at', leader: 'r1' as ReplicaId, host: '127.0.0.1', port: cable.port });
   const limits = { tunnelGraceMs: 100, outcomeWaitMs: 1_234 };

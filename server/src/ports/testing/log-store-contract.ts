@@ -14,6 +14,7 @@ import type {
   ReplicaId,
   Slot,
 } from '../../multipaxos/types.ts';
+import { ballotNone } from '../../multipaxos/ballot.ts';
 import type { LogStore, NewLog } from '../log-store.ts';
 
 /** One log on one (perhaps simulated) disk. */
@@ -60,9 +61,9 @@ export function configurationOf(version: number, slot = version * 10): Configura
   return { version, slot: slotOf(slot), members: members.slice(0, (version % members.length) + 1) };
 }
 
-export function newLogOf(base = 0): NewLog {
+export function newLogOf(base = 0, promised = ballotNone): NewLog {
   const identity = { cluster: 'cluster-7f', member: 'r2.12' as ReplicaId };
-  return { identity, configuration: configurationOf(1, 0), base: slotOf(base) };
+  return { identity, configuration: configurationOf(1, 0), base: slotOf(base), promised };
 }
 
 /** Entries with their payloads as arrays, so that a Buffer equals a Uint8Array. */
@@ -125,6 +126,23 @@ export function describeLogStore(name: string, makeFixture: () => Promise<LogSto
       expect(await store.read(slotOf(70), slotOf(71), 1e6)).toEqual([]);
       await crashAndReopen();
       expect(store.recovered.tail.map((kept) => kept.slot)).toEqual([71]);
+    });
+
+    it('a log can begin with a promise, which holds from its first moment on and is never lowered', async () => {
+      await store.close();
+      await fixture.dispose();
+      fixture = await makeFixture();
+      const promised = ballotOf(5, 'r2');
+      store = await fixture.create(newLogOf(11, promised));
+      expect(store.recovered).toMatchObject({ promised, commitPoint: 11, purgedTo: 11, tail: [] });
+      for (const ballot of [ballotOf(4, 'r3'), ballotOf(5, 'r1')]) {
+        await crashAndReopen();
+        expect(store.recovered.promised).toEqual(promised);
+        await store.append([{ kind: 'promise', ballot }]);
+      }
+      await store.append([voteOf(12, 6)]);
+      await crashAndReopen();
+      expect(store.recovered.promised).toEqual(ballotOf(6));
     });
 
     it('what is not there cannot be opened, and what is there cannot be created', async () => {

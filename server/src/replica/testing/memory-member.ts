@@ -5,7 +5,8 @@ import { createMemoryDisk, createMemoryLog, openMemoryLog } from '../../adapters
 import { systemClock } from '../../adapters/system-clock.ts';
 import type { TraceEvent } from '../../api/events.ts';
 import { MemoryDatabase } from '../../apply/testing/memory-database.ts';
-import { incarnationOf, memberName } from '../../multipaxos/configuration.ts';
+import { ballotNone } from '../../multipaxos/ballot.ts';
+import { memberName } from '../../multipaxos/configuration.ts';
 import type { Configuration, GroupId, MemberAddress, ReplicaId, Slot } from '../../multipaxos/types.ts';
 import { DatabaseError } from '../../ports/database.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
@@ -14,7 +15,7 @@ import { parseReplicaConfig, type ReplicaConfig } from '../config.ts';
 import { DatabaseKeeper, type DatabaseDirectory, type Loss } from '../database-keeper.ts';
 import type { Joined } from '../database-side.ts';
 import { ReplicaEvents } from '../events.ts';
-import { Joining } from '../joining.ts';
+import { causeBeforeAdmission, causeOf, Joining } from '../joining.ts';
 import { RecoveryTracker } from '../recovery-progress.ts';
 import { Replica } from '../replica.ts';
 import { transferState } from '../state-transfer.ts';
@@ -90,7 +91,8 @@ export class MemoryMember {
 
   async found(configuration: Configuration): Promise<void> {
     const identity = { cluster: 'c', member: memberName(this.id, 1) };
-    await (await createMemoryLog(this.disk, { identity, configuration, base: 0 as Slot })).close();
+    const newLog = { identity, configuration, base: 0 as Slot, promised: ballotNone };
+    await (await createMemoryLog(this.disk, newLog)).close();
   }
 
   exit(reason: string): void {
@@ -136,16 +138,16 @@ export class MemoryMember {
     });
     this.joining = joining;
     transport.onControl((from, message) => joining.onControl(from, message));
-    tracker.begin('new', 'joining');
+    tracker.begin(causeBeforeAdmission(this.database !== null), 'joining');
     const admission = await joining.run();
     if (admission === null) return;
     const { cluster, member, configuration, purgedTo } = admission;
-    const lost = this.database === null ? 'bothLost' : 'logLost';
-    const cause = incarnationOf(member) === 1 ? 'new' : lost;
+    const cause = causeOf(admission, this.database !== null);
     const log = await createMemoryLog(this.disk, {
       identity: { cluster, member },
       configuration,
       base: 0 as Slot,
+      promised: ballotNone,
     });
     this.begin(log, { cause, purgedTo }, events, tracker, transport);
   }
@@ -162,20 +164,20 @@ export class MemoryMember {
     const keeper = new DatabaseKeeper({
       launch: () => this.launch(),
       directory,
-      transfer: (reason, roundsMax, signal) =>
+      transfer: (loss, request, signal) =>
         transferState(
           {
             fetcher: transport,
             target: directory,
-            sources: () => this.replica?.database.sources() ?? [],
+            sources: () => this.replica?.database.sources(loss) ?? [],
             tracker,
             logger,
             retryMs: 20,
             retryMsMax: 100,
+            failedMsMax: 100,
             silenceMs: 500,
           },
-          reason,
-          roundsMax,
+          request,
           signal,
         ),
       tracker,
@@ -214,8 +216,10 @@ export class MemoryMember {
           );
           return Promise.resolve({ bytesTotal: 100, stream: begun });
         }
-        const bytes = Buffer.from(JSON.stringify(this.database!.contents));
-        return Promise.resolve({ bytesTotal: bytes.byteLength, stream: Readable.from([bytes]) });
+        const { contents } = this.database!;
+        const bytes = Buffer.from(JSON.stringify(contents));
+        const { pointer } = contents;
+        return Promise.resolve({ bytesTotal: bytes.byteLength, pointer, stream: Readable.from([bytes]) });
       },
     });
     replica.start();
@@ -232,8 +236,8 @@ export class MemoryMember {
         this.incoming = new MemoryDatabase();
         this.incoming.contents = JSON.parse(bytes.toString()) as MemoryDatabase['contents'];
       },
-      install: () => {
-        if (this.database !== null) this.setAside++;
+      install: (old) => {
+        if (this.database !== null && old === 'setAside') this.setAside++;
         this.database = this.incoming;
         this.condemned = null;
         return Promise.resolve();
@@ -243,6 +247,16 @@ export class MemoryMember {
         return Promise.resolve();
       },
       condemned: () => Promise.resolve(this.condemned),
+      freeSpace: () => Promise.resolve({ bytes: 1e9, path: '/nowhere' }),
+      setAside: () => {
+        if (this.database !== null) this.setAside++;
+        this.database = null;
+        return Promise.resolve();
+      },
+      acquit: () => {
+        this.condemned = null;
+        return Promise.resolve();
+      },
     };
   }
 

@@ -7,7 +7,7 @@ import type { Slot } from '../../../multipaxos/types.ts';
 import type { SnapshotSource } from '../../../ports/snapshot.ts';
 import { readBackup, verifyBackup, writeBackup } from './backup.ts';
 import { inspectIncoming } from './directories.ts';
-import { inPieces, sent } from './testing/small-copy.ts';
+import { inPieces, owner, sent } from './testing/small-copy.ts';
 
 let root: string;
 beforeAll(async () => {
@@ -48,7 +48,9 @@ it('a backup is read back with what it says of itself', async () => {
   // For people: what it is stands in its first line.
   expect(JSON.parse(file.toString('utf8').split('\n')[0] ?? '')).toEqual(written.header);
   const incoming = join(root, 'incoming');
-  expect(await readBackup({ file: out, directory: incoming, majorVersion: 18 })).toEqual(written.header);
+  expect(await readBackup({ file: out, directory: incoming, majorVersion: 18, owner })).toEqual(
+    written.header,
+  );
   expect(written.header).toMatchObject({ ...header, format: 'barista-backup-1' });
   expect(await inspectIncoming(incoming)).toBe('complete');
 });
@@ -62,7 +64,9 @@ it('a backup that was cut off or altered anywhere is refused with what is wrong,
     const altered = Buffer.from(whole);
     altered[at] = (altered[at] ?? 0) ^ 1;
     await writeFile(out, altered);
-    await expect(readBackup({ file: out, directory: incoming, majorVersion: 18 })).rejects.toMatchObject({
+    await expect(
+      readBackup({ file: out, directory: incoming, majorVersion: 18, owner }),
+    ).rejects.toMatchObject({
       code: 'snapshotInvalid',
       message: expect.stringMatching(/altered|cut off|not a backup/) as string,
     });
@@ -74,7 +78,7 @@ it('a backup that was cut off or altered anywhere is refused with what is wrong,
   await expect(verifyBackup(out)).rejects.toThrow(/cut off/);
   expect(await inspectIncoming(incoming)).toBe('none');
   await expect(
-    readBackup({ file: join(root, 'nowhere'), directory: incoming, majorVersion: 18 }),
+    readBackup({ file: join(root, 'nowhere'), directory: incoming, majorVersion: 18, owner }),
   ).rejects.toThrow(/ENOENT/);
 });
 

@@ -17,7 +17,8 @@ import { z } from 'zod';
 import type { Configuration, Slot } from '../../../multipaxos/types.ts';
 import { SnapshotError } from '../../../ports/snapshot.ts';
 import type { SnapshotSource } from '../../../ports/snapshot.ts';
-import { syncDirectory } from './directories.ts';
+import { syncPath } from '../../file-system.ts';
+import type { CopyOwner } from './directories.ts';
 import { receiveSnapshot } from './receive-snapshot.ts';
 
 export interface BackupHeader {
@@ -55,6 +56,8 @@ export interface ReadBackupOptions {
   /** `incoming`: as in receiveSnapshot. */
   readonly directory: string;
   readonly majorVersion: number;
+  /** Of the group that is founded on it, not of the one that it was taken from. */
+  readonly owner: CopyOwner;
   /** Bytes of the database unpacked so far. */
   readonly onProgress?: (bytes: number) => void;
   readonly signal?: AbortSignal;
@@ -114,9 +117,9 @@ export async function writeBackup(options: WriteBackupOptions): Promise<WrittenB
     await pipeline(stream, createWriteStream(partial, { mode: 0o600 }), {
       signal: signal ?? new AbortController().signal,
     });
-    await syncFile(partial);
+    await syncPath(partial);
     await rename(partial, out);
-    await syncDirectory(dirname(out));
+    await syncPath(dirname(out));
     return { header, ...sealed() };
   } catch (error) {
     stream.destroy();
@@ -128,7 +131,7 @@ export async function writeBackup(options: WriteBackupOptions): Promise<WrittenB
 
 /** Verifies the whole file, then unpacks it like a copy from a peer. @throws SnapshotError with what is wrong, or the signal's reason */
 export async function readBackup(options: ReadBackupOptions): Promise<BackupHeader> {
-  const { file, directory, majorVersion, onProgress, signal } = options;
+  const { file, directory, majorVersion, owner, onProgress, signal } = options;
   const { header, from, to } = await verifyBackup(file, signal);
   const packed = createReadStream(file, { start: from, end: to - 1 });
   const stream = createGunzip();
@@ -138,6 +141,7 @@ export async function readBackup(options: ReadBackupOptions): Promise<BackupHead
     stream: packed.pipe(stream),
     directory,
     majorVersion,
+    owner,
     ...(onProgress === undefined ? {} : { onProgress }),
     ...(signal === undefined ? {} : { signal }),
   });
@@ -211,15 +215,6 @@ function counted(onBytes: (bytes: number) => void): Transform {
       callback(null, chunk);
     },
   });
-}
-
-async function syncFile(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 async function readPart(path: string, from: number, to: number): Promise<Buffer> {

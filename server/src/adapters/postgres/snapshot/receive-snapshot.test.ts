@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { clearPartialIncoming, inspectIncoming, installSnapshot, setDatabaseAside } from './directories.ts';
 import { receiveSnapshot } from './receive-snapshot.ts';
-import { endOfTar, entry, inPieces, reseal, sent, soundEntries, tarOf } from './testing/small-copy.ts';
+import { endOfTar, entry, inPieces, owner, reseal, sent, soundEntries, tarOf } from './testing/small-copy.ts';
 import { decodeHeader } from './tar-header.ts';
 import { readTar } from './tar-reader.ts';
 
@@ -21,7 +21,12 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true, force: true }));
 
 function receive(bytes: Buffer, directory: string, size = 1_000): Promise<void> {
-  return receiveSnapshot({ stream: Readable.from(inPieces(bytes, size)), directory, majorVersion: 18 });
+  return receiveSnapshot({
+    stream: Readable.from(inPieces(bytes, size)),
+    directory,
+    majorVersion: 18,
+    owner,
+  });
 }
 
 it.each([1, 511, 512, 513, 100_000])(
@@ -48,7 +53,13 @@ it('progress counts every byte of the copy up to its end', async () => {
   const bytes = await sent();
   const seen: number[] = [];
   const stream = Readable.from(inPieces(bytes, 1_000));
-  await receiveSnapshot({ stream, directory: fresh(), majorVersion: 18, onProgress: (n) => seen.push(n) });
+  await receiveSnapshot({
+    stream,
+    directory: fresh(),
+    majorVersion: 18,
+    owner,
+    onProgress: (n) => seen.push(n),
+  });
   expect(seen.at(-1)).toBe(bytes.length - endOfTar.length);
 });
 
@@ -122,7 +133,7 @@ it('a source that dies midway, and a receiver that gives up, leave nothing', asy
   }
   const directory = fresh();
   await expect(
-    receiveSnapshot({ stream: Readable.from(dying()), directory, majorVersion: 18 }),
+    receiveSnapshot({ stream: Readable.from(dying()), directory, majorVersion: 18, owner }),
   ).rejects.toMatchObject({ code: 'transferFailed', message: 'the source is gone' });
   expect(await inspectIncoming(directory)).toBe('none');
 
@@ -131,10 +142,43 @@ it('a source that dies midway, and a receiver that gives up, leave nothing', asy
   endless.push(bytes.subarray(0, 5_000));
   setTimeout(() => control.abort(new Error('enough')), 20);
   await expect(
-    receiveSnapshot({ stream: endless, directory, majorVersion: 18, signal: control.signal }),
+    receiveSnapshot({ stream: endless, directory, majorVersion: 18, owner, signal: control.signal }),
   ).rejects.toThrow('enough');
   expect(endless.destroyed).toBe(true);
   expect(await inspectIncoming(directory)).toBe('none');
+});
+
+it('a receiver that is told to stop while it makes a copy durable, up to the last moment, leaves nothing', async () => {
+  const some = await open(join(root, 'some'), 'w');
+  const handles = Object.getPrototypeOf(some) as typeof some;
+  await some.close();
+  const sync = vi.spyOn(handles, 'sync');
+  /** Told by the `stopAt`th thing that is made durable: directories, then the marker and the names around it. */
+  const receiveUntil = async (stopAt: number): Promise<string> => {
+    const control = new AbortController();
+    let syncs = 0;
+    sync.mockImplementation(() => {
+      syncs += 1;
+      if (syncs === stopAt) control.abort(new Error('enough'));
+      return Promise.resolve();
+    });
+    const { signal } = control;
+    const directory = fresh();
+    const stream = Readable.from(inPieces(await sent(), 1_000));
+    const outcome = await receiveSnapshot({ stream, directory, majorVersion: 18, owner, signal }).then(
+      () => 'received',
+      (error: Error) => error.message,
+    );
+    return `${outcome} after ${syncs}, ${await inspectIncoming(directory)}`;
+  };
+  try {
+    // data, base, base/1, global; the directory, the marker, the directory and its parent.
+    expect(await receiveUntil(Number.POSITIVE_INFINITY)).toBe('received after 8, complete');
+    for (const at of [1, 2, 3, 4]) expect(await receiveUntil(at)).toBe(`enough after ${at}, none`);
+    for (const at of [5, 6, 7, 8]) expect(await receiveUntil(at)).toMatch(/^enough after \d, none$/);
+  } finally {
+    sync.mockRestore();
+  }
 });
 
 it('a copy with a file that the disk does not take is refused, and nothing of it is left', async () => {
@@ -175,21 +219,23 @@ it('a complete copy takes the place of the database, which is set aside; the new
   const incoming = join(place, 'incoming');
   await mkdir(place);
   await receive(await sent(), incoming);
-  expect(await installSnapshot({ incoming, dataDirectory })).toEqual({ setAside: null, removed: [] });
+  expect(await installSnapshot({ incoming, dataDirectory, owner })).toEqual({ setAside: null, removed: [] });
   const olds: string[] = [];
   for (let i = 1; i <= 4; i += 1) {
     await writeFile(join(dataDirectory, 'which'), String(i));
     await receive(await sent(), incoming);
-    const { setAside, removed } = await installSnapshot({ incoming, dataDirectory });
+    const { setAside, removed } = await installSnapshot({ incoming, dataDirectory, owner });
     olds.push(setAside ?? '');
     expect(setAside).toMatch(/postgres\.lost-\d{8}T\d{6}\.\d{3}Z$/);
     expect(removed).toEqual(i <= 2 ? [] : [olds[i - 3]]);
     expect(await readFile(join(setAside ?? '', 'which'), 'utf8')).toBe(String(i));
   }
   expect(await readdir(place)).toHaveLength(3);
-  await expect(installSnapshot({ incoming, dataDirectory })).rejects.toThrow(/does not hold a complete copy/);
+  await expect(installSnapshot({ incoming, dataDirectory, owner })).rejects.toThrow(
+    /does not hold a complete copy/,
+  );
   await mkdir(join(incoming, 'data'), { recursive: true });
-  await expect(installSnapshot({ incoming, dataDirectory })).rejects.toThrow(/partial/);
+  await expect(installSnapshot({ incoming, dataDirectory, owner })).rejects.toThrow(/partial/);
   expect(await readFile(join(dataDirectory, 'data', 'PG_VERSION'), 'utf8')).toBe('18\n');
   expect(await setDatabaseAside(join(place, 'nothing'))).toEqual({ setAside: null, removed: [] });
 });

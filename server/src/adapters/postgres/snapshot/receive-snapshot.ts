@@ -1,8 +1,8 @@
 /**
  * Takes in a copy of a database: unpacks it into `incoming`, makes it durable, and marks it complete, in this order.
  *
- * Invariants: nothing is written outside `incoming`; the marker is there only if every byte before the trailer was received and is on the disk; after any
- * failure nothing is left. What belongs to the source alone, such as its configuration, is not taken over: PostgreSQL's start writes it anew.
+ * Invariants: nothing is written outside `incoming`; the marker is there only if every byte before the trailer was received and is on the disk; it names the
+ * cluster whose data this is; after any failure, and after being told to stop at any moment, nothing is left. What belongs to the source alone, such as its configuration, is not taken over: PostgreSQL's start writes it anew.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, open, rm } from 'node:fs/promises';
@@ -11,7 +11,9 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { SnapshotError } from '../../../ports/snapshot.ts';
 import type { SnapshotErrorCode } from '../../../ports/snapshot.ts';
-import { dataName, markerName, syncDirectory } from './directories.ts';
+import { syncPath } from '../../file-system.ts';
+import { dataName, markerName } from './directories.ts';
+import type { CopyOwner } from './directories.ts';
 import { TarError } from './tar-header.ts';
 import type { TarHeader } from './tar-header.ts';
 import { readTar } from './tar-reader.ts';
@@ -24,6 +26,8 @@ export interface ReceiveOptions {
   readonly directory: string;
   /** Of the programs that are to run it: a copy of another version is refused as soon as it shows. */
   readonly majorVersion: number;
+  /** Whose data it is: nobody else may put it in place. */
+  readonly owner: CopyOwner;
   /** Bytes received so far. */
   readonly onProgress?: (bytes: number) => void;
   readonly signal?: AbortSignal;
@@ -60,7 +64,10 @@ export async function receiveSnapshot(options: ReceiveOptions): Promise<void> {
     const receiver = new Receiver(data, options);
     const trailer = await receiver.run();
     await receiver.sync();
-    await writeMarker(directory, trailer);
+    signal?.throwIfAborted();
+    await writeMarker(directory, { ...trailer, ...options.owner });
+    // Whoever stops it does not put it in place: left here, it would be by the next start, whatever has been done to the database until then.
+    signal?.throwIfAborted();
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
     signal?.throwIfAborted();
@@ -201,7 +208,10 @@ class Receiver {
 
   /** The names in every directory; the files themselves are durable already. */
   async sync(): Promise<void> {
-    for (const directory of this.directories) await syncDirectory(directory);
+    for (const directory of this.directories) {
+      this.options.signal?.throwIfAborted();
+      await syncPath(directory);
+    }
   }
 }
 
@@ -217,18 +227,18 @@ async function writeAll(file: FileHandle, raw: Buffer): Promise<void> {
   for (let at = 0; at < raw.length; ) at += (await file.write(raw, at, raw.length - at)).bytesWritten;
 }
 
-async function writeMarker(directory: string, trailer: Trailer): Promise<void> {
+async function writeMarker(directory: string, content: Trailer & CopyOwner): Promise<void> {
   // Before the marker: with it, everything else must be there.
-  await syncDirectory(directory);
+  await syncPath(directory);
   const marker = await open(join(directory, markerName), 'wx', 0o600);
   try {
-    await marker.writeFile(`${JSON.stringify(trailer)}\n`);
+    await marker.writeFile(`${JSON.stringify(content)}\n`);
     await marker.sync();
   } finally {
     await marker.close();
   }
-  await syncDirectory(directory);
-  await syncDirectory(dirname(directory));
+  await syncPath(directory);
+  await syncPath(dirname(directory));
 }
 
 function abortError(signal: AbortSignal | undefined): Error {

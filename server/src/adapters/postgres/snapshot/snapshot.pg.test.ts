@@ -16,6 +16,7 @@ import { readBackup, writeBackup } from './backup.ts';
 import { inspectIncoming, installSnapshot } from './directories.ts';
 import { receiveSnapshot } from './receive-snapshot.ts';
 import { createSnapshotSource } from './snapshot-source.ts';
+import { owner } from './testing/small-copy.ts';
 
 let pair: ReplicatedPair;
 let root: string;
@@ -78,9 +79,15 @@ async function copy(server: PostgresServer, name: string): Promise<{ directory: 
   const incoming = join(root, `${name}-incoming`);
   const bytes: number[] = [];
   const { majorVersion } = server;
-  await receiveSnapshot({ stream, directory: incoming, majorVersion, onProgress: (n) => bytes.push(n) });
+  await receiveSnapshot({
+    stream,
+    directory: incoming,
+    majorVersion,
+    owner,
+    onProgress: (n) => bytes.push(n),
+  });
   const directory = join(root, name);
-  expect(await installSnapshot({ incoming, dataDirectory: directory })).toEqual({
+  expect(await installSnapshot({ incoming, dataDirectory: directory, owner })).toEqual({
     setAside: null,
     removed: [],
   });
@@ -153,8 +160,8 @@ it('a backup of a follower that is applying, restored, with the log from its poi
   expect((await stat(out)).size).toBe(written.bytes);
   const incoming = join(root, 'incoming');
   const directory = join(root, 'of-follower');
-  expect(await readBackup({ file: out, directory: incoming, majorVersion })).toMatchObject(header);
-  await installSnapshot({ incoming, dataDirectory: directory });
+  expect(await readBackup({ file: out, directory: incoming, majorVersion, owner })).toMatchObject(header);
+  await installSnapshot({ incoming, dataDirectory: directory, owner });
   const server = await startPostgres({ directory, binaries: await testBinaries() });
   try {
     const database = createDatabase(server);
@@ -206,7 +213,7 @@ it('a PostgreSQL that dies ends the copy in an error, and one that is away canno
   const { stream } = await createSnapshotSource(pair.follower, { bytesPerSecondMax: () => 1_000_000 }).open();
   const incoming = join(root, 'dying-incoming');
   const { majorVersion } = pair.follower;
-  const received = receiveSnapshot({ stream, directory: incoming, majorVersion }).catch(
+  const received = receiveSnapshot({ stream, directory: incoming, majorVersion, owner }).catch(
     (error: unknown) => error,
   );
   await sleep(200);

@@ -1,4 +1,5 @@
 /** Records for tests that run outside of the test runner. */
+import { ballotNone } from '../../../multipaxos/ballot.ts';
 import type { Entry, GroupId, LogRecord, ReplicaId, Slot } from '../../../multipaxos/types.ts';
 import type { NewLog } from '../../../ports/log-store.ts';
 
@@ -16,4 +17,5 @@ export const newLog: NewLog = {
   identity: { cluster: 'c1', member: 'r1' as ReplicaId },
   configuration: { version: 1, slot: 0 as Slot, members: [] },
   base: 0 as Slot,
+  promised: ballotNone,
 };

@@ -7,8 +7,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../../testing/free-port.ts';
 import { ensureZooKeeper } from './ensure-zookeeper.ts';
 
 const START_TIMEOUT_MS = 30_000;
@@ -132,15 +133,4 @@ function isOk(port: number): Promise<boolean> {
     socket.on('close', () => resolve(text === 'imok'));
     socket.setTimeout(1000, () => socket.destroy());
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

@@ -61,7 +61,7 @@ export const connectWire = async (config: ClientConfig): Promise<WireClient> => 
         return taken;
       }
       const left = deadline - performance.now();
-      if (left <= 0) throw new Error(`nothing more came after ${frames.map(describeFrame).join(' | ')}`);
+      if (left <= 0) throw new Error(`nothing more came after ${tellFrames(frames)}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         wake = () => {
@@ -78,19 +78,24 @@ export const connectWire = async (config: ClientConfig): Promise<WireClient> => 
       socket.write(Buffer.concat(messages));
     },
     until(type, count = 1) {
+      // Goes on where it stopped: answers have tens of thousands of rows.
+      let seen = 0;
+      let index = 0;
       return waitFor(() => {
-        let seen = 0;
-        for (const [index, frame] of frames.entries()) {
-          if (frame.type === type) seen += 1;
-          if (seen === count) return index + 1;
+        while (index < frames.length && seen < count) {
+          if (frames[index++]!.type === type) seen += 1;
         }
-        return 0;
+        return seen === count ? index : 0;
       });
     },
     untilClosed: () => waitFor(() => 0),
     close: () => socket.destroy(),
   };
 };
+
+/** The last of many. */
+const tellFrames = (frames: readonly Frame[]): string =>
+  `${frames.length} messages: ${frames.slice(-20).map(describeFrame).join(' | ').slice(0, 4000)}`;
 
 const readable = (bytes: Buffer): string =>
   bytes.toString('latin1').replaceAll(/[^\u0020-\u007e]/g, (byte) => `\\${byte.charCodeAt(0).toString(16)}`);

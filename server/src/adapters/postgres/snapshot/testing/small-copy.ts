@@ -1,6 +1,10 @@
 /** For tests: a tar like PostgreSQL's, of a few bytes, whole or spoilt in one place. */
+import type { CopyOwner } from '../directories.ts';
 import { encodeHeader, paddingAfter } from '../tar-header.ts';
 import { withTrailer } from '../trailer.ts';
+
+/** Whose all copies of a test are that does not say otherwise. */
+export const owner: CopyOwner = { group: 'main', cluster: 'c1' };
 
 export type SmallEntry = readonly [path: string, body: string | Buffer];
 

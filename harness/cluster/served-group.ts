@@ -1,0 +1,180 @@
+/**
+ * A group as operators run one: a configuration file each, `barista init` on the first, `barista serve` on all, and no demo around them.
+ *
+ * Responsible for: files, processes, and what replicas say over HTTP. Judges nothing.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { ReplicaStatus } from '../../server/src/api/status.ts';
+import type { ReplicaConfigInput } from '../../server/src/replica/config.ts';
+import { freePorts, isWhole } from './local-cluster.ts';
+
+const BIN = fileURLToPath(new URL('../../bin/barista.js', import.meta.url));
+const HOST = '127.0.0.1';
+const PORTS_EACH = 3;
+const IDS = ['r1', 'r2', 'r3'] as const;
+const settleMs = 120_000;
+const lookMs = 50;
+const answerMs = 5000;
+
+/** What all members have besides names, places and ports. */
+export type CommonSettings = Pick<ReplicaConfigInput, 'snapshot' | 'bounds' | 'verify'>;
+
+export class ServedGroup {
+  readonly ids: readonly string[] = IDS;
+  readonly secret = 'a secret of the cluster';
+  private readonly root: string;
+  private readonly basePort: number;
+  private readonly running = new Map<string, ChildProcess>();
+
+  /** Resolves when all three vote and serve. */
+  static async found(settings: CommonSettings): Promise<ServedGroup> {
+    const root = await mkdtemp(join(tmpdir(), 'barista-served-'));
+    const group = new ServedGroup(root, await freePorts(IDS.length * PORTS_EACH));
+    for (const id of IDS) {
+      await mkdir(group.dataDir(id));
+      await writeFile(group.configFile(id), JSON.stringify(group.configOf(id, settings)));
+    }
+    await promisify(execFile)(process.execPath, [BIN, 'init', '--config', group.configFile(IDS[0])]);
+    for (const id of IDS) group.start(id);
+    try {
+      await group.settled();
+    } catch (error) {
+      await group.stop();
+      throw error;
+    }
+    return group;
+  }
+
+  private constructor(root: string, basePort: number) {
+    this.root = root;
+    this.basePort = basePort;
+  }
+
+  dataDir(id: string): string {
+    return join(this.root, id);
+  }
+
+  private configFile(id: string): string {
+    // As every document of JSON is one of YAML.
+    return join(this.root, `${id}.yaml`);
+  }
+
+  pgwirePort(id: string): number {
+    return this.basePort + IDS.findIndex((each) => each === id);
+  }
+
+  private configOf(id: string, settings: CommonSettings): ReplicaConfigInput {
+    const at = IDS.findIndex((each) => each === id);
+    return {
+      group: 'main',
+      id,
+      dataDir: this.dataDir(id),
+      peers: IDS.map((peer, index) => ({
+        id: peer,
+        host: HOST,
+        port: this.basePort + IDS.length + index,
+        pgwire: { host: HOST, port: this.basePort + index },
+      })),
+      peerListen: { port: this.basePort + IDS.length + at },
+      clusterSecret: this.secret,
+      pgwire: { port: this.basePort + at },
+      http: { port: this.httpPort(id) },
+      ...settings,
+    };
+  }
+
+  private httpPort(id: string): number {
+    return this.pgwirePort(id) + 2 * IDS.length;
+  }
+
+  isRunning(id: string): boolean {
+    return this.running.has(id);
+  }
+
+  start(id: string): void {
+    const log = openSync(join(this.root, `${id}.log`), 'a');
+    const args = [BIN, 'serve', '--config', this.configFile(id)];
+    this.running.set(id, spawn(process.execPath, args, { stdio: ['ignore', log, log] }));
+    closeSync(log);
+  }
+
+  /** As when its machine is lost: the process and its PostgreSQL are gone at once. The disk stays. */
+  async kill(id: string): Promise<void> {
+    const child = this.running.get(id);
+    this.running.delete(id);
+    await endOf(child, 'SIGKILL');
+    const note = join(this.dataDir(id), 'postgres', 'data', 'postmaster.pid');
+    const pid = Number((await readFile(note, 'utf8').catch(() => '')).split('\n', 1)[0]);
+    if (pid > 0) killPostmaster(pid);
+  }
+
+  /** Of a replica that is down: one of its folders, or everything. */
+  async wipe(id: string, folder = '.'): Promise<void> {
+    await rm(join(this.dataDir(id), folder), { recursive: true, maxRetries: 5 });
+  }
+
+  /** Any answer of its HTTP gateway; null if it gives none. */
+  ask(id: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response | null> {
+    const url = `http://${HOST}:${this.httpPort(id)}${path}`;
+    return fetch(url, { headers, signal: AbortSignal.timeout(answerMs) }).catch(() => null);
+  }
+
+  async status(id: string): Promise<ReplicaStatus | null> {
+    const response = await this.ask(id, '/api/status');
+    return response === null ? null : ((await response.json()) as ReplicaStatus);
+  }
+
+  async leader(): Promise<string> {
+    return this.until('a leader', (statuses) => statuses.find(({ role }) => role === 'leader')?.id);
+  }
+
+  /** Those that run vote, serve, and have applied the same. */
+  async settled(): Promise<readonly ReplicaStatus[]> {
+    return this.until('every replica to have applied everything', (statuses) => {
+      const pointers = new Set(statuses.flatMap((each) => [each.commitPoint, each.applicationPointer]));
+      const isAll = statuses.length === this.running.size && statuses.every(isWhole);
+      return isAll && pointers.size === 1 ? statuses : undefined;
+    });
+  }
+
+  private async until<T>(what: string, test: (statuses: ReplicaStatus[]) => T | undefined): Promise<T> {
+    const deadline = Date.now() + settleMs;
+    for (;;) {
+      const answers = await Promise.all([...this.running.keys()].map((id) => this.status(id)));
+      const found = test(answers.filter((status) => status !== null));
+      if (found !== undefined) return found;
+      if (Date.now() > deadline)
+        throw new Error(`waited ${settleMs} ms for ${what}: ${JSON.stringify(answers)}`);
+      await sleep(lookMs);
+    }
+  }
+
+  /** Ctrl-C for all that run; the data goes. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.running.values()].map((child) => endOf(child, 'SIGINT')));
+    await rm(this.root, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function endOf(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill(signal);
+  await ended;
+}
+
+function killPostmaster(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    // It may have ended by itself.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,155 @@
+/** Who is let in at the peers port, and what closes a connection. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { GroupId, Message, ReplicaId } from '../../multipaxos/types.ts';
+import { freePort } from '../testing/free-port.ts';
+import { answerChallenge, newNonce, readChallenge } from './handshake.ts';
+import { encodeMessage } from './message-codec.ts';
+import { proven, sendRaw, stranger } from './testing/stranger.ts';
+import {
+  accept,
+  connectedPair,
+  endAll,
+  heartbeat,
+  onEnd,
+  pair,
+  pause,
+  points,
+  r1,
+  r2,
+  r3,
+  secret,
+  start,
+} from './testing/transports.ts';
+
+afterEach(endAll);
+
+describe('admission to the peers port', () => {
+  it('needs the cluster secret', async () => {
+    const { one } = await connectedPair();
+    const { reason, texts } = await proven(
+      one.port,
+      r2,
+      r1,
+      (socket) => sendRaw(socket, 'r2', 'r1', encodeMessage(heartbeat(1))),
+      { known: 'guess' },
+    );
+    expect(reason).toBe('does not know the cluster secret');
+    expect(texts.length).toBe(1);
+    expect(one.received).toEqual([]);
+  });
+
+  it('is refused to a group with another secret, both ways, and says why', async () => {
+    const reasons: string[] = [];
+    const { one, two } = await pair(
+      {},
+      { secret: 'another secret', onPeerChange: (_peer, _up, why) => reasons.push(why) },
+    );
+    await vi.waitFor(() => expect(reasons).toContain('refused: does not know the cluster secret'));
+    expect([one.connected(), two.connected()]).toEqual([[], []]);
+  });
+
+  it('a listener that does not know the secret gets no message', async () => {
+    const { WebSocketServer } = await import('ws');
+    const impostor = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    onEnd(() => impostor.close());
+    await once(impostor, 'listening');
+    const frames: boolean[] = [];
+    impostor.on('connection', (socket) => {
+      socket.on('message', (_data, isBinary) => {
+        frames.push(isBinary);
+        socket.send(JSON.stringify({ cluster: '', mac: '00' }));
+      });
+      socket.send(JSON.stringify({ version: 2, nonce: 'n' }));
+    });
+    const reasons: string[] = [];
+    const port = (impostor.address() as { port: number }).port;
+    const one = await start(
+      r1,
+      { r1: 0, r2: port },
+      { onPeerChange: (_peer, _up, why) => reasons.push(why) },
+    );
+    await vi.waitFor(() => expect(reasons).toContain('does not know the cluster secret'));
+    one.send(r2, heartbeat(1));
+    await pause(50);
+    expect(frames.includes(true)).toBe(false);
+  });
+
+  it('is refused to another group, another replica and a name that is no peer', async () => {
+    const { one } = await connectedPair();
+    const asked = (id: ReplicaId, to: ReplicaId) => proven(one.port, id, to, () => {});
+    expect((await asked(r3, r1)).reason).toBe('"r3" is not a peer of this group');
+    expect((await asked(r2, r3)).reason).toBe('looks for "r3", and this is "r1"');
+    expect((await asked(r1, r1)).reason).toBe('"r1" is not a peer of this group');
+    const other = await stranger(one.port, (socket, text) => {
+      const challenge = readChallenge(text);
+      if (challenge === null) return;
+      const stray = { group: 'other' as GroupId, id: r2, secret, cluster: null };
+      const question = { to: r1, purpose: 'messages' } as const;
+      socket.send(JSON.stringify(answerChallenge(stray, question, challenge, newNonce())));
+    });
+    expect(other.reason).toBe('is of group "other", not "main"');
+  });
+
+  it('cuts off one who sends much before proving anything, without waiting for the end of the message', async () => {
+    const { one } = await connectedPair({ limits: { handshakeMs: 10_000 } });
+    const startedAt = performance.now();
+    const flood = await stranger(one.port, (socket) => socket.send(Buffer.alloc(100_000), { fin: false }));
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(flood.texts.length).toBe(1);
+    expect(one.connected()).toEqual([r2]);
+  });
+
+  it('cuts off one who stays silent, and answers plain HTTP with a refusal', async () => {
+    const { one } = await connectedPair({ limits: { handshakeMs: 300 } });
+    const startedAt = performance.now();
+    await stranger(one.port, () => {});
+    expect(performance.now() - startedAt).toBeGreaterThan(200);
+    const raw = connect(one.port, '127.0.0.1');
+    raw.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    const answer = await new Promise<string>((resolve) =>
+      raw.once('data', (data) => resolve(data.toString())),
+    );
+    expect(answer).toContain('426');
+    raw.destroy();
+    expect(one.connected()).toEqual([r2]);
+  });
+});
+
+describe('a malformed frame', () => {
+  const bad: [string, Uint8Array][] = [
+    ['noise', Buffer.from('c1ffffff', 'hex')],
+    ['of another group', encodeMessage({ ...heartbeat(1), group: 'x' as GroupId })],
+    ['a negative slot', encodeMessage(heartbeat(-1))],
+    ['an unknown kind', encodeMessage({ ...heartbeat(1), kind: 'Vote' } as unknown as Message)],
+    ['entries missing', encodeMessage({ ...accept(new Uint8Array(1)), entries: null } as unknown as Message)],
+    [
+      'a configuration missing',
+      encodeMessage({ ...heartbeat(1), configuration: undefined } as unknown as Message),
+    ],
+    ['a payload of text', encodeMessage(accept('drop' as unknown as Uint8Array))],
+  ];
+  it.each(bad)('closes that connection alone: %s', async (_name, frame) => {
+    const ports = { r1: await freePort(), r2: await freePort(), r3: await freePort() };
+    const one = await start(r1, ports);
+    const two = await start(r2, ports);
+    await vi.waitFor(() => expect(two.connected()).toEqual([r1]));
+    const { reason } = await proven(one.port, r3, r1, (socket) => sendRaw(socket, 'r3', 'r1', frame));
+    expect(reason).toMatch(/^malformed frame: /);
+    expect(one.received).toEqual([]);
+    two.send(r1, heartbeat(5));
+    await vi.waitFor(() => expect(points(one.received)).toEqual([5]));
+  });
+
+  it('is not what a failing handler is taken for', async () => {
+    const errors: unknown[] = [];
+    const { one, two } = await connectedPair({ onHandlerError: (error) => errors.push(error) });
+    one.onMessage(() => {
+      throw new Error('invariant broken');
+    });
+    two.send(r1, heartbeat(1));
+    await vi.waitFor(() => expect(errors).toEqual([new Error('invariant broken')]));
+    expect(two.connected()).toEqual([r1]);
+  });
+});

@@ -1,0 +1,38 @@
+/** A volume that is mounted where only a directory can be replaced. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, describe, expect, it } from 'vitest';
+import { mountSmallDisk } from '../adapters/testing/small-disk.ts';
+import { databaseToKeep, foundReplica, restoreReplica } from './found-replica.ts';
+import { databaseDirectory } from './replica-database.ts';
+import { configOfOne } from './testing/config-of-one.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'barista-mounted-'));
+mkdirSync(join(root, 'postgres'));
+const disk = mountSmallDisk(join(root, 'postgres'));
+afterAll(() => {
+  disk.remove();
+  rmSync(root, { recursive: true });
+});
+
+const config = configOfOne(root);
+const whatToDo = `postgres is a mount point: .* Mount the volume at ${root} or above it instead`;
+
+describe.skipIf(!disk.isMounted)('a volume mounted at DATADIR/postgres', () => {
+  it('is refused by init and restore, before anything is written', async () => {
+    await expect(foundReplica(config)).rejects.toThrow(new RegExp(whatToDo));
+    await expect(databaseToKeep(config)).rejects.toThrow(new RegExp(whatToDo));
+    await expect(restoreReplica(config, '/backup', () => {})).rejects.toThrow(new RegExp(whatToDo));
+    expect(readdirSync(root)).toEqual(['postgres']);
+  });
+
+  it('is told by a replica before it starts PostgreSQL or copies anything, and a copy that came is kept', async () => {
+    mkdirSync(join(root, 'incoming', 'data'), { recursive: true });
+    writeFileSync(join(root, 'incoming', 'received.json'), '{"group":"main","cluster":"c"}');
+    const directory = databaseDirectory(config, 'c', pino({ level: 'silent' }));
+    await expect(directory.inspect()).rejects.toThrow(new RegExp(whatToDo));
+    expect(readdirSync(root)).toEqual(['incoming', 'postgres']);
+  });
+});

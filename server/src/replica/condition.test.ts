@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest';
+import type { RecoveryProgress } from '../api/status.ts';
+import type { ReplicaId, Slot } from '../multipaxos/types.ts';
+import { conditionOf, type Facts } from './condition.ts';
+
+const [r2, r3] = ['r2', 'r3'] as ReplicaId[];
+const copying: RecoveryProgress = {
+  phase: 'copying',
+  cause: 'databaseLost',
+  source: null,
+  bytes: 0,
+  bytesTotal: null,
+  percent: null,
+  attempts: 0,
+  lastFailure: null,
+  sinceMs: 0,
+};
+const messageOf = (recovery: Partial<RecoveryProgress>, databaseTrouble: string | null = null): string => {
+  const facts: Facts = {
+    removed: null,
+    divergence: null,
+    logTrouble: null,
+    databaseTrouble,
+    databaseFull: null,
+    lostMajority: null,
+    recovery: { ...copying, ...recovery },
+    databaseUp: false,
+    role: 'follower',
+    service: 'nowhere',
+    pointer: 0 as Slot,
+    commitPoint: 0 as Slot,
+  };
+  const { state, message } = conditionOf(facts);
+  expect(state).toBe('restoring');
+  return message ?? '';
+};
+
+it('a replica whose copy failed says why, and whose it was', () => {
+  const lastFailure = { reason: 'there is no space for the copy', source: r2!, agoMs: 1000 };
+  expect(messageOf({ lastFailure })).toBe(
+    'The database must be copied from another replica. The last attempt failed, with r2: there is no space for the copy.',
+  );
+  expect(messageOf({ lastFailure, source: r3!, attempts: 2 })).toBe(
+    'The database is being copied from r3, attempt 2. The last attempt failed, with r2: there is no space for the copy.',
+  );
+});
+
+it('a replica says what the trouble is once', () => {
+  const reason = 'PostgreSQL could not be started: a page is damaged.';
+  expect(messageOf({ lastFailure: { reason, source: null, agoMs: 0 } }, reason)).toBe(
+    `The database must be copied from another replica (${reason}).`,
+  );
+  expect(messageOf({ phase: 'starting', source: r2!, lastFailure: { reason, source: null, agoMs: 0 } })).toBe(
+    "PostgreSQL starts on a copy of another replica's data. The last attempt failed: PostgreSQL could not be started: a page is damaged.",
+  );
+  expect(messageOf({})).toBe('The database must be copied from another replica.');
+});
