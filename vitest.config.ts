@@ -41,7 +41,7 @@ export default defineConfig({
           name: 'e2e',
           include: suite('e2e.test'),
           testTimeout: 240_000,
-          hookTimeout: 120_000,
+          hookTimeout: 300_000,
           maxWorkers: 1,
         },
       },

@@ -5,7 +5,7 @@
  * Responsible for: processes, ports and directories. Judges nothing.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +15,11 @@ import {
   startZooKeeper,
 } from '../../server/src/adapters/zookeeper-log/testing/start-zookeeper.ts';
 import type { ClusterStatus, FaultRequest, ReplicaStatus } from '../../server/src/api/status.ts';
+
+/** Longer than the demo itself waits, so that it says what it waited for. */
+const startMsMax = 240_000;
+const logLinesMax = 25;
+const logLineCharsMax = 400;
 
 const BIN = fileURLToPath(new URL('../../bin/barista.js', import.meta.url));
 
@@ -103,12 +108,24 @@ export async function startCluster(options: LocalClusterOptions = {}): Promise<L
   child.stderr.on('data', (chunk: Buffer) => output.push(chunk.toString()));
   const cluster = new Cluster(child, dataDir, port, dashboardPort, replicas, zookeeper, output);
   try {
-    await cluster.settled(90_000);
+    await cluster.settled(startMsMax);
   } catch (error) {
     await cluster.interrupt();
-    throw error;
+    const logs = await endsOfLogs(dataDir);
+    throw new Error(`${(error as Error).message}\n${logs}`, { cause: error });
   }
   return cluster;
+}
+
+/** What the replicas wrote last: when this is read, as often as not, nothing else is left of them. */
+async function endsOfLogs(dataDir: string): Promise<string> {
+  const names = (await readdir(dataDir)).filter((name) => name.endsWith('.log')).toSorted();
+  const ends = names.map(async (name) => {
+    const lines = (await readFile(join(dataDir, name), 'utf8')).trimEnd().split('\n');
+    const last = lines.slice(-logLinesMax).map((line) => line.slice(0, logLineCharsMax));
+    return `The end of ${name}:\n${last.join('\n')}`;
+  });
+  return (await Promise.all(ends)).join('\n');
 }
 
 /** Enough for every replica's log; the rest of its data goes with the cluster's. */

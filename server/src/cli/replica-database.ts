@@ -22,7 +22,11 @@ import { inspectDataDirectory } from '../adapters/postgres/inspect-data-director
 import { syncPath } from '../adapters/file-system.ts';
 import { isMountPoint } from '../adapters/mount-point.ts';
 import { connectPg } from '../adapters/postgres/pg-client.ts';
-import { startPostgres, type PostgresServer } from '../adapters/postgres/postgres-server.ts';
+import {
+  startPostgres,
+  type PostgresOptions,
+  type PostgresServer,
+} from '../adapters/postgres/postgres-server.ts';
 import { createSessionSql } from '../adapters/postgres/session-sql.ts';
 import {
   clearPartialIncoming,
@@ -181,9 +185,13 @@ export function binariesOf({ postgres: { pgBin } }: ReplicaConfig): ReturnType<t
   return locateBinaries(pgBin === undefined ? {} : { pgBin });
 }
 
-/** Creates the database if there is none. @throws LaunchError */
-export async function launchServer(config: ReplicaConfig): Promise<PostgresServer> {
+/** Creates the database if there is none. @throws LaunchError; the signal's reason */
+export async function launchServer(
+  config: ReplicaConfig,
+  watch: Pick<PostgresOptions, 'onStep' | 'signal'> = {},
+): Promise<PostgresServer> {
   return startPostgres({
+    ...watch,
     directory: placesOf(config).postgres,
     binaries: await binariesOf(config),
     settings: config.postgres.settings,

@@ -219,9 +219,9 @@ async function becomeReplica(
   let digests: DigestSource | null = null;
   const directory = databaseDirectory(config, cluster, context.logger);
   const keeper = new DatabaseKeeper({
-    launch: async () => {
+    launch: async (onStep, signal) => {
       await claimDatabase(placesOf(config), cluster);
-      const server = await launchServer(config);
+      const server = await launchServer(config, { onStep, signal });
       const { bytesPerSecondMax = null } = config.snapshot;
       source = createSnapshotSource(server, { bytesPerSecondMax: () => bytesPerSecondMax });
       digests = createDigestSource(server);

@@ -25,6 +25,7 @@ const messageOf = (recovery: Partial<RecoveryProgress>, databaseTrouble: string 
     lostMajority: null,
     recovery: { ...copying, ...recovery },
     databaseUp: false,
+    launchStep: null,
     role: 'follower',
     service: 'nowhere',
     pointer: 0 as Slot,

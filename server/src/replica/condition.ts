@@ -2,6 +2,7 @@
 import type { RecoveryProgress, ReplicaCondition } from '../api/status.ts';
 import type { Role, Slot } from '../multipaxos/types.ts';
 import type { Service } from '../ports/agreement.ts';
+import type { LaunchStep } from './database-keeper.ts';
 
 /** Texts are for people; null: nothing is wrong there. */
 export interface Facts {
@@ -13,6 +14,7 @@ export interface Facts {
   readonly lostMajority: string | null;
   readonly recovery: RecoveryProgress | null;
   readonly databaseUp: boolean;
+  readonly launchStep: LaunchStep | null;
   readonly role: Role;
   readonly service: Service['kind'];
   readonly pointer: Slot;
@@ -44,11 +46,22 @@ export function conditionOf(facts: Facts): Condition {
   const trouble = troubleOf(facts);
   if (trouble !== null) return trouble;
   const quiet = (state: ReplicaCondition): Condition => ({ state, message: null });
-  if (!facts.databaseUp) return quiet('starting');
+  if (!facts.databaseUp) return { state: 'starting', message: launchMessage(facts.launchStep) };
   if (facts.service === 'here') return quiet('serving');
   if (facts.role === 'leader' || facts.pointer + lagSlots < facts.commitPoint) return quiet('recovering');
   if (facts.service === 'at') return quiet('serving');
   return { state: 'noLeader', message: facts.lostMajority };
+}
+
+const launchMessages: Readonly<Record<LaunchStep, string>> = {
+  creating: 'A new database is being created.',
+  starting: 'PostgreSQL is starting.',
+  preparing: "PostgreSQL is being prepared: roles, the database, Barista's schema.",
+  asking: 'PostgreSQL is asked how far its data goes.',
+};
+
+function launchMessage(step: LaunchStep | null): string | null {
+  return step === null ? null : launchMessages[step];
 }
 
 function restoringMessage(recovery: RecoveryProgress, trouble: string | null): string {

@@ -30,6 +30,9 @@ export interface RunningDatabase {
   stop(): Promise<void>;
 }
 
+/** What is being done before PostgreSQL can be used; `asking`: how far its data goes. */
+export type LaunchStep = 'creating' | 'starting' | 'preparing' | 'asking';
+
 export interface DatabaseInfo {
   readonly pid: number | null;
   readonly socketDir: string;
@@ -80,7 +83,7 @@ export interface DatabaseListener {
 }
 
 export interface DatabaseKeeperOptions {
-  readonly launch: () => Promise<RunningDatabase>;
+  readonly launch: (onStep: (step: LaunchStep) => void, signal: AbortSignal) => Promise<RunningDatabase>;
   readonly directory: DatabaseDirectory;
   readonly transfer: (loss: Loss, request: CopyRequest, signal: AbortSignal) => Promise<TransferOutcome>;
   readonly tracker: RecoveryTracker;
@@ -108,6 +111,7 @@ export class DatabaseKeeper {
   private running: RunningDatabase | null = null;
   private listener: DatabaseListener | null = null;
   private up = false;
+  private step: LaunchStep | null = null;
   private stopped = false;
   private loss: Loss | null = null;
   private transferring = false;
@@ -141,6 +145,11 @@ export class DatabaseKeeper {
   info(): DatabaseInfo & { readonly up: boolean } {
     const info = this.running?.info() ?? { pid: null, socketDir: '', port: 0, version: null };
     return { ...info, up: this.up };
+  }
+
+  /** Null: nothing is under way. */
+  get launchStep(): LaunchStep | null {
+    return this.step;
   }
 
   /** A copy of another replica's is being brought, and none was put in place yet. */
@@ -214,6 +223,7 @@ export class DatabaseKeeper {
         this.options.tracker.failed(`PostgreSQL could not be started: ${reason}`, this.copiedFrom);
         this.listener?.onDown(`PostgreSQL could not be started: ${reason}`);
       }
+      this.step = null;
       await pause(waitMs, this.end.signal);
       const copiesAgain = this.replaced && this.loss !== null;
       waitMs = Math.min(waitMs * 2, copiesAgain ? COPY_RETRY_MAX_MS : retryMaxMs);
@@ -226,6 +236,7 @@ export class DatabaseKeeper {
     if (this.stopped) return true;
     this.options.tracker.starting();
     await this.launchOrRestart();
+    this.begin('asking');
     const { database } = this.running!;
     const at = await this.answer(database.applicationPointer());
     const { replaced } = this;
@@ -240,6 +251,7 @@ export class DatabaseKeeper {
       return false;
     }
     this.up = true;
+    this.step = null;
     this.replaced = false;
     this.listener!.onUp(database, at, replaced);
     return true;
@@ -313,12 +325,18 @@ export class DatabaseKeeper {
     return mayBeginEmpty() ? null : { cause: causeOfMissing(), reason: 'its directory is empty' };
   }
 
+  private begin(step: LaunchStep): void {
+    this.step = step;
+    this.options.logger.info({ step }, 'PostgreSQL');
+  }
+
   private async launchOrRestart(): Promise<void> {
     if (this.running !== null) {
+      this.begin('starting');
       await this.running.restart();
       return;
     }
-    const running = await this.options.launch();
+    const running = await this.options.launch((step) => this.begin(step), this.end.signal);
     this.running = running;
     running.onExit((reason) => {
       if (this.running === running) this.down(reason);

@@ -361,6 +361,7 @@ export class Replica {
       lostMajority: this.membership.lostMajority(),
       recovery: this.parts.tracker.current(),
       databaseUp: this.handover.hasDatabase,
+      launchStep: this.parts.keeper.launchStep,
       role,
       service: this.service.service().kind,
       pointer: this.apply.pointer,

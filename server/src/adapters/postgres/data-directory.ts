@@ -18,12 +18,20 @@ import { syncPath } from '../file-system.ts';
 
 const run = promisify(execFile);
 
+/** Seconds on most disks; one that is slower than this is of no use to a database. */
+const initdbTimeoutMs = 15 * 60_000;
 /** Sockets are told apart by their directories, so the number in their name can be the same everywhere. */
 export const socketPort = 5432;
 /** The system's limit on a socket's path is 104 bytes on macOS, 108 on Linux. */
 const socketPathBytesMax = 100;
 
-export async function initializeData(binaries: PgBinaries, user: LaunchUser, data: string): Promise<void> {
+/** @throws LaunchError; the signal's reason, when initdb and what it made are gone */
+export async function initializeData(
+  binaries: PgBinaries,
+  user: LaunchUser,
+  data: string,
+  ended?: AbortSignal,
+): Promise<void> {
   const version = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => null);
   if (version !== null) {
     if (Number(version.trim()) === binaries.majorVersion) return;
@@ -48,14 +56,25 @@ export async function initializeData(binaries: PgBinaries, user: LaunchUser, dat
     '--data-checksums',
   ];
   const launch = launchAs(user, binaries.initdb, [...args, '--no-instructions', ...locale]);
+  ended?.throwIfAborted();
+  const initdb = run(launch.command, [...launch.args], {
+    ...launch.ids,
+    env: { ...process.env, ...binaries.env, LC_ALL: 'C' },
+    timeout: initdbTimeoutMs,
+  });
+  // Not execFile's own: that does not wait until the process is gone.
+  const end = (): void => void initdb.child.kill();
+  ended?.addEventListener('abort', end);
   try {
-    await run(launch.command, [...launch.args], {
-      ...launch.ids,
-      env: { ...process.env, ...binaries.env, LC_ALL: 'C' },
-    });
+    await initdb;
   } catch (cause) {
+    if (ended?.aborted === true) await rm(temporary, { recursive: true, force: true });
+    ended?.throwIfAborted();
     const said = cause instanceof Error && 'stderr' in cause ? String(cause.stderr).trim() : String(cause);
-    throw new LaunchError(`initdb failed in ${temporary}: ${said}`, { cause });
+    const how = initdb.child.killed ? `did not end within ${initdbTimeoutMs / 1000} s` : 'failed';
+    throw new LaunchError(`initdb ${how} in ${temporary}: ${said}`, { cause });
+  } finally {
+    ended?.removeEventListener('abort', end);
   }
   await rename(temporary, data);
   await syncPath(dirname(data));

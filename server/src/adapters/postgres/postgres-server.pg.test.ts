@@ -10,7 +10,7 @@ import type { PgBinaries } from './binaries.ts';
 import { LaunchError } from './launch-error.ts';
 import { connectPg } from './pg-client.ts';
 import { startPostgres } from './postgres-server.ts';
-import type { PostgresServer } from './postgres-server.ts';
+import type { PostgresServer, StartStep } from './postgres-server.ts';
 import { identify, isRunning, processesIn, waitUntilGone } from './process-identity.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 import { testBinaries } from './testing/replicated-pair.ts';
@@ -175,6 +175,39 @@ it('an initdb that was interrupted leaves nothing that is taken for a database',
     expect(await readdir(directory)).not.toContain('data.initializing');
   });
 });
+
+it.each(['creating', 'starting', 'preparing'] as const)(
+  'a start can be ended while it is %s, and leaves no process',
+  async (last) => {
+    const directory = join(root, `ended-${last}`);
+    const end = new AbortController();
+    const steps: StartStep[] = [];
+    const onStep = (step: StartStep): void => {
+      steps.push(step);
+      // A moment later, when what the step starts is running.
+      if (step === last) setTimeout(() => end.abort(new Error('not wanted any more')), 50);
+    };
+    const slow = last === 'creating' ? await slowInitdb() : binaries.initdb;
+    await expect(
+      startPostgres({ directory, binaries: { ...binaries, initdb: slow }, onStep, signal: end.signal }),
+    ).rejects.toThrow('not wanted any more');
+    expect(steps.at(-1)).toBe(last);
+    expect(await processesIn(join(directory, 'data'))).toEqual([]);
+    expect(await readdir(directory)).not.toContain('data.initializing');
+    // What is left of it is no hindrance.
+    const again: StartStep[] = [];
+    const server = await startPostgres({ directory, binaries, onStep: (step) => again.push(step) });
+    await server.stop();
+    expect(again).toEqual([...(last === 'creating' ? ['creating'] : []), 'starting', 'preparing']);
+  },
+);
+
+/** Never ends by itself. */
+async function slowInitdb(): Promise<string> {
+  const path = join(await mkdtemp(join(root, 'slow-')), 'initdb');
+  await writeFile(path, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
+  return path;
+}
 
 it('data of another major version is refused with what to do', async () => {
   await withServer('version', () => Promise.resolve());

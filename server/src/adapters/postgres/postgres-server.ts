@@ -35,10 +35,17 @@ export interface PostgresOptions {
   /** Further lines of postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly connectionsMax?: number;
-  /** How long crash recovery may take. */
+  /** How long crash recovery may take; and preparing what is up then. */
   readonly startTimeoutMs?: number;
   readonly logBytesMax?: number;
+  /** Told as it begins. */
+  readonly onStep?: (step: StartStep) => void;
+  /** Ends this start while it is under way, with no process left. Once the server is up `stop` ends it. */
+  readonly signal?: AbortSignal;
 }
+
+/** initdb; the server until it takes connections; roles, the database and the schema. */
+export type StartStep = 'creating' | 'starting' | 'preparing';
 
 export interface PostgresServer {
   /** Of the main process; null while it is not running. */
@@ -86,8 +93,9 @@ interface Context {
   stopped: boolean;
 }
 
-/** Creates the database if there is none. @throws LaunchError, `databaseLost` if one is there and its files are damaged */
+/** Creates the database if there is none. @throws LaunchError, `databaseLost` if one is there and its files are damaged; the signal's reason */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
+  const { onStep, signal: ended } = options;
   const user = await chooseLaunchUser();
   await prepareDirectory(user, options.directory);
   const directory = await realpath(options.directory);
@@ -98,7 +106,8 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   if (typeof found === 'object') {
     throw new LaunchError(`PostgreSQL's files are damaged: ${found.lost}.`, { code: 'databaseLost' });
   }
-  await initializeData(options.binaries, user, data);
+  if (found === 'missing') onStep?.('creating');
+  await initializeData(options.binaries, user, data, ended);
   const socketDir = await chooseSocketDirectory(user, join(directory, 'socket'));
   const log = openLogFile(join(directory, 'postgres.log'), options.logBytesMax ?? 8 * 1024 * 1024);
   const context: Context = {
@@ -115,14 +124,29 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const secret = randomBytes(32).toString('hex');
   const database = options.database ?? 'barista';
   const roles = options.roles ?? [{ name: 'barista', password: 'barista' }];
+  // Whoever waits for it hears at once: it takes every connection along.
+  const quit = (): void => {
+    if (context.running !== null) signal(context.running.postmaster.pid, 'SIGQUIT');
+  };
+  ended?.addEventListener('abort', quit);
   try {
+    ended?.throwIfAborted();
+    onStep?.('starting');
     await launch(context);
-    await bootstrap({ socketDir, database, roles, secret }).catch((cause: unknown) => {
-      throw startError(context, failureOf(cause), 'PostgreSQL could not be prepared', cause);
-    });
+    onStep?.('preparing');
+    const timer = setTimeout(quit, startTimeoutMs(options));
+    await bootstrap({ socketDir, database, roles, secret })
+      .catch((cause: unknown) => {
+        throw startError(context, failureOf(cause), 'PostgreSQL could not be prepared', cause);
+      })
+      .finally(() => clearTimeout(timer));
+    ended?.throwIfAborted();
   } catch (error) {
     await stop(context, 1_000);
+    ended?.throwIfAborted();
     throw error;
+  } finally {
+    ended?.removeEventListener('abort', quit);
   }
   return {
     pid: () => context.running?.postmaster.pid ?? null,
@@ -141,6 +165,10 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     restart: () => restart(context),
     stop: (graceMs = 10_000) => stop(context, graceMs),
   };
+}
+
+function startTimeoutMs(options: PostgresOptions): number {
+  return options.startTimeoutMs ?? 120_000;
 }
 
 async function launch(context: Context): Promise<void> {
@@ -190,7 +218,7 @@ async function spawn(context: Context): Promise<Running> {
 
 /** Until it takes connections, or has ended, or the time is up. */
 async function awaitReady(context: Context, running: Running, observer: StartObserver): Promise<void> {
-  const timeoutMs = context.options.startTimeoutMs ?? 120_000;
+  const timeoutMs = startTimeoutMs(context.options);
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     if (context.running !== running) {

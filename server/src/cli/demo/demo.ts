@@ -8,8 +8,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { identify } from '../../adapters/postgres/process-identity.ts';
-import type { ReplicaCondition, ReplicaStatus } from '../../api/status.ts';
-import { memberRole } from './cluster-report.ts';
 import { loadReplicaConfig } from '../../replica/config.ts';
 import type { Founding } from '../admin/founding-commands.ts';
 import { CliError, exitCodes } from '../errors.ts';
@@ -28,12 +26,9 @@ import { type DemoServer, reportOf, startDemoServer } from './demo-server.ts';
 import { type DemoOptions, demoHost, demoUser, planReplicas, portsOf, type ReplicaPlan } from './layout.ts';
 import { endProcess, replicaSignals } from './left-behind.ts';
 import { awaitFreePorts, requireFreePorts } from './ports.ts';
+import { untilServing } from './readiness.ts';
 import type { ReplicaCommand } from './replica-process.ts';
 import { Supervisor } from './supervisor.ts';
-
-const readyMsMax = 60_000;
-/** States that waiting does not mend. */
-const cannotServe: ReadonlySet<ReplicaCondition> = new Set(['logCorrupt', 'diverged', 'removed']);
 
 export interface DemoSetup {
   readonly options: Omit<DemoOptions, 'replicas' | 'logStore'> & {
@@ -142,7 +137,17 @@ async function launch(
         return state;
       })
     : null;
-  await untilServing(supervisor, plans, say, signal);
+  const planOf = (id: string): ReplicaPlan | undefined => plans.find((plan) => plan.id === id);
+  await untilServing(
+    {
+      cluster: () => supervisor.cluster(),
+      whyStopped: (id) => whyStopped(planOf(id)),
+      logFileOf: (id) => planOf(id)?.logFile ?? options.dataDir,
+      nowMs: () => performance.now(),
+      say,
+    },
+    signal,
+  );
   await build;
   return supervisor;
 }
@@ -187,47 +192,6 @@ async function endLeftReplicas(dir: DemoDir, say: (line: string) => void): Promi
   const stuck = left.filter((_, index) => ended[index] === false);
   if (stuck.length > 0)
     say(`Processes of an earlier demo do not go away: ${stuck.map(({ pid }) => pid).join(', ')}`);
-}
-
-async function untilServing(
-  supervisor: Supervisor,
-  plans: readonly ReplicaPlan[],
-  say: (line: string) => void,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const until = performance.now() + readyMsMax;
-  for (;;) {
-    signal?.throwIfAborted();
-    const replicas = supervisor.cluster();
-    for (const { id, process } of replicas) {
-      if (process === 'stopped') throw new CliError(await whyStopped(plans.find((plan) => plan.id === id)));
-    }
-    const waiting = replicas.filter(({ status }) => status === null || !isReady(status));
-    if (waiting.length === 0) return;
-    const inVain = waiting.every(({ status }) => status !== null && cannotServe.has(status.state));
-    if (inVain || performance.now() > until) {
-      const served = replicas.length - waiting.length;
-      const states = waiting.map(
-        ({ id, status }) =>
-          `${id}: ${status?.message ?? (status === null ? 'does not answer' : stateOf(status))}`,
-      );
-      if (served * 2 <= replicas.length) {
-        throw new CliError(`The cluster does not serve.\n${states.join('\n')}`);
-      }
-      say(`The cluster serves, but not every replica does:\n${states.join('\n')}`);
-      return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-/** Serves, and would be missed: a learner that serves counts for nothing yet. */
-function isReady(status: ReplicaStatus): boolean {
-  return status.state === 'serving' && memberRole(status) === 'voter';
-}
-
-function stateOf(status: ReplicaStatus): string {
-  return status.state === 'serving' ? 'serves, but does not vote yet' : status.state;
 }
 
 async function whyStopped(plan: ReplicaPlan | undefined): Promise<string> {
