@@ -23,10 +23,14 @@ const addR4: ConfigurationChange = { kind: 'add', replica: r4, address };
 
 /** r2 has been silent for long, r3 was heard just now. */
 function leaderWithoutR2(): OneCore {
-  const core = newServingLeader();
+  return afterLong(newServingLeader(), [r3]);
+}
+
+/** Longer than an election takes later, in which only these were heard. */
+function afterLong(core: OneCore, heard: readonly ReplicaId[]): OneCore {
   for (let waitedMs = 0; waitedMs <= 600; waitedMs += 100) {
     core.tick(100);
-    core.heartbeatAck(r3);
+    for (const peer of heard) core.heartbeatAck(peer);
   }
   core.effects = [];
   return core;
@@ -143,6 +147,14 @@ describe('a leader that changes its members', () => {
     expect(codes(core)).toEqual(['busy', 'busy']);
   });
 
+  it('replaces nobody when it has only begun: whom it has not heard yet may be alive', () => {
+    const core = leaderOf([r1, r2, r3, r4], [r2, r3]);
+    core.reconfigure({ ...join, replica: r4 });
+    expect(codes(core)).toEqual(['busy']);
+    afterLong(core, [r2, r3]).reconfigure({ ...join, replica: r4 });
+    expect(codes(core)).toEqual(['proposed']);
+  });
+
   it('refuses while it does not serve, and as a follower', () => {
     const core = newCandidate();
     promise(core, r2);
@@ -213,7 +225,7 @@ describe('a leader that changes its members', () => {
   });
 
   it('lets a lost replica in only if the others are enough to choose that', () => {
-    const core = leaderOf([r1, r2, r3, r4], [r2, r3]);
+    const core = afterLong(leaderOf([r1, r2, r3, r4], [r2, r3]), [r2, r3]);
     core.reconfigure({ ...join, replica: r4 });
     expect(codes(core)).toEqual(['proposed']);
     const two = leaderOf([r1, r2], [r2]);

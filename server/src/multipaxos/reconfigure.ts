@@ -25,7 +25,7 @@ export function requestChange(state: State, change: ConfigurationChange): Outcom
   if (underWay !== undefined) return isAskedAgain(underWay, change) ? 'proposed' : 'busy';
   if (typeof members === 'string') return members;
   const gone = configuration.members.filter((member) => !members.includes(member)).map(nameOf);
-  if (change.kind === 'join' && gone.some((name) => isAlive(state, leadership, name))) return 'busy';
+  if (change.kind === 'join' && gone.some((name) => mayBeAlive(state, leadership, name))) return 'busy';
   if (losesQuorum(state, leadership, members)) return 'wouldLoseQuorum';
   leadership.wanted = members;
   return 'proposed';
@@ -33,8 +33,13 @@ export function requestChange(state: State, change: ConfigurationChange): Outcom
 
 /**
  * A life that is lost is silent. One that was heard just now is not, and the request is a late one of a life before it: it must not be replaced by a
- * life that is no more.
+ * life that is no more. A leader that has only begun has heard nobody yet, and cannot tell.
  */
+function mayBeAlive(state: State, leadership: Leadership, name: ReplicaId): boolean {
+  const hasJustBegun = state.nowMs - leadership.beganAtMs <= state.config.electionTimeoutMaxMs;
+  return hasJustBegun || isAlive(state, leadership, name);
+}
+
 function isAlive(state: State, leadership: Leadership, name: ReplicaId): boolean {
   if (name === state.config.id) return true;
   const peer = leadership.peers.find(({ id }) => id === name);

@@ -193,7 +193,12 @@ export class Membership {
         this.reply(replica, nonce, 'waiting', 'asked for, and not chosen yet');
         return;
       case 'busy':
-        this.reply(replica, nonce, 'waiting', 'another change of the members is under way');
+        this.reply(
+          replica,
+          nonce,
+          'waiting',
+          `another change of the members is under way, or the ${replica} of before was heard just now`,
+        );
         return;
       case 'wouldLoseQuorum':
         this.reply(replica, nonce, 'waiting', 'without it too few of the voters have been heard lately');
