@@ -15,26 +15,50 @@ const copying: RecoveryProgress = {
   lastFailure: null,
   sinceMs: 0,
 };
+const calm: Facts = {
+  removed: null,
+  divergence: null,
+  logTrouble: null,
+  databaseTrouble: null,
+  databaseFull: null,
+  lostMajority: null,
+  disbelief: null,
+  recovery: null,
+  databaseUp: true,
+  launchStep: null,
+  role: 'follower',
+  service: 'nowhere',
+  pointer: 0 as Slot,
+  commitPoint: 0 as Slot,
+};
 const messageOf = (recovery: Partial<RecoveryProgress>, databaseTrouble: string | null = null): string => {
-  const facts: Facts = {
-    removed: null,
-    divergence: null,
-    logTrouble: null,
+  const { state, message } = conditionOf({
+    ...calm,
     databaseTrouble,
-    databaseFull: null,
-    lostMajority: null,
     recovery: { ...copying, ...recovery },
     databaseUp: false,
-    launchStep: null,
-    role: 'follower',
-    service: 'nowhere',
-    pointer: 0 as Slot,
-    commitPoint: 0 as Slot,
-  };
-  const { state, message } = conditionOf(facts);
+  });
   expect(state).toBe('restoring');
   return message ?? '';
 };
+
+it('a replica that starts says what it is doing, and of its first moment nothing', () => {
+  const starting = { ...calm, databaseUp: false };
+  expect(conditionOf(starting)).toEqual({ state: 'starting', message: null });
+  expect(conditionOf({ ...starting, launchStep: 'creating' })).toEqual({
+    state: 'starting',
+    message: 'A new database is being created.',
+  });
+});
+
+it('a leader that does not believe a member serves, and says whom it does not hear', () => {
+  const leading: Facts = { ...calm, role: 'leader', service: 'here' };
+  expect(conditionOf(leading)).toEqual({ state: 'serving', message: null });
+  expect(conditionOf({ ...leading, disbelief: 'r2 says what cannot be.' })).toEqual({
+    state: 'serving',
+    message: 'r2 says what cannot be.',
+  });
+});
 
 it('a replica whose copy failed says why, and whose it was', () => {
   const lastFailure = { reason: 'there is no space for the copy', source: r2!, agoMs: 1000 };

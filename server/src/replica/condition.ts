@@ -12,6 +12,8 @@ export interface Facts {
   readonly databaseTrouble: string | null;
   readonly databaseFull: string | null;
   readonly lostMajority: string | null;
+  /** Members that a leader hears no more. */
+  readonly disbelief: string | null;
   readonly recovery: RecoveryProgress | null;
   readonly databaseUp: boolean;
   readonly launchStep: LaunchStep | null;
@@ -47,7 +49,7 @@ export function conditionOf(facts: Facts): Condition {
   if (trouble !== null) return trouble;
   const quiet = (state: ReplicaCondition): Condition => ({ state, message: null });
   if (!facts.databaseUp) return { state: 'starting', message: launchMessage(facts.launchStep) };
-  if (facts.service === 'here') return quiet('serving');
+  if (facts.service === 'here') return { state: 'serving', message: facts.disbelief };
   if (facts.role === 'leader' || facts.pointer + lagSlots < facts.commitPoint) return quiet('recovering');
   if (facts.service === 'at') return quiet('serving');
   return { state: 'noLeader', message: facts.lostMajority };

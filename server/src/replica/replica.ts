@@ -359,6 +359,7 @@ export class Replica {
       databaseTrouble: this.database.trouble,
       databaseFull: this.handover.full,
       lostMajority: this.membership.lostMajority(),
+      disbelief: this.watch.disbelief,
       recovery: this.parts.tracker.current(),
       databaseUp: this.handover.hasDatabase,
       launchStep: this.parts.keeper.launchStep,
