@@ -8,8 +8,8 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { dirname } from 'node:path';
-import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { counted } from '../../adapters/counted.ts';
 import { exists, syncPath } from '../../adapters/file-system.ts';
 import { type BackupHeader, verifyBackup } from '../../adapters/postgres/snapshot/backup.ts';
 import { CliError, exitCodes } from '../errors.ts';
@@ -56,15 +56,12 @@ async function receive(target: AdminTarget, partial: string, progress: ProgressL
   const response = await reach(target, () => get(target));
   if (response.statusCode !== 200) throw refusal(target, response.statusCode ?? 0, await bodyOf(response));
   let bytes = 0;
-  const counted = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      bytes += chunk.byteLength;
-      progress.update(bytes, null);
-      done(null, chunk);
-    },
+  const counter = counted((soFar) => {
+    bytes = soFar;
+    progress.update(bytes, null);
   });
   try {
-    await pipeline(response, counted, createWriteStream(partial, { mode: 0o600 }));
+    await pipeline(response, counter, createWriteStream(partial, { mode: 0o600 }));
   } catch (error) {
     // Node's words for it are "aborted".
     if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;

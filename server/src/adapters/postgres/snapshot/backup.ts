@@ -17,6 +17,7 @@ import { z } from 'zod';
 import type { Configuration, Slot } from '../../../multipaxos/types.ts';
 import { SnapshotError } from '../../../ports/snapshot.ts';
 import type { SnapshotSource } from '../../../ports/snapshot.ts';
+import { counted } from '../../counted.ts';
 import { syncPath } from '../../file-system.ts';
 import type { CopyOwner } from './directories.ts';
 import { receiveSnapshot } from './receive-snapshot.ts';
@@ -204,17 +205,6 @@ class Seal extends Transform {
     this.bytes += sealBytes;
     callback();
   }
-}
-
-function counted(onBytes: (bytes: number) => void): Transform {
-  let bytes = 0;
-  return new Transform({
-    transform(chunk: Buffer, _encoding, callback) {
-      bytes += chunk.length;
-      onBytes(bytes);
-      callback(null, chunk);
-    },
-  });
 }
 
 async function readPart(path: string, from: number, to: number): Promise<Buffer> {
