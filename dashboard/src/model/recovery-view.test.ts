@@ -46,6 +46,15 @@ describe('a recovery', () => {
     ]);
   });
 
+  test('whose copy has arrived says that it is being made durable', () => {
+    expect(view(progress({ bytes: 40 * MB, bytesTotal: 60 * MB, percent: 99 }))?.detail).toBe(
+      '40 MB of 60 MB from r3',
+    );
+    expect(view(progress({ bytes: 61 * MB, bytesTotal: 60 * MB, percent: 100 }))?.detail).toBe(
+      '61 MB from r3: being made durable',
+    );
+  });
+
   test('of a lost log copies nothing, and one of a lost database joins nothing', () => {
     expect(steps(progress({ phase: 'catchingUp', cause: 'logLost' }))).toEqual([
       'joining done',

@@ -92,6 +92,7 @@ function detailOf(recovery: RecoveryProgress | null): string {
   const { phase, percent, bytes, bytesTotal, source, attempts } = recovery;
   if (phase !== 'copying') return percent === null ? '' : `${percent}%`;
   if (source === null) return 'looking for a source';
+  if (percent === 100) return `${formatBytes(bytes)} from ${source}: being made durable`;
   // The total is an estimate of the beginning: PostgreSQL goes on writing meanwhile.
   const of = bytesTotal !== null && bytes <= bytesTotal ? ` of ${formatBytes(bytesTotal)}` : '';
   const again = attempts > 1 ? `, attempt ${attempts}` : '';

@@ -33,7 +33,7 @@ export interface RecoveryProgress {
   readonly source: ReplicaId | null;
   readonly bytes: number;
   readonly bytesTotal: number | null;
-  /** 0 to 100, of the phase. */
+  /** 0 to 100, of the phase. A copy at 100 has arrived, and is being made durable. */
   readonly percent: number | null;
   /** How often it has begun afresh. */
   readonly attempts: number;

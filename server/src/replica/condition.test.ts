@@ -79,4 +79,8 @@ it('a replica says what the trouble is once', () => {
     "PostgreSQL starts on a copy of another replica's data. The last attempt failed: PostgreSQL could not be started: a page is damaged.",
   );
   expect(messageOf({})).toBe('The database must be copied from another replica.');
+  expect(messageOf({ source: r2!, percent: 99 })).toBe('The database is being copied from r2.');
+  expect(messageOf({ source: r2!, percent: 100 })).toBe(
+    "A copy of r2's database is here, and is being made durable.",
+  );
 });

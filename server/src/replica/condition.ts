@@ -76,10 +76,11 @@ function restoringMessage(recovery: RecoveryProgress, trouble: string | null): s
   return `${now} The last attempt failed${source === null ? '' : `, with ${source}`}: ${reason.replace(/\.$/, '')}.`;
 }
 
-function stepMessage({ source, phase, attempts }: RecoveryProgress, trouble: string | null): string {
+function stepMessage({ source, phase, attempts, percent }: RecoveryProgress, trouble: string | null): string {
   if (phase === 'starting') return "PostgreSQL starts on a copy of another replica's data.";
   if (source === null)
     return `The database must be copied from another replica${trouble === null ? '' : ` (${trouble})`}.`;
+  if (percent === 100) return `A copy of ${source}'s database is here, and is being made durable.`;
   const again = attempts > 1 ? `, attempt ${attempts}` : '';
   return `The database is being copied from ${source}${again}.`;
 }

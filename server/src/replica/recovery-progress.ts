@@ -79,10 +79,18 @@ export class RecoveryTracker {
 
   received(bytes: number, bytesTotal: number | null): void {
     if (this.progress?.phase !== 'copying') return;
-    // The total is an estimate of the beginning: 100 % is for what is complete.
-    const percent =
+    // The total is an estimate of the beginning: 100 % is for what is complete, and stays though the last pieces are counted after they came.
+    const soFar =
       bytesTotal === null || bytesTotal === 0 ? null : Math.min(99, Math.floor((bytes / bytesTotal) * 100));
+    const percent = this.progress.percent === 100 ? 100 : soFar;
     this.progress = { ...this.progress, bytes, bytesTotal, percent };
+    this.log();
+  }
+
+  /** The last byte is here; making it durable may take a slow disk as long again. */
+  receivedAll(): void {
+    if (this.progress?.phase !== 'copying') return;
+    this.progress = { ...this.progress, percent: 100 };
     this.log();
   }
 
@@ -93,6 +101,8 @@ export class RecoveryTracker {
     const [first = ''] = reason.split('\n', 1);
     const text = first.replace(/\s*(Its last words:)?$/, '').slice(0, reasonCharsMax);
     this.failure = { reason: text, source, atMs: this.options.nowMs() };
+    // Nothing is coming in until the next attempt.
+    if (this.progress.phase === 'copying') this.progress = { ...this.progress, percent: null };
   }
 
   /** PostgreSQL is started on what was copied, or anew. */

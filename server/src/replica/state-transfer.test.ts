@@ -209,6 +209,17 @@ describe('a copy that could not be had', () => {
     expect(await transfer()).toEqual({ kind: 'installed', from: 'r2' });
   });
 
+  it('had arrived before it was to be made durable, and that is told', async () => {
+    const seen: unknown[] = [];
+    takes = () => {
+      seen.push(tracker.current()?.percent);
+      return Promise.reject(new Error('read-only file system'));
+    };
+    await transfer({ sources: () => named('r2') });
+    expect(seen).toEqual([100]);
+    expect(tracker.current()?.percent).toBeNull();
+  });
+
   it('for want of space in the end is asked of nobody else in this round', async () => {
     takes = () => Promise.reject(new SnapshotError('noSpace', 'there is no space for the copy: ENOSPC'));
     expect(await transfer()).toEqual({ kind: 'gaveUp' });

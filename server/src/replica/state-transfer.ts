@@ -142,7 +142,10 @@ async function attempt(
     if (bytesTotal !== null) await assertSpace(target, bytesTotal);
     begun = true;
     tracker.attempt(source);
-    const heard = { ...copy, stream: Readable.from(listen(stream, silence)) };
+    const heard = {
+      ...copy,
+      stream: Readable.from(listen(stream, silence, () => tracker.receivedAll())),
+    };
     const onBytes = (bytes: number): void => tracker.received(bytes, bytesTotal);
     // Not raced: once told to stop it must have let go of its files before anybody else receives into them.
     await target.receive(heard, onBytes, silence.signal);
@@ -236,7 +239,7 @@ class Silence {
 }
 
 /** The bytes as they come. Only while they are asked for and do not come is the source silent. */
-async function* listen(stream: Readable, silence: Silence): AsyncGenerator {
+async function* listen(stream: Readable, silence: Silence, onEnd: () => void): AsyncGenerator {
   try {
     silence.begin();
     for await (const chunk of stream) {
@@ -244,6 +247,7 @@ async function* listen(stream: Readable, silence: Silence): AsyncGenerator {
       yield chunk;
       silence.begin();
     }
+    onEnd();
   } finally {
     silence.end();
   }

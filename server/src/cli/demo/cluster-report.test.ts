@@ -41,6 +41,8 @@ it('the table says below what last went wrong with a recovery, and nothing of on
   expect(failing.split('\n').at(-1)).toBe(
     'r2: the last attempt failed 12 s ago, with r1: there is no space for the copy',
   );
+  const arrived = { ...recovery, source: r1, percent: 100 };
+  expect(tableOf({ group: 'demo', replicas: [reportOf(r2, arrived)] })).toContain('making the copy durable');
   const well = tableOf({ group: 'demo', replicas: [reportOf(r2, { ...recovery, lastFailure: null })] });
   expect(well.split('\n')).toHaveLength(3);
 });

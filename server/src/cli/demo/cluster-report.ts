@@ -88,6 +88,7 @@ const phases: Readonly<Record<RecoveryProgress['phase'], string>> = {
 
 /** Such as `copying 43 % from r2`. */
 export function recoveryText({ phase, percent, source }: RecoveryProgress): string {
+  if (phase === 'copying' && percent === 100) return 'making the copy durable';
   const from = phase === 'copying' && source !== null ? ` from ${source}` : '';
   return `${phases[phase]}${percent === null ? '' : ` ${percent} %`}${from}`;
 }
