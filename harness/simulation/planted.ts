@@ -41,7 +41,7 @@ const forgetsVotesAtRestart = plant(
 
 const votesBelowPromise = plant(
   'votesBelowPromise',
-  ['PromiseKept'],
+  ['PromiseKept', 'CoreInvariant'],
   onMessage((state, message) => {
     const below = message.kind === 'Accept' && compareBallots(message.ballot, state.promised) < 0;
     if (below && state.role === 'follower') {

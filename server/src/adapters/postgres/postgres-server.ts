@@ -133,6 +133,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     ended?.throwIfAborted();
     onStep?.('starting');
     await launch(context);
+    ended?.throwIfAborted();
     onStep?.('preparing');
     const timer = setTimeout(quit, startTimeoutMs(options));
     await bootstrap({ socketDir, database, roles, secret })
