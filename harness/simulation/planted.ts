@@ -39,18 +39,29 @@ const forgetsVotesAtRestart = plant(
   { recovered: (log) => ({ ...log, tail: [] }) },
 );
 
-const votesBelowPromise = plant(
-  'votesBelowPromise',
-  ['PromiseKept', 'CoreInvariant'],
-  onMessage((state, message) => {
-    const below = message.kind === 'Accept' && compareBallots(message.ballot, state.promised) < 0;
-    if (below && state.role === 'follower') {
-      state.promised = message.ballot;
-      state.durablePromised = message.ballot;
-    }
-    return message;
-  }),
-);
+const votesBelowPromise = votingBelowPromise();
+
+/** The promise itself stays: lowered for good, it would be noticed by the core, not by what was voted. */
+function votingBelowPromise(): PlantedBug {
+  let kept: Pick<State, 'promised' | 'durablePromised'> | null = null;
+  return plant('votesBelowPromise', ['PromiseKept'], {
+    before(state, input) {
+      kept = null;
+      if (input.kind !== 'Receive' || input.message.kind !== 'Accept' || state.role !== 'follower')
+        return input;
+      const { ballot } = input.message;
+      const { promised, durablePromised } = state;
+      if (compareBallots(ballot, promised) >= 0) return input;
+      kept = { promised, durablePromised };
+      Object.assign(state, { promised: ballot, durablePromised: ballot });
+      return input;
+    },
+    after(state, effects) {
+      if (kept !== null) Object.assign(state, kept);
+      return effects;
+    },
+  });
+}
 
 /** A vote that comes twice counts as the vote of another member. */
 const countsDuplicates = plant(

@@ -36,7 +36,7 @@ const pressureEveryMs = 1000;
 export class Watch {
   private readonly options: WatchOptions;
   private progress = { pointer: 0 as Slot, atMs: 0 };
-  private disbeliefs: string[] = [];
+  private readonly disbeliefs = new Map<ReplicaId, string>();
   private pressedAtMs = Number.NEGATIVE_INFINITY;
   /** What peers that were asked have purged up to, and since when nothing but that was heard. */
   private purged: {
@@ -65,17 +65,17 @@ export class Watch {
       `${member} holds data that is not this group's. It is not heard any more. Stop it, move its data directory away and start it with an ` +
       'empty one: it joins again, and is given a copy.';
     this.options.logger.error({ member, claimed, lastSlot }, what);
-    this.disbeliefs.push(what);
+    this.disbeliefs.set(member, what);
   }
 
   /** Of the members that this leader hears no more; null if there is none. */
   get disbelief(): string | null {
-    return this.disbeliefs.length === 0 ? null : this.disbeliefs.join(' ');
+    return this.disbeliefs.size === 0 ? null : [...this.disbeliefs.values()].join(' ');
   }
 
   tick(): void {
     // They last as long as the leadership does, and are told once for each member.
-    if (this.options.snapshot().role !== 'leader') this.disbeliefs = [];
+    if (this.options.snapshot().role !== 'leader') this.disbeliefs.clear();
     this.watchDatabase();
     this.watchLogSize();
     this.watchPurgedLog();

@@ -204,6 +204,22 @@ it.each(['creating', 'starting', 'preparing'] as const)(
   },
 );
 
+it('a database that hangs while it is prepared is given up in time, and leaves no process', async () => {
+  const directory = join(root, 'hangs');
+  await withServer('hangs', async ({ socketDir, database }) => {
+    const client = await connectPg({ socketDir, database });
+    await client.query(
+      'CREATE FUNCTION hang() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(600); END $$',
+    );
+    await client.query('CREATE EVENT TRIGGER hang ON ddl_command_start EXECUTE FUNCTION hang()');
+    await client.end();
+  });
+  await expect(startPostgres({ directory, binaries, startTimeoutMs: 8_000 })).rejects.toThrow(
+    'PostgreSQL could not be prepared',
+  );
+  expect(await processesIn(join(directory, 'data'))).toEqual([]);
+});
+
 /** Never ends by itself. */
 async function slowInitdb(): Promise<string> {
   const path = join(await mkdtemp(join(root, 'slow-')), 'initdb');
