@@ -1,0 +1,77 @@
+/**
+ * What a gateway needs of the replica: who serves, the way to its PostgreSQL, whether an answer may leave, and what became of a transaction in doubt.
+ *
+ * Does nothing itself. The replica implements it; tests of the gateway implement it in memory.
+ */
+import type { Ballot, ReplicaId } from '../multipaxos/types.ts';
+
+/** Whom a new client is to be served by. `generation` changes whenever this replica's leadership, or the life of its PostgreSQL as a primary, begins or ends. */
+export type Service =
+  | { readonly kind: 'here'; readonly generation: number }
+  | { readonly kind: 'at'; readonly leader: ReplicaId; readonly host: string; readonly port: number }
+  | { readonly kind: 'nowhere'; readonly reason: string };
+
+/** How to reach the PostgreSQL that serves. */
+export interface PostgresDoor {
+  readonly socketPath: string;
+  /** Roles that may not log in through the gateway. */
+  readonly reservedUsers: readonly string[];
+}
+
+/** A transaction that was open in a session: `leadership` ran it; `xid` is PostgreSQL's full (64 bit) transaction id. */
+export interface OpenTransaction {
+  readonly leadership: Ballot;
+  readonly xid: bigint;
+}
+
+/** `unknown`: not to be found out here, or not in the time given. */
+export type TransactionOutcome = 'committed' | 'notCommitted' | 'unknown';
+
+/** A transaction that its client has named (`barista.request_id`), in its database, for the role that logged in. */
+export interface NamedRequest {
+  readonly database: string;
+  readonly role: string;
+  readonly name: string;
+}
+
+/** `tag`: the command tag of the first time, such as `INSERT 0 1`; null: it was not kept. */
+export type RequestOutcome =
+  | { readonly code: 'committed'; readonly tag: string | null }
+  | { readonly code: 'notCommitted' | 'unknown' };
+
+export interface ClientService {
+  service(): Service;
+  /** Calls back when `service()` changes. Returns the way to stop. */
+  onServiceChange(listener: (service: Service) => void): () => void;
+  /** Null while PostgreSQL does not serve. */
+  door(): PostgresDoor | null;
+
+  /**
+   * True if what was read from PostgreSQL's sockets before this call may leave now: this replica was certainly still the leader, and nothing
+   * is visible in its PostgreSQL that is not chosen. Cheap (some microseconds): meant to be asked once for all that one turn of the event loop has brought.
+   */
+  mayAnswer(generation: number): boolean;
+  /** Resolves true as soon as what was read before this call may leave, false once the generation has ended. Never rejects. */
+  awaitAnswer(generation: number): Promise<boolean>;
+  /**
+   * A session is about to do something after which its commits may not wait to be chosen (it turns `synchronous_commit` down). From this call until the
+   * returned function is called, `mayAnswer` is false: every answer, of every session, waits for a barrier by `awaitAnswer`.
+   */
+  distrust(): () => void;
+  /** Resolves when everything that is visible in PostgreSQL now is chosen; false if the generation ends before. A commit of its own: milliseconds. */
+  barrier(generation: number): Promise<boolean>;
+
+  /**
+   * The transactions that the sessions with these backend process ids have open, asked of PostgreSQL in one query on a connection of its own. For sessions whose answer is late: what is not known
+   * when the leader dies can never be asked. Missing: it has none with an id. Never rejects.
+   */
+  openTransactions(pids: readonly number[], generation: number): Promise<ReadonlyMap<number, OpenTransaction>>;
+  /** What became of it, as the log and this replica's PostgreSQL have it. Waits up to `waitMs` for another leadership to begin, and for its beginning to be replayed here. Never rejects. */
+  outcomeOf(transaction: OpenTransaction, waitMs: number): Promise<TransactionOutcome>;
+  /** The same for a transaction that has a name: `leadership` is that of the session in which it was being decided. Never rejects. */
+  outcomeOfRequest(request: NamedRequest, leadership: Ballot, waitMs: number): Promise<RequestOutcome>;
+  /** The ballot under which this generation serves; null once it has ended. */
+  leadership(generation: number): Ballot | null;
+  /** Makes the tables and functions for named transactions in this database, if they are not there. @throws Error with the reason */
+  prepareRequests(database: string, generation: number): Promise<void>;
+}
