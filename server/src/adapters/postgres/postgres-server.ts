@@ -17,6 +17,7 @@ import { chooseLaunchUser, prepareDirectory } from './launch-user.ts';
 import type { LaunchUser } from './launch-user.ts';
 import { openLogFile } from './log-file.ts';
 import type { LogFile } from './log-file.ts';
+import { openLogPipe } from './log-pipe.ts';
 import { connectPg } from './pg-client.ts';
 import { clearLeftovers, signal, spawnPostmaster, stopProcess, writeOwner } from './postmaster.ts';
 import type { PostgresExit, Postmaster } from './postmaster.ts';
@@ -200,15 +201,17 @@ async function launch(context: Context): Promise<void> {
 }
 
 async function spawn(context: Context): Promise<Running> {
+  const log = await openLogPipe(join(context.directory, 'messages'), (chunk) => context.log.write(chunk));
   const postmaster = await spawnPostmaster({
     binaries: context.options.binaries,
     user: context.user,
     data: context.data,
-    log: context.log,
+    log,
   });
   const running: Running = { postmaster, expected: true };
   context.running = running;
   void postmaster.exited.then((exit) => {
+    log.close();
     if (context.running === running) context.running = null;
     if (!running.expected) for (const listener of context.listeners) listener(exit);
     return exit;
@@ -223,8 +226,6 @@ async function awaitReady(context: Context, running: Running, observer: StartObs
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     if (context.running !== running) {
-      // Its last words may still be on their way. A child that was left behind may keep the pipe open.
-      await Promise.race([running.postmaster.drained, sleep(1_000)]);
       throw startError(context, observer.verdict(), 'PostgreSQL ended while it was starting');
     }
     try {
@@ -260,7 +261,7 @@ async function endRunning(context: Context, graceMs: number): Promise<void> {
   if (running === null) return;
   running.expected = true;
   const identity = await identify(running.postmaster.pid);
-  if (identity !== null) await stopProcess(identity, graceMs);
+  if (identity !== null) await stopProcess(identity, 'fast', graceMs);
   await running.postmaster.exited;
 }
 

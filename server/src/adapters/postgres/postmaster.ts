@@ -12,7 +12,7 @@ import type { PgBinaries } from './binaries.ts';
 import { LaunchError } from './launch-error.ts';
 import { launchAs } from './launch-user.ts';
 import type { LaunchUser } from './launch-user.ts';
-import type { LogFile } from './log-file.ts';
+import type { LogPipe } from './log-pipe.ts';
 import { identify, isRunning, processesIn, waitUntilGone } from './process-identity.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 
@@ -24,15 +24,13 @@ export interface PostgresExit {
 export interface Postmaster {
   readonly pid: number;
   readonly exited: Promise<PostgresExit>;
-  /** All that it and its children wrote has been passed to the log. */
-  readonly drained: Promise<void>;
 }
 
 export interface PostmasterOptions {
   readonly binaries: PgBinaries;
   readonly user: LaunchUser;
   readonly data: string;
-  readonly log: LogFile;
+  readonly log: LogPipe;
 }
 
 const watchdogScript = `
@@ -51,24 +49,20 @@ export async function spawnPostmaster(options: PostmasterOptions): Promise<Postm
     ...launch.ids,
     cwd: options.data,
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', options.log.fd, options.log.fd],
     env: { ...process.env, ...options.binaries.env, LC_ALL: 'C', TZ: 'UTC' },
   });
   const exited = new Promise<PostgresExit>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
-  });
-  const drained = new Promise<void>((resolve) => {
-    child.once('close', () => resolve());
   });
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', () => resolve());
     child.once('error', (cause) => reject(new LaunchError(`Cannot run ${launch.command}`, { cause })));
   });
   if (child.pid === undefined) throw new LaunchError(`Cannot run ${launch.command}`);
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => options.log.write(chunk));
+  options.log.handedOver();
   watch(child.pid, options.data, exited);
-  return { pid: child.pid, exited, drained };
+  return { pid: child.pid, exited };
 }
 
 function watch(pid: number, data: string, exited: Promise<PostgresExit>): void {
@@ -90,14 +84,22 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Fast (rolls back what is open, flushes), then immediate, then by force. Returns once the process is gone. */
-export async function stopProcess(identity: ProcessIdentity, graceMs: number): Promise<void> {
+/**
+ * Fast (rolls back what is open, makes a checkpoint), then immediate, then by force: from `mode` on, the first for `graceMs` at most. Returns once the process is gone. A process that was stopped (SIGSTOP) hears
+ * nothing but SIGKILL; its children are left to clearLeftovers.
+ */
+export async function stopProcess(
+  identity: ProcessIdentity,
+  mode: 'fast' | 'immediate' | 'kill',
+  graceMs: number,
+): Promise<void> {
   const steps = [
-    ['SIGINT', graceMs],
-    ['SIGQUIT', 3_000],
-    ['SIGKILL', 10_000],
+    ['fast', 'SIGINT', graceMs],
+    ['immediate', 'SIGQUIT', mode === 'immediate' ? graceMs : 3_000],
+    ['kill', 'SIGKILL', 10_000],
   ] as const;
-  for (const [name, timeoutMs] of steps) {
+  const from = steps.findIndex(([step]) => step === mode);
+  for (const [, name, timeoutMs] of steps.slice(from)) {
     if (!(await isRunning(identity))) return;
     signal(identity.pid, name);
     if (await waitUntilGone(identity, timeoutMs)) return;
@@ -131,26 +133,28 @@ export async function writeOwner(directory: string, pid: number | null): Promise
 
 /**
  * Stops a PostgreSQL that an earlier run left here and waits until its last process is gone: a new one would find its shared
- * memory in use. @throws LaunchError if another living replica owns the directory
+ * memory in use. `patienceMs`: how long what is left may take to end by itself. @throws LaunchError if another living replica owns the directory
  */
-export async function clearLeftovers(directory: string, data: string): Promise<void> {
+export async function clearLeftovers(directory: string, data: string, patienceMs = 1_000): Promise<void> {
   const owner = await readOwner(directory);
   const replica = owner?.replica ?? null;
   if (replica !== null && replica.pid !== process.pid && (await isRunning(replica))) {
     throw new LaunchError(`Another Barista process (pid ${replica.pid}) uses ${directory}.`);
   }
   const main = owner?.postmaster ?? null;
-  if (main !== null) await stopProcess(main, 3_000);
+  if (main !== null) await stopProcess(main, 'fast', 3_000);
   const written = Number(
     (await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')[0],
   );
   for (const left of await processesIn(data)) {
-    if (left.pid === written) await stopProcess(left, 3_000);
+    if (left.pid === written) await stopProcess(left, 'fast', 3_000);
   }
   // Without their main process the others notice within moments; one that is busy is not waited for.
-  for (const left of await processesIn(data)) {
-    if (await waitUntilGone(left, 1_000)) continue;
-    signal(left.pid, 'SIGKILL');
+  const others = await processesIn(data);
+  const deadline = performance.now() + patienceMs;
+  for (const left of others) {
+    if (await waitUntilGone(left, Math.max(0, deadline - performance.now()))) continue;
+    for (const one of others) signal(one.pid, 'SIGKILL');
     await waitUntilGone(left, 5_000);
   }
   // Its pid may belong to an unrelated process by now, which PostgreSQL would take for a running server.

@@ -17,6 +17,8 @@ export interface StartFailure {
 export interface StartObserver {
   /** A piece of PostgreSQL's log. */
   add(text: string): void;
+  /** It has said that it is a standby: it replays WAL and waits for more. */
+  readonly isStandby: boolean;
   verdict(): StartFailure;
 }
 
@@ -50,9 +52,11 @@ export function observeStart(): StartObserver {
   let lost: string | null = null;
   let crash: string | null = null;
   let outOfSpace: string | null = null;
+  let isStandby = false;
 
   const judge = (text: string): void => {
     const [, sqlState = '', level = '', message = ''] = line.exec(text) ?? [];
+    if (message === 'entering standby mode') isStandby = true;
     if (full.test(sqlState)) outOfSpace ??= message;
     if (crashed.test(message)) crash ??= message;
     if (level !== 'FATAL' && level !== 'PANIC') return;
@@ -66,6 +70,9 @@ export function observeStart(): StartObserver {
       const lines = (rest + text).split('\n');
       rest = (lines.pop() ?? '').slice(0, lineBytesMax);
       for (const one of lines) judge(one);
+    },
+    get isStandby() {
+      return isStandby;
     },
     verdict() {
       judge(rest);

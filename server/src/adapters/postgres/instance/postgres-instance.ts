@@ -1,0 +1,289 @@
+/**
+ * The processes of one replica's PostgreSQL: started as a primary or as a standby, watched, stopped.
+ *
+ * Responsible for: one main process at a time, its log, and telling whether it lives. Whether and when it is started, and as what, is the replica's decision, since leadership depends on it. Creates no
+ * database.
+ * Invariants: at most one main process per directory; when `stop` has resolved no process of it is left; `isAlive` and `drainLog` tell the truth of this very moment.
+ */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PgBinaries } from '../binaries.ts';
+import { chooseSocketDirectory, socketPort } from '../data-directory.ts';
+import { inspectDataDirectory } from '../inspect-data-directory.ts';
+import { LaunchError } from '../launch-error.ts';
+import { chooseLaunchUser, prepareDirectory, type LaunchUser } from '../launch-user.ts';
+import { openLogFile, type LogFile } from '../log-file.ts';
+import { openLogPipe, type LogPipe } from '../log-pipe.ts';
+import { connectPg } from '../pg-client.ts';
+import {
+  clearLeftovers,
+  signal,
+  spawnPostmaster,
+  stopProcess,
+  writeOwner,
+  type PostgresExit,
+  type Postmaster,
+} from '../postmaster.ts';
+import { identify } from '../process-identity.ts';
+import { failureOf, observeStart, type StartFailure, type StartObserver } from '../start-failure.ts';
+import { writeSettings, type InstanceRole } from './settings.ts';
+
+export interface InstanceOptions {
+  /** Holds `data`, `socket` and `postgres.log`. */
+  readonly directory: string;
+  readonly binaries: PgBinaries;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly connectionsMax: number;
+  /** How long a start may take, crash recovery included. */
+  readonly startTimeoutMs?: number;
+  readonly logBytesMax?: number;
+}
+
+/** `fast`: sessions are ended and a checkpoint is made. `immediate`: at once, as after a crash; `kill`: the same, also of processes that hang. */
+export type StopMode = 'fast' | 'immediate' | 'kill';
+
+export interface PostgresInstance {
+  readonly dataDir: string;
+  readonly socketDir: string;
+  readonly socketPath: string;
+  readonly port: number;
+  /** Such as `18.4`. */
+  readonly version: string;
+  /** Of the main process; null while there is none. */
+  pid(): number | null;
+  /** A primary: until it lets sessions in. A standby: until it is one; queries come later, when it is consistent. @throws LaunchError; the signal's reason */
+  start(role: InstanceRole, ended?: AbortSignal): Promise<void>;
+  stop(mode: StopMode): Promise<void>;
+  /** True if the main process certainly lives; some microseconds. */
+  isAlive(): boolean;
+  /** Hands all that PostgreSQL has written to its log until now to the watchers. Some microseconds if there is nothing. */
+  drainLog(): void;
+  /** Calls back with what PostgreSQL writes. Returns the way to stop. */
+  watchLog(listener: (text: string) => void): () => void;
+  /** Calls back when the main process ends without `stop`. Returns the way to stop listening. */
+  onExit(listener: (reason: string) => void): () => void;
+  /** Stopped for good; the log is closed. */
+  close(): Promise<void>;
+}
+
+const graceMs = { fast: 10_000, immediate: 1_000, kill: 0 } as const;
+
+interface Running {
+  readonly postmaster: Postmaster;
+  readonly log: LogPipe;
+  /** What the system says of the main process; null where it cannot be asked so. */
+  readonly memoryFile: number | null;
+  /** Set before we end it ourselves. */
+  expected: boolean;
+}
+
+/** Makes the directory; starts nothing. @throws LaunchError */
+export async function openInstance(options: InstanceOptions): Promise<PostgresInstance> {
+  const user = await chooseLaunchUser();
+  await prepareDirectory(user, options.directory);
+  const directory = await realpath(options.directory);
+  const socketDir = await chooseSocketDirectory(user, join(directory, 'socket'));
+  return new Instance(options, user, directory, socketDir);
+}
+
+class Instance implements PostgresInstance {
+  readonly dataDir: string;
+  readonly socketDir: string;
+  readonly socketPath: string;
+  readonly port = socketPort;
+  readonly version: string;
+  private readonly options: InstanceOptions;
+  private readonly user: LaunchUser;
+  private readonly directory: string;
+  private readonly log: LogFile;
+  private readonly exitListeners = new Set<(reason: string) => void>();
+  private running: Running | null = null;
+
+  constructor(options: InstanceOptions, user: LaunchUser, directory: string, socketDir: string) {
+    this.options = options;
+    this.user = user;
+    this.directory = directory;
+    this.dataDir = join(directory, 'data');
+    this.socketDir = socketDir;
+    this.socketPath = join(socketDir, `.s.PGSQL.${socketPort}`);
+    this.version = options.binaries.version;
+    this.log = openLogFile(join(directory, 'postgres.log'), options.logBytesMax ?? 8 * 1024 * 1024);
+  }
+
+  pid(): number | null {
+    return this.running?.postmaster.pid ?? null;
+  }
+
+  async start(role: InstanceRole, ended?: AbortSignal): Promise<void> {
+    if (this.running !== null) throw new Error('PostgreSQL runs already');
+    await clearLeftovers(this.directory, this.dataDir);
+    const state = await inspectDataDirectory(this.directory);
+    if (typeof state === 'object') throw this.startError({ code: 'databaseLost', reason: state.lost }, '');
+    if (state === 'missing') throw this.startError({ code: 'databaseLost', reason: 'there is none' }, '');
+    await this.configure(role);
+    ended?.throwIfAborted();
+    const quit = (): void => void this.quit();
+    ended?.addEventListener('abort', quit);
+    // From before its first word on.
+    const observer = observeStart();
+    const stopObserving = this.log.watch((text) => observer.add(text));
+    try {
+      const running = await this.spawn();
+      await this.awaitReady(running, role, observer);
+      ended?.throwIfAborted();
+      running.expected = false;
+    } catch (error) {
+      await this.stop('immediate');
+      ended?.throwIfAborted();
+      throw error;
+    } finally {
+      stopObserving();
+      ended?.removeEventListener('abort', quit);
+    }
+  }
+
+  private quit(): void {
+    const { running } = this;
+    if (running !== null) signal(running.postmaster.pid, 'SIGQUIT');
+  }
+
+  private async configure(role: InstanceRole): Promise<void> {
+    const { settings, connectionsMax, binaries } = this.options;
+    const { socketDir } = this;
+    const { majorVersion } = binaries;
+    try {
+      await writeSettings(this.user, this.dataDir, role, { socketDir, connectionsMax, majorVersion, settings });
+    } catch (cause) {
+      const full = cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC';
+      throw new LaunchError(`PostgreSQL's configuration could not be written: ${String(cause)}`, {
+        code: full ? 'databaseFull' : 'launchFailed',
+        cause,
+      });
+    }
+  }
+
+  private async spawn(): Promise<Running> {
+    const log = await openLogPipe(join(this.directory, 'messages'), (chunk) => this.log.write(chunk));
+    let postmaster: Postmaster;
+    try {
+      const { binaries } = this.options;
+      postmaster = await spawnPostmaster({ binaries, user: this.user, data: this.dataDir, log });
+    } catch (error) {
+      log.close();
+      throw error;
+    }
+    const running: Running = { postmaster, log, memoryFile: openMemoryFile(postmaster.pid), expected: true };
+    this.running = running;
+    void postmaster.exited.then((exit) => this.exited(running, exit));
+    await writeOwner(this.directory, postmaster.pid);
+    return running;
+  }
+
+  private exited(running: Running, { code, signal: name }: PostgresExit): void {
+    running.log.close();
+    if (running.memoryFile !== null) closeSync(running.memoryFile);
+    if (this.running === running) this.running = null;
+    if (running.expected) return;
+    const reason = `PostgreSQL ended (${name === null ? `exit code ${code}` : name})`;
+    for (const listener of this.exitListeners) listener(reason);
+  }
+
+  private async awaitReady(running: Running, role: InstanceRole, observer: StartObserver): Promise<void> {
+    const timeoutMs = this.options.startTimeoutMs ?? 120_000;
+    const deadline = performance.now() + timeoutMs;
+    for (;;) {
+      if (this.running !== running) {
+        throw this.startError(observer.verdict(), 'PostgreSQL ended while it was starting');
+      }
+      running.log.drain();
+      if (role.kind === 'standby' && observer.isStandby) return;
+      const failure = role.kind === 'standby' ? null : await this.knock();
+      if (role.kind === 'primary' && failure === null) return;
+      if (failure?.code === 'databaseLost') throw this.startError(failure, 'PostgreSQL refuses connections');
+      if (performance.now() > deadline) {
+        const what = `PostgreSQL did not start within ${timeoutMs} ms`;
+        throw this.startError({ code: 'launchFailed', reason: failure?.reason ?? '' }, what);
+      }
+      await sleep(10);
+    }
+  }
+
+  /** Null if it lets sessions in. */
+  private async knock(): Promise<StartFailure | null> {
+    try {
+      const client = await connectPg({ socketDir: this.socketDir, database: 'postgres' });
+      await client.end();
+      return null;
+    } catch (cause) {
+      return failureOf(cause);
+    }
+  }
+
+  private startError({ code, reason }: StartFailure, what: string): LaunchError {
+    const begin =
+      code === 'databaseLost'
+        ? `PostgreSQL's files are damaged: ${reason}`
+        : [what, reason].filter((part) => part !== '').join(': ');
+    return new LaunchError(`${begin}. Its last words:\n${this.log.tail()}`, { code });
+  }
+
+  isAlive(): boolean {
+    const { running } = this;
+    return running !== null && (running.memoryFile === null || hasMemory(running.memoryFile));
+  }
+
+  drainLog(): void {
+    this.running?.log.drain();
+  }
+
+  watchLog(listener: (text: string) => void): () => void {
+    return this.log.watch(listener);
+  }
+
+  onExit(listener: (reason: string) => void): () => void {
+    this.exitListeners.add(listener);
+    return () => this.exitListeners.delete(listener);
+  }
+
+  async stop(mode: StopMode): Promise<void> {
+    const { running } = this;
+    if (running !== null) {
+      running.expected = true;
+      const identity = await identify(running.postmaster.pid);
+      if (identity !== null) await stopProcess(identity, mode, graceMs[mode]);
+      await running.postmaster.exited;
+    }
+    await clearLeftovers(this.directory, this.dataDir, mode === 'kill' ? 0 : 1_000);
+  }
+
+  async close(): Promise<void> {
+    await this.stop('fast');
+    await writeOwner(this.directory, null);
+    this.log.close();
+  }
+}
+
+/** Null on systems that do not tell. */
+function openMemoryFile(pid: number): number | null {
+  try {
+    return process.platform === 'linux' ? openSync(`/proc/${pid}/statm`, 'r') : null;
+  } catch {
+    return null;
+  }
+}
+
+const memoryText = Buffer.alloc(1);
+
+/** A process that has died has no memory, from before anybody else can notice its death; only the system's own record of it is left until it is waited for. */
+function hasMemory(file: number): boolean {
+  try {
+    return readSync(file, memoryText, 0, 1, 0) === 1 && memoryText[0] !== 0x30;
+  } catch {
+    return false;
+  }
+}
+
+function sleep(timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, timeoutMs));
+}

@@ -1,0 +1,144 @@
+/**
+ * The configuration files of a replica's PostgreSQL, written anew at each start.
+ *
+ * Responsible for: which settings safety rests on, what differs between a primary and a standby, and the files themselves. Configuration is entirely Barista's: what a client, an operator or a copy left there is
+ * replaced.
+ */
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { socketPort } from '../data-directory.ts';
+import { handOver, type LaunchUser } from '../launch-user.ts';
+import { gateName } from '../replication/wal-source.ts';
+
+/** `connectionInfo`: how the standby reaches its feed; it holds a password. */
+export type InstanceRole =
+  | { readonly kind: 'primary' }
+  | { readonly kind: 'standby'; readonly connectionInfo: string };
+
+export interface SettingsOptions {
+  readonly socketDir: string;
+  readonly connectionsMax: number;
+  readonly majorVersion: number;
+  /** Further settings; none of `protectedSettings`. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** What safety rests on: cannot be set by anybody. */
+export const protectedSettings: readonly string[] = [
+  'fsync',
+  'full_page_writes',
+  'synchronous_commit',
+  'synchronous_standby_names',
+  'wal_level',
+  'hot_standby',
+  'restart_after_crash',
+  'primary_conninfo',
+  'primary_slot_name',
+  'recovery_target_timeline',
+  'restore_command',
+  'archive_cleanup_command',
+  'log_destination',
+  'logging_collector',
+  'log_min_messages',
+  'log_line_prefix',
+  'lc_messages',
+  'listen_addresses',
+  'unix_socket_directories',
+  'unix_socket_permissions',
+  'port',
+  'allow_alter_system',
+];
+
+export async function writeSettings(
+  user: LaunchUser,
+  data: string,
+  role: InstanceRole,
+  options: SettingsOptions,
+): Promise<void> {
+  const files: Record<string, string> = {
+    'postgresql.conf': settingsText({
+      ...baseSettings(options),
+      ...options.settings,
+      ...gateSettings(options),
+      ...roleSettings(role),
+    }),
+    'postgresql.auto.conf': '# Not used: postgresql.conf is written at each start.\n',
+    // The socket's directory lets in nobody but the operator, and the gateway refuses the user postgres.
+    'pg_hba.conf': [
+      'local all         postgres trust',
+      'local replication postgres trust',
+      'local all         all      scram-sha-256',
+      '',
+    ].join('\n'),
+    'pg_ident.conf': '',
+    ...(role.kind === 'standby' ? { 'standby.signal': '' } : {}),
+  };
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(data, name);
+    await writeFile(`${path}.new`, text, { mode: 0o600 });
+    await handOver(user, `${path}.new`);
+    await rename(`${path}.new`, path);
+  }
+  const signals = role.kind === 'standby' ? ['recovery.signal'] : ['standby.signal', 'recovery.signal'];
+  for (const name of signals) await rm(join(data, name), { force: true });
+}
+
+/** Defaults, which `settings` of the configuration may change. */
+function baseSettings({ connectionsMax }: SettingsOptions): Record<string, string> {
+  return {
+    max_connections: String(connectionsMax),
+    superuser_reserved_connections: '8',
+    max_prepared_transactions: String(connectionsMax),
+    password_encryption: 'scram-sha-256',
+    shared_buffers: '128MB',
+    huge_pages: 'off',
+    max_wal_senders: '8',
+    max_replication_slots: '8',
+    // WAL that is not chosen yet is kept for as long as it takes, but must not fill the disk: beyond this the leader gives up.
+    max_slot_wal_keep_size: '8GB',
+    max_wal_size: '2GB',
+    autovacuum: 'on',
+    jit: 'off',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    datestyle: 'iso, mdy',
+    default_text_search_config: 'pg_catalog.english',
+    log_parameter_max_length: '0',
+    wal_retrieve_retry_interval: '100ms',
+  };
+}
+
+/** What safety rests on, the same on every replica at every time: a promotion finds the gate shut. */
+function gateSettings({ socketDir, majorVersion }: SettingsOptions): Record<string, string> {
+  return {
+    listen_addresses: '',
+    unix_socket_directories: socketDir,
+    unix_socket_permissions: '0700',
+    port: String(socketPort),
+    fsync: 'on',
+    full_page_writes: 'on',
+    wal_level: 'replica',
+    hot_standby: 'on',
+    synchronous_commit: 'on',
+    synchronous_standby_names: gateName,
+    recovery_target_timeline: 'latest',
+    // A backend that dies takes its main process along, and the replica decides what becomes of it: restarted by itself, PostgreSQL would show what was never chosen.
+    restart_after_crash: 'off',
+    // Read by the replica: the ends of waits (visibility.ts) and why a start failed (start-failure.ts).
+    log_destination: 'stderr',
+    logging_collector: 'off',
+    log_min_messages: 'warning',
+    lc_messages: 'C',
+    log_line_prefix: '%m [%p] %e %q%u@%d ',
+    ...(majorVersion >= 17 ? { allow_alter_system: 'off' } : {}),
+  };
+}
+
+function roleSettings(role: InstanceRole): Record<string, string> {
+  return role.kind === 'standby' ? { primary_conninfo: role.connectionInfo } : {};
+}
+
+function settingsText(settings: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`);
+  return `# Written by Barista at each start: changes here are lost.\n${lines.join('\n')}\n`;
+}
