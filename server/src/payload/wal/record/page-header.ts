@@ -53,7 +53,11 @@ export function readPageHeader(bytes: Uint8Array, page: Lsn): PageHeader | WalFa
   }
   const continues = readU32(bytes, 16);
   if (((info & flags.continues) !== 0) !== continues > 0) {
-    return { code: 'pageHeader', at: page, text: `${continues} bytes go on here, but the page's flags are ${info}` };
+    return {
+      code: 'pageHeader',
+      at: page,
+      text: `${continues} bytes go on here, but the page's flags are ${info}`,
+    };
   }
   return { version, timeline: readU32(bytes, 4), continues, givesUp: (info & flags.givesUp) !== 0 };
 }
