@@ -1,11 +1,13 @@
 /**
- * `npm run bench -- log|cluster [options]`: measures, and says on what and how to measure it again.
+ * `npm run bench -- compare|log|cluster [options]`: measures, and says on what and how to measure it again.
  *
  * Responsible for: the command line and the report. Exit codes: 0 measured, 1 a run failed, 2 wrong option.
  */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
+import { BenchError } from './bench-error.ts';
+import { compareCommand } from './compare/command.ts';
 import { runClusterBench, workloadNames, type WorkloadName } from './cluster-bench.ts';
 import { logLine, runLogBench } from './log-bench.ts';
 import { describeMachine, machineLines } from './machine.ts';
@@ -14,22 +16,30 @@ import { table } from './summary.ts';
 const help = `npm run bench -- COMMAND [options]
 
 Commands:
+  compare    three replicas against one PostgreSQL and against one with two synchronous standbys: UPDATE, TPC-B and SELECT by pgbench, COPY,
+             CPU, an idle cluster, and the time without service after a kill -9 of the leader; in some 25 minutes
   log        appends to the log store, against a plain loop of write and fdatasync
   cluster    pgbench: one plain PostgreSQL against three replicas on this machine, in interleaved rounds
 
 Options:
-  --seconds N        how long one run takes (default: 3 for log, 5 for cluster)
+  --seconds N        how long one run takes (default: 5; 3 for log; as --quick allows)
   --json FILE        write the figures as JSON, too
+  --rounds N         compare, cluster: rounds (default: 5 and 3; 3 with --quick)
+  --scale N          compare, cluster: pgbench's scale, 100,000 accounts each (default: 10)
+  --quick            compare: pgbench only, in less than three minutes
+  --checkout DIR     compare: measure the replicas of another checkout, in which "npm ci" and "npm run build:server" were run
+  --direct           compare: also clients at the socket of the leader's PostgreSQL, past the gateway
+  --patient          compare: repeat runs during which others kept the machine busy
+  --failovers N      compare: how often the leader is killed (default: 50; none with --quick)
+  --before FILE      compare: show the figures of an earlier --json beside these
   --directory DIR    log: on the disk to measure (default: the system's temporary directory)
   --store NAME       log: segment, or zookeeper to measure that one, too; needs Java and Maven (default: segment)
   --bytes N          log: size of an entry (default: 1024)
-  --rounds N         cluster: rounds (default: 3)
   --clients LIST     cluster: numbers of clients (default: 1,8,32)
   --workloads LIST   cluster: of ${workloadNames.join(', ')} (default: all)
-  --scale N          cluster: pgbench's scale, 100,000 accounts each (default: 10)
   --help
 
-"cluster" needs psql and pgbench, and "npm run build:server" before it. With the defaults it takes about ten minutes. Figures of a busy
+"compare" and "cluster" need psql and pgbench; "cluster" needs "npm run build:server" before it and takes about ten minutes. Figures of a busy
 machine are worth nothing, and three replicas on one machine share what hosts of their own would not.`;
 
 class UsageError extends Error {
@@ -42,7 +52,13 @@ const options = {
   directory: { type: 'string', default: tmpdir() },
   bytes: { type: 'string', default: '1024' },
   store: { type: 'string', default: 'segment' },
-  rounds: { type: 'string', default: '3' },
+  rounds: { type: 'string' },
+  quick: { type: 'boolean', default: false },
+  checkout: { type: 'string' },
+  direct: { type: 'boolean', default: false },
+  patient: { type: 'boolean', default: false },
+  failovers: { type: 'string' },
+  before: { type: 'string' },
   clients: { type: 'string', default: '1,8,32' },
   workloads: { type: 'string', default: workloadNames.join(',') },
   scale: { type: 'string', default: '10' },
@@ -73,8 +89,12 @@ function workload(text: string): WorkloadName {
   return found;
 }
 
+function typed(): string {
+  return `npm run bench -- ${process.argv.slice(2).join(' ')}`;
+}
+
 function report(values: Values, figures: object): void {
-  const command = `npm run bench -- ${process.argv.slice(2).join(' ')}`;
+  const command = typed();
   console.log(`\nto repeat   ${command}`);
   if (values.json === undefined) return;
   writeFileSync(values.json, `${JSON.stringify({ command, ...figures }, null, 2)}\n`);
@@ -100,7 +120,7 @@ async function benchCluster(values: Values): Promise<void> {
   const result = await runClusterBench(
     {
       seconds: whole('seconds', values.seconds ?? '5', 600),
-      rounds: whole('rounds', values.rounds, 100),
+      rounds: whole('rounds', values.rounds ?? '3', 100),
       scale: whole('scale', values.scale, 1000),
       clients: list(values.clients).map((text) => whole('clients', text, 100)),
       workloads: list(values.workloads).map(workload),
@@ -112,6 +132,32 @@ async function benchCluster(values: Values): Promise<void> {
   report(values, { machine, ...result });
 }
 
+async function benchCompare(values: Values): Promise<void> {
+  const given = (option: 'rounds' | 'seconds' | 'failovers', max: number): number | null => {
+    const text = values[option];
+    return text === undefined ? null : whole(option, text, max);
+  };
+  await compareCommand({
+    command: typed(),
+    quick: values.quick,
+    checkout: values.checkout ?? null,
+    rounds: given('rounds', 100),
+    seconds: given('seconds', 600),
+    scale: whole('scale', values.scale, 1000),
+    direct: values.direct,
+    patient: values.patient,
+    failovers: values.failovers === '0' ? 0 : given('failovers', 1000),
+    json: values.json ?? null,
+    before: values.before ?? null,
+  });
+}
+
+const commands: ReadonlyMap<string, (values: Values) => Promise<void>> = new Map([
+  ['compare', benchCompare],
+  ['log', benchLog],
+  ['cluster', benchCluster],
+]);
+
 async function main(): Promise<number> {
   try {
     const { values, positionals } = parse();
@@ -120,17 +166,16 @@ async function main(): Promise<number> {
       console.log(help);
       return 0;
     }
-    if (rest.length > 0 || (command !== 'log' && command !== 'cluster')) {
-      throw new UsageError('Say what to measure: log or cluster.');
-    }
-    await (command === 'log' ? benchLog(values) : benchCluster(values));
+    const run = rest.length > 0 || command === undefined ? undefined : commands.get(command);
+    if (run === undefined) throw new UsageError('Say what to measure: compare, log or cluster.');
+    await run(values);
     return 0;
   } catch (error) {
     if (error instanceof UsageError) {
       console.error(`${error.message}\n\n${help}`);
       return 2;
     }
-    console.error(error);
+    console.error(error instanceof BenchError ? error.message : error);
     return 1;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * One PostgreSQL without Barista: the same programs, settings and machine, in a database that has no capture triggers.
+ * One PostgreSQL without Barista: the same programs and machine, in a directory of its own that goes with it.
  *
  * Clients come by its Unix socket, which favours it a little over the replicas, which are reached by TCP.
  */
@@ -7,8 +7,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { locateBinaries } from '../../server/src/adapters/postgres/binaries.ts';
-import { startPostgres } from '../../server/src/adapters/postgres/postgres-server.ts';
-import { psqlSocket } from '../cluster/pg-tools.ts';
+import { chooseLaunchUser } from '../../server/src/adapters/postgres/launch-user.ts';
+import { freePorts } from '../cluster/local-cluster.ts';
+import { initializeInstance, startInstance } from './postgres-instance.ts';
+import { querySql } from './sql.ts';
 
 export interface PlainPostgres {
   readonly version: string;
@@ -20,22 +22,38 @@ export interface PlainPostgres {
 const database = 'plain';
 
 export async function startPlainPostgres(): Promise<PlainPostgres> {
-  const directory = await mkdtemp(join(tmpdir(), 'barista-bench-plain-'));
-  const server = await startPostgres({ directory, binaries: await locateBinaries() });
-  const stop = async (): Promise<void> => {
-    await server.stop();
-    await rm(directory, { recursive: true, force: true });
-  };
-  // The database that startPostgres makes carries the capture triggers; one from template0 does not.
-  const made = await psqlSocket(server, `CREATE DATABASE ${database} OWNER barista TEMPLATE template0`);
-  if (made.code !== 0) {
-    await stop();
-    throw new Error(`the plain database could not be made: ${made.stderr}`);
+  const root = await mkdtemp(join(tmpdir(), 'barista-bench-plain-'));
+  const remove = (): Promise<void> => rm(root, { recursive: true, force: true });
+  try {
+    const binaries = await locateBinaries();
+    const user = await chooseLaunchUser();
+    const directory = join(root, 'data');
+    await initializeInstance(binaries, user, directory);
+    const settings = { max_connections: '200', max_wal_size: '1GB', timezone: 'UTC' };
+    const port = await freePorts(1);
+    const server = await startInstance({ binaries, user, directory, port, settings });
+    const stop = async (): Promise<void> => {
+      await server.stop();
+      await remove();
+    };
+    try {
+      const statements = [
+        "CREATE ROLE barista LOGIN PASSWORD 'barista'",
+        `CREATE DATABASE ${database} OWNER barista`,
+      ];
+      await querySql(server.operator('postgres'), ...statements);
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    return {
+      version: binaries.version,
+      address: (synchronousCommit) =>
+        `host=${directory} port=${port} dbname=${database} options='-c synchronous_commit=${synchronousCommit}'`,
+      stop,
+    };
+  } catch (error) {
+    await remove();
+    throw error;
   }
-  return {
-    version: server.version,
-    address: (synchronousCommit) =>
-      `host=${server.socketDir} port=${server.port} dbname=${database} options='-c synchronous_commit=${synchronousCommit}'`,
-    stop,
-  };
 }

@@ -1,0 +1,183 @@
+/**
+ * Barista against one PostgreSQL and against PostgreSQL with two synchronous standbys, in one run on one machine.
+ *
+ * Responsible for: what is started and measured in which order, and that nothing is left of it, whatever happens. All systems are up all the time.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePorts } from '../../cluster/local-cluster.ts';
+import { describeMachine } from '../machine.ts';
+import { spread } from '../summary.ts';
+import { untilSettled } from './arrival.ts';
+import { requireBuilt, startBarista, versionOf, type BaristaSystems } from './barista.ts';
+import { toolVersion } from './client-tools.ts';
+import type { Comparison } from './comparison.ts';
+import { runCopies, type CopyRun } from './copy.ts';
+import { runFailovers, type Failover } from './failover.ts';
+import { judge } from './goals.ts';
+import { measureIdle, type IdleResult } from './idle.ts';
+import { startNative, type NativeSystems } from './native.ts';
+import { summarize } from './report.ts';
+import { runRounds, type WorkloadResult } from './rounds.ts';
+import type { System } from './system.ts';
+import type { Patience } from './undisturbed.ts';
+import { load, workload, writeUpdateScript, type LoadRun, type Workload } from './workloads.ts';
+
+export interface CompareOptions {
+  readonly command: string;
+  /** Of the replicas to measure. */
+  readonly checkout: string;
+  readonly workloads: readonly Workload[];
+  readonly rounds: number;
+  /** `fit`: as long as the budget allows. */
+  readonly secondsPerRun: number | { readonly fitSeconds: number };
+  readonly scale: number;
+  /** Clients at the socket of the leader's PostgreSQL as a system of its own. */
+  readonly direct: boolean;
+  readonly copyRounds: number;
+  /** 0: not measured. */
+  readonly idleSeconds: number;
+  readonly failovers: number;
+  /** Repeats what others on the machine disturbed. */
+  readonly patient: boolean;
+}
+
+export interface CompareShell {
+  /** When the command began, as performance.now() has it: what it did before counts into the budget, too. */
+  readonly startedMs: number;
+  readonly signal: AbortSignal;
+  readonly progress: (line: string) => void;
+}
+
+interface Stage {
+  readonly options: CompareOptions;
+  readonly shell: CompareShell;
+  readonly root: string;
+  readonly updateScript: string;
+  readonly native: NativeSystems;
+  readonly replicas: BaristaSystems;
+}
+
+interface Measured {
+  readonly secondsPerRun: number;
+  readonly workloads: readonly WorkloadResult[];
+  readonly copies: readonly CopyRun[];
+  readonly idle: IdleResult | null;
+  readonly failovers: readonly Failover[];
+}
+
+/** Runs end a little after their time, and each has a client program to start. */
+const overheadSecondsPerRun = 0.35;
+const secondsPerRunMax = 3;
+/** For the end of everything, and for what takes longer than it should. */
+const reserveSeconds = 12;
+
+/** @throws Error in plain words; the signal's reason. Nothing is left running or on disk either way */
+export async function compare(options: CompareOptions, shell: CompareShell): Promise<Comparison> {
+  const { signal, progress, startedMs } = shell;
+  const startedAt = new Date().toISOString();
+  const machine = describeMachine();
+  const [psql, pgbench] = [await toolVersion('psql', signal), await toolVersion('pgbench', signal)];
+  const bin = requireBuilt(options.checkout);
+  const barista = await versionOf(options.checkout);
+  const root = await mkdtemp(join(tmpdir(), 'barista-compare-'));
+  const undo: (() => Promise<unknown>)[] = [() => rm(root, { recursive: true, force: true, maxRetries: 5 })];
+  try {
+    progress(`starting three replicas of ${barista.checkout}, one PostgreSQL, and one with two standbys`);
+    const replicas = await startBarista(bin, join(root, 'cluster'));
+    undo.push(() => replicas.stop());
+    signal.throwIfAborted();
+    const { settings } = replicas;
+    const native = await startNative({ root: join(root, 'native'), port: await freePorts(4), settings });
+    undo.push(() => native.stop());
+    const updateScript = await writeUpdateScript(root);
+    const stage: Stage = { options, shell, root, updateScript, native, replicas };
+    const { secondsPerRun, ...measured } = await measure(stage);
+    const runs = [...measured.workloads.flatMap((each) => each.runs), ...measured.copies];
+    return {
+      version: 1,
+      command: options.command,
+      startedAt,
+      tookSeconds: (performance.now() - startedMs) / 1000,
+      machine,
+      versions: { barista, postgres: native.version, psql, pgbench },
+      method: {
+        protocol: 'simple',
+        scale: options.scale,
+        rounds: options.rounds,
+        secondsPerRun,
+        replicas: 3,
+        settings,
+        standbys: 'ANY 1 (s1, s2), synchronous_commit = on',
+      },
+      coresOfOthers: runs.length === 0 ? null : spread(runs.map((run) => run.coresOfOthers)),
+      ...measured,
+      summaries: measured.workloads.map(summarize),
+      judged: judge(measured),
+    };
+  } finally {
+    for (const step of undo.toReversed()) {
+      await step().catch((error: unknown) => progress(`while ending: ${(error as Error).message}`));
+    }
+  }
+}
+
+async function measure(stage: Stage): Promise<Measured> {
+  const { options, shell, native, replicas, root } = stage;
+  const { signal, progress } = shell;
+  const three = [native.plain, native.native, replicas.barista];
+  for (const system of three) {
+    signal.throwIfAborted();
+    progress(`loading scale ${options.scale} into: ${system.label}`);
+    await load(system, options.scale, signal);
+    await untilSettled(system, signal);
+  }
+  let idle: IdleResult | null = null;
+  if (options.idleSeconds > 0) {
+    progress(`an idle cluster for ${options.idleSeconds} s`);
+    idle = await measureIdle(replicas, options.idleSeconds, signal);
+  }
+  const patience: Patience = { repeats: options.patient, signal, progress };
+  const systems = options.direct ? [...three, replicas.direct] : three;
+  const secondsPerRun = lengthOfRuns(stage, systems);
+  progress(`${options.rounds} rounds, ${secondsPerRun} s each run`);
+  const run = (workload: Workload): LoadRun => ({
+    workload,
+    scale: options.scale,
+    seconds: secondsPerRun,
+    updateScript: stage.updateScript,
+  });
+  const workloads: WorkloadResult[] = [];
+  for (const workload of options.workloads) {
+    workloads.push(await runRounds({ systems, rounds: options.rounds, load: run(workload), patience }));
+  }
+  const copies =
+    options.copyRounds === 0
+      ? []
+      : await runCopies({ systems: three, rounds: options.copyRounds, root, patience });
+  const background: LoadRun = { ...run(workload('update', 4)), seconds: 60 };
+  const failovers =
+    options.failovers === 0
+      ? []
+      : await runFailovers({
+          systems: replicas,
+          count: options.failovers,
+          load: background,
+          patience,
+        });
+  return { secondsPerRun, workloads, copies, idle, failovers };
+}
+
+/** What is left of the budget, in equal parts; whole seconds, for pgbench knows no others. */
+function lengthOfRuns({ options, shell }: Stage, systems: readonly System[]): number {
+  const { secondsPerRun, workloads, rounds } = options;
+  if (typeof secondsPerRun === 'number') return secondsPerRun;
+  const leftSeconds =
+    secondsPerRun.fitSeconds - reserveSeconds - (performance.now() - shell.startedMs) / 1000;
+  const runs = workloads.length * rounds * systems.length;
+  // Each workload begins with order on every system, and a run of one second to warm up.
+  const preparations = workloads.length * systems.length * (1 + overheadSecondsPerRun + 1);
+  const each = (leftSeconds - preparations) / runs - overheadSecondsPerRun;
+  return Math.min(secondsPerRunMax, Math.max(1, Math.floor(each)));
+}

@@ -1,0 +1,57 @@
+/** All that one run of `compare` found out: what it writes as JSON. Every single run is in it, so that whoever doubts a median can look. */
+import type { Machine } from '../machine.ts';
+import type { BaristaVersion } from './barista.ts';
+import type { CopyRun } from './copy.ts';
+import type { Failover } from './failover.ts';
+import type { Judged } from './goals.ts';
+import type { IdleResult } from './idle.ts';
+import type { WorkloadResult } from './rounds.ts';
+import type { SystemId } from './system.ts';
+import type { Spread } from '../summary.ts';
+
+export interface Comparison {
+  /** Of this format. */
+  readonly version: 1;
+  readonly command: string;
+  readonly startedAt: string;
+  readonly tookSeconds: number;
+  readonly machine: Machine;
+  readonly versions: {
+    readonly barista: BaristaVersion;
+    readonly postgres: string;
+    readonly psql: string;
+    readonly pgbench: string;
+  };
+  readonly method: {
+    readonly protocol: 'simple';
+    readonly scale: number;
+    readonly rounds: number;
+    readonly secondsPerRun: number;
+    readonly replicas: 3;
+    /** Of every PostgreSQL, Barista's included. */
+    readonly settings: Readonly<Record<string, string>>;
+    readonly standbys: string;
+  };
+  /** Cores busy with what was not part of the benchmark, over all runs. */
+  readonly coresOfOthers: Spread | null;
+  readonly workloads: readonly WorkloadResult[];
+  readonly summaries: readonly WorkloadSummary[];
+  readonly copies: readonly CopyRun[];
+  readonly idle: IdleResult | null;
+  readonly failovers: readonly Failover[];
+  readonly judged: readonly Judged[];
+}
+
+export interface WorkloadSummary {
+  readonly workload: string;
+  readonly clients: number;
+  readonly systems: readonly {
+    readonly system: SystemId;
+    readonly tps: Spread;
+    readonly latencyMs: Spread;
+    readonly cpuMsPerTransaction: Spread;
+    /** Of the medians of transactions per second; null: that system was not measured here. */
+    readonly ofPlain: number | null;
+    readonly ofNative: number | null;
+  }[];
+}

@@ -1,0 +1,89 @@
+/**
+ * pgbench in interleaved rounds: every system once in each round, each round in another order.
+ *
+ * Responsible for: the order, and the figures of each run with the CPU time that the system spent on it. A run in which anything failed ends the benchmark.
+ */
+import { untilSettled } from './arrival.ts';
+import { pgbench, readPgbench } from './client-tools.ts';
+import { lookAtProcesses, treeCpuMs } from './processes.ts';
+import type { System, SystemId } from './system.ts';
+import { undisturbed, type Patience, type Watched } from './undisturbed.ts';
+import { pgbenchArgs, prepare, type LoadRun, type Workload } from './workloads.ts';
+
+export interface Run extends Watched {
+  readonly round: number;
+  readonly system: SystemId;
+  readonly tps: number;
+  readonly transactions: number;
+  readonly latencyMs: number;
+  /** Of all processes of the system, in milliseconds for one transaction. */
+  readonly cpuMsPerTransaction: number;
+}
+
+export interface WorkloadResult {
+  readonly workload: Workload;
+  readonly runs: readonly Run[];
+}
+
+export interface RoundsOptions {
+  readonly systems: readonly System[];
+  readonly rounds: number;
+  readonly load: LoadRun;
+  readonly patience: Patience;
+}
+
+/** The order of round `round`, counted from 1: everyone comes first equally often. */
+export function rotated<T>(all: readonly T[], round: number): readonly T[] {
+  const first = (round - 1) % Math.max(1, all.length);
+  return [...all.slice(first), ...all.slice(0, first)];
+}
+
+export async function runRounds(options: RoundsOptions): Promise<WorkloadResult> {
+  const { systems, rounds, load, patience } = options;
+  const { signal, progress } = patience;
+  for (const system of systems) {
+    signal.throwIfAborted();
+    await prepare(system, load.workload.name);
+    await pgbench(await system.client(), pgbenchArgs({ ...load, seconds: 1 }), signal);
+    await untilSettled(system, signal);
+  }
+  const runs: Run[] = [];
+  for (let round = 1; round <= rounds; round++) {
+    for (const system of rotated(systems, round)) {
+      const what = `${load.workload.label}, round ${round} of ${rounds}, ${system.label}`;
+      const run = await undisturbed(patience, what, async () => {
+        const done = await runOnce(system, load, round, signal);
+        // What a standby still has to do would be taken from the next one's run.
+        await untilSettled(system, signal);
+        return done;
+      });
+      runs.push(run);
+      progress(`${what}: ${run.tps.toFixed(0)}/s, ${run.cpuMsPerTransaction.toFixed(3)} ms CPU each`);
+    }
+  }
+  return { workload: load.workload, runs };
+}
+
+async function runOnce(
+  system: System,
+  load: LoadRun,
+  round: number,
+  signal: AbortSignal,
+): Promise<Omit<Run, keyof Watched>> {
+  const target = await system.client();
+  const roots = await system.processes();
+  const before = lookAtProcesses();
+  const output = await pgbench(target, pgbenchArgs(load), signal).catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw new Error(`${load.workload.label} on ${system.label}: ${(cause as Error).message}`, { cause });
+  });
+  const after = lookAtProcesses();
+  const figures = readPgbench(output);
+  const cpuMs = treeCpuMs(after, roots) - treeCpuMs(before, roots);
+  return {
+    round,
+    system: system.id,
+    ...figures,
+    cpuMsPerTransaction: cpuMs / figures.transactions,
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * What pgbench runs, and how a database is put in order before it. Simple protocol, `-n`: preparation is the benchmark's own, the same for every system.
+ *
+ * Before each workload: VACUUM, CHECKPOINT of every PostgreSQL, and then one row of every page of the accounts is updated. After a checkpoint PostgreSQL logs each page
+ * whole when it first changes; with that behind them the rounds that follow are alike, and as in a server that has been running for minutes.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { querySql } from '../sql.ts';
+import { pgbench } from './client-tools.ts';
+import type { System } from './system.ts';
+
+export type WorkloadName = 'update' | 'tpcb' | 'select';
+
+export interface Workload {
+  readonly name: WorkloadName;
+  readonly clients: number;
+  readonly label: string;
+}
+
+export const workloadLabels: Readonly<Record<WorkloadName, string>> = {
+  update: 'UPDATE by key',
+  tpcb: 'TPC-B',
+  select: 'SELECT by key',
+};
+
+export function workload(name: WorkloadName, clients: number): Workload {
+  return { name, clients, label: `${workloadLabels[name]}, ${clients} client${clients === 1 ? '' : 's'}` };
+}
+
+export const quickWorkloads: readonly Workload[] = [
+  workload('update', 1),
+  workload('update', 16),
+  workload('update', 64),
+  workload('tpcb', 16),
+  workload('select', 16),
+];
+
+export const fullWorkloads: readonly Workload[] = [
+  workload('update', 1),
+  workload('update', 16),
+  workload('update', 64),
+  workload('tpcb', 1),
+  workload('tpcb', 16),
+  workload('select', 16),
+];
+
+const updateScript = `\\set aid random(1, 100000 * :scale)
+\\set delta random(-5000, 5000)
+UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
+`;
+
+/** Smaller than the number of accounts' rows on any page of 8 KB. */
+const rowsPerTouch = 50;
+
+/** Writes the script that pgbench has no word for. */
+export async function writeUpdateScript(root: string): Promise<string> {
+  const file = join(root, 'update-by-key.sql');
+  await writeFile(file, updateScript);
+  return file;
+}
+
+/** 100,000 accounts for each unit of scale; primary keys; vacuumed. */
+export async function load(system: System, scale: number, signal: AbortSignal): Promise<void> {
+  await pgbench(await system.client(), ['--initialize', '--quiet', `--scale=${scale}`], signal);
+}
+
+export interface LoadRun {
+  readonly workload: Workload;
+  readonly scale: number;
+  readonly seconds: number;
+  readonly updateScript: string;
+}
+
+/** pgbench's arguments but for the server's address. */
+export function pgbenchArgs({ workload, scale, seconds, updateScript: file }: LoadRun): readonly string[] {
+  const script: Readonly<Record<WorkloadName, string>> = {
+    update: `--file=${file}`,
+    tpcb: '--builtin=tpcb-like',
+    select: '--builtin=select-only',
+  };
+  return [
+    script[workload.name],
+    '--no-vacuum',
+    '--protocol=simple',
+    `--scale=${scale}`,
+    `--client=${workload.clients}`,
+    `--jobs=${Math.min(workload.clients, 2)}`,
+    `--time=${seconds}`,
+  ];
+}
+
+export async function prepare(system: System, name: WorkloadName): Promise<void> {
+  const client = await system.client();
+  if (name === 'tpcb') await querySql(client, 'TRUNCATE pgbench_history');
+  await querySql(client, 'VACUUM pgbench_accounts, pgbench_branches, pgbench_tellers');
+  if (name === 'select') return;
+  await checkpoint(system);
+  await querySql(
+    client,
+    `UPDATE pgbench_accounts SET abalance = abalance WHERE aid % ${rowsPerTouch} = 0`,
+    'UPDATE pgbench_tellers SET tbalance = tbalance',
+    'UPDATE pgbench_branches SET bbalance = bbalance',
+  );
+}
+
+/** On standbys it is a restart point. */
+export async function checkpoint(system: System): Promise<void> {
+  for (const database of await system.databases()) await querySql(database, 'CHECKPOINT');
+}
