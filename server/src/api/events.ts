@@ -2,31 +2,106 @@
  * The one event format: what a replica did, for the dashboard's live stream, the recorded NDJSON trace (one event a
  * line) and the conformance check. Also produced by the simulator.
  */
-import type { CoreTraceEvent, EntryLabel, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Ballot, CoreTraceEvent, EntryLabel, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Lsn, Timeline } from '../payload/wal/lsn.ts';
 import type { RecoveryProgress, VerifyResult } from './status.ts';
 
-/** What ordered apply does; names of specs/OrderedApply.tla. */
+/** Of a leadership entry. `nextXid`: a transaction id of PostgreSQL, as text. */
+interface LeadershipFields {
+  readonly leadership: Ballot;
+  readonly timeline: Timeline;
+  readonly fork: Lsn;
+  readonly nextXid: string;
+  readonly resumes: boolean;
+}
+
+/**
+ * What ordered apply of WAL does; names, fields and what must hold after each: specs/ordered-apply.md. Positions are bytes of WAL; `folded` there is the slot up to which this replica has folded its log.
+ */
 export type ApplyTraceEvent =
-  /** A client transaction was harvested and is about to be proposed. */
-  | { readonly name: 'Harvest'; readonly label: EntryLabel; readonly sql: readonly string[] }
-  /** The leader committed a chosen transaction of one of its own sessions, its slot recorded in the same transaction. */
-  | { readonly name: 'CommitChosen'; readonly slot: Slot; readonly label: EntryLabel }
-  /** The leader moved its pointer over slots that its sessions had committed out of order. */
-  | { readonly name: 'MovePointer'; readonly applicationPointer: Slot }
-  /** Chosen entries applied from the log, in slot order, in one PostgreSQL transaction with the pointer. */
+  /** A range was proposed. `commits`: transactions whose commit record ends in it; only where a trace is recorded. */
   | {
-      readonly name: 'ApplyBatch';
-      readonly fromSlot: Slot;
-      readonly toSlot: Slot;
-      readonly applied: readonly (readonly [Slot, EntryLabel])[];
-      readonly sql: readonly string[];
+      readonly name: 'Ship';
+      readonly label: EntryLabel;
+      readonly leadership: Ballot;
+      readonly timeline: Timeline;
+      readonly start: Lsn;
+      readonly end: Lsn;
+      readonly commits: readonly string[];
     }
-  /** Everything up to the pointer is flushed in PostgreSQL. */
-  | { readonly name: 'FlushDatabase'; readonly durableApplicationPointer: Slot }
-  | { readonly name: 'AbortTransaction'; readonly label: EntryLabel }
+  /** The leader has reported this position to its PostgreSQL: commits below are released. */
+  | { readonly name: 'Release'; readonly slot: Slot; readonly position: Lsn }
+  /** A range has effect: the standby may be sent it. */
+  | {
+      readonly name: 'Feed';
+      readonly slot: Slot;
+      readonly label: EntryLabel;
+      readonly leadership: Ballot;
+      readonly timeline: Timeline;
+      readonly start: Lsn;
+      readonly end: Lsn;
+    }
+  /** A command that changes nothing. */
+  | { readonly name: 'Skip'; readonly slot: Slot; readonly label: EntryLabel; readonly why: string }
+  | { readonly name: 'Replay'; readonly flushed: Lsn; readonly replayed: Lsn }
+  /** Everything up to the slot is in the directory, durably, and it says so. */
+  | { readonly name: 'FlushStandby'; readonly slot: Slot; readonly position: Lsn }
+  | ({ readonly name: 'ProposeLeadership'; readonly label: EntryLabel } & LeadershipFields)
+  /** At its leader: when the directory says what it may be from now on. */
+  | ({
+      readonly name: 'BeginLeadership';
+      readonly slot: Slot;
+      readonly label: EntryLabel;
+      readonly role: DirectoryRoleName;
+    } & LeadershipFields)
+  | { readonly name: 'Promote'; readonly leadership: Ballot; readonly timeline: Timeline; readonly fork: Lsn }
+  /** `position`: the end of what PostgreSQL has recovered. */
+  | {
+      readonly name: 'Resume';
+      readonly leadership: Ballot;
+      readonly timeline: Timeline;
+      readonly position: Lsn;
+    }
+  /** Clients are let in. */
+  | { readonly name: 'Open'; readonly leadership: Ballot; readonly slot: Slot; readonly position: Lsn }
+  | { readonly name: 'Depose'; readonly leadership: Ballot; readonly reason: string }
   | { readonly name: 'DatabaseDown'; readonly reason: string }
-  /** PostgreSQL is up (again): the pointer that it came up with, and the slots above it that are in already. */
-  | { readonly name: 'DatabaseUp'; readonly applicationPointer: Slot; readonly above: readonly Slot[] };
+  | {
+      readonly name: 'DatabaseUp';
+      readonly role: 'standby' | 'founder';
+      readonly slot: Slot;
+      readonly position: Lsn;
+      readonly timeline: Timeline;
+    }
+  /** What the WAL of a primary's directory is worth; `position`: where it ends. */
+  | {
+      readonly name: 'CheckPrefix';
+      readonly outcome: 'standby' | 'parted' | 'undecided';
+      readonly slot: Slot;
+      readonly timeline: Timeline;
+      readonly position: Lsn;
+    }
+  | { readonly name: 'BeginCopy'; readonly source: ReplicaId }
+  | {
+      readonly name: 'EndCopy';
+      readonly source: ReplicaId;
+      readonly slot: Slot;
+      readonly position: Lsn;
+      readonly timeline: Timeline;
+    }
+  /** PostgreSQL has ended a commit's wait early: answers are held from now on. */
+  | { readonly name: 'EndWait' }
+  /** A commit of Barista's own is chosen: answers go on. */
+  | { readonly name: 'Barrier'; readonly position: Lsn }
+  | {
+      readonly name: 'TellOutcome';
+      readonly xid: string;
+      readonly leadership: Ballot;
+      readonly outcome: 'committed' | 'notCommitted' | 'unknown';
+    }
+  | { readonly name: 'Purge'; readonly slot: Slot; readonly why: 'everybody' | 'pressure' };
+
+export type DirectoryRoleName = 'founder' | 'standby' | 'promoting' | 'primary' | 'copying';
 
 /** Things worth showing that no spec knows. */
 export type OperationalEvent =

@@ -29,7 +29,7 @@ export type ReplicaCondition =
  */
 export interface RecoveryProgress {
   readonly phase: 'joining' | 'copying' | 'starting' | 'catchingUp';
-  readonly cause: 'noLog' | 'logLost' | 'databaseLost' | 'bothLost' | 'logPurged' | 'diverged' | 'new';
+  readonly cause: 'noLog' | 'logLost' | 'databaseLost' | 'bothLost' | 'logPurged' | 'diverged' | 'parted' | 'new';
   readonly source: ReplicaId | null;
   readonly bytes: number;
   readonly bytesTotal: number | null;

@@ -16,7 +16,7 @@ import { DatabaseError, type Database, type KeptWithPointer } from '../ports/dat
 import type { LogStore } from '../ports/log-store.ts';
 import { createAppliedSet, isApplied, markApplied, type AppliedSet } from './applied-set.ts';
 import { gatherBatch, type Batch } from './batch.ts';
-import { ChosenQueue } from './chosen-queue.ts';
+import { ChosenQueue } from '../payload/chosen-queue.ts';
 import { LeadingChecks } from './leading-checks.ts';
 import { missingFromLog, readAgain, readEntries, readMissing } from './log-reader.ts';
 import { createPassage, forget, keptAt, meaningAt, pass, takesEffect, type Passage } from './passage.ts';

@@ -14,9 +14,18 @@ export interface CopiedDatabase {
   readonly from: ReplicaId;
   readonly position: WalPosition;
   readonly configuration: Configuration | null;
-  /** Bytes that came over the channel, and what the database has in all. */
+  /** Bytes that came over the channel, and what the database has in all, with the WAL that belongs to it. */
   readonly bytesReceived: number;
   readonly bytesTotal: number;
+  /** Blocks of 8 KB that differed, or were not here. */
+  readonly blocksReceived: number;
+}
+
+/** While a copy is received. `bytesToCompare`: an estimate; the WAL, which comes last, is not in it. */
+export interface CopyProgress {
+  readonly bytesCompared: number;
+  readonly bytesToCompare: number;
+  readonly bytesReceived: number;
 }
 
 /** Offered by a replica whose database is healthy. */

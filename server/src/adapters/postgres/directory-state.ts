@@ -7,26 +7,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Ballot, Configuration, ReplicaId } from '../../multipaxos/types.ts';
-import type { WalPosition } from '../../payload/wal/wal-history.ts';
+import type { DirectoryState } from '../../ports/database-directory.ts';
 import { writeDurably } from '../file-system.ts';
 
-/**
- * `founder`: a new primary, in whose group no leadership has begun. `standby`: holds chosen WAL and nothing else, up to the position at least. `promoting`: a standby that may have become a
- * primary for this leadership. `primary`: may hold WAL that was never chosen. `copying`: half of it is another replica's: not a database.
- */
-export type DirectoryRole =
-  | { readonly kind: 'founder' }
-  | { readonly kind: 'standby' }
-  | { readonly kind: 'promoting' | 'primary'; readonly leadership: Ballot }
-  | { readonly kind: 'copying'; readonly from: ReplicaId };
-
-/** `position`, `configuration`: of the slot up to which everything is in the directory, durably, or (`copying`) was before. */
-export interface DirectoryState {
-  readonly role: DirectoryRole;
-  readonly position: WalPosition;
-  readonly configuration: Configuration | null;
-}
+export type { DirectoryState } from '../../ports/database-directory.ts';
 
 export class DirectoryStateError extends Error {
   override readonly name = 'DirectoryStateError';

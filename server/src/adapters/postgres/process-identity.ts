@@ -4,6 +4,7 @@
  * An identity is the pid with the moment at which the process began, as the system tells it.
  */
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -56,4 +57,15 @@ export async function processesIn(directory: string): Promise<ProcessIdentity[]>
     if (identity !== null) found.push(identity);
   }
   return found;
+}
+
+/** True if a signal has stopped this process: it is there and does nothing. Where the system does not tell, false. Some microseconds. */
+export function isStopped(pid: number): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat[stat.lastIndexOf(')') + 2] === 'T';
+  } catch {
+    return false;
+  }
 }

@@ -199,7 +199,15 @@ export class FeedConnection {
 
   private hear(body: Buffer): void {
     const report = wire.readStandbyStatus(body);
-    if (report !== null) this.options.onReport(report);
+    if (report === null) return;
+    // A standby may have more of a timeline than was left of it, and its first report is of before this connection.
+    const most = Math.min(this.next, this.endOfTimeline() ?? this.next);
+    const bounded = (lsn: Lsn): Lsn => Math.min(lsn, most) as Lsn;
+    this.options.onReport({
+      written: bounded(report.written),
+      flushed: bounded(report.flushed),
+      replayed: bounded(report.replayed),
+    });
   }
 
   private standbyDone(): void {
@@ -239,7 +247,7 @@ export class FeedConnection {
           this.socket.write(wire.copyDone);
           break;
         }
-        const found = this.options.source.read(this.next, this.timeline, gatheredBytes);
+        const found = this.options.source.read(this.next, gatheredBytes);
         const pieces = found instanceof Promise ? await found : found;
         if (pieces === null) break;
         if (this.streaming) this.send(pieces, end);

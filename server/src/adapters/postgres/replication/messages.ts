@@ -5,6 +5,7 @@
  * Pure: bytes in, bytes out; knows no sockets. Positions and times are 64 bit big-endian; a time is microseconds since 2000-01-01, and nobody here looks at one.
  */
 import { formatLsn, type Lsn, type Timeline } from '../../../payload/wal/lsn.ts';
+import type { StandbyReport } from '../../../ports/database-server.ts';
 
 /** One message: its letter and what follows its length, a view of what was read. */
 export interface WireMessage {
@@ -69,13 +70,6 @@ export function standbyStatus(position: Lsn, replyRequested: boolean): Buffer {
   for (const at of [1, 9, 17]) body.writeBigUInt64BE(BigInt(position), at);
   body.writeUInt8(replyRequested ? 1 : 0, 33);
   return message('d', body);
-}
-
-/** How far a standby is. */
-export interface StandbyReport {
-  readonly written: Lsn;
-  readonly flushed: Lsn;
-  readonly replayed: Lsn;
 }
 
 /** The body of a CopyData message from a standby; null if it is something else, such as feedback about its queries. */

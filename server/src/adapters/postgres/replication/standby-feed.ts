@@ -10,23 +10,9 @@ import { rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Lsn, Timeline } from '../../../payload/wal/lsn.ts';
-import type { WalPosition } from '../../../payload/wal/wal-history.ts';
+import type { FeedSource, StandbyReport } from '../../../ports/database-server.ts';
 import { socketPort } from '../data-directory.ts';
 import { FeedConnection } from './feed-connection.ts';
-import type { StandbyReport } from './messages.ts';
-
-/** What the feed may send. */
-export interface FeedSource {
-  /** What is chosen, as far as the standby may have it: nothing beyond `end` is sent. */
-  position(): WalPosition;
-  /**
-   * WAL of the chosen chain from `from` on: consecutive pieces, each ending where WAL may be cut; null: there is none beyond `from` now. About `bytesMax` bytes, at least one
-   * piece. @throws Error if it is not there any more: the standby needs a copy
-   */
-  read(from: Lsn, timeline: Timeline, bytesMax: number): readonly Buffer[] | null | Promise<readonly Buffer[] | null>;
-  /** The contents of the history file of a timeline. */
-  history(timeline: Timeline): string;
-}
 
 export interface StandbyFeedOptions {
   /** Holds the socket; nobody else may enter it. */

@@ -9,8 +9,8 @@ import { formatLsn, type Lsn } from '../lsn.ts';
 import { readU64 } from './little-endian.ts';
 
 export const recordHeaderBytes = 24;
-/** Of a header, what may lie beyond the end of a page. */
-export const headerTailBytesMax = 16;
+/** Bytes of a header that may lie beyond the end of a page. */
+export const headerTails: readonly number[] = [8, 16];
 export const offsetOf = { length: 0, xid: 4, previous: 8, info: 16, manager: 17, checksum: 20 } as const;
 /** What a record's info says of the operation; the lower bits are the same for all resource managers. */
 export const operationMask = 0xf0;

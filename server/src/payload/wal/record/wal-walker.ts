@@ -13,7 +13,7 @@ import { pageBodyBytes, PageHeaderReader } from './page-header-reader.ts';
 import type { PageHeader, PostgresVersion } from './page-header.ts';
 import {
   aligned,
-  headerTailBytesMax,
+  headerTails,
   isSwitch,
   recordHeaderBytes,
   whyNoHeader,
@@ -148,7 +148,7 @@ export class WalWalker {
       return;
     }
     this.isForeign = true;
-    this.isHeaderTail = continues <= headerTailBytesMax;
+    this.isHeaderTail = headerTails.includes(continues);
     this.recordLeft = continues;
     // If all of it may be the end of the header, it is put where that belongs.
     this.header.taken = recordHeaderBytes - (this.isHeaderTail ? continues : 0);

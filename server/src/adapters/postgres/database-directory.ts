@@ -1,0 +1,157 @@
+/**
+ * A replica's database on disk, behind the port DatabaseDirectory:
+ *
+ *   postgres/                  in use; `data`, `state.json` (directory-state.ts), and `cluster`, which names the group whose data it holds
+ *   postgres.condemned.json    what is in `postgres` must be replaced before anything is started
+ *
+ * Invariant: a directory without the name of this very cluster is never used: data of another group, such as one that was restored from a backup since, would be taken for the group's own.
+ */
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { DatabaseDirectory, DirectoryContents, DirectoryState, Loss } from '../../ports/database-directory.ts';
+import type { Lsn, Timeline } from '../../payload/wal/lsn.ts';
+import { positionNone } from '../../payload/wal/wal-history.ts';
+import { syncPath, writeDurably } from '../file-system.ts';
+import { isMountPoint } from '../mount-point.ts';
+import type { PgBinaries } from './binaries.ts';
+import { initializeData } from './data-directory.ts';
+import { readDirectoryState, writeDirectoryState } from './directory-state.ts';
+import { inspectDataDirectory } from './inspect-data-directory.ts';
+import { chooseLaunchUser, prepareDirectory } from './launch-user.ts';
+import { endOfWal, readWalFile, settlePromotion } from './wal-directory.ts';
+
+export interface Places {
+  readonly dataDir: string;
+  readonly postgres: string;
+  /** PostgreSQL's own. */
+  readonly data: string;
+  readonly cluster: string;
+  readonly condemned: string;
+}
+
+export function placesOf(dataDir: string): Places {
+  const postgres = join(dataDir, 'postgres');
+  return {
+    dataDir,
+    postgres,
+    data: join(postgres, 'data'),
+    cluster: join(postgres, 'cluster'),
+    condemned: join(dataDir, 'postgres.condemned.json'),
+  };
+}
+
+export interface DatabaseDirectoryOptions {
+  readonly places: Places;
+  /** By which a cluster is told from every other. */
+  readonly cluster: string;
+  readonly binaries: PgBinaries;
+}
+
+/** Why no copy could ever be put in the place of the database, and what to do; null if one can. */
+export async function whyNotReplaceable({ postgres }: Places): Promise<string | null> {
+  if (!(await isMountPoint(postgres))) return null;
+  return (
+    `${postgres} is a mount point: what is in it cannot be set aside, nor a copy of another replica's database be put in its place. ` +
+    `Mount the volume at ${dirname(postgres)} or above it instead, with "postgres" as an ordinary directory on it.`
+  );
+}
+
+/** `cluster` null: not known yet; whatever is there counts. */
+export async function inspectDatabase(places: Places, cluster: string | null): Promise<DirectoryContents> {
+  const files = await inspectDataDirectory(places.postgres);
+  if (files === 'missing') return { kind: 'missing' };
+  if (files !== 'usable') return { kind: 'lost', reason: files.lost };
+  const owner = await ownerOf(places);
+  if (cluster !== null && owner !== cluster) {
+    const whose = owner === '' ? 'does not say of which group' : `holds the data of another group (${owner})`;
+    return { kind: 'foreign', reason: `${places.postgres} ${whose}` };
+  }
+  const state = await readDirectoryState(places.postgres);
+  if (state !== null) return { kind: 'usable', state };
+  return { kind: 'lost', reason: `${places.postgres} does not say what is in it (state.json is missing)` };
+}
+
+/** The cluster whose data it is; empty: it does not say. */
+export async function ownerOf({ cluster }: Places): Promise<string> {
+  return (await readFile(cluster, 'utf8').catch(() => '')).trim();
+}
+
+/** From here on `postgres` holds this group's data. */
+export async function claimDatabase(places: Places, cluster: string): Promise<void> {
+  await mkdir(places.postgres, { recursive: true, mode: 0o700 });
+  await writeDurably(places.cluster, `${cluster}\n`);
+}
+
+export function openDatabaseDirectory(options: DatabaseDirectoryOptions): DatabaseDirectory {
+  return new Directory(options);
+}
+
+class Directory implements DatabaseDirectory {
+  private readonly options: DatabaseDirectoryOptions;
+
+  constructor(options: DatabaseDirectoryOptions) {
+    this.options = options;
+  }
+
+  async inspect(): Promise<DirectoryContents> {
+    const { places, cluster } = this.options;
+    // A log that is elsewhere, such as in ZooKeeper, has made none.
+    await mkdir(places.dataDir, { recursive: true });
+    // Before anything is started or copied: it would be found out when a recovery is all but done.
+    const why = await whyNotReplaceable(places);
+    if (why !== null) throw new Error(why);
+    return inspectDatabase(places, cluster);
+  }
+
+  write(state: DirectoryState): Promise<void> {
+    return writeDirectoryState(this.options.places.postgres, state);
+  }
+
+  async create(ended: AbortSignal): Promise<DirectoryState> {
+    const { places, cluster, binaries } = this.options;
+    const user = await chooseLaunchUser();
+    await prepareDirectory(user, places.postgres);
+    await claimDatabase(places, cluster);
+    const state: DirectoryState = { role: { kind: 'founder' }, position: positionNone, configuration: null };
+    // Before there is a database: one without it would count as lost.
+    await this.write(state);
+    await initializeData(binaries, user, places.data, ended);
+    return state;
+  }
+
+  endOfWal(timeline: Timeline, from: Lsn): Promise<Lsn> {
+    return endOfWal(this.options.places.data, timeline, from);
+  }
+
+  hasReached(timeline: Timeline): Promise<boolean> {
+    return settlePromotion(this.options.places.data, timeline);
+  }
+
+  readWal(from: Lsn, timeline: Timeline, bytesMax: number): Promise<Buffer> {
+    return readWalFile(this.options.places.data, from, timeline, bytesMax);
+  }
+
+  condemn(loss: Loss): Promise<void> {
+    return writeDurably(this.options.places.condemned, JSON.stringify(loss));
+  }
+
+  async condemned(): Promise<Loss | null> {
+    const text = await readFile(this.options.places.condemned, 'utf8').catch(() => null);
+    return text === null ? null : lossOf(text);
+  }
+}
+
+/** What was condemned is not here any more. */
+export async function acquit({ condemned, dataDir }: Places): Promise<void> {
+  await rm(condemned, { force: true });
+  await syncPath(dataDir);
+}
+
+/** Whatever its words are: that the file is there is enough. */
+function lossOf(text: string): Loss {
+  try {
+    return JSON.parse(text) as Loss;
+  } catch {
+    return { cause: 'databaseLost', reason: 'it was given up before the replica was started' };
+  }
+}

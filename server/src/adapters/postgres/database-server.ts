@@ -1,0 +1,256 @@
+/**
+ * The replica's PostgreSQL behind the port DatabaseServer: which role it is started in, and what is asked of it in each.
+ *
+ * Responsible for: putting instance, feed and sessions of the replica's own together. When it is started, promoted or stopped is the payload's decision.
+ * Invariants: a standby has no other primary than the feed, and no replication slot, which would keep its WAL for ever; what `promote` returns is on the timeline that was asked for and forked where it was asked to.
+ */
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Client } from 'pg';
+import { formatLsn, historyName, parseLsn, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
+import type {
+  DatabaseServer,
+  FeedSource,
+  PrimaryDatabase,
+  Promotion,
+  StandbyDatabase,
+  StandbyHandlers,
+  TransactionStatus,
+} from '../../ports/database-server.ts';
+import { writeDurably } from '../file-system.ts';
+import { sqlStateOf } from './database-error.ts';
+import { chooseSocketDirectory } from './data-directory.ts';
+import { EndedWaits } from './ended-waits.ts';
+import { openInstance, type InstanceOptions, type PostgresInstance } from './instance/postgres-instance.ts';
+import { chooseLaunchUser, handOver } from './launch-user.ts';
+import { LaunchError } from './launch-error.ts';
+import { connectPg } from './pg-client.ts';
+import { openPrimary } from './primary-database.ts';
+import { isStopped } from './process-identity.ts';
+import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
+
+export interface DatabaseServerOptions extends InstanceOptions {
+  /** How long small amounts of WAL wait for more before the standby is woken. */
+  readonly gatherMs: number;
+  /** How long a promotion may take. */
+  readonly promotionTimeoutMs: number;
+}
+
+/** Also what only the adapters around need: the instance behind it. */
+export interface PostgresDatabaseServer extends DatabaseServer {
+  readonly instance: PostgresInstance;
+  close(): Promise<void>;
+}
+
+/** Starts nothing. @throws LaunchError */
+export async function createDatabaseServer(options: DatabaseServerOptions): Promise<PostgresDatabaseServer> {
+  return new Server(options, await openInstance(options));
+}
+
+const pollMs = 5;
+
+class Server implements PostgresDatabaseServer {
+  readonly instance: PostgresInstance;
+  private readonly options: DatabaseServerOptions;
+  private feed: StandbyFeed | null = null;
+  /** The replica's own session: opened when it is first needed, and again when it is gone. */
+  private client: Promise<Client> | null = null;
+  private readonly waits = new EndedWaits();
+
+  constructor(options: DatabaseServerOptions, instance: PostgresInstance) {
+    this.options = options;
+    this.instance = instance;
+    instance.watchLog((text) => this.waits.add(text));
+  }
+
+  async startStandby(
+    source: FeedSource,
+    handlers: StandbyHandlers,
+    ended: AbortSignal,
+  ): Promise<StandbyDatabase> {
+    await this.dropSlots();
+    const user = await chooseLaunchUser();
+    const feed = await openStandbyFeed({
+      socketDir: await chooseSocketDirectory(user, join(this.options.directory, 'feed')),
+      postgresVersion: this.instance.version,
+      source,
+      gatherMs: this.options.gatherMs,
+      onReport: handlers.onReport,
+      onStreaming: handlers.onStreaming,
+      onEnded: handlers.onStreamEnded,
+    });
+    this.feed = feed;
+    await this.instance.start({ kind: 'standby', connectionInfo: feed.connectionInfo }, ended);
+    return {
+      more: () => feed.more(),
+      ask: () => feed.ask(),
+      get streaming() {
+        return feed.connected;
+      },
+      look: () => this.look(),
+      promote: (promotion) => this.promote(promotion, feed),
+    };
+  }
+
+  /** Left by a time as primary. PostgreSQL looks for slots only when it starts. */
+  private async dropSlots(): Promise<void> {
+    const slots = join(this.instance.dataDir, 'pg_replslot');
+    for (const name of await readdir(slots).catch(() => [])) {
+      await rm(join(slots, name), { recursive: true, force: true });
+    }
+    await mkdir(slots, { recursive: true, mode: 0o700 });
+    await handOver(await chooseLaunchUser(), slots);
+  }
+
+  async startPrimary(ended: AbortSignal): Promise<PrimaryDatabase> {
+    await this.instance.start({ kind: 'primary' }, ended);
+    return openPrimary(this.instance, await this.session());
+  }
+
+  private async look(): Promise<{ nextXid: bigint; replayed: Lsn }> {
+    const client = await this.session();
+    const { rows } = await client.query<{ xmax: string; replayed: string | null }>(
+      'SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax, pg_last_wal_replay_lsn()::text AS replayed',
+    );
+    const { xmax, replayed } = rows[0]!;
+    if (replayed === null) throw new Error('the standby has replayed nothing');
+    return { nextXid: BigInt(xmax), replayed: parseLsn(replayed) };
+  }
+
+  private async promote(promotion: Promotion, feed: StandbyFeed): Promise<PrimaryDatabase> {
+    await this.keepNumbers(promotion);
+    feed.shut();
+    const client = await this.session();
+    const deadline = performance.now() + this.options.promotionTimeoutMs;
+    await client.query('SELECT pg_promote(false)');
+    while (await isInRecovery(client)) {
+      if (performance.now() > deadline)
+        throw new LaunchError('PostgreSQL did not become a primary in time', { code: 'launchFailed' });
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+    }
+    await this.assertPromoted(promotion, client);
+    await this.closeFeed();
+    return openPrimary(this.instance, client);
+  }
+
+  /** PostgreSQL takes the number after the newest history file that it finds. */
+  private async keepNumbers({ timeline, history }: Promotion): Promise<void> {
+    const user = await chooseLaunchUser();
+    for (let number = timeline - 1; number > 1; number--) {
+      const path = join(this.instance.dataDir, 'pg_wal', historyName(number as Timeline));
+      const there = await readFile(path).then(
+        () => true,
+        () => false,
+      );
+      if (there) return;
+      await writeDurably(path, history(number as Timeline));
+      await handOver(user, path);
+    }
+  }
+
+  /** Whatever PostgreSQL did, it is believed only as far as its files say so. */
+  private async assertPromoted({ timeline, fork }: Promotion, client: Client): Promise<void> {
+    const { rows } = await client.query<{ name: string }>(
+      'SELECT pg_walfile_name(pg_current_wal_insert_lsn()) AS name',
+    );
+    const actual = Number.parseInt(rows[0]!.name.slice(0, 8), 16);
+    const path = join(this.instance.dataDir, 'pg_wal', historyName(timeline));
+    const text = await readFile(path, 'utf8').catch(() => '');
+    const at = text.trim().split('\n').at(-1)?.split('\t')[1];
+    if (actual === timeline && at === formatLsn(fork)) return;
+    throw new Error(
+      `PostgreSQL was promoted to timeline ${actual}, forked at ${at ?? 'an unknown position'}, instead of timeline ${timeline} at ${formatLsn(fork)}`,
+    );
+  }
+
+  private session(): Promise<Client> {
+    this.client ??= connectPg({ socketDir: this.instance.socketDir, database: 'postgres' }).then(
+      (client) => {
+        client.once('end', () => this.forgetSession());
+        return client;
+      },
+      (error: unknown) => {
+        this.forgetSession();
+        throw error;
+      },
+    );
+    return this.client;
+  }
+
+  private forgetSession(): void {
+    this.client = null;
+  }
+
+  async statusOf(xid: bigint): Promise<TransactionStatus> {
+    const client = await this.session();
+    try {
+      const { rows } = await client.query<{ status: string | null; prepared: boolean }>(
+        `SELECT pg_xact_status($1::text::xid8) AS status,
+                EXISTS (SELECT FROM pg_prepared_xacts WHERE transaction = ($1::numeric % 4294967296)::text::xid) AS prepared`,
+        [xid.toString()],
+      );
+      const { status, prepared } = rows[0]!;
+      if (status === 'in progress') return prepared ? 'prepared' : 'open';
+      return status === 'committed' || status === 'aborted' ? status : 'unknown';
+    } catch (error) {
+      // An id of the future.
+      if (sqlStateOf(error) === '22023') return 'unknown';
+      throw error;
+    }
+  }
+
+  async probe(): Promise<void> {
+    try {
+      const client = await connectPg({ socketDir: this.instance.socketDir, database: 'postgres' });
+      await client.end();
+    } catch (error) {
+      // It has an answer, so it lives: too many clients, say, or it is recovering.
+      if (sqlStateOf(error) === null) throw error;
+    }
+  }
+
+  async stop(mode: 'fast' | 'immediate' | 'kill'): Promise<void> {
+    this.forgetSession();
+    await this.instance.stop(mode);
+    await this.closeFeed();
+  }
+
+  private async closeFeed(): Promise<void> {
+    const { feed } = this;
+    this.feed = null;
+    await feed?.close();
+  }
+
+  onExit(listener: (reason: string) => void): () => void {
+    return this.instance.onExit(listener);
+  }
+
+  isAlive(): boolean {
+    return this.instance.isAlive();
+  }
+
+  endedWaits(): number {
+    this.instance.drainLog();
+    return this.waits.count;
+  }
+
+  isMoving(): boolean {
+    const pid = this.instance.pid();
+    return pid !== null && !isStopped(pid);
+  }
+
+  info() {
+    const { socketDir, port, version } = this.instance;
+    return { pid: this.instance.pid(), socketDir, port, version };
+  }
+
+  async close(): Promise<void> {
+    await this.stop('fast');
+    await this.instance.close();
+  }
+}
+
+async function isInRecovery(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ recovers: boolean }>('SELECT pg_is_in_recovery() AS recovers');
+  return rows[0]!.recovers;
+}

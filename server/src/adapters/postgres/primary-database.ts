@@ -1,0 +1,101 @@
+/**
+ * A PostgreSQL that is a primary: its WAL, its barrier, and what the replica asks it as its superuser.
+ *
+ * Responsible for: the replica's own session, and the slot that keeps WAL until it is chosen. Starts and stops nothing.
+ */
+import type { Client } from 'pg';
+import { parseLsn, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
+import type { PrimaryDatabase, WalStream, WalStreamHandlers } from '../../ports/database-server.ts';
+import { sqlStateOf } from './database-error.ts';
+import type { PostgresInstance } from './instance/postgres-instance.ts';
+import { connectPg } from './pg-client.ts';
+import { gateName, openWalSource } from './replication/wal-source.ts';
+
+/** The walsender of a connection that has just ended may still hold the slot. */
+const slotPatienceMs = 5_000;
+const slotPollMs = 20;
+
+/** `client`: a session of the superuser. A barrier waits in a session of its own, so that nothing else waits behind it. @throws Error */
+export async function openPrimary(instance: PostgresInstance, client: Client): Promise<PrimaryDatabase> {
+  const { rows } = await client.query<{ name: string; system: string }>(
+    'SELECT pg_walfile_name(pg_current_wal_insert_lsn()) AS name, system_identifier::text AS system FROM pg_control_system()',
+  );
+  const { name, system } = rows[0]!;
+  const waiting = await connectPg({ socketDir: instance.socketDir, database: 'postgres' });
+  const timeline = Number.parseInt(name.slice(0, 8), 16) as Timeline;
+  return new Primary(instance, { client, waiting }, timeline, BigInt(system));
+}
+
+class Primary implements PrimaryDatabase {
+  readonly timeline: Timeline;
+  readonly system: bigint;
+  private readonly instance: PostgresInstance;
+  private readonly client: Client;
+  private readonly waiting: Client;
+
+  constructor(
+    instance: PostgresInstance,
+    { client, waiting }: { readonly client: Client; readonly waiting: Client },
+    timeline: Timeline,
+    system: bigint,
+  ) {
+    this.instance = instance;
+    this.client = client;
+    this.waiting = waiting;
+    this.timeline = timeline;
+    this.system = BigInt.asUintN(64, system);
+  }
+
+  async nextXid(): Promise<bigint> {
+    const { rows } = await this.client.query<{ xmax: string }>(
+      'SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax',
+    );
+    return BigInt(rows[0]!.xmax);
+  }
+
+  async flushed(): Promise<Lsn> {
+    const { rows } = await this.client.query<{ flushed: string }>(
+      'SELECT pg_current_wal_flush_lsn()::text AS flushed',
+    );
+    return parseLsn(rows[0]!.flushed);
+  }
+
+  async openStream(from: Lsn, handlers: WalStreamHandlers): Promise<WalStream> {
+    await this.ensureSlot();
+    const { socketPath } = this.instance;
+    const deadline = performance.now() + slotPatienceMs;
+    for (;;) {
+      try {
+        return await openWalSource({ socketPath, timeline: this.timeline, from, slot: gateName, ...handlers });
+      } catch (error) {
+        // object_in_use
+        if (sqlStateOf(error) !== '55006' || performance.now() > deadline) throw error;
+        await new Promise((resolve) => setTimeout(resolve, slotPollMs));
+      }
+    }
+  }
+
+  private async ensureSlot(): Promise<void> {
+    await this.client.query(
+      'SELECT pg_create_physical_replication_slot($1, true) WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = $1)',
+      [gateName],
+    );
+  }
+
+  async barrier(): Promise<void> {
+    await this.waiting.query("SELECT pg_logical_emit_message(true, 'barista', '')");
+  }
+
+  async openTransactions(pids: readonly number[]): Promise<ReadonlyMap<number, bigint>> {
+    const { rows } = await this.client.query<{ pid: number; xid: string }>(openTransactionsSql, [pids]);
+    return new Map(rows.map(({ pid, xid }) => [pid, BigInt(xid)]));
+  }
+}
+
+/** backend_xid has 32 bits: the newest id with these bits that has been given out. */
+const openTransactionsSql = `
+SELECT pid, (CASE WHEN low > low_next THEN high - 4294967296 ELSE high END + low)::text AS xid
+FROM (SELECT pid, backend_xid::text::numeric AS low, next % 4294967296 AS low_next, next - next % 4294967296 AS high
+      FROM pg_stat_activity,
+           (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::numeric + 1000000 AS next) AS newest
+      WHERE backend_xid IS NOT NULL AND pid = ANY ($1::int[])) AS found`;

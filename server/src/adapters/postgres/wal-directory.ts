@@ -1,0 +1,83 @@
+/**
+ * The files in pg_wal of a directory on which PostgreSQL does not run, or of a standby: what the WAL below its position is, and where it ends.
+ *
+ * Responsible for: finding the file that holds a position on a timeline, and the end of valid WAL. Changes nothing but what an interrupted promotion left.
+ */
+import { open, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { formatLsn, segmentBytes, segmentName, segmentStart, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
+import { RecordChecksum } from '../../payload/wal/record/record-checksum.ts';
+import { WalWalker } from '../../payload/wal/record/wal-walker.ts';
+import { beginWalkAt } from '../../payload/wal/record/walk-position.ts';
+
+const readBytes = 256 * 1024;
+
+/**
+ * At most up to the end of the segment; empty if no file holds it. A segment in which a timeline begins has a file of each, and the newer one begins with what the older has: the file of `timeline` is
+ * looked for first, then those of newer ones.
+ */
+export async function readWalFile(dataDir: string, from: Lsn, timeline: Timeline, bytesMax: number): Promise<Buffer> {
+  const offset = from % segmentBytes;
+  const bytes = Math.min(bytesMax, segmentBytes - offset);
+  for (const name of await filesOf(dataDir, from, timeline)) {
+    const file = await open(join(dataDir, 'pg_wal', name), 'r').catch(absent);
+    if (file === null) continue;
+    try {
+      const buffer = Buffer.allocUnsafe(bytes);
+      const { bytesRead } = await file.read(buffer, 0, bytes, offset);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  }
+  return Buffer.alloc(0);
+}
+
+async function filesOf(dataDir: string, lsn: Lsn, timeline: Timeline): Promise<readonly string[]> {
+  const own = segmentName(timeline, lsn);
+  const suffix = own.slice(8);
+  const names = await readdir(join(dataDir, 'pg_wal'));
+  const newer = names.filter((name) => name.length === own.length && name.endsWith(suffix) && name > own);
+  return [own, ...newer.sort()];
+}
+
+/**
+ * Where the valid WAL on this timeline ends, as PostgreSQL's recovery would find it: the end of the last whole record.
+ * `from`: up to there it is known to be valid. @throws Error if the files do not have it up to there
+ */
+export async function endOfWal(dataDir: string, timeline: Timeline, from: Lsn): Promise<Lsn> {
+  for (let start = segmentStart(from); start >= 0; start = (start - segmentBytes) as Lsn) {
+    const walker = new WalWalker(beginWalkAt(start), new RecordChecksum());
+    while (walker.fault === null) {
+      const bytes = await readWalFile(dataDir, walker.next, timeline, readBytes);
+      if (bytes.length === 0) break;
+      walker.add(bytes);
+    }
+    if (walker.next < from) {
+      const why = walker.fault === null ? 'there are no files of it' : walker.fault.text;
+      throw new Error(`the WAL of timeline ${timeline} ends at ${formatLsn(walker.next)}, below ${formatLsn(from)}: ${why}`);
+    }
+    // A record may be longer than a segment.
+    if (walker.lastRecordEnd !== null) return walker.lastRecordEnd;
+  }
+  throw new Error(`no record of the WAL of timeline ${timeline} ends at or above ${formatLsn(from)}`);
+}
+
+/** In pg_control, of PostgreSQL 15 to 18: the timelines of the last checkpoint, and of the point that recovery must reach. */
+const timelinesAt = [48, 144] as const;
+
+/** True if PostgreSQL's recovery would go on to this timeline; if not, whatever there is of it is removed. */
+export async function settlePromotion(dataDir: string, timeline: Timeline): Promise<boolean> {
+  const control = await readFile(join(dataDir, 'global', 'pg_control'));
+  if (timelinesAt.some((at) => control.readUInt32LE(at) === timeline)) return true;
+  const prefix = segmentName(timeline, 0 as Lsn).slice(0, 8);
+  for (const name of await readdir(join(dataDir, 'pg_wal'))) {
+    if (name.startsWith(prefix)) await rm(join(dataDir, 'pg_wal', name), { force: true });
+  }
+  return false;
+}
+
+function absent(error: unknown): null {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+  throw error;
+}

@@ -1,0 +1,247 @@
+/**
+ * The chosen WAL of a replica: folds the log as it is chosen, and reads what it holds back by position.
+ *
+ * Responsible for: folding every slot once and in order, wherever its entry comes from (just chosen, or the log); telling what each does; giving the WAL of the chosen chain from any position that the log still has, or that
+ * this replica's own directory has. Knows no PostgreSQL and does not decide who leads.
+ * Invariants: effects are told in slot order, each once; what is read is of the chosen chain, never of a range that is nobody's; memory is bounded by `ringBytesMax` and the marks of one log.
+ */
+import type { Slot, SlotEntry } from '../../multipaxos/types.ts';
+import type { LogStore } from '../../ports/log-store.ts';
+import { ChosenQueue } from '../chosen-queue.ts';
+import { segmentStart, walPageBytes, type Lsn, type Timeline } from './lsn.ts';
+import { endOfTimeline, foldEntry, timelineAt, type WalEffect, type WalPosition } from './wal-history.ts';
+import { WalRing } from './wal-ring.ts';
+
+export interface ChosenWalOptions {
+  /** What is in the database's directory: folding begins above. */
+  readonly base: WalPosition;
+  readonly log: Pick<LogStore, 'read'>;
+  readonly commitPoint: () => Slot;
+  /** WAL below the base, from the directory of the database. @throws Error if it is not there */
+  readonly readLocal: (from: Lsn, timeline: Timeline, bytesMax: number) => Promise<Buffer>;
+  /** What a slot comes to; `position` is that after it. Called in slot order, never within a call of the owner's that is itself called from here. */
+  readonly onEffect: (effect: WalEffect, slotEntry: SlotEntry, position: WalPosition) => void;
+  /** The log lacks what must come next: only a copy of another replica's database helps. */
+  readonly onMissing: (reason: string) => void;
+  /** What is in the log makes no sense, or cannot be read. */
+  readonly onFailed: (error: Error) => void;
+  readonly ringBytesMax: number;
+}
+
+/** WAL between two marks: how much has to be passed over again to read from a position. */
+const markEveryBytes = 1024 * 1024;
+const readBytesMax = 1024 * 1024;
+/** Slots that are folded before others may run. */
+const turnSlots = 512;
+
+export class ChosenWal {
+  private readonly options: ChosenWalOptions;
+  private readonly queue = new ChosenQueue({ entriesMax: 2000, bytesMax: 16 * 1024 * 1024 });
+  private readonly ring: WalRing;
+  private folded: WalPosition;
+  /** Where reading may begin: the base, and positions after it, at least `markEveryBytes` apart. */
+  private readonly marks: WalPosition[];
+  /** The newest positions, for finding the one that a standby has reached. */
+  private recent: WalPosition[] = [];
+  /** Where the last read from the log ended: the next one mostly goes on there. */
+  private cursor: WalPosition | null = null;
+  private catchingUp = false;
+  private stopped = false;
+
+  constructor(options: ChosenWalOptions) {
+    this.options = options;
+    this.folded = options.base;
+    this.marks = [options.base];
+    this.ring = new WalRing(options.ringBytesMax, options.base.end);
+  }
+
+  /** What everything up to `position.slot` comes to. */
+  get position(): WalPosition {
+    return this.folded;
+  }
+
+  get base(): WalPosition {
+    return this.options.base;
+  }
+
+  /** WAL is there from here on, if the directory keeps what every start of PostgreSQL needs. */
+  get firstReadable(): Lsn {
+    return segmentStart(this.options.base.end);
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.queue.clear();
+  }
+
+  /** Consecutive entries that have just been chosen. */
+  push(entries: readonly SlotEntry[]): void {
+    if (this.stopped) return;
+    if (!this.catchingUp && entries[0]?.slot === this.folded.slot + 1) {
+      this.guarded(() => this.foldAll(entries));
+      return;
+    }
+    this.queue.push(entries);
+    void this.catchUp();
+  }
+
+  /** Folds what the log has and was not told, such as after a start. Resolves when all that was chosen then is folded. */
+  async catchUp(): Promise<void> {
+    if (this.catchingUp) return;
+    this.catchingUp = true;
+    try {
+      while (!this.stopped && this.folded.slot < this.options.commitPoint()) {
+        const entries = await this.nextEntries();
+        if (entries === null) return;
+        this.foldAll(entries);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    } catch (error) {
+      this.failed(error);
+    } finally {
+      this.catchingUp = false;
+    }
+    // What came in the last turn.
+    if (!this.stopped && this.folded.slot < this.options.commitPoint()) void this.catchUp();
+  }
+
+  private async nextEntries(): Promise<readonly SlotEntry[] | null> {
+    const from = (this.folded.slot + 1) as Slot;
+    const queued = this.queue.take(from, turnSlots, readBytesMax);
+    if (queued.length > 0) return queued;
+    const entries = await this.options.log.read(from, this.options.commitPoint(), readBytesMax);
+    if (this.stopped) return null;
+    if (entries.length === 0) {
+      this.stop();
+      this.options.onMissing(`slot ${from} is chosen, and this replica's log begins above`);
+      return null;
+    }
+    return entries.map((entry, index) => ({ slot: (from + index) as Slot, entry }));
+  }
+
+  private foldAll(entries: readonly SlotEntry[]): void {
+    for (const slotEntry of entries) {
+      if (this.stopped) return;
+      if (slotEntry.slot <= this.folded.slot) continue;
+      const { position, effect } = foldEntry(this.folded, slotEntry);
+      this.folded = position;
+      this.remember(position, effect);
+      this.options.onEffect(effect, slotEntry, position);
+    }
+  }
+
+  private remember(position: WalPosition, effect: WalEffect): void {
+    if (effect.kind === 'range') this.ring.append(effect.range.start, asBuffer(effect.range.data));
+    if (effect.kind === 'leadership') {
+      this.ring.cut(position.end);
+      // Beyond the fork nothing of before counts any more.
+      this.recent = this.recent.filter(({ end }) => end <= position.end);
+    }
+    const mark = this.marks.at(-1)!;
+    if (effect.kind === 'leadership' || position.end - mark.end >= markEveryBytes) this.marks.push(position);
+    this.recent.push(position);
+    if (this.recent.length > 2 * recentMax) this.recent = this.recent.slice(-recentMax);
+  }
+
+  private guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  private failed(error: unknown): void {
+    if (this.stopped) return;
+    this.stop();
+    this.options.onFailed(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  /**
+   * The highest position that WAL up to `reached` covers; the base if that is all. `reached` is on the chosen chain.
+   */
+  positionAt(reached: Lsn): WalPosition {
+    const covers = (positions: readonly WalPosition[]): WalPosition | undefined =>
+      positions.findLast(({ end }) => end <= reached);
+    return covers(this.recent) ?? covers(this.marks) ?? this.options.base;
+  }
+
+  /** Marks of slots that the log has let go of are of no use. */
+  purged(upTo: Slot): void {
+    while (this.marks.length > 1 && this.marks[1]!.slot <= upTo) this.marks.shift();
+  }
+
+  /**
+   * The WAL of the chosen chain from `from` on, at most up to `limit`; null: none. Each piece ends where an entry does, at a page, or at the limit.
+   * @throws Error if neither log nor directory have it
+   */
+  read(from: Lsn, limit: Lsn, bytesMax: number): readonly Buffer[] | null | Promise<readonly Buffer[] | null> {
+    if (from >= limit) return null;
+    const inMemory = this.ring.read(from, bytesMax);
+    if (inMemory !== null) return cutAt(inMemory, from, limit);
+    if (from < this.options.base.end) return this.readDirectory(from, bytesMax);
+    return this.readLog(from, limit, bytesMax);
+  }
+
+  /** Ends where its timeline does, at the base, or at a page. */
+  private async readDirectory(from: Lsn, bytesMax: number): Promise<readonly Buffer[]> {
+    const { base, readLocal } = this.options;
+    const timeline = timelineAt(base, from);
+    const end = endOfTimeline(base, timeline) ?? base.end;
+    const wanted = Math.min(bytesMax, end - from);
+    // Not within a record: a file of the WAL ends at a page, and so does what is read of one.
+    const bytes = from + wanted === end ? wanted : wanted - ((from + wanted) % walPageBytes);
+    const found = await readLocal(from, timeline, bytes);
+    if (found.length === 0) throw new Error('the directory of the database has no WAL there');
+    return [found];
+  }
+
+  private async readLog(from: Lsn, limit: Lsn, bytesMax: number): Promise<readonly Buffer[] | null> {
+    let found: Buffer[] = [];
+    let next = from;
+    let at = this.startOfReading(from);
+    while (next - from < bytesMax && at.slot < this.folded.slot) {
+      const first = (at.slot + 1) as Slot;
+      const entries = await this.options.log.read(first, this.folded.slot, readBytesMax);
+      if (entries.length === 0) throw new Error(`slot ${first} is not in the log any more`);
+      for (const [index, entry] of entries.entries()) {
+        const { position, effect } = foldEntry(at, { slot: (first + index) as Slot, entry });
+        at = position;
+        // What was found beyond the fork is nobody's.
+        if (effect.kind === 'leadership' && position.end < next) {
+          found = cutAt(found, from, position.end);
+          next = position.end;
+        }
+        if (effect.kind !== 'range' || position.end <= next) continue;
+        found.push(asBuffer(effect.range.data).subarray(next - effect.range.start));
+        next = position.end;
+        if (next - from >= bytesMax) break;
+      }
+    }
+    this.cursor = at;
+    return found.length === 0 ? null : cutAt(found, from, limit);
+  }
+
+  private startOfReading(from: Lsn): WalPosition {
+    const mark = this.marks.findLast(({ end }) => end <= from) ?? this.options.base;
+    const { cursor } = this;
+    return cursor !== null && cursor.end <= from && cursor.slot > mark.slot ? cursor : mark;
+  }
+}
+
+const recentMax = 2048;
+
+function asBuffer(data: Uint8Array): Buffer {
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+}
+
+function cutAt(pieces: readonly Buffer[], from: Lsn, limit: Lsn): Buffer[] {
+  const kept: Buffer[] = [];
+  let left = limit - from;
+  for (const piece of pieces) {
+    if (left <= 0) break;
+    kept.push(piece.length <= left ? piece : piece.subarray(0, left));
+    left -= piece.length;
+  }
+  return kept;
+}

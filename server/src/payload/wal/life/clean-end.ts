@@ -1,0 +1,24 @@
+/**
+ * The end of a primary whose replica stops in order: PostgreSQL makes its last checkpoint, all of its WAL is chosen, and its directory is a standby's again.
+ *
+ * Nothing rests on it: whatever does not come to pass in time leaves a directory that may hold unchosen WAL, as a crash does.
+ */
+import type { LifeContext, Next } from './context.ts';
+import type { RunningPrimary } from './primary-phase.ts';
+
+export async function endCleanly(context: LifeContext, { ballot, wal, primary }: RunningPrimary): Promise<Next> {
+  const { host, server, directory, timings, logger } = context.options;
+  host.unready('the replica is stopping');
+  await server.stop('fast');
+  const ownEnd = await directory.endOfWal(primary.timeline, wal.position.end);
+  const deadline = performance.now() + timings.patienceMs;
+  while (context.leads(ballot) && wal.position.end < ownEnd && performance.now() < deadline) {
+    await context.signal.wait(20);
+  }
+  host.event({ name: 'Depose', leadership: ballot, reason: 'the replica is stopping' });
+  const isClean = wal.position.end >= ownEnd;
+  logger.info({ isClean }, 'the primary has ended');
+  const role = isClean ? ({ kind: 'standby' } as const) : ({ kind: 'primary', leadership: ballot } as const);
+  await context.save(role, wal.position);
+  return { kind: 'stopped' };
+}

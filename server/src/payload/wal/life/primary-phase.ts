@@ -1,0 +1,186 @@
+/**
+ * PostgreSQL as a primary: its WAL is proposed, and clients are served once everything that it began with is chosen.
+ *
+ * Responsible for: the stream of its WAL, the barrier before it serves, noticing that it hangs, and its end. Spec: Ship, Release, Open, Depose of OrderedApply.tla.
+ * Invariants: nobody is served before everything that PostgreSQL had recovered or written is chosen; when leadership ends nobody is served any more before anything else happens, and PostgreSQL is stopped at once.
+ */
+import type { Ballot } from '../../../multipaxos/types.ts';
+import type { PrimaryDatabase, WalStream } from '../../../ports/database-server.ts';
+import type { ChosenWal } from '../chosen-wal.ts';
+import { formatLsn, type Lsn } from '../lsn.ts';
+import { CommitReader } from '../commit-reader.ts';
+import { Shipper } from '../shipper.ts';
+import type { LifeContext, Next } from './context.ts';
+import { endCleanly } from './clean-end.ts';
+
+export interface RunningPrimary {
+  readonly primary: PrimaryDatabase;
+  readonly ballot: Ballot;
+  readonly wal: ChosenWal;
+  /** Where the first range of this leadership begins: the chosen WAL ends there. */
+  readonly from: Lsn;
+}
+
+/** The directory says `primary` already. */
+export async function bePrimary(context: LifeContext, running: RunningPrimary): Promise<Next> {
+  const { host, logger } = context.options;
+  const shipper = createShipper(context, running);
+  context.shipper = shipper;
+  context.primary = running.primary;
+  const watch = new PrimaryWatch(context, running.primary, shipper);
+  let next: Next;
+  try {
+    await watch.connect();
+    shipper.chosen(running.wal.position.end);
+    void open(context, running);
+    next = await lead(context, running, watch);
+  } catch (error) {
+    logger.error({ err: error }, 'the primary failed');
+    next = await depose(context, running, 'immediate', 'its WAL could not be had');
+  } finally {
+    watch.close();
+    shipper.stop();
+    context.shipper = null;
+    context.primary = null;
+  }
+  return next;
+}
+
+function createShipper(context: LifeContext, { ballot, primary, from, wal }: RunningPrimary): Shipper {
+  const { host, entryBytesMax, shipQueueBytesMax } = context.options;
+  const { timeline } = primary;
+  const commits = host.isTraced ? new CommitReader(from, () => wal.position.nextXid) : null;
+  return new Shipper({
+    leadership: ballot,
+    timeline,
+    from,
+    entryBytesMax,
+    queueBytesMax: shipQueueBytesMax,
+    propose: (payload) => (context.leads(ballot) ? host.propose(payload) : { code: 'notLeader' }),
+    onShipped: (label, start, chunks) => {
+      const end = chunks.reduce((at, chunk) => at + chunk.length, start as number) as Lsn;
+      const committed = commits?.take(chunks) ?? [];
+      host.event({ name: 'Ship', label, leadership: ballot, timeline, start, end, commits: committed });
+    },
+    onReleased: (position) => context.foldEvent({ name: 'Release', slot: wal.position.slot, position }),
+  });
+}
+
+/** Everything that is visible in the new primary must be chosen before anybody sees it. */
+async function open(context: LifeContext, { primary, ballot, wal }: RunningPrimary): Promise<void> {
+  const { host, logger } = context.options;
+  try {
+    await primary.barrier();
+  } catch (error) {
+    // Its end is noticed elsewhere.
+    logger.warn({ err: error }, 'the barrier of a new primary was not passed');
+    return;
+  }
+  if (!context.leads(ballot) || context.over() !== null) return;
+  const { end, slot } = wal.position;
+  logger.info({ timeline: primary.timeline, position: formatLsn(end) }, 'the primary serves');
+  host.event({ name: 'Open', leadership: ballot, slot, position: end });
+  host.ready(ballot);
+}
+
+async function lead(context: LifeContext, running: RunningPrimary, watch: PrimaryWatch): Promise<Next> {
+  const { signal, options, wishes } = context;
+  const { ballot, wal } = running;
+  let savedAtMs = performance.now();
+  for (;;) {
+    if (wishes.stopping && context.leads(ballot)) return endCleanly(context, running);
+    if (wishes.ended !== null) return depose(context, running, 'immediate', wishes.ended);
+    if (watch.trouble !== null) return depose(context, running, 'kill', watch.trouble);
+    if (context.over() !== null || !context.leads(ballot))
+      return depose(context, running, 'immediate', 'leadership has ended');
+    context.advance(wal.position.slot);
+    if (performance.now() - savedAtMs >= options.timings.saveMs) {
+      savedAtMs = performance.now();
+      await save(context, running);
+    }
+    await signal.wait(options.timings.pingMs);
+    watch.look();
+  }
+}
+
+/** What is chosen of its own WAL is in its own directory: PostgreSQL sends nothing that it has not flushed. */
+async function save(context: LifeContext, { ballot, wal }: RunningPrimary): Promise<void> {
+  const { position } = wal;
+  if (position.slot > context.durablePointer) await context.save({ kind: 'primary', leadership: ballot }, position);
+}
+
+/** Nobody is served from this moment on; what PostgreSQL has beyond the chosen WAL is looked at when it is gone. */
+async function depose(
+  context: LifeContext,
+  { ballot, wal }: RunningPrimary,
+  mode: 'immediate' | 'kill',
+  reason: string,
+): Promise<Next> {
+  const { host, server, logger } = context.options;
+  host.unready(reason);
+    logger.info({ reason }, 'the primary is stopped');
+  if (context.leads(ballot)) host.stepDown();
+  await server.stop(mode);
+  host.event({ name: 'Depose', leadership: ballot, reason });
+  const state = await context.save({ kind: 'primary', leadership: ballot }, wal.position);
+  return context.over() ?? { kind: 'written', state };
+}
+
+/** The stream of the primary's WAL, and whether there is still life in it. */
+class PrimaryWatch {
+  private readonly context: LifeContext;
+  private readonly primary: PrimaryDatabase;
+  private readonly shipper: Shipper;
+  private stream: WalStream | null = null;
+  private heardAtMs = performance.now();
+  private movedAtMs = performance.now();
+  private pingedAtMs = 0;
+  private brokenBecause: string | null = null;
+
+  constructor(context: LifeContext, primary: PrimaryDatabase, shipper: Shipper) {
+    this.context = context;
+    this.primary = primary;
+    this.shipper = shipper;
+  }
+
+  /** Why it cannot be relied on any more. */
+  get trouble(): string | null {
+    const { hangMs } = this.context.options.timings;
+    const nowMs = performance.now();
+    if (this.brokenBecause !== null) return this.brokenBecause;
+    if (nowMs - this.movedAtMs > hangMs / 2) return 'PostgreSQL was stopped by a signal';
+    return nowMs - this.heardAtMs > hangMs ? `PostgreSQL has said nothing for ${hangMs} ms` : null;
+  }
+
+  async connect(): Promise<void> {
+    const stream = await this.primary.openStream(this.shipper.received, {
+      onWal: (_start, pieces) => this.shipper.take(pieces),
+      onHeard: () => {
+        this.heardAtMs = performance.now();
+      },
+      onEnd: (reason) => {
+        this.brokenBecause = `the stream of its WAL has ended: ${reason}`;
+        this.context.signal.notify();
+      },
+    });
+    this.stream = stream;
+    this.shipper.attach(stream);
+  }
+
+  look(): void {
+    const { server, timings } = this.context.options;
+    const nowMs = performance.now();
+    if (server.isMoving()) this.movedAtMs = nowMs;
+    // Whoever is not read from cannot be heard.
+    if (this.shipper.isPaused) this.heardAtMs = nowMs;
+    if (nowMs - this.pingedAtMs < timings.pingMs) return;
+    // A turn of the event loop that took too long is not PostgreSQL's silence.
+    if (nowMs - this.pingedAtMs > 4 * timings.pingMs) this.heardAtMs = nowMs;
+    this.pingedAtMs = nowMs;
+    this.stream?.ping();
+  }
+
+  close(): void {
+    this.stream?.close();
+  }
+}

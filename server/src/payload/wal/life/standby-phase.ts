@@ -1,0 +1,162 @@
+/**
+ * PostgreSQL as a standby: fed chosen WAL and nothing else, until this replica leads, PostgreSQL ends, or the database is lost.
+ *
+ * Responsible for: starting it, what it may be sent, saving how far it is, and making a primary of it. Spec: Feed, Replay, FlushStandby, ProposeLeadership and Promote of OrderedApply.tla.
+ * Invariants: it is sent WAL of the chosen chain only; it is promoted only when the leadership entry is chosen and everything chosen below the fork is replayed; the directory says that it may be a primary before it
+ * can be one.
+ */
+import type { Ballot } from '../../../multipaxos/types.ts';
+import type { DirectoryState } from '../../../ports/database-directory.ts';
+import type { PrimaryDatabase, StandbyDatabase } from '../../../ports/database-server.ts';
+import type { ChosenWal } from '../chosen-wal.ts';
+import { lastWholeRecord } from '../last-whole-record.ts';
+import { formatLsn, type Lsn } from '../lsn.ts';
+import { timelineFile } from '../timeline-file.ts';
+import type { LifeContext, Next } from './context.ts';
+import { proposeLeadership } from './leadership.ts';
+import { bePrimary } from './primary-phase.ts';
+import { StandbyProgress } from './standby-progress.ts';
+
+/** A standby that is started, and what is known of it. */
+export interface RunningStandby {
+  readonly standby: StandbyDatabase;
+  readonly progress: StandbyProgress;
+  readonly wal: ChosenWal;
+}
+
+/** @throws LaunchError; whatever else goes wrong is what `Next` says */
+export async function beStandby(context: LifeContext, state: DirectoryState): Promise<Next> {
+  const { options, signal, end } = context;
+  const wal = context.take(state);
+  const progress = new StandbyProgress(wal);
+  context.standby = progress;
+  options.onStep('starting');
+  const standby = await options.server.startStandby(
+    {
+      position: () => wal.position,
+      read: (from, bytesMax) => wal.read(from, context.feedLimit(wal), bytesMax),
+      history: (timeline) => timelineFile(wal.position, timeline),
+    },
+    {
+      onReport: (report) => {
+        if (!progress.report(report)) return;
+        const { flushed, replayed } = progress;
+        options.host.event({ name: 'Replay', flushed, replayed });
+        signal.notify();
+      },
+      onStreaming: (from, timeline) =>
+        options.logger.info({ from: formatLsn(from), timeline }, 'the standby is fed'),
+      onStreamEnded: (reason) => options.logger.info({ reason }, 'the standby has left the feed'),
+    },
+    end.signal,
+  );
+  options.onStep(null);
+  const { slot, end: position, timeline } = wal.position;
+  options.host.event({ name: 'DatabaseUp', role: 'standby', slot, position, timeline });
+  options.onUp();
+  context.feed = standby;
+  try {
+    return await follow(context, { standby, progress, wal });
+  } finally {
+    context.feed = null;
+    context.standby = null;
+  }
+}
+
+async function follow(context: LifeContext, running: RunningStandby): Promise<Next> {
+  const { wishes, signal, options } = context;
+  const { progress, wal, standby } = running;
+  const { askMs, askLeadingMs, saveMs } = options.timings;
+  let savedAtMs = performance.now();
+  for (;;) {
+    const over = context.over();
+    if (over !== null) {
+      await save(context, progress);
+      options.host.event({ name: 'DatabaseDown', reason: wishes.ended ?? over.kind });
+      options.onDown(wishes.ended ?? 'PostgreSQL is stopped');
+      await options.server.stop('fast');
+      return over;
+    }
+    await puzzle(running);
+    context.advance(progress.appliedSlot);
+    if (performance.now() - savedAtMs >= saveMs) {
+      savedAtMs = performance.now();
+      await save(context, progress);
+    }
+    if (wishes.leading !== null) {
+      const next = await lead(context, running, wishes.leading);
+      if (next !== null) return next;
+    }
+    const behind = progress.appliedSlot < wal.position.slot;
+    if (behind) standby.ask();
+    await signal.wait(behind ? (options.host.isAwaited() ? askLeadingMs : askMs) : saveMs);
+  }
+}
+
+async function save(context: LifeContext, progress: StandbyProgress): Promise<void> {
+  const { durable } = progress;
+  if (durable.slot > context.durablePointer) await context.save({ kind: 'standby' }, durable);
+}
+
+/** The chosen WAL may end within a record, which no standby replays: then it is found out where the last whole one ends. */
+async function puzzle({ progress, wal }: RunningStandby): Promise<void> {
+  if (!progress.isPuzzled) return;
+  const { position } = wal;
+  progress.wholeRecords(position, await lastWholeRecord(wal, position));
+}
+
+/** Null: this replica does not lead any more, and the standby has become nothing else. */
+async function lead(context: LifeContext, running: RunningStandby, ballot: Ballot): Promise<Next | null> {
+  const { options, wishes } = context;
+  const { host, logger } = options;
+  const fork = await replayedFork(context, running, ballot);
+  if (fork === null) return null;
+  const { position } = running.wal;
+  const timeline = (position.timeline + 1) as typeof position.timeline;
+  const entry = { leadership: ballot, timeline, ...fork, resumes: false, system: position.system };
+  if (!(await proposeLeadership(context, running.wal, entry))) return null;
+  const begun = running.wal.position;
+  const role = { leadership: ballot } as const;
+  const state = await context.save({ kind: 'promoting', ...role }, begun);
+  const written: Next = { kind: 'written', state };
+  let primary: PrimaryDatabase;
+  try {
+    const history = (number: typeof timeline): string => timelineFile(begun, number);
+    primary = await running.standby.promote({ timeline, fork: fork.fork, history });
+    host.event({ name: 'Promote', leadership: ballot, timeline, fork: fork.fork });
+  } catch (error) {
+    logger.error({ err: error }, 'PostgreSQL could not be promoted');
+    host.stepDown();
+    await options.server.stop('kill');
+    return wishes.stopping ? { kind: 'stopped' } : written;
+  }
+  await context.save({ kind: 'primary', ...role }, begun);
+  return bePrimary(context, { primary, ballot, wal: running.wal, from: fork.fork });
+}
+
+/**
+ * Where this replica's timeline may leave the one before: everything that is chosen is replayed, and what is left over is no whole record. Null if leadership ended before. A standby that does not get there in time makes this
+ * replica give up.
+ */
+async function replayedFork(
+  context: LifeContext,
+  { standby, progress, wal }: RunningStandby,
+  ballot: Ballot,
+): Promise<{ readonly fork: Lsn; readonly nextXid: bigint } | null> {
+  const { timings, host, logger } = context.options;
+  const deadline = performance.now() + timings.patienceMs;
+  const expected = await lastWholeRecord(wal, wal.position);
+  while (context.leads(ballot) && context.over() === null) {
+    const seen = await standby.look().catch(() => null);
+    if (progress.hasAll && seen !== null && seen.replayed === expected) return { fork: expected, nextXid: seen.nextXid };
+    if (performance.now() > deadline) {
+      const replayed = seen === null ? null : formatLsn(seen.replayed);
+      logger.error({ expected: formatLsn(expected), replayed }, 'the standby does not replay what is chosen');
+      host.stepDown();
+      return null;
+    }
+    standby.ask();
+    await context.signal.wait(timings.askLeadingMs);
+  }
+  return null;
+}

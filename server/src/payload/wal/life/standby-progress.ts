@@ -1,0 +1,75 @@
+/**
+ * How far a standby is, in slots: from what PostgreSQL reports in positions of the WAL. Pure.
+ *
+ * Invariant: what is said to be flushed or replayed is of the chosen chain; where that has left a timeline, what the standby had beyond counts for nothing.
+ */
+import type { Slot } from '../../../multipaxos/types.ts';
+import type { StandbyReport } from '../../../ports/database-server.ts';
+import type { ChosenWal } from '../chosen-wal.ts';
+import type { Lsn } from '../lsn.ts';
+import type { WalPosition } from '../wal-history.ts';
+
+export class StandbyProgress {
+  private readonly wal: Pick<ChosenWal, 'position' | 'positionAt' | 'base'>;
+  private flushedTo: Lsn;
+  private replayedTo: Lsn;
+  /** The end of the last whole record, of the chosen WAL that ends at `at`. */
+  private whole: { readonly at: Lsn; readonly slot: Slot; readonly end: Lsn } | null = null;
+
+  constructor(wal: Pick<ChosenWal, 'position' | 'positionAt' | 'base'>) {
+    this.wal = wal;
+    this.flushedTo = wal.base.end;
+    this.replayedTo = 0 as Lsn;
+  }
+
+  get flushed(): Lsn {
+    return this.flushedTo;
+  }
+
+  get replayed(): Lsn {
+    return this.replayedTo;
+  }
+
+  /** True if that is further than before. */
+  report({ flushed, replayed }: StandbyReport): boolean {
+    const isNews = flushed > this.flushedTo || replayed > this.replayedTo;
+    if (flushed > this.flushedTo) this.flushedTo = flushed;
+    if (replayed > this.replayedTo) this.replayedTo = replayed;
+    return isNews;
+  }
+
+  /** The chosen WAL goes on from here on another timeline. */
+  fork(at: Lsn): void {
+    if (this.flushedTo > at) this.flushedTo = at;
+  }
+
+  /** All WAL that is chosen is there; part of a record at its end cannot be replayed. */
+  get hasAll(): boolean {
+    return this.flushedTo >= this.wal.position.end;
+  }
+
+  /** What has been found out about the end of the chosen WAL. */
+  wholeRecords(position: WalPosition, end: Lsn): void {
+    this.whole = { at: position.end, slot: position.slot, end };
+  }
+
+  /** True if it is not known whether all that can be replayed is. */
+  get isPuzzled(): boolean {
+    const { end } = this.wal.position;
+    return this.hasAll && this.replayedTo < end && this.whole?.at !== end;
+  }
+
+  /** Everything up to it is replayed. */
+  get appliedSlot(): Slot {
+    const { position } = this.wal;
+    if (this.replayedTo >= position.end) return position.slot;
+    const { whole } = this;
+    const isWhole = whole !== null && whole.at === position.end && this.replayedTo >= whole.end;
+    return isWhole && this.hasAll ? position.slot : this.wal.positionAt(this.replayedTo).slot;
+  }
+
+  /** Everything up to it is in the directory, durably. */
+  get durable(): WalPosition {
+    return this.wal.positionAt(this.flushedTo);
+  }
+}

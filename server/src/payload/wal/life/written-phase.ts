@@ -1,0 +1,148 @@
+/**
+ * A directory that may hold WAL which was never chosen: PostgreSQL does not run on it until it is known what may become of it.
+ *
+ * Responsible for: finding that out, again whenever the log says more, and for leading again with it (Resume). Spec: CheckPrefix, Resume of OrderedApply.tla.
+ * Invariants: it becomes a standby only if all of its WAL is chosen; it becomes a primary again only for the replica that led last, and whose WAL goes on where the chosen WAL ends.
+ */
+import { replicaOf } from '../../../multipaxos/configuration.ts';
+import type { Ballot } from '../../../multipaxos/types.ts';
+import type { DirectoryState } from '../../../ports/database-directory.ts';
+import type { ChosenWal } from '../chosen-wal.ts';
+import { judgeDirectory, type Judgement } from '../judge-directory.ts';
+import { formatLsn, type Lsn, type Timeline } from '../lsn.ts';
+import type { LifeContext, Next } from './context.ts';
+import { proposeLeadership } from './leadership.ts';
+import { bePrimary } from './primary-phase.ts';
+
+export async function settleWritten(context: LifeContext, state: DirectoryState): Promise<Next> {
+  const { role } = state;
+  if (role.kind === 'founder') return settleFounder(context, state);
+  if (role.kind !== 'primary' && role.kind !== 'promoting') return { kind: 'inspect' };
+  const { directory, logger, host } = context.options;
+  const { timeline, end } = state.position;
+  const wal = context.take(state);
+  // It was told to become a primary, and did not get there.
+  if (role.kind === 'promoting' && !(await directory.hasReached(timeline))) return standbyAgain(context, wal, end);
+  const ownEnd = await directory.endOfWal(timeline, end);
+  const written = { leadership: role.leadership, timeline, ownEnd };
+  for (let told = ''; ; ) {
+    const over = context.over();
+    if (over !== null) return over;
+    const judgement = judgeDirectory(written, wal.position);
+    if (judgement.kind !== told) {
+      told = judgement.kind;
+      logger.info({ ...explain(judgement, ownEnd, wal), leadership: role.leadership }, 'the directory of a primary');
+      const outcome = outcomes[judgement.kind];
+      const slot = outcome === 'standby' ? wal.positionAt(ownEnd).slot : wal.position.slot;
+      host.event({ name: 'CheckPrefix', outcome, slot, timeline, position: ownEnd });
+    }
+    if (judgement.kind === 'prefix') return standbyAgain(context, wal, ownEnd);
+    if (judgement.kind === 'parted') {
+      const reason = `others went another way at ${formatLsn(judgement.at)}, and it goes on to ${formatLsn(ownEnd)}`;
+      return { kind: 'lost', loss: { cause: 'parted', reason, partedAt: judgement.at } };
+    }
+    // Everything that is chosen is in it: its replica may lead.
+    context.advance(wal.position.slot);
+    const { leading } = context.wishes;
+    if (leading !== null && mayResume(context, wal)) return resume(context, wal, leading);
+    await context.signal.wait();
+  }
+}
+
+const outcomes = { prefix: 'standby', own: 'undecided', parted: 'parted' } as const;
+
+function explain(judgement: Judgement, ownEnd: Lsn, wal: ChosenWal) {
+  const { timeline, end } = wal.position;
+  return { judgement: judgement.kind, ownEnd: formatLsn(ownEnd), chosen: formatLsn(end), timeline };
+}
+
+async function standbyAgain(context: LifeContext, wal: ChosenWal, ownEnd: Lsn): Promise<Next> {
+  const state = await context.save({ kind: 'standby' }, wal.positionAt(ownEnd));
+  return { kind: 'standby', state };
+}
+
+/** Nobody else has led since: the log up to the leader's start is folded, so nobody can have. */
+function mayResume({ options }: LifeContext, { position }: ChosenWal): boolean {
+  const { member, commitPoint } = options.host;
+  return position.leadership.replica === member && position.slot >= commitPoint();
+}
+
+async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Promise<Next> {
+  const { options, end } = context;
+  const { timeline, system, end: from } = wal.position;
+  options.onStep('starting');
+  const primary = await options.server.startPrimary(end.signal);
+  options.onStep(null);
+  const written: Next = { kind: 'inspect' };
+  if (primary.timeline !== timeline || primary.system !== system) {
+    await options.server.stop('immediate');
+    const reason = `PostgreSQL came up on timeline ${primary.timeline}, and the log says ${timeline}`;
+    return { kind: 'lost', loss: { cause: 'databaseLost', reason } };
+  }
+  const nextXid = await primary.nextXid();
+  const position = await primary.flushed();
+  options.host.event({ name: 'Resume', leadership: ballot, timeline, position });
+  const entry = { leadership: ballot, timeline, fork: from, nextXid, resumes: true, system };
+  const begun = await proposeLeadership(context, wal, entry);
+  if (!begun) {
+    await options.server.stop('immediate');
+    return context.over() ?? written;
+  }
+  await context.save({ kind: 'primary', leadership: ballot }, wal.position);
+  return bePrimary(context, { primary, ballot, wal, from });
+}
+
+/** A new database: the first leadership of the group begins with it, and what is in it before is nowhere else. */
+async function settleFounder(context: LifeContext, state: DirectoryState): Promise<Next> {
+  const wal = context.take(state);
+  for (;;) {
+    const over = context.over();
+    if (over !== null) return over;
+    context.advance(wal.position.slot);
+    if (wal.position.leadership.replica === context.options.host.member) {
+      // It was chosen in the very moment of a crash.
+      const { position } = wal;
+      return { kind: 'written', state: await context.save({ kind: 'primary', leadership: position.leadership }, position) };
+    }
+    if (wal.position.timeline !== 0) {
+      const reason = `the group was begun by ${replicaOf(wal.position.leadership.replica)}, with another database`;
+      return { kind: 'lost', loss: { cause: 'databaseLost', reason } };
+    }
+    const { leading } = context.wishes;
+    if (leading !== null && wal.position.slot >= context.options.host.commitPoint())
+      return found(context, wal, leading);
+    await context.signal.wait();
+  }
+}
+
+async function found(context: LifeContext, wal: ChosenWal, ballot: Ballot): Promise<Next> {
+  const { options, end } = context;
+  options.onStep('starting');
+  const primary = await options.server.startPrimary(end.signal);
+  options.host.event({
+    name: 'DatabaseUp',
+    role: 'founder',
+    slot: wal.position.slot,
+    position: wal.position.end,
+    timeline: wal.position.timeline,
+  });
+  options.onStep('preparing');
+  await options.prepare();
+  options.onStep(null);
+  const from = await primary.flushed();
+  const timeline: Timeline = primary.timeline;
+  const entry = {
+    leadership: ballot,
+    timeline,
+    fork: from,
+    nextXid: await primary.nextXid(),
+    resumes: false,
+    system: primary.system,
+  };
+  if (!(await proposeLeadership(context, wal, entry))) {
+    await options.server.stop('immediate');
+    return context.over() ?? { kind: 'inspect' };
+  }
+  await context.save({ kind: 'primary', leadership: ballot }, wal.position);
+  return bePrimary(context, { primary, ballot, wal, from });
+}

@@ -1,0 +1,149 @@
+/**
+ * Proposes the WAL of this replica's primary in ranges, in order, and tells PostgreSQL what is chosen.
+ *
+ * Responsible for: gathering what one turn of the event loop brings, its bounds, the window of the core, and back-pressure: a core that takes no more stops the reading of PostgreSQL's WAL. Belongs to one leadership.
+ * Invariants: ranges are proposed without a gap and in order, each once; nothing is reported that is not chosen with effect in this leadership; at most `queueBytesMax` wait, but for what one read has brought.
+ */
+import type { Ballot, EntryLabel } from '../../multipaxos/types.ts';
+import type { WalStream } from '../../ports/database-server.ts';
+import type { ProposeResult } from '../payload.ts';
+import type { Lsn, Timeline } from './lsn.ts';
+import { encodeRange, rangeOverhead } from './wal-entry.ts';
+
+export interface ShipperOptions {
+  readonly leadership: Ballot;
+  readonly timeline: Timeline;
+  /** Where the first range begins. */
+  readonly from: Lsn;
+  readonly entryBytesMax: number;
+  readonly queueBytesMax: number;
+  readonly propose: (payload: Uint8Array) => ProposeResult;
+  readonly onShipped: (label: EntryLabel, start: Lsn, chunks: readonly Buffer[]) => void;
+  readonly onReleased: (position: Lsn) => void;
+}
+
+export class Shipper {
+  private readonly options: ShipperOptions;
+  private stream: WalStream | null = null;
+  private pieces: Buffer[] = [];
+  private queuedBytes = 0;
+  /** Where the first of `pieces` begins. */
+  private next: Lsn;
+  private released: Lsn;
+  /** What is chosen beyond is not reported for now. */
+  private held: Lsn | null = null;
+  private scheduled = false;
+  private paused = false;
+  private stopped = false;
+
+  constructor(options: ShipperOptions) {
+    this.options = options;
+    this.next = options.from;
+    this.released = options.from;
+  }
+
+  /** From now on it reports to this stream. */
+  attach(stream: WalStream): void {
+    this.stream = stream;
+    stream.report(this.released);
+  }
+
+  /** PostgreSQL is not read from, for too much waits. */
+  get isPaused(): boolean {
+    return this.paused;
+  }
+
+  /** All that was received: proposed or waiting. */
+  get received(): Lsn {
+    return (this.next + this.queuedBytes) as Lsn;
+  }
+
+  /** Of WAL that is received and not chosen. */
+  get unchosenBytes(): number {
+    return this.received - this.released;
+  }
+
+  /** Consecutive, each piece ending where WAL may be cut. They are views of a read, and used up before the next one. */
+  take(pieces: readonly Buffer[]): void {
+    if (this.stopped) return;
+    for (const piece of pieces) {
+      this.pieces.push(piece);
+      this.queuedBytes += piece.length;
+    }
+    if (this.queuedBytes > this.options.queueBytesMax && !this.paused) {
+      this.paused = true;
+      this.stream?.pause();
+    }
+    if (this.scheduled) return;
+    this.scheduled = true;
+    // What else this turn of the event loop brings goes along.
+    setImmediate(() => {
+      this.scheduled = false;
+      this.ship();
+    });
+  }
+
+  /** Proposes what waits, as far as the core takes it: called again when slots have been chosen. */
+  ship(): void {
+    while (!this.stopped && this.pieces.length > 0) {
+      const { leadership, timeline } = this.options;
+      const { count, bytes } = this.nextRange();
+      const chunks = this.pieces.slice(0, count);
+      const result = this.options.propose(encodeRange({ leadership, timeline, start: this.next }, chunks));
+      if (result.code === 'notLeader') this.stop();
+      if (result.code !== 'proposed') return;
+      this.pieces = this.pieces.slice(count);
+      this.queuedBytes -= bytes;
+      const start = this.next;
+      this.next = (start + bytes) as Lsn;
+      this.options.onShipped(result.label, start, chunks);
+      this.resumeIfLow();
+    }
+  }
+
+  /** At least one piece: none is longer than a page more than an entry may be (a walsender sends 128 KB at most). */
+  private nextRange(): { readonly count: number; readonly bytes: number } {
+    const room = this.options.entryBytesMax - rangeOverhead(this.options.leadership);
+    let count = 0;
+    let bytes = 0;
+    for (const piece of this.pieces) {
+      if (count > 0 && bytes + piece.length > room) break;
+      bytes += piece.length;
+      count += 1;
+    }
+    return { count, bytes };
+  }
+
+  private resumeIfLow(): void {
+    if (!this.paused || this.queuedBytes > this.options.queueBytesMax / 2) return;
+    this.paused = false;
+    this.stream?.resume();
+  }
+
+  /** A range of this leadership has taken effect: the chosen WAL ends at `end` now. */
+  chosen(end: Lsn): void {
+    if (this.stopped) return;
+    const until = this.held === null ? end : (Math.min(end, this.held) as Lsn);
+    if (until <= this.released) return;
+    this.released = until;
+    this.stream?.report(until);
+    this.options.onReleased(until);
+  }
+
+  /** Reports nothing beyond this position until `letGo`. */
+  hold(position: Lsn): void {
+    this.held = position;
+  }
+
+  letGo(end: Lsn): void {
+    this.held = null;
+    this.chosen(end);
+  }
+
+  stop(): void {
+    this.stopped = true;
+    this.pieces = [];
+    this.queuedBytes = 0;
+    this.stream?.close();
+  }
+}

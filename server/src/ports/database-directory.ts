@@ -1,0 +1,60 @@
+/**
+ * The directory of a replica's database: what is in it, and what may be done with it while PostgreSQL does not run.
+ *
+ * Does nothing itself.
+ */
+import type { RecoveryProgress } from '../api/status.ts';
+import type { Ballot, Configuration, ReplicaId } from '../multipaxos/types.ts';
+import type { Lsn, Timeline } from '../payload/wal/lsn.ts';
+import type { WalPosition } from '../payload/wal/wal-history.ts';
+
+/**
+ * `founder`: a new primary, in whose group no leadership has begun. `standby`: holds chosen WAL and nothing else, up to the position at least. `promoting`: a standby that may have become a
+ * primary for this leadership. `primary`: may hold WAL that was never chosen. `copying`: half of it is another replica's: not a database.
+ */
+export type DirectoryRole =
+  | { readonly kind: 'founder' }
+  | { readonly kind: 'standby' }
+  | { readonly kind: 'promoting' | 'primary'; readonly leadership: Ballot }
+  | { readonly kind: 'copying'; readonly from: ReplicaId };
+
+/** What a directory says, durably, of what is in it. `position`, `configuration`: of the slot up to which everything is in it, durably, or (`copying`) was before. */
+export interface DirectoryState {
+  readonly role: DirectoryRole;
+  readonly position: WalPosition;
+  readonly configuration: Configuration | null;
+}
+
+/** Why the database that is there must not be used any more, or only after others' blocks have taken the place of its own. */
+export interface Loss {
+  readonly cause: Exclude<RecoveryProgress['cause'], 'logLost' | 'noLog'>;
+  readonly reason: string;
+  /** Found by a comparison: who had what the majority had. Left out: nobody was compared. */
+  readonly equal?: readonly ReplicaId[];
+  /** Of cause `parted`: where others have gone another way. Below, blocks are the same but for hints. */
+  readonly partedAt?: Lsn;
+}
+
+/** `foreign`: of another group's data. */
+export type DirectoryContents =
+  | { readonly kind: 'usable'; readonly state: DirectoryState }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'lost' | 'foreign'; readonly reason: string };
+
+export interface DatabaseDirectory {
+  /** Looks at the files, starts nothing. */
+  inspect(): Promise<DirectoryContents>;
+  /** Durable when it resolves. */
+  write(state: DirectoryState): Promise<void>;
+  /** A new database, whose replica founds a group: its role is `founder`. @throws LaunchError; the signal's reason, when nothing of it is left */
+  create(ended: AbortSignal): Promise<DirectoryState>;
+  /** Where the WAL on this timeline ends, as PostgreSQL would find it after a crash. `from` is at most that, and no lower than what the directory has. @throws Error if it cannot be read */
+  endOfWal(timeline: Timeline, from: Lsn): Promise<Lsn>;
+  /** Of a promotion that was interrupted: true if PostgreSQL has come to this timeline. If not, what it had begun of it is removed, and the directory is the standby's that it was. */
+  hasReached(timeline: Timeline): Promise<boolean>;
+  /** WAL that is there, to the end of the segment at most. @throws Error if it is not there */
+  readWal(from: Lsn, timeline: Timeline, bytesMax: number): Promise<Buffer>;
+  /** Notes, durably, that what is here is lost, until a copy has taken its place. */
+  condemn(loss: Loss): Promise<void>;
+  condemned(): Promise<Loss | null>;
+}

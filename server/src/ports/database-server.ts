@@ -1,0 +1,135 @@
+/**
+ * The replica's own PostgreSQL, as the WAL payload needs it: a standby that is fed chosen WAL, or a primary whose WAL is proposed.
+ *
+ * Does nothing itself. The postgres adapter implements it over real processes.
+ */
+import type { Lsn, Timeline } from '../payload/wal/lsn.ts';
+import type { WalPosition } from '../payload/wal/wal-history.ts';
+import type { NamedRequest } from './client-service.ts';
+
+/** How far a standby is. */
+export interface StandbyReport {
+  readonly written: Lsn;
+  readonly flushed: Lsn;
+  readonly replayed: Lsn;
+}
+
+/** What a standby may be sent. */
+export interface FeedSource {
+  /** What is chosen, as far as the standby may have it: nothing beyond `end` is sent. */
+  position(): WalPosition;
+  /**
+   * WAL of the chosen chain from `from` on: consecutive pieces, each ending where WAL may be cut; null: there is none beyond `from` now. About `bytesMax` bytes, at least one
+   * piece. @throws Error if it is not there any more: the standby needs a copy
+   */
+  read(from: Lsn, bytesMax: number): readonly Buffer[] | null | Promise<readonly Buffer[] | null>;
+  /** The contents of the history file of a timeline. */
+  history(timeline: Timeline): string;
+}
+
+export interface StandbyHandlers {
+  /** Positions on the chain that was sent: what an earlier timeline had beyond its end is not among them. */
+  readonly onReport: (report: StandbyReport) => void;
+  readonly onStreaming: (from: Lsn, timeline: Timeline) => void;
+  /** The connection has ended; PostgreSQL opens another by itself. */
+  readonly onStreamEnded: (reason: string) => void;
+}
+
+export interface StandbyDatabase {
+  /** There is more to be sent, or a timeline has ended. */
+  more(): void;
+  /** Asks for a report, after all that there is has been sent. */
+  ask(): void;
+  /** True while PostgreSQL takes WAL. */
+  readonly streaming: boolean;
+  /** The next transaction id and the position replayed, in one look. @throws Error while it lets nobody in */
+  look(): Promise<{ readonly nextXid: bigint; readonly replayed: Lsn }>;
+  /**
+   * Makes a primary of it, on exactly this timeline, which leaves the present one at `fork`: everything below is replayed, and nothing above is fed any more. @throws Error if it does not become one in time, or becomes another one than that
+   */
+  promote(promotion: Promotion): Promise<PrimaryDatabase>;
+}
+
+export interface Promotion {
+  readonly timeline: Timeline;
+  readonly fork: Lsn;
+  /** The contents of the history file of each timeline below that the directory may lack. */
+  readonly history: (timeline: Timeline) => string;
+}
+
+export interface WalStreamHandlers {
+  /** What one read has brought: consecutive, each piece ending where WAL may be cut. Views: to be copied or used up at once. */
+  readonly onWal: (start: Lsn, pieces: readonly Buffer[]) => void;
+  /** A sign of life. */
+  readonly onHeard: () => void;
+  /** It is over; told once, and never after `close`. */
+  readonly onEnd: (reason: string) => void;
+}
+
+/** The primary's WAL, and the gate of its commits. */
+export interface WalStream {
+  /** Everything below is chosen: commits that wait for it return. */
+  report(position: Lsn): void;
+  /** Asks for a sign of life. */
+  ping(): void;
+  pause(): void;
+  resume(): void;
+  close(): void;
+}
+
+export interface PrimaryDatabase {
+  readonly timeline: Timeline;
+  readonly system: bigint;
+  /** The id that the next transaction will have, or a higher one. */
+  nextXid(): Promise<bigint>;
+  /** The end of the WAL that is flushed. */
+  flushed(): Promise<Lsn>;
+  /** @throws Error with PostgreSQL's reason */
+  openStream(from: Lsn, handlers: WalStreamHandlers): Promise<WalStream>;
+  /** A commit of its own: resolves when everything that was visible at the call is chosen. @throws Error if PostgreSQL is away */
+  barrier(): Promise<void>;
+  /** Full ids of the transactions that these backends have open. @throws Error */
+  openTransactions(pids: readonly number[]): Promise<ReadonlyMap<number, bigint>>;
+}
+
+/**
+ * `committed`, `aborted`: for good, as of what this PostgreSQL has replayed or recovered. `prepared`: for two-phase commit. `open`: not decided there. `unknown`: it is too old, or was never heard of.
+ */
+export type TransactionStatus = 'committed' | 'aborted' | 'prepared' | 'open' | 'unknown';
+
+export interface DatabaseInfo {
+  readonly pid: number | null;
+  readonly socketDir: string;
+  readonly port: number;
+  readonly version: string | null;
+}
+
+/** `fast`: a checkpoint is made, and all its WAL is sent first. `immediate`: at once, as after a crash; `kill`: the same, also of processes that hang. */
+export type StopMode = 'fast' | 'immediate' | 'kill';
+
+export interface DatabaseServer {
+  /** @throws LaunchError; the signal's reason */
+  startStandby(source: FeedSource, handlers: StandbyHandlers, ended: AbortSignal): Promise<StandbyDatabase>;
+  /** After a crash it recovers first; its sessions find the gate shut from their beginning. @throws LaunchError; the signal's reason */
+  startPrimary(ended: AbortSignal): Promise<PrimaryDatabase>;
+  /** No process is left when it resolves. */
+  stop(mode: StopMode): Promise<void>;
+  /** Calls back when it ends without `stop`. */
+  onExit(listener: (reason: string) => void): () => void;
+  /** False as soon as its main process is gone, before any other process can have noticed. Some microseconds. */
+  isAlive(): boolean;
+  /**
+   * How many waits of commits PostgreSQL has ended before they were chosen, since it was started, as far as it has said until now: what was so committed became visible after it was said. Some microseconds; reads its log
+   * to the end at each call.
+   */
+  endedWaits(): number;
+  /** False if the main process does not do anything, though it is there (it was stopped by a signal). */
+  isMoving(): boolean;
+  /** Resolves when it lets a new session in, or has another answer. @throws Error if it has none */
+  probe(): Promise<void>;
+  /** As this PostgreSQL knows it; works on a standby, too. @throws Error while it lets nobody in */
+  statusOf(xid: bigint): Promise<TransactionStatus>;
+  /** The command tag with which a named transaction was committed; null: it was not; `tag` null: it was not kept. As `statusOf`. @throws Error */
+  committedRequest(request: NamedRequest): Promise<{ readonly tag: string | null } | null>;
+  info(): DatabaseInfo;
+}

@@ -1,0 +1,118 @@
+/**
+ * Whether what PostgreSQL has answered may leave: only while this replica is certainly the leader, and only if nothing that is not chosen can have been seen.
+ *
+ * Responsible for: the check that every answer passes after it was read, and for holding answers back behind a barrier when PostgreSQL has ended a commit's wait early, or when a session is not trusted to wait. Spec: AnswerRead,
+ * EndWait and Barrier of OrderedApply.tla; MayAnswer of Lease.tla.
+ *
+ * Why it is enough: a transaction becomes visible in PostgreSQL only after its wait has ended. Ended by this replica's report, it is chosen. Ended otherwise, PostgreSQL has said so before (endedWaits), or its main
+ * process has died (isAlive), or the session had turned the wait off (distrust). So an answer that was read before a check that finds none of it has seen nothing that is not chosen. A barrier is a commit: when it is chosen
+ * everything that was visible when it began is chosen, too.
+ */
+import type { ApplyTraceEvent } from '../../api/events.ts';
+import type { Lsn } from '../../payload/wal/lsn.ts';
+import type { DatabaseServer } from '../../ports/database-server.ts';
+
+export interface AnswerGateOptions {
+  readonly leaseHeld: () => boolean;
+  readonly server: Pick<DatabaseServer, 'isAlive' | 'endedWaits'>;
+  /** A commit of Barista's own. @throws Error if PostgreSQL is away */
+  readonly barrier: () => Promise<void>;
+  readonly chosenEnd: () => Lsn;
+  readonly onEvent: (event: ApplyTraceEvent) => void;
+  readonly leasePollMs: number;
+}
+
+export class AnswerGate {
+  private readonly options: AnswerGateOptions;
+  /** Waits that were ended early, up to which everything is chosen by now. */
+  private cleared = -1;
+  /** The same, as told in an event. */
+  private told = -1;
+  private distrusted = 0;
+  private running: Promise<void> | null = null;
+  private next: Promise<void> | null = null;
+
+  constructor(options: AnswerGateOptions) {
+    this.options = options;
+  }
+
+  /** Answers of another PostgreSQL, or of another leadership, from now on. */
+  renew(): void {
+    this.cleared = -1;
+    this.told = -1;
+  }
+
+  /** True if what was read before this call may leave now. */
+  isOpen(): boolean {
+    const { leaseHeld, server } = this.options;
+    if (!leaseHeld() || !server.isAlive()) return false;
+    return this.distrusted === 0 && server.endedWaits() === this.cleared;
+  }
+
+  /** While any such session lives, every answer waits for a barrier. Returns the way to end it. */
+  distrust(): () => void {
+    this.distrusted += 1;
+    let trusts = false;
+    return () => {
+      if (!trusts) this.distrusted -= 1;
+      trusts = true;
+    };
+  }
+
+  /** Resolves true once what was read before this call may leave; false as soon as `isOver`. */
+  async pass(isOver: () => boolean): Promise<boolean> {
+    const { server, leaseHeld, leasePollMs } = this.options;
+    while (!isOver()) {
+      const seen = server.endedWaits();
+      if (this.distrusted > 0 || seen !== this.cleared) {
+        if (!(await this.barrier(seen))) {
+          await sleep(leasePollMs);
+          continue;
+        }
+        this.cleared = Math.max(this.cleared, seen);
+        // What comes from now on is looked at again; what was read before the barrier began may leave.
+        if (!isOver() && leaseHeld() && server.isAlive()) return true;
+      } else if (leaseHeld() && server.isAlive()) return true;
+      await sleep(leasePollMs);
+    }
+    return false;
+  }
+
+  /** One that begins after this call; false if it could not be passed. Many wait for the same one. */
+  private async barrier(seen: number): Promise<boolean> {
+    const { onEvent, chosenEnd } = this.options;
+    if (this.told !== seen && this.distrusted === 0 && this.cleared !== -1) onEvent({ name: 'EndWait' });
+    this.told = seen;
+    try {
+      await this.afterNow();
+      onEvent({ name: 'Barrier', position: chosenEnd() });
+      return true;
+    } catch {
+      // PostgreSQL is away: the end of the generation is near.
+      return false;
+    }
+  }
+
+  /** Resolves when everything that is visible now is chosen. @throws Error if PostgreSQL is away */
+  afterNow(): Promise<void> {
+    if (this.running === null) return this.begin();
+    this.next ??= this.running.then(
+      () => this.begin(),
+      () => this.begin(),
+    );
+    return this.next;
+  }
+
+  private begin(): Promise<void> {
+    this.next = null;
+    const running = this.options.barrier().finally(() => {
+      if (this.running === running) this.running = null;
+    });
+    this.running = running;
+    return running;
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,97 @@
+/**
+ * What became of a transaction whose COMMIT was under way when its leader went away.
+ *
+ * Responsible for: waiting until it is settled, and telling it from the log's beginnings of leaderships and this replica's own PostgreSQL. Spec: TellOutcome of OrderedApply.tla.
+ * Invariant: an answer other than `unknown` is true for ever. The id of a transaction alone does not tell: the next leader gives the ids that the last one had not used, or had used in vain, to others. So the next id at the
+ * beginning of the next leadership counts first.
+ */
+import type { Ballot } from '../../multipaxos/types.ts';
+import type { ApplyTraceEvent } from '../../api/events.ts';
+import type {
+  NamedRequest,
+  OpenTransaction,
+  RequestOutcome,
+  TransactionOutcome,
+} from '../../ports/client-service.ts';
+import type { DatabaseServer } from '../../ports/database-server.ts';
+import type { Lsn } from '../../payload/wal/lsn.ts';
+import type { Ending, Successions } from './successions.ts';
+
+export interface OutcomesOptions {
+  readonly successions: Successions;
+  readonly server: Pick<DatabaseServer, 'statusOf' | 'committedRequest'>;
+  /** Of the chosen WAL, this replica's PostgreSQL has replayed everything below, or is the primary that goes on from there. */
+  readonly replayed: () => Lsn;
+  /** Clients are served here: everything that its PostgreSQL began with is chosen. */
+  readonly serves: () => boolean;
+  /** This replica's PostgreSQL is a standby: it has chosen WAL and nothing else. */
+  readonly isStandby: () => boolean;
+  readonly onEvent: (event: ApplyTraceEvent) => void;
+  readonly pollMs: number;
+}
+
+export class Outcomes {
+  private readonly options: OutcomesOptions;
+
+  constructor(options: OutcomesOptions) {
+    this.options = options;
+  }
+
+  async ofTransaction({ leadership, xid }: OpenTransaction, waitMs: number): Promise<TransactionOutcome> {
+    const deadline = performance.now() + waitMs;
+    const outcome = await this.settle(deadline, () => this.lookAt(leadership, xid));
+    this.options.onEvent({ name: 'TellOutcome', xid: String(xid), leadership, outcome: outcome ?? 'unknown' });
+    return outcome ?? 'unknown';
+  }
+
+  async ofRequest(request: NamedRequest, leadership: Ballot, waitMs: number): Promise<RequestOutcome> {
+    const found = await this.settle(performance.now() + waitMs, () => this.lookFor(request, leadership));
+    return found ?? { code: 'unknown' };
+  }
+
+  /** Null: cannot be told yet. */
+  private async lookAt(leadership: Ballot, xid: bigint): Promise<TransactionOutcome | null> {
+    const ending = this.options.successions.endOf(leadership);
+    if (ending === 'unknown') return 'unknown';
+    if (ending === null) return null;
+    if (xid >= ending.nextXid) return 'notCommitted';
+    const isComplete = this.isComplete(ending);
+    const status = await this.options.server.statusOf(xid);
+    if (status === 'committed' && (isComplete || ending.fork === null)) return this.confirmed();
+    if (!isComplete) return null;
+    // Everything of its leadership is here: what is open there has no commit.
+    return status === 'aborted' || status === 'open' ? 'notCommitted' : 'unknown';
+  }
+
+  /** Of a resumed leadership: a standby has replayed chosen WAL only, and a primary that serves has only what is chosen; one that does not serve yet has more. */
+  private confirmed(): TransactionOutcome | null {
+    return this.options.isStandby() || this.options.serves() ? 'committed' : null;
+  }
+
+  private async lookFor(request: NamedRequest, leadership: Ballot): Promise<RequestOutcome | null> {
+    const ending = this.options.successions.endOf(leadership);
+    if (ending === 'unknown') return { code: 'unknown' };
+    if (ending === null || !this.isComplete(ending)) return null;
+    const found = await this.options.server.committedRequest(request);
+    return found === null ? { code: 'notCommitted' } : { code: 'committed', tag: found.tag };
+  }
+
+  /** This replica's PostgreSQL has everything of that leadership. */
+  private isComplete({ fork }: Ending): boolean {
+    const { serves, replayed } = this.options;
+    return serves() || (fork !== null && replayed() >= fork);
+  }
+
+  private async settle<T>(deadline: number, look: () => Promise<T | null>): Promise<T | null> {
+    for (;;) {
+      // PostgreSQL may just be starting, or be gone: it is asked again.
+      const found = await look().catch(() => null);
+      if (found !== null || performance.now() >= deadline) return found;
+      await this.pause();
+    }
+  }
+
+  private pause(): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, this.options.pollMs));
+  }
+}

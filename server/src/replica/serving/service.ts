@@ -1,0 +1,141 @@
+/**
+ * Whom clients are served by, and all that a gateway asks of the replica (ports/client-service.ts).
+ *
+ * Responsible for: the generation of this replica's service, telling gateways when it changes, and putting the gate of answers and the outcomes behind it. Decides nothing about consensus: it is told.
+ * Invariant: within one generation the replica led, and its PostgreSQL ran, without a break; whoever shows an old generation gets nothing.
+ */
+import { replicaOf } from '../../multipaxos/configuration.ts';
+import type { Ballot, ReplicaId } from '../../multipaxos/types.ts';
+import type {
+  ClientService,
+  NamedRequest,
+  OpenTransaction,
+  PostgresDoor,
+  RequestOutcome,
+  Service,
+  TransactionOutcome,
+} from '../../ports/client-service.ts';
+import type { PrimaryDatabase } from '../../ports/database-server.ts';
+import type { AnswerGate } from './answer-gate.ts';
+import type { Outcomes } from './outcomes.ts';
+
+export interface ServiceOptions {
+  readonly id: ReplicaId;
+  readonly pgwireOf: (replica: ReplicaId) => { readonly host: string; readonly port: number } | null;
+  readonly gate: AnswerGate;
+  readonly outcomes: Outcomes;
+  readonly socketPath: () => string;
+  readonly reservedUsers: readonly string[];
+  readonly primary: () => PrimaryDatabase | null;
+  readonly installRequests: (database: string) => Promise<void>;
+}
+
+export class ReplicaService implements ClientService {
+  private readonly options: ServiceOptions;
+  private generation = 0;
+  private ballot: Ballot | null = null;
+  private current: Service = { kind: 'nowhere', reason: 'the replica is starting' };
+  private readonly listeners = new Set<(service: Service) => void>();
+
+  constructor(options: ServiceOptions) {
+    this.options = options;
+  }
+
+  service(): Service {
+    return this.current;
+  }
+
+  onServiceChange(listener: (service: Service) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** From now on clients are served here. */
+  serveHere(ballot: Ballot): void {
+    this.generation++;
+    this.ballot = ballot;
+    this.options.gate.renew();
+    this.change({ kind: 'here', generation: this.generation });
+  }
+
+  /** From now on clients are served by `leader`, if anybody is known. Ends a generation of this replica. */
+  serveElsewhere(leader: ReplicaId | null, reason: string): void {
+    if (this.current.kind === 'here') this.generation++;
+    this.ballot = null;
+    const replica = leader === null ? null : replicaOf(leader);
+    const address = replica === null || replica === this.options.id ? null : this.options.pgwireOf(replica);
+    if (replica === null || address === null) this.change({ kind: 'nowhere', reason });
+    else this.change({ kind: 'at', leader: replica, ...address });
+  }
+
+  private change(service: Service): void {
+    const before = this.current;
+    this.current = service;
+    if (before.kind === 'at' && service.kind === 'at' && before.leader === service.leader) return;
+    for (const listener of this.listeners) listener(service);
+  }
+
+  private holds(generation: number): boolean {
+    return this.current.kind === 'here' && this.generation === generation;
+  }
+
+  door(): PostgresDoor | null {
+    if (this.current.kind !== 'here') return null;
+    const { socketPath, reservedUsers } = this.options;
+    return { socketPath: socketPath(), reservedUsers };
+  }
+
+  mayAnswer(generation: number): boolean {
+    return this.holds(generation) && this.options.gate.isOpen();
+  }
+
+  awaitAnswer(generation: number): Promise<boolean> {
+    return this.options.gate.pass(() => !this.holds(generation));
+  }
+
+  distrust(): () => void {
+    return this.options.gate.distrust();
+  }
+
+  async barrier(generation: number): Promise<boolean> {
+    try {
+      if (!this.holds(generation)) return false;
+      await this.options.gate.afterNow();
+      return this.holds(generation);
+    } catch {
+      return false;
+    }
+  }
+
+  async openTransactions(
+    pids: readonly number[],
+    generation: number,
+  ): Promise<ReadonlyMap<number, OpenTransaction>> {
+    const { ballot } = this;
+    const primary = this.options.primary();
+    if (!this.holds(generation) || ballot === null || primary === null) return new Map();
+    try {
+      const xids = await primary.openTransactions(pids);
+      return new Map([...xids].map(([pid, xid]) => [pid, { leadership: ballot, xid }]));
+    } catch {
+      return new Map();
+    }
+  }
+
+  outcomeOf(transaction: OpenTransaction, waitMs: number): Promise<TransactionOutcome> {
+    return this.options.outcomes.ofTransaction(transaction, waitMs);
+  }
+
+  outcomeOfRequest(request: NamedRequest, leadership: Ballot, waitMs: number): Promise<RequestOutcome> {
+    return this.options.outcomes.ofRequest(request, leadership, waitMs);
+  }
+
+  leadership(generation: number): Ballot | null {
+    return this.holds(generation) ? this.ballot : null;
+  }
+
+  async prepareRequests(database: string, generation: number): Promise<void> {
+    if (!this.holds(generation)) throw new Error('this replica is not the leader any more');
+    await this.options.installRequests(database);
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Which leadership followed which: what is needed to tell what became of a transaction whose leader is gone.
+ *
+ * Pure. Bounded: of a leadership that is too long ago nothing is known.
+ */
+import { compareBallots, sameBallot } from '../../multipaxos/ballot.ts';
+import type { Ballot } from '../../multipaxos/types.ts';
+import type { Lsn } from '../../payload/wal/lsn.ts';
+import type { WalPosition } from '../../payload/wal/wal-history.ts';
+
+/**
+ * How the time of a leadership ended. No transaction with `nextXid` or a higher id has effect from then. Everything else of it lies below `fork`; null: the same replica went on with it (it resumed), and what it
+ * brought along has no end that is told, but all of it is chosen before that replica serves.
+ */
+export interface Ending {
+  readonly nextXid: bigint;
+  readonly fork: Lsn | null;
+}
+
+interface Beginning {
+  readonly leadership: Ballot;
+  readonly nextXid: bigint;
+  readonly at: Lsn;
+  readonly resumes: boolean;
+}
+
+const keptMax = 1000;
+
+export class Successions {
+  private beginnings: Beginning[] = [];
+
+  /** `position` is that after a leadership entry, or where folding begins. */
+  add({ leadership, nextXid, end }: WalPosition, resumes: boolean): void {
+    this.beginnings.push({ leadership, nextXid, at: end, resumes });
+    if (this.beginnings.length > keptMax) this.beginnings.shift();
+  }
+
+  /** The log is folded from another position on: what lies between is not known. */
+  clear(): void {
+    this.beginnings = [];
+  }
+
+  /** Null: it has not ended, as far as is known; `unknown`: not every leadership since then is known. */
+  endOf(leadership: Ballot): Ending | 'unknown' | null {
+    const index = this.beginnings.findIndex((one) => compareBallots(one.leadership, leadership) > 0);
+    const first = this.beginnings[index];
+    if (first === undefined) return null;
+    // The one before must be this very one, or another may stand between the two.
+    const before = this.beginnings[index - 1];
+    if (before === undefined || !sameBallot(before.leadership, leadership)) return 'unknown';
+    const parting = this.beginnings.slice(index).find(({ resumes }) => !resumes);
+    return { nextXid: first.nextXid, fork: parting?.at ?? null };
+  }
+}
