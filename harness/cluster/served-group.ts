@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { ReplicaStatus } from '../../server/src/api/status.ts';
-import type { ReplicaConfigInput } from '../../server/src/replica/config.ts';
+import type { ReplicaConfigInput } from '../../server/src/config/replica-config.ts';
 import { freePorts, isWhole } from './local-cluster.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/barista.js', import.meta.url));

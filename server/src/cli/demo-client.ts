@@ -2,9 +2,9 @@
  * How the command line talks to a demo that runs: finding it, asking it, and saying what went wrong.
  */
 import type { FaultRequest } from '../api/status.ts';
-import type { ClusterReport } from './demo/cluster-report.ts';
-import { readRunning } from './demo/data-dir.ts';
-import { requestJson } from './demo/http-client.ts';
+import type { ClusterReport } from '../demo/cluster-report.ts';
+import { readRunning } from '../demo/data-dir.ts';
+import { requestJson } from '../demo/http-client.ts';
 import { CliError, exitCodes } from './errors.ts';
 
 export const defaultDashboardPort = 8080;

@@ -1,8 +1,8 @@
 /** The `barista` command as it is installed; bin/barista.js calls it. */
 import type { ExitCode } from './errors.ts';
-import { databaseToKeep, foundReplica, keepDatabase, restoreReplica } from './found-replica.ts';
+import { databaseToKeep, foundReplica, keepDatabase, restoreReplica } from '../main/found-replica.ts';
 import { runCli } from './run-cli.ts';
-import { startReplica } from './start-replica.ts';
+import { startReplica } from '../main/start-replica.ts';
 
 /** `argv` as in process.argv. Resolves with the exit code when the command is done. */
 export function run(argv: readonly string[]): Promise<ExitCode> {

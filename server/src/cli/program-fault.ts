@@ -2,7 +2,7 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { FaultRequest } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types.ts';
-import { defaultDelayMs, defaultProbability } from './demo/fault-table.ts';
+import { defaultDelayMs, defaultProbability } from '../demo/fault-table.ts';
 import { exitCodesText, type Target, type TargetOptions, targetOf, withTarget } from './program-options.ts';
 
 export interface FaultCommands {

@@ -5,7 +5,7 @@
  * What the commands do is handed in, so that it can be tested without doing it.
  */
 import { Command, Option } from 'commander';
-import type { StoreWish } from './demo/demo-store.ts';
+import type { StoreWish } from '../demo/demo-store.ts';
 import { defaultDashboardPort } from './demo-client.ts';
 import { addAdmin, type AdminCommands } from './program-admin.ts';
 import { addFault, type FaultCommands } from './program-fault.ts';

@@ -6,21 +6,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
-import { ConfigError } from '../replica/config.ts';
+import { ConfigError } from '../config/replica-config.ts';
 import { resolveTarget } from './admin/admin-client.ts';
 import { runBackup } from './admin/backup-command.ts';
 import { type Founding, runInit, runInitOnDatabase, runRestore } from './admin/founding-commands.ts';
 import { runMembers } from './admin/members-command.ts';
 import { createProgressLine, megabytes, type ProgressLine } from './admin/progress-line.ts';
 import { runVerify } from './admin/verify-command.ts';
-import { tableOf } from './demo/cluster-report.ts';
-import { packageRoot } from './demo/dashboard-build.ts';
-import type { ReplicaCommand } from './demo/replica-process.ts';
-import { runDemo } from './demo/run-demo.ts';
+import { tableOf } from '../demo/cluster-report.ts';
+import { packageRoot } from '../demo/dashboard-build.ts';
+import type { ReplicaCommand } from '../demo/replica-process.ts';
+import { runDemo } from '../demo/run-demo.ts';
 import { fetchReport, findDemo, sendFault } from './demo-client.ts';
 import { CliError, exitCodes, type ExitCode } from './errors.ts';
 import { buildProgram, type Commands } from './program.ts';
-import { serve, type StartReplica } from './serve.ts';
+import { serve, type StartReplica } from '../main/serve.ts';
 
 export interface ReplicaMaker extends Founding {
   readonly start: StartReplica;

@@ -12,8 +12,8 @@ import type {
 } from '../api/status.ts';
 import { replicaOf } from '../multipaxos/configuration.ts';
 import type { ReplicaId } from '../multipaxos/types.ts';
-import type { ChangeOutcome, Membership } from './membership.ts';
-import type { Verification } from './verification.ts';
+import type { ChangeOutcome, Membership } from './members/membership.ts';
+import type { Verification } from './verify/verification.ts';
 
 export type AdminAnswer<T> =
   | { readonly ok: true; readonly answer: T }

@@ -10,8 +10,8 @@ import {
   type Loss,
   type RunningDatabase,
 } from './database-keeper.ts';
-import { RecoveryTracker } from './recovery-progress.ts';
-import type { TransferOutcome } from './state-transfer.ts';
+import { RecoveryTracker } from './database/recovery-progress.ts';
+import type { TransferOutcome } from './database/state-transfer.ts';
 
 const logger = pino({ level: 'silent' });
 

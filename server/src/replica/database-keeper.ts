@@ -14,9 +14,9 @@ import type { RecoveryProgress } from '../api/status.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types.ts';
 import type { ApplicationPointer, Database } from '../ports/database.ts';
 import type { SessionSql } from '../ports/session-sql.ts';
-import { pause, within } from './pause.ts';
-import type { RecoveryTracker } from './recovery-progress.ts';
-import type { CopyRequest, CopyTarget, Patience, TransferOutcome } from './state-transfer.ts';
+import { pause, within } from '../payload/pause.ts';
+import type { RecoveryTracker } from './database/recovery-progress.ts';
+import type { CopyRequest, CopyTarget, Patience, TransferOutcome } from './database/state-transfer.ts';
 
 /** A PostgreSQL that was started, as the keeper needs it. */
 export interface RunningDatabase {

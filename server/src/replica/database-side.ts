@@ -11,14 +11,14 @@ import type { Clock } from '../ports/clock.ts';
 import type { DatabaseError } from '../ports/database.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import type { Transport } from '../ports/transport.ts';
-import type { ReplicaConfig } from './config.ts';
+import type { ReplicaConfig } from '../config/replica-config.ts';
 import type { DatabaseKeeper, Loss } from './database-keeper.ts';
-import type { ReplicaEvents } from './events.ts';
+import type { ReplicaEvents } from './status/events.ts';
 import type { Handover } from './handover.ts';
-import type { Membership } from './membership.ts';
-import type { RecoveryTracker } from './recovery-progress.ts';
-import { rankSources } from './state-transfer.ts';
-import type { Verification } from './verification.ts';
+import type { Membership } from './members/membership.ts';
+import type { RecoveryTracker } from './database/recovery-progress.ts';
+import { rankSources } from './database/state-transfer.ts';
+import type { Verification } from './verify/verification.ts';
 
 /** Of a replica that has just been let in: what it had before, and what the group has purged. */
 export interface Joined {

@@ -6,9 +6,9 @@
  */
 import type { AdminRefusal, ClusterStatus, MembershipStatus, ReplicaStatus } from '../../api/status.ts';
 import type { ReplicaId } from '../../multipaxos/types.ts';
-import { loadReplicaConfig } from '../../replica/config.ts';
+import { loadReplicaConfig } from '../../config/replica-config.ts';
 import { findDemo } from '../demo-client.ts';
-import { requestJson } from '../demo/http-client.ts';
+import { requestJson } from '../../demo/http-client.ts';
 import { CliError, exitCodes } from '../errors.ts';
 import type { Where } from '../program-options.ts';
 import { bearer } from './admin-token.ts';

@@ -13,7 +13,7 @@ import {
   membership,
   type Reply,
   sendJson,
-} from '../testing/fake-admin.ts';
+} from '../../main/testing/fake-admin.ts';
 import { fetchMembership, resolveTarget } from './admin-client.ts';
 import { adminToken } from './admin-token.ts';
 import { runBackup } from './backup-command.ts';

@@ -4,9 +4,9 @@
  * How a log is created is handed in (found-replica.ts); this says what was done, and what went wrong in words that help.
  */
 import { LogStoreError } from '../../ports/log-store.ts';
-import { loadReplicaConfig, type ReplicaConfig } from '../../replica/config.ts';
+import { loadReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
 import { CliError, exitCodes } from '../errors.ts';
-import type { Founded, Kept, Restored } from '../found-replica.ts';
+import type { Founded, Kept, Restored } from '../../main/found-replica.ts';
 import type { ProgressLine } from './progress-line.ts';
 
 /** @throws CliError, refused if the replica has a log or a database already; LogStoreError */

@@ -17,7 +17,7 @@ import { entryLabel } from '../../multipaxos/entry.ts';
 import type { Ballot, Slot, SlotEntry } from '../../multipaxos/types.ts';
 import type { Loss } from '../../ports/database-directory.ts';
 import type { Payload } from '../payload.ts';
-import { pause } from '../../replica/pause.ts';
+import { pause } from '../pause.ts';
 import { ChosenWal, type ChosenWalOptions } from './chosen-wal.ts';
 import { LifeContext, type LifeOptions, type Next } from './life/context.ts';
 import { inspect } from './life/inspect-phase.ts';

@@ -11,14 +11,14 @@ import type { Configuration, GroupId, MemberAddress, ReplicaId, Slot } from '../
 import { DatabaseError } from '../../ports/database.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
 import type { SessionSql } from '../../ports/session-sql.ts';
-import { parseReplicaConfig, type ReplicaConfig } from '../config.ts';
+import { parseReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
 import { DatabaseKeeper, type DatabaseDirectory, type Loss } from '../database-keeper.ts';
 import type { Joined } from '../database-side.ts';
-import { ReplicaEvents } from '../events.ts';
-import { causeBeforeAdmission, causeOf, Joining } from '../joining.ts';
-import { RecoveryTracker } from '../recovery-progress.ts';
+import { ReplicaEvents } from '../status/events.ts';
+import { causeBeforeAdmission, causeOf, Joining } from '../members/joining.ts';
+import { RecoveryTracker } from '../database/recovery-progress.ts';
 import { Replica } from '../replica.ts';
-import { transferState } from '../state-transfer.ts';
+import { transferState } from '../database/state-transfer.ts';
 import type { MemoryNetwork, MemoryTransport } from './memory-network.ts';
 
 const logger = pino({ level: 'silent' });

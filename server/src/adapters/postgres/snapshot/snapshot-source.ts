@@ -13,7 +13,7 @@ import { SnapshotError } from '../../../ports/snapshot.ts';
 import type { SnapshotErrorCode, SnapshotSource, SnapshotStream } from '../../../ports/snapshot.ts';
 import { damageIn, sqlStateOf } from '../database-error.ts';
 import type { PostgresServer } from '../postgres-server.ts';
-import { createPacer } from './pacer.ts';
+import { createPacer } from '../copy/pacer.ts';
 import { openReplication } from './replication-connection.ts';
 import type { ReplicationConnection } from './replication-connection.ts';
 import { withTrailer } from './trailer.ts';

@@ -2,43 +2,34 @@
 import { headerBytes } from './frame-splitter.ts';
 import { back, type TransactionStatus } from './message-types.ts';
 
-/** Fields of an ErrorResponse or NoticeResponse by their letters (`C` SQLSTATE, `M` message, `P` position, ...). */
+/** Fields of an ErrorResponse or NoticeResponse by their letters (`V` severity, `C` SQLSTATE, `M` message, `D` detail, ...). */
 export type ErrorFields = ReadonlyMap<string, string>;
 
-/** Values are read as latin1, so that they go out again byte for byte in whatever encoding the client has. */
-export const readErrorFields = (frame: Buffer): ErrorFields => {
+/** `frame` may be cut short: then the fields that are whole. Values are read as latin1, so that they go out again byte for byte in whatever encoding the client has. */
+export function readErrorFields(frame: Buffer): ErrorFields {
   const fields = new Map<string, string>();
   let at = headerBytes;
   while (at < frame.length && frame[at] !== 0) {
     const end = frame.indexOf(0, at + 1);
     if (end < 0) break;
-    fields.set(String.fromCharCode(frame[at] as number), frame.toString('latin1', at + 1, end));
+    fields.set(String.fromCharCode(frame[at]!), frame.toString('latin1', at + 1, end));
     at = end + 1;
   }
   return fields;
-};
+}
 
-const frameOf = (type: number, payload: Buffer): Buffer => {
-  const frame = Buffer.allocUnsafe(headerBytes + payload.length);
-  frame[0] = type;
-  frame.writeInt32BE(payload.length + 4, 1);
-  payload.copy(frame, headerBytes);
-  return frame;
-};
+/** Whether this error ends the session. `V` is the severity that is never translated; servers before 9.6 had `S` alone. */
+export function endsSession(fields: ErrorFields): boolean {
+  const severity = fields.get('V') ?? fields.get('S');
+  return severity === 'FATAL' || severity === 'PANIC';
+}
 
-const fieldsFrame = (
-  type: number,
-  fields: Iterable<readonly [string, string]>,
-  encoding: BufferEncoding,
-): Buffer => {
-  const text = [...fields].map(([letter, value]) => `${letter}${value.replaceAll('\0', '')}\0`).join('');
-  return frameOf(type, Buffer.from(`${text}\0`, encoding));
-};
+/** Fields that were read with `readErrorFields`. */
+export function errorFromFields(fields: ErrorFields): Buffer {
+  return fieldsFrame(back.errorResponse, fields, 'latin1');
+}
 
-/** Fields that were read with readErrorFields. */
-export const errorFromFields = (fields: ErrorFields): Buffer =>
-  fieldsFrame(back.errorResponse, fields, 'latin1');
-
+/** An error that the gateway itself tells. */
 export interface GatewayError {
   readonly sqlState: string;
   readonly message: string;
@@ -46,52 +37,78 @@ export interface GatewayError {
   readonly hint?: string;
 }
 
-const gatewayFields = (severity: string, error: GatewayError): [string, string][] => [
-  ['S', severity],
-  ['V', severity],
-  ['C', error.sqlState],
-  ['M', error.message],
-  ...(error.detail === undefined ? [] : [['D', error.detail] as [string, string]]),
-  ...(error.hint === undefined ? [] : [['H', error.hint] as [string, string]]),
-];
+export function errorResponse(severity: 'ERROR' | 'FATAL', error: GatewayError): Buffer {
+  return fieldsFrame(back.errorResponse, gatewayFields(severity, error), 'utf8');
+}
 
-export const errorResponse = (severity: 'ERROR' | 'FATAL', error: GatewayError): Buffer =>
-  fieldsFrame(back.errorResponse, gatewayFields(severity, error), 'utf8');
+export function notice(error: GatewayError): Buffer {
+  return fieldsFrame(back.noticeResponse, gatewayFields('NOTICE', error), 'utf8');
+}
 
-export const warning = (error: GatewayError): Buffer =>
-  fieldsFrame(back.noticeResponse, gatewayFields('WARNING', error), 'utf8');
+export function commandComplete(tag: string): Buffer {
+  return frameOf(back.commandComplete, Buffer.from(`${tag.replaceAll('\0', '')}\0`, 'latin1'));
+}
 
-export const notice = (error: GatewayError): Buffer =>
-  fieldsFrame(back.noticeResponse, gatewayFields('NOTICE', error), 'utf8');
+export function commandTag(frame: Buffer): string {
+  return frame.toString('latin1', headerBytes, frame.length - 1);
+}
 
-export const commandComplete = (tag: string): Buffer =>
-  frameOf(back.commandComplete, Buffer.from(`${tag}\0`, 'latin1'));
+export const parseComplete = frameOf(back.parseComplete, Buffer.alloc(0));
+export const bindComplete = frameOf(back.bindComplete, Buffer.alloc(0));
+export const closeComplete = frameOf(back.closeComplete, Buffer.alloc(0));
+export const noData = frameOf(back.noData, Buffer.alloc(0));
 
-export const commandTag = (frame: Buffer): string => frame.toString('latin1', headerBytes, frame.length - 1);
-
-export const emptyQueryResponse = frameOf(back.emptyQueryResponse, Buffer.alloc(0));
-
-const ready = (status: TransactionStatus): Buffer =>
-  frameOf(back.readyForQuery, Buffer.from(status, 'latin1'));
 const readyFrames = { I: ready('I'), T: ready('T'), E: ready('E') } as const;
-export const readyForQuery = (status: TransactionStatus): Buffer => readyFrames[status];
 
-export const readyStatus = (frame: Buffer): TransactionStatus => {
-  const status = String.fromCharCode(frame[headerBytes] ?? 0x49);
-  return status === 'T' || status === 'E' ? status : 'I';
-};
+export function readyForQuery(status: TransactionStatus): Buffer {
+  return readyFrames[status];
+}
 
-export const readParameterStatus = (frame: Buffer): { readonly name: string; readonly value: string } => {
+/** Of the byte that ReadyForQuery has for a payload. */
+export function statusOf(byte: number): TransactionStatus {
+  return byte === 0x54 ? 'T' : byte === 0x45 ? 'E' : 'I';
+}
+
+export function readParameterStatus(frame: Buffer): { readonly name: string; readonly value: string } {
   const nameEnd = frame.indexOf(0, headerBytes);
   return {
     name: frame.toString('latin1', headerBytes, nameEnd),
     value: frame.toString('latin1', nameEnd + 1, frame.length - 1),
   };
-};
+}
 
-/** The first column of a DataRow; null for NULL or no column. */
-export const firstColumn = (frame: Buffer): Buffer | null => {
+/** The first column of a DataRow as text; null for NULL or no column. */
+export function firstColumn(frame: Buffer): string | null {
   if (frame.length < headerBytes + 6 || frame.readInt16BE(headerBytes) < 1) return null;
   const length = frame.readInt32BE(headerBytes + 2);
-  return length < 0 ? null : frame.subarray(headerBytes + 6, headerBytes + 6 + length);
-};
+  return length < 0 ? null : frame.toString('latin1', headerBytes + 6, headerBytes + 6 + length);
+}
+
+export function frameOf(type: number, payload: Buffer): Buffer {
+  const frame = Buffer.allocUnsafeSlow(headerBytes + payload.length);
+  frame[0] = type;
+  frame.writeInt32BE(payload.length + 4, 1);
+  payload.copy(frame, headerBytes);
+  return frame;
+}
+
+function ready(status: TransactionStatus): Buffer {
+  return frameOf(back.readyForQuery, Buffer.from(status, 'latin1'));
+}
+
+function gatewayFields(severity: string, error: GatewayError): [string, string][] {
+  const { sqlState, message, detail, hint } = error;
+  return [
+    ['S', severity],
+    ['V', severity],
+    ['C', sqlState],
+    ['M', message],
+    ...(detail === undefined ? [] : [['D', detail] as [string, string]]),
+    ...(hint === undefined ? [] : [['H', hint] as [string, string]]),
+  ];
+}
+
+function fieldsFrame(type: number, fields: Iterable<readonly [string, string]>, encoding: BufferEncoding): Buffer {
+  const text = [...fields].map(([letter, value]) => `${letter}${value.replaceAll('\0', '')}\0`).join('');
+  return frameOf(type, Buffer.from(`${text}\0`, encoding));
+}

@@ -1,57 +1,55 @@
 /**
- * The one message that a leader's front end sends to another replica's, on a client's tunnelled connection, and never to a client: this
- * transaction is about to be proposed. If the leader goes away before its answer, the other replica can look up what became of it.
+ * The one message that a leader's gateway sends to a follower's, on a client's tunnelled connection, and never to a client: what the transaction is that the
+ * session has open. If the leader goes away before its answer, the follower can find out what became of it.
  *
- * Pure. Payload: transaction, round and owner of the leadership, slot (each a C string), then 1 and the answer that its client is to get if it
- * takes effect, or 0.
+ * Pure. The payload is strings, each ended by a zero byte: round and replica of the leadership, then `x` and the transaction's id, or `n` and database, role and name
+ * of a named request (all in UTF-8).
  */
-import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
-import type { ProposedMark } from '../../../ports/agreement.ts';
+import type { Ballot, ReplicaId } from '../../../multipaxos/types.ts';
+import type { NamedRequest, OpenTransaction } from '../../../ports/client-service.ts';
+import { frameOf } from './backend-messages.ts';
 import { headerBytes } from './frame-splitter.ts';
 import { ProtocolViolation } from './protocol-violation.ts';
 
 /** No message of PostgreSQL has this type. */
 export const doubtType = 'b'.charCodeAt(0);
 
-export interface Doubt {
-  readonly mark: ProposedMark;
-  /** Whole messages; null where it is too long, or part of it has left. */
-  readonly answer: Buffer | null;
+/** What is known of the transaction whose outcome may come into doubt: its id, or the name that its client gave it. */
+export type Doubt =
+  | { readonly kind: 'transaction'; readonly transaction: OpenTransaction }
+  | { readonly kind: 'request'; readonly request: NamedRequest; readonly leadership: Ballot };
+
+export function doubtFrame(doubt: Doubt): Buffer {
+  return frameOf(doubtType, Buffer.from(textsOf(doubt).map((text) => `${text}\0`).join(''), 'utf8'));
 }
 
-export const doubtFrame = ({ mark, answer }: Doubt): Buffer => {
-  const { transaction, leadership, above } = mark;
-  const texts = [transaction, String(leadership.round), leadership.replica, String(above)];
-  const payload = Buffer.concat([
-    Buffer.from(texts.map((text) => `${text}\0`).join(''), 'utf8'),
-    Buffer.from([answer === null ? 0 : 1]),
-    ...(answer === null ? [] : [answer]),
-  ]);
-  const frame = Buffer.allocUnsafe(headerBytes + payload.length);
-  frame[0] = doubtType;
-  frame.writeInt32BE(payload.length + 4, 1);
-  payload.copy(frame, headerBytes);
-  return frame;
-};
+function textsOf(doubt: Doubt): readonly string[] {
+  if (doubt.kind === 'transaction') {
+    const { leadership, xid } = doubt.transaction;
+    return [String(leadership.round), leadership.replica, 'x', String(xid)];
+  }
+  const { leadership, request } = doubt;
+  return [String(leadership.round), leadership.replica, 'n', request.database, request.role, request.name];
+}
 
 /** @throws ProtocolViolation */
-export const readDoubt = (frame: Buffer): Doubt => {
-  const texts: string[] = [];
-  let at = headerBytes;
-  while (texts.length < 4) {
-    const end = frame.indexOf(0, at);
-    if (end < 0) throw new ProtocolViolation('malformed message between replicas');
-    texts.push(frame.toString('utf8', at, end));
-    at = end + 1;
+export function readDoubt(frame: Buffer): Doubt {
+  const texts = frame.toString('utf8', headerBytes).split('\0');
+  // What follows the last zero byte.
+  if (texts.pop() !== '') throw malformed();
+  const [round = '', replica = '', kind, ...rest] = texts;
+  if (!/^\d{1,15}$/.test(round) || replica === '') throw malformed();
+  const leadership: Ballot = { round: Number(round), replica: replica as ReplicaId };
+  if (kind === 'x' && rest.length === 1 && /^\d{1,20}$/.test(rest[0]!)) {
+    return { kind: 'transaction', transaction: { leadership, xid: BigInt(rest[0]!) } };
   }
-  const [transaction = '', round, replica = '', above] = texts;
-  const numbers = [Number(round), Number(above)];
-  if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0) || at >= frame.length) {
-    throw new ProtocolViolation('malformed message between replicas');
+  if (kind === 'n' && rest.length === 3) {
+    const [database, role, name] = rest as [string, string, string];
+    return { kind: 'request', request: { database, role, name }, leadership };
   }
-  const leadership = { round: Number(round), replica: replica as ReplicaId };
-  return {
-    mark: { transaction, leadership, above: Number(above) as Slot },
-    answer: frame[at] === 1 ? Buffer.from(frame.subarray(at + 1)) : null,
-  };
-};
+  throw malformed();
+}
+
+function malformed(): ProtocolViolation {
+  return new ProtocolViolation('malformed message between replicas');
+}

@@ -1,6 +1,4 @@
-/** The type bytes of protocol messages, by the names that PostgreSQL's documentation gives them. */
-const code = (letter: string): number => letter.charCodeAt(0);
-
+/** The type bytes of protocol messages, by the names that PostgreSQL's documentation gives them. Pure. */
 export const front = {
   bind: code('B'),
   close: code('C'),
@@ -12,7 +10,6 @@ export const front = {
   flush: code('H'),
   functionCall: code('F'),
   parse: code('P'),
-  password: code('p'),
   query: code('Q'),
   sync: code('S'),
   terminate: code('X'),
@@ -24,19 +21,14 @@ export const back = {
   bindComplete: code('2'),
   closeComplete: code('3'),
   commandComplete: code('C'),
-  copyData: code('d'),
-  copyDone: code('c'),
   copyInResponse: code('G'),
   copyOutResponse: code('H'),
-  copyBothResponse: code('W'),
   dataRow: code('D'),
   emptyQueryResponse: code('I'),
   errorResponse: code('E'),
-  negotiateProtocolVersion: code('v'),
   noData: code('n'),
   noticeResponse: code('N'),
   notificationResponse: code('A'),
-  parameterDescription: code('t'),
   parameterStatus: code('S'),
   parseComplete: code('1'),
   portalSuspended: code('s'),
@@ -44,5 +36,9 @@ export const back = {
   rowDescription: code('T'),
 } as const;
 
-/** What ReadyForQuery says: idle, in a transaction, in a failed transaction. */
+/** What ReadyForQuery says: idle, in a transaction block, in a failed one. */
 export type TransactionStatus = 'I' | 'T' | 'E';
+
+function code(letter: string): number {
+  return letter.charCodeAt(0);
+}

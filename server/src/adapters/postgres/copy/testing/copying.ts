@@ -1,0 +1,78 @@
+/** For tests: a copy from one PostgreSQL to the directory of another, over a real socket. */
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { ReplicaId } from '../../../../multipaxos/types.ts';
+import type { Lsn } from '../../../../payload/wal/lsn.ts';
+import type { CopiedDatabase, CopySource } from '../../../../ports/copy.ts';
+import { connectPg } from '../../pg-client.ts';
+import { noSuspicion } from '../copy-basis.ts';
+import { type CopySourceOptions, createCopySource, type DurablePosition } from '../copy-source.ts';
+import type { Installation } from '../installation.ts';
+import { receiveCopy, type ReceiveCopyOptions } from '../receive-copy.ts';
+import { type PlainPostgres, testOwner } from './plain-postgres.ts';
+
+export const testInstallation: Installation = { majorVersion: 18, architecture: 'x64', libc: null, icu: null };
+
+/** What it has made durable counts as chosen, as soon as it is asked for. */
+export async function sourceOf(
+  postgres: PlainPostgres,
+  changes: Partial<CopySourceOptions> = {},
+): Promise<CopySource> {
+  let durable: DurablePosition = { position: await postgres.position(), configuration: null };
+  return createCopySource({
+    dataDir: postgres.dataDir,
+    connect: () => connectPg({ socketDir: postgres.socketDir, database: 'postgres' }),
+    owner: testOwner,
+    installation: testInstallation,
+    position: () => durable,
+    async awaitChosen(lsn: Lsn) {
+      while (durable.position.end < lsn) durable = { position: await postgres.position(), configuration: null };
+      return true;
+    },
+    bytesPerSecondMax: () => null,
+    ...changes,
+  });
+}
+
+/** Two ends of one connection over a Unix socket. */
+export function socketPair(path: string): Promise<readonly [Socket, Socket]> {
+  return new Promise((resolve, reject) => {
+    const server = createServer({ allowHalfOpen: true });
+    server.once('error', reject);
+    server.listen(path, () => {
+      const near = connect({ path, allowHalfOpen: true });
+      near.once('error', reject);
+      server.once('connection', (far) => {
+        server.close();
+        near.off('error', reject);
+        resolve([near, far]);
+      });
+    });
+  });
+}
+
+let pairs = 0;
+
+/** Copies to `target`, which does not run. */
+export async function copyTo(
+  target: PlainPostgres,
+  source: CopySource,
+  changes: Partial<ReceiveCopyOptions> = {},
+): Promise<CopiedDatabase> {
+  const [near, far] = await socketPair(join(target.directory, '..', `pair-${(pairs += 1)}`));
+  const served = source.serve(far);
+  try {
+    return await receiveCopy({
+      channel: near,
+      from: 'r1' as ReplicaId,
+      directory: target.directory,
+      owner: testOwner,
+      installation: testInstallation,
+      suspicion: noSuspicion,
+      isOfUse: () => true,
+      ...changes,
+    });
+  } finally {
+    await served;
+  }
+}

@@ -1,0 +1,107 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadReplicaConfig } from '../config/replica-config.ts';
+import { noteFounded, openDemoDir, readRunning, writeReplicaConfigs, writeRunning } from './data-dir.ts';
+import { segmentStore } from './demo-store.ts';
+import { planReplicas } from './layout.ts';
+
+let dir = '';
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'barista-demo-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+describe('the data directory of a demo', () => {
+  it('remembers the number of replicas and the secret', async () => {
+    const first = await openDemoDir(dir, 5);
+    await first.release();
+    const second = await openDemoDir(dir, null);
+    expect(second.cluster).toEqual(first.cluster);
+    expect(second.cluster.replicas).toBe(5);
+    await second.release();
+  });
+
+  it('remembers whether its group was founded', async () => {
+    const first = await openDemoDir(dir, 3);
+    expect(first.cluster.founded).toBe(false);
+    await noteFounded(dir, first.cluster);
+    await first.release();
+    const second = await openDemoDir(dir, null);
+    expect(second.cluster).toEqual({ ...first.cluster, founded: true });
+    await second.release();
+  });
+
+  it('refuses another number of replicas, naming both, and stays usable', async () => {
+    await (await openDemoDir(dir, null)).release();
+    await expect(openDemoDir(dir, 5)).rejects.toThrow(/holds a cluster of 3 replicas, and --replicas is 5/);
+    await (await openDemoDir(dir, 3)).release();
+  });
+
+  it('is read if it was written before logs could be anywhere but in files', async () => {
+    const first = await openDemoDir(dir, 3);
+    await first.release();
+    const { cluster } = first;
+    const { logStore, ...earlier } = cluster;
+    expect(logStore).toEqual(segmentStore);
+    writeFileSync(join(dir, 'demo.json'), JSON.stringify(earlier));
+    const demo = await openDemoDir(dir, null);
+    expect(demo.cluster).toEqual(cluster);
+    await demo.release();
+  });
+
+  it('is for one demo at a time', async () => {
+    const first = await openDemoDir(dir, null);
+    await expect(openDemoDir(dir, null)).rejects.toThrow(/Another demo is running here.*--data-dir/);
+    await first.release();
+    await (await openDemoDir(dir, null)).release();
+  });
+
+  it('is not taken over from something else', async () => {
+    writeFileSync(join(dir, 'demo.json'), '{"version": 9}');
+    await expect(openDemoDir(dir, null)).rejects.toThrow(/not what a demo wrote/);
+    writeFileSync(join(dir, 'demo.json'), '{"version": 1, "replicas": 3}');
+    await expect(openDemoDir(dir, null)).rejects.toThrow(/of an earlier version of Barista/);
+    writeFileSync(join(dir, 'file'), '');
+    await expect(openDemoDir(join(dir, 'file'), null)).rejects.toThrow(/Cannot use .*--data-dir/);
+  });
+
+  it('holds configurations that a replica can load, for the owner only', async () => {
+    const demo = await openDemoDir(dir, 3);
+    const layout = { dataDir: dir, replicas: 3, port: 7432, dashboardPort: 8080, pgBin: null };
+    const options = {
+      ...layout,
+      autoRestart: false,
+      trace: true,
+      logBytesMax: 2 ** 20,
+      logStore: segmentStore,
+    };
+    const plans = planReplicas(options);
+    await writeReplicaConfigs(plans, options, demo.cluster, (id) =>
+      id === 'r2' ? { logLevel: 'debug' as const } : {},
+    );
+    expect(plans.map((plan) => loadReplicaConfig(plan.configFile).logLevel)).toEqual([
+      'info',
+      'debug',
+      'info',
+    ]);
+    for (const plan of plans) {
+      expect(loadReplicaConfig(plan.configFile).clusterSecret).toBe(demo.cluster.clusterSecret);
+      expect(loadReplicaConfig(plan.configFile).bounds.logBytesMax).toBe(2 ** 20);
+      expect(statSync(plan.configFile).mode & 0o077).toBe(0);
+      expect(readFileSync(plan.configFile, 'utf8')).toContain('file: true');
+    }
+    await demo.release();
+  });
+
+  it('tells the next supervisor what the last one left, and nothing if the note is torn', async () => {
+    const running = { pid: 1, dashboardPort: 8080, replicas: [{ pid: 2, began: 'x' }] };
+    await writeRunning(dir, running);
+    const demo = await openDemoDir(dir, null);
+    expect(demo.before).toEqual(running);
+    await demo.release();
+    writeFileSync(join(dir, 'running.json'), '{"pid": 1, "da');
+    expect(await readRunning(dir)).toBeNull();
+  });
+});

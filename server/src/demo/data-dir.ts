@@ -1,0 +1,203 @@
+/**
+ * The demo's data directory: whose it is, which cluster it holds, who runs in it.
+ *
+ *   demo.json      what the cluster is, for ever: number of replicas, where their logs are, the secret, whether it was founded
+ *   running.json   which processes and ports the last supervisor had
+ *   lock.*         the supervisor that has the directory now
+ *   r1.yaml, r1.log, r1/ ...   each replica's configuration, output and data
+ *
+ * Invariant: at most one supervisor at a time; the number of replicas of an existing cluster and the kind of their logs never change.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { lockDirectory } from '../adapters/segment-log/directory-lock.ts';
+import type { ReplicaId } from '../multipaxos/types.ts';
+import { LogStoreError } from '../ports/log-store.ts';
+import type { ReplicaConfigInput } from '../config/replica-config.ts';
+import { CliError, exitCodes } from '../cli/errors.ts';
+import {
+  type DemoStore,
+  demoStoreSchema,
+  requireStore,
+  segmentStore,
+  settleStore,
+  type StoreWish,
+} from './demo-store.ts';
+import { type DemoOptions, type ReplicaPlan, replicaConfigOf } from './layout.ts';
+
+/** That of directories that this build can read: since 2 the log knows which cluster it belongs to. */
+const dirVersion = 2;
+
+const clusterSchema = z.strictObject({
+  version: z.literal(dirVersion),
+  /** The group was founded, on its first replica. One that has no log from then on has lost it. */
+  founded: z.boolean(),
+  replicas: z.int().min(1).max(9),
+  logStore: demoStoreSchema.default(segmentStore),
+  clusterSecret: z.string().min(16),
+});
+const earlierSchema = z.object({ version: z.literal(1) });
+export type DemoCluster = z.output<typeof clusterSchema>;
+
+const runningSchema = z.strictObject({
+  pid: z.int().positive(),
+  dashboardPort: z.int(),
+  replicas: z.array(z.strictObject({ pid: z.int().positive(), began: z.string() })),
+});
+export type RunningDemo = z.output<typeof runningSchema>;
+
+/** The output of a replica's earlier runs that is kept, at most twice this. */
+const logBytesMax = 8 * 1024 * 1024;
+
+/** What a replica's configuration has besides, or instead of, what every demo gives it. */
+export type ConfigFragment = (id: ReplicaId) => Partial<ReplicaConfigInput>;
+
+export interface DemoDir {
+  readonly cluster: DemoCluster;
+  /** What the supervisor before this one left behind. */
+  readonly before: RunningDemo | null;
+  release(): Promise<void>;
+}
+
+/** Takes the directory, creating what is missing. `replicas` null: as many as there are, or 3; `store` null: where the logs are, or in files. @throws CliError */
+export async function openDemoDir(
+  dir: string,
+  replicas: number | null,
+  store: StoreWish | null = null,
+): Promise<DemoDir> {
+  let unlock: () => Promise<void>;
+  try {
+    await mkdir(dir, { recursive: true });
+    unlock = await lockDirectory(dir);
+  } catch (error) {
+    if (error instanceof LogStoreError && error.code === 'logLocked') {
+      throw new CliError(
+        `Another demo is running here: ${error.message}. Stop it, or use another directory (--data-dir).`,
+        exitCodes.failed,
+        { cause: error },
+      );
+    }
+    throw new CliError(
+      `Cannot use ${dir}: ${(error as Error).message}. Use another directory (--data-dir).`,
+      exitCodes.failed,
+      {
+        cause: error,
+      },
+    );
+  }
+  try {
+    const cluster = await openCluster(dir, replicas, store);
+    const before = await readRunning(dir);
+    return { cluster, before, release: unlock };
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+async function openCluster(
+  dir: string,
+  replicas: number | null,
+  wish: StoreWish | null,
+): Promise<DemoCluster> {
+  const file = join(dir, 'demo.json');
+  const found = await readJson(file);
+  if (found !== null) {
+    if (earlierSchema.safeParse(found).success) {
+      throw new CliError(
+        `${dir} holds a cluster of an earlier version of Barista, which this one cannot read. Use another directory (--data-dir), or delete this one.`,
+      );
+    }
+    const cluster = clusterSchema.safeParse(found);
+    if (!cluster.success)
+      throw new CliError(`${file} is not what a demo wrote. Use another directory (--data-dir).`);
+    if (replicas !== null && replicas !== cluster.data.replicas) {
+      throw new CliError(
+        `${dir} holds a cluster of ${cluster.data.replicas} replicas, and --replicas is ${replicas}. ` +
+          'A demo keeps its number: leave --replicas out, use another --data-dir, or delete this one.',
+        exitCodes.usage,
+      );
+    }
+    return withStore(file, cluster.data, settleStore(dir, cluster.data.logStore, wish));
+  }
+  const cluster: DemoCluster = {
+    version: dirVersion,
+    founded: false,
+    replicas: replicas ?? 3,
+    logStore: segmentStore,
+    clusterSecret: randomBytes(32).toString('hex'),
+  };
+  return withStore(file, cluster, settleStore(dir, null, wish));
+}
+
+/** Remembered only once it is known to be of use. */
+async function withStore(file: string, cluster: DemoCluster, logStore: DemoStore): Promise<DemoCluster> {
+  await requireStore(logStore, cluster.founded);
+  const settled: DemoCluster = { ...cluster, logStore };
+  await writeWhole(file, JSON.stringify(settled, null, 2));
+  return settled;
+}
+
+/** From now on the cluster exists. */
+export async function noteFounded(dir: string, cluster: DemoCluster): Promise<void> {
+  const founded: DemoCluster = { ...cluster, founded: true };
+  await writeWhole(join(dir, 'demo.json'), JSON.stringify(founded, null, 2));
+}
+
+export async function writeReplicaConfigs(
+  plans: readonly ReplicaPlan[],
+  options: DemoOptions,
+  cluster: DemoCluster,
+  fragment: ConfigFragment = () => ({}),
+): Promise<void> {
+  for (const plan of plans) {
+    const config = { ...replicaConfigOf(plan, plans, options, cluster.clusterSecret), ...fragment(plan.id) };
+    await writeWhole(plan.configFile, `# Written by "barista demo" at every start.\n${stringify(config)}`);
+    await shortenLog(plan.logFile);
+  }
+}
+
+async function shortenLog(file: string): Promise<void> {
+  const size = await stat(file).then(
+    (info) => info.size,
+    () => 0,
+  );
+  if (size > logBytesMax) await rename(file, `${file}.1`);
+}
+
+export async function writeRunning(dir: string, running: RunningDemo): Promise<void> {
+  await writeWhole(join(dir, 'running.json'), JSON.stringify(running));
+}
+
+export async function readRunning(dir: string): Promise<RunningDemo | null> {
+  const running = runningSchema.safeParse(await readJson(join(dir, 'running.json')));
+  return running.success ? running.data : null;
+}
+
+export async function forgetRunning(dir: string): Promise<void> {
+  await rm(join(dir, 'running.json'), { force: true });
+}
+
+async function readJson(file: string): Promise<unknown> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** These files hold the cluster's secret, so they are for the owner's eyes only. */
+async function writeWhole(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, `${text}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}

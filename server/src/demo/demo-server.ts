@@ -1,0 +1,220 @@
+/**
+ * The demo's web server: the dashboard's files, what the cluster is doing, faults, what operators ask, and the SQL console.
+ *
+ * Responsible for: routes, their checks, and the frames of the stream. Breaks nothing itself: the supervisor does.
+ * Invariants: listens on loopback only; refuses what a page of another site makes a browser send; every request is bounded in size and
+ * time; replicas are asked for events and latencies only while someone watches.
+ */
+import { createServer, type IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import express, { type Express, type RequestHandler } from 'express';
+import type { Logger } from 'pino';
+import { WebSocketServer } from 'ws';
+import { z } from 'zod';
+import type { ClusterStatus } from '../api/status.ts';
+import { guard, onError } from '../gateways/http/http-gateway.ts';
+import { closeServer, listenOn } from '../gateways/http/listen.ts';
+import { requestProblem } from '../gateways/http/request-guard.ts';
+import { createAdminProxy } from './admin-proxy.ts';
+import { type ClusterReport, reportReplica } from './cluster-report.ts';
+import type { DashboardState } from './dashboard-build.ts';
+import { faultRequestSchema } from './fault-table.ts';
+import { demoGroup, demoHost } from './layout.ts';
+import { type Reading, type ReplicaRates, ratesBetween } from './rates.ts';
+import { runSql, sqlBody } from './sql-console.ts';
+import { createStreamHub, type StreamHub } from './stream-hub.ts';
+import type { Supervisor } from './supervisor.ts';
+
+const clusterMs = 250;
+const ratesMs = 1000;
+const sqlAtOnceMax = 8;
+
+export interface DemoServerOptions {
+  readonly port: number;
+  readonly supervisor: Supervisor;
+  readonly clusterSecret: string;
+  /** Looked at on every request, since the build may still run when the server starts. */
+  readonly dashboard: () => DashboardState | null;
+  readonly logger: Logger;
+}
+
+export interface DemoServer {
+  close(): Promise<void>;
+}
+
+/** @throws if the port cannot be listened on */
+export async function startDemoServer(options: DemoServerOptions): Promise<DemoServer> {
+  const { supervisor } = options;
+  const hub = createStreamHub({
+    greeting: () => JSON.stringify({ type: 'cluster', cluster: clusterOf(supervisor) }),
+    onFirst: () => {
+      for (const monitor of supervisor.monitors()) monitor.streamEvents((text) => hub.broadcastEvents(text));
+    },
+    onLast: () => {
+      for (const monitor of supervisor.monitors()) monitor.streamEvents(null);
+    },
+  });
+  const timers = [
+    setInterval(() => sendCluster(hub, supervisor), clusterMs),
+    setInterval(createRatesSender(hub, supervisor), ratesMs),
+  ];
+  const server = createServer(routes(options));
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: 1024, perMessageDeflate: false });
+  server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+    stream.on('error', () => stream.destroy());
+    const problem = requestProblem(request.headers, demoHost);
+    if (problem !== null || request.url !== '/api/stream') {
+      const status = problem === null ? '404 Not Found' : '403 Forbidden';
+      stream.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+      return;
+    }
+    sockets.handleUpgrade(request, stream, head, (socket) => hub.join(socket));
+  });
+  await listenOn(server, { host: demoHost, port: options.port });
+  return {
+    async close() {
+      for (const timer of timers) clearInterval(timer);
+      hub.close();
+      sockets.close();
+      await closeServer(server);
+    },
+  };
+}
+
+function clusterOf(supervisor: Supervisor): ClusterStatus {
+  return { group: demoGroup, replicas: supervisor.cluster() };
+}
+
+function sendCluster(hub: StreamHub, supervisor: Supervisor): void {
+  if (hub.clients() === 0) return;
+  hub.broadcast(JSON.stringify({ type: 'cluster', cluster: clusterOf(supervisor) }));
+}
+
+function createRatesSender(hub: StreamHub, supervisor: Supervisor): () => void {
+  let before = new Map<string, Reading | null>();
+  let busy = false;
+  const send = async (): Promise<void> => {
+    const readings = await Promise.all(
+      supervisor.monitors().map(async (monitor) => [monitor.plan.id, await monitor.read()] as const),
+    );
+    const perReplica: Record<string, ReplicaRates> = {};
+    for (const [id, reading] of readings) perReplica[id] = ratesBetween(before.get(id) ?? null, reading);
+    before = new Map(readings);
+    hub.broadcast(JSON.stringify({ type: 'rates', at: Date.now(), perReplica }));
+  };
+  return () => {
+    // A replica that is frozen answers late: then a frame is left out rather than asked for twice at a time.
+    if (hub.clients() === 0) before = new Map();
+    if (busy || hub.clients() === 0) return;
+    busy = true;
+    void send().finally(() => {
+      busy = false;
+    });
+  };
+}
+
+function routes({ supervisor, clusterSecret, dashboard, logger }: DemoServerOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.use(guard(demoHost), securityHeaders);
+  app.get('/api/cluster', async (_request, response) => {
+    await supervisor.refresh();
+    response.json(clusterOf(supervisor));
+  });
+  app.get('/api/report', async (_request, response) => {
+    await supervisor.refresh();
+    response.json(reportOf(supervisor));
+  });
+  app.post('/api/fault', express.json({ limit: '16kb' }), postFault(supervisor, logger));
+  app.post('/api/sql', express.json({ limit: '256kb' }), postSql(supervisor));
+  const admin = createAdminProxy({ supervisor, clusterSecret });
+  app.post('/api/members', express.json({ limit: '16kb' }), admin.members);
+  app.post('/api/verify', express.json({ limit: '16kb' }), admin.verify);
+  app.get('/api/backup', admin.backup);
+  app.use('/api', (_request, response) => {
+    response.status(404).json({ error: { code: 'notFound', message: 'There is nothing here.' } });
+  });
+  app.use(files(dashboard));
+  app.use(onError(logger));
+  return app;
+}
+
+export function reportOf(supervisor: Supervisor): ClusterReport {
+  const replicas = supervisor.cluster().flatMap((replica) => {
+    const plan = supervisor.plan(replica.id);
+    return plan === null ? [] : [reportReplica(plan, replica)];
+  });
+  return { group: demoGroup, replicas };
+}
+
+const securityHeaders: RequestHandler = (_request, response, next) => {
+  response.setHeader(
+    'content-security-policy',
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; frame-ancestors 'none'",
+  );
+  response.setHeader('x-content-type-options', 'nosniff');
+  response.setHeader('referrer-policy', 'no-referrer');
+  next();
+};
+
+function postFault(supervisor: Supervisor, logger: Logger): RequestHandler {
+  return async (request, response) => {
+    const body = faultRequestSchema.safeParse(request.body);
+    if (!body.success) {
+      response.status(400).json({ error: { code: 'badRequest', message: z.prettifyError(body.error) } });
+      return;
+    }
+    const { amount, ...fault } = { amount: undefined, ...body.data };
+    const wanted = amount === undefined ? fault : { ...fault, amount };
+    const outcome = await supervisor.fault(wanted);
+    logger.info({ fault: wanted, outcome }, 'fault');
+    if (outcome.ok) response.json({ ok: true });
+    else response.status(409).json({ error: { code: outcome.code, message: outcome.message } });
+  };
+}
+
+function postSql(supervisor: Supervisor): RequestHandler {
+  let running = 0;
+  return async (request, response) => {
+    const body = sqlBody.safeParse(request.body);
+    const plan = body.success ? supervisor.plan(body.data.replica) : null;
+    if (!body.success || plan === null) {
+      const message = body.success
+        ? `There is no replica ${body.data.replica}.`
+        : z.prettifyError(body.error);
+      response.status(400).json({ error: { code: '22023', message } });
+      return;
+    }
+    if (running >= sqlAtOnceMax) {
+      response
+        .status(429)
+        .json({ error: { code: '53300', message: 'Too many statements are running already.' } });
+      return;
+    }
+    running += 1;
+    try {
+      response.json(await runSql(plan.pgwirePort, body.data.sql));
+    } finally {
+      running -= 1;
+    }
+  };
+}
+
+function files(dashboard: () => DashboardState | null): RequestHandler {
+  let served: { readonly dir: string; readonly handler: RequestHandler } | null = null;
+  return (request, response, next) => {
+    const state = dashboard();
+    if (state?.kind === 'ready') {
+      if (served?.dir !== state.dir) served = { dir: state.dir, handler: express.static(state.dir) };
+      served.handler(request, response, (error?: unknown) => {
+        if (error === undefined) response.status(404).type('text').send('There is nothing here.\n');
+        else next(error);
+      });
+      return;
+    }
+    response
+      .status(503)
+      .type('text')
+      .send(`${state?.reason ?? 'The dashboard is being built. Try again in a moment.'}\n`);
+  };
+}

@@ -1,0 +1,220 @@
+/**
+ * `barista demo`: a local cluster from nothing to the psql line, and back to no process at all.
+ *
+ * Responsible for: the order of starting and stopping, and what people are told meanwhile.
+ * Invariants: nothing is started before the data directory is ours and every port is free; whatever fails or ends, `stop` runs once and
+ * leaves no process; progress goes to `say`, one line at a time.
+ */
+import { readFile } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import { identify } from '../adapters/postgres/process-identity.ts';
+import { loadReplicaConfig } from '../config/replica-config.ts';
+import type { Founding } from '../cli/admin/founding-commands.ts';
+import { CliError, exitCodes } from '../cli/errors.ts';
+import { type DashboardState, prepareDashboard } from './dashboard-build.ts';
+import {
+  type ConfigFragment,
+  type DemoDir,
+  forgetRunning,
+  noteFounded,
+  openDemoDir,
+  writeReplicaConfigs,
+  writeRunning,
+} from './data-dir.ts';
+import type { StoreWish } from './demo-store.ts';
+import { type DemoServer, reportOf, startDemoServer } from './demo-server.ts';
+import { type DemoOptions, demoHost, demoUser, planReplicas, portsOf, type ReplicaPlan } from './layout.ts';
+import { endProcess, replicaSignals } from './left-behind.ts';
+import { awaitFreePorts, requireFreePorts } from './ports.ts';
+import { untilServing } from './readiness.ts';
+import type { ReplicaCommand } from './replica-process.ts';
+import { Supervisor } from './supervisor.ts';
+
+export interface DemoSetup {
+  readonly options: Omit<DemoOptions, 'replicas' | 'logStore'> & {
+    readonly replicas: number | null;
+    readonly logStore: StoreWish | null;
+  };
+  readonly command: ReplicaCommand;
+  /** Founds the group of a new data directory. */
+  readonly found: Founding['found'];
+  readonly configFragment?: ConfigFragment;
+  readonly say: (line: string) => void;
+  readonly logger: Logger;
+  /** False: serve no dashboard files, only the API. */
+  readonly dashboard: boolean;
+}
+
+export interface RunningDemo {
+  readonly supervisor: Supervisor;
+  readonly options: DemoOptions;
+  stop(): Promise<void>;
+}
+
+/** Resolves when the cluster serves. @throws CliError, with nothing left running */
+export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise<RunningDemo> {
+  const { dataDir, replicas, logStore } = setup.options;
+  const dir = await openDemoDir(dataDir, replicas, logStore);
+  const { cluster } = dir;
+  const options: DemoOptions = {
+    ...setup.options,
+    replicas: cluster.replicas,
+    logStore: cluster.logStore,
+  };
+  const undo: (() => Promise<unknown>)[] = [() => dir.release()];
+  let stopped: Promise<void> | null = null;
+  const stop = (): Promise<void> => {
+    stopped ??= runAll(undo.toReversed());
+    return stopped;
+  };
+  try {
+    const supervisor = await launch(setup, options, dir, undo, signal);
+    return { supervisor, options, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Every step is tried, whatever the ones before it did. */
+async function runAll(steps: readonly (() => Promise<unknown>)[]): Promise<void> {
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      process.stderr.write(`While stopping: ${(error as Error).message}\n`);
+    }
+  }
+}
+
+async function launch(
+  setup: DemoSetup,
+  options: DemoOptions,
+  dir: DemoDir,
+  undo: (() => Promise<unknown>)[],
+  signal: AbortSignal | undefined,
+): Promise<Supervisor> {
+  const { say, logger } = setup;
+  const ports = portsOf(options);
+  const plans = planReplicas(options);
+  if (dir.before === null) await requireFreePorts(ports);
+  else {
+    await endLeftReplicas(dir, say);
+    await awaitFreePorts(ports, 5000);
+  }
+  await writeReplicaConfigs(plans, options, dir.cluster, setup.configFragment);
+  if (!dir.cluster.founded) await foundGroup(setup, options, plans, dir);
+
+  let names = Promise.resolve();
+  const supervisor = new Supervisor({
+    plans,
+    command: setup.command,
+    autoRestart: options.autoRestart,
+    say,
+    onChildren: (pids) => {
+      names = names.then(() => note(options, pids));
+    },
+  });
+  undo.push(async () => {
+    await supervisor.stop();
+    await names;
+    await forgetRunning(options.dataDir);
+  });
+  let dashboard: DashboardState | null = null;
+  const server = await startDemoServer({
+    port: options.dashboardPort,
+    supervisor,
+    clusterSecret: dir.cluster.clusterSecret,
+    dashboard: () => dashboard,
+    logger,
+  });
+  undo.push(() => closeQuietly(server));
+  say(`Starting ${options.replicas} replicas in ${options.dataDir}...`);
+  supervisor.start();
+  const build = setup.dashboard
+    ? prepareDashboard(say).then((state) => {
+        dashboard = state;
+        return state;
+      })
+    : null;
+  const planOf = (id: string): ReplicaPlan | undefined => plans.find((plan) => plan.id === id);
+  await untilServing(
+    {
+      cluster: () => supervisor.cluster(),
+      whyStopped: (id) => whyStopped(planOf(id)),
+      logFileOf: (id) => planOf(id)?.logFile ?? options.dataDir,
+      nowMs: () => performance.now(),
+      say,
+    },
+    signal,
+  );
+  await build;
+  return supervisor;
+}
+
+/**
+ * On the first replica; the others join by themselves. Noted only afterwards: if it is found done already, it was interrupted in between. Once noted it is never done
+ * again, so a first replica that has lost its disk asks to be let in like any other.
+ */
+async function foundGroup(
+  { found }: DemoSetup,
+  { dataDir }: DemoOptions,
+  [first]: readonly ReplicaPlan[],
+  { cluster }: DemoDir,
+): Promise<void> {
+  if (first === undefined) return;
+  try {
+    await found(loadReplicaConfig(first.configFile));
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exitCode !== exitCodes.refused) throw error;
+  }
+  await noteFounded(dataDir, cluster);
+}
+
+async function closeQuietly(server: DemoServer): Promise<void> {
+  await server.close();
+}
+
+/** Writes down who the children are, so that the next supervisor can end them should this one be killed. */
+async function note(options: DemoOptions, pids: readonly number[]): Promise<void> {
+  const identities = await Promise.all(pids.map(identify));
+  await writeRunning(options.dataDir, {
+    pid: process.pid,
+    dashboardPort: options.dashboardPort,
+    replicas: identities.filter((identity) => identity !== null),
+  });
+}
+
+/** The replicas of a supervisor that was killed stop by themselves, unless they are frozen. */
+async function endLeftReplicas(dir: DemoDir, say: (line: string) => void): Promise<void> {
+  const left = dir.before?.replicas ?? [];
+  const ended = await Promise.all(left.map((identity) => endProcess(identity, replicaSignals, 6000)));
+  const stuck = left.filter((_, index) => ended[index] === false);
+  if (stuck.length > 0)
+    say(`Processes of an earlier demo do not go away: ${stuck.map(({ pid }) => pid).join(', ')}`);
+}
+
+async function whyStopped(plan: ReplicaPlan | undefined): Promise<string> {
+  if (plan === undefined) return 'A replica has ended.';
+  const text = await readFile(plan.logFile, 'utf8').catch(() => '');
+  const last = text.trimEnd().split('\n').slice(-12).join('\n');
+  return `${plan.id} has ended while it started. The end of ${plan.logFile}:\n${last}`;
+}
+
+/** What a person needs to go on: the replicas, the psql line, the dashboard's address. */
+export function welcomeText({ supervisor, options }: RunningDemo): string {
+  const { user, password, database } = demoUser;
+  const replicas = reportOf(supervisor).replicas.map(
+    ({ id, role, pgwire }) => `  ${id}  ${(role ?? 'down').padEnd(9)} ${pgwire.host}:${pgwire.port}`,
+  );
+  return [
+    '',
+    `${options.replicas} replicas ready:`,
+    ...replicas,
+    '',
+    `psql       psql postgresql://${user}:${password}@${demoHost}:${options.port}/${database}`,
+    `dashboard  http://${demoHost}:${options.dashboardPort}`,
+    '',
+    'Ctrl-C stops all of it. The data stays.',
+  ].join('\n');
+}

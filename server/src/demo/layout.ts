@@ -1,0 +1,119 @@
+/**
+ * Where everything of a demo is: names and ports of the replicas, paths in the data directory.
+ *
+ * Pure: touches neither disk nor network. Invariant: no port is used twice.
+ */
+import { join } from 'node:path';
+import type { GroupId, ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaConfigInput } from '../config/replica-config.ts';
+import { CliError, exitCodes } from '../cli/errors.ts';
+import { type DemoStore, storeConfigOf } from './demo-store.ts';
+
+export const demoHost = '127.0.0.1';
+export const demoUser = { user: 'barista', password: 'barista', database: 'barista' } as const;
+export const demoGroup = 'main' as GroupId;
+const peerPortOffset = 100;
+
+export interface DemoOptions {
+  readonly dataDir: string;
+  readonly replicas: number;
+  /** The first replica's port for SQL clients. */
+  readonly port: number;
+  readonly dashboardPort: number;
+  readonly pgBin: string | null;
+  readonly autoRestart: boolean;
+  /** Record every replica's events in its data directory. */
+  readonly trace: boolean;
+  /** Null: as a replica has it by itself. */
+  readonly logBytesMax: number | null;
+  readonly logStore: DemoStore;
+}
+
+export interface ReplicaPlan {
+  readonly id: ReplicaId;
+  readonly pgwirePort: number;
+  readonly peerPort: number;
+  readonly httpPort: number;
+  readonly dir: string;
+  readonly configFile: string;
+  readonly logFile: string;
+}
+
+export function planReplicas(options: DemoOptions): readonly ReplicaPlan[] {
+  return Array.from({ length: options.replicas }, (_, index) => {
+    const id = `r${index + 1}` as ReplicaId;
+    const dir = join(options.dataDir, id);
+    return {
+      id,
+      pgwirePort: options.port + index,
+      peerPort: options.port + peerPortOffset + index,
+      httpPort: options.dashboardPort + 1 + index,
+      dir,
+      configFile: join(options.dataDir, `${id}.yaml`),
+      logFile: join(options.dataDir, `${id}.log`),
+    };
+  });
+}
+
+export interface PortUse {
+  readonly port: number;
+  readonly purpose: string;
+  /** What to give to move it. */
+  readonly option: '--port' | '--dashboard-port';
+}
+
+/** Every port of the demo. @throws CliError if two are the same, or out of range */
+export function portsOf(options: DemoOptions): readonly PortUse[] {
+  const uses: PortUse[] = [
+    { port: options.dashboardPort, purpose: 'the dashboard', option: '--dashboard-port' },
+    ...planReplicas(options).flatMap((plan): PortUse[] => [
+      { port: plan.pgwirePort, purpose: `SQL clients of ${plan.id}`, option: '--port' },
+      { port: plan.peerPort, purpose: `peers of ${plan.id}`, option: '--port' },
+      { port: plan.httpPort, purpose: `HTTP of ${plan.id}`, option: '--dashboard-port' },
+    ]),
+  ];
+  const seen = new Map<number, PortUse>();
+  for (const use of uses) {
+    if (use.port > 65_535) {
+      throw new CliError(
+        `Port ${use.port} (${use.purpose}) is above 65535: lower ${use.option}.`,
+        exitCodes.usage,
+      );
+    }
+    const other = seen.get(use.port);
+    if (other !== undefined) {
+      const message = `Port ${use.port} would serve both ${other.purpose} and ${use.purpose}: change ${other.option} or ${use.option}.`;
+      throw new CliError(message, exitCodes.usage);
+    }
+    seen.set(use.port, use);
+  }
+  return uses;
+}
+
+export function replicaConfigOf(
+  plan: ReplicaPlan,
+  plans: readonly ReplicaPlan[],
+  options: DemoOptions,
+  clusterSecret: string,
+): ReplicaConfigInput {
+  return {
+    group: demoGroup,
+    id: plan.id,
+    dataDir: plan.dir,
+    peers: plans.map((each) => ({
+      id: each.id,
+      host: demoHost,
+      port: each.peerPort,
+      pgwire: { host: demoHost, port: each.pgwirePort },
+    })),
+    peerListen: { host: demoHost, port: plan.peerPort },
+    clusterSecret,
+    pgwire: { host: demoHost, port: plan.pgwirePort },
+    http: { host: demoHost, port: plan.httpPort },
+    ...(options.pgBin === null ? {} : { postgres: { pgBin: options.pgBin } }),
+    ...storeConfigOf(options.logStore, options.logBytesMax),
+    bootstrap: demoUser,
+    trace: { file: options.trace },
+    faults: true,
+  };
+}

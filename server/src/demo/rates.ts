@@ -1,0 +1,72 @@
+/**
+ * Rates and latencies of a replica over the last interval, from two readings of what it has counted since it started.
+ *
+ * Pure. Invariant: a replica that was started again in between, or does not answer, has no rates rather than wrong ones.
+ */
+import type { ReplicaStatus } from '../api/status.ts';
+import type { LatencyBuckets } from '../gateways/http/metrics.ts';
+
+/** Over the second before. Latencies are of transactions that were agreed on; 0 where there were none. */
+export interface ReplicaRates {
+  readonly transactionsPerSecond: number;
+  readonly readsPerSecond: number;
+  readonly appliedPerSecond: number;
+  readonly latencyMsP50: number;
+  readonly latencyMsP99: number;
+}
+
+export interface Reading {
+  readonly atMs: number;
+  readonly pid: number;
+  readonly counters: ReplicaStatus['counters'];
+  readonly latencies: LatencyBuckets;
+}
+
+export const noRates: ReplicaRates = {
+  transactionsPerSecond: 0,
+  readsPerSecond: 0,
+  appliedPerSecond: 0,
+  latencyMsP50: 0,
+  latencyMsP99: 0,
+};
+
+export function ratesBetween(before: Reading | null, after: Reading | null): ReplicaRates {
+  if (before === null || after === null || before.pid !== after.pid || after.atMs <= before.atMs)
+    return noRates;
+  const seconds = (after.atMs - before.atMs) / 1000;
+  const perSecond = (key: keyof ReplicaStatus['counters']): number =>
+    Math.max(0, (after.counters[key] - before.counters[key]) / seconds);
+  const transactions = difference(before.latencies.transactions, after.latencies.transactions);
+  const { upToMs } = after.latencies;
+  return {
+    transactionsPerSecond: perSecond('transactions'),
+    readsPerSecond: perSecond('reads'),
+    appliedPerSecond: perSecond('appliedEntries'),
+    latencyMsP50: quantile(upToMs, transactions, 0.5),
+    latencyMsP99: quantile(upToMs, transactions, 0.99),
+  };
+}
+
+function difference(before: readonly number[], after: readonly number[]): number[] {
+  return after.map((count, index) => Math.max(0, count - (before[index] ?? 0)));
+}
+
+/**
+ * The value below which `share` of the observations lie, assuming that they spread evenly within a bucket. `cumulative[i]`: observations at
+ * or below `upToMs[i]`, whose last bound is null (no bound). 0 if there are none.
+ */
+export function quantile(
+  upToMs: readonly (number | null)[],
+  cumulative: readonly number[],
+  share: number,
+): number {
+  const total = cumulative.at(-1) ?? 0;
+  if (total === 0) return 0;
+  const wanted = total * share;
+  const index = cumulative.findIndex((count) => count >= wanted);
+  const lowMs = index === 0 ? 0 : (upToMs[index - 1] ?? 0);
+  const highMs = upToMs[index] ?? lowMs;
+  const below = index === 0 ? 0 : (cumulative[index - 1] ?? 0);
+  const inside = (cumulative[index] ?? 0) - below;
+  return inside === 0 ? highMs : lowMs + ((highMs - lowMs) * (wanted - below)) / inside;
+}

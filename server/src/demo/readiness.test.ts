@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { ClusterReplica, ReplicaStatus } from '../api/status.ts';
+import type { ReplicaId } from '../multipaxos/types.ts';
+import { readyMsMax, untilServing } from './readiness.ts';
+
+let replicas: ClusterReplica[];
+let said: string[];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  said = [];
+});
+afterEach(() => vi.useRealTimers());
+
+function replicaOf(id: string, changes: Partial<ReplicaStatus>, ageMs = 10): ClusterReplica {
+  const member = { id, replica: id, incarnation: 1, role: 'voter' };
+  const membership = { members: [member] };
+  const status = { id, incarnation: 1, state: 'starting', message: null, membership, ...changes };
+  return { id: id as ReplicaId, process: 'running', status: status as unknown as ReplicaStatus, ageMs };
+}
+const serving = (id: string, ageMs?: number): ClusterReplica => replicaOf(id, { state: 'serving' }, ageMs);
+
+/** What became of it, once it is known. */
+function wait(signal?: AbortSignal): { outcome: string | null } {
+  const wanted: { outcome: string | null } = { outcome: null };
+  untilServing(
+    {
+      cluster: () => replicas,
+      whyStopped: (id) => Promise.resolve(`${id} has ended`),
+      logFileOf: (id) => `/data/${id}.log`,
+      nowMs: () => performance.now(),
+      say: (line) => said.push(line),
+    },
+    signal,
+  ).then(
+    () => (wanted.outcome = 'ready'),
+    (error: unknown) => (wanted.outcome = (error as Error).message),
+  );
+  return wanted;
+}
+
+it('a cluster is ready when all of it serves and votes, and nothing is said of a quick one', async () => {
+  const learner = { members: [{ id: 'r2', replica: 'r2', incarnation: 1, role: 'learner' }] };
+  replicas = [serving('r1'), replicaOf('r2', { state: 'serving', membership: learner as never })];
+  const waiting = wait();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(waiting.outcome).toBeNull();
+  replicas = [serving('r1'), serving('r2')];
+  await vi.advanceTimersByTimeAsync(100);
+  expect(waiting.outcome).toBe('ready');
+  expect(said).toEqual([]);
+});
+
+it('a disk may take its time, and people hear what it is used for', async () => {
+  replicas = [
+    replicaOf('r1', { message: 'A new database is being created.' }),
+    { id: 'r2' as ReplicaId, process: 'running', status: null, ageMs: null },
+  ];
+  const waiting = wait();
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect(waiting.outcome).toBeNull();
+  expect(said.length).toBe(6);
+  expect(said[0]).toBe(
+    'Not ready after 15 s:\n  r1: A new database is being created.\n  r2: has not answered yet',
+  );
+  replicas = [serving('r1'), serving('r2')];
+  await vi.advanceTimersByTimeAsync(100);
+  expect(waiting.outcome).toBe('ready');
+});
+
+it('waiting ends, with what is missing and where more is to be read', async () => {
+  replicas = [replicaOf('r1', {}), serving('r2', 9000), serving('r3')];
+  const waiting = wait();
+  await vi.advanceTimersByTimeAsync(readyMsMax + 200);
+  expect(waiting.outcome).toBe(
+    'The cluster does not serve.\n  r1: starting\n  r2: has not answered for 9 s\nMore is in /data/r1.log, /data/r2.log.',
+  );
+});
+
+it('a cluster with a majority can be used', async () => {
+  replicas = [
+    replicaOf('r1', { state: 'logCorrupt', message: 'The log is damaged.' }),
+    serving('r2'),
+    serving('r3'),
+  ];
+  const waiting = wait();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(waiting.outcome).toBe('ready');
+  expect(said).toEqual(['The cluster serves, but not every replica does:\n  r1: The log is damaged.']);
+});
+
+it('a replica that ends, or Ctrl-C, ends the waiting', async () => {
+  replicas = [{ ...serving('r1'), process: 'stopped' }, replicaOf('r2', {})];
+  const ended = wait();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(ended.outcome).toBe('r1 has ended');
+  replicas = [replicaOf('r1', {})];
+  const end = new AbortController();
+  const interrupted = wait(end.signal);
+  await vi.advanceTimersByTimeAsync(1000);
+  end.abort(new Error('interrupted'));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(interrupted.outcome).toBe('interrupted');
+});

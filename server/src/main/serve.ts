@@ -1,0 +1,146 @@
+/**
+ * `barista serve`: one replica in this process, from its configuration to its end.
+ *
+ * Responsible for: logging, the HTTP gateway and the trace file around a replica, and for when it stops: on SIGTERM or SIGINT, and when the
+ * demo that started it is gone. How a replica is put together is start-replica.ts's business.
+ * Invariants: stops once, gateways first; if stopping takes too long the process ends all the same (a replica survives a crash).
+ */
+import { join } from 'node:path';
+import { type Logger, pino } from 'pino';
+import { openTraceFile, type TraceFile } from '../adapters/trace-file/trace-file.ts';
+import type { TraceEvent } from '../api/events.ts';
+import { type HttpGateway, type HttpReplica, startHttpGateway } from '../gateways/http/http-gateway.ts';
+import { createMetrics, type LatencyObserver } from '../gateways/http/metrics.ts';
+import { type ReplicaConfig, loadReplicaConfig } from '../config/replica-config.ts';
+import { adminToken } from '../cli/admin/admin-token.ts';
+import { CliError, exitCodes, type ExitCode } from '../cli/errors.ts';
+
+const stopMsMax = 10_000;
+
+export interface ServedReplica extends HttpReplica {
+  stop(): Promise<void>;
+}
+
+export interface ServeContext {
+  readonly logger: Logger;
+  readonly latencies: LatencyObserver;
+  /** To be given every event, from the first. */
+  readonly onEvent: (event: TraceEvent) => void;
+  /** The replica cannot go on: the process ends at once, as in a crash. */
+  readonly onFatal: (error: Error) => void;
+}
+
+export type StartReplica = (config: ReplicaConfig, context: ServeContext) => Promise<ServedReplica>;
+
+/** Resolves when the replica has stopped because it was asked to. */
+export async function serve(configFile: string, start: StartReplica): Promise<ExitCode> {
+  const config = loadReplicaConfig(configFile);
+  const logger = pino({ name: config.id, level: config.logLevel }, pino.destination({ dest: 1, sync: true }));
+  const onFatal = (error: Error): void => {
+    logger.fatal({ err: error }, 'the replica cannot go on');
+    process.exit(exitCodes.failed);
+  };
+  // From here on, so that a replica that is asked to stop while it starts does stop.
+  const asked = untilAskedToStop();
+  let replica: ServedReplica | null = null;
+  const metrics = createMetrics(() => {
+    if (replica === null) throw new Error('the replica is starting');
+    return served(replica).status();
+  });
+  let trace: TraceFile | null = null;
+  let gateway: HttpGateway | null = null;
+  const stop = async (): Promise<void> => {
+    const timer = setTimeout(() => {
+      logger.error('stopping takes too long; ending as in a crash');
+      process.exit(exitCodes.failed);
+    }, stopMsMax);
+    await gateway?.close();
+    await replica?.stop();
+    // Last, so that it has what happened while stopping.
+    await trace?.close();
+    clearTimeout(timer);
+  };
+  /** The replica does not know what became of its events. */
+  const served = (inner: HttpReplica): HttpReplica => ({
+    ...inner,
+    status: () => {
+      const status = inner.status();
+      const droppedEvents = (gateway?.droppedEvents() ?? 0) + (trace?.dropped ?? 0);
+      return { ...status, counters: { ...status.counters, droppedEvents } };
+    },
+  });
+  try {
+    trace = await openTrace(config, logger);
+    const onEvent = (event: TraceEvent): void => trace?.write(event);
+    replica = await start(config, { logger, latencies: metrics.latencies, onEvent, onFatal });
+    const faultsAllowed = config.faults;
+    const listen = config.http;
+    gateway = await startHttpGateway({
+      listen,
+      replica: served(replica),
+      metrics,
+      faultsAllowed,
+      adminToken: adminToken(config.clusterSecret),
+      logger,
+    });
+    const { host, port } = config.pgwire;
+    logger.info({ group: config.group, pgwire: `${host}:${port}`, pid: process.pid }, 'replica started');
+    const reason = await asked;
+    logger.info({ reason }, 'stopping');
+  } catch (error) {
+    await stop();
+    throw describeStart(error, config);
+  }
+  await stop();
+  logger.info('stopped');
+  return exitCodes.ok;
+}
+
+async function openTrace(config: ReplicaConfig, logger: Logger): Promise<TraceFile | null> {
+  if (!config.trace.file) return null;
+  return openTraceFile({
+    dir: join(config.dataDir, 'trace'),
+    run: `${process.pid}-${Date.now()}`,
+    fileBytesMax: config.trace.fileBytesMax,
+    filesMax: config.trace.filesMax,
+    onError: (error) => logger.error({ err: error }, 'the trace cannot be written; events are dropped'),
+  });
+}
+
+/** Resolves with the reason. */
+function untilAskedToStop(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
+    // Under the demo there is a channel to it; when it closes, the demo is gone, however it ended.
+    if (process.connected) process.once('disconnect', () => resolve('the demo is gone'));
+  });
+}
+
+const portKeys = [
+  ['pgwire', (config: ReplicaConfig) => config.pgwire.port],
+  ['peerListen', (config: ReplicaConfig) => config.peerListen.port],
+  ['http', (config: ReplicaConfig) => config.http.port],
+] as const;
+
+/** Names the key to change when a port cannot be had. */
+function describeStart(error: unknown, config: ReplicaConfig): unknown {
+  const { code, syscall, port } = error as {
+    readonly code?: string;
+    readonly syscall?: string;
+    readonly port?: number;
+  };
+  // The gateway for SQL clients says itself which address it was.
+  if (syscall !== 'listen' && code?.startsWith('EADDR') === true) {
+    return new CliError((error as Error).message, exitCodes.failed, { cause: error });
+  }
+  if (syscall !== 'listen') return error;
+  const key = portKeys.find(([, read]) => read(config) === port)?.[0];
+  const why = code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used (${code ?? '?'})`;
+  return new CliError(
+    `Port ${port ?? '?'} ${why}: change ${key === undefined ? 'it' : `${key}.port`}.`,
+    exitCodes.failed,
+    {
+      cause: error,
+    },
+  );
+}

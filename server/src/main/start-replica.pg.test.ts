@@ -1,0 +1,146 @@
+/** One replica, a group of its own, with a real PostgreSQL: put together, served to the SQL console, stopped, started again. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { freePort } from '../adapters/testing/free-port.ts';
+import type { TraceEvent } from '../api/events.ts';
+import { parseReplicaConfig, type ReplicaConfig } from '../config/replica-config.ts';
+import { demoUser } from '../demo/layout.ts';
+import { runSql, type SqlResult } from '../demo/sql-console.ts';
+import { foundReplica } from './found-replica.ts';
+import type { ServedReplica } from './serve.ts';
+import { startReplica } from './start-replica.ts';
+
+let dir = '';
+let ports: number[] = [];
+let replica: ServedReplica;
+let events: TraceEvent[] = [];
+let transactionsMs: number[] = [];
+
+function configOf(): ReplicaConfig {
+  const [peer = 0, pgwire = 0, http = 0] = ports;
+  return parseReplicaConfig(
+    {
+      group: 'main',
+      id: 'r1',
+      dataDir: dir,
+      peers: [{ id: 'r1', host: '127.0.0.1', port: peer, pgwire: { host: '127.0.0.1', port: pgwire } }],
+      peerListen: { port: peer },
+      clusterSecret: 'a secret of the cluster',
+      pgwire: { port: pgwire },
+      http: { port: http },
+      bootstrap: demoUser,
+    },
+    dir,
+  );
+}
+
+async function start(): Promise<void> {
+  events = [];
+  transactionsMs = [];
+  replica = await startReplica(configOf(), {
+    logger: pino({ level: 'silent' }),
+    latencies: { transaction: (ms) => transactionsMs.push(ms) },
+    onEvent: (event) => events.push(event),
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  await vi.waitFor(() => expect(replica.status().state).toBe('serving'), 50_000);
+}
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'barista-replica-'));
+  ports = [await freePort(), await freePort(), await freePort()];
+  const started = start();
+  // Founded while it waits to be let in.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await foundReplica(configOf());
+  await started;
+});
+afterAll(async () => {
+  await replica.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const sql = (text: string) => runSql(ports[1] ?? 0, text);
+async function rowsOf(text: string): Promise<SqlResult['rows']> {
+  const answer = await sql(text);
+  if ('error' in answer) throw new Error(`${answer.error.code} ${answer.error.message}`);
+  return answer.rows;
+}
+
+describe('the SQL console', () => {
+  it('shows columns, rows as PostgreSQL writes them, and the command', async () => {
+    expect(await sql('CREATE TABLE drinks (id int PRIMARY KEY, name text, at timestamptz)')).toMatchObject({
+      columns: [],
+      rows: [],
+      command: 'CREATE TABLE',
+      truncated: false,
+    });
+    expect(
+      await sql("INSERT INTO drinks VALUES (1, 'flat white', NULL), (2, 'cortado', NULL)"),
+    ).toMatchObject({
+      command: 'INSERT 0 2',
+    });
+    expect(await sql('SELECT id, name, at, id = 1 AS first FROM drinks ORDER BY id')).toMatchObject({
+      columns: ['id', 'name', 'at', 'first'],
+      rows: [
+        ['1', 'flat white', null, 't'],
+        ['2', 'cortado', null, 'f'],
+      ],
+      command: 'SELECT 2',
+    });
+  });
+
+  it('shows the last result of several statements', async () => {
+    expect(await sql('SELECT 1 AS one; SELECT 2 AS two, 3 AS three')).toMatchObject({
+      columns: ['two', 'three'],
+      rows: [['2', '3']],
+    });
+    expect(await sql("SELECT 1; UPDATE drinks SET name = 'mocha' WHERE id = 2")).toMatchObject({
+      columns: [],
+      rows: [],
+      command: 'UPDATE 1',
+    });
+  });
+
+  it('keeps no more than it may, and the statement still completes', async () => {
+    const many = await sql(
+      'CREATE TABLE many AS SELECT 1 AS n WHERE false; INSERT INTO many SELECT generate_series(1, 2000) RETURNING n',
+    );
+    expect(many).toMatchObject({ truncated: true, command: 'INSERT 0 2000' });
+    expect((many as SqlResult).rows.length).toBe(500);
+    expect(await rowsOf('SELECT count(*) FROM many')).toEqual([['2000']]);
+    const [[long = ''] = []] = (await rowsOf("SELECT repeat('x', 50000)")) as string[][];
+    expect(long.length).toBeLessThan(10_010);
+  });
+
+  it('passes on errors with SQLSTATE, hint and position', async () => {
+    expect(await sql('SELECT nam FROM drinks')).toEqual({
+      error: {
+        code: '42703',
+        message: 'column "nam" does not exist',
+        hint: expect.stringContaining('drinks.name') as string,
+        position: 8,
+      },
+    });
+  });
+});
+
+describe('a replica', () => {
+  it('gives away every event from the first, and the time of each transaction', async () => {
+    expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index + 1));
+    expect(events[0]?.name).toBe('ReplicaStarted');
+    expect(transactionsMs.length).toBe(replica.status().counters.transactions);
+    expect(transactionsMs.length).toBeGreaterThanOrEqual(4);
+  });
+
+  it('finds its data again when it is started anew', async () => {
+    await replica.stop();
+    await start();
+    expect(await rowsOf('SELECT name FROM drinks ORDER BY id')).toEqual([['flat white'], ['mocha']]);
+  });
+});

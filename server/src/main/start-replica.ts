@@ -1,0 +1,366 @@
+/**
+ * Puts one replica together: its log, its PostgreSQL, its peers, its core, its door for SQL clients. One that has no log waits first to be let into its group.
+ *
+ * Responsible for: which adapter stands behind which port, and the order joining, log, transport, replica. Starts nothing that the parts do not start themselves.
+ * Invariants: no message leaves under an incarnation whose log is not on disk; a crash at any moment is a crash of a replica that was never admitted, or of one
+ * that has a log.
+ */
+import { systemClock } from '../adapters/system-clock.ts';
+import { createDigestSource } from '../adapters/postgres/digest/digest-source.ts';
+import { createSnapshotSource } from '../adapters/postgres/snapshot/snapshot-source.ts';
+import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
+import type { LinkFault } from '../api/status.ts';
+import { createPgwireListener } from '../gateways/pgwire/listener.ts';
+import { ballotNone } from '../multipaxos/ballot.ts';
+import { memberName } from '../multipaxos/configuration.ts';
+import type { ReplicaId, Slot } from '../multipaxos/types.ts';
+import { LogStoreError, type LogStore } from '../ports/log-store.ts';
+import type { DigestSource } from '../ports/digest.ts';
+import { SnapshotError, type SnapshotSource } from '../ports/snapshot.ts';
+import type { ReplicaConfig } from '../config/replica-config.ts';
+import { DatabaseKeeper } from '../replica/database-keeper.ts';
+import { ReplicaEvents } from '../replica/status/events.ts';
+import { causeBeforeAdmission, causeOf, Joining, type Admission } from '../replica/members/joining.ts';
+import { RecoveryTracker } from '../replica/database/recovery-progress.ts';
+import { Replica } from '../replica/replica.ts';
+import { transferState } from '../replica/database/state-transfer.ts';
+import { createLog, openLog } from './log-store.ts';
+import {
+  claimDatabase,
+  databaseDirectory,
+  inspectDatabase,
+  launchServer,
+  placesOf,
+  runningDatabase,
+} from './replica-database.ts';
+import { replicaAdmin, type AdminParts } from './replica-admin.ts';
+import type { ServeContext, ServedReplica } from './serve.ts';
+import { createServiceDoor, type ServiceDoor } from './service-door.ts';
+import { timedAgreement } from './timed-agreement.ts';
+import { addressOf, statusWithoutLog } from './without-log.ts';
+
+const lookForLogMs = 2000;
+
+/** What lives as long as the process, whoever the replica is. */
+interface Frame {
+  readonly config: ReplicaConfig;
+  readonly context: ServeContext;
+  readonly transport: WsTransport;
+  readonly events: ReplicaEvents;
+  readonly tracker: RecoveryTracker;
+  readonly door: ServiceDoor;
+  /** Null until it is in its group. */
+  running: AdminParts | null;
+  joining: Joining | null;
+  stopping: boolean;
+}
+
+/** @throws LogStoreError or a listening error; a corrupt log is not thrown but served as a replica that refuses to vote. */
+export async function startReplica(config: ReplicaConfig, context: ServeContext): Promise<ServedReplica> {
+  let log: LogStore | null = null;
+  try {
+    log = await openLog(config);
+  } catch (error) {
+    if (!(error instanceof LogStoreError)) throw error;
+    if (error.code === 'logCorrupt') return refusingReplica(config, context, error);
+    if (error.code !== 'logMissing') throw error;
+  }
+  const frame = await openFrame(config, context, log);
+  let reads = 0;
+  const pgwire = await createPgwireListener({
+    ...config.pgwire,
+    agreement: timedAgreement(frame.door, systemClock, context.latencies),
+    sessionSql: () => frame.running?.keeper.sessionSql() ?? null,
+    logger: context.logger,
+    limits: { clientsMax: config.bounds.clientsMax },
+    onCounters: (counter) => {
+      if (counter === 'reads') reads++;
+    },
+  });
+  const beginning = log === null ? join(frame) : becomeReplica(frame, log, null);
+  if (log !== null) await beginning;
+  const { transport, events } = frame;
+  return {
+    status: () =>
+      frame.running?.replica.status(pgwire.clients, reads) ?? joiningStatus(frame, pgwire.clients),
+    subscribe: (listener) => events.subscribe(listener),
+    setFault: (fault) => {
+      transport.setFault(fault);
+      events.operation({ name: 'FaultChanged', description: describeFault(fault) });
+    },
+    healFaults: () => {
+      transport.heal();
+      events.operation({ name: 'FaultChanged', description: 'all links healed' });
+    },
+    admin: replicaAdmin(
+      config,
+      () => frame.running,
+      () => frame.joining?.message ?? 'The replica is starting.',
+    ),
+    stop: async () => {
+      await pgwire.close();
+      frame.stopping = true;
+      frame.joining?.stop();
+      await beginning;
+      if (frame.running === null) await transport.close();
+      else await frame.running.replica.stop();
+    },
+  };
+}
+
+async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogStore | null): Promise<Frame> {
+  const events = new ReplicaEvents(log?.identity.member ?? memberName(config.id, 0));
+  // Before anything can happen: the trace is of no use if its beginning is missing.
+  events.subscribe(context.onEvent);
+  events.operation({ name: 'ReplicaStarted', pid: process.pid });
+  const tracker = new RecoveryTracker({
+    nowMs: () => systemClock.nowMs(),
+    logger: context.logger,
+    onEvent: (event) => events.operation(event),
+  });
+  const transport = await openTransport(config, context, (peer, connected) =>
+    events.operation({ name: connected ? 'PeerConnected' : 'PeerLost', peer }),
+  );
+  if (log !== null) transport.become(log.identity.member, log.identity.cluster);
+  const frame: Frame = {
+    config,
+    context,
+    transport,
+    events,
+    tracker,
+    door: createServiceDoor(
+      config.bounds.partBytesMax,
+      () => frame.joining?.message ?? 'the replica is starting',
+    ),
+    running: null,
+    joining: null,
+    stopping: false,
+  };
+  return frame;
+}
+
+/** Never rejects: what goes wrong after the admission ends the process, and the next life joins again. */
+async function join(frame: Frame): Promise<void> {
+  const { config, context, transport, tracker } = frame;
+  const self = config.peers.find(({ id }) => id === config.id);
+  if (self === undefined) throw new Error(`${config.id} is not among its own peers`);
+  const joining = new Joining({
+    self: config.id,
+    address: addressOf(self),
+    peers: config.peers.map(({ id }) => id).filter((id) => id !== config.id),
+    transport,
+    nowMs: () => systemClock.nowMs(),
+    onMessage: (message) => context.logger.warn({ message }, 'joining'),
+  });
+  frame.joining = joining;
+  transport.onControl((from, message) => joining.onControl(from, message));
+  try {
+    const found = await inspectDatabase(placesOf(config), null);
+    tracker.begin(causeBeforeAdmission(found.kind === 'usable'), 'joining');
+    const founding = watchForFounding(config, () => joining.stop());
+    const admission = await joining.run();
+    const log = await founding.stop();
+    if (frame.stopping) await log?.close();
+    else if (log !== null) await becomeReplica(frame, log, null);
+    else if (admission !== null) await become(frame, admission);
+  } catch (error) {
+    context.onFatal(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+/** "barista init" may be run while this process waits to be let in somewhere: then the log is suddenly there. */
+function watchForFounding(config: ReplicaConfig, onFound: () => void): { stop(): Promise<LogStore | null> } {
+  let found: LogStore | null = null;
+  let looking: Promise<void> = Promise.resolve();
+  let stopped = false;
+  const look = async (): Promise<void> => {
+    try {
+      found ??= await openLog(config);
+    } catch {
+      // It is not there, or just being made; what is wrong with it shows when the replica is started.
+    }
+    if (found !== null && !stopped) onFound();
+  };
+  const timer = setInterval(() => {
+    looking = looking.then(() => (found === null && !stopped ? look() : undefined));
+  }, lookForLogMs);
+  return {
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      await looking;
+      return found;
+    },
+  };
+}
+
+async function become(frame: Frame, admission: Admission): Promise<void> {
+  const { config, context } = frame;
+  const { member, cluster, configuration, purgedTo } = admission;
+  context.logger.info({ member, cluster, version: configuration.version, purgedTo }, 'admitted');
+  const found = await inspectDatabase(placesOf(config), cluster);
+  const cause = causeOf(admission, found.kind === 'usable');
+  // What its database holds is told to the core when that is up (Restored), and the log begins there.
+  const identity = { cluster, member };
+  const base = 0 as Slot;
+  const log = await createLog(config, { identity, configuration, base, promised: ballotNone });
+  await becomeReplica(frame, log, { cause, purgedTo });
+}
+
+async function becomeReplica(
+  frame: Frame,
+  log: LogStore,
+  joined: { readonly cause: 'new' | 'logLost' | 'bothLost'; readonly purgedTo: Slot } | null,
+): Promise<void> {
+  const { config, context, transport, events, tracker } = frame;
+  const { cluster, member } = log.identity;
+  transport.become(member, cluster);
+  let source: SnapshotSource | null = null;
+  let digests: DigestSource | null = null;
+  const directory = databaseDirectory(config, cluster, context.logger);
+  const keeper = new DatabaseKeeper({
+    launch: async (onStep, signal) => {
+      await claimDatabase(placesOf(config), cluster);
+      const server = await launchServer(config, { onStep, signal });
+      const { bytesPerSecondMax = null } = config.snapshot;
+      source = createSnapshotSource(server, { bytesPerSecondMax: () => bytesPerSecondMax });
+      digests = createDigestSource(server);
+      return runningDatabase(server);
+    },
+    directory,
+    transfer: (loss, request, signal) =>
+      transferState(
+        {
+          fetcher: transport,
+          target: directory,
+          sources: () => frame.running?.replica.database.sources(loss) ?? [],
+          tracker,
+          logger: context.logger,
+          retryMs: 300,
+          retryMsMax: 5000,
+          failedMsMax: 60_000,
+          silenceMs: 60_000,
+        },
+        request,
+        signal,
+      ),
+    tracker,
+    logger: context.logger,
+    retryMinMs: 200,
+    retryMaxMs: 5000,
+    probeMs: 3000,
+    probeTimeoutMs: 10_000,
+  });
+  const replica = new Replica(config, {
+    log,
+    transport,
+    keeper,
+    digests: () => digests,
+    events,
+    tracker,
+    joined,
+    clock: systemClock,
+    logger: context.logger,
+    random: Math.random,
+    onFatal: context.onFatal,
+  });
+  const copies: SnapshotSource = {
+    async open() {
+      const why = replica.database.whyNoCopy();
+      if (why !== null || source === null)
+        throw new SnapshotError('sourceUnavailable', why ?? 'PostgreSQL is not up here');
+      // Of before the copy begins, and no crash takes it back: the copy has that at least.
+      const pointer = replica.status(0, 0).durableApplicationPointer;
+      return { ...(await source.open()), pointer };
+    },
+  };
+  transport.offerSnapshots(copies);
+  frame.running = { replica, keeper, identity: log.identity, copies };
+  frame.joining = null;
+  frame.door.lead(replica.service);
+  replica.start();
+}
+
+function joiningStatus({ config, tracker, transport, joining }: Frame, clients: number) {
+  return statusWithoutLog(config, {
+    state: joining === null ? 'starting' : 'joining',
+    message: joining?.message ?? null,
+    recovery: tracker.current(),
+    connected: transport.connected(),
+    faults: transport.faults(),
+    clients,
+  });
+}
+
+function openTransport(
+  config: ReplicaConfig,
+  { logger, onFatal }: ServeContext,
+  onPeer: (peer: ReplicaId, connected: boolean) => void,
+): Promise<WsTransport> {
+  const up = new Set<ReplicaId>();
+  return createWsTransport({
+    group: config.group,
+    id: config.id,
+    peers: config.peers.map((peer) => ({ replica: peer.id, address: addressOf(peer) })),
+    listen: config.peerListen,
+    secret: config.clusterSecret,
+    faultsAllowed: config.faults,
+    onPeerChange: (peer, connected, reason) => {
+      logger.info({ peer, connected, reason }, 'peer');
+      // Attempts that fail are told as well; only what changes is an event.
+      if (connected === up.has(peer)) return;
+      if (connected) up.add(peer);
+      else up.delete(peer);
+      onPeer(peer, connected);
+    },
+    onRefused: (from, reason) => logger.warn({ from, reason }, 'a peer was turned away'),
+    onHandlerError: (error) => onFatal(error instanceof Error ? error : new Error(String(error))),
+  });
+}
+
+function describeFault({ from, to, cut, delayMs, drop, duplicate }: LinkFault): string {
+  const what = [
+    cut ? 'cut' : '',
+    delayMs > 0 ? `delayed by ${delayMs} ms` : '',
+    drop > 0 ? `drops ${Math.round(drop * 100)} %` : '',
+    duplicate > 0 ? `duplicates ${Math.round(duplicate * 100)} %` : '',
+  ].filter((text) => text !== '');
+  return `link ${from} to ${to}: ${what.join(', ') || 'healthy'}`;
+}
+
+/** Its log is damaged: it shows itself and why, and does nothing else. What it might vote could contradict what it has voted. */
+function refusingReplica(
+  config: ReplicaConfig,
+  { logger }: ServeContext,
+  error: LogStoreError,
+): ServedReplica {
+  logger.fatal({ err: error }, 'the log is damaged: this replica does not vote, apply or serve');
+  // It has no links to break; those faults are for its next life, and the demo need not ask again.
+  let faults: readonly LinkFault[] = [];
+  const status = statusWithoutLog(config, {
+    state: 'logCorrupt',
+    message:
+      `${error.message}. It has not been read as data. Move the log away (dataDir/log) and start this replica again: ` +
+      'it joins its group under a new incarnation.',
+    recovery: null,
+    connected: [],
+    faults: [],
+    clients: 0,
+  });
+  return {
+    status: () => ({ ...status, faults }),
+    subscribe: () => () => {},
+    setFault: (fault) => {
+      faults = [...faults.filter(({ to }) => to !== fault.to), fault];
+    },
+    healFaults: () => {
+      faults = [];
+    },
+    admin: replicaAdmin(
+      config,
+      () => null,
+      () => status.message ?? '',
+    ),
+    stop: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,46 @@
+/** What a replica shows of itself while it has no log that it could go by: it waits to be let in, or its log is damaged. */
+import type { ReplicaStatus } from '../api/status.ts';
+import type { MemberAddress, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { ReplicaConfig } from '../config/replica-config.ts';
+
+export function addressOf({ host, port, pgwire }: ReplicaConfig['peers'][number]): MemberAddress {
+  return { host, port, pgwire };
+}
+
+export function statusWithoutLog(
+  config: ReplicaConfig,
+  now: Pick<ReplicaStatus, 'state' | 'message' | 'recovery'> & {
+    readonly connected: readonly ReplicaId[];
+    readonly faults: ReplicaStatus['faults'];
+    readonly clients: number;
+  },
+): ReplicaStatus {
+  const slot = 0 as Slot;
+  return {
+    id: config.id,
+    incarnation: 0,
+    membership: { version: 0, members: [] },
+    recovery: now.recovery,
+    group: config.group,
+    role: 'follower',
+    ballot: { round: 0, replica: '' as ReplicaId },
+    leader: null,
+    commitPoint: slot,
+    applicationPointer: slot,
+    durableApplicationPointer: slot,
+    lastSlot: slot,
+    state: now.state,
+    message: now.message,
+    pgwire: config.pgwire,
+    http: config.http,
+    pid: process.pid,
+    postgres: { pid: null, socketDir: '', port: 0, up: false, version: null },
+    clients: now.clients,
+    log: { bytes: 0, segments: 0, purgedTo: slot },
+    peers: config.peers
+      .filter(({ id }) => id !== config.id)
+      .map(({ id }) => ({ id, connected: now.connected.includes(id) })),
+    faults: now.faults,
+    counters: { transactions: 0, reads: 0, appliedEntries: 0, droppedEvents: 0 },
+  };
+}

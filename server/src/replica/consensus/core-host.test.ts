@@ -1,0 +1,166 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createMemoryDisk, createMemoryLog, type MemoryDisk } from '../../adapters/memory-log/memory-log.ts';
+import { systemClock } from '../../adapters/system-clock.ts';
+import { ballotNone } from '../../multipaxos/ballot.ts';
+import type { Ballot, Entry, GroupId, Message, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
+import { CoreHost } from './core-host.ts';
+import { foundedBy } from '../testing/memory-member.ts';
+
+const group = 'g' as GroupId;
+const [r1, r2, r3] = ['r1', 'r2', 'r3'] as [ReplicaId, ReplicaId, ReplicaId];
+const ballot: Ballot = { round: 1, replica: r2 };
+
+const configuration = foundedBy([r1, r2, r3]);
+
+function command(slot: number): Entry {
+  const proposal = { client: 'c', request: slot };
+  return { kind: 'command', group, proposal, payload: new Uint8Array(100) };
+}
+
+function accept(slot: number): Message {
+  const commitPoint = (slot - 1) as Slot;
+  const entries = [command(slot)];
+  return { kind: 'Accept', group, ballot, firstSlot: slot as Slot, entries, commitPoint, sentAtMs: slot };
+}
+
+describe('the host of the core', () => {
+  let host: CoreHost | null = null;
+  let disk: MemoryDisk;
+  let deliver: (from: ReplicaId, message: Message) => void = () => {};
+  let sent: Message[];
+  let troubles: (LogStoreError | null)[];
+  let purged: number[];
+  let log: LogStore;
+
+  /** `alone`: the only voter, which soon leads. */
+  async function start(recordsFree: number, alone = false): Promise<CoreHost> {
+    disk = createMemoryDisk(group);
+    disk.recordsFree = recordsFree;
+    sent = [];
+    troubles = [];
+    purged = [];
+    const identity = { cluster: 'c', member: r1 };
+    log = await createMemoryLog(disk, {
+      identity,
+      configuration: alone ? foundedBy([r1]) : configuration,
+      base: 0 as Slot,
+      promised: ballotNone,
+    });
+    host = new CoreHost({
+      config: {
+        group,
+        id: r1,
+        heartbeatMs: 50,
+        electionTimeoutMinMs: alone ? 60 : 60_000,
+        electionTimeoutMaxMs: alone ? 90 : 90_000,
+        leaseMs: alone ? 30 : 30_000,
+        clockDriftMax: 0.05,
+        retransmitMs: 100,
+        windowSlotsMax: 64,
+        windowBytesMax: 1 << 20,
+        acceptBatchBytesMax: 1 << 16,
+        catchUpSlotsMax: 64,
+        trace: false,
+      },
+      log: { ...log, purge: (upTo) => log.purge(upTo) },
+      transport: {
+        send: (_to, message) => sent.push(message),
+        onMessage: (handler) => {
+          deliver = handler;
+        },
+        sendControl: () => {},
+        onControl: () => {},
+        become: () => {},
+        setPeers: () => {},
+        connected: () => [r2, r3],
+        close: () => Promise.resolve(),
+      },
+      clock: systemClock,
+      random: () => 0.5,
+      tickMs: 10,
+      logRetryMs: 5,
+      catchUpBytesMax: 1 << 16,
+      onChosen: () => {},
+      onProposal: () => {},
+      onLeadership: () => {},
+      onConfiguration: () => {},
+      onReconfigured: () => {},
+      onTrace: () => {},
+      onLogIdle: () => {},
+      onLogTrouble: (error) => troubles.push(error),
+      onDisbelieved: () => {},
+      onPurgedByPeer: (_peer, purgedTo) => purged.push(purgedTo),
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    return host;
+  }
+  afterEach(() => host?.stop());
+
+  const votes = () => sent.filter(({ kind }) => kind === 'Accepted').length;
+
+  it('takes in nothing more while the log is full, and goes on when there is space', async () => {
+    const core = await start(0);
+    deliver(r2, accept(1));
+    await vi.waitFor(() => expect(troubles).toHaveLength(1));
+    for (let slot = 2; slot <= 200; slot++) deliver(r2, accept(slot));
+    expect(core.snapshot()).toMatchObject({ lastSlot: 1, commitPoint: 0 });
+    expect(votes()).toBe(0);
+    disk.recordsFree = 1000;
+    await vi.waitFor(() => expect(troubles.at(-1)).toBeNull());
+    for (let slot = 2; slot <= 20; slot++) deliver(r2, accept(slot));
+    await vi.waitFor(() => expect(votes()).toBe(20));
+    expect(core.snapshot()).toMatchObject({ lastSlot: 20, commitPoint: 19 });
+  });
+
+  it('tries again to purge a log that was full', async () => {
+    const core = await start(Number.POSITIVE_INFINITY);
+    for (let slot = 1; slot <= 3; slot++) deliver(r2, accept(slot));
+    await vi.waitFor(() => expect(votes()).toBe(3));
+    const real = log;
+    let attempts = 0;
+    log = {
+      ...log,
+      purge: (upTo) =>
+        ++attempts < 3 ? Promise.reject(new LogStoreError('logFull', 'no space left')) : real.purge(upTo),
+    };
+    core.input({ kind: 'Applied', slot: 2 as Slot, durableSlot: 2 as Slot });
+    core.input({ kind: 'LogPressure' });
+    await vi.waitFor(() => expect(log.stats().purgedTo).toBe(2));
+    expect(attempts).toBe(3);
+    deliver(r2, accept(4));
+    await vi.waitFor(() => expect(votes()).toBe(4));
+  });
+
+  it('says so when a peer has purged what this replica needs next', async () => {
+    await start(Number.POSITIVE_INFINITY);
+    const reply = {
+      kind: 'CatchUpReply',
+      group,
+      ballot,
+      commitPoint: 90 as Slot,
+      purgedTo: 50 as Slot,
+      configuration,
+    } as const;
+    deliver(r2, { ...reply, firstSlot: 1 as Slot, entries: [] });
+    expect(purged).toEqual([50]);
+    deliver(r2, { ...reply, firstSlot: 1 as Slot, entries: [command(1)] });
+    expect(purged).toEqual([50]);
+  });
+
+  it('says nothing of what a peer has purged while it leads and serves: it needs nothing', async () => {
+    const core = await start(Number.POSITIVE_INFINITY, true);
+    await vi.waitFor(() => expect(core.commitPoint).toBe(1));
+    const reply = { kind: 'CatchUpReply', group, ballot, firstSlot: 2 as Slot, entries: [] } as const;
+    const message = { ...reply, commitPoint: 90 as Slot, purgedTo: 50 as Slot, configuration };
+    core.input({ kind: 'Applied', slot: 1 as Slot, durableSlot: 1 as Slot });
+    expect(core.snapshot()).toMatchObject({ role: 'leader', serving: true });
+    deliver(r2, message);
+    expect(purged).toEqual([]);
+    core.input({ kind: 'StepDown', reason: 'requested' });
+    deliver(r2, message);
+    expect(purged).toEqual([50]);
+  });
+});

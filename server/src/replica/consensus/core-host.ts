@@ -1,0 +1,300 @@
+/**
+ * Runs the pure core: feeds it inputs one at a time and carries out its effects.
+ *
+ * Responsible for: order (an input never overtakes another), group commit of the log, catch-up replies, and turning a full disk
+ * into waiting. Does not know about transactions or clients.
+ *
+ * Invariants: `Persisted` is given to the core only after the log store has said that the records are durable, in order. What waits
+ * for the log is bounded: while it cannot be written, or falls far behind, messages that would add to it are dropped, as a lossy
+ * network may.
+ */
+import {
+  createState,
+  entryAt,
+  isServing,
+  leaseHeld,
+  snapshot,
+  step,
+  type State,
+} from '../../multipaxos/step.ts';
+import type {
+  Configuration,
+  CoreConfig,
+  CoreSnapshot,
+  Effect,
+  Entry,
+  Input,
+  LogRecord,
+  Message,
+  ReplicaId,
+  Slot,
+  SlotEntry,
+} from '../../multipaxos/types.ts';
+import type { CoreTraceEvent } from '../../multipaxos/types.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
+import type { Transport } from '../../ports/transport.ts';
+import type { ReplicaConfig } from '../../config/replica-config.ts';
+
+type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+/** Payload bytes on their way to the log beyond which no more is taken in. */
+const waitingBytesMax = 64 * 1024 * 1024;
+
+type InputWithoutTime = Input extends infer I ? (I extends Input ? Omit<I, 'nowMs'> : never) : never;
+
+export interface CoreHostOptions {
+  readonly config: CoreConfig;
+  readonly log: LogStore;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly tickMs: number;
+  /** How long to wait before writing again to a full log. */
+  readonly logRetryMs: number;
+  readonly catchUpBytesMax: number;
+  readonly onChosen: (entries: readonly SlotEntry[]) => void;
+  readonly onProposal: (effect: EffectOf<'proposed' | 'refused'>) => void;
+  readonly onLeadership: (effect: EffectOf<'leadership'>) => void;
+  readonly onConfiguration: (effect: EffectOf<'configuration'>) => void;
+  readonly onReconfigured: (effect: EffectOf<'reconfigured'>) => void;
+  readonly onTrace: (event: CoreTraceEvent) => void;
+  /** After a group of records has become durable: the moment to propose what gathered meanwhile. */
+  readonly onLogIdle: () => void;
+  /** `null` when the log can be written again. */
+  readonly onLogTrouble: (error: LogStoreError | null) => void;
+  /** A peer that was asked for what this replica needs next has purged it, and all up to `purgedTo`. */
+  readonly onPurgedByPeer: (peer: ReplicaId, purgedTo: Slot) => void;
+  /** A member told this leader what cannot be. */
+  readonly onDisbelieved: (effect: EffectOf<'disbelieved'>) => void;
+  /** A broken invariant or a failing log: the replica must stop rather than go on. */
+  readonly onFatal: (error: Error) => void;
+}
+
+export function coreConfigOf({ group, timings, bounds }: ReplicaConfig, id: ReplicaId): CoreConfig {
+  const { windowSlotsMax, windowBytesMax, acceptBatchBytesMax, catchUpSlotsMax } = bounds;
+  const limits = { windowSlotsMax, windowBytesMax, acceptBatchBytesMax, catchUpSlotsMax };
+  return { group, id, ...timings, ...limits, trace: true };
+}
+
+export class CoreHost {
+  private readonly options: CoreHostOptions;
+  private state: State;
+  /** The newest that is known to be chosen. */
+  private configuration: Configuration;
+  private inputs: Input[] = [];
+  private stepping = false;
+  private waiting: { seq: number; records: readonly LogRecord[] }[] = [];
+  private waitingBytes = 0;
+  private writing = false;
+  private troubled = false;
+  /** What the core lets go of, while a log that is full is purged again and again. */
+  private purging: Slot | null = null;
+  private stopped = false;
+  private readonly ticker: NodeJS.Timeout;
+
+  constructor(options: CoreHostOptions) {
+    this.options = options;
+    const { config, log, clock, random, transport } = options;
+    this.state = createState(config, log.recovered, clock.nowMs(), random());
+    this.configuration = log.recovered.configuration;
+    transport.onMessage((from, message) => this.receive(from, message));
+    this.ticker = setInterval(() => this.input({ kind: 'Tick', random: random() }), options.tickMs);
+  }
+
+  snapshot(): CoreSnapshot {
+    return snapshot(this.state);
+  }
+
+  get commitPoint(): Slot {
+    return this.state.commitPoint;
+  }
+
+  leaseHeld(): boolean {
+    return !this.stopped && leaseHeld(this.state, this.options.clock.nowMs());
+  }
+
+  /** True while the log is being written: proposals had better gather. */
+  get logBusy(): boolean {
+    return this.writing;
+  }
+
+  entryAt(slot: Slot): Entry | undefined {
+    return entryAt(this.state, slot);
+  }
+
+  /** Chosen entries from the log or, where its write is still under way, from the core's memory. */
+  async readChosen(from: Slot, to: Slot, bytesMax: number): Promise<Entry[]> {
+    const entries = await this.options.log.read(from, to, bytesMax);
+    if (entries.length > 0) return entries;
+    const entry = this.entryAt(from);
+    return entry === undefined ? [] : [entry];
+  }
+
+  input(input: InputWithoutTime): void {
+    if (this.stopped) return;
+    this.inputs.push({ ...input, nowMs: this.options.clock.nowMs() });
+    if (this.stepping) return;
+    this.stepping = true;
+    try {
+      for (let next = this.inputs.shift(); next !== undefined; next = this.inputs.shift()) this.run(next);
+    } catch (error) {
+      this.stop();
+      this.options.onFatal(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      this.stepping = false;
+    }
+  }
+
+  private receive(from: ReplicaId, message: Message): void {
+    const fillsLog = message.kind === 'Accept' || message.kind === 'CatchUpReply';
+    if (fillsLog && (this.troubled || this.waitingBytes > waitingBytesMax)) return;
+    this.input({ kind: 'Receive', from, message });
+    // A leader that serves has all that it needs, whatever a peer says.
+    if (message.kind !== 'CatchUpReply' || message.entries.length > 0 || isServing(this.state)) return;
+    if (message.purgedTo > this.state.commitPoint) this.options.onPurgedByPeer(from, message.purgedTo);
+  }
+
+  stop(): void {
+    this.stopped = true;
+    clearInterval(this.ticker);
+  }
+
+  private run(input: Input): void {
+    const { state, effects } = step(this.state, input);
+    this.state = state;
+    for (const effect of effects) this.carryOut(effect);
+  }
+
+  private carryOut(effect: Effect): void {
+    switch (effect.kind) {
+      case 'persist':
+        this.waiting.push(effect);
+        this.waitingBytes += payloadBytes(effect.records);
+        void this.write();
+        return;
+      case 'send':
+        this.options.transport.send(effect.to, effect.message);
+        return;
+      case 'chosen':
+        this.options.onChosen(effect.entries);
+        return;
+      case 'proposed':
+      case 'refused':
+        this.options.onProposal(effect);
+        return;
+      case 'serveCatchUp':
+        void this.serveCatchUp(effect.to, effect.fromSlot, effect.toSlot);
+        return;
+      case 'leadership':
+        this.options.onLeadership(effect);
+        return;
+      case 'configuration':
+        this.configuration = effect.configuration;
+        this.options.onConfiguration(effect);
+        return;
+      case 'reconfigured':
+        this.options.onReconfigured(effect);
+        return;
+      case 'disbelieved':
+        this.options.onDisbelieved(effect);
+        return;
+      case 'purge':
+        void this.purge(effect.upTo);
+        return;
+      case 'trace':
+        this.options.onTrace(effect.event);
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  /** Group commit: whatever gathered while the log was writing goes out as one append. */
+  private async write(): Promise<void> {
+    if (this.writing) return;
+    this.writing = true;
+    while (this.waiting.length > 0 && !this.stopped) {
+      const group = this.waiting;
+      this.waiting = [];
+      const records = group.flatMap((item) => item.records);
+      if (!(await this.append(records))) break;
+      this.waitingBytes -= payloadBytes(records);
+      this.input({ kind: 'Persisted', seq: group.at(-1)!.seq });
+      this.options.onLogIdle();
+    }
+    this.writing = false;
+  }
+
+  /** Tries until it works: a full disk makes the replica wait, not vote. False if the replica has stopped. */
+  private async append(records: readonly LogRecord[]): Promise<boolean> {
+    while (!this.stopped) {
+      try {
+        await this.options.log.append(records);
+        if (this.troubled) this.options.onLogTrouble(null);
+        this.troubled = false;
+        return true;
+      } catch (error) {
+        if (!(error instanceof LogStoreError) || error.code !== 'logFull') {
+          this.logFailed(error);
+          return false;
+        }
+        if (!this.troubled) this.options.onLogTrouble(error);
+        this.troubled = true;
+        await new Promise((resolve) => setTimeout(resolve, this.options.logRetryMs));
+      }
+    }
+    return false;
+  }
+
+  /** Tries until it works: it is how a full disk gets room, and the core asks for each slot but once. */
+  private async purge(upTo: Slot): Promise<void> {
+    const waits = this.purging !== null;
+    this.purging = upTo;
+    if (waits) return;
+    while (this.purging !== null && !this.stopped) {
+      const through: Slot = this.purging;
+      try {
+        await this.options.log.purge(through);
+        if (this.purging === through) this.purging = null;
+      } catch (error) {
+        if (!(error instanceof LogStoreError) || error.code !== 'logFull') return this.logFailed(error);
+        await new Promise((resolve) => setTimeout(resolve, this.options.logRetryMs));
+      }
+    }
+  }
+
+  private async serveCatchUp(to: ReplicaId, fromSlot: Slot, toSlot: Slot): Promise<void> {
+    try {
+      const { log, config, transport, catchUpBytesMax } = this.options;
+      const entries = await log.read(fromSlot, toSlot, catchUpBytesMax);
+      const { promised, commitPoint } = this.snapshot();
+      transport.send(to, {
+        kind: 'CatchUpReply',
+        group: config.group,
+        ballot: promised,
+        firstSlot: fromSlot,
+        entries,
+        commitPoint,
+        purgedTo: log.stats().purgedTo,
+        configuration: this.configuration,
+      });
+    } catch (error) {
+      this.logFailed(error);
+    }
+  }
+
+  private logFailed(error: unknown): void {
+    if (this.stopped) return;
+    this.stop();
+    this.options.onFatal(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+function payloadBytes(records: readonly LogRecord[]): number {
+  let bytes = 0;
+  for (const record of records) {
+    if ((record.kind === 'vote' || record.kind === 'chosen') && record.entry.kind === 'command')
+      bytes += record.entry.payload.byteLength;
+  }
+  return bytes;
+}

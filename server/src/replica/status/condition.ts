@@ -1,0 +1,86 @@
+/** What a replica says of itself: one condition, and what to do about it, from all that may be wrong. Pure. */
+import type { RecoveryProgress, ReplicaCondition } from '../../api/status.ts';
+import type { Role, Slot } from '../../multipaxos/types.ts';
+import type { Service } from '../../ports/agreement.ts';
+import type { LaunchStep } from '../database-keeper.ts';
+
+/** Texts are for people; null: nothing is wrong there. */
+export interface Facts {
+  readonly removed: string | null;
+  readonly divergence: string | null;
+  readonly logTrouble: string | null;
+  readonly databaseTrouble: string | null;
+  readonly databaseFull: string | null;
+  readonly lostMajority: string | null;
+  /** Members that a leader hears no more. */
+  readonly disbelief: string | null;
+  readonly recovery: RecoveryProgress | null;
+  readonly databaseUp: boolean;
+  readonly launchStep: LaunchStep | null;
+  readonly role: Role;
+  readonly service: Service['kind'];
+  readonly pointer: Slot;
+  readonly commitPoint: Slot;
+}
+
+export interface Condition {
+  readonly state: ReplicaCondition;
+  readonly message: string | null;
+}
+
+/** How far a follower may lag before it says so. */
+const lagSlots = 1000;
+
+/** What keeps a replica from leading; the worst first. */
+export function troubleOf(facts: Facts): Condition | null {
+  const { recovery } = facts;
+  if (facts.removed !== null) return { state: 'removed', message: facts.removed };
+  if (facts.logTrouble !== null) return { state: 'logFull', message: facts.logTrouble };
+  if (recovery?.phase === 'copying' || recovery?.phase === 'starting') {
+    return { state: 'restoring', message: restoringMessage(recovery, facts.databaseTrouble) };
+  }
+  if (facts.divergence !== null) return { state: 'diverged', message: facts.divergence };
+  const trouble = facts.databaseTrouble ?? facts.databaseFull;
+  return trouble === null ? null : { state: 'databaseDown', message: trouble };
+}
+
+export function conditionOf(facts: Facts): Condition {
+  const trouble = troubleOf(facts);
+  if (trouble !== null) return trouble;
+  const quiet = (state: ReplicaCondition): Condition => ({ state, message: null });
+  if (!facts.databaseUp) return { state: 'starting', message: launchMessage(facts.launchStep) };
+  if (facts.service === 'here') return { state: 'serving', message: facts.disbelief };
+  if (facts.role === 'leader' || facts.pointer + lagSlots < facts.commitPoint) return quiet('recovering');
+  if (facts.service === 'at') return quiet('serving');
+  return { state: 'noLeader', message: facts.lostMajority };
+}
+
+const launchMessages: Readonly<Record<LaunchStep, string>> = {
+  creating: 'A new database is being created.',
+  starting: 'PostgreSQL is starting.',
+  preparing: "PostgreSQL is being prepared: roles, the database, Barista's schema.",
+  asking: 'PostgreSQL is asked how far its data goes.',
+};
+
+function launchMessage(step: LaunchStep | null): string | null {
+  return step === null ? null : launchMessages[step];
+}
+
+function restoringMessage(recovery: RecoveryProgress, trouble: string | null): string {
+  const now = stepMessage(recovery, trouble);
+  const { lastFailure } = recovery;
+  if (lastFailure === null) return now;
+  const { reason, source } = lastFailure;
+  // Told as the trouble.
+  if (source === null && recovery.source === null && trouble !== null) return now;
+  return `${now} The last attempt failed${source === null ? '' : `, with ${source}`}: ${reason.replace(/\.$/, '')}.`;
+}
+
+function stepMessage({ source, phase, attempts, percent }: RecoveryProgress, trouble: string | null): string {
+  if (phase === 'starting') return "PostgreSQL starts on a copy of another replica's data.";
+  if (source === null)
+    return `The database must be copied from another replica${trouble === null ? '' : ` (${trouble})`}.`;
+  if (percent === 100) return `A copy of ${source}'s database is here, and is being made durable.`;
+  const again = attempts > 1 ? `, attempt ${attempts}` : '';
+  return `The database is being copied from ${source}${again}.`;
+}
