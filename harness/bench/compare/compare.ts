@@ -33,6 +33,8 @@ export interface CompareOptions {
   /** `fit`: as long as the budget allows. */
   readonly secondsPerRun: number | { readonly fitSeconds: number };
   readonly scale: number;
+  /** Load the tables anew for each workload. */
+  readonly freshTables: boolean;
   /** Clients at the socket of the leader's PostgreSQL as a system of its own. */
   readonly direct: boolean;
   readonly copyRounds: number;
@@ -150,7 +152,15 @@ async function measure(stage: Stage): Promise<Measured> {
   });
   const workloads: WorkloadResult[] = [];
   for (const workload of options.workloads) {
-    workloads.push(await runRounds({ systems, rounds: options.rounds, load: run(workload), patience }));
+    workloads.push(
+      await runRounds({
+        systems,
+        rounds: options.rounds,
+        load: run(workload),
+        isFresh: options.freshTables,
+        patience,
+      }),
+    );
   }
   const copies =
     options.copyRounds === 0
@@ -176,8 +186,8 @@ function lengthOfRuns({ options, shell }: Stage, systems: readonly System[]): nu
   const leftSeconds =
     secondsPerRun.fitSeconds - reserveSeconds - (performance.now() - shell.startedMs) / 1000;
   const runs = workloads.length * rounds * systems.length;
-  // Each workload begins with order on every system, and a run of one second to warm up.
-  const preparations = workloads.length * systems.length * (1 + overheadSecondsPerRun + 1);
+  // Each workload begins with a run of one second on every system to warm up.
+  const preparations = workloads.length * systems.length * (1 + overheadSecondsPerRun);
   const each = (leftSeconds - preparations) / runs - overheadSecondsPerRun;
   return Math.min(secondsPerRunMax, Math.max(1, Math.floor(each)));
 }

@@ -8,7 +8,7 @@ import { pgbench, readPgbench } from './client-tools.ts';
 import { lookAtProcesses, treeCpuMs } from './processes.ts';
 import type { System, SystemId } from './system.ts';
 import { undisturbed, type Patience, type Watched } from './undisturbed.ts';
-import { pgbenchArgs, prepare, type LoadRun, type Workload } from './workloads.ts';
+import { load as loadTables, pgbenchArgs, tidy, type LoadRun, type Workload } from './workloads.ts';
 
 export interface Run extends Watched {
   readonly round: number;
@@ -29,6 +29,8 @@ export interface RoundsOptions {
   readonly systems: readonly System[];
   readonly rounds: number;
   readonly load: LoadRun;
+  /** Load the tables anew before the first round. */
+  readonly isFresh: boolean;
   readonly patience: Patience;
 }
 
@@ -39,11 +41,12 @@ export function rotated<T>(all: readonly T[], round: number): readonly T[] {
 }
 
 export async function runRounds(options: RoundsOptions): Promise<WorkloadResult> {
-  const { systems, rounds, load, patience } = options;
+  const { systems, rounds, load, isFresh, patience } = options;
   const { signal, progress } = patience;
   for (const system of systems) {
     signal.throwIfAborted();
-    await prepare(system, load.workload.name);
+    if (isFresh) await loadTables(system, load.scale, signal);
+    else await tidy(system, load.workload.name);
     await pgbench(await system.client(), pgbenchArgs({ ...load, seconds: 1 }), signal);
     await untilSettled(system, signal);
   }
