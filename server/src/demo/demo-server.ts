@@ -13,7 +13,7 @@ import { WebSocketServer } from 'ws';
 import { z } from 'zod';
 import type { ClusterStatus } from '../api/status.ts';
 import { guard, onError } from '../gateways/http/http-gateway.ts';
-import { closeServer, listenOn } from '../gateways/http/listen.ts';
+import { closeServer, listenOn } from '../gateways/listen.ts';
 import { requestProblem } from '../gateways/http/request-guard.ts';
 import { createAdminProxy } from './admin-proxy.ts';
 import { type ClusterReport, reportReplica } from './cluster-report.ts';

@@ -16,7 +16,7 @@ import type { LinkFault, ReplicaStatus } from '../../api/status.ts';
 import type { ReplicaId } from '../../multipaxos/types.ts';
 import { adminRoutes, type HttpAdmin } from './admin-routes.ts';
 import { createEventFeed, type EventFeed } from './event-feed.ts';
-import { closeServer, listenOn } from './listen.ts';
+import { closeServer, listenOn } from '../listen.ts';
 import type { Metrics } from './metrics.ts';
 import { isLoopbackAddress, requestProblem } from './request-guard.ts';
 

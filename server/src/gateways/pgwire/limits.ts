@@ -1,47 +1,52 @@
-/** Every bound of the front end in one place. */
+/** Every bound of the SQL gateway in one place. */
 export interface PgwireLimits {
+  /** Clients that have logged in. */
   readonly clientsMax: number;
-  /** Longest message of a client that is held whole (SQL text, parameters), header included. */
-  readonly frameBytesMax: number;
-  /** The same for PostgreSQL's messages (a harvested row, an error). */
-  readonly backendFrameBytesMax: number;
-  /** Longest message that is passed on in pieces (COPY data, result rows). */
-  readonly streamedFrameBytesMax: number;
-  /** From the connection to the end of authentication. */
-  readonly startupTimeoutMs: number;
+  /** Connections that have not said yet what they want: beyond it the oldest is closed. */
+  readonly openingMax: number;
+  readonly firstPacketTimeoutMs: number;
+  /** Clients that are logging in at the same time; more wait for their turn. Each has a connection to PostgreSQL, or to the leader. */
+  readonly authenticatingMax: number;
+  /** Clients that wait for their turn to log in. */
+  readonly waitingMax: number;
+  /** How long logging in may take, from the startup packet on. */
+  readonly authenticationTimeoutMs: number;
+  /** A client that is logging in for so long is ended when others wait for their turn. */
+  readonly slowAuthenticationMs: number;
   /** How long a new client waits for a leader, or for its PostgreSQL. */
   readonly leaderWaitMs: number;
-  /** How much of an answer is kept back while it may still have to be made anew. */
-  readonly holdBytesMax: number;
-  /** How much of a pipeline is looked at before it is run. */
-  readonly batchBytesMax: number;
-  /** Messages of a client that wait while another is being served. */
-  readonly inputQueueBytesMax: number;
-  readonly preparedStatementsMax: number;
-  readonly portalsMax: number;
-  /** SQL texts whose classification is remembered, for all clients together. */
-  readonly parseCacheBytesMax: number;
+  /** Longest message that is passed on, header included: PostgreSQL's own bound. Messages are never held whole. */
+  readonly frameBytesMax: number;
+  /** Longest message of a session that names its transactions: there messages are held whole. */
+  readonly namedFrameBytesMax: number;
+  /** CancelRequests that are being delivered at the same time. */
+  readonly cancelsMax: number;
   /** How long the answer of a leader that has been replaced is waited for by a client tunnelled to it. */
   readonly tunnelGraceMs: number;
-  /** How long a client whose leader went away in the middle of a commit waits for this replica's log to tell what became of it. */
+  /** How long a client whose leader went away in the middle of a commit waits for what became of it. */
   readonly outcomeWaitMs: number;
+  /** An answer that takes longer than this is late: PostgreSQL is asked for the transaction's id. */
+  readonly lateMs: number;
+  /** How long a client may take to read its last words. */
+  readonly lastWordsMs: number;
 }
 
 const MiB = 1_048_576;
 
 export const defaultLimits: PgwireLimits = {
   clientsMax: 500,
-  frameBytesMax: 128 * MiB,
-  backendFrameBytesMax: 128 * MiB,
-  streamedFrameBytesMax: 1024 * MiB,
-  startupTimeoutMs: 60_000,
+  openingMax: 1_000,
+  firstPacketTimeoutMs: 20_000,
+  authenticatingMax: 64,
+  waitingMax: 1_000,
+  authenticationTimeoutMs: 60_000,
+  slowAuthenticationMs: 3_000,
   leaderWaitMs: 5_000,
-  holdBytesMax: 131_072,
-  batchBytesMax: MiB,
-  inputQueueBytesMax: MiB,
-  preparedStatementsMax: 10_000,
-  portalsMax: 10_000,
-  parseCacheBytesMax: 16 * MiB,
+  frameBytesMax: 1024 * MiB,
+  namedFrameBytesMax: 4 * MiB,
+  cancelsMax: 100,
   tunnelGraceMs: 1_000,
   outcomeWaitMs: 15_000,
+  lateMs: 100,
+  lastWordsMs: 5_000,
 };

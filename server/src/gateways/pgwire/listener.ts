@@ -1,30 +1,25 @@
 /**
- * The PostgreSQL front end of one replica: accepts clients and gives each to a session of its own, or to the leader.
+ * The SQL gateway of one replica: accepts clients and gives each to a session of its own here, or to the leader.
  *
- * Responsible for: the listening socket, start-up, who may come in, ending clients when service moves. Does not run SQL.
+ * Responsible for: the listening socket, who may come in, ending clients when service moves. Runs no SQL and reads none.
  */
-import { connect, createServer, type Server, type Socket } from 'node:net';
-import type { Agreement, Service } from '../../ports/agreement.ts';
-import type { SessionSql } from '../../ports/session-sql.ts';
+import { createServer, type Socket } from 'node:net';
+import type { ClientService, Service } from '../../ports/client-service.ts';
+import { listenOn } from '../listen.ts';
 import { errorResponse, type GatewayError } from './codec/backend-messages.ts';
 import { ProtocolViolation } from './codec/protocol-violation.ts';
-import {
-  type StartupMessage,
-  startupForBackend,
-  startupForTunnel,
-  startupParameter,
-} from './codec/startup.ts';
+import { type StartupMessage, startupParameter } from './codec/startup.ts';
 import * as errors from './errors.ts';
+import { Admission, type Connection } from './front/admission.ts';
 import { awaitService, type Placement } from './front/await-service.ts';
-import { createCancelRegistry, forwardCancel } from './front/cancel-registry.ts';
+import { CancelRegistry } from './front/cancel-registry.ts';
 import { awaitFirstPacket } from './front/first-packet.ts';
-import { passAuthentication } from './front/handshake.ts';
-import { startTunnel } from './front/tunnel.ts';
+import { Tunnel } from './front/tunnel.ts';
 import { defaultLimits, type PgwireLimits } from './limits.ts';
-import type { Counter } from './session/context.ts';
-import { mentionsRequestId } from './session/request.ts';
-import { startSession } from './session/session.ts';
-import { createSqlParser, type SqlParser } from './sql/parse-sql.ts';
+import { AnswerGate } from './session/answer-gate.ts';
+import { closeWithWords } from './session/close-with-words.ts';
+import { LateWatch } from './session/late-watch.ts';
+import { Session } from './session/session.ts';
 
 export interface PgwireLogger {
   info(fields: object, message: string): void;
@@ -35,220 +30,252 @@ export interface PgwireListenerOptions {
   readonly host: string;
   /** 0: any free port; `port` of the listener tells. */
   readonly port: number;
-  readonly agreement: Agreement;
-  /** null while PostgreSQL is down. */
-  readonly sessionSql: () => SessionSql | null;
+  readonly service: ClientService;
   readonly logger: PgwireLogger;
   readonly limits?: Partial<PgwireLimits>;
-  /** A transaction was agreed on and committed, a read was answered, or a read was run again because it wrote. */
-  readonly onCounters?: (counter: Counter) => void;
+}
+
+/** What a session is running now, for people to see. */
+export interface RunningQuery {
+  /** Of PostgreSQL's process. */
+  readonly pid: number;
+  /** The transaction's id, where it is known. */
+  readonly xid: bigint | null;
+  /** Of the simple protocol; shortened. */
+  readonly sql: string;
 }
 
 export interface PgwireListener {
   readonly port: number;
+  /** Clients that are logged in, here or through this replica at the leader. */
   readonly clients: number;
-  /** Ends every client (57P01) and stops listening. */
+  /** Connections that are not logged in. */
+  readonly strangers: number;
+  /** How often answers had to wait until they could leave. */
+  readonly answersHeld: number;
+  running(): readonly RunningQuery[];
+  /** Ends every client and stops listening. */
   close(): Promise<void>;
 }
 
-/** Something that is ended when service moves or the listener closes. */
+/** A client's connection that is being served: here, or by the leader. */
 interface Served {
-  readonly done: Promise<void>;
-  readonly onService: (service: Service) => void;
-  readonly end: (error: GatewayError) => void;
+  readonly client: Socket;
+  readonly session: Session | null;
+  onService(service: Service): void;
+  end(error: GatewayError, options?: { readonly atOnce?: boolean }): void;
 }
 
-interface Front extends PgwireListenerOptions {
-  readonly bounds: PgwireLimits;
-  readonly parse: SqlParser;
+interface Front {
+  readonly service: ClientService;
+  readonly logger: PgwireLogger;
+  readonly limits: PgwireLimits;
+  readonly admission: Admission;
+  readonly cancels: CancelRegistry;
+  readonly late: LateWatch;
+  readonly sockets: Set<Socket>;
   readonly served: Set<Served>;
-  readonly cancels: ReturnType<typeof createCancelRegistry>;
+  gate: AnswerGate;
+  answersHeld: number;
 }
 
-/** @throws Error that names the address if it is in use. */
-export const createPgwireListener = async (options: PgwireListenerOptions): Promise<PgwireListener> => {
-  const bounds = { ...defaultLimits, ...options.limits };
-  const parse = await createSqlParser({ cacheBytesMax: bounds.parseCacheBytesMax });
-  const front: Front = { ...options, bounds, parse, served: new Set(), cancels: createCancelRegistry() };
-  const sockets = new Set<Socket>();
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-    sockets.add(client);
-    client.on('close', () => sockets.delete(client));
-    client.on('error', () => client.destroy());
-    void accept(front, client, sockets.size > bounds.clientsMax);
+/** A dead client's connection is noticed some minutes later, though nothing is sent on it. */
+const keepAliveDelayMs = 60_000;
+const sqlCharsShown = 400;
+
+/** @throws Error that names the address if it cannot be listened on */
+export async function createPgwireListener(options: PgwireListenerOptions): Promise<PgwireListener> {
+  const limits = { ...defaultLimits, ...options.limits };
+  const { service, logger } = options;
+  const front: Front = {
+    service,
+    logger,
+    limits,
+    admission: new Admission(limits),
+    cancels: new CancelRegistry(limits.cancelsMax),
+    late: new LateWatch(service, limits.lateMs),
+    sockets: new Set(),
+    served: new Set(),
+    gate: new AnswerGate(service, 0),
+    answersHeld: 0,
+  };
+  const sockets = {
+    allowHalfOpen: true,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: keepAliveDelayMs,
+  };
+  const server = createServer(sockets, (client) => void accept(front, client));
+  const port = await listenOn(server, options);
+  const stopListening = service.onServiceChange((now) => {
+    for (const one of front.served) one.onService(now);
   });
-  await listen(server, options);
-  const stopListening = options.agreement.onServiceChange((service) => {
-    for (const one of front.served) one.onService(service);
-  });
-  const address = server.address();
   return {
-    port: typeof address === 'object' && address !== null ? address.port : options.port,
+    port,
     get clients() {
-      return front.served.size;
+      return front.admission.clients;
     },
+    get strangers() {
+      return front.admission.strangers;
+    },
+    get answersHeld() {
+      return front.answersHeld + front.gate.holds;
+    },
+    running: () =>
+      [...front.served].flatMap(({ session }) => (session === null ? [] : runningQuery(session))),
     async close() {
       stopListening();
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
-      for (const one of front.served) one.end(errors.shuttingDown);
-      await Promise.all([...front.served].map((one) => one.done));
-      for (const socket of sockets) socket.destroy();
+      for (const one of front.served) one.end(errors.shuttingDown, { atOnce: true });
+      const beingServed = new Set([...front.served].map(({ client }) => client));
+      for (const socket of front.sockets) if (!beingServed.has(socket)) socket.destroy();
       await closed;
     },
   };
-};
+}
 
-const listen = (server: Server, at: { readonly host: string; readonly port: number }): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const message =
-        error.code === 'EADDRINUSE'
-          ? `port ${at.port} on ${at.host} is in use by another program: choose another pgwire port`
-          : `cannot listen on ${at.host}:${at.port}: ${error.message}`;
-      reject(Object.assign(new Error(message, { cause: error }), { code: error.code }));
-    });
-    server.listen(at.port, at.host, () => resolve());
+function runningQuery({ pid, tracker, known }: Session): RunningQuery[] {
+  const sql = tracker.loneText;
+  if (sql === null) return [];
+  const xid = known.doubt?.kind === 'transaction' ? known.doubt.transaction.xid : null;
+  return [{ pid, xid, sql: sql.slice(0, sqlCharsShown) }];
+}
+
+async function accept(front: Front, client: Socket): Promise<void> {
+  const { admission, sockets, limits, logger } = front;
+  function refuse(error: GatewayError): void {
+    closeWithWords(client, [errorResponse('FATAL', error)], limits.lastWordsMs);
+  }
+  sockets.add(client);
+  const connection = admission.open((error) => {
+    const served = [...front.served].find((one) => one.client === client);
+    if (served === undefined) refuse(error);
+    else served.end(error);
   });
-
-const refuse = (client: Socket, error: GatewayError): void => {
-  client.end(errorResponse('FATAL', error));
-  const linger = setTimeout(() => client.destroy(), 5_000);
-  client.once('close', () => clearTimeout(linger));
-  client.resume();
-};
-
-const accept = async (front: Front, client: Socket, tooMany: boolean): Promise<void> => {
-  const timer = setTimeout(() => refuse(client, errors.startupTimedOut), front.bounds.startupTimeoutMs);
+  client.on('close', () => {
+    sockets.delete(client);
+    connection.closed();
+  });
+  client.on('error', () => client.destroy());
   try {
     const opening = await awaitFirstPacket(client);
     if (opening === null) client.destroy();
-    else if (opening.packet.kind === 'cancel') {
+    else if (opening.kind === 'cancel') {
       client.destroy();
-      cancel(front, opening.packet.key, opening.packet.forwarded);
-    } else if (tooMany) refuse(client, errors.tooManyClients);
-    else {
-      if (opening.rest.length > 0) client.unshift(opening.rest);
-      await place(front, client, opening.packet, () => clearTimeout(timer));
+      cancel(front, opening.key, opening.forwarded);
+    } else {
+      const error = await place(front, { client, startup: opening, connection });
+      if (error !== null) refuse(error);
     }
   } catch (error) {
     const known = error instanceof ProtocolViolation;
-    if (!known) front.logger.warn({ error }, 'a client could not be served');
-    refuse(client, errors.protocolViolation(known ? error.message : 'the connection failed'));
-  } finally {
-    clearTimeout(timer);
+    if (!known) logger.warn({ error }, 'a client could not be served');
+    refuse(known ? errors.protocolViolation(error.message) : errors.internalError(error));
   }
-};
+}
 
-const cancel = (front: Front, key: Buffer, forwarded: boolean): void => {
-  if (front.cancels.cancel(key) || forwarded) return;
-  const service = front.agreement.service();
-  if (service.kind === 'at') void forwardCancel(service, key);
-};
+function cancel({ cancels, service }: Front, key: Buffer, forwarded: boolean): void {
+  if (cancels.cancel(key) || forwarded) return;
+  const now = service.service();
+  if (now.kind === 'at') cancels.forward(now, key);
+}
 
-const admission = (startup: StartupMessage, reserved: readonly string[]): GatewayError | null => {
-  const replication = startupParameter(startup, 'replication')?.toLowerCase();
-  if (replication !== undefined && !['false', 'off', 'no', '0'].includes(replication))
-    return errors.replicationRefused;
-  const user = startupParameter(startup, 'user');
-  if (user === undefined || user === '') {
-    return { sqlState: '28000', message: 'no PostgreSQL user name specified in startup packet' };
-  }
-  return reserved.includes(user) ? errors.reservedUser(user) : null;
-};
+interface Arrival {
+  readonly client: Socket;
+  readonly startup: StartupMessage;
+  readonly connection: Connection;
+}
 
-const place = async (
-  front: Front,
-  client: Socket,
-  startup: StartupMessage,
-  onStarted: () => void,
-): Promise<void> => {
+/** Returns why the client cannot be served, or null. */
+async function place(front: Front, arrival: Arrival): Promise<GatewayError | null> {
+  const { client, startup, connection } = arrival;
   const placement = await awaitService({
-    agreement: front.agreement,
-    sessionSql: front.sessionSql,
+    service: front.service,
     tunnelled: startup.tunnelled,
-    waitMs: front.bounds.leaderWaitMs,
+    waitMs: front.limits.leaderWaitMs,
     isGone: () => client.destroyed,
   });
-  if (client.destroyed) return;
-  const reserved = placement.kind === 'here' ? placement.sessionSql.reservedUsers : [];
-  const refused = admission(startup, reserved);
-  if (refused !== null) refuse(client, refused);
-  else if (placement.kind === 'nowhere') refuse(client, placement.error);
-  else if (placement.kind === 'at') {
-    onStarted();
-    await serve(
-      front,
-      startTunnel({
-        client,
-        leader: placement,
-        startup: startupForTunnel(startup),
-        limits: front.bounds,
-        agreement: front.agreement,
-      }),
-    );
-  } else await openSession(front, client, startup, placement, onStarted);
-};
+  if (client.destroyed) return null;
+  if (placement.kind === 'nowhere') return placement.error;
+  const reserved = placement.kind === 'here' ? placement.door.reservedUsers : [];
+  const refused = admissible(startup, reserved) ?? (await connection.logIn());
+  if (refused !== null || client.destroyed) return refused;
+  if (placement.kind === 'here') openSession(front, arrival, placement);
+  else openTunnel(front, arrival, placement);
+  return null;
+}
 
-const serve = async (front: Front, served: Served): Promise<void> => {
-  front.served.add(served);
-  try {
-    await served.done;
-  } finally {
-    front.served.delete(served);
+function admissible(startup: StartupMessage, reserved: readonly string[]): GatewayError | null {
+  const replication = startupParameter(startup, 'replication')?.toLowerCase();
+  if (replication !== undefined && !['false', 'off', 'no', '0'].includes(replication)) {
+    return errors.replicationRefused;
   }
-};
+  const user = startupParameter(startup, 'user');
+  if (user === undefined || user === '') return errors.noUserName;
+  return reserved.includes(user) ? errors.reservedUser(user) : null;
+}
 
-const openSession = async (
-  front: Front,
-  client: Socket,
-  startup: StartupMessage,
-  placement: Extract<Placement, { kind: 'here' }>,
-  onStarted: () => void,
-): Promise<void> => {
-  const { generation, sessionSql } = placement;
-  const backend = connect({ path: sessionSql.socketPath });
-  const outcome = await passAuthentication(
+function openTunnel(front: Front, arrival: Arrival, leader: Extract<Service, { kind: 'at' }>): void {
+  const { client, startup, connection } = arrival;
+  const tunnel = new Tunnel({
     client,
-    backend,
-    startupForBackend(startup, sessionSql.startupParameters),
-  );
-  onStarted();
-  if (outcome.kind === 'clientGone') return;
-  if (outcome.kind === 'refused') {
-    client.end();
-    return;
-  }
-  if (outcome.kind === 'failed') {
-    refuse(client, outcome.error);
-    return;
-  }
-  const session = startSession({
-    client,
-    backend,
-    clientBytes: outcome.early,
-    agreement: front.agreement,
-    generation,
-    sessionSql,
-    parse: front.parse,
-    limits: front.bounds,
-    count: (counter) => front.onCounters?.(counter),
-    takesDoubts: startup.takesDoubts,
-    usesRequests: startup.parameters.some((pair) =>
-      pair.some((text) => mentionsRequestId(Buffer.from(text))),
-    ),
+    leader,
+    startup,
+    limits: front.limits,
+    service: front.service,
+    onAuthenticated: () => connection.becomeClient(),
   });
-  const key = outcome.backendKey;
-  const forget = key === null ? () => {} : front.cancels.add(key, sessionSql.socketPath, session.cancels);
-  const leads = (service: Service): boolean => service.kind === 'here' && service.generation === generation;
-  if (!leads(front.agreement.service())) session.end(errors.notLeaderAnyMore);
-  await serve(front, {
-    done: session.done,
-    end: session.end,
-    onService(service) {
-      if (!leads(service)) session.end(errors.notLeaderAnyMore);
+  serve(front, {
+    client,
+    session: null,
+    onService: (service) => tunnel.onService(service),
+    end: (error, options) => tunnel.end(error, options),
+  });
+}
+
+function openSession(front: Front, arrival: Arrival, placement: Extract<Placement, { kind: 'here' }>): void {
+  const { client, startup, connection } = arrival;
+  const { generation, door } = placement;
+  const { socketPath } = door;
+  let forgetKey = (): void => {};
+  const session = new Session({
+    client,
+    socketPath,
+    startup,
+    service: front.service,
+    gate: gateOf(front, generation),
+    limits: front.limits,
+    onAuthenticated: () => connection.becomeClient(),
+    onKey: (key) => {
+      forgetKey = front.cancels.add(key, { socketPath, isOwed: () => session.tracker.outstanding });
     },
   });
-  forget();
-};
+  const stopWatching = front.late.watch(session, generation);
+  client.on('close', () => {
+    forgetKey();
+    stopWatching();
+  });
+  function onService(service: Service): void {
+    if (service.kind !== 'here' || service.generation !== generation) session.end(errors.notLeaderAnyMore);
+  }
+  serve(front, { client, session, onService, end: (error, options) => session.end(error, options) });
+  // It may have moved while the client waited for its turn.
+  onService(front.service.service());
+}
+
+/** All sessions of one generation share a gate. */
+function gateOf(front: Front, generation: number): AnswerGate {
+  if (front.gate.generation !== generation) {
+    front.answersHeld += front.gate.holds;
+    front.gate = new AnswerGate(front.service, generation);
+  }
+  return front.gate;
+}
+
+function serve(front: Front, served: Served): void {
+  front.served.add(served);
+  served.client.on('close', () => front.served.delete(served));
+  if (served.client.destroyed) front.served.delete(served);
+}

@@ -108,7 +108,11 @@ function gatewayFields(severity: string, error: GatewayError): [string, string][
   ];
 }
 
-function fieldsFrame(type: number, fields: Iterable<readonly [string, string]>, encoding: BufferEncoding): Buffer {
+function fieldsFrame(
+  type: number,
+  fields: Iterable<readonly [string, string]>,
+  encoding: BufferEncoding,
+): Buffer {
   const text = [...fields].map(([letter, value]) => `${letter}${value.replaceAll('\0', '')}\0`).join('');
   return frameOf(type, Buffer.from(`${text}\0`, encoding));
 }

@@ -20,7 +20,15 @@ export type Doubt =
   | { readonly kind: 'request'; readonly request: NamedRequest; readonly leadership: Ballot };
 
 export function doubtFrame(doubt: Doubt): Buffer {
-  return frameOf(doubtType, Buffer.from(textsOf(doubt).map((text) => `${text}\0`).join(''), 'utf8'));
+  return frameOf(
+    doubtType,
+    Buffer.from(
+      textsOf(doubt)
+        .map((text) => `${text}\0`)
+        .join(''),
+      'utf8',
+    ),
+  );
 }
 
 function textsOf(doubt: Doubt): readonly string[] {

@@ -51,7 +51,10 @@ export function bind(options: {
     return [int32(bytes.length), bytes];
   });
   const names = [cString(options.portal), cString(options.statement)];
-  return frameOf(front.bind, Buffer.concat([...names, int16(0), int16(parameters.length), ...values, int16(0)]));
+  return frameOf(
+    front.bind,
+    Buffer.concat([...names, int16(0), int16(parameters.length), ...values, int16(0)]),
+  );
 }
 
 export function execute(portal: string): Buffer {

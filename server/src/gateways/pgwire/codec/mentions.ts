@@ -3,55 +3,58 @@
  *
  * Pure. Searches the text of messages, whatever its meaning: a mention in a comment counts, too. A name that is put together only inside PostgreSQL
  * (`'synchronous_' || 'commit'`) is not found.
- * Invariant: a mention is found before the piece of the message that completes it is handed on.
  */
 import type { StartupMessage } from './startup.ts';
 
 export interface Mention {
   /** `synchronous_commit`. */
   readonly commit: boolean;
-  /** `barista.request_id`, or what answers for named requests, `pg_barista.request_committed`. */
+  /** Together with something that may make its setting outlive the session. */
+  readonly lasting: boolean;
+  /** `barista.request_id`, or the function that tells about named requests, `pg_barista.request_committed`. */
   readonly request: boolean;
 }
 
 const either = /synchronous_commit|barista["\s]*\.["\s]*request_/i;
 const commitName = /synchronous_commit/i;
 const requestName = /barista["\s]*\.["\s]*request_/i;
-/** What makes a setting outlive the session that mentions it: ALTER ROLE ... SET, or the definition of something that sets it when it is used. */
-const lasting = /\b(?:alter|create)\b/i;
+/** ALTER ROLE ... SET and the like, or the definition of something that sets it whenever it is used: a function, a view, a default. */
+const definition = /\b(?:alter|create)\b/i;
 
 /** So much of a piece is looked at again together with the next. */
 const tailChars = 64;
 
+/** `text`: that of one message, or of several in which only the mention itself is looked for. */
+export function mentions(text: string): boolean {
+  return either.test(text);
+}
+
+/** In one whole message. */
 export function mentionIn(text: string): Mention | null {
   if (!either.test(text)) return null;
-  return { commit: commitName.test(text), request: requestName.test(text) };
+  const commit = commitName.test(text);
+  return { commit, lasting: commit && definition.test(text), request: requestName.test(text) };
 }
 
-/** Whether what is mentioned in this text may have an effect beyond the session. */
-export function mayLast(text: string): boolean {
-  return lasting.test(text);
+export function bothMentions(a: Mention | null, b: Mention | null): Mention | null {
+  if (a === null || b === null) return a ?? b;
+  return { commit: a.commit || b.commit, lasting: a.lasting || b.lasting, request: a.request || b.request };
 }
 
-/** Of one message that comes in pieces. */
+/** In one message that comes in pieces. */
 export class PieceSearch {
   private tail = '';
-  private lasts = false;
-  private mentioned = false;
+  private found: Mention | null = null;
+  private defines = false;
 
-  /** True from the piece on in which something is mentioned. */
+  /** What has been found up to and with this piece. */
   look(piece: string): Mention | null {
     const text = this.tail + piece;
     this.tail = text.slice(-tailChars);
-    this.lasts ||= lasting.test(text);
-    const mention = mentionIn(text);
-    this.mentioned ||= mention?.commit ?? false;
-    return mention;
-  }
-
-  /** `synchronous_commit` is mentioned, and may have an effect beyond the session. */
-  get mayLast(): boolean {
-    return this.mentioned && this.lasts;
+    this.defines ||= definition.test(text);
+    this.found = bothMentions(this.found, mentionIn(text));
+    if (this.found?.commit === true && this.defines) this.found = { ...this.found, lasting: true };
+    return this.found;
   }
 }
 
@@ -61,5 +64,6 @@ export class PieceSearch {
  */
 export function mentionInStartup({ parameters }: StartupMessage): Mention | null {
   const text = parameters.map(([name, value]) => `${name}=${value}`).join('\n');
-  return mentionIn(text.replaceAll('\\', '').replaceAll('-', '_'));
+  const mention = mentionIn(text.replaceAll('\\', '').replaceAll('-', '_'));
+  return mention === null ? null : { ...mention, lasting: false };
 }

@@ -42,3 +42,8 @@ export type TransactionStatus = 'I' | 'T' | 'E';
 function code(letter: string): number {
   return letter.charCodeAt(0);
 }
+
+/** Whether PostgreSQL may send a message of this type at any time, whatever it is answering. */
+export function comesAnyTime(type: number): boolean {
+  return type === back.noticeResponse || type === back.notificationResponse || type === back.parameterStatus;
+}

@@ -34,7 +34,14 @@ const settings: ReadonlySet<string> = new Set([
   'close',
 ]);
 const definitions: ReadonlySet<string> = new Set(['create', 'drop', 'alter', 'refresh']);
-const alone: ReadonlySet<string> = new Set(['vacuum', 'reindex', 'cluster', 'analyze', 'analyse', 'checkpoint']);
+const alone: ReadonlySet<string> = new Set([
+  'vacuum',
+  'reindex',
+  'cluster',
+  'analyze',
+  'analyse',
+  'checkpoint',
+]);
 /** Kinds of objects whose definition cannot be rolled back. */
 const globalObjects: ReadonlySet<string> = new Set(['database', 'tablespace', 'system', 'subscription']);
 
@@ -91,7 +98,8 @@ export function kindOf(
   if (!definitions.has(first)) return 'plain';
   // The body of a function in SQL's own form is statements between BEGIN ATOMIC and END.
   if (later.atomic) return 'unclear';
-  if (later.concurrently || (second !== undefined && second !== null && globalObjects.has(second))) return 'alone';
+  if (later.concurrently || (second !== undefined && second !== null && globalObjects.has(second)))
+    return 'alone';
   return 'plain';
 }
 

@@ -5,15 +5,7 @@
  * string, bytes that may or may not be a backslash) it says `unclear`, and never takes two statements for one.
  */
 import { kindOf, needsAllWords, type StatementKind, tellingWords, wordsLooked } from './statement-kinds.ts';
-
-export interface TextRules {
-  /** `standard_conforming_strings` is off: a backslash escapes in every string. */
-  readonly backslashEscapes: boolean;
-  /** `client_encoding` has characters with bytes below 128 in them (SJIS, BIG5, GBK, UHC, GB18030, JOHAB). */
-  readonly mixedBytes: boolean;
-}
-
-export const usualRules: TextRules = { backslashEscapes: false, mixedBytes: false };
+import type { TextRules } from './text-rules.ts';
 
 type State =
   | 'between'

@@ -1,54 +1,50 @@
 /** Waits, for a bounded time, until somebody serves: this replica or a leader that it knows. */
-import type { Agreement } from '../../../ports/agreement.ts';
-import type { SessionSql } from '../../../ports/session-sql.ts';
+import type { ClientService, PostgresDoor, Service } from '../../../ports/client-service.ts';
 import type { GatewayError } from '../codec/backend-messages.ts';
 import { databaseDown, noLeader } from '../errors.ts';
 
 export type Placement =
-  | { readonly kind: 'here'; readonly generation: number; readonly sessionSql: SessionSql }
-  | { readonly kind: 'at'; readonly host: string; readonly port: number; readonly leader: string }
+  | { readonly kind: 'here'; readonly generation: number; readonly door: PostgresDoor }
+  | Extract<Service, { kind: 'at' }>
   | { readonly kind: 'nowhere'; readonly error: GatewayError };
 
+/** PostgreSQL's door opens and closes without a call. */
 const pollMs = 50;
 
-export const awaitService = async (options: {
-  readonly agreement: Agreement;
-  readonly sessionSql: () => SessionSql | null;
+export interface WaitOptions {
+  readonly service: Pick<ClientService, 'service' | 'door' | 'onServiceChange'>;
   /** The client came through a follower: it goes no further. */
   readonly tunnelled: boolean;
   readonly waitMs: number;
   readonly isGone: () => boolean;
-}): Promise<Placement> => {
-  const deadline = performance.now() + options.waitMs;
+}
+
+export async function awaitService({ service, tunnelled, waitMs, isGone }: WaitOptions): Promise<Placement> {
+  const deadline = performance.now() + waitMs;
   for (;;) {
-    const service = options.agreement.service();
-    const sessionSql = options.sessionSql();
-    if (service.kind === 'here' && sessionSql !== null) {
-      return { kind: 'here', generation: service.generation, sessionSql };
-    }
-    if (service.kind === 'at' && !options.tunnelled) return service;
-    if (performance.now() >= deadline || options.isGone()) {
-      return {
-        kind: 'nowhere',
-        error: reason(service.kind === 'nowhere' ? service.reason : null, service.kind),
-      };
-    }
-    await changeOrPoll(options.agreement);
+    const now = service.service();
+    const door = service.door();
+    if (now.kind === 'here' && door !== null) return { kind: 'here', generation: now.generation, door };
+    if (now.kind === 'at' && !tunnelled) return now;
+    if (performance.now() >= deadline || isGone()) return { kind: 'nowhere', error: reasonOf(now) };
+    await changeOrPoll(service);
   }
-};
+}
 
-const reason = (why: string | null, kind: 'here' | 'at' | 'nowhere'): GatewayError => {
-  if (kind === 'here') return databaseDown;
-  return noLeader(why ?? 'the replica that this one took for the leader is not');
-};
+function reasonOf(service: Service): GatewayError {
+  if (service.kind === 'here') return databaseDown;
+  const taken = 'the replica that this one took for the leader is not';
+  return noLeader(service.kind === 'nowhere' ? service.reason : taken);
+}
 
-const changeOrPoll = (agreement: Agreement): Promise<void> =>
-  new Promise((resolve) => {
-    const finish = (): void => {
+function changeOrPoll(service: Pick<ClientService, 'onServiceChange'>): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = service.onServiceChange(finish);
+    const timer = setTimeout(finish, pollMs);
+    function finish(): void {
       clearTimeout(timer);
       stop();
       resolve();
-    };
-    const stop = agreement.onServiceChange(finish);
-    const timer = setTimeout(finish, pollMs);
+    }
   });
+}

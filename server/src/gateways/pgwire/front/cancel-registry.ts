@@ -1,48 +1,60 @@
-/** Finds the session that a CancelRequest means, by the key that PostgreSQL gave to its client. */
+/**
+ * Brings CancelRequests to the session that they mean, which is found by the key that PostgreSQL gave to its client.
+ *
+ * A cancel reaches PostgreSQL only while the session is owed an answer. That it may end the wait of a COMMIT is not prevented here: the answers of all sessions are held back
+ * then (ClientService.mayAnswer). Bounded: so many deliveries at the same time; cancels beyond that are dropped, as PostgreSQL does not answer for them either.
+ */
 import { connect } from 'node:net';
 import { cancelForBackend, cancelForLeader } from '../codec/startup.ts';
-import type { CancelGuard } from '../session/cancel-guard.ts';
 
-export interface CancelRegistry {
-  add(key: Buffer, socketPath: string, guard: CancelGuard): () => void;
-  /** True if the session is one of ours. */
-  cancel(key: Buffer): boolean;
+interface Target {
+  readonly socketPath: string;
+  readonly isOwed: () => boolean;
 }
 
-const cancelTimeoutMs = 5_000;
+const deliveryTimeoutMs = 5_000;
 
-/** Resolves when the other end has closed the connection: PostgreSQL has signalled the backend by then. */
-const deliver = (target: { path: string } | { host: string; port: number }, packet: Buffer): Promise<void> =>
-  new Promise((resolve) => {
-    const socket = connect(target);
-    socket.setTimeout(cancelTimeoutMs, () => socket.destroy());
-    socket.on('connect', () => socket.write(packet));
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => resolve());
+export class CancelRegistry {
+  private readonly underWayMax: number;
+  private readonly targets = new Map<string, Target>();
+  private underWay = 0;
+
+  constructor(underWayMax: number) {
+    this.underWayMax = underWayMax;
+  }
+
+  /** Returns the way to remove it. */
+  add(key: Buffer, target: Target): () => void {
+    const name = key.toString('hex');
+    this.targets.set(name, target);
+    return () => {
+      if (this.targets.get(name) === target) this.targets.delete(name);
+    };
+  }
+
+  /** True if the session is one of ours. */
+  cancel(key: Buffer): boolean {
+    const target = this.targets.get(key.toString('hex'));
+    if (target === undefined) return false;
+    if (target.isOwed()) this.deliver({ path: target.socketPath }, cancelForBackend(key));
+    return true;
+  }
+
+  forward(leader: { readonly host: string; readonly port: number }, key: Buffer): void {
+    this.deliver({ host: leader.host, port: leader.port }, cancelForLeader(key));
+  }
+
+  private deliver(to: { path: string } | { host: string; port: number }, packet: Buffer): void {
+    if (this.underWay >= this.underWayMax) return;
+    this.underWay += 1;
+    const socket = connect(to);
+    socket.setTimeout(deliveryTimeoutMs, () => socket.destroy());
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      this.underWay -= 1;
+    });
+    // The other end closes the connection when it has taken the cancel.
     socket.resume();
-  });
-
-export const createCancelRegistry = (): CancelRegistry => {
-  const sessions = new Map<string, { readonly socketPath: string; readonly guard: CancelGuard }>();
-  return {
-    add(key, socketPath, guard) {
-      const name = key.toString('hex');
-      const entry = { socketPath, guard };
-      sessions.set(name, entry);
-      return () => {
-        if (sessions.get(name) === entry) sessions.delete(name);
-      };
-    },
-    cancel(key) {
-      const session = sessions.get(key.toString('hex'));
-      if (session === undefined) return false;
-      void session.guard.request(() => deliver({ path: session.socketPath }, cancelForBackend(key)));
-      return true;
-    },
-  };
-};
-
-export const forwardCancel = (
-  leader: { readonly host: string; readonly port: number },
-  key: Buffer,
-): Promise<void> => deliver({ host: leader.host, port: leader.port }, cancelForLeader(key));
+    socket.write(packet);
+  }
+}

@@ -5,44 +5,51 @@ import { type FirstPacket, readFirstPacket } from '../codec/startup.ts';
 
 export type Opening = Exclude<FirstPacket, { kind: 'ssl' | 'gss' }>;
 
-/** `rest`: what came behind it. null: the client has gone. @throws ProtocolViolation */
-export const awaitFirstPacket = (
-  client: Socket,
-): Promise<{ readonly packet: Opening; readonly rest: Buffer } | null> =>
-  new Promise((resolve, reject) => {
+/** SSL and GSSAPI may be asked for once each. */
+const declinesMax = 2;
+
+/** What came behind the packet is put back into the socket, which is paused. Null: the client has gone. @throws ProtocolViolation */
+export function awaitFirstPacket(client: Socket): Promise<Opening | null> {
+  return new Promise((resolve, reject) => {
     let bytes: Buffer = Buffer.alloc(0);
     let declined = 0;
 
-    const finish = (settle: () => void): void => {
-      client.off('data', onData).off('close', onGone).off('end', onGone).off('error', onGone);
+    function finish(settle: () => void): void {
+      client.off('data', onData).off('close', onGone).off('end', onGone);
       client.pause();
       settle();
-    };
-    const onGone = (): void => finish(() => resolve(null));
+    }
 
-    const readAll = (): void => {
+    function onGone(): void {
+      finish(() => resolve(null));
+    }
+
+    function onData(chunk: Buffer): void {
+      bytes = Buffer.concat([bytes, chunk]);
+      try {
+        const packet = readAll();
+        if (packet === null) return;
+        finish(() => resolve(packet));
+        if (bytes.length > 0) client.unshift(bytes);
+      } catch (error) {
+        finish(() => reject(error as Error));
+      }
+    }
+
+    function readAll(): Opening | null {
       for (;;) {
         const read = readFirstPacket(bytes);
-        if (read === null) return;
+        if (read === null) return null;
         bytes = bytes.subarray(read.length);
         const { packet } = read;
-        if (packet.kind === 'startup' || packet.kind === 'cancel') {
-          finish(() => resolve({ packet, rest: bytes }));
-          return;
-        }
+        if (packet.kind === 'startup' || packet.kind === 'cancel') return packet;
         declined += 1;
-        if (declined > 2) throw new ProtocolViolation('encryption was asked for again');
+        if (declined > declinesMax) throw new ProtocolViolation('encryption was asked for again');
         if (bytes.length > 0) throw new ProtocolViolation('data behind an encryption request');
         client.write('N');
       }
-    };
-    const onData = (chunk: Buffer): void => {
-      bytes = Buffer.concat([bytes, chunk]);
-      try {
-        readAll();
-      } catch (error) {
-        finish(() => reject(error));
-      }
-    };
-    client.on('data', onData).on('close', onGone).on('end', onGone).on('error', onGone);
+    }
+
+    client.on('data', onData).on('close', onGone).on('end', onGone);
   });
+}

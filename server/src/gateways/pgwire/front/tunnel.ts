@@ -1,244 +1,181 @@
 /**
- * A client of a follower: its bytes go to the leader's front end and back, untouched but for what that one tells this one (doubt-frame.ts).
+ * A client of a follower: its bytes go to the leader's gateway and back, untouched but for what that one tells this one (doubt-frame.ts).
  *
- * Responsible for: saying to the client what is true when the leader goes away. For that it watches, at the borders of frames, whether
- * an answer is due, and whether a transaction is being decided: what became of that is asked of this replica's own log.
- * Invariants: an error is put into the stream only between two frames; success is told only of what took effect.
+ * Responsible for: saying to the client what is true when the leader goes away. For that it reads along, as the leader's gateway does, and asks this replica what became of a transaction
+ * that was under way. The gate of answers is the leader's.
+ * Invariants: an error is put into the stream only between two messages; success is told only of what took effect and was not answered before.
  */
 import { connect, type Socket } from 'node:net';
-import type { Agreement, Service } from '../../../ports/agreement.ts';
-import { errorResponse, type GatewayError, readErrorFields } from '../codec/backend-messages.ts';
-import { type Doubt, doubtType, readDoubt } from '../codec/doubt-frame.ts';
-import { createFrameSplitter, type FrameSink } from '../codec/frame-splitter.ts';
-import { back } from '../codec/message-types.ts';
+import type { ClientService, Service } from '../../../ports/client-service.ts';
+import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
+import type { Doubt } from '../codec/doubt-frame.ts';
+import { FrameSplitter } from '../codec/frame-splitter.ts';
+import { type StartupMessage, startupForTunnel } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
-import { writeAll } from '../session/backend-link.ts';
+import { closeWithWords } from '../session/close-with-words.ts';
+import { askOutcome, farewell, wordsAfter } from '../session/farewell.ts';
+import { KnownTransaction } from '../session/known-transaction.ts';
+import { RequestTracker } from '../session/request-tracker.ts';
+import { Valve } from '../session/valve.ts';
+import { TunnelReader } from './tunnel-reader.ts';
 
-export interface Tunnel {
-  readonly done: Promise<void>;
-  readonly onService: (service: Service) => void;
-  readonly end: (error: GatewayError) => void;
+export interface TunnelOptions {
+  readonly client: Socket;
+  readonly leader: Extract<Service, { kind: 'at' }>;
+  readonly startup: StartupMessage;
+  readonly limits: PgwireLimits;
+  readonly service: Pick<ClientService, 'outcomeOf' | 'outcomeOfRequest'>;
+  /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
+  readonly onAuthenticated: () => GatewayError | null;
 }
+
+/** `asking`: the leader is given up, and what became of the transaction is being found out. `closed`: the client has its last words, or is gone. */
+type State = 'connecting' | 'open' | 'asking' | 'closed';
 
 const connectTimeoutMs = 5_000;
-const lingerMs = 5_000;
 
-export const startTunnel = (options: {
-  readonly client: Socket;
-  readonly leader: { readonly host: string; readonly port: number; readonly leader: string };
-  readonly startup: Buffer;
-  readonly limits: PgwireLimits;
-  readonly agreement: Pick<Agreement, 'outcomeOf'>;
-}): Tunnel => {
-  const { client, leader, limits } = options;
-  const where = `${leader.host}:${leader.port}`;
-  const upstream = connect({ host: leader.host, port: leader.port, noDelay: true });
-  const answers = createAnswerWatch(limits);
-  let connected = false;
-  let over = false;
-  let settling = false;
-  let grace: NodeJS.Timeout | null = null;
-  let finished = (): void => {};
-  const done = new Promise<void>((resolve) => {
-    finished = resolve;
-  });
+export class Tunnel {
+  readonly tracker = new RequestTracker();
 
-  const end = (error: GatewayError | null, before: readonly Buffer[] = []): void => {
-    if (over) return;
-    over = true;
-    if (grace !== null) clearTimeout(grace);
-    upstream.destroy();
-    if (error === null || answers.saidFatal || !answers.atBoundary) client.end();
-    else client.end(Buffer.concat([...before, errorResponse('FATAL', error)]));
-    client.resume();
-    const linger = setTimeout(() => client.destroy(), lingerMs);
-    client.once('close', () => {
-      clearTimeout(linger);
-      finished();
+  private readonly options: TunnelOptions;
+  private readonly client: Socket;
+  private readonly leader: Socket;
+  private readonly clientValve: Valve;
+  private readonly leaderValve: Valve;
+  private readonly fromClient: FrameSplitter;
+  private readonly reader: TunnelReader;
+  private readonly known = new KnownTransaction(this.tracker);
+  private state: State = 'connecting';
+  private clientEnded = false;
+  private grace: NodeJS.Timeout | null = null;
+
+  constructor(options: TunnelOptions) {
+    const { client, leader, limits } = options;
+    this.options = options;
+    this.client = client;
+    this.leader = connect({ host: leader.host, port: leader.port, noDelay: true });
+    this.clientValve = new Valve(client);
+    this.leaderValve = new Valve(this.leader);
+    this.fromClient = new FrameSplitter(limits.frameBytesMax);
+    this.reader = new TunnelReader({
+      frameBytesMax: limits.frameBytesMax,
+      tracker: this.tracker,
+      known: this.known,
+      onAuthenticated: () => {
+        const refusal = options.onAuthenticated();
+        if (refusal !== null) this.close([errorResponse('FATAL', refusal)]);
+      },
     });
-    if (client.destroyed) finished();
-  };
+    this.tracker.startedUp();
+    this.listen();
+    this.leader.write(startupForTunnel(options.startup));
+    client.resume();
+  }
 
-  /** The leader is gone, or is no leader any more and has not said how things ended. */
-  const lost = (): void => {
-    if (over || settling) return;
-    const { doubt } = answers;
-    if (!answers.authenticated) end(errors.leaderUnreachable(where, 'the connection was closed'));
-    else if (doubt !== null && !answers.saidFatal) {
-      settling = true;
-      upstream.destroy();
-      settle(doubt).catch(() => end(errors.outcomeUnknown('the leader went away')));
-    } else if (answers.due) end(errors.outcomeUnknown('the leader went away'));
-    else end(errors.notLeaderAnyMore);
-  };
+  /** Another service: the old leader, if it lives, says how things ended; it is given a moment to. */
+  onService(service: Service): void {
+    if (this.grace !== null) clearTimeout(this.grace);
+    this.grace = null;
+    const { leader, limits } = this.options;
+    if (this.state === 'closed' || (service.kind === 'at' && service.leader === leader.leader)) return;
+    const graceMs = service.kind === 'nowhere' ? limits.leaderWaitMs : limits.tunnelGraceMs;
+    this.grace = setTimeout(() => this.end(errors.leaderWentAway), graceMs);
+  }
 
-  const settle = async (doubt: Doubt): Promise<void> => {
-    const outcome = await options.agreement.outcomeOf(doubt.mark, limits.outcomeWaitMs);
-    switch (outcome) {
-      case 'committed':
-        end(errors.committedButEnding, doubt.answer === null ? [] : [doubt.answer]);
-        return;
-      case 'notCommitted':
-        end(errors.superseded('the leader went away, and the log goes on without it'));
-        return;
-      case 'unknown':
-        end(errors.outcomeUnknown('the leader went away, and the log does not tell in time'));
-        return;
-      default:
-        outcome satisfies never;
-    }
-  };
+  /** Tells the client what is true; if that is not known, finds it out first, or, with `atOnce`, says that it is unknown. */
+  end(reason: GatewayError, { atOnce = false } = {}): void {
+    if (this.state === 'closed' || (this.state === 'asking' && !atOnce)) return;
+    const words = farewell({ tracker: this.tracker, told: this.reader, doubt: this.known.doubt }, reason);
+    if (words.kind === 'words') this.close(words.bytes);
+    else if (atOnce) this.close([errorResponse('FATAL', errors.outcomeUnknown(reason.message))]);
+    else void this.ask(words.doubt, reason);
+  }
 
-  upstream.setTimeout(connectTimeoutMs, () => {
-    if (!connected) end(errors.leaderUnreachable(where, 'it does not answer'));
-  });
-  upstream.on('connect', () => {
-    connected = true;
-    upstream.setTimeout(0);
-    upstream.write(options.startup);
-  });
-  upstream.on('data', (chunk: Buffer) => {
-    if (over || settling) return;
+  private async ask(doubt: Doubt, reason: GatewayError): Promise<void> {
+    this.state = 'asking';
+    this.leader.destroy();
+    const outcome = await askOutcome(this.options.service, doubt, this.options.limits.outcomeWaitMs);
+    if (this.state !== 'asking') return;
+    this.close(wordsAfter({ tracker: this.tracker, told: this.reader }, outcome, reason));
+  }
+
+  private close(words: readonly Buffer[]): void {
+    if (this.state === 'closed') return;
+    this.state = 'closed';
+    if (this.grace !== null) clearTimeout(this.grace);
+    this.leader.destroy();
+    closeWithWords(this.client, words, this.options.limits.lastWordsMs);
+  }
+
+  private onLeader(chunk: Buffer): void {
+    if (this.state !== 'open') return;
     try {
-      const forClient = answers.take(chunk);
-      if (forClient.length > 0 && !writeAll(client, forClient)) upstream.pause();
-      if (answers.leaderDoubts) lost();
+      this.send(this.reader.read(chunk));
+      if (this.reader.leaderDoubts) this.end(errors.leaderWentAway);
     } catch (error) {
-      end(errors.protocolViolation(error instanceof Error ? error.message : String(error)));
+      const told = errorResponse('FATAL', errors.internalError(error));
+      this.close(this.reader.atBoundary ? [told] : []);
     }
-  });
-  upstream.on('drain', () => client.resume());
-  upstream.on('error', (error) => {
-    if (connected) lost();
-    else end(errors.leaderUnreachable(where, error.message));
-  });
-  upstream.on('close', lost);
+  }
 
-  client.on('data', (chunk: Buffer) => {
-    if (over || settling) return;
-    answers.asked();
-    if (!upstream.write(chunk)) client.pause();
-  });
-  client.on('drain', () => upstream.resume());
-  client.on('end', () => upstream.end());
-  client.on('error', () => end(null));
-  client.on('close', () => end(null));
-  client.resume();
+  private send(views: readonly Buffer[]): void {
+    const { client } = this;
+    if (client.destroyed) return;
+    let room = true;
+    if (views.length > 1) client.cork();
+    for (const view of views) room = client.write(view);
+    if (views.length > 1) client.uncork();
+    if (!room) this.leaderValve.pause('full');
+  }
 
-  return {
-    done,
-    end(error) {
-      end(answers.doubt === null ? error : errors.outcomeUnknown('this replica stopped meanwhile'));
-    },
-    onService(service) {
-      if (service.kind === 'at' && service.leader === leader.leader) {
-        if (grace !== null) clearTimeout(grace);
-        grace = null;
-        return;
-      }
-      // The old leader, if it lives, says how things ended; it is given a moment to.
-      if (grace !== null) clearTimeout(grace);
-      grace = setTimeout(lost, service.kind === 'nowhere' ? limits.leaderWaitMs : limits.tunnelGraceMs);
-    },
-  };
-};
+  private onClient(chunk: Buffer): void {
+    if (this.state !== 'open' && this.state !== 'connecting') return;
+    try {
+      this.fromClient.feed(chunk);
+      while (this.fromClient.next()) this.tracker.sent(this.fromClient, chunk);
+    } catch (error) {
+      const told = errors.protocolViolation(error instanceof Error ? error.message : String(error));
+      this.close(this.reader.atBoundary ? [errorResponse('FATAL', told)] : []);
+      return;
+    }
+    if (!this.leader.write(chunk)) this.clientValve.pause('full');
+  }
 
-interface AnswerWatch {
-  /** What of it is for the client. @throws ProtocolViolation */
-  take(chunk: Buffer): readonly Buffer[];
-  /** The client has sent something. */
-  asked(): void;
-  readonly due: boolean;
-  readonly authenticated: boolean;
-  readonly saidFatal: boolean;
-  /** The leader does not know what became of it: cut off, perhaps. This replica may. */
-  readonly leaderDoubts: boolean;
-  /** The transaction that is being decided. */
-  readonly doubt: Doubt | null;
-  /** What the client has received ends with a whole message. */
-  readonly atBoundary: boolean;
+  /** The leader has closed the connection, or it broke. */
+  private onLeaderGone(): void {
+    if (this.tracker.terminated || this.clientEnded || this.reader.saidFatal) this.close([]);
+    else if (this.state === 'connecting')
+      this.close([errorResponse('FATAL', this.unreachable('it refuses connections'))]);
+    else this.end(errors.leaderWentAway);
+  }
+
+  private unreachable(why: string): GatewayError {
+    const { host, port } = this.options.leader;
+    return errors.leaderUnreachable(`${host}:${port}`, why);
+  }
+
+  private listen(): void {
+    const { client, leader } = this;
+    client.on('data', (chunk: Buffer) => this.onClient(chunk));
+    client.on('drain', () => this.leaderValve.resume('full'));
+    client.on('end', () => {
+      this.clientEnded = true;
+      leader.end();
+    });
+    client.on('close', () => this.close([]));
+    leader.setTimeout(connectTimeoutMs, () => {
+      if (this.state === 'connecting')
+        this.close([errorResponse('FATAL', this.unreachable('it does not answer'))]);
+    });
+    leader.on('connect', () => {
+      leader.setTimeout(0);
+      if (this.state === 'connecting') this.state = 'open';
+    });
+    leader.on('data', (chunk: Buffer) => this.onLeader(chunk));
+    leader.on('drain', () => this.clientValve.resume('full'));
+    // What is wrong shows in that the connection closes.
+    leader.on('error', () => {});
+    leader.on('close', () => this.onLeaderGone());
+  }
 }
-
-const unknownState = errors.outcomeUnknown('').sqlState;
-
-const createAnswerWatch = (limits: PgwireLimits): AnswerWatch => {
-  let due = true;
-  let authenticated = false;
-  let saidFatal = false;
-  let leaderDoubts = false;
-  let inPiece = false;
-  let doubt: Doubt | null = null;
-  let forClient: Buffer[] = [];
-
-  const splitter = createFrameSplitter({
-    wholeBytesMax: limits.streamedFrameBytesMax,
-    streamedBytesMax: limits.streamedFrameBytesMax,
-    pieceBytesMin: 8_192,
-    streams: (type) => type !== doubtType,
-  });
-
-  /** Neighbouring views of one chunk become one. */
-  const push = (bytes: Buffer): void => {
-    const last = forClient.at(-1);
-    const next = last !== undefined && last.buffer === bytes.buffer;
-    if (next && last.byteOffset + last.length === bytes.byteOffset) {
-      forClient[forClient.length - 1] = Buffer.from(last.buffer, last.byteOffset, last.length + bytes.length);
-    } else forClient.push(bytes);
-  };
-
-  const sink: FrameSink = {
-    frame(type, frame) {
-      if (type === doubtType) {
-        doubt = readDoubt(frame);
-        return;
-      }
-      if (type === back.errorResponse && doubt !== null && readErrorFields(frame).get('C') === unknownState) {
-        leaderDoubts = true;
-        return;
-      }
-      saidFatal = type === back.errorResponse && frame.includes('FATAL');
-      if (type === back.readyForQuery) {
-        due = false;
-        authenticated = true;
-      }
-      if (type === back.readyForQuery || type === back.errorResponse) doubt = null;
-      // Its answer has begun: the client must not get it twice.
-      else if (type === back.commandComplete && doubt !== null) doubt = { ...doubt, answer: null };
-      push(frame);
-    },
-    piece(_type, piece, { last }) {
-      inPiece = !last;
-      push(piece);
-    },
-  };
-
-  return {
-    take(chunk) {
-      forClient = [];
-      splitter.push(chunk, sink);
-      return forClient;
-    },
-    asked() {
-      due = true;
-    },
-    get due() {
-      return due;
-    },
-    get authenticated() {
-      return authenticated;
-    },
-    get saidFatal() {
-      return saidFatal;
-    },
-    get leaderDoubts() {
-      return leaderDoubts;
-    },
-    get doubt() {
-      return doubt;
-    },
-    get atBoundary() {
-      return !inPiece;
-    },
-  };
-};

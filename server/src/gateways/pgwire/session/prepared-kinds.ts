@@ -7,7 +7,8 @@
 import type { FrameSplitter } from '../codec/frame-splitter.ts';
 import { type BindNames, readBindNames, stringEnd } from '../codec/frontend-messages.ts';
 import type { StatementKind } from '../codec/statement-kinds.ts';
-import { kindOfBeginning, kindOfStatement, type TextRules } from '../codec/statement-reader.ts';
+import { kindOfBeginning, kindOfStatement } from '../codec/statement-reader.ts';
+import type { TextRules } from '../codec/text-rules.ts';
 
 const namesMax = 1000;
 

@@ -9,7 +9,8 @@
  */
 import type { FrameSplitter } from '../codec/frame-splitter.ts';
 import { front, type TransactionStatus } from '../codec/message-types.ts';
-import { StatementReader, type TextRules, usualRules } from '../codec/statement-reader.ts';
+import { StatementReader } from '../codec/statement-reader.ts';
+import { type TextRules, usualRules } from '../codec/text-rules.ts';
 import { Course, type Verdict } from './course.ts';
 import { PreparedKinds } from './prepared-kinds.ts';
 

@@ -2,7 +2,8 @@
 import type { Socket } from 'node:net';
 import { Client, type ClientConfig } from 'pg';
 import { readErrorFields } from '../codec/backend-messages.ts';
-import { createFrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
+import { FrameGatherer } from '../codec/frame-gatherer.ts';
+import { FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
 import { back } from '../codec/message-types.ts';
 
 export interface Frame {
@@ -22,27 +23,30 @@ export interface WireClient {
 
 const waitMs = 10_000;
 
-export const connectWire = async (config: ClientConfig): Promise<WireClient> => {
+export async function connectWire(config: ClientConfig): Promise<WireClient> {
   const client = new Client(config);
   client.on('error', () => {});
   await client.connect();
   const socket = (client as unknown as { connection: { stream: Socket } }).connection.stream;
   socket.removeAllListeners();
+  return followWire(socket);
+}
+
+/** Speaks on a socket on which nothing has been said, or that stands between two messages. */
+export function followWire(socket: Socket): WireClient {
   socket.on('error', () => {});
   let frames: Frame[] = [];
   let closed = false;
   let wake = (): void => {};
-  const splitter = createFrameSplitter({
-    wholeBytesMax: 64 * 1_048_576,
-    streamedBytesMax: 0,
-    pieceBytesMin: 0,
-    streams: () => false,
-  });
+  const splitter = new FrameSplitter(1024 * 1_048_576);
+  const gatherer = new FrameGatherer(64 * 1_048_576);
   socket.on('data', (chunk: Buffer) => {
-    splitter.push(chunk, {
-      frame: (type, bytes) => frames.push({ type: String.fromCharCode(type), bytes: Buffer.from(bytes) }),
-      piece: () => {},
-    });
+    splitter.feed(chunk);
+    while (splitter.next()) {
+      const bytes = gatherer.add(splitter, chunk);
+      if (bytes !== null)
+        frames.push({ type: String.fromCharCode(splitter.type), bytes: Buffer.from(bytes) });
+    }
     wake();
   });
   socket.on('close', () => {
@@ -51,7 +55,7 @@ export const connectWire = async (config: ClientConfig): Promise<WireClient> => 
   });
   socket.resume();
 
-  const waitFor = async (enough: () => number): Promise<Frame[]> => {
+  async function waitFor(enough: () => number): Promise<Frame[]> {
     const deadline = performance.now() + waitMs;
     for (;;) {
       const length = enough();
@@ -70,7 +74,7 @@ export const connectWire = async (config: ClientConfig): Promise<WireClient> => 
         };
       });
     }
-  };
+  }
 
   return {
     socket,
@@ -91,36 +95,26 @@ export const connectWire = async (config: ClientConfig): Promise<WireClient> => 
     untilClosed: () => waitFor(() => 0),
     close: () => socket.destroy(),
   };
-};
+}
 
 /** The last of many. */
-const tellFrames = (frames: readonly Frame[]): string =>
-  `${frames.length} messages: ${frames.slice(-20).map(describeFrame).join(' | ').slice(0, 4000)}`;
+function tellFrames(frames: readonly Frame[]): string {
+  return `${frames.length} messages: ${frames.slice(-20).map(describeFrame).join(' | ').slice(0, 4000)}`;
+}
 
-const readable = (bytes: Buffer): string =>
-  bytes.toString('latin1').replaceAll(/[^\u0020-\u007e]/g, (byte) => `\\${byte.charCodeAt(0).toString(16)}`);
+function readable(bytes: Buffer): string {
+  return bytes
+    .toString('latin1')
+    .replaceAll(/[^\u0020-\u007e]/g, (byte) => `\\${byte.charCodeAt(0).toString(16)}`);
+}
 
 /** A line for people and for comparing; what differs from session to session is left out. */
-export const describeFrame = ({ type, bytes }: Frame): string => {
+export function describeFrame({ type, bytes }: Frame): string {
   const code = bytes[0];
   if (code === back.errorResponse || code === back.noticeResponse) {
     const fields = [...readErrorFields(bytes)].filter(([letter]) => !'SFLR'.includes(letter));
     return `${type} ${fields.map(([letter, value]) => `${letter}=${value}`).join(' ')}`;
   }
-  if (code === back.rowDescription) return `T ${columnNames(bytes).join(',')}`;
   if (code === back.notificationResponse) return `A ${readable(bytes.subarray(headerBytes + 4))}`;
   return `${type} ${readable(bytes.subarray(headerBytes))}`;
-};
-
-const columnNames = (frame: Buffer): string[] => {
-  const names: string[] = [];
-  let at = headerBytes + 2;
-  for (let left = frame.readInt16BE(headerBytes); left > 0; left -= 1) {
-    const end = frame.indexOf(0, at);
-    names.push(
-      `${frame.toString('utf8', at, end)}:${frame.readInt32BE(end + 7)}:${frame.readInt16BE(end + 17)}`,
-    );
-    at = end + 19;
-  }
-  return names;
-};
+}
