@@ -19,7 +19,7 @@ export interface ProcessTimes {
 
 export interface ProcessTable {
   readonly processes: ReadonlyMap<number, ProcessTimes>;
-  /** What all cores did since the machine started, but idling, waiting for disks, and work that is marked as nice: that one gives way. */
+  /** What all cores did since the machine started, but idling and waiting for disks. */
   readonly machineMs: number;
   readonly atMs: number;
 }
@@ -36,8 +36,8 @@ export function parseProcess(stat: string): ProcessTimes {
 /** The first line of /proc/stat: user nice system idle iowait irq softirq steal. */
 export function parseMachine(stat: string): number {
   const fields = stat.split('\n', 1)[0]?.trim().split(/\s+/).slice(1).map(Number) ?? [];
-  const [user = 0, , system = 0, , , irq = 0, softirq = 0, steal = 0] = fields;
-  return (user + system + irq + softirq + steal) * tickMs;
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = fields;
+  return (user + nice + system + irq + softirq + steal) * tickMs;
 }
 
 export function lookAtProcesses(): ProcessTable {
