@@ -5,18 +5,19 @@
  */
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatLsn, segmentBytes, segmentName, segmentStart, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
-import { RecordChecksum } from '../../payload/wal/record/record-checksum.ts';
-import { WalWalker } from '../../payload/wal/record/wal-walker.ts';
-import { beginWalkAt } from '../../payload/wal/record/walk-position.ts';
-
-const readBytes = 256 * 1024;
+import { formatLsn, segmentBytes, segmentName, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
+import { findEndOfWal } from '../../payload/wal/record/end-of-wal.ts';
 
 /**
  * At most up to the end of the segment; empty if no file holds it. A segment in which a timeline begins has a file of each, and the newer one begins with what the older has: the file of `timeline` is
  * looked for first, then those of newer ones.
  */
-export async function readWalFile(dataDir: string, from: Lsn, timeline: Timeline, bytesMax: number): Promise<Buffer> {
+export async function readWalFile(
+  dataDir: string,
+  from: Lsn,
+  timeline: Timeline,
+  bytesMax: number,
+): Promise<Buffer> {
   const offset = from % segmentBytes;
   const bytes = Math.min(bytesMax, segmentBytes - offset);
   for (const name of await filesOf(dataDir, from, timeline)) {
@@ -46,21 +47,11 @@ async function filesOf(dataDir: string, lsn: Lsn, timeline: Timeline): Promise<r
  * `from`: up to there it is known to be valid. @throws Error if the files do not have it up to there
  */
 export async function endOfWal(dataDir: string, timeline: Timeline, from: Lsn): Promise<Lsn> {
-  for (let start = segmentStart(from); start >= 0; start = (start - segmentBytes) as Lsn) {
-    const walker = new WalWalker(beginWalkAt(start), new RecordChecksum());
-    while (walker.fault === null) {
-      const bytes = await readWalFile(dataDir, walker.next, timeline, readBytes);
-      if (bytes.length === 0) break;
-      walker.add(bytes);
-    }
-    if (walker.next < from) {
-      const why = walker.fault === null ? 'there are no files of it' : walker.fault.text;
-      throw new Error(`the WAL of timeline ${timeline} ends at ${formatLsn(walker.next)}, below ${formatLsn(from)}: ${why}`);
-    }
-    // A record may be longer than a segment.
-    if (walker.lastRecordEnd !== null) return walker.lastRecordEnd;
-  }
-  throw new Error(`no record of the WAL of timeline ${timeline} ends at or above ${formatLsn(from)}`);
+  const found = await findEndOfWal((lsn, bytesMax) => readWalFile(dataDir, lsn, timeline, bytesMax), from);
+  if (found.code === 'found') return found.end;
+  const { fault } = found;
+  const why = fault === null ? 'there are not enough files' : `at ${formatLsn(fault.at)}: ${fault.text}`;
+  throw new Error(`the WAL of timeline ${timeline} is not whole up to ${formatLsn(from)}: ${why}`);
 }
 
 /** In pg_control, of PostgreSQL 15 to 18: the timelines of the last checkpoint, and of the point that recovery must reach. */

@@ -4,7 +4,7 @@
  * Responsible for: walking over it with all checks (page headers, links, checksums) until there is no more. Pure but for the function that reads.
  * Does not know files; does not follow timelines: what `readAt` returns is one history.
  */
-import { segmentStart, type Lsn } from '../lsn.ts';
+import { segmentBytes, segmentStart, type Lsn } from '../lsn.ts';
 import { RecordChecksum } from './record-checksum.ts';
 import type { WalFault } from './wal-fault.ts';
 import { WalWalker } from './wal-walker.ts';
@@ -14,35 +14,39 @@ import { beginWalkAt } from './walk-position.ts';
 export type ReadWalAt = (lsn: Lsn, bytesMax: number) => Promise<Uint8Array>;
 
 /**
- * `found`: the last whole record ends at `end`, aligned, and after a switch at the end of the segment. `fault`: why none follows; null: there is no more WAL.
- * `unreached`: no record ends at the position from which the search was to go on, so this is not the WAL that it was taken for.
+ * `found`: the last whole record begins at `lastRecordStart` and ends at `end`: aligned, and after a switch at the end of the segment. `fault`: why none follows; null: there are no more files.
+ * `short`: what was known to be valid is not, or not there from the beginning of a record on.
  */
-export interface EndOfWal {
-  readonly code: 'found' | 'unreached';
-  /** Where the valid WAL ends. Null (only if unreached): nowhere. */
-  readonly end: Lsn | null;
-  /** Of the last whole record; null: it begins below what was read. */
-  readonly lastRecordStart: Lsn | null;
-  readonly fault: WalFault | null;
-}
+export type EndOfWal =
+  | {
+      readonly code: 'found';
+      readonly end: Lsn;
+      /** Null: below what was read. */
+      readonly lastRecordStart: Lsn | null;
+      readonly fault: WalFault | null;
+    }
+  | { readonly code: 'short'; readonly fault: WalFault | null };
 
 const readBytes = 256 * 1024;
 
 /**
- * `from`: where a record ends, or the WAL begins.
+ * `from`: the WAL is known to be valid up to here; it may be in the middle of a record, if a page begins there.
  *
- * The walk begins at the start of its segment, so that it knows the record before `from`, to which the next one must be linked: behind the end of its WAL, a standby's page may hold a whole record of
- * an earlier use of the segment.
+ * The walk begins at the start of the segment, so that it knows the record before `from`, to which the next one must be linked: behind the end of its WAL, a standby's page may hold a whole record of an
+ * earlier use of the file.
  */
 export async function findEndOfWal(readAt: ReadWalAt, from: Lsn): Promise<EndOfWal> {
-  const next = segmentStart(from);
-  const start = next === from ? { next, lastRecordEnd: from, lastRecordStart: null } : beginWalkAt(next);
-  const walker = new WalWalker(start, new RecordChecksum());
-  await walkTo(walker, readAt, from);
-  const reached = walker.lastRecordEnd === from;
-  if (reached) await walkTo(walker, readAt, Number.POSITIVE_INFINITY);
-  const { lastRecordEnd: end, lastRecordStart, fault } = walker;
-  return { code: reached ? 'found' : 'unreached', end, lastRecordStart, fault };
+  // A record may be longer than a segment.
+  for (let start = segmentStart(from); start >= 0; start = (start - segmentBytes) as Lsn) {
+    const walker = new WalWalker(beginWalkAt(start), new RecordChecksum());
+    await walkTo(walker, readAt, from);
+    const isShort = walker.fault !== null || walker.next < from;
+    if (!isShort) await walkTo(walker, readAt, Number.POSITIVE_INFINITY);
+    const { lastRecordEnd: end, lastRecordStart, fault } = walker;
+    if (isShort) return { code: 'short', fault };
+    if (end !== null) return { code: 'found', end, lastRecordStart, fault };
+  }
+  return { code: 'short', fault: null };
 }
 
 /** Until `to`, a fault, or the end of what can be read. */

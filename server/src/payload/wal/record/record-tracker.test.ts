@@ -23,7 +23,7 @@ const someItems = fc.array(item, { minLength: 1, maxLength: 60 });
 /** At most one switch, for after it come 16 MB of nothing. */
 const itemsWithSwitch = fc
   .tuple(fc.array(item, { maxLength: 20 }), fc.array(item, { maxLength: 5 }))
-  .map(([before, after]): WalItem[] => [...before, { kind: 'switch' }, ...after]);
+  .map(([before, after]) => before.concat({ kind: 'switch' }, after));
 
 /** What PostgreSQL would take for the end of the WAL if it ended at `end`. */
 function expectedEnd({ records, start }: SyntheticWal, end: number): number {
@@ -78,11 +78,13 @@ describe('a record tracker', () => {
         const wal = writeWal(start, items);
         const tracker = new RecordTracker(beginWalkAt(start));
         const headerBytes = 24;
+        const wrong: number[] = [];
         for (let at = 0; at < wal.bytes.length; at += 1) {
           tracker.add(lsn(start + at), wal.bytes.subarray(at, at + 1));
           const expected = at + 1 < headerBytes ? null : expectedEnd(wal, start + at + 1);
-          if (tracker.lastRecordEnd !== expected) expect([at, tracker.lastRecordEnd]).toEqual([at, expected]);
+          if (tracker.lastRecordEnd !== expected) wrong.push(at);
         }
+        expect(wrong).toEqual([]);
       }),
       { numRuns: 30 },
     );
@@ -130,9 +132,10 @@ describe('a record tracker', () => {
         for (let at: number = from - start; at < wal.bytes.length; at += cut) {
           tracker.add(lsn(start + at), wal.bytes.subarray(at, at + cut));
           const expected = expectedEnd(wal, Math.min(start + at + cut, start + wal.bytes.length));
-          if (tracker.lastRecordEnd !== null) expect(tracker.lastRecordEnd).toBe(expected);
+          expect([null, expected]).toContain(tracker.lastRecordEnd);
         }
-        if (expectedEnd(wal, start + wal.bytes.length) > from) expect(tracker.lastRecordEnd).not.toBeNull();
+        const end = expectedEnd(wal, start + wal.bytes.length);
+        expect(tracker.lastRecordEnd).toBe(end > from ? end : tracker.lastRecordEnd);
       }),
     );
   });
@@ -141,7 +144,7 @@ describe('a record tracker', () => {
     fc.assert(
       fc.property(someItems, fc.nat(100), (items, pick) => {
         const wal = writeWal(start, items);
-        const boundaries = [...wal.records.map(({ end }) => end as number)];
+        const boundaries = wal.records.map(({ end }) => end as number);
         for (let page = start + walPageBytes; page < start + wal.bytes.length; page += walPageBytes)
           boundaries.push(page);
         const at = boundaries[pick % boundaries.length] ?? start;

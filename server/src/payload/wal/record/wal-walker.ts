@@ -6,7 +6,7 @@
  *
  * Invariants: what it knows after the same bytes is the same wherever they were cut. It holds no part of the WAL but the headers at hand, and makes no object for a record. After a fault it takes nothing more.
  */
-import { formatLsn, segmentBytes, segmentStart, walPageBytes, type Lsn } from '../lsn.ts';
+import { formatLsn, walPageBytes, type Lsn } from '../lsn.ts';
 import { CollectedBytes } from './collected-bytes.ts';
 import { readU32 } from './little-endian.ts';
 import { pageBodyBytes, PageHeaderReader } from './page-header-reader.ts';
@@ -19,6 +19,7 @@ import {
   whyNoHeader,
   whyNoLength,
 } from './record-header.ts';
+import { restOfPage, segmentEnd } from './places.ts';
 import type { RecordObserver } from './record-observer.ts';
 import type { WalFault, WalFaultCode } from './wal-fault.ts';
 import type { WalkPosition } from './walk-position.ts';
@@ -261,14 +262,4 @@ export class WalWalker {
   private fail(code: WalFaultCode, at: number, text: string): void {
     this.found = { code, at: at as Lsn, text };
   }
-}
-
-/** At a page's beginning: 0. */
-function restOfPage(position: number): number {
-  return (walPageBytes - (position % walPageBytes)) % walPageBytes;
-}
-
-/** Where the segment ends that holds the byte before `position`. */
-function segmentEnd(position: number): Lsn {
-  return (segmentStart((position - 1) as Lsn) + segmentBytes) as Lsn;
 }

@@ -4,13 +4,19 @@
  * `stop('immediate')` and a new `start` make it recover from a crash.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { locateBinaries, type PgBinaries } from '../../../../adapters/postgres/binaries.ts';
-import { chooseLaunchUser, launchAs, prepareDirectory } from '../../../../adapters/postgres/launch-user.ts';
+import {
+  chooseLaunchUser,
+  handOver,
+  launchAs,
+  prepareDirectory,
+  type LaunchUser,
+} from '../../../../adapters/postgres/launch-user.ts';
 
 const run = promisify(execFile);
 const startTimeoutMs = 30_000;
@@ -28,23 +34,27 @@ export interface BarePostgres {
   remove(): Promise<void>;
 }
 
-/** Made by initdb, and not started. `pgBin`: where the programs are; default the embedded ones. */
-export async function makeBarePostgres(
-  options: { readonly pgBin?: string; readonly settings?: Readonly<Record<string, string>> } = {},
-): Promise<BarePostgres> {
+export interface BarePostgresOptions {
+  /** Where the programs are; default the embedded ones. */
+  readonly pgBin?: string;
+  /** Its data is a copy of this one's, which is not running, or idle; default: made by initdb. */
+  readonly copyOf?: BarePostgres;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Not started yet. */
+export async function makeBarePostgres(options: BarePostgresOptions = {}): Promise<BarePostgres> {
   const binaries = await locateBinaries(options.pgBin === undefined ? {} : { pgBin: options.pgBin });
   const user = await chooseLaunchUser();
   const root = await mkdtemp(join(tmpdir(), 'barista-bare-'));
   await prepareDirectory(user, root);
   const data = join(root, 'data');
-  const args = ['--pgdata', data, '--username=postgres', '--auth=trust', '--no-sync', '--data-checksums'];
-  const initdb = launchAs(user, binaries.initdb, [
-    ...args,
-    '--encoding=UTF8',
-    '--locale=C',
-    '--no-instructions',
-  ]);
-  await run(initdb.command, [...initdb.args], { ...initdb.ids, env: environment(binaries) });
+  if (options.copyOf === undefined) await initialize(binaries, user, data);
+  else {
+    await cp(options.copyOf.data, data, { recursive: true });
+    await rm(join(data, 'postmaster.pid'), { force: true });
+    await handOver(user, data);
+  }
   const settings = { ...baseSettings(root), ...options.settings };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);
   await appendFile(join(data, 'postgresql.conf'), lines.join(''));
@@ -97,6 +107,13 @@ export async function makeBarePostgres(
 
   const pgWal = join(data, 'pg_wal');
   return { majorVersion: binaries.majorVersion, data, pgWal, start, stop, connect, remove };
+}
+
+async function initialize(binaries: PgBinaries, user: LaunchUser, data: string): Promise<void> {
+  const args = ['--pgdata', data, '--username=postgres', '--auth=trust', '--no-sync', '--data-checksums'];
+  const all = [...args, '--encoding=UTF8', '--locale=C', '--no-instructions'];
+  const launch = launchAs(user, binaries.initdb, all);
+  await run(launch.command, [...launch.args], { ...launch.ids, env: environment(binaries) });
 }
 
 function environment(binaries: PgBinaries): NodeJS.ProcessEnv {
