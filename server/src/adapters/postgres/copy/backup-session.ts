@@ -39,14 +39,18 @@ export interface BackupSession {
 /** Makes a checkpoint; of a standby, a restart point. `client` is closed with the session. @throws Error */
 export async function startBackup(client: Client): Promise<BackupSession> {
   const slot = `barista_copy_${randomBytes(8).toString('hex')}`;
-  await client.query('SET statement_timeout = 0; SET idle_session_timeout = 0; SET transaction_timeout = 0').catch(
-    // The last of them is not known before version 17.
-    () => client.query('SET statement_timeout = 0; SET idle_session_timeout = 0'),
-  );
+  await client
+    .query('SET statement_timeout = 0; SET idle_session_timeout = 0; SET transaction_timeout = 0')
+    .catch(
+      // The last of them is not known before version 17.
+      () => client.query('SET statement_timeout = 0; SET idle_session_timeout = 0'),
+    );
   // The slot is first, so that nothing from the checkpoint on is removed.
   await client.query('SELECT pg_create_physical_replication_slot($1, true, true)', [slot]);
   const kind = (await isInRecovery(client)) ? 'standby' : 'primary';
-  const started = await client.query<{ redo: string }>("SELECT pg_backup_start('barista', true)::text AS redo");
+  const started = await client.query<{ redo: string }>(
+    "SELECT pg_backup_start('barista', true)::text AS redo",
+  );
   const size = await client.query<{ bytes: string }>(
     'SELECT (sum(pg_database_size(oid)) + pg_tablespace_size(1664))::text AS bytes FROM pg_database',
   );
@@ -63,7 +67,10 @@ export async function startBackup(client: Client): Promise<BackupSession> {
       );
       const status = found.rows[0]?.status ?? 'gone';
       if (status === 'reserved' || status === 'extended') return;
-      throw new CopyError('transferFailed', `the copy took so long that its WAL is no longer kept (its slot is ${status})`);
+      throw new CopyError(
+        'transferFailed',
+        `the copy took so long that its WAL is no longer kept (its slot is ${status})`,
+      );
     },
     close: () => void client.end().catch(() => undefined),
   };
@@ -89,6 +96,7 @@ export const tablespacesRefused = 'databases with tablespaces of their own canno
 export function readLabel(label: string): { readonly redo: Lsn; readonly timeline: Timeline } {
   const redo = /^START WAL LOCATION: ([0-9A-F]+\/[0-9A-F]+) /m.exec(label)?.[1];
   const timeline = /^START TIMELINE: (\d+)$/m.exec(label)?.[1];
-  if (redo === undefined || timeline === undefined) throw new Error('the backup label of PostgreSQL cannot be understood');
+  if (redo === undefined || timeline === undefined)
+    throw new Error('the backup label of PostgreSQL cannot be understood');
   return { redo: parseLsn(redo), timeline: Number(timeline) as Timeline };
 }

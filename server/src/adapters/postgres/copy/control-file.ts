@@ -54,6 +54,7 @@ export function readControlFacts(bytes: Buffer): ControlFacts {
 }
 
 function findMark(bytes: Buffer): number {
-  for (let at = 64; at <= bytes.length - 128; at += 8) if (bytes.compare(formatMark, 0, 8, at, at + 8) === 0) return at;
+  for (let at = 64; at <= bytes.length - 128; at += 8)
+    if (bytes.compare(formatMark, 0, 8, at, at + 8) === 0) return at;
   throw new ControlFileError('pg_control is of an unknown format, or damaged');
 }

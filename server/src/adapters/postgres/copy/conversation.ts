@@ -6,7 +6,14 @@
  */
 import type { Duplex } from 'node:stream';
 import { CopyError } from '../../../ports/copy.ts';
-import { type CopyMessage, decodeMessage, encodeMessage, frameHeadBytes, type MessageOf, readFrameHead } from './messages.ts';
+import {
+  type CopyMessage,
+  decodeMessage,
+  encodeMessage,
+  frameHeadBytes,
+  type MessageOf,
+  readFrameHead,
+} from './messages.ts';
 
 /** So often one side says that it lives; the channel gives up a side that says nothing for much longer. */
 const aliveMs = 2_000;
@@ -72,7 +79,9 @@ export class Conversation {
   }
 
   /** @throws CopyError if something else comes, or nothing */
-  async expect<Kind extends Exclude<CopyMessage['kind'], 'alive' | 'failed'>>(kind: Kind): Promise<MessageOf<Kind>> {
+  async expect<Kind extends Exclude<CopyMessage['kind'], 'alive' | 'failed'>>(
+    kind: Kind,
+  ): Promise<MessageOf<Kind>> {
     const message = await this.receive();
     if (message === null) throw this.cutOff();
     if (message.kind !== kind) throw outOfPlace(message.kind);

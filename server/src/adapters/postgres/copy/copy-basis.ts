@@ -56,7 +56,10 @@ function jsonOf(text: string): unknown {
   }
 }
 
-export async function writeBasis(directory: string, { hintsUntrusted, parted, system }: CopyBasis): Promise<void> {
+export async function writeBasis(
+  directory: string,
+  { hintsUntrusted, parted, system }: CopyBasis,
+): Promise<void> {
   const document = { version: 1, hintsUntrusted, parted, system: system === null ? null : String(system) };
   await writeDurably(join(directory, fileName), `${JSON.stringify(document)}\n`);
 }

@@ -5,7 +5,7 @@
  * Invariants: WAL that is not chosen never leaves: of pg_wal only what is below the durable position; a copy counts as complete only when the WAL that its pages need is chosen (the pages of a
  * primary may hold the effects of WAL that is not); a promotion, a loss of leadership and a PostgreSQL that dies make the copy void; the other side is told why there is none.
  */
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
@@ -14,13 +14,14 @@ import { CopyError, type CopyErrorCode, type CopySource } from '../../../ports/c
 import { damageIn, sqlStateOf } from '../database-error.ts';
 import { encodeDirectoryState, type DirectoryState } from '../directory-state.ts';
 import { type BackupSession, startBackup, type StoppedBackup } from './backup-session.ts';
-import { type ControlFacts, ControlFileError, readControlFacts } from './control-file.ts';
+import { ControlFileError } from './control-file.ts';
 import { Conversation } from './conversation.ts';
-import { classOf, controlFile, walDirectory, walSubdirectories } from './file-class.ts';
+import { classOf, walDirectory, walSubdirectories } from './file-class.ts';
 import { FileSender } from './file-sender.ts';
 import type { Installation } from './installation.ts';
 import { copyProtocol } from './messages.ts';
 import { createPacer } from './pacer.ts';
+import { openAll, readControl } from './source-files.ts';
 import { listDatabase } from './source-listing.ts';
 import { bytesToCopy, historyText, keepChosen, walFilesFrom } from './wal-files.ts';
 
@@ -51,7 +52,6 @@ export interface CopySourceOptions {
 const copiesMax = 2;
 /** So long the durable position may stay behind what is chosen. */
 const durableWithinMs = 30_000;
-const controlReadsMax = 20;
 
 export function createCopySource(options: CopySourceOptions): CopySource {
   let copies = 0;
@@ -61,7 +61,8 @@ export function createCopySource(options: CopySourceOptions): CopySource {
       const gone = new AbortController();
       channel.once('close', () => gone.abort());
       try {
-        if (copies >= copiesMax) throw new CopyError('sourceBusy', `${copies} copies of this database are being made already`);
+        if (copies >= copiesMax)
+          throw new CopyError('sourceBusy', `${copies} copies of this database are being made already`);
         copies += 1;
         await new Copying(options, conversation, gone.signal).run().finally(() => {
           copies -= 1;
@@ -126,7 +127,10 @@ class Copying {
     const { owner, installation, dataDir } = options;
     const hello = await conversation.expect('hello');
     if (hello.protocol !== copyProtocol) {
-      throw new CopyError('unlike', `copies are made by protocol ${copyProtocol} here, not ${hello.protocol}`);
+      throw new CopyError(
+        'unlike',
+        `copies are made by protocol ${copyProtocol} here, not ${hello.protocol}`,
+      );
     }
     if (hello.group !== owner.group || hello.cluster !== owner.cluster) {
       throw new CopyError('unlike', `this is the data of cluster ${owner.cluster} (group ${owner.group})`);
@@ -168,7 +172,10 @@ class Copying {
   private async untilChosen(stop: Lsn): Promise<DurablePosition> {
     const { awaitChosen, position } = this.options;
     if (!(await awaitChosen(stop, this.gone))) {
-      throw new CopyError('transferFailed', 'the source lost its leadership before all that the copy holds was chosen');
+      throw new CopyError(
+        'transferFailed',
+        'the source lost its leadership before all that the copy holds was chosen',
+      );
     }
     const deadline = performance.now() + durableWithinMs;
     for (;;) {
@@ -176,25 +183,43 @@ class Copying {
       if (durable.position.end >= stop) return durable;
       if (performance.now() > deadline || this.gone.aborted) {
         const has = formatLsn(durable.position.end);
-        throw new CopyError('sourceUnavailable', `the source has made its WAL durable up to ${has}, and the copy needs ${formatLsn(stop)}`);
+        throw new CopyError(
+          'sourceUnavailable',
+          `the source has made its WAL durable up to ${has}, and the copy needs ${formatLsn(stop)}`,
+        );
       }
       await sleep(20);
     }
   }
 
-  private async sendWal(sender: FileSender, { redo, timeline }: StoppedBackup, { position }: DurablePosition): Promise<void> {
+  private async sendWal(
+    sender: FileSender,
+    { redo, timeline }: StoppedBackup,
+    { position }: DurablePosition,
+  ): Promise<void> {
     await sender.beginDirectory(walDirectory, walSubdirectories);
     for (const file of walFilesFrom(redo, position)) {
       const path = `${walDirectory}/${file.name}`;
       const handle = await open(join(this.options.dataDir, path), 'r');
       const prepare = (chunk: Buffer, from: number): void => keepChosen(file, chunk, from);
-      await sender.add({ path, name: file.name, class: classOf(path), handle, bytes: bytesToCopy(file), prepare });
+      await sender.add({
+        path,
+        name: file.name,
+        class: classOf(path),
+        handle,
+        bytes: bytesToCopy(file),
+        prepare,
+      });
     }
     await sender.endDirectory();
     await sender.finish();
     for (const fork of position.forks) {
       if (fork.timeline < timeline) continue;
-      await this.conversation.send({ kind: 'history', timeline: fork.timeline, text: historyText(position, fork.timeline) });
+      await this.conversation.send({
+        kind: 'history',
+        timeline: fork.timeline,
+        text: historyText(position, fork.timeline),
+      });
     }
     for (const path of walSubdirectories) {
       await sender.beginDirectory(`${walDirectory}/${path}`, []);
@@ -203,64 +228,12 @@ class Copying {
   }
 }
 
-interface Opened {
-  readonly name: string;
-  readonly handle: FileHandle;
-  readonly bytes: number;
-}
-
-/** To open one after the other would take most of the time of a small database. */
-const openedAtOnce = 8;
-
-/** Those that are there still. Each is its taker's to close. */
-async function* openAll(directory: string, names: readonly string[]): AsyncGenerator<Opened> {
-  for (let from = 0; from < names.length; from += openedAtOnce) {
-    const opening = names.slice(from, from + openedAtOnce).map((name) => openIfThere(directory, name));
-    let taken = 0;
-    try {
-      for (const one of opening) {
-        const file = await one;
-        taken += 1;
-        if (file !== null) yield file;
-      }
-    } finally {
-      for (const one of opening.slice(taken)) void one.then((file) => file?.handle.close()).catch(() => undefined);
-    }
-  }
-}
-
-async function openIfThere(directory: string, name: string): Promise<Opened | null> {
-  try {
-    const handle = await open(join(directory, name), 'r');
-    const { size } = await handle.stat();
-    return { name, handle, bytes: size };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-}
-
-/** PostgreSQL may be writing it at this moment. @throws ControlFileError if it stays damaged */
-async function readControl(dataDir: string): Promise<{ readonly facts: ControlFacts; readonly bytes: Buffer }> {
-  for (let reads = 1; ; reads += 1) {
-    const handle = await open(join(dataDir, controlFile), 'r');
-    try {
-      const bytes = await handle.readFile();
-      return { facts: readControlFacts(bytes), bytes };
-    } catch (error) {
-      if (!(error instanceof ControlFileError) || reads === controlReadsMax) throw error;
-      await sleep(10);
-    } finally {
-      await handle.close();
-    }
-  }
-}
-
 function toCopyError(error: unknown): CopyError {
   if (error instanceof CopyError) return error;
   const message = error instanceof Error ? error.message : String(error);
   const damage = damageIn(error) ?? (error instanceof ControlFileError ? message : null);
-  if (damage !== null) return new CopyError('sourceDamaged', `the source is damaged: ${damage}`, { cause: error });
+  if (damage !== null)
+    return new CopyError('sourceDamaged', `the source is damaged: ${damage}`, { cause: error });
   const isBusy = sqlStateOf(error)?.startsWith('53') ?? false;
   const code: CopyErrorCode = isBusy ? 'sourceBusy' : 'sourceUnavailable';
   return new CopyError(code, message, { cause: error });

@@ -47,9 +47,13 @@ it('an old primary is rewound', async () => {
   const forked = await two.forkedAt();
   await two.pgbench('-T', '2', '-c', '4', '-n');
   const t = performance.now();
-  const copied = await copyTo(old, await sourceOf(two), { suspicion: { hintsUntrusted: false, parted: forked } });
+  const copied = await copyTo(old, await sourceOf(two), {
+    suspicion: { hintsUntrusted: false, parted: forked },
+  });
   console.log(copied, performance.now() - t);
   await old.start(two);
   await old.caughtUp(two);
-  expect(await old.value('SELECT sum(abalance) FROM pgbench_accounts')).toBe(await two.value('SELECT sum(abalance) FROM pgbench_accounts'));
+  expect(await old.value('SELECT sum(abalance) FROM pgbench_accounts')).toBe(
+    await two.value('SELECT sum(abalance) FROM pgbench_accounts'),
+  );
 }, 120_000);

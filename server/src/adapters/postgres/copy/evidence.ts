@@ -25,7 +25,7 @@
 import { hash } from 'node:crypto';
 import { type Lsn, lsnNone } from '../../../payload/wal/lsn.ts';
 import type { FileClass } from './file-class.ts';
-import { isWholePage, looksLikeSequence, pageBytes, pageLsn } from './page.ts';
+import { isWholePage, isZeroPage, looksLikeSequence, pageBytes, pageLsn } from './page.ts';
 
 /** How far the target's pages may be judged by their positions. `parted`: above it the histories of target and source may differ; null: they do not. */
 export interface Trust {
@@ -34,12 +34,15 @@ export interface Trust {
 }
 
 export type Evidence =
-  /** Send it: there is none, or it is damaged. */
+  /** Damaged: send it. */
   | { readonly kind: 'none' }
+  /** The file ends before it. Is not said, but follows from what is. */
+  | { readonly kind: 'absent' }
   | { readonly kind: 'lsn'; readonly lsn: Lsn }
   | { readonly kind: 'hash'; readonly hash: Buffer };
 
 export const noEvidence: Evidence = { kind: 'none' };
+export const absentEvidence: Evidence = { kind: 'absent' };
 const hashBytes = 16;
 
 /** Of the block that begins at `at`; `length` is less than a page at the end of some files only. `block`: its number in the file. */
@@ -52,7 +55,8 @@ export function evidenceOf(
     if (!isWholePage(bytes, at, file.firstBlock + block)) return noEvidence;
     const lsn = pageLsn(bytes, at);
     const isCommon = trust.parted === null || lsn <= trust.parted;
-    if (trust.positions && lsn !== lsnNone && isCommon && !looksLikeSequence(bytes, at)) return { kind: 'lsn', lsn };
+    if (trust.positions && lsn !== lsnNone && isCommon && !looksLikeSequence(bytes, at))
+      return { kind: 'lsn', lsn };
   }
   return { kind: 'hash', hash: hashOf(bytes, at, length) };
 }
@@ -62,6 +66,9 @@ export function isEqualBy(evidence: Evidence, bytes: Buffer, at: number, length:
   switch (evidence.kind) {
     case 'none':
       return false;
+    case 'absent':
+      // A file that is made longer is longer by zeros.
+      return length === pageBytes && isZeroPage(bytes, at);
     case 'lsn':
       return length === pageBytes && pageLsn(bytes, at) === evidence.lsn;
     case 'hash':
@@ -76,7 +83,7 @@ function hashOf(bytes: Buffer, at: number, length: number): Buffer {
   return hash('sha256', bytes.subarray(at, at + length), 'buffer').subarray(0, hashBytes);
 }
 
-const tags = { none: 0, lsn: 1, hash: 2 } as const;
+const tags = { none: 0, absent: 0, lsn: 1, hash: 2 } as const;
 const evidenceBytesMax = 1 + hashBytes;
 
 export function encodeEvidence(list: readonly Evidence[]): Buffer {

@@ -63,7 +63,9 @@ const mainFork = /^(?:global|base\/\d+)\/\d+(?:\.(\d+))?$/;
 export function classOf(path: string): FileClass {
   if (path.startsWith(`${walDirectory}/`)) return { kind: 'wal' };
   const match = mainFork.exec(path);
-  return match === null ? { kind: 'bytes' } : { kind: 'relation', firstBlock: Number(match[1] ?? 0) * segmentPages };
+  return match === null
+    ? { kind: 'bytes' }
+    : { kind: 'relation', firstBlock: Number(match[1] ?? 0) * segmentPages };
 }
 
 const initFork = /^(\d+)_init(?:\.\d+)?$/;
@@ -73,7 +75,9 @@ const passing = /^(?:pgsql_tmp.*|t\d+_\d+.*|pg_internal\.init.*|pg_control)$/;
 
 /** Of all files of a directory with relations, those that belong to a copy. Of an unlogged relation only the fork that it begins with after a crash. */
 export function relationFilesToCopy(names: readonly string[]): string[] {
-  const unlogged = new Set(names.map((name) => initFork.exec(name)?.[1]).filter((number) => number !== undefined));
+  const unlogged = new Set(
+    names.map((name) => initFork.exec(name)?.[1]).filter((number) => number !== undefined),
+  );
   return names.filter((name) => !passing.test(name) && !unlogged.has(fork.exec(name)?.[1] ?? ''));
 }
 

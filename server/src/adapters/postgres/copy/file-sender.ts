@@ -11,7 +11,7 @@ import { lsnNone, type Lsn } from '../../../payload/wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { BlockReader } from './block-reader.ts';
 import type { Conversation } from './conversation.ts';
-import { type Evidence, isEqualBy, noEvidence } from './evidence.ts';
+import { absentEvidence, type Evidence, isEqualBy } from './evidence.ts';
 import type { FileClass } from './file-class.ts';
 import { blocksBytesMax, type CopyMessage } from './messages.ts';
 import type { Pacer } from './pacer.ts';
@@ -84,7 +84,12 @@ export class FileSender {
     this.files += 1;
     this.ahead.push(announced);
     if (file.bytes <= smallBytes) announced.reader.prefetch();
-    await this.options.conversation.send({ kind: 'file', file: announced.number, bytes: file.bytes, name: file.name });
+    await this.options.conversation.send({
+      kind: 'file',
+      file: announced.number,
+      bytes: file.bytes,
+      name: file.name,
+    });
     if (this.ahead.length >= aheadMax) await this.compareNext();
   }
 
@@ -139,23 +144,33 @@ export class FileSender {
     await this.sendRun(file, chunk, firstBlock, runFrom, chunk.length);
   }
 
-  private async sendRun(file: Announced, chunk: Buffer, firstBlock: number, from: number, to: number): Promise<void> {
+  private async sendRun(
+    file: Announced,
+    chunk: Buffer,
+    firstBlock: number,
+    from: number,
+    to: number,
+  ): Promise<void> {
     if (from < 0) return;
     const data = chunk.subarray(from, to);
     if (data.length > blocksBytesMax) throw new Error('a chunk is larger than a message');
     this.blocks += Math.ceil(data.length / pageBytes);
-    await this.hold({ kind: 'blocks', file: file.number, block: firstBlock + from / pageBytes, data }, data.length);
+    await this.hold(
+      { kind: 'blocks', file: file.number, block: firstBlock + from / pageBytes, data },
+      data.length,
+    );
   }
 
   private nextEvidence(file: Announced): Evidence | Promise<Evidence> {
     if (this.evidenceAt < this.evidence.length) return this.evidence[this.evidenceAt++]!;
-    if (!this.hasMore) return noEvidence;
+    if (!this.hasMore) return absentEvidence;
     return this.moreEvidence(file).then(() => this.nextEvidence(file));
   }
 
   private async moreEvidence({ number }: Announced): Promise<void> {
     const { file, evidence, last } = await this.options.conversation.expect('have');
-    if (file !== number) throw new CopyError('copyInvalid', `evidence of file ${file} came where that of ${number} was due`);
+    if (file !== number)
+      throw new CopyError('copyInvalid', `evidence of file ${file} came where that of ${number} was due`);
     this.evidence = evidence;
     this.evidenceAt = 0;
     this.hasMore = !last;
@@ -167,7 +182,10 @@ export class FileSender {
       const lsn = pageLsn(chunk, at);
       if (lsn >= this.options.redo && lsn !== lsnNone) return;
       if (reread === rereadsMax) {
-        throw new CopyError('sourceDamaged', `block ${block} of ${file.path} is damaged: its checksum is wrong`);
+        throw new CopyError(
+          'sourceDamaged',
+          `block ${block} of ${file.path} is damaged: its checksum is wrong`,
+        );
       }
       await sleep(rereadMs);
       const offset = (block - (file.class.kind === 'relation' ? file.class.firstBlock : 0)) * pageBytes;

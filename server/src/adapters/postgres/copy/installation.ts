@@ -21,7 +21,9 @@ export interface Installation {
 }
 
 /** Reads through the program once: some 30 ms. */
-export async function describeInstallation(binaries: Pick<PgBinaries, 'postgres' | 'majorVersion'>): Promise<Installation> {
+export async function describeInstallation(
+  binaries: Pick<PgBinaries, 'postgres' | 'majorVersion'>,
+): Promise<Installation> {
   return {
     majorVersion: binaries.majorVersion,
     architecture: process.arch,
@@ -34,7 +36,9 @@ export async function describeInstallation(binaries: Pick<PgBinaries, 'postgres'
 function libcVersion(): string | null {
   // Else it would look up the names of all that are connected.
   Object.assign(process.report, { excludeNetwork: true });
-  const report = process.report.getReport() as { readonly header?: { readonly glibcVersionRuntime?: string } };
+  const report = process.report.getReport() as {
+    readonly header?: { readonly glibcVersionRuntime?: string };
+  };
   return report.header?.glibcVersionRuntime ?? null;
 }
 
@@ -52,7 +56,8 @@ async function icuVersion(program: string): Promise<string | null> {
       const at = buffer.subarray(0, bytesRead).indexOf(icuName);
       // One that begins in the tail is found whole in the next chunk.
       const isWhole = at >= 0 && (at < chunkBytes || bytesRead < buffer.length);
-      if (isWhole) return /^libicui18n\.(?:so\.)?(\d+)/.exec(buffer.toString('latin1', at, at + tailBytes))?.[1] ?? null;
+      if (isWhole)
+        return /^libicui18n\.(?:so\.)?(\d+)/.exec(buffer.toString('latin1', at, at + tailBytes))?.[1] ?? null;
       if (bytesRead < buffer.length) return null;
     }
   } finally {
@@ -65,7 +70,11 @@ export function unlikeness(own: Installation, source: Installation): string | nu
   const facts: readonly (readonly [string, string, string])[] = [
     ['PostgreSQL', String(own.majorVersion), String(source.majorVersion)],
     ['the architecture', own.architecture, source.architecture],
-    ['the C library, with the order of its collations,', own.libc ?? 'another one', source.libc ?? 'another one'],
+    [
+      'the C library, with the order of its collations,',
+      own.libc ?? 'another one',
+      source.libc ?? 'another one',
+    ],
     ['ICU', own.icu ?? 'none', source.icu ?? 'none'],
   ];
   const different = facts.find(([, mine, theirs]) => mine !== theirs);
@@ -83,7 +92,8 @@ export function unlikeFiles(own: ControlFacts | null, source: ControlFacts): str
     return `its WAL comes in files of ${source.walSegmentBytes} bytes and pages of ${source.walPageBytes}: only ${segmentBytes} and ${walPageBytes} can be copied`;
   }
   if (own === null) return null;
-  if (own.system !== source.system) return `its cluster has the identifier ${source.system}, the one here ${own.system}`;
+  if (own.system !== source.system)
+    return `its cluster has the identifier ${source.system}, the one here ${own.system}`;
   if (own.controlVersion !== source.controlVersion || own.catalogVersion !== source.catalogVersion) {
     return `its catalogs have version ${source.catalogVersion} (control file ${source.controlVersion}), those here ${own.catalogVersion} (${own.controlVersion})`;
   }

@@ -73,14 +73,21 @@ const codes = [
 const failed = z.strictObject({ code: z.enum(codes), message: z.string() });
 
 const texts = { hello, begin, started, directory, history, complete, failed } as const;
-type Texts = { readonly [Kind in keyof typeof texts]: { readonly kind: Kind } & z.output<(typeof texts)[Kind]> };
+type Texts = {
+  readonly [Kind in keyof typeof texts]: { readonly kind: Kind } & z.output<(typeof texts)[Kind]>;
+};
 
 export type CopyMessage =
   | Texts[keyof Texts]
   | { readonly kind: 'go' | 'directoryEnd' }
   | { readonly kind: 'alive'; readonly compared: number }
   | { readonly kind: 'file'; readonly file: number; readonly bytes: number; readonly name: string }
-  | { readonly kind: 'have'; readonly file: number; readonly last: boolean; readonly evidence: readonly Evidence[] }
+  | {
+      readonly kind: 'have';
+      readonly file: number;
+      readonly last: boolean;
+      readonly evidence: readonly Evidence[];
+    }
   | { readonly kind: 'blocks'; readonly file: number; readonly block: number; readonly data: Buffer }
   | { readonly kind: 'fileEnd'; readonly file: number; readonly bytes: number };
 export type MessageOf<Kind extends CopyMessage['kind']> = Extract<CopyMessage, { readonly kind: Kind }>;
@@ -107,7 +114,8 @@ export function encodeMessage(message: CopyMessage): readonly Buffer[] {
   const body = bodyOf(message);
   const head = Buffer.alloc(frameHeadBytes);
   const length = body.reduce((sum, part) => sum + part.length, 0);
-  if (length > frameBytesMax) throw new Error(`a message of ${length} bytes (${message.kind}) cannot be sent`);
+  if (length > frameBytesMax)
+    throw new Error(`a message of ${length} bytes (${message.kind}) cannot be sent`);
   head.writeUInt32LE(length, 0);
   head.writeUInt8(kinds.indexOf(message.kind), 4);
   sumOf(head[4]!, body).copy(head, 5);
@@ -135,8 +143,22 @@ function bodyOf(message: CopyMessage): readonly Buffer[] {
       return [numbers(message.file, message.block), message.data];
     case 'fileEnd':
       return [numbers(message.file, message.bytes)];
+    case 'hello':
+    case 'begin':
+    case 'started':
+    case 'directory':
+    case 'history':
+    case 'complete':
+    case 'failed':
+      return [
+        Buffer.from(
+          JSON.stringify(message, (_key, value: unknown) =>
+            typeof value === 'bigint' ? String(value) : value,
+          ),
+        ),
+      ];
     default:
-      return [Buffer.from(JSON.stringify(message, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)))];
+      return message satisfies never;
   }
 }
 
@@ -150,7 +172,8 @@ function numbers(file: number, other: number): Buffer {
 /** Of the body that follows. @throws CopyError if it cannot be one */
 export function readFrameHead(head: Buffer): { readonly length: number } {
   const length = head.readUInt32LE(0);
-  if (length > frameBytesMax || kinds[head[4]!] === undefined) throw invalid('what came is no message of a copy');
+  if (length > frameBytesMax || kinds[head[4]!] === undefined)
+    throw invalid('what came is no message of a copy');
   return { length };
 }
 
@@ -163,7 +186,11 @@ export function decodeMessage(head: Buffer, body: Buffer): CopyMessage {
   try {
     return read(kind, body);
   } catch (cause) {
-    throw new CopyError('copyInvalid', `a message (${kind}) cannot be understood: ${(cause as Error).message}`, { cause });
+    throw new CopyError(
+      'copyInvalid',
+      `a message (${kind}) cannot be understood: ${(cause as Error).message}`,
+      { cause },
+    );
   }
 }
 
@@ -177,15 +204,28 @@ function read(kind: (typeof kinds)[number], body: Buffer): CopyMessage {
     case 'file':
       return { kind, file: body.readUInt32LE(0), bytes: second(body), name: body.toString('utf8', 12) };
     case 'have':
-      return { kind, file: body.readUInt32LE(0), last: second(body) === 1, evidence: decodeEvidence(body.subarray(12)) };
+      return {
+        kind,
+        file: body.readUInt32LE(0),
+        last: second(body) === 1,
+        evidence: decodeEvidence(body.subarray(12)),
+      };
     case 'blocks':
       return { kind, file: body.readUInt32LE(0), block: second(body), data: body.subarray(12) };
     case 'fileEnd':
       return { kind, file: body.readUInt32LE(0), bytes: second(body) };
-    default: {
+    case 'hello':
+    case 'begin':
+    case 'started':
+    case 'directory':
+    case 'history':
+    case 'complete':
+    case 'failed': {
       const { kind: _kind, ...fields } = JSON.parse(body.toString('utf8')) as { kind?: unknown };
       return { kind, ...texts[kind].parse(fields) } as CopyMessage;
     }
+    default:
+      return kind satisfies never;
   }
 }
 

@@ -51,18 +51,17 @@ export function pageLsn(bytes: Buffer, at: number): Lsn {
   return (bytes.readUInt32LE(at) * 2 ** 32 + bytes.readUInt32LE(at + 4)) as Lsn;
 }
 
-/** A page that was added to a file and not used yet: zeros. */
-export function isNewPage(bytes: Buffer, at: number): boolean {
-  if (bytes.readUInt16LE(at + upperAt) !== 0) return false;
-  bytes.copy(copyBytes, 0, at, at + pageBytes);
-  for (let word = 0; word < words; word += 1) if (copyOfPage[word] !== 0) return false;
-  return true;
+/** A page that was added to a file and not used yet. */
+export function isZeroPage(bytes: Buffer, at: number): boolean {
+  return bytes.compare(zeros, 0, pageBytes, at, at + pageBytes) === 0;
 }
+
+const zeros = Buffer.alloc(pageBytes);
 
 /** False if the page was written only in part, or its disk has changed it. */
 export function isWholePage(bytes: Buffer, at: number, block: number): boolean {
   // Without a beginning of its free space it is new, or nothing.
-  if (bytes.readUInt16LE(at + upperAt) === 0) return isNewPage(bytes, at);
+  if (bytes.readUInt16LE(at + upperAt) === 0) return isZeroPage(bytes, at);
   return bytes.readUInt16LE(at + checksumAt) === pageChecksum(bytes, at, block);
 }
 

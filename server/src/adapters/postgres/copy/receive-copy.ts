@@ -6,32 +6,26 @@
  * Invariants: before the first byte changes the directory says durably that it is being copied into, and its pg_control, without which no PostgreSQL starts, is gone; it is a standby's, with the position that the source gave, only
  * when every file and name is on the disk. Interrupted at any instant it stays what it was called, and the next attempt, whatever its source, goes on with the blocks that are there.
  */
-import { lstat, mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { ReplicaId } from '../../../multipaxos/types.ts';
 import { historyName, type Timeline } from '../../../payload/wal/lsn.ts';
-import { positionNone, type WalPosition } from '../../../payload/wal/wal-history.ts';
+import type { WalPosition } from '../../../payload/wal/wal-history.ts';
 import { type CopiedDatabase, CopyError, type CopyProgress } from '../../../ports/copy.ts';
-import { syncPath, writeDurably } from '../../file-system.ts';
-import {
-  decodeDirectoryState,
-  type DirectoryState,
-  DirectoryStateError,
-  readDirectoryState,
-  writeDirectoryState,
-} from '../directory-state.ts';
-import { processesIn } from '../process-identity.ts';
+import { syncPath } from '../../file-system.ts';
+import { decodeDirectoryState, type DirectoryState } from '../directory-state.ts';
 import { readLabel } from './backup-session.ts';
-import { type ControlFacts, ControlFileError, readControlFacts } from './control-file.ts';
+import { type ControlFacts, readControlFacts } from './control-file.ts';
 import { Conversation, outOfPlace } from './conversation.ts';
-import { bothSuspicions, type CopyBasis, noSuspicion, readBasis, removeBasis, type Suspicion, writeBasis } from './copy-basis.ts';
+import type { Suspicion } from './copy-basis.ts';
 import type { CopyOwner } from './copy-source.ts';
-import type { Trust } from './evidence.ts';
 import { controlFile, labelFile, walDirectory } from './file-class.ts';
 import { type Installation, unlikeFiles, unlikeness } from './installation.ts';
 import { copyProtocol, type MessageOf } from './messages.ts';
 import { TargetFiles } from './target-files.ts';
+import { assertSpace, toReceiveError } from './target-space.ts';
+import { lookAt, markCopying, markStandby } from './target-marks.ts';
 import { TargetTree } from './target-tree.ts';
 
 export interface ReceiveCopyOptions {
@@ -54,14 +48,15 @@ export interface ReceiveCopyOptions {
 /** @throws CopyError; the signal's reason */
 export async function receiveCopy(options: ReceiveCopyOptions): Promise<CopiedDatabase> {
   const { channel, signal } = options;
-  const abort = (): void => void channel.destroy(new CopyError('transferFailed', 'given up', { cause: signal?.reason }));
+  const abort = (): void =>
+    void channel.destroy(new CopyError('transferFailed', 'given up', { cause: signal?.reason }));
   signal?.addEventListener('abort', abort, { once: true });
   try {
     signal?.throwIfAborted();
     return await new Receiving(options).run();
   } catch (error) {
     signal?.throwIfAborted();
-    throw toCopyError(error);
+    throw toReceiveError(error);
   } finally {
     signal?.removeEventListener('abort', abort);
     channel.destroy();
@@ -90,13 +85,19 @@ class Receiving {
     const { conversation, options } = this;
     let files: TargetFiles | null = null;
     try {
-      const before = await this.look();
+      const before = await lookAt(options.directory, options.owner);
       const begin = await this.agree(before.control);
       await conversation.send({ kind: 'go' });
       const started = await conversation.expect('started');
       this.bytesToCompare = started.bytesToCompare;
-      await this.assertSpace(started.bytesToCompare);
-      const trust = await this.mark(before, begin.control, started.database);
+      await assertSpace(options.directory, started.bytesToCompare);
+      const trust = await markCopying({
+        ...options,
+        before,
+        source: started.database,
+        sourceControl: begin.control,
+      });
+      await this.tree.removeLeftovers();
       files = new TargetFiles(this.data, conversation, trust);
       const complete = await this.receive(files);
       const state = await this.finish(files, complete, begin.control);
@@ -114,31 +115,14 @@ class Receiving {
     }
   }
 
-  /** What is here. @throws CopyError if it is somebody else's */
-  private async look(): Promise<Before> {
-    const { directory, owner } = this.options;
-    if ((await processesIn(this.data)).length > 0) throw new Error(`a PostgreSQL runs in ${this.data}`);
-    const isThere = (await lstat(this.data).catch(() => null)) !== null;
-    const cluster = (await readFile(join(directory, 'cluster'), 'utf8').catch(() => '')).trim();
-    if ((isThere || cluster !== '') && cluster !== owner.cluster) {
-      const whose = cluster === '' ? 'does not say of which group it is' : `holds the data of cluster ${cluster}`;
-      throw new CopyError('unlike', `${directory} ${whose}: move it away first`);
-    }
-    const bytes = await readFile(join(this.data, controlFile)).catch(() => null);
-    const state = await readDirectoryState(directory).catch((error: unknown) => {
-      if (error instanceof DirectoryStateError) return null;
-      throw error;
-    });
-    return { isThere, state, control: bytes === null ? null : factsIn(bytes) };
-  }
-
   /** Until it is known that the source's copy is one for this replica. */
   private async agree(control: ControlFacts | null): Promise<MessageOf<'begin'>> {
     const { owner, installation, isOfUse } = this.options;
     await this.conversation.send({ kind: 'hello', protocol: copyProtocol, ...owner, installation });
     const begin = await this.conversation.expect('begin');
     const unlike = unlikeness(installation, begin.installation) ?? unlikeFiles(control, begin.control);
-    if (unlike !== null) throw new CopyError('unlike', `the database of ${this.options.from} cannot be copied: ${unlike}`);
+    if (unlike !== null)
+      throw new CopyError('unlike', `the database of ${this.options.from} cannot be copied: ${unlike}`);
     this.assertOfUse(stateIn(begin.state), isOfUse);
     return begin;
   }
@@ -146,55 +130,10 @@ class Receiving {
   private assertOfUse({ position }: DirectoryState, isOfUse: ReceiveCopyOptions['isOfUse']): void {
     if (isOfUse(position)) return;
     const { from } = this.options;
-    throw new CopyError('tooOld', `the database of ${from} is at slot ${position.slot}, and this replica's log begins above`);
-  }
-
-  private async assertSpace(bytes: number): Promise<void> {
-    const { directory } = this.options;
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    const { bavail, bsize, blocks, bfree } = await statfs(directory);
-    // What is used by others cannot be told from what is here without adding it all up: so only what can never fit is refused.
-    const free = bavail * bsize;
-    const used = (blocks - bfree) * bsize;
-    if (free + used >= bytes) return;
-    throw new CopyError('noSpace', `there is no space for the copy: about ${bytes} bytes are needed in ${directory}, which has ${free + used} in all`);
-  }
-
-  /** From here on there is no database in the directory. Returns how far its blocks may be believed. */
-  private async mark(before: Before, source: ControlFacts, database: 'standby' | 'primary'): Promise<Trust> {
-    const { directory, owner, from } = this.options;
-    const basis = await this.basisOf(before);
-    if (basis.system !== null && basis.system !== source.system) {
-      throw new CopyError('unlike', `${directory} is half a copy of the cluster with the identifier ${basis.system}, not ${source.system}`);
-    }
-    const known = before.isThere && basis.system === null ? { ...noSuspicion, hintsUntrusted: true } : noSuspicion;
-    const suspicion = bothSuspicions(basis, known);
-    // What a primary sends may hold effects and hints of WAL that is never chosen, if the copy does not become whole.
-    const hintsUntrusted = suspicion.hintsUntrusted || database === 'primary';
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    await writeDurably(join(directory, 'cluster'), `${owner.cluster}\n`);
-    await writeBasis(directory, { ...suspicion, hintsUntrusted, system: source.system });
-    const { position = positionNone, configuration = null } = before.state ?? {};
-    await writeDirectoryState(directory, { role: { kind: 'copying', from }, position, configuration });
-    await syncPath(dirname(directory));
-    await mkdir(this.data, { recursive: true, mode: 0o700 });
-    await rm(join(this.data, controlFile), { force: true });
-    await this.tree.removeLeftovers();
-    return { positions: source.checksums && !suspicion.hintsUntrusted, parted: suspicion.parted };
-  }
-
-  private async basisOf({ state, control, isThere }: Before): Promise<CopyBasis> {
-    const { directory, suspicion } = this.options;
-    if (!isThere) return { ...noSuspicion, system: null };
-    if (state?.role.kind === 'copying') {
-      const earlier = await readBasis(directory);
-      return { ...bothSuspicions(earlier, suspicion), system: control?.system ?? earlier.system };
-    }
-    const own = { ...suspicion, system: control?.system ?? null };
-    // A leader's directory has WAL of its own: where it parts must be known, or nothing of it is believed.
-    const led = state === null || state.role.kind === 'primary' || state.role.kind === 'promoting';
-    const noChecksums = control !== null && !control.checksums;
-    return (led && suspicion.parted === null) || noChecksums ? { ...own, hintsUntrusted: true } : own;
+    throw new CopyError(
+      'tooOld',
+      `the database of ${from} is at slot ${position.slot}, and this replica's log begins above`,
+    );
   }
 
   private async receive(files: TargetFiles): Promise<MessageOf<'complete'>> {
@@ -206,7 +145,8 @@ class Receiving {
     try {
       for (;;) {
         const message = await this.conversation.receive();
-        if (message === null) throw new CopyError('transferFailed', 'the source ended before the copy was complete');
+        if (message === null)
+          throw new CopyError('transferFailed', 'the source ended before the copy was complete');
         if (message.kind === 'complete') return message;
         await this.take(files, message);
       }
@@ -220,7 +160,10 @@ class Receiving {
     }
   }
 
-  private async take(files: TargetFiles, message: Exclude<Awaited<ReturnType<Conversation['receive']>>, null>): Promise<void> {
+  private async take(
+    files: TargetFiles,
+    message: Exclude<Awaited<ReturnType<Conversation['receive']>>, null>,
+  ): Promise<void> {
     switch (message.kind) {
       case 'directory':
         return this.tree.beginDirectory(message.path, message.directories);
@@ -236,8 +179,15 @@ class Receiving {
         return this.tellProgress(files);
       case 'history':
         return this.writeFile(join(walDirectory, historyName(message.timeline as Timeline)), message.text);
-      default:
+      case 'hello':
+      case 'begin':
+      case 'go':
+      case 'started':
+      case 'have':
+      case 'complete':
         throw outOfPlace(message.kind);
+      default:
+        message satisfies never;
     }
   }
 
@@ -245,29 +195,39 @@ class Receiving {
     const { bytesToCompare, conversation, sourceCompared } = this;
     const bytesCompared = Math.max(sourceCompared, files.bytesCompared);
     const { bytesReceived } = conversation;
-    this.options.onProgress?.({ bytesCompared, bytesToCompare: Math.max(bytesToCompare, bytesCompared), bytesReceived });
+    this.options.onProgress?.({
+      bytesCompared,
+      bytesToCompare: Math.max(bytesToCompare, bytesCompared),
+      bytesReceived,
+    });
   }
 
   /** Everything is here: makes a standby's directory of it. */
-  private async finish(files: TargetFiles, complete: MessageOf<'complete'>, source: ControlFacts): Promise<DirectoryState> {
+  private async finish(
+    files: TargetFiles,
+    complete: MessageOf<'complete'>,
+    source: ControlFacts,
+  ): Promise<DirectoryState> {
     const { directory, isOfUse, signal } = this.options;
     await files.settle();
     if (files.files !== complete.files || files.blocks !== complete.blocks) {
       const came = `${files.files} files and ${files.blocks} blocks`;
-      throw new CopyError('copyInvalid', `${came} came where ${complete.files} and ${complete.blocks} were sent`);
+      throw new CopyError(
+        'copyInvalid',
+        `${came} came where ${complete.files} and ${complete.blocks} were sent`,
+      );
     }
     const control = Buffer.from(complete.control, 'base64');
-    if (readControlFacts(control).system !== source.system) throw new CopyError('copyInvalid', 'pg_control is of another cluster');
+    if (readControlFacts(control).system !== source.system)
+      throw new CopyError('copyInvalid', 'pg_control is of another cluster');
     readLabel(complete.label);
     const state = stateIn(complete.state);
     this.assertOfUse(state, isOfUse);
     await this.writeFile(labelFile, complete.label);
     await this.writeFile(controlFile, control);
     await this.tree.sync();
-    await syncPath(directory);
     signal?.throwIfAborted();
-    await writeDirectoryState(directory, state);
-    await removeBasis(directory);
+    await markStandby(directory, state);
     return state;
   }
 
@@ -278,22 +238,6 @@ class Receiving {
   }
 }
 
-interface Before {
-  /** Some files of a database. */
-  readonly isThere: boolean;
-  readonly state: DirectoryState | null;
-  readonly control: ControlFacts | null;
-}
-
-function factsIn(bytes: Buffer): ControlFacts | null {
-  try {
-    return readControlFacts(bytes);
-  } catch (error) {
-    if (error instanceof ControlFileError) return null;
-    throw error;
-  }
-}
-
 /** @throws CopyError */
 function stateIn(text: string): DirectoryState {
   try {
@@ -301,14 +245,4 @@ function stateIn(text: string): DirectoryState {
   } catch (cause) {
     throw new CopyError('copyInvalid', (cause as Error).message, { cause });
   }
-}
-
-const noSpace = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-
-function toCopyError(error: unknown): Error {
-  if (error instanceof CopyError) return error;
-  if (!(error instanceof Error)) return new CopyError('transferFailed', String(error));
-  const system = 'code' in error ? String(error.code) : '';
-  if (noSpace.has(system)) return new CopyError('noSpace', `there is no space for the copy: ${error.message}`, { cause: error });
-  return system === '' ? error : new CopyError('transferFailed', error.message, { cause: error });
 }

@@ -27,12 +27,17 @@ export interface ListedDirectory {
 
 /** All but the WAL and pg_control. @throws CopyError `sourceUnavailable` if there are tablespaces, or links */
 export async function* listDatabase(dataDir: string): AsyncGenerator<ListedDirectory> {
-  if ((await entriesOf(dataDir, 'pg_tblspc')).length > 0) throw new CopyError('sourceUnavailable', tablespacesRefused);
+  if ((await entriesOf(dataDir, 'pg_tblspc')).length > 0)
+    throw new CopyError('sourceUnavailable', tablespacesRefused);
   yield { path: '', directories: [...Object.keys(rootDirectories), walDirectory], files: [versionFile] };
   for (const [root, what] of Object.entries(rootDirectories)) yield* listBelow(dataDir, root, what);
 }
 
-async function* listBelow(dataDir: string, path: string, what: RootDirectory): AsyncGenerator<ListedDirectory> {
+async function* listBelow(
+  dataDir: string,
+  path: string,
+  what: RootDirectory,
+): AsyncGenerator<ListedDirectory> {
   if (what === 'emptied') {
     yield { path, directories: [], files: [] };
     return;

@@ -130,7 +130,10 @@ export class TargetFiles {
   async complete(number: number, bytes: number): Promise<void> {
     const file = this.fileOf(number);
     if (bytes > file.bytes || !file.isRead) {
-      throw new CopyError('copyInvalid', `the end of ${file.path} came too early, or lies beyond what was announced`);
+      throw new CopyError(
+        'copyInvalid',
+        `the end of ${file.path} came too early, or lies beyond what was announced`,
+      );
     }
     this.open.delete(number);
     this.bytesCompared += bytes;
@@ -147,7 +150,8 @@ export class TargetFiles {
   private async finish(file: IncomingFile, bytes: number): Promise<void> {
     const { handle, ownBytes } = await file.opened;
     try {
-      if (ownBytes > bytes) await handle.truncate(bytes);
+      // Zeros at its end were not sent.
+      if (ownBytes !== bytes) await handle.truncate(bytes);
       // PostgreSQL wants its WAL in files of one size.
       if (file.class.kind === 'wal') await handle.truncate(segmentBytes);
       await handle.datasync();
@@ -160,13 +164,15 @@ export class TargetFiles {
   async settle(): Promise<void> {
     await Promise.all(this.syncing);
     this.throwFailure();
-    if (this.open.size > 0) throw new CopyError('copyInvalid', `${this.open.size} files of the copy are not complete`);
+    if (this.open.size > 0)
+      throw new CopyError('copyInvalid', `${this.open.size} files of the copy are not complete`);
   }
 
   /** Lets go of all files, whatever has become of them. Nothing is told any more. */
   async close(): Promise<void> {
     await Promise.all(this.syncing);
-    for (const file of this.open.values()) await file.opened.then(({ handle }) => handle.close()).catch(() => undefined);
+    for (const file of this.open.values())
+      await file.opened.then(({ handle }) => handle.close()).catch(() => undefined);
     this.open.clear();
   }
 

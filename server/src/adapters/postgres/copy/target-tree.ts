@@ -50,7 +50,8 @@ export class TargetTree {
     this.assertCopied(full);
     const entry = there.get(name);
     there.delete(name);
-    if (entry !== undefined && !entry.isFile()) await rm(join(this.dataDir, full), { recursive: true, force: true });
+    if (entry !== undefined && !entry.isFile())
+      await rm(join(this.dataDir, full), { recursive: true, force: true });
     return full;
   }
 
@@ -60,7 +61,8 @@ export class TargetTree {
     this.current = null;
     // In the root there are files of the replica's own.
     if (path === '') return;
-    for (const name of there.keys()) await rm(join(this.dataDir, path, name), { recursive: true, force: true });
+    for (const name of there.keys())
+      await rm(join(this.dataDir, path, name), { recursive: true, force: true });
   }
 
   /** Makes all names durable. */
@@ -69,7 +71,8 @@ export class TargetTree {
   }
 
   private assertCopied(path: string): void {
-    if (!isCopiedPath(path)) throw new CopyError('copyInvalid', `the name ${JSON.stringify(path)} does not belong to a copy`);
+    if (!isCopiedPath(path))
+      throw new CopyError('copyInvalid', `the name ${JSON.stringify(path)} does not belong to a copy`);
   }
 
   private outOfPlace(what: string): CopyError {

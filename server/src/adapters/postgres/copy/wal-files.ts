@@ -15,6 +15,7 @@ import {
 } from '../../../payload/wal/lsn.ts';
 import { timelineAt, type WalPosition } from '../../../payload/wal/wal-history.ts';
 import { CopyError } from '../../../ports/copy.ts';
+import { isZeroPage } from './page.ts';
 
 export interface WalFile {
   readonly name: string;
@@ -48,10 +49,12 @@ export function keepChosen(file: WalFile, pages: Buffer, from: number): void {
   for (let at = 0; at < pages.length; at += walPageBytes) {
     const page = (file.start + from + at) as Lsn;
     const chosen = Math.min(walPageBytes, file.end - page);
-    if (chosen >= headBytes && Number(pages.readBigUInt64LE(at + pageAddressAt)) !== page) {
+    const address = chosen >= headBytes ? Number(pages.readBigUInt64LE(at + pageAddressAt)) : page;
+    // Where PostgreSQL went on in the next file, zeros fill the rest of this one.
+    if (address !== page && !isZeroPage(pages, at)) {
       throw new CopyError('transferFailed', `the WAL at ${formatLsn(page)} is not in ${file.name}`);
     }
-    pages.fill(0, at + chosen, at + walPageBytes);
+    if (chosen < walPageBytes) pages.fill(0, at + chosen, at + walPageBytes);
   }
 }
 

@@ -11,7 +11,12 @@ import type { Installation } from '../installation.ts';
 import { receiveCopy, type ReceiveCopyOptions } from '../receive-copy.ts';
 import { type PlainPostgres, testOwner } from './plain-postgres.ts';
 
-export const testInstallation: Installation = { majorVersion: 18, architecture: 'x64', libc: null, icu: null };
+export const testInstallation: Installation = {
+  majorVersion: 18,
+  architecture: 'x64',
+  libc: null,
+  icu: null,
+};
 
 /** What it has made durable counts as chosen, as soon as it is asked for. */
 export async function sourceOf(
@@ -26,7 +31,8 @@ export async function sourceOf(
     installation: testInstallation,
     position: () => durable,
     async awaitChosen(lsn: Lsn) {
-      while (durable.position.end < lsn) durable = { position: await postgres.position(), configuration: null };
+      while (durable.position.end < lsn)
+        durable = { position: await postgres.position(), configuration: null };
       return true;
     },
     bytesPerSecondMax: () => null,

@@ -6,7 +6,7 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
-import { appendFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -55,7 +55,10 @@ export class PlainPostgres {
   }
 
   /** `of`: the primary of a standby. */
-  async start(of: PlainPostgres | null = null, settings: Readonly<Record<string, string>> = {}): Promise<void> {
+  async start(
+    of: PlainPostgres | null = null,
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
     await mkdir(this.socketDir, { recursive: true, mode: 0o700 });
     const base: Record<string, string> = {
       listen_addresses: '',
@@ -101,7 +104,7 @@ export class PlainPostgres {
         throw new Error(`PostgreSQL did not start: ${this.logTail()}`);
       }
       const client = await connectPg({ socketDir: this.socketDir, database: 'postgres' }).catch(() => null);
-      if (client !== null) return void (await client.end());
+      if (client !== null) return client.end();
       await sleep(20);
     }
   }
@@ -166,7 +169,16 @@ export class PlainPostgres {
     ) as Timeline;
     const { system } = readControlFacts(await readFile(join(this.dataDir, 'global', 'pg_control')));
     const forks = await this.forks(timeline);
-    return { ...positionNone, slot: 7 as Slot, leadership: ballot, newestStart: ballot, timeline, end, system, forks };
+    return {
+      ...positionNone,
+      slot: 7 as Slot,
+      leadership: ballot,
+      newestStart: ballot,
+      timeline,
+      end,
+      system,
+      forks,
+    };
   }
 
   private async forks(timeline: Timeline): Promise<TimelineFork[]> {
@@ -184,6 +196,11 @@ export class PlainPostgres {
     return (await this.position()).forks.at(-1)?.at ?? lsnNone;
   }
 
+  async set(setting: string, value: string): Promise<void> {
+    await this.query(`ALTER SYSTEM SET ${setting} = '${value}'`);
+    await this.query('SELECT pg_reload_conf()');
+  }
+
   async promote(): Promise<void> {
     await this.query('SELECT pg_promote(true)');
   }
@@ -199,10 +216,15 @@ export class PlainPostgres {
   }
 
   async pgbench(...args: readonly string[]): Promise<void> {
-    await run('pgbench', ['-h', this.socketDir, '-p', String(socketPort), '-U', 'postgres', ...args, 'postgres']);
-  }
-
-  async note(text: string): Promise<void> {
-    await appendFile(join(this.directory, 'postgres.log'), `${text}\n`);
+    await run('pgbench', [
+      '-h',
+      this.socketDir,
+      '-p',
+      String(socketPort),
+      '-U',
+      'postgres',
+      ...args,
+      'postgres',
+    ]);
   }
 }
