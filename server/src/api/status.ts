@@ -57,6 +57,19 @@ export interface MembershipStatus {
   }[];
 }
 
+/**
+ * `role`: what the directory of its database says of itself. `chosen`: the end of the WAL that is known to be chosen; `flushed`, `replayed`: how far this replica's own PostgreSQL is. `unchosenBytes`: of a leader, what its PostgreSQL
+ * has written beyond.
+ */
+export interface WalStatus {
+  readonly role: 'founder' | 'standby' | 'promoting' | 'primary' | 'copying';
+  readonly timeline: number;
+  readonly chosen: string;
+  readonly flushed: string;
+  readonly replayed: string;
+  readonly unchosenBytes: number;
+}
+
 export interface ReplicaStatus {
   readonly id: ReplicaId;
   /** Of its log: 1, 2, ... 0 before it is admitted. */
@@ -84,6 +97,8 @@ export interface ReplicaStatus {
     readonly up: boolean;
     readonly version: string | null;
   };
+  /** What its PostgreSQL is, and how far; positions as PostgreSQL writes them, such as `0/3000060`. Null: there is none that can be told of. */
+  readonly wal: WalStatus | null;
   readonly clients: number;
   readonly log: { readonly bytes: number; readonly segments: number; readonly purgedTo: Slot };
   readonly peers: readonly { readonly id: ReplicaId; readonly connected: boolean }[];

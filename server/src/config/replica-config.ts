@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { protectedSettings } from './protected-settings.ts';
 import type { GroupId, ReplicaId } from '../multipaxos/types.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -52,9 +53,10 @@ const bounds = z.strictObject({
     .max(16 * MIB)
     .default(MIB),
   catchUpSlotsMax: z.int().min(1).max(65_536).default(512),
-  partBytesMax: z
+  /** Of WAL in one entry; the primary sends it in pieces of 128 KiB. */
+  entryBytesMax: z
     .int()
-    .min(4 * 1024)
+    .min(160 * 1024)
     .max(640 * 1024)
     .default(512 * 1024),
   clientsMax: z.int().min(1).max(10_000).default(150),
@@ -115,13 +117,6 @@ const postgres = z.strictObject({
   /** Extra settings for postgresql.conf; those that safety rests on cannot be set. */
   settings: z.record(z.string().regex(/^[a-z_]+(\.[a-z_]+)?$/), z.string().max(1000)).default({}),
 });
-
-const PROTECTED_SETTINGS = new Set([
-  'fsync',
-  'full_page_writes',
-  'synchronous_commit',
-  'session_replication_role',
-]);
 
 const trace = z.strictObject({
   /** Record every event under dataDir/trace as NDJSON. */
@@ -195,8 +190,8 @@ function relations(config: RawConfig): Issue[] {
     'must be above electionTimeoutMinMs',
   );
   rule(
-    b.partBytesMax <= b.acceptBatchBytesMax,
-    ['bounds', 'partBytesMax'],
+    b.entryBytesMax <= b.acceptBatchBytesMax,
+    ['bounds', 'entryBytesMax'],
     'must be at most acceptBatchBytesMax',
   );
   rule(
@@ -204,16 +199,15 @@ function relations(config: RawConfig): Issue[] {
     ['bounds', 'acceptBatchBytesMax'],
     'must be at most windowBytesMax',
   );
-  // A promise carries two windows and one entry (multipaxos/follower.ts), which may be a row of 24 parts (pgwire/session/part-builder.ts); or three
-  // such rows, where one is larger than a window. It must fit one frame of the peers (ws-transport/limits.ts).
+  // A promise carries two windows and one entry (multipaxos/follower.ts). It must fit one frame of the peers (ws-transport/limits.ts).
   rule(
-    2 * b.windowBytesMax + 24 * b.partBytesMax <= 47 * MIB,
+    2 * b.windowBytesMax + b.entryBytesMax <= 47 * MIB,
     ['bounds', 'windowBytesMax'],
-    'twice it and 24 times partBytesMax together must be at most 47 MiB',
+    'twice it and entryBytesMax together must be at most 47 MiB',
   );
   for (const key of Object.keys(config.postgres.settings)) {
     rule(
-      !PROTECTED_SETTINGS.has(key),
+      !protectedSettings.includes(key),
       ['postgres', 'settings', key],
       'is set by Barista and cannot be changed',
     );

@@ -10,8 +10,8 @@ import { readdir, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** The repository or installed package: this file is in server/src/cli/demo or server/dist/cli/demo. */
-export const packageRoot = join(import.meta.dirname, '..', '..', '..', '..');
+/** The repository or installed package: this file is in server/src/demo or server/dist/demo. */
+export const packageRoot = join(import.meta.dirname, '..', '..', '..');
 
 export type DashboardState =
   | { readonly kind: 'ready'; readonly dir: string }

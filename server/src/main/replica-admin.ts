@@ -9,9 +9,9 @@ import type { Replica } from '../replica/replica.ts';
 
 export interface AdminParts {
   readonly replica: Replica;
-  readonly keeper: DatabaseKeeper;
+  readonly payload: WalPayload;
+  readonly database: ReplicaDatabase;
   readonly identity: LogIdentity;
-  readonly copies: SnapshotSource;
 }
 
 /** `parts` null: the replica is not in its group yet; `whyNot` says what it waits for. */

@@ -1,19 +1,18 @@
 /**
  * The door for SQL clients, open before there is a replica behind it: while this one waits to be let into its group, clients are told so.
  *
- * Passes everything on to the replica's own agreement once that is there.
+ * Passes everything on to the replica's own service once that is there.
  */
-import type { Agreement } from '../ports/agreement.ts';
+import type { ClientService } from '../ports/client-service.ts';
 
-export interface ServiceDoor extends Agreement {
-  lead(to: Agreement): void;
+export interface ServiceDoor extends ClientService {
+  lead(to: ClientService): void;
 }
 
-export function createServiceDoor(partBytesMax: number, whyNot: () => string): ServiceDoor {
-  let behind: Agreement | null = null;
-  const listeners = new Set<Parameters<Agreement['onServiceChange']>[0]>();
+export function createServiceDoor(whyNot: () => string): ServiceDoor {
+  let behind: ClientService | null = null;
+  const listeners = new Set<Parameters<ClientService['onServiceChange']>[0]>();
   return {
-    partBytesMax,
     lead(to) {
       behind = to;
       to.onServiceChange((service) => {
@@ -25,13 +24,18 @@ export function createServiceDoor(partBytesMax: number, whyNot: () => string): S
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    agree: (parts, generation) =>
-      behind?.agree(parts, generation) ?? Promise.resolve({ code: 'notLeader', reason: whyNot() }),
-    committed: (slot) => behind?.committed(slot),
-    commitFailed: (slot, reason) => behind?.commitFailed(slot, reason),
-    leaseHeld: (generation) => behind?.leaseHeld(generation) ?? false,
-    awaitLease: (generation) => behind?.awaitLease(generation) ?? Promise.resolve(false),
-    mark: (generation) => behind?.mark(generation) ?? null,
-    outcomeOf: (proposed, waitMs) => behind?.outcomeOf(proposed, waitMs) ?? Promise.resolve('unknown'),
+    door: () => behind?.door() ?? null,
+    mayAnswer: (generation) => behind?.mayAnswer(generation) ?? false,
+    awaitAnswer: (generation) => behind?.awaitAnswer(generation) ?? Promise.resolve(false),
+    distrust: () => behind?.distrust() ?? (() => undefined),
+    barrier: (generation) => behind?.barrier(generation) ?? Promise.resolve(false),
+    openTransactions: (pids, generation) =>
+      behind?.openTransactions(pids, generation) ?? Promise.resolve(new Map()),
+    outcomeOf: (transaction, waitMs) => behind?.outcomeOf(transaction, waitMs) ?? Promise.resolve('unknown'),
+    outcomeOfRequest: (request, leadership, waitMs) =>
+      behind?.outcomeOfRequest(request, leadership, waitMs) ?? Promise.resolve({ code: 'unknown' }),
+    leadership: (generation) => behind?.leadership(generation) ?? null,
+    prepareRequests: (database, generation) =>
+      behind?.prepareRequests(database, generation) ?? Promise.reject(new Error(whyNot())),
   };
 }

@@ -5,38 +5,29 @@
  * Invariants: no message leaves under an incarnation whose log is not on disk; a crash at any moment is a crash of a replica that was never admitted, or of one
  * that has a log.
  */
-import { systemClock } from '../adapters/system-clock.ts';
 import { createDigestSource } from '../adapters/postgres/digest/digest-source.ts';
-import { createSnapshotSource } from '../adapters/postgres/snapshot/snapshot-source.ts';
+import { inspectDatabase, placesOf } from '../adapters/postgres/database-directory.ts';
+import { installRequestsIn } from '../adapters/postgres/requests/install-requests.ts';
+import { systemClock } from '../adapters/system-clock.ts';
 import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
+import type { ApplyTraceEvent } from '../api/events.ts';
 import type { LinkFault } from '../api/status.ts';
+import type { ReplicaConfig } from '../config/replica-config.ts';
 import { createPgwireListener } from '../gateways/pgwire/listener.ts';
 import { ballotNone } from '../multipaxos/ballot.ts';
 import { memberName } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types.ts';
 import { LogStoreError, type LogStore } from '../ports/log-store.ts';
-import type { DigestSource } from '../ports/digest.ts';
-import { SnapshotError, type SnapshotSource } from '../ports/snapshot.ts';
-import type { ReplicaConfig } from '../config/replica-config.ts';
-import { DatabaseKeeper } from '../replica/database-keeper.ts';
-import { ReplicaEvents } from '../replica/status/events.ts';
-import { causeBeforeAdmission, causeOf, Joining, type Admission } from '../replica/members/joining.ts';
+import type { Joined } from '../replica/database/missing-database.ts';
 import { RecoveryTracker } from '../replica/database/recovery-progress.ts';
-import { Replica } from '../replica/replica.ts';
-import { transferState } from '../replica/database/state-transfer.ts';
+import { causeBeforeAdmission, causeOf, Joining, type Admission } from '../replica/members/joining.ts';
+import { ReplicaEvents } from '../replica/status/events.ts';
+import { assembleReplica } from './assemble-replica.ts';
 import { createLog, openLog } from './log-store.ts';
-import {
-  claimDatabase,
-  databaseDirectory,
-  inspectDatabase,
-  launchServer,
-  placesOf,
-  runningDatabase,
-} from './replica-database.ts';
 import { replicaAdmin, type AdminParts } from './replica-admin.ts';
+import { offeredCopies, openReplicaDatabase, replaceDatabase } from './replica-database.ts';
 import type { ServeContext, ServedReplica } from './serve.ts';
 import { createServiceDoor, type ServiceDoor } from './service-door.ts';
-import { timedAgreement } from './timed-agreement.ts';
 import { addressOf, statusWithoutLog } from './without-log.ts';
 
 const lookForLogMs = 2000;
@@ -69,8 +60,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   let reads = 0;
   const pgwire = await createPgwireListener({
     ...config.pgwire,
-    agreement: timedAgreement(frame.door, systemClock, context.latencies),
-    sessionSql: () => frame.running?.keeper.sessionSql() ?? null,
+    service: frame.door,
     logger: context.logger,
     limits: { clientsMax: config.bounds.clientsMax },
     onCounters: (counter) => {
@@ -128,10 +118,7 @@ async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogS
     transport,
     events,
     tracker,
-    door: createServiceDoor(
-      config.bounds.partBytesMax,
-      () => frame.joining?.message ?? 'the replica is starting',
-    ),
+    door: createServiceDoor(() => frame.joining?.message ?? 'the replica is starting'),
     running: null,
     joining: null,
     stopping: false,
@@ -155,7 +142,7 @@ async function join(frame: Frame): Promise<void> {
   frame.joining = joining;
   transport.onControl((from, message) => joining.onControl(from, message));
   try {
-    const found = await inspectDatabase(placesOf(config), null);
+    const found = await inspectDatabase(placesOf(config.dataDir), null);
     tracker.begin(causeBeforeAdmission(found.kind === 'usable'), 'joining');
     const founding = watchForFounding(config, () => joining.stop());
     const admission = await joining.run();
@@ -198,7 +185,7 @@ async function become(frame: Frame, admission: Admission): Promise<void> {
   const { config, context } = frame;
   const { member, cluster, configuration, purgedTo } = admission;
   context.logger.info({ member, cluster, version: configuration.version, purgedTo }, 'admitted');
-  const found = await inspectDatabase(placesOf(config), cluster);
+  const found = await inspectDatabase(placesOf(config.dataDir), cluster);
   const cause = causeOf(admission, found.kind === 'usable');
   // What its database holds is told to the core when that is up (Restored), and the log begins there.
   const identity = { cluster, member };
@@ -207,78 +194,33 @@ async function become(frame: Frame, admission: Admission): Promise<void> {
   await becomeReplica(frame, log, { cause, purgedTo });
 }
 
-async function becomeReplica(
-  frame: Frame,
-  log: LogStore,
-  joined: { readonly cause: 'new' | 'logLost' | 'bothLost'; readonly purgedTo: Slot } | null,
-): Promise<void> {
+async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null): Promise<void> {
   const { config, context, transport, events, tracker } = frame;
+  const { logger, onFatal } = context;
   const { cluster, member } = log.identity;
   transport.become(member, cluster);
-  let source: SnapshotSource | null = null;
-  let digests: DigestSource | null = null;
-  const directory = databaseDirectory(config, cluster, context.logger);
-  const keeper = new DatabaseKeeper({
-    launch: async (onStep, signal) => {
-      await claimDatabase(placesOf(config), cluster);
-      const server = await launchServer(config, { onStep, signal });
-      const { bytesPerSecondMax = null } = config.snapshot;
-      source = createSnapshotSource(server, { bytesPerSecondMax: () => bytesPerSecondMax });
-      digests = createDigestSource(server);
-      return runningDatabase(server);
+  const database = await openReplicaDatabase(config, cluster, logger);
+  const onEvent = (event: ApplyTraceEvent): void => events.apply(event);
+  const replacing = { config, cluster, fetcher: transport, tracker, logger, onEvent };
+  const assembled = assembleReplica(
+    config,
+    {
+      ...database,
+      log,
+      transport,
+      digests: createDigestSource(database.server.instance),
+      clock: systemClock,
+      random: Math.random,
+      installRequests: (name) => installRequestsIn(database.server.instance, name),
+      replace: (...loss) => replaceDatabase(database, replacing, ...loss),
     },
-    directory,
-    transfer: (loss, request, signal) =>
-      transferState(
-        {
-          fetcher: transport,
-          target: directory,
-          sources: () => frame.running?.replica.database.sources(loss) ?? [],
-          tracker,
-          logger: context.logger,
-          retryMs: 300,
-          retryMsMax: 5000,
-          failedMsMax: 60_000,
-          silenceMs: 60_000,
-        },
-        request,
-        signal,
-      ),
-    tracker,
-    logger: context.logger,
-    retryMinMs: 200,
-    retryMaxMs: 5000,
-    probeMs: 3000,
-    probeTimeoutMs: 10_000,
-  });
-  const replica = new Replica(config, {
-    log,
-    transport,
-    keeper,
-    digests: () => digests,
-    events,
-    tracker,
-    joined,
-    clock: systemClock,
-    logger: context.logger,
-    random: Math.random,
-    onFatal: context.onFatal,
-  });
-  const copies: SnapshotSource = {
-    async open() {
-      const why = replica.database.whyNoCopy();
-      if (why !== null || source === null)
-        throw new SnapshotError('sourceUnavailable', why ?? 'PostgreSQL is not up here');
-      // Of before the copy begins, and no crash takes it back: the copy has that at least.
-      const pointer = replica.status(0, 0).durableApplicationPointer;
-      return { ...(await source.open()), pointer };
-    },
-  };
-  transport.offerSnapshots(copies);
-  frame.running = { replica, keeper, identity: log.identity, copies };
+    { events, tracker, logger, joined, onFatal },
+  );
+  transport.offerCopies(offeredCopies(config, cluster, database, assembled));
+  frame.running = { ...assembled, database, identity: log.identity };
   frame.joining = null;
-  frame.door.lead(replica.service);
-  replica.start();
+  frame.door.lead(assembled.replica.service);
+  assembled.replica.start();
 }
 
 function joiningStatus({ config, tracker, transport, joining }: Frame, clients: number) {

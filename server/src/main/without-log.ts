@@ -35,6 +35,7 @@ export function statusWithoutLog(
     http: config.http,
     pid: process.pid,
     postgres: { pid: null, socketDir: '', port: 0, up: false, version: null },
+    wal: null,
     clients: now.clients,
     log: { bytes: 0, segments: 0, purgedTo: slot },
     peers: config.peers

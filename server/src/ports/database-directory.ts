@@ -10,12 +10,13 @@ import type { WalPosition } from '../payload/wal/wal-history.ts';
 
 /**
  * `founder`: a new primary, in whose group no leadership has begun. `standby`: holds chosen WAL and nothing else, up to the position at least. `promoting`: a standby that may have become a
- * primary for this leadership. `primary`: may hold WAL that was never chosen. `copying`: half of it is another replica's: not a database.
+ * primary for this leadership. `primary`: may hold WAL that was never chosen; `hintsUntrusted`: what was never chosen may have been visible in it, and so be hinted at in blocks that seem to be of before. `copying`: half of it is another replica's: not a database.
  */
 export type DirectoryRole =
   | { readonly kind: 'founder' }
   | { readonly kind: 'standby' }
-  | { readonly kind: 'promoting' | 'primary'; readonly leadership: Ballot }
+  | { readonly kind: 'promoting'; readonly leadership: Ballot }
+  | { readonly kind: 'primary'; readonly leadership: Ballot; readonly hintsUntrusted: boolean }
   | { readonly kind: 'copying'; readonly from: ReplicaId };
 
 /** What a directory says, durably, of what is in it. `position`, `configuration`: of the slot up to which everything is in it, durably, or (`copying`) was before. */
@@ -33,6 +34,8 @@ export interface Loss {
   readonly equal?: readonly ReplicaId[];
   /** Of cause `parted`: where others have gone another way. Below, blocks are the same but for hints. */
   readonly partedAt?: Lsn;
+  /** Its hints are not to be believed. */
+  readonly hintsUntrusted?: boolean;
 }
 
 /** `foreign`: of another group's data. */
@@ -50,11 +53,18 @@ export interface DatabaseDirectory {
   create(ended: AbortSignal): Promise<DirectoryState>;
   /** Where the WAL on this timeline ends, as PostgreSQL would find it after a crash. `from` is at most that, and no lower than what the directory has. @throws Error if it cannot be read */
   endOfWal(timeline: Timeline, from: Lsn): Promise<Lsn>;
-  /** Of a promotion that was interrupted: true if PostgreSQL has come to this timeline. If not, what it had begun of it is removed, and the directory is the standby's that it was. */
-  hasReached(timeline: Timeline): Promise<boolean>;
+  /**
+   * Of a promotion to `timeline` that was interrupted. `done`: PostgreSQL has come to it. `none`: it has not; what it had begun of it is removed, and the directory is the standby's that it was. `other`: it has come to
+   * another one.
+   */
+  settlePromotion(from: Timeline, timeline: Timeline): Promise<'done' | 'none' | 'other'>;
   /** WAL that is there, to the end of the segment at most. @throws Error if it is not there */
   readWal(from: Lsn, timeline: Timeline, bytesMax: number): Promise<Buffer>;
   /** Notes, durably, that what is here is lost, until a copy has taken its place. */
   condemn(loss: Loss): Promise<void>;
   condemned(): Promise<Loss | null>;
+  /** What was condemned is moved out of the way, if it is here and is a database; a copy that was begun in its place is left. */
+  setAside(): Promise<void>;
+  /** Forgets that anything was condemned: another database has taken its place. */
+  acquit(): Promise<void>;
 }

@@ -42,6 +42,9 @@ export interface StandbyDatabase {
   ask(): void;
   /** True while PostgreSQL takes WAL. */
   readonly streaming: boolean;
+  /** Nothing is sent any more, nor told of timelines, until `open`: what is about to be promoted must not hear of its own timeline from others. */
+  shut(): void;
+  open(): void;
   /** The next transaction id and the position replayed, in one look. @throws Error while it lets nobody in */
   look(): Promise<{ readonly nextXid: bigint; readonly replayed: Lsn }>;
   /**

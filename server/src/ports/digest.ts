@@ -1,34 +1,29 @@
 /**
- * Comparing the data of replicas: a digest of one replica's database as of one slot, made while it goes on.
+ * Comparing the data of replicas: a digest of one replica's databases as of one position of the WAL, made while it goes on.
  *
- * Invariant: rows, schema and positions of sequences are all those of the moment at which the snapshot was opened, if nothing was applied and no
- * session ended (records its slot) between that slot and the end of `open`.
+ * Invariant: all that is digested is of the moment at which the snapshot was opened.
  */
+import type { Slot } from '../multipaxos/types.ts';
 import type { DataDigest } from './control.ts';
-import type { ApplicationPointer } from './database.ts';
 
 export interface DigestSource {
-  /** Connects, so that opening takes one round trip. @throws DatabaseError */
-  prepare(): Promise<PreparedDigest>;
-}
-
-export interface PreparedDigest {
-  /** Takes the snapshot now and reads where the sequences stand, which no snapshot holds; its pointer tells what is in it. Once. @throws DatabaseError */
-  open(): Promise<DigestSnapshot>;
-  close(): Promise<void>;
+  /**
+   * Takes a snapshot of every database now. `isMissing` is asked about transactions (full ids) that the snapshots take for running: true if one of them ought to be in them; then they are taken again.
+   * @throws Error if PostgreSQL is away, or the signal's reason
+   */
+  open(isMissing: (running: readonly bigint[]) => boolean, signal: AbortSignal): Promise<DigestSnapshot>;
 }
 
 export interface DigestSnapshot {
-  readonly pointer: ApplicationPointer;
   /**
-   * Reads everything; takes as long as it takes. Writers go on; whoever truncates or alters a table waits only while that one is read. Once. Its slot is the
-   * pointer's, and may be below the one that the caller knows: a leader's pointer lags. @throws DatabaseError, DigestError, or the signal's reason
+   * Reads everything; takes as long as it takes. Writers go on; whoever truncates or alters a table waits only while that one is read. Once.
+   * @throws DigestError; Error; the signal's reason
    */
-  digest(signal: AbortSignal): Promise<DataDigest>;
+  digest(slot: Slot, signal: AbortSignal): Promise<DataDigest>;
   close(): Promise<void>;
 }
 
-/** The schema was changed, or a table truncated, after the snapshot was taken: nothing can be said of it any more. Compare again. */
+/** A table was rewritten or removed after the snapshot was taken: nothing can be said of it any more. Compare again. */
 export class DigestError extends Error {
   override readonly name = 'DigestError';
   readonly code = 'schemaChanged';

@@ -18,6 +18,7 @@ import { initializeData } from './data-directory.ts';
 import { readDirectoryState, writeDirectoryState } from './directory-state.ts';
 import { inspectDataDirectory } from './inspect-data-directory.ts';
 import { chooseLaunchUser, prepareDirectory } from './launch-user.ts';
+import { setDatabaseAside, type SetAside } from './snapshot/directories.ts';
 import { endOfWal, readWalFile, settlePromotion } from './wal-directory.ts';
 
 export interface Places {
@@ -45,6 +46,8 @@ export interface DatabaseDirectoryOptions {
   /** By which a cluster is told from every other. */
   readonly cluster: string;
   readonly binaries: PgBinaries;
+  /** Told of what was moved out of the way: it may be the last that is left of something. */
+  readonly onSetAside: (what: SetAside) => void;
 }
 
 /** Why no copy could ever be put in the place of the database, and what to do; null if one can. */
@@ -123,8 +126,8 @@ class Directory implements DatabaseDirectory {
     return endOfWal(this.options.places.data, timeline, from);
   }
 
-  hasReached(timeline: Timeline): Promise<boolean> {
-    return settlePromotion(this.options.places.data, timeline);
+  settlePromotion(from: Timeline, timeline: Timeline): Promise<'done' | 'none' | 'other'> {
+    return settlePromotion(this.options.places.data, from, timeline);
   }
 
   readWal(from: Lsn, timeline: Timeline, bytesMax: number): Promise<Buffer> {
@@ -132,26 +135,56 @@ class Directory implements DatabaseDirectory {
   }
 
   condemn(loss: Loss): Promise<void> {
-    return writeDurably(this.options.places.condemned, JSON.stringify(loss));
+    return this.note({ loss, isAside: false });
+  }
+
+  private note(condemnation: Condemnation): Promise<void> {
+    return writeDurably(this.options.places.condemned, JSON.stringify(condemnation));
   }
 
   async condemned(): Promise<Loss | null> {
+    const noted = await this.readNote();
+    if (noted === null) return null;
+    const { places } = this.options;
+    const state = await readDirectoryState(places.postgres).catch(() => null);
+    // What was condemned is elsewhere, and a whole copy is here: only this note was left.
+    if (!noted.isAside || state?.role.kind !== 'standby') return noted.loss;
+    await this.acquit();
+    return null;
+  }
+
+  private async readNote(): Promise<Condemnation | null> {
     const text = await readFile(this.options.places.condemned, 'utf8').catch(() => null);
-    return text === null ? null : lossOf(text);
+    return text === null ? null : condemnationOf(text);
+  }
+
+  async setAside(): Promise<void> {
+    const { places, onSetAside } = this.options;
+    const noted = await this.readNote();
+    if (noted === null || noted.isAside) return;
+    onSetAside(await setDatabaseAside(places.postgres));
+    await this.note({ ...noted, isAside: true });
+  }
+
+  async acquit(): Promise<void> {
+    const { condemned, dataDir } = this.options.places;
+    await rm(condemned, { force: true });
+    await syncPath(dataDir);
   }
 }
 
-/** What was condemned is not here any more. */
-export async function acquit({ condemned, dataDir }: Places): Promise<void> {
-  await rm(condemned, { force: true });
-  await syncPath(dataDir);
+interface Condemnation {
+  readonly loss: Loss;
+  /** It is not here any more. */
+  readonly isAside: boolean;
 }
 
 /** Whatever its words are: that the file is there is enough. */
-function lossOf(text: string): Loss {
+function condemnationOf(text: string): Condemnation {
   try {
-    return JSON.parse(text) as Loss;
+    return JSON.parse(text) as Condemnation;
   } catch {
-    return { cause: 'databaseLost', reason: 'it was given up before the replica was started' };
+    const loss: Loss = { cause: 'databaseLost', reason: 'it was given up before the replica was started' };
+    return { loss, isAside: false };
   }
 }

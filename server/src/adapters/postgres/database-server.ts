@@ -84,6 +84,8 @@ class Server implements PostgresDatabaseServer {
     return {
       more: () => feed.more(),
       ask: () => feed.ask(),
+      shut: () => feed.shut(),
+      open: () => feed.open(),
       get streaming() {
         return feed.connected;
       },

@@ -27,7 +27,8 @@ const shape = z.strictObject({
   role: z.discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('founder') }),
     z.strictObject({ kind: z.literal('standby') }),
-    z.strictObject({ kind: z.enum(['promoting', 'primary']), leadership: ballot }),
+    z.strictObject({ kind: z.literal('promoting'), leadership: ballot }),
+    z.strictObject({ kind: z.literal('primary'), leadership: ballot, hintsUntrusted: z.boolean() }),
     z.strictObject({ kind: z.literal('copying'), from: z.string() }),
   ]),
   position: z.strictObject({

@@ -3,7 +3,7 @@
  *
  * PostgreSQL gets a session of its own, so that a Ctrl-C in the terminal reaches only the replica, which then stops it in
  * order. A small shell process holds the other end of a pipe: when the replica dies without a word, the pipe breaks and the
- * shell stops PostgreSQL. Does not decide when to start again.
+ * shell stops PostgreSQL, at once: an orderly end would let commits be seen that wait to be chosen. Does not decide when to start again.
  */
 import { spawn } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -37,9 +37,9 @@ const watchdogScript = `
 read -r line
 [ "$line" = done ] && exit 0
 ours() { [ "$(head -n 1 "$2/postmaster.pid" 2>/dev/null)" = "$1" ]; }
-ours "$1" "$2" && kill -INT "$1"
-for i in 1 2 3 4 5; do kill -0 "$1" 2>/dev/null || exit 0; sleep 1; done
 ours "$1" "$2" && kill -QUIT "$1"
+for i in 1 2 3 4 5; do kill -0 "$1" 2>/dev/null || exit 0; sleep 1; done
+ours "$1" "$2" && kill -KILL "$1"
 `;
 
 /** @throws LaunchError if the process cannot be started at all; whether it accepts connections is another question */

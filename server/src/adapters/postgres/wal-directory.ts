@@ -57,15 +57,20 @@ export async function endOfWal(dataDir: string, timeline: Timeline, from: Lsn): 
 /** In pg_control, of PostgreSQL 15 to 18: the timelines of the last checkpoint, and of the point that recovery must reach. */
 const timelinesAt = [48, 144] as const;
 
-/** True if PostgreSQL's recovery would go on to this timeline; if not, whatever there is of it is removed. */
-export async function settlePromotion(dataDir: string, timeline: Timeline): Promise<boolean> {
+/** See the port. Timelines above `from` have been begun by nobody else in this directory. */
+export async function settlePromotion(
+  dataDir: string,
+  from: Timeline,
+  timeline: Timeline,
+): Promise<'done' | 'none' | 'other'> {
   const control = await readFile(join(dataDir, 'global', 'pg_control'));
-  if (timelinesAt.some((at) => control.readUInt32LE(at) === timeline)) return true;
-  const prefix = segmentName(timeline, 0 as Lsn).slice(0, 8);
+  const reached = Math.max(...timelinesAt.map((at) => control.readUInt32LE(at)));
+  if (reached > from) return reached === timeline ? 'done' : 'other';
   for (const name of await readdir(join(dataDir, 'pg_wal'))) {
-    if (name.startsWith(prefix)) await rm(join(dataDir, 'pg_wal', name), { force: true });
+    const ofFile = Number.parseInt(name.slice(0, 8), 16);
+    if (ofFile > from) await rm(join(dataDir, 'pg_wal', name), { force: true });
   }
-  return false;
+  return 'none';
 }
 
 function absent(error: unknown): null {

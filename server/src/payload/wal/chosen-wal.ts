@@ -8,7 +8,7 @@
 import type { Slot, SlotEntry } from '../../multipaxos/types.ts';
 import type { LogStore } from '../../ports/log-store.ts';
 import { ChosenQueue } from '../chosen-queue.ts';
-import { segmentStart, walPageBytes, type Lsn, type Timeline } from './lsn.ts';
+import { walPageBytes, type Lsn, type Timeline } from './lsn.ts';
 import { endOfTimeline, foldEntry, timelineAt, type WalEffect, type WalPosition } from './wal-history.ts';
 import { WalRing } from './wal-ring.ts';
 
@@ -62,11 +62,6 @@ export class ChosenWal {
 
   get base(): WalPosition {
     return this.options.base;
-  }
-
-  /** WAL is there from here on, if the directory keeps what every start of PostgreSQL needs. */
-  get firstReadable(): Lsn {
-    return segmentStart(this.options.base.end);
   }
 
   stop(): void {
@@ -177,6 +172,16 @@ export class ChosenWal {
    */
   read(from: Lsn, limit: Lsn, bytesMax: number): readonly Buffer[] | null | Promise<readonly Buffer[] | null> {
     if (from >= limit) return null;
+    // What a timeline has beyond its end is nobody's.
+    const end = endOfTimeline(this.folded, timelineAt(this.folded, from)) ?? limit;
+    return this.readBelow(from, Math.min(limit, end) as Lsn, bytesMax);
+  }
+
+  private readBelow(
+    from: Lsn,
+    limit: Lsn,
+    bytesMax: number,
+  ): readonly Buffer[] | null | Promise<readonly Buffer[] | null> {
     const inMemory = this.ring.read(from, bytesMax);
     if (inMemory !== null) return cutAt(inMemory, from, limit);
     if (from < this.options.base.end) return this.readDirectory(from, bytesMax);
@@ -188,30 +193,26 @@ export class ChosenWal {
     const { base, readLocal } = this.options;
     const timeline = timelineAt(base, from);
     const end = endOfTimeline(base, timeline) ?? base.end;
-    const wanted = Math.min(bytesMax, end - from);
-    // Not within a record: a file of the WAL ends at a page, and so does what is read of one.
-    const bytes = from + wanted === end ? wanted : wanted - ((from + wanted) % walPageBytes);
+    // WAL may be cut at pages.
+    const bytes = Math.min(Math.ceil((from + bytesMax) / walPageBytes) * walPageBytes, end) - from;
     const found = await readLocal(from, timeline, bytes);
     if (found.length === 0) throw new Error('the directory of the database has no WAL there');
     return [found];
   }
 
   private async readLog(from: Lsn, limit: Lsn, bytesMax: number): Promise<readonly Buffer[] | null> {
-    let found: Buffer[] = [];
+    const found: Buffer[] = [];
     let next = from;
     let at = this.startOfReading(from);
-    while (next - from < bytesMax && at.slot < this.folded.slot) {
+    while (next - from < bytesMax && next < limit && at.slot < this.folded.slot) {
       const first = (at.slot + 1) as Slot;
       const entries = await this.options.log.read(first, this.folded.slot, readBytesMax);
       if (entries.length === 0) throw new Error(`slot ${first} is not in the log any more`);
       for (const [index, entry] of entries.entries()) {
         const { position, effect } = foldEntry(at, { slot: (first + index) as Slot, entry });
         at = position;
-        // What was found beyond the fork is nobody's.
-        if (effect.kind === 'leadership' && position.end < next) {
-          found = cutAt(found, from, position.end);
-          next = position.end;
-        }
+        // What was found beyond the fork lies beyond the limit.
+        if (effect.kind === 'leadership' && position.end < next) break;
         if (effect.kind !== 'range' || position.end <= next) continue;
         found.push(asBuffer(effect.range.data).subarray(next - effect.range.start));
         next = position.end;

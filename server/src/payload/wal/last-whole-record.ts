@@ -4,7 +4,7 @@
  * Reads back as little as it can: records know their lengths, and a page says what of the record before it goes on in it.
  */
 import type { ChosenWal } from './chosen-wal.ts';
-import { walPageBytes, type Lsn } from './lsn.ts';
+import { segmentBytes, segmentStart, walPageBytes, type Lsn } from './lsn.ts';
 import { WalFormatError } from './record/wal-fault.ts';
 import { WalWalker } from './record/wal-walker.ts';
 import { beginWalkAt } from './record/walk-position.ts';
@@ -14,29 +14,32 @@ const firstLookBytes = 8 * walPageBytes;
 const readBytesMax = 1024 * 1024;
 
 /** @throws Error if the WAL cannot be read, or makes no sense */
-export async function lastWholeRecord(
-  wal: Pick<ChosenWal, 'read' | 'firstReadable'>,
-  position: WalPosition,
-): Promise<Lsn> {
-  const { end } = position;
-  for (let bytes = firstLookBytes; ; bytes *= 8) {
-    const wanted = Math.max(end - bytes, wal.firstReadable);
-    const start = (Math.ceil(wanted / walPageBytes) * walPageBytes) as Lsn;
-    const found = start < end ? await walk(wal, position, start) : null;
+export async function lastWholeRecord(wal: Pick<ChosenWal, 'read'>, { end }: WalPosition): Promise<Lsn> {
+  for (const start of placesToLookFrom(end)) {
+    const found = await walk(wal, start, end);
     if (found !== null) return found;
-    if (wanted <= wal.firstReadable) throw new Error('the end of the last record cannot be found: too little WAL is left');
   }
+  throw new Error('no record ends in the chosen WAL');
 }
 
-/** Null if no record ends in it. */
-async function walk(wal: Pick<ChosenWal, 'read'>, position: WalPosition, start: Lsn): Promise<Lsn | null> {
+/** Near the end first, then segment by segment: of a database that was copied there may be no more than the last one. */
+function* placesToLookFrom(end: Lsn): Generator<Lsn> {
+  const segment = segmentStart((end - 1) as Lsn);
+  const near = Math.floor((end - firstLookBytes) / walPageBytes) * walPageBytes;
+  if (near > segment) yield near as Lsn;
+  for (let start = segment; start >= 0; start = (start - segmentBytes) as Lsn) yield start;
+}
+
+/** Null if no record ends in it, or it begins where a switch of segments has left nothing. */
+async function walk(wal: Pick<ChosenWal, 'read'>, start: Lsn, end: Lsn): Promise<Lsn | null> {
   const walker = new WalWalker(beginWalkAt(start));
   let at = start;
-  while (at < position.end) {
-    const pieces = await wal.read(at, position.end, readBytesMax);
+  while (at < end) {
+    const pieces = await wal.read(at, end, readBytesMax);
     if (pieces === null || pieces.length === 0) throw new Error('chosen WAL is missing');
     for (const piece of pieces) {
       const fault = walker.add(piece);
+      if (fault?.code === 'zeros' && walker.lastRecordEnd === null) return null;
       if (fault !== null) throw new WalFormatError(fault);
       at = (at + piece.length) as Lsn;
     }

@@ -58,6 +58,11 @@ export class Shipper {
     return (this.next + this.queuedBytes) as Lsn;
   }
 
+  /** PostgreSQL has been told that everything below is chosen. */
+  get releasedTo(): Lsn {
+    return this.released;
+  }
+
   /** Of WAL that is received and not chosen. */
   get unchosenBytes(): number {
     return this.received - this.released;

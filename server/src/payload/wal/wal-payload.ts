@@ -15,7 +15,8 @@
 import { sameBallot } from '../../multipaxos/ballot.ts';
 import { entryLabel } from '../../multipaxos/entry.ts';
 import type { Ballot, Slot, SlotEntry } from '../../multipaxos/types.ts';
-import type { Loss } from '../../ports/database-directory.ts';
+import type { DirectoryRole, DirectoryState, Loss } from '../../ports/database-directory.ts';
+import type { PrimaryDatabase } from '../../ports/database-server.ts';
 import type { Payload } from '../payload.ts';
 import { pause } from '../pause.ts';
 import { ChosenWal, type ChosenWalOptions } from './chosen-wal.ts';
@@ -23,6 +24,8 @@ import { LifeContext, type LifeOptions, type Next } from './life/context.ts';
 import { inspect } from './life/inspect-phase.ts';
 import { beStandby } from './life/standby-phase.ts';
 import { settleWritten } from './life/written-phase.ts';
+import { lsnNone, type Lsn } from './lsn.ts';
+import { encodeVerify } from './wal-entry.ts';
 import type { WalEffect, WalPosition } from './wal-history.ts';
 
 export interface WalPayloadOptions extends Omit<LifeOptions, 'openWal'> {
@@ -30,14 +33,18 @@ export interface WalPayloadOptions extends Omit<LifeOptions, 'openWal'> {
   readonly ringBytesMax: number;
   /** A comparison of the replicas' data is due at this position: nothing beyond it is fed or released until `endVerify`. */
   readonly onVerify: (check: string, position: WalPosition) => void;
+  /** Folding begins anew, above this position. */
+  readonly onFolding: (base: WalPosition) => void;
   /** A leadership has begun, this replica's or another's. */
-  readonly onLeadership: (position: WalPosition) => void;
+  readonly onLeadership: (position: WalPosition, resumes: boolean) => void;
 }
 
 export class WalPayload implements Payload {
   readonly context: LifeContext;
   private readonly options: WalPayloadOptions;
   private work: Promise<void> = Promise.resolve();
+  private ranges = 0;
+  private lastVerify: { readonly check: string; readonly slot: Slot } | null = null;
 
   constructor(options: WalPayloadOptions) {
     this.options = options;
@@ -46,6 +53,7 @@ export class WalPayload implements Payload {
   }
 
   private openWal(base: WalPosition): ChosenWal {
+    this.options.onFolding(base);
     const { log, host, directory, ringBytesMax } = this.options;
     const wal: ChosenWal = new ChosenWal({
       base,
@@ -64,11 +72,11 @@ export class WalPayload implements Payload {
 
   private onEffect(effect: WalEffect, slotEntry: SlotEntry, position: WalPosition): void {
     const { context } = this;
-    const { host } = this.options;
     const { slot, entry } = slotEntry;
     const label = entryLabel(entry);
     switch (effect.kind) {
       case 'range': {
+        this.ranges += 1;
         context.feed?.more();
         const { leadership, timeline, start } = effect.range;
         if (context.shipper === null)
@@ -80,17 +88,20 @@ export class WalPayload implements Payload {
         const { leadership, timeline, fork, resumes } = effect.entry;
         const nextXid = String(effect.entry.nextXid);
         context.standby?.fork(fork);
-        context.feed?.more();
-        if (context.leads(leadership)) context.holdFoldEvents();
+        if (context.leads(leadership)) {
+          context.feed?.shut();
+          context.holdFoldEvents();
+        } else context.feed?.more();
         const role = context.directoryRole?.kind ?? 'copying';
         context.foldEvent({ name: 'BeginLeadership', slot, label, leadership, timeline, fork, nextXid, resumes, role });
-        this.options.onLeadership(position);
+        this.options.onLeadership(position, resumes);
         break;
       }
       case 'verify':
         context.held = position.end;
         context.shipper?.hold(position.end);
         context.foldEvent({ name: 'Skip', slot, label, why: 'verify' });
+        this.lastVerify = { check: effect.entry.check, slot };
         this.options.onVerify(effect.entry.check, position);
         break;
       case 'nobodys':
@@ -111,6 +122,104 @@ export class WalPayload implements Payload {
     context.feed?.more();
     const { position } = context;
     if (position !== null) context.shipper?.letGo(position.end);
+  }
+
+  /** The name of a comparison, into the log. Resolves with its slot once that is folded here; null if this replica does not lead any more. */
+  async proposeVerify(check: string): Promise<Slot | null> {
+    const { context } = this;
+    const { leading } = context.wishes;
+    if (leading === null || context.shipper === null) return null;
+    const payload = encodeVerify(leading, check);
+    for (;;) {
+      if (!context.leads(leading)) return null;
+      if (this.options.host.propose(payload).code === 'proposed') break;
+      await context.signal.wait(10);
+    }
+    while (context.leads(leading)) {
+      if (this.lastVerify?.check === check) return this.lastVerify.slot;
+      await context.signal.wait();
+    }
+    return null;
+  }
+
+  /** Everything up to the position is in the database, and nothing else is visible. */
+  isAt({ slot, end }: WalPosition): boolean {
+    const { context } = this;
+    const { shipper, standby } = context;
+    if (shipper !== null) return shipper.releasedTo >= end;
+    return standby !== null && standby.appliedSlot >= slot;
+  }
+
+  /** A commit of Barista's own. @throws Error if there is no primary */
+  async barrier(): Promise<void> {
+    const { primary } = this.context;
+    if (primary === null) throw new Error('PostgreSQL is no primary here');
+    await primary.barrier();
+  }
+
+  /** What the directory holds, durably. @throws Error if there is nothing to rely on */
+  durableState(): DirectoryState {
+    const { durableState } = this.context;
+    if (durableState === null) throw new Error('there is no database');
+    return durableState;
+  }
+
+  /** True once the chosen WAL has come to `lsn`; false as soon as it is certain that it never will under the present leadership, or PostgreSQL has become something else. */
+  async awaitChosen(lsn: Lsn, signal: AbortSignal): Promise<boolean> {
+    const { context } = this;
+    const { shipper, standby } = context;
+    while (!signal.aborted && context.shipper === shipper && context.standby === standby) {
+      if (this.chosenEnd >= lsn) return true;
+      await context.signal.wait();
+    }
+    return false;
+  }
+
+  get primary(): PrimaryDatabase | null {
+    return this.context.primary;
+  }
+
+  get isStandby(): boolean {
+    return this.context.standby !== null;
+  }
+
+  get wal(): ChosenWal | null {
+    return this.context.wal;
+  }
+
+  /** What the log goes on to be folded into. */
+  get needsLog(): boolean {
+    return this.context.wal !== null;
+  }
+
+  get position(): WalPosition | null {
+    return this.context.position;
+  }
+
+  get directoryRole(): DirectoryRole | null {
+    return this.context.directoryRole;
+  }
+
+  get chosenEnd(): Lsn {
+    return this.context.position?.end ?? lsnNone;
+  }
+
+  /** Of the chosen WAL, in this replica's own PostgreSQL. */
+  get flushed(): Lsn {
+    return this.context.standby?.flushed ?? this.chosenEnd;
+  }
+
+  get replayed(): Lsn {
+    return this.context.standby?.replayed ?? (this.context.primary === null ? lsnNone : this.chosenEnd);
+  }
+
+  get unchosenBytes(): number {
+    return this.context.shipper?.unchosenBytes ?? 0;
+  }
+
+  /** Ranges that were folded in since the start. */
+  get appliedEntries(): number {
+    return this.ranges;
   }
 
   start(): void {
@@ -174,6 +283,7 @@ export class WalPayload implements Payload {
         next = await this.phase(next);
       } catch (error) {
         next = this.failed(error);
+        await options.server.stop('immediate');
       }
       if (context.wishes.stopping) break;
       // Whatever lived for a while begins anew at once.

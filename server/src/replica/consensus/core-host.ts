@@ -52,22 +52,29 @@ export interface CoreHostOptions {
   /** How long to wait before writing again to a full log. */
   readonly logRetryMs: number;
   readonly catchUpBytesMax: number;
-  readonly onChosen: (entries: readonly SlotEntry[]) => void;
-  readonly onProposal: (effect: EffectOf<'proposed' | 'refused'>) => void;
-  readonly onLeadership: (effect: EffectOf<'leadership'>) => void;
-  readonly onConfiguration: (effect: EffectOf<'configuration'>) => void;
-  readonly onReconfigured: (effect: EffectOf<'reconfigured'>) => void;
-  readonly onTrace: (event: CoreTraceEvent) => void;
-  /** After a group of records has become durable: the moment to propose what gathered meanwhile. */
-  readonly onLogIdle: () => void;
-  /** `null` when the log can be written again. */
-  readonly onLogTrouble: (error: LogStoreError | null) => void;
-  /** A peer that was asked for what this replica needs next has purged it, and all up to `purgedTo`. */
-  readonly onPurgedByPeer: (peer: ReplicaId, purgedTo: Slot) => void;
+}
+
+/** Who hears what the core says: the replica. Called within a step: what it gives the core in turn is taken up when that step is done. */
+export interface CoreListener {
+  chosen(entries: readonly SlotEntry[]): void;
+  /** Answers to `propose`. */
+  proposal(effect: EffectOf<'proposed' | 'refused'>): void;
+  leadership(effect: EffectOf<'leadership'>): void;
+  configuration(effect: EffectOf<'configuration'>): void;
+  reconfigured(effect: EffectOf<'reconfigured'>): void;
   /** A member told this leader what cannot be. */
-  readonly onDisbelieved: (effect: EffectOf<'disbelieved'>) => void;
+  disbelieved(effect: EffectOf<'disbelieved'>): void;
+  trace(event: CoreTraceEvent): void;
+  /** A group of records has become durable. */
+  logIdle(): void;
+  /** `null` when the log can be written again. */
+  logTrouble(error: LogStoreError | null): void;
+  /** A peer that was asked for what this replica needs next has purged it, and all up to `purgedTo`. */
+  purgedByPeer(peer: ReplicaId, purgedTo: Slot): void;
+  /** The log lets go of slots at or below. */
+  purged(upTo: Slot): void;
   /** A broken invariant or a failing log: the replica must stop rather than go on. */
-  readonly onFatal: (error: Error) => void;
+  fatal(error: Error): void;
 }
 
 export function coreConfigOf({ group, timings, bounds }: ReplicaConfig, id: ReplicaId): CoreConfig {
@@ -90,15 +97,22 @@ export class CoreHost {
   /** What the core lets go of, while a log that is full is purged again and again. */
   private purging: Slot | null = null;
   private stopped = false;
-  private readonly ticker: NodeJS.Timeout;
+  private listener: CoreListener | null = null;
+  private ticker: NodeJS.Timeout | null = null;
 
   constructor(options: CoreHostOptions) {
     this.options = options;
-    const { config, log, clock, random, transport } = options;
+    const { config, log, clock, random } = options;
     this.state = createState(config, log.recovered, clock.nowMs(), random());
     this.configuration = log.recovered.configuration;
+  }
+
+  /** From here on it votes. */
+  start(listener: CoreListener): void {
+    const { random, transport, tickMs } = this.options;
+    this.listener = listener;
     transport.onMessage((from, message) => this.receive(from, message));
-    this.ticker = setInterval(() => this.input({ kind: 'Tick', random: random() }), options.tickMs);
+    this.ticker = setInterval(() => this.input({ kind: 'Tick', random: random() }), tickMs);
   }
 
   snapshot(): CoreSnapshot {
@@ -113,11 +127,6 @@ export class CoreHost {
     return !this.stopped && leaseHeld(this.state, this.options.clock.nowMs());
   }
 
-  /** True while the log is being written: proposals had better gather. */
-  get logBusy(): boolean {
-    return this.writing;
-  }
-
   entryAt(slot: Slot): Entry | undefined {
     return entryAt(this.state, slot);
   }
@@ -130,8 +139,13 @@ export class CoreHost {
     return entry === undefined ? [] : [entry];
   }
 
+  /** True while a step is being taken: what is given to the core now waits for its end. */
+  get isStepping(): boolean {
+    return this.stepping;
+  }
+
   input(input: InputWithoutTime): void {
-    if (this.stopped) return;
+    if (this.stopped || this.listener === null) return;
     this.inputs.push({ ...input, nowMs: this.options.clock.nowMs() });
     if (this.stepping) return;
     this.stepping = true;
@@ -139,7 +153,7 @@ export class CoreHost {
       for (let next = this.inputs.shift(); next !== undefined; next = this.inputs.shift()) this.run(next);
     } catch (error) {
       this.stop();
-      this.options.onFatal(error instanceof Error ? error : new Error(String(error)));
+      this.listener?.fatal(error instanceof Error ? error : new Error(String(error)));
     } finally {
       this.stepping = false;
     }
@@ -151,12 +165,12 @@ export class CoreHost {
     this.input({ kind: 'Receive', from, message });
     // A leader that serves has all that it needs, whatever a peer says.
     if (message.kind !== 'CatchUpReply' || message.entries.length > 0 || isServing(this.state)) return;
-    if (message.purgedTo > this.state.commitPoint) this.options.onPurgedByPeer(from, message.purgedTo);
+    if (message.purgedTo > this.state.commitPoint) this.listener?.purgedByPeer(from, message.purgedTo);
   }
 
   stop(): void {
     this.stopped = true;
-    clearInterval(this.ticker);
+    if (this.ticker !== null) clearInterval(this.ticker);
   }
 
   private run(input: Input): void {
@@ -176,33 +190,34 @@ export class CoreHost {
         this.options.transport.send(effect.to, effect.message);
         return;
       case 'chosen':
-        this.options.onChosen(effect.entries);
+        this.listener?.chosen(effect.entries);
         return;
       case 'proposed':
       case 'refused':
-        this.options.onProposal(effect);
+        this.listener?.proposal(effect);
         return;
       case 'serveCatchUp':
         void this.serveCatchUp(effect.to, effect.fromSlot, effect.toSlot);
         return;
       case 'leadership':
-        this.options.onLeadership(effect);
+        this.listener?.leadership(effect);
         return;
       case 'configuration':
         this.configuration = effect.configuration;
-        this.options.onConfiguration(effect);
+        this.listener?.configuration(effect);
         return;
       case 'reconfigured':
-        this.options.onReconfigured(effect);
+        this.listener?.reconfigured(effect);
         return;
       case 'disbelieved':
-        this.options.onDisbelieved(effect);
+        this.listener?.disbelieved(effect);
         return;
       case 'purge':
+        this.listener?.purged(effect.upTo);
         void this.purge(effect.upTo);
         return;
       case 'trace':
-        this.options.onTrace(effect.event);
+        this.listener?.trace(effect.event);
         return;
       default:
         effect satisfies never;
@@ -220,7 +235,7 @@ export class CoreHost {
       if (!(await this.append(records))) break;
       this.waitingBytes -= payloadBytes(records);
       this.input({ kind: 'Persisted', seq: group.at(-1)!.seq });
-      this.options.onLogIdle();
+      this.listener?.logIdle();
     }
     this.writing = false;
   }
@@ -230,7 +245,7 @@ export class CoreHost {
     while (!this.stopped) {
       try {
         await this.options.log.append(records);
-        if (this.troubled) this.options.onLogTrouble(null);
+        if (this.troubled) this.listener?.logTrouble(null);
         this.troubled = false;
         return true;
       } catch (error) {
@@ -238,7 +253,7 @@ export class CoreHost {
           this.logFailed(error);
           return false;
         }
-        if (!this.troubled) this.options.onLogTrouble(error);
+        if (!this.troubled) this.listener?.logTrouble(error);
         this.troubled = true;
         await new Promise((resolve) => setTimeout(resolve, this.options.logRetryMs));
       }
@@ -286,7 +301,7 @@ export class CoreHost {
   private logFailed(error: unknown): void {
     if (this.stopped) return;
     this.stop();
-    this.options.onFatal(error instanceof Error ? error : new Error(String(error)));
+    this.listener?.fatal(error instanceof Error ? error : new Error(String(error)));
   }
 }
 

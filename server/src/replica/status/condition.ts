@@ -1,8 +1,8 @@
 /** What a replica says of itself: one condition, and what to do about it, from all that may be wrong. Pure. */
 import type { RecoveryProgress, ReplicaCondition } from '../../api/status.ts';
 import type { Role, Slot } from '../../multipaxos/types.ts';
-import type { Service } from '../../ports/agreement.ts';
-import type { LaunchStep } from '../database-keeper.ts';
+import type { LaunchStep } from '../../payload/wal/life/context.ts';
+import type { Service } from '../../ports/client-service.ts';
 
 /** Texts are for people; null: nothing is wrong there. */
 export interface Facts {
@@ -10,7 +10,6 @@ export interface Facts {
   readonly divergence: string | null;
   readonly logTrouble: string | null;
   readonly databaseTrouble: string | null;
-  readonly databaseFull: string | null;
   readonly lostMajority: string | null;
   /** Members that a leader hears no more. */
   readonly disbelief: string | null;
@@ -40,8 +39,8 @@ export function troubleOf(facts: Facts): Condition | null {
     return { state: 'restoring', message: restoringMessage(recovery, facts.databaseTrouble) };
   }
   if (facts.divergence !== null) return { state: 'diverged', message: facts.divergence };
-  const trouble = facts.databaseTrouble ?? facts.databaseFull;
-  return trouble === null ? null : { state: 'databaseDown', message: trouble };
+  const { databaseTrouble } = facts;
+  return databaseTrouble === null ? null : { state: 'databaseDown', message: databaseTrouble };
 }
 
 export function conditionOf(facts: Facts): Condition {
@@ -58,8 +57,8 @@ export function conditionOf(facts: Facts): Condition {
 const launchMessages: Readonly<Record<LaunchStep, string>> = {
   creating: 'A new database is being created.',
   starting: 'PostgreSQL is starting.',
-  preparing: "PostgreSQL is being prepared: roles, the database, Barista's schema.",
-  asking: 'PostgreSQL is asked how far its data goes.',
+  preparing: 'PostgreSQL is being prepared: roles and the database.',
+  judging: 'What this replica wrote when it led is compared with what was chosen.',
 };
 
 function launchMessage(step: LaunchStep | null): string | null {

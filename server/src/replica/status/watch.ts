@@ -1,5 +1,5 @@
 /**
- * What a replica looks at again and again: a database that stands still, a log that has grown too large or that the others have outgrown, a recovery that is done.
+ * What a replica looks at again and again: a log that has grown too large or that the others have outgrown, a recovery that is done.
  *
  * Responsible for: noticing. What is done about it is the replica's business.
  */
@@ -12,17 +12,15 @@ export interface WatchOptions {
   readonly pointer: () => Slot;
   readonly logBytes: () => number;
   readonly logBytesMax: number;
-  readonly databaseStallMs: number;
   readonly nowMs: () => number;
   readonly tracker: RecoveryTracker;
   readonly logger: Logger;
-  /** The database is up, and the log is being applied to it or committed in it. */
-  readonly isApplying: () => boolean;
-  /** As isApplying, and while a database that was copied waits for the log to reach it. */
+  /** The database is up. */
+  readonly isUp: () => boolean;
+  /** There is a database that goes on with the log. */
   readonly needsLog: () => boolean;
   /** It counts for quorums and somebody serves: a recovery that has caught up is over. */
   readonly isHealthy: () => boolean;
-  readonly onStalled: (serving: boolean) => void;
   readonly onLogPressure: () => void;
   readonly onLogPurged: (reason: string) => void;
 }
@@ -35,9 +33,9 @@ const pressureEveryMs = 1000;
 
 export class Watch {
   private readonly options: WatchOptions;
-  private progress = { pointer: 0 as Slot, atMs: 0 };
   private readonly disbeliefs = new Map<ReplicaId, string>();
   private pressedAtMs = Number.NEGATIVE_INFINITY;
+  private pressing = false;
   /** What peers that were asked have purged up to, and since when nothing but that was heard. */
   private purged: {
     upTo: Slot;
@@ -76,29 +74,14 @@ export class Watch {
   tick(): void {
     // They last as long as the leadership does, and are told once for each member.
     if (this.options.snapshot().role !== 'leader') this.disbeliefs.clear();
-    this.watchDatabase();
     this.watchLogSize();
     this.watchPurgedLog();
     this.watchRecovery();
   }
 
-  /**
-   * A leader must not keep the others waiting for a database that stands still. While it serves, only sessions bring in what was
-   * chosen: one that hangs, or was lost without a word, would leave this replica behind the others for good.
-   */
-  private watchDatabase(): void {
-    const { databaseStallMs, logger } = this.options;
-    const pointer = this.options.pointer();
-    const { role, serving, commitPoint } = this.options.snapshot();
-    const nowMs = this.options.nowMs();
-    if (role !== 'leader' || pointer >= commitPoint || pointer !== this.progress.pointer) {
-      this.progress = { pointer, atMs: nowMs };
-      return;
-    }
-    if (nowMs - this.progress.atMs < databaseStallMs) return;
-    this.progress = { pointer, atMs: nowMs };
-    logger.error({ pointer, commitPoint, serving }, 'the database does not take in what was chosen');
-    this.options.onStalled(serving);
+  /** The log goes below the bound, whoever may still want it. */
+  get isPressing(): boolean {
+    return this.pressing;
   }
 
   private watchLogSize(): void {
@@ -106,7 +89,9 @@ export class Watch {
     if (this.options.logBytes() < this.options.logBytesMax * pressureFrom) return;
     if (nowMs - this.pressedAtMs < pressureEveryMs) return;
     this.pressedAtMs = nowMs;
+    this.pressing = true;
     this.options.onLogPressure();
+    this.pressing = false;
   }
 
   /** A leader that serves has all that it needs: if others have gone on without it, it hears of their leader, or loses its quorum, and only then needs what they purged. */
@@ -127,7 +112,7 @@ export class Watch {
   private watchRecovery(): void {
     const { tracker } = this.options;
     const phase = tracker.current()?.phase;
-    if ((phase !== 'catchingUp' && phase !== 'starting') || !this.options.isApplying()) return;
+    if ((phase !== 'catchingUp' && phase !== 'starting') || !this.options.isUp()) return;
     const pointer = this.options.pointer();
     const { commitPoint } = this.options.snapshot();
     tracker.catchingUp(pointer, commitPoint);

@@ -1,7 +1,7 @@
 /**
  * Comparing the data of all replicas as of one slot, while they serve.
  *
- * The leader has a check chosen like a transaction; each replica takes a snapshot of its database when it stands at exactly that slot (apply/verify-point.ts), digests
+ * The leader has a check chosen like a transaction; each replica takes a snapshot of its database when it stands at exactly that slot (verify-point.ts), digests
  * it in its own time and reports to the leader, which judges by majority and tells those that differ.
  * Responsible for: asking, digesting, reporting, judging, verdicts. How data is digested is the postgres adapter's business, what a replica does that differs the
  * replica's.
@@ -11,11 +11,9 @@
  */
 import type { Logger } from 'pino';
 import type { VerifyResult } from '../../api/status.ts';
-import { decodeHead, encodeVerify } from '../../apply/payload.ts';
-import type { VerifyHooks } from '../../apply/verify-point.ts';
 import { replicaOf } from '../../multipaxos/configuration.ts';
-import type { ReplicaId, Slot, SlotEntry } from '../../multipaxos/types.ts';
-import type { AgreementOutcome } from '../../ports/agreement.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { WalPosition } from '../../payload/wal/wal-history.ts';
 import type { DataDigest, VerifyReport, VerifyVerdict } from '../../ports/control.ts';
 import type { DigestSource } from '../../ports/digest.ts';
 import type { Transport } from '../../ports/transport.ts';
@@ -30,7 +28,10 @@ export interface VerificationOptions {
   readonly digests: () => DigestSource | null;
   readonly transport: Pick<Transport, 'sendControl' | 'connected'>;
   readonly leadership: () => { readonly serving: boolean; readonly leader: ReplicaId | null };
-  readonly propose: (payload: Uint8Array) => Promise<AgreementOutcome>;
+  /** Has the check chosen. Resolves with its slot once this replica has come to it; null if it does not lead any more. */
+  readonly propose: (check: string) => Promise<Slot | null>;
+  /** Of transactions that a snapshot takes for running: true if one of them has committed at or below the position. */
+  readonly commitsBelow: (position: WalPosition) => Promise<(running: readonly bigint[]) => boolean>;
   /** Replicas that have been here, and those of them that vote. */
   readonly members: () => { readonly all: readonly ReplicaId[]; readonly voters: readonly ReplicaId[] };
   readonly nowMs: () => number;
@@ -50,8 +51,6 @@ export type VerifyOutcome =
       readonly leader: ReplicaId | null;
     };
 
-/** How long commits may wait for a snapshot. */
-const snapshotWaitMs = 3000;
 const pollMs = 200;
 /** A report that is lost is a report that is missing: sent again, for a while. */
 const sendings = 3;
@@ -67,7 +66,6 @@ interface Comparison {
 }
 
 export class Verification {
-  readonly hooks: VerifyHooks;
   private readonly options: VerificationOptions;
   private comparing: Comparison | null = null;
   private next = 1;
@@ -77,11 +75,6 @@ export class Verification {
 
   constructor(options: VerificationOptions) {
     this.options = options;
-    this.hooks = {
-      onVerify: (check, slot, signal) => this.meet(check, slot, signal),
-      onVerifyGivenUp: (check, slot, reason) => this.report(check, null, `at slot ${slot}: ${reason}`),
-      waitMs: snapshotWaitMs,
-    };
   }
 
   /** Another database has taken the place of the one that was compared. */
@@ -93,22 +86,19 @@ export class Verification {
     this.end.abort(new Error('the replica is stopping'));
   }
 
-  /** Commits wait until this resolves, so all that it does is to open a snapshot. */
-  private async meet(check: string, slot: Slot, signal: AbortSignal): Promise<void> {
+  /** The database stands at exactly this position. Commits wait until this resolves, so all that it does is to take snapshots. @throws Error if it cannot be had */
+  async takeSnapshot(check: string, position: WalPosition, signal: AbortSignal): Promise<void> {
     const source = this.options.digests();
     if (source === null) throw new Error('PostgreSQL is away');
-    const prepared = await source.prepare();
-    try {
-      const snapshot = await prepared.open();
-      signal.throwIfAborted();
-      const { pointer, above } = snapshot.pointer;
-      if (pointer > slot || above.some((one) => one > slot))
-        throw new Error('the snapshot was taken too late');
-      void this.digest(check, slot, snapshot.digest(this.end.signal)).then(() => prepared.close());
-    } catch (error) {
-      await prepared.close();
-      throw error;
-    }
+    const snapshot = await source.open(await this.options.commitsBelow(position), signal);
+    if (signal.aborted) await snapshot.close();
+    signal.throwIfAborted();
+    const { slot } = position;
+    void this.digest(check, slot, snapshot.digest(slot, this.end.signal)).then(() => snapshot.close());
+  }
+
+  givenUp(check: string, slot: Slot, reason: string): void {
+    this.report(check, null, `at slot ${slot}: ${reason}`);
   }
 
   private async digest(check: string, slot: Slot, digesting: Promise<DataDigest>): Promise<void> {
@@ -120,12 +110,9 @@ export class Verification {
     }
   }
 
-  /** On a replica that applies nothing any more: it says so at once. */
-  passOver(entries: readonly SlotEntry[], why: string): void {
-    for (const { entry } of entries) {
-      const payload = entry.kind === 'command' ? decodeHead(entry.payload) : null;
-      if (payload?.kind === 'verify') this.report(payload.check, null, `${fencedReason}${why}`);
-    }
+  /** On a replica whose database is not used any more: it says so at once. */
+  passOver(check: string, why: string): void {
+    this.report(check, null, `${fencedReason}${why}`);
   }
 
   private report(check: string, digest: DataDigest | null, reason: string): void {
@@ -169,12 +156,12 @@ export class Verification {
     const comparing: Comparison = { check: `${self}.${run}/${this.next++}`, reports: new Map() };
     this.comparing = comparing;
     try {
-      const chosen = await propose(encodeVerify(comparing.check));
-      if (chosen.code !== 'chosen') return refuse('unavailable', chosen.reason);
+      const slot = await propose(comparing.check);
+      if (slot === null) return refuse('unavailable', 'leadership ended before the comparison was agreed on');
       await this.gather(comparing);
       const { all, voters } = this.options.members();
       const reports = all.map((replica) => reportedBy(replica, comparing.reports.get(replica)));
-      const result = judge(chosen.slot, reports, voters);
+      const result = judge(slot, reports, voters);
       onResult(result);
       this.tellVerdicts(comparing, result, repair);
       return { ok: true, result };

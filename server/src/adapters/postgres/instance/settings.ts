@@ -19,35 +19,9 @@ export interface SettingsOptions {
   readonly socketDir: string;
   readonly connectionsMax: number;
   readonly majorVersion: number;
-  /** Further settings; none of `protectedSettings`. */
+  /** Further settings; none that `gateSettings` or `roleSettings` set. */
   readonly settings: Readonly<Record<string, string>>;
 }
-
-/** What safety rests on: cannot be set by anybody. */
-export const protectedSettings: readonly string[] = [
-  'fsync',
-  'full_page_writes',
-  'synchronous_commit',
-  'synchronous_standby_names',
-  'wal_level',
-  'hot_standby',
-  'restart_after_crash',
-  'primary_conninfo',
-  'primary_slot_name',
-  'recovery_target_timeline',
-  'restore_command',
-  'archive_cleanup_command',
-  'log_destination',
-  'logging_collector',
-  'log_min_messages',
-  'log_line_prefix',
-  'lc_messages',
-  'listen_addresses',
-  'unix_socket_directories',
-  'unix_socket_permissions',
-  'port',
-  'allow_alter_system',
-];
 
 export async function writeSettings(
   user: LaunchUser,

@@ -18,7 +18,8 @@ export async function endCleanly(context: LifeContext, { ballot, wal, primary }:
   host.event({ name: 'Depose', leadership: ballot, reason: 'the replica is stopping' });
   const isClean = wal.position.end >= ownEnd;
   logger.info({ isClean }, 'the primary has ended');
-  const role = isClean ? ({ kind: 'standby' } as const) : ({ kind: 'primary', leadership: ballot } as const);
-  await context.save(role, wal.position);
+  // The sessions were ended before PostgreSQL was told to stop; what its shutdown showed was seen by nobody but itself.
+  const written = { kind: 'primary', leadership: ballot, hintsUntrusted: true } as const;
+  await context.save(isClean ? { kind: 'standby' } : written, wal.position);
   return { kind: 'stopped' };
 }

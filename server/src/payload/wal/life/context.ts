@@ -18,7 +18,7 @@ import { Signal } from './signal.ts';
 import type { StandbyProgress } from './standby-progress.ts';
 
 /** What is being done before PostgreSQL can be used. */
-export type LaunchStep = 'creating' | 'starting' | 'preparing';
+export type LaunchStep = 'creating' | 'starting' | 'preparing' | 'judging';
 
 /** What a phase has come to, and so which one is next. */
 export type Next =
@@ -90,6 +90,8 @@ export class LifeContext {
   standby: StandbyProgress | null = null;
   shipper: Shipper | null = null;
   primary: PrimaryDatabase | null = null;
+  /** How many waits PostgreSQL had ended early before it served as a primary. */
+  waitsBefore = 0;
   /** Events of the fold that wait until the directory says what the replica is about to be. */
   private heldEvents: ApplyTraceEvent[] | null = null;
   /** A comparison of data is under way at this position: nothing beyond it is fed or released. */
@@ -108,6 +110,11 @@ export class LifeContext {
 
   get durablePointer(): Slot {
     return this.saved?.position.slot ?? (0 as Slot);
+  }
+
+  /** What the directory says of itself, durably; null: there is none to rely on. */
+  get durableState(): DirectoryState | null {
+    return this.saved;
   }
 
   get directoryRole(): DirectoryRole | null {

@@ -5,6 +5,7 @@
  * Invariants: nobody is served before everything that PostgreSQL had recovered or written is chosen; when leadership ends nobody is served any more before anything else happens, and PostgreSQL is stopped at once.
  */
 import type { Ballot } from '../../../multipaxos/types.ts';
+import type { DirectoryRole } from '../../../ports/database-directory.ts';
 import type { PrimaryDatabase, WalStream } from '../../../ports/database-server.ts';
 import type { ChosenWal } from '../chosen-wal.ts';
 import { formatLsn, type Lsn } from '../lsn.ts';
@@ -23,14 +24,16 @@ export interface RunningPrimary {
 
 /** The directory says `primary` already. */
 export async function bePrimary(context: LifeContext, running: RunningPrimary): Promise<Next> {
-  const { host, logger } = context.options;
+  const { logger } = context.options;
   const shipper = createShipper(context, running);
   context.shipper = shipper;
+  context.waitsBefore = context.options.server.endedWaits();
   context.primary = running.primary;
   const watch = new PrimaryWatch(context, running.primary, shipper);
   let next: Next;
   try {
     await watch.connect();
+    context.options.onUp();
     shipper.chosen(running.wal.position.end);
     void open(context, running);
     next = await lead(context, running, watch);
@@ -89,6 +92,7 @@ async function lead(context: LifeContext, running: RunningPrimary, watch: Primar
   let savedAtMs = performance.now();
   for (;;) {
     if (wishes.stopping && context.leads(ballot)) return endCleanly(context, running);
+    if (hintsAreNewlyUntrusted(context)) await context.save(roleOf(context, ballot), wal.position);
     if (wishes.ended !== null) return depose(context, running, 'immediate', wishes.ended);
     if (watch.trouble !== null) return depose(context, running, 'kill', watch.trouble);
     if (context.over() !== null || !context.leads(ballot))
@@ -106,7 +110,18 @@ async function lead(context: LifeContext, running: RunningPrimary, watch: Primar
 /** What is chosen of its own WAL is in its own directory: PostgreSQL sends nothing that it has not flushed. */
 async function save(context: LifeContext, { ballot, wal }: RunningPrimary): Promise<void> {
   const { position } = wal;
-  if (position.slot > context.durablePointer) await context.save({ kind: 'primary', leadership: ballot }, position);
+  if (position.slot > context.durablePointer) await context.save(roleOf(context, ballot), position);
+}
+
+function hintsAreNewlyUntrusted({ options, directoryRole, waitsBefore }: LifeContext): boolean {
+  const known = directoryRole?.kind === 'primary' && directoryRole.hintsUntrusted;
+  return !known && options.server.endedWaits() > waitsBefore;
+}
+
+/** Once a wait was ended early, what was not chosen may have been seen, and hints of it be anywhere. */
+function roleOf({ options, directoryRole, waitsBefore }: LifeContext, leadership: Ballot): DirectoryRole {
+  const before = directoryRole?.kind === 'primary' && directoryRole.hintsUntrusted;
+  return { kind: 'primary', leadership, hintsUntrusted: before || options.server.endedWaits() > waitsBefore };
 }
 
 /** Nobody is served from this moment on; what PostgreSQL has beyond the chosen WAL is looked at when it is gone. */
@@ -116,13 +131,16 @@ async function depose(
   mode: 'immediate' | 'kill',
   reason: string,
 ): Promise<Next> {
-  const { host, server, logger } = context.options;
+  const { host, server, logger, onDown } = context.options;
   host.unready(reason);
-    logger.info({ reason }, 'the primary is stopped');
+  // Before PostgreSQL is stopped, which ends all waits: but then nobody sees what they showed.
+  const role = roleOf(context, ballot);
+  logger.info({ reason }, 'the primary is stopped');
   if (context.leads(ballot)) host.stepDown();
+  onDown(reason);
   await server.stop(mode);
   host.event({ name: 'Depose', leadership: ballot, reason });
-  const state = await context.save({ kind: 'primary', leadership: ballot }, wal.position);
+  const state = await context.save(role, wal.position);
   return context.over() ?? { kind: 'written', state };
 }
 

@@ -39,7 +39,7 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
     },
     {
       onReport: (report) => {
-        if (!progress.report(report)) return;
+        if (!progress.report(report, performance.now())) return;
         const { flushed, replayed } = progress;
         options.host.event({ name: 'Replay', flushed, replayed });
         signal.notify();
@@ -100,7 +100,7 @@ async function save(context: LifeContext, progress: StandbyProgress): Promise<vo
 
 /** The chosen WAL may end within a record, which no standby replays: then it is found out where the last whole one ends. */
 async function puzzle({ progress, wal }: RunningStandby): Promise<void> {
-  if (!progress.isPuzzled) return;
+  if (!progress.isPuzzled(performance.now())) return;
   const { position } = wal;
   progress.wholeRecords(position, await lastWholeRecord(wal, position));
 }
@@ -114,10 +114,13 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
   const { position } = running.wal;
   const timeline = (position.timeline + 1) as typeof position.timeline;
   const entry = { leadership: ballot, timeline, ...fork, resumes: false, system: position.system };
-  if (!(await proposeLeadership(context, running.wal, entry))) return null;
+  if (!(await proposeLeadership(context, running.wal, entry))) {
+    // Even if it has begun in the last moment: then this replica follows it like any other.
+    running.standby.open();
+    return null;
+  }
   const begun = running.wal.position;
-  const role = { leadership: ballot } as const;
-  const state = await context.save({ kind: 'promoting', ...role }, begun);
+  const state = await context.save({ kind: 'promoting', leadership: ballot }, begun);
   const written: Next = { kind: 'written', state };
   let primary: PrimaryDatabase;
   try {
@@ -130,7 +133,7 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
     await options.server.stop('kill');
     return wishes.stopping ? { kind: 'stopped' } : written;
   }
-  await context.save({ kind: 'primary', ...role }, begun);
+  await context.save({ kind: 'primary', leadership: ballot, hintsUntrusted: false }, begun);
   return bePrimary(context, { primary, ballot, wal: running.wal, from: fork.fork });
 }
 

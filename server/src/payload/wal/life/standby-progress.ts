@@ -9,10 +9,15 @@ import type { ChosenWal } from '../chosen-wal.ts';
 import type { Lsn } from '../lsn.ts';
 import type { WalPosition } from '../wal-history.ts';
 
+/** A standby that is asked answers within moments. */
+const puzzledAfterMs = 50;
+
 export class StandbyProgress {
   private readonly wal: Pick<ChosenWal, 'position' | 'positionAt' | 'base'>;
   private flushedTo: Lsn;
   private replayedTo: Lsn;
+  /** When it reported something new; null: it has reported nothing yet. */
+  private movedAtMs: number | null = null;
   /** The end of the last whole record, of the chosen WAL that ends at `at`. */
   private whole: { readonly at: Lsn; readonly slot: Slot; readonly end: Lsn } | null = null;
 
@@ -31,8 +36,9 @@ export class StandbyProgress {
   }
 
   /** True if that is further than before. */
-  report({ flushed, replayed }: StandbyReport): boolean {
+  report({ flushed, replayed }: StandbyReport, nowMs: number): boolean {
     const isNews = flushed > this.flushedTo || replayed > this.replayedTo;
+    if (isNews || this.movedAtMs === null) this.movedAtMs = nowMs;
     if (flushed > this.flushedTo) this.flushedTo = flushed;
     if (replayed > this.replayedTo) this.replayedTo = replayed;
     return isNews;
@@ -53,10 +59,11 @@ export class StandbyProgress {
     this.whole = { at: position.end, slot: position.slot, end };
   }
 
-  /** True if it is not known whether all that can be replayed is. */
-  get isPuzzled(): boolean {
+  /** True if it stands still below the end, and it is not known whether all that can be replayed is. */
+  isPuzzled(nowMs: number): boolean {
     const { end } = this.wal.position;
-    return this.hasAll && this.replayedTo < end && this.whole?.at !== end;
+    const stands = this.movedAtMs !== null && nowMs - this.movedAtMs > puzzledAfterMs;
+    return stands && this.hasAll && this.replayedTo < end && this.whole?.at !== end;
   }
 
   /** Everything up to it is replayed. */

@@ -21,8 +21,14 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
   const { directory, logger, host } = context.options;
   const { timeline, end } = state.position;
   const wal = context.take(state);
-  // It was told to become a primary, and did not get there.
-  if (role.kind === 'promoting' && !(await directory.hasReached(timeline))) return standbyAgain(context, wal, end);
+  if (role.kind === 'promoting') {
+    const promotion = await directory.settlePromotion((timeline - 1) as Timeline, timeline);
+    // It was told to become a primary, and did not get there.
+    if (promotion === 'none') return standbyAgain(context, wal, end);
+    const reason = `PostgreSQL was promoted, and not to timeline ${timeline}`;
+    if (promotion === 'other') return { kind: 'lost', loss: { cause: 'parted', reason, partedAt: end } };
+  }
+  context.options.onStep('judging');
   const ownEnd = await directory.endOfWal(timeline, end);
   const written = { leadership: role.leadership, timeline, ownEnd };
   for (let told = ''; ; ) {
@@ -39,12 +45,17 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
     if (judgement.kind === 'prefix') return standbyAgain(context, wal, ownEnd);
     if (judgement.kind === 'parted') {
       const reason = `others went another way at ${formatLsn(judgement.at)}, and it goes on to ${formatLsn(ownEnd)}`;
-      return { kind: 'lost', loss: { cause: 'parted', reason, partedAt: judgement.at } };
+      const hintsUntrusted = role.kind === 'primary' && role.hintsUntrusted;
+      return { kind: 'lost', loss: { cause: 'parted', reason, partedAt: judgement.at, hintsUntrusted } };
     }
     // Everything that is chosen is in it: its replica may lead.
     context.advance(wal.position.slot);
     const { leading } = context.wishes;
-    if (leading !== null && mayResume(context, wal)) return resume(context, wal, leading);
+    if (leading !== null && mayResume(context, wal)) {
+      // PostgreSQL shows all that it recovers, chosen or not, to its own workers at least.
+      await context.save({ kind: 'primary', leadership: role.leadership, hintsUntrusted: true }, wal.position);
+      return resume(context, wal, leading);
+    }
     await context.signal.wait();
   }
 }
@@ -88,7 +99,7 @@ async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Pro
     await options.server.stop('immediate');
     return context.over() ?? written;
   }
-  await context.save({ kind: 'primary', leadership: ballot }, wal.position);
+  await context.save({ kind: 'primary', leadership: ballot, hintsUntrusted: true }, wal.position);
   return bePrimary(context, { primary, ballot, wal, from });
 }
 
@@ -102,7 +113,8 @@ async function settleFounder(context: LifeContext, state: DirectoryState): Promi
     if (wal.position.leadership.replica === context.options.host.member) {
       // It was chosen in the very moment of a crash.
       const { position } = wal;
-      return { kind: 'written', state: await context.save({ kind: 'primary', leadership: position.leadership }, position) };
+      const role = { kind: 'primary', leadership: position.leadership, hintsUntrusted: true } as const;
+      return { kind: 'written', state: await context.save(role, position) };
     }
     if (wal.position.timeline !== 0) {
       const reason = `the group was begun by ${replicaOf(wal.position.leadership.replica)}, with another database`;
@@ -143,6 +155,6 @@ async function found(context: LifeContext, wal: ChosenWal, ballot: Ballot): Prom
     await options.server.stop('immediate');
     return context.over() ?? { kind: 'inspect' };
   }
-  await context.save({ kind: 'primary', leadership: ballot }, wal.position);
+  await context.save({ kind: 'primary', leadership: ballot, hintsUntrusted: false }, wal.position);
   return bePrimary(context, { primary, ballot, wal, from });
 }

@@ -1,0 +1,26 @@
+/** Settings of PostgreSQL that safety rests on, or that this process rests on: nobody can set them. Those that adapters/postgres/instance/settings.ts sets last are among them (a test compares). */
+export const protectedSettings: readonly string[] = [
+  'fsync',
+  'full_page_writes',
+  'synchronous_commit',
+  'synchronous_standby_names',
+  'wal_level',
+  'hot_standby',
+  'restart_after_crash',
+  'primary_conninfo',
+  'primary_slot_name',
+  'recovery_target_timeline',
+  'restore_command',
+  'archive_cleanup_command',
+  'log_destination',
+  'logging_collector',
+  'log_min_messages',
+  'log_line_prefix',
+  'lc_messages',
+  'listen_addresses',
+  'unix_socket_directories',
+  'unix_socket_permissions',
+  'port',
+  'allow_alter_system',
+];
+

@@ -1,0 +1,288 @@
+/**
+ * Puts one replica together that has a log: which part is made of what, and knows which others.
+ *
+ * Decides nothing and starts nothing: `start` of the replica does. Parts that need each other both ways are given functions that ask for the other when it is needed.
+ */
+import type { Logger } from 'pino';
+import type { PostgresDatabaseServer } from '../adapters/postgres/database-server.ts';
+import { prepareFounding, reservedUsers } from '../adapters/postgres/founding.ts';
+import type { PgBinaries } from '../adapters/postgres/binaries.ts';
+import type { ReplicaConfig } from '../config/replica-config.ts';
+import { WalPayload } from '../payload/wal/wal-payload.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { DatabaseDirectory, Loss } from '../ports/database-directory.ts';
+import type { DigestSource } from '../ports/digest.ts';
+import type { LogStore } from '../ports/log-store.ts';
+import type { Transport } from '../ports/transport.ts';
+import type { LinkFault } from '../api/status.ts';
+import type { ReplicaId, Slot } from '../multipaxos/types.ts';
+import { Admin } from '../replica/admin.ts';
+import { CoreHost, coreConfigOf } from '../replica/consensus/core-host.ts';
+import { LeadershipState } from '../replica/consensus/leadership-state.ts';
+import { PayloadLink } from '../replica/consensus/payload-link.ts';
+import { Proposer } from '../replica/consensus/proposer.ts';
+import { DatabaseHealth } from '../replica/database/database-health.ts';
+import { missingDatabase, type Joined } from '../replica/database/missing-database.ts';
+import type { RecoveryTracker } from '../replica/database/recovery-progress.ts';
+import { createSources } from '../replica/database/sources.ts';
+import { Membership } from '../replica/members/membership.ts';
+import { Replica } from '../replica/replica.ts';
+import { AnswerGate } from '../replica/serving/answer-gate.ts';
+import { Outcomes } from '../replica/serving/outcomes.ts';
+import { ReplicaService } from '../replica/serving/service.ts';
+import { Successions } from '../replica/serving/successions.ts';
+import { databaseStatus } from '../replica/status/database-status.ts';
+import type { ReplicaEvents } from '../replica/status/events.ts';
+import { Watch } from '../replica/status/watch.ts';
+import { committedBelow } from '../replica/verify/committed-below.ts';
+import { Verification } from '../replica/verify/verification.ts';
+import { VerifyPoint } from '../replica/verify/verify-point.ts';
+
+/** What the adapters have made. */
+export interface ReplicaAdapters {
+  readonly log: LogStore;
+  readonly transport: Transport & { faults(): readonly LinkFault[] };
+  readonly server: PostgresDatabaseServer;
+  readonly directory: DatabaseDirectory;
+  readonly binaries: PgBinaries;
+  readonly digests: DigestSource;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly installRequests: (database: string) => Promise<void>;
+  /** Has a copy take the place of what is lost; `sources` says whom to ask now. */
+  readonly replace: (
+    loss: Loss,
+    sources: () => readonly ReplicaId[],
+    logReaches: (slot: Slot) => boolean,
+    ended: AbortSignal,
+  ) => Promise<void>;
+}
+
+export interface ReplicaContext {
+  readonly events: ReplicaEvents;
+  readonly tracker: RecoveryTracker;
+  readonly logger: Logger;
+  /** Null: it had a log. */
+  readonly joined: Joined | null;
+  readonly onFatal: (error: Error) => void;
+}
+
+/** The replica, and what others than itself need of its parts. */
+export interface AssembledReplica {
+  readonly replica: Replica;
+  readonly payload: WalPayload;
+}
+
+const tickMs = 20;
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const timings = {
+  saveMs: 1000,
+  askMs: 200,
+  askLeadingMs: 5,
+  hangMs: 2000,
+  pingMs: 250,
+  patienceMs: 5000,
+  retryMinMs: 100,
+  retryMaxMs: 5000,
+} as const;
+
+export function assembleReplica(
+  config: ReplicaConfig,
+  adapters: ReplicaAdapters,
+  context: ReplicaContext,
+): AssembledReplica {
+  const { log, transport, server, directory, clock, random, digests } = adapters;
+  const { events, tracker, logger, joined, onFatal } = context;
+  const { member, cluster } = log.identity;
+  events.become(member);
+  const leadership = new LeadershipState();
+  const successions = new Successions();
+  const core = new CoreHost({
+    config: coreConfigOf(config, member),
+    log,
+    transport,
+    clock,
+    random,
+    tickMs,
+    logRetryMs: 500,
+    catchUpBytesMax: config.bounds.acceptBatchBytesMax,
+  });
+  const proposer = new Proposer(core, `${member}.${events.run}`);
+  const membership: Membership = new Membership({
+    member,
+    cluster,
+    configuration: log.recovered.configuration,
+    transport,
+    reconfigure: (id, change) => core.input({ kind: 'Reconfigure', id, change }),
+    leadership: () => leadership,
+    purgedTo: () => log.stats().purgedTo,
+    nowMs: () => clock.nowMs(),
+    logger,
+    // Told while it is being put together, too: then there is nothing to take back yet.
+    onRemoved: (why) => setImmediate(() => replica.onRemoved(why)),
+  });
+  const link = new PayloadLink({
+    member,
+    core,
+    proposer,
+    leadership,
+    membership: () => membership,
+    events,
+    isTraced: config.trace.file,
+    onReady: (ballot) => replica.ready(ballot),
+    onUnready: (reason) => replica.unready(reason),
+    onFatal,
+  });
+  const health: DatabaseHealth = new DatabaseHealth({
+    directory,
+    logger,
+    lose: (loss) => payload.lose(loss),
+    stepDown: () => link.stepDown(),
+  });
+  const sources = createSources({
+    transport,
+    membership,
+    leader: () => leadership.leader,
+    nowMs: () => clock.nowMs(),
+    leaderWaitMs: 2 * config.timings.electionTimeoutMaxMs,
+  });
+  const logReaches = (slot: Slot): boolean => slot >= log.stats().purgedTo;
+  const payload: WalPayload = new WalPayload({
+    host: link,
+    server,
+    directory,
+    logger,
+    log: { read: (from, to, bytesMax) => core.readChosen(from, to, bytesMax) },
+    ringBytesMax: 4 * MIB,
+    timings,
+    entryBytesMax: config.bounds.entryBytesMax,
+    shipQueueBytesMax: 4 * MIB,
+    prepare: () =>
+      config.bootstrap === undefined
+        ? Promise.resolve()
+        : prepareFounding({
+            socketDir: server.instance.socketDir,
+            majorVersion: adapters.binaries.majorVersion,
+            database: config.bootstrap.database,
+            role: { name: config.bootstrap.user, password: config.bootstrap.password },
+          }),
+    missing: () => missingDatabase({ log, joined, others: membership.others() }),
+    logReaches,
+    replace: async (loss, ended) => {
+      verifyPoint.abandon();
+      await adapters.replace(loss, () => sources(loss), logReaches, ended);
+      health.onReplaced();
+      verification.databaseReplaced();
+    },
+    onStep: (step) => health.onStep(step),
+    onUp: () => health.onUp(),
+    onDown: (reason) => health.onDown(reason),
+    onVerify: (check, position) => {
+      const why = health.fenced;
+      if (why === null) void verifyPoint.meet(check, position);
+      else verification.passOver(check, why);
+    },
+    onFolding: (base) => {
+      successions.clear();
+      successions.add(base, false);
+    },
+    onLeadership: (position, resumes) => successions.add(position, resumes),
+  });
+  const gate = new AnswerGate({
+    leaseHeld: () => core.leaseHeld(),
+    server,
+    barrier: () => payload.barrier(),
+    chosenEnd: () => payload.chosenEnd,
+    onEvent: (event) => events.apply(event),
+    leasePollMs: 10,
+  });
+  const outcomes = new Outcomes({
+    successions,
+    server,
+    replayed: () => payload.replayed,
+    serves: () => service.service().kind === 'here',
+    isStandby: () => payload.isStandby,
+    onEvent: (event) => events.apply(event),
+    pollMs: 20,
+  });
+  const service: ReplicaService = new ReplicaService({
+    id: config.id,
+    pgwireOf: (id) => membership.addressOf(id)?.pgwire ?? null,
+    gate,
+    outcomes,
+    socketPath: () => server.instance.socketPath,
+    reservedUsers,
+    primary: () => payload.primary,
+    installRequests: adapters.installRequests,
+  });
+  const verification: Verification = new Verification({
+    self: config.id,
+    run: events.run,
+    digests: () => (health.up ? digests : null),
+    transport,
+    leadership: () => leadership,
+    propose: (check) => payload.proposeVerify(check),
+    commitsBelow: (position) => committedBelow(payload, position),
+    members: () => membership.joined(),
+    nowMs: () => clock.nowMs(),
+    timeoutMs: config.verify.timeoutMinutes * 60_000,
+    logger,
+    onResult: (result) => events.operation({ name: 'VerifyDone', result }),
+    onDiffers: ({ reason, equal }, repair) => void health.differs({ cause: 'diverged', reason, equal }, repair),
+  });
+  const verifyPoint: VerifyPoint = new VerifyPoint({
+    isThere: (position) => payload.isAt(position),
+    takeSnapshot: (check, position, signal) => verification.takeSnapshot(check, position, signal),
+    onGivenUp: (check, slot, reason) => verification.givenUp(check, slot, reason),
+    letGo: () => payload.endVerify(),
+    waitMs: 3000,
+    pollMs: 5,
+  });
+  const watch = new Watch({
+    snapshot: () => core.snapshot(),
+    pointer: () => payload.pointer,
+    logBytes: () => log.stats().bytes,
+    logBytesMax: config.bounds.logBytesMax,
+    nowMs: () => clock.nowMs(),
+    tracker,
+    logger,
+    isUp: () => health.up,
+    needsLog: () => payload.needsLog,
+    isHealthy: () => membership.isVoter() && service.service().kind !== 'nowhere',
+    onLogPressure: () => {
+      if (!health.relieve()) core.input({ kind: 'LogPressure' });
+    },
+    onLogPurged: (reason) => payload.lose({ cause: 'logPurged', reason }),
+  });
+  const admin = new Admin({
+    membership,
+    verification,
+    leadership: () => leadership,
+    nowMs: () => clock.nowMs(),
+    verifyEveryMs: config.verify.everyMinutes * 60_000,
+  });
+  const replica: Replica = new Replica({
+    config,
+    core,
+    proposer,
+    leadership,
+    payload,
+    membership,
+    service,
+    verification,
+    watch,
+    admin,
+    health,
+    tracker,
+    events,
+    log,
+    transport,
+    database: () => databaseStatus(payload, server, health),
+    closeDatabase: () => server.close(),
+    logger,
+    onFatal,
+  });
+  if (joined !== null) tracker.begin(joined.cause, 'catchingUp');
+  return { replica, payload };
+}

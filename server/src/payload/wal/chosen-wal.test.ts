@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+import type { Entry, Slot } from '../../multipaxos/types.ts';
+import { ChosenWal, type ChosenWalOptions } from './chosen-wal.ts';
+import type { Lsn } from './lsn.ts';
+import { ballot, leadership, lsn, noop, range, slots, start, walBytes } from './testing/entries.ts';
+import { foldEntry, positionNone, type WalPosition } from './wal-history.ts';
+
+const [b1, b2] = [ballot(1, 'r1'), ballot(2, 'r2')];
+
+function positionAfter(entries: readonly Entry[]): WalPosition {
+  let position = positionNone;
+  for (const slotEntry of slots(entries)) ({ position } = foldEntry(position, slotEntry));
+  return position;
+}
+
+function setUp(log: Entry[], options: Partial<ChosenWalOptions> & { base?: WalPosition } = {}) {
+  const told: string[] = [];
+  const missing: string[] = [];
+  let reads = 0;
+  const wal = new ChosenWal({
+    base: positionNone,
+    log: {
+      read: (from: Slot, to: Slot) => {
+        reads += 1;
+        return Promise.resolve(log.slice(from - 1, Math.min(to, from + 2)));
+      },
+    },
+    commitPoint: () => log.length as Slot,
+    readLocal: (from, _timeline, bytesMax) => Promise.resolve(walBytes(from, bytesMax)),
+    onEffect: (effect, { slot }) => told.push(`${slot} ${effect.kind}`),
+    onMissing: (reason) => missing.push(reason),
+    onFailed: (error) => {
+      throw error;
+    },
+    ringBytesMax: 50,
+    ...options,
+  });
+  return { wal, told, missing, reads: () => reads };
+}
+
+async function readAll(wal: ChosenWal, from: number, bytesMax = 30): Promise<Buffer> {
+  const found: Buffer[] = [];
+  for (let at = from; ; ) {
+    const pieces = await wal.read(lsn(at), wal.position.end, bytesMax);
+    if (pieces === null) return Buffer.concat(found);
+    found.push(...pieces);
+    at += pieces.reduce((sum, piece) => sum + piece.length, 0);
+  }
+}
+
+const begun = [start(b1), leadership(b1, 1, 100)];
+const many = Array.from({ length: 40 }, (_, n) => range(b1, 1, 100 + 10 * n, 10));
+
+describe('the chosen WAL', () => {
+  it('folds what the log has, then what is told, each slot once', async () => {
+    const log = [...begun, ...many.slice(0, 5)];
+    const { wal, told } = setUp(log);
+    await wal.catchUp();
+    expect(wal.position).toMatchObject({ slot: 7, end: 150 });
+    log.push(many[5]!);
+    wal.push(slots([many[5]!], 8));
+    wal.push(slots([many[5]!], 8));
+    expect(wal.position).toMatchObject({ slot: 8, end: 160 });
+    expect(told).toEqual(['1 nothing', '2 leadership', ...[3, 4, 5, 6, 7, 8].map((slot) => `${slot} range`)]);
+  });
+
+  it('folds at once what follows, and fetches what was left out from the log', async () => {
+    const log = [...begun, ...many];
+    const { wal, told } = setUp(log);
+    wal.push(slots(begun));
+    expect(told).toHaveLength(2);
+    wal.push(slots(many.slice(20, 22), 23));
+    await expect.poll(() => wal.position.slot).toBe(42);
+    expect(told).toHaveLength(42);
+  });
+
+  it('reads every byte back from any position, from memory or from the log', async () => {
+    const { wal } = setUp([...begun, ...many]);
+    await wal.catchUp();
+    for (const from of [100, 101, 109, 110, 250, 449, 455, 499]) {
+      expect(await readAll(wal, from)).toEqual(walBytes(from, 500 - from));
+    }
+    expect(await wal.read(lsn(500), lsn(500), 10)).toBeNull();
+  });
+
+  it('reads what keeps up from memory alone', async () => {
+    const log = [...begun, ...many];
+    const { wal, reads } = setUp(log);
+    await wal.catchUp();
+    const before = reads();
+    expect(wal.read(lsn(490), lsn(500), 100)).toHaveLength(1);
+    expect(reads()).toBe(before);
+  });
+
+  it('reads the new timeline from its fork on, never what lies beyond the end of the old one', async () => {
+    const other = Buffer.alloc(30, 0xff);
+    const log = [...begun, ...many.slice(0, 5), start(b2), leadership(b2, 2, 128)];
+    const { wal } = setUp(log, { ringBytesMax: 1 });
+    await wal.catchUp();
+    const b2Range = range(b2, 2, 128, 30);
+    if (b2Range.kind !== 'command') throw new Error('no command');
+    b2Range.payload.set(other, b2Range.payload.length - other.length);
+    log.push(b2Range);
+    wal.push(slots([b2Range], log.length));
+    const expected = Buffer.concat([walBytes(100, 28), other]);
+    for (const bytesMax of [1, 7, 30, 1000]) expect(await readAll(wal, 100, bytesMax)).toEqual(expected);
+    expect(await readAll(wal, 140)).toEqual(other.subarray(12));
+  });
+
+  it('reads below its base from the directory', async () => {
+    const log = [...begun, ...many];
+    const base = positionAfter(log.slice(0, 12));
+    const { wal, told } = setUp(log, { base });
+    await wal.catchUp();
+    expect(told[0]).toBe('13 range');
+    expect(await readAll(wal, 120)).toEqual(walBytes(120, 380));
+  });
+
+  it('finds the highest slot that a position covers', async () => {
+    const { wal } = setUp([...begun, many[0]!, noop, many[1]!]);
+    await wal.catchUp();
+    expect([99, 100, 109, 110, 119, 120, 500].map((at) => wal.positionAt(at as Lsn).slot)).toEqual([
+      1, 2, 2, 4, 4, 5, 5,
+    ]);
+  });
+
+  it('says that the log lacks what must come next', async () => {
+    const { wal, missing } = setUp([], { commitPoint: () => 5 as Slot });
+    await wal.catchUp();
+    expect(missing).toEqual(["slot 1 is chosen, and this replica's log begins above"]);
+  });
+});

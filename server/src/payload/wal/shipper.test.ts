@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import type { WalStream } from '../../ports/database-server.ts';
+import type { ProposeResult } from '../payload.ts';
+import type { Lsn, Timeline } from './lsn.ts';
+import { Shipper } from './shipper.ts';
+import { ballot, lsn, walBytes } from './testing/entries.ts';
+import { decodeWalEntry } from './wal-entry.ts';
+
+const leadership = ballot(3, 'r1');
+
+function setUp(bounds: { entryBytesMax?: number; queueBytesMax?: number } = {}) {
+  const ranges: { start: number; bytes: number }[] = [];
+  const released: number[] = [];
+  const calls: string[] = [];
+  let answer: ProposeResult['code'] = 'proposed';
+  const shipper = new Shipper({
+    leadership,
+    timeline: 2 as Timeline,
+    from: lsn(1000),
+    entryBytesMax: 1000,
+    queueBytesMax: 500,
+    ...bounds,
+    propose: (payload) => {
+      if (answer !== 'proposed') return { code: answer };
+      const entry = decodeWalEntry(payload);
+      if (entry.kind !== 'range') throw new Error('no range');
+      expect(Buffer.from(entry.data)).toEqual(walBytes(entry.start, entry.data.length));
+      ranges.push({ start: entry.start, bytes: entry.data.length });
+      return { code: 'proposed', label: `x/${ranges.length}` };
+    },
+    onShipped: () => undefined,
+    onReleased: () => undefined,
+  });
+  const stream: WalStream = {
+    report: (position: Lsn) => released.push(position),
+    ping: () => undefined,
+    pause: () => calls.push('pause'),
+    resume: () => calls.push('resume'),
+    close: () => calls.push('close'),
+  };
+  shipper.attach(stream);
+  let end = 1000;
+  const take = (...sizes: number[]): void => {
+    const pieces = sizes.map((size) => {
+      const piece = walBytes(end, size);
+      end += size;
+      return piece;
+    });
+    shipper.take(pieces);
+  };
+  const answers = (code: ProposeResult['code']): void => {
+    answer = code;
+  };
+  return { shipper, ranges, released, calls, take, answers };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('a shipper', () => {
+  it('proposes what one turn has brought as one range', async () => {
+    const { ranges, take } = setUp();
+    take(10, 20);
+    take(30);
+    expect(ranges).toEqual([]);
+    await turn();
+    expect(ranges).toEqual([{ start: 1000, bytes: 60 }]);
+  });
+
+  it('cuts where a piece ends, and takes one that is larger than an entry alone', async () => {
+    const { ranges, take } = setUp({ entryBytesMax: 130 });
+    take(40, 40, 40, 300, 40);
+    await turn();
+    expect(ranges).toEqual([
+      { start: 1000, bytes: 80 },
+      { start: 1080, bytes: 40 },
+      { start: 1120, bytes: 300 },
+      { start: 1420, bytes: 40 },
+    ]);
+  });
+
+  it('proposes again, in order, what the window had no room for', async () => {
+    const { shipper, ranges, take, answers } = setUp();
+    answers('windowFull');
+    take(10);
+    await turn();
+    take(20);
+    await turn();
+    expect(ranges).toEqual([]);
+    answers('proposed');
+    shipper.ship();
+    expect(ranges).toEqual([{ start: 1000, bytes: 30 }]);
+  });
+
+  it('stops PostgreSQL when too much waits, and lets it go on when half of it is gone', async () => {
+    const { shipper, calls, take, answers } = setUp();
+    answers('windowFull');
+    take(400);
+    await turn();
+    expect(calls).toEqual([]);
+    take(200);
+    expect(calls).toEqual(['pause']);
+    expect(shipper.isPaused).toBe(true);
+    answers('proposed');
+    shipper.ship();
+    expect(calls).toEqual(['pause', 'resume']);
+  });
+
+  it('reports what is chosen, never back, and nothing beyond what is held', async () => {
+    const { shipper, released } = setUp();
+    shipper.chosen(lsn(1010));
+    shipper.chosen(lsn(1005));
+    shipper.hold(lsn(1020));
+    shipper.chosen(lsn(1030));
+    expect(released).toEqual([1000, 1010, 1020]);
+    shipper.letGo(lsn(1030));
+    expect(released).toEqual([1000, 1010, 1020, 1030]);
+    expect(shipper.releasedTo).toBe(1030);
+  });
+
+  it('proposes and reports nothing any more once it does not lead', async () => {
+    const { shipper, ranges, released, calls, take, answers } = setUp();
+    answers('notLeader');
+    take(10);
+    await turn();
+    expect(calls).toEqual(['close']);
+    answers('proposed');
+    take(10);
+    shipper.ship();
+    shipper.chosen(lsn(1010));
+    await turn();
+    expect(ranges).toEqual([]);
+    expect(released).toEqual([1000]);
+  });
+});

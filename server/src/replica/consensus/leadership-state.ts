@@ -1,0 +1,18 @@
+/** Who leads, as the core said it last. */
+import { ballotNone } from '../../multipaxos/ballot.ts';
+import type { Ballot, Effect, ReplicaId, Role } from '../../multipaxos/types.ts';
+
+export class LeadershipState {
+  role: Role = 'follower';
+  leader: ReplicaId | null = null;
+  /** By the core's rules: all that was found is chosen and applied. Clients are served when the payload is ready, too. */
+  serving = false;
+  ballot: Ballot = ballotNone;
+
+  /** True if anything else than the ballot has changed. */
+  take({ role, leader, serving, ballot }: Extract<Effect, { kind: 'leadership' }>): boolean {
+    const isNews = role !== this.role || leader !== this.leader || serving !== this.serving;
+    Object.assign(this, { role, leader, serving, ballot });
+    return isNews;
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * What is wrong with the replica's database, for its status: why PostgreSQL is away, why it must not be used.
+ *
+ * Responsible for: remembering it, and for what a difference from the others leads to. Starts nothing.
+ */
+import type { Logger } from 'pino';
+import type { DatabaseDirectory, Loss } from '../../ports/database-directory.ts';
+import type { LaunchStep } from '../../payload/wal/life/context.ts';
+
+export interface DatabaseHealthOptions {
+  readonly directory: Pick<DatabaseDirectory, 'condemn'>;
+  readonly logger: Logger;
+  /** A copy of another replica's database takes its place. */
+  readonly lose: (loss: Loss) => void;
+  /** A replica whose database is not in order must not lead. */
+  readonly stepDown: () => void;
+}
+
+export class DatabaseHealth {
+  private readonly options: DatabaseHealthOptions;
+  private isUp = false;
+  private troubledBy: string | null = null;
+  /** Why what is here is not relied on any more, until a copy has taken its place. */
+  private fencedBecause: Loss | null = null;
+  private step: LaunchStep | null = null;
+
+  constructor(options: DatabaseHealthOptions) {
+    this.options = options;
+  }
+
+  get up(): boolean {
+    return this.isUp;
+  }
+
+  /** Why PostgreSQL is away. */
+  get trouble(): string | null {
+    return this.troubledBy;
+  }
+
+  get launchStep(): LaunchStep | null {
+    return this.step;
+  }
+
+  /** For people; null: it is relied on. */
+  get fenced(): string | null {
+    if (this.fencedBecause === null) return null;
+    return (
+      `${this.fencedBecause.reason}. It serves and leads no more. A copy of another replica's database takes the place of its own with "barista verify --repair", with a restart, or when its log outgrows ` +
+      'its bound; what is here is set aside.'
+    );
+  }
+
+  onStep(step: LaunchStep | null): void {
+    this.step = step;
+    if (step !== null) this.options.logger.info({ step }, 'PostgreSQL');
+  }
+
+  onUp(): void {
+    this.isUp = true;
+    this.troubledBy = null;
+  }
+
+  onDown(reason: string): void {
+    this.isUp = false;
+    this.troubledBy = reason;
+  }
+
+  onReplaced(): void {
+    this.fencedBecause = null;
+    this.troubledBy = null;
+  }
+
+  /** It may not be relied on from now on, whatever becomes of this process: only a copy of another replica's database ends that. */
+  async differs(loss: Loss, repair: boolean): Promise<void> {
+    const { logger, directory, lose, stepDown } = this.options;
+    logger.error({ reason: loss.reason, repair }, 'this replica differs from the others');
+    this.fencedBecause = loss;
+    stepDown();
+    try {
+      await directory.condemn(loss);
+    } catch (error) {
+      logger.error({ err: error }, 'that the database must not be used again could not be noted');
+    }
+    if (repair) lose(loss);
+  }
+
+  /**
+   * The log has outgrown its bound, and nothing may be purged on the word of a database that differs. It only stands there for people to look at: that ends here, as it would with a restart. False: it is relied on.
+   */
+  relieve(): boolean {
+    if (this.fencedBecause === null) return false;
+    this.options.lose(this.fencedBecause);
+    return true;
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Brings a replica's data to exactly one position of the WAL for as long as a snapshot of it takes: nothing above is visible, nothing below is missing.
+ *
+ * Responsible for: waiting until the database stands there, and the bounds of taking the snapshot. While it lasts the payload feeds and releases nothing beyond. What is done with the snapshot is for others.
+ * Invariants: commits never wait longer than `waitMs` for one check; a check that was given up is reported, once, and its signal is aborted, so that a snapshot taken too late is not mistaken for one of that position.
+ */
+import type { Slot } from '../../multipaxos/types.ts';
+import type { WalPosition } from '../../payload/wal/wal-history.ts';
+
+export interface VerifyPointOptions {
+  /** True once everything up to the position, and nothing else, is in the database. */
+  readonly isThere: (position: WalPosition) => boolean;
+  /** Takes a snapshot; what is read from it is read afterwards. Once the signal is aborted it counts for nothing. */
+  readonly takeSnapshot: (check: string, position: WalPosition, signal: AbortSignal) => Promise<void>;
+  readonly onGivenUp: (check: string, slot: Slot, reason: string) => void;
+  /** The payload goes on. */
+  readonly letGo: () => void;
+  readonly waitMs: number;
+  readonly pollMs: number;
+}
+
+export class VerifyPoint {
+  private readonly options: VerifyPointOptions;
+  private over: AbortController | null = null;
+
+  constructor(options: VerifyPointOptions) {
+    this.options = options;
+  }
+
+  /** Ends what is under way, without a report: the database is not what it was. */
+  abandon(): void {
+    this.over?.abort();
+  }
+
+  async meet(check: string, position: WalPosition): Promise<void> {
+    const { takeSnapshot, onGivenUp, letGo, waitMs, isThere, pollMs } = this.options;
+    this.abandon();
+    const over = new AbortController();
+    this.over = over;
+    const deadline = performance.now() + waitMs;
+    const timer = setTimeout(() => over.abort(new Error(`it took longer than ${waitMs} ms`)), waitMs);
+    try {
+      while (!isThere(position)) {
+        over.signal.throwIfAborted();
+        if (performance.now() > deadline) throw new Error(`the database did not get there within ${waitMs} ms`);
+        await new Promise((resolve) => setTimeout(resolve, pollMs));
+      }
+      await takeSnapshot(check, position, over.signal);
+    } catch (error) {
+      const abandoned = over.signal.aborted && performance.now() < deadline;
+      if (!abandoned) onGivenUp(check, position.slot, error instanceof Error ? error.message : String(error));
+    } finally {
+      clearTimeout(timer);
+      over.abort();
+      if (this.over === over) {
+        this.over = null;
+        letGo();
+      }
+    }
+  }
+}
