@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import type { Lsn } from '../../payload/wal/lsn.ts';
+import { AnswerGate } from './answer-gate.ts';
+
+function setUp() {
+  const events: string[] = [];
+  const world = { lease: true, alive: true, waits: 0, over: false };
+  const barriers: { pass: () => void; fail: () => void }[] = [];
+  const gate = new AnswerGate({
+    leaseHeld: () => world.lease,
+    server: { isAlive: () => world.alive, endedWaits: () => world.waits },
+    barrier: () =>
+      new Promise((resolve, reject) => {
+        barriers.push({ pass: resolve, fail: () => reject(new Error('PostgreSQL is away')) });
+      }),
+    chosenEnd: () => 100 as Lsn,
+    onEvent: ({ name }) => events.push(name),
+    leasePollMs: 1,
+  });
+  const pass = () => {
+    const state = { passed: undefined as boolean | undefined };
+    void gate
+      .pass(() => world.over)
+      .then((passed) => {
+        state.passed = passed;
+      });
+    return state;
+  };
+  /** As after the first barrier of a leadership. */
+  const opened = async (): Promise<void> => {
+    const first = pass();
+    await settle();
+    barriers.shift()!.pass();
+    await expect.poll(() => first.passed).toBe(true);
+    events.length = 0;
+  };
+  return { gate, world, barriers, events, pass, opened };
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+
+describe('the gate of answers', () => {
+  it('is shut for the first answer of a leadership until a barrier has passed', async () => {
+    const { gate, barriers, pass } = setUp();
+    expect(gate.isOpen()).toBe(false);
+    const answer = pass();
+    await settle();
+    expect(answer.passed).toBeUndefined();
+    barriers[0]!.pass();
+    await expect.poll(() => answer.passed).toBe(true);
+    expect(gate.isOpen()).toBe(true);
+  });
+
+  it('is shut without the lease, and while the main process of PostgreSQL is not certainly alive', async () => {
+    const { gate, world, opened, pass } = setUp();
+    await opened();
+    world.lease = false;
+    expect(gate.isOpen()).toBe(false);
+    const answer = pass();
+    await settle();
+    expect(answer.passed).toBeUndefined();
+    world.lease = true;
+    await expect.poll(() => answer.passed).toBe(true);
+    world.alive = false;
+    expect(gate.isOpen()).toBe(false);
+    const late = pass();
+    await settle();
+    expect(late.passed).toBeUndefined();
+    world.over = true;
+    await expect.poll(() => late.passed).toBe(false);
+  });
+
+  it('holds answers from the moment at which a wait was ended early until a barrier that began later has passed', async () => {
+    const { gate, world, barriers, events, opened, pass } = setUp();
+    await opened();
+    world.waits += 1;
+    expect(gate.isOpen()).toBe(false);
+    const answer = pass();
+    await settle();
+    expect(answer.passed).toBeUndefined();
+    expect(events).toEqual(['EndWait']);
+    barriers[0]!.pass();
+    await expect.poll(() => answer.passed).toBe(true);
+    expect(events).toEqual(['EndWait', 'Barrier']);
+    expect(gate.isOpen()).toBe(true);
+  });
+
+  it('lets no answer pass behind a barrier that had begun before it was read', async () => {
+    const { world, barriers, opened, pass } = setUp();
+    await opened();
+    world.waits += 1;
+    const first = pass();
+    await settle();
+    world.waits += 1;
+    const second = pass();
+    await settle();
+    expect(barriers).toHaveLength(1);
+    barriers.shift()!.pass();
+    await expect.poll(() => first.passed).toBe(true);
+    await settle();
+    expect(second.passed).toBeUndefined();
+    expect(barriers).toHaveLength(1);
+    barriers[0]!.pass();
+    await expect.poll(() => second.passed).toBe(true);
+  });
+
+  it('shares one barrier among all that wait for the next', async () => {
+    const { world, barriers, opened, pass } = setUp();
+    await opened();
+    world.waits += 1;
+    const first = pass();
+    await settle();
+    const others = [pass(), pass(), pass()];
+    await settle();
+    barriers.shift()!.pass();
+    await expect.poll(() => first.passed).toBe(true);
+    await expect.poll(() => barriers.length).toBe(1);
+    barriers.shift()!.pass();
+    await expect.poll(() => others.every(({ passed }) => passed === true)).toBe(true);
+    expect(barriers).toHaveLength(0);
+  });
+
+  it('puts every answer behind a barrier as long as one session is not trusted', async () => {
+    const { gate, barriers, opened, pass } = setUp();
+    await opened();
+    const trust = gate.distrust();
+    expect(gate.isOpen()).toBe(false);
+    for (let n = 0; n < 3; n++) {
+      const answer = pass();
+      await settle();
+      expect(answer.passed).toBeUndefined();
+      barriers.shift()!.pass();
+      await expect.poll(() => answer.passed).toBe(true);
+      expect(gate.isOpen()).toBe(false);
+    }
+    trust();
+    trust();
+    expect(gate.isOpen()).toBe(true);
+  });
+
+  it('tries again after a barrier that failed, and ends with the generation', async () => {
+    const { world, barriers, opened, pass } = setUp();
+    await opened();
+    world.waits += 1;
+    const answer = pass();
+    await settle();
+    barriers.shift()!.fail();
+    await expect.poll(() => barriers.length).toBe(1);
+    expect(answer.passed).toBeUndefined();
+    world.over = true;
+    barriers.shift()!.fail();
+    await expect.poll(() => answer.passed).toBe(false);
+  });
+
+  it('does not let an answer go behind a barrier that passed after the lease was lost', async () => {
+    const { world, barriers, opened, pass } = setUp();
+    await opened();
+    world.waits += 1;
+    const answer = pass();
+    await settle();
+    world.lease = false;
+    barriers.shift()!.pass();
+    await settle();
+    expect(answer.passed).toBeUndefined();
+    world.over = true;
+    await expect.poll(() => answer.passed).toBe(false);
+  });
+});

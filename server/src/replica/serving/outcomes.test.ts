@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { ballot, lsn } from '../../payload/wal/testing/entries.ts';
+import { positionNone, type WalPosition } from '../../payload/wal/wal-history.ts';
+import type { TransactionStatus } from '../../ports/database-server.ts';
+import { Outcomes } from './outcomes.ts';
+import { Successions } from './successions.ts';
+
+const [b1, b2, b3] = [ballot(1, 'r1'), ballot(2, 'r2'), ballot(3, 'r3')];
+
+function beginning(leadership: WalPosition['leadership'], nextXid: bigint, end: number): WalPosition {
+  return { ...positionNone, leadership, nextXid, end: lsn(end) };
+}
+
+function setUp(statuses: Record<string, TransactionStatus> = {}) {
+  const successions = new Successions();
+  successions.add(beginning(b1, 10n, 0), false);
+  const world = { replayed: 0, serves: false, standby: true, down: false };
+  const outcomes = new Outcomes({
+    successions,
+    server: {
+      statusOf: (xid) =>
+        world.down ? Promise.reject(new Error('away')) : Promise.resolve(statuses[String(xid)] ?? 'unknown'),
+      committedRequest: ({ name }) => Promise.resolve(name === 'done' ? { tag: 'INSERT 0 1' } : null),
+    },
+    replayed: () => lsn(world.replayed),
+    serves: () => world.serves,
+    isStandby: () => world.standby,
+    onEvent: () => undefined,
+    pollMs: 1,
+  });
+  const of = (xid: bigint, leadership = b1): Promise<string> => outcomes.ofTransaction({ leadership, xid }, 30);
+  return { successions, outcomes, world, of };
+}
+
+describe('what became of a transaction', () => {
+  it('is unknown while its leadership may still go on', async () => {
+    const { of } = setUp({ 50: 'committed' });
+    expect(await of(50n)).toBe('unknown');
+  });
+
+  it('is told by PostgreSQL once everything from before the next leadership is there', async () => {
+    const { of, successions, world } = setUp({ 50: 'committed', 51: 'aborted', 52: 'open', 53: 'prepared' });
+    successions.add(beginning(b2, 60n, 500), false);
+    world.replayed = 499;
+    expect(await of(51n)).toBe('unknown');
+    world.replayed = 500;
+    expect(await Promise.all([50n, 51n, 52n, 53n, 54n].map((xid) => of(xid)))).toEqual([
+      'committed',
+      'notCommitted',
+      'notCommitted',
+      'unknown',
+      'unknown',
+    ]);
+  });
+
+  it('is not that of another transaction with the same id under the next leader', async () => {
+    const { of, successions, world } = setUp({ 60: 'committed', 61: 'committed' });
+    successions.add(beginning(b2, 60n, 500), false);
+    world.replayed = 900;
+    expect(await of(60n)).toBe('notCommitted');
+    expect(await of(61n)).toBe('notCommitted');
+    expect(await of(61n, b2)).toBe('unknown');
+  });
+
+  it('goes by the leadership that followed its own, not by a later one', async () => {
+    const { of, successions, world } = setUp({ 65: 'committed' });
+    successions.add(beginning(b2, 60n, 500), false);
+    successions.add(beginning(b3, 70n, 800), false);
+    world.replayed = 900;
+    expect(await of(65n)).toBe('notCommitted');
+    expect(await of(65n, b2)).toBe('committed');
+  });
+
+  it('is unknown where a leadership in between was not seen', async () => {
+    const { of, successions, world } = setUp({ 50: 'committed' });
+    successions.clear();
+    successions.add(beginning(b3, 70n, 800), false);
+    world.replayed = 900;
+    expect(await of(50n)).toBe('unknown');
+  });
+
+  it('of a leader that resumed is settled only when that one serves, but for what is committed already', async () => {
+    const { of, successions, world } = setUp({ 50: 'committed', 51: 'open' });
+    successions.add(beginning(ballot(2, 'r1'), 60n, 500), true);
+    world.replayed = 900;
+    expect(await of(50n)).toBe('committed');
+    expect(await of(51n)).toBe('unknown');
+    expect(await of(60n)).toBe('notCommitted');
+    world.standby = false;
+    expect(await of(50n)).toBe('unknown');
+    world.serves = true;
+    expect(await of(50n)).toBe('committed');
+    expect(await of(51n)).toBe('notCommitted');
+  });
+
+  it('is asked again while PostgreSQL is away', async () => {
+    const { of, successions, world } = setUp({ 50: 'committed' });
+    successions.add(beginning(b2, 60n, 500), false);
+    world.replayed = 500;
+    world.down = true;
+    setTimeout(() => {
+      world.down = false;
+    }, 10);
+    expect(await of(50n)).toBe('committed');
+  });
+
+  it('is found by its name, too', async () => {
+    const { outcomes, successions, world } = setUp();
+    const ask = (name: string) => outcomes.ofRequest({ database: 'd', role: 'r', name }, b1, 30);
+    expect(await ask('done')).toEqual({ code: 'unknown' });
+    successions.add(beginning(b2, 60n, 500), false);
+    world.replayed = 500;
+    expect(await ask('done')).toEqual({ code: 'committed', tag: 'INSERT 0 1' });
+    expect(await ask('other')).toEqual({ code: 'notCommitted' });
+  });
+});
