@@ -1,25 +1,20 @@
 /**
- * The SQL gateway of one replica: accepts clients and gives each to a session of its own here, or to the leader.
+ * The SQL gateway of one replica: each client gets a PostgreSQL session of its own here, or is passed on to the leader.
  *
- * Responsible for: the listening socket, who may come in, ending clients when service moves. Runs no SQL and reads none.
+ * Responsible for: the listening socket, and ending clients when service moves or the replica stops. How a client comes in is in front/reception.ts.
  */
-import { createServer, type Socket } from 'node:net';
-import type { ClientService, Service } from '../../ports/client-service.ts';
+import { createServer } from 'node:net';
+import type { ClientService } from '../../ports/client-service.ts';
 import { listenOn } from '../listen.ts';
-import { errorResponse, type GatewayError } from './codec/backend-messages.ts';
-import { ProtocolViolation } from './codec/protocol-violation.ts';
-import { type StartupMessage, startupParameter } from './codec/startup.ts';
 import * as errors from './errors.ts';
-import { Admission, type Connection } from './front/admission.ts';
-import { awaitService, type Placement } from './front/await-service.ts';
+import { Admission } from './front/admission.ts';
 import { CancelRegistry } from './front/cancel-registry.ts';
-import { awaitFirstPacket } from './front/first-packet.ts';
-import { Tunnel } from './front/tunnel.ts';
+import { type Front, receive } from './front/reception.ts';
 import { defaultLimits, type PgwireLimits } from './limits.ts';
 import { AnswerGate } from './session/answer-gate.ts';
-import { closeWithWords } from './session/close-with-words.ts';
 import { LateWatch } from './session/late-watch.ts';
-import { Session } from './session/session.ts';
+import { RequestDatabases } from './session/named/request-databases.ts';
+import type { Session } from './session/session.ts';
 
 export interface PgwireLogger {
   info(fields: object, message: string): void;
@@ -58,27 +53,6 @@ export interface PgwireListener {
   close(): Promise<void>;
 }
 
-/** A client's connection that is being served: here, or by the leader. */
-interface Served {
-  readonly client: Socket;
-  readonly session: Session | null;
-  onService(service: Service): void;
-  end(error: GatewayError, options?: { readonly atOnce?: boolean }): void;
-}
-
-interface Front {
-  readonly service: ClientService;
-  readonly logger: PgwireLogger;
-  readonly limits: PgwireLimits;
-  readonly admission: Admission;
-  readonly cancels: CancelRegistry;
-  readonly late: LateWatch;
-  readonly sockets: Set<Socket>;
-  readonly served: Set<Served>;
-  gate: AnswerGate;
-  answersHeld: number;
-}
-
 /** A dead client's connection is noticed some minutes later, though nothing is sent on it. */
 const keepAliveDelayMs = 60_000;
 const sqlCharsShown = 400;
@@ -89,11 +63,12 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
   const { service, logger } = options;
   const front: Front = {
     service,
-    logger,
+    warn: (fields, message) => logger.warn(fields, message),
     limits,
     admission: new Admission(limits),
     cancels: new CancelRegistry(limits.cancelsMax),
     late: new LateWatch(service, limits.lateMs),
+    requestDatabases: new RequestDatabases(service),
     sockets: new Set(),
     served: new Set(),
     gate: new AnswerGate(service, 0),
@@ -105,7 +80,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     keepAlive: true,
     keepAliveInitialDelay: keepAliveDelayMs,
   };
-  const server = createServer(sockets, (client) => void accept(front, client));
+  const server = createServer(sockets, (client) => void receive(front, client));
   const port = await listenOn(server, options);
   const stopListening = service.onServiceChange((now) => {
     for (const one of front.served) one.onService(now);
@@ -141,141 +116,4 @@ function runningQuery({ pid, tracker, known }: Session): RunningQuery[] {
   if (sql === null) return [];
   const xid = known.doubt?.kind === 'transaction' ? known.doubt.transaction.xid : null;
   return [{ pid, xid, sql: sql.slice(0, sqlCharsShown) }];
-}
-
-async function accept(front: Front, client: Socket): Promise<void> {
-  const { admission, sockets, limits, logger } = front;
-  function refuse(error: GatewayError): void {
-    closeWithWords(client, [errorResponse('FATAL', error)], limits.lastWordsMs);
-  }
-  sockets.add(client);
-  const connection = admission.open((error) => {
-    const served = [...front.served].find((one) => one.client === client);
-    if (served === undefined) refuse(error);
-    else served.end(error);
-  });
-  client.on('close', () => {
-    sockets.delete(client);
-    connection.closed();
-  });
-  client.on('error', () => client.destroy());
-  try {
-    const opening = await awaitFirstPacket(client);
-    if (opening === null) client.destroy();
-    else if (opening.kind === 'cancel') {
-      client.destroy();
-      cancel(front, opening.key, opening.forwarded);
-    } else {
-      const error = await place(front, { client, startup: opening, connection });
-      if (error !== null) refuse(error);
-    }
-  } catch (error) {
-    const known = error instanceof ProtocolViolation;
-    if (!known) logger.warn({ error }, 'a client could not be served');
-    refuse(known ? errors.protocolViolation(error.message) : errors.internalError(error));
-  }
-}
-
-function cancel({ cancels, service }: Front, key: Buffer, forwarded: boolean): void {
-  if (cancels.cancel(key) || forwarded) return;
-  const now = service.service();
-  if (now.kind === 'at') cancels.forward(now, key);
-}
-
-interface Arrival {
-  readonly client: Socket;
-  readonly startup: StartupMessage;
-  readonly connection: Connection;
-}
-
-/** Returns why the client cannot be served, or null. */
-async function place(front: Front, arrival: Arrival): Promise<GatewayError | null> {
-  const { client, startup, connection } = arrival;
-  const placement = await awaitService({
-    service: front.service,
-    tunnelled: startup.tunnelled,
-    waitMs: front.limits.leaderWaitMs,
-    isGone: () => client.destroyed,
-  });
-  if (client.destroyed) return null;
-  if (placement.kind === 'nowhere') return placement.error;
-  const reserved = placement.kind === 'here' ? placement.door.reservedUsers : [];
-  const refused = admissible(startup, reserved) ?? (await connection.logIn());
-  if (refused !== null || client.destroyed) return refused;
-  if (placement.kind === 'here') openSession(front, arrival, placement);
-  else openTunnel(front, arrival, placement);
-  return null;
-}
-
-function admissible(startup: StartupMessage, reserved: readonly string[]): GatewayError | null {
-  const replication = startupParameter(startup, 'replication')?.toLowerCase();
-  if (replication !== undefined && !['false', 'off', 'no', '0'].includes(replication)) {
-    return errors.replicationRefused;
-  }
-  const user = startupParameter(startup, 'user');
-  if (user === undefined || user === '') return errors.noUserName;
-  return reserved.includes(user) ? errors.reservedUser(user) : null;
-}
-
-function openTunnel(front: Front, arrival: Arrival, leader: Extract<Service, { kind: 'at' }>): void {
-  const { client, startup, connection } = arrival;
-  const tunnel = new Tunnel({
-    client,
-    leader,
-    startup,
-    limits: front.limits,
-    service: front.service,
-    onAuthenticated: () => connection.becomeClient(),
-  });
-  serve(front, {
-    client,
-    session: null,
-    onService: (service) => tunnel.onService(service),
-    end: (error, options) => tunnel.end(error, options),
-  });
-}
-
-function openSession(front: Front, arrival: Arrival, placement: Extract<Placement, { kind: 'here' }>): void {
-  const { client, startup, connection } = arrival;
-  const { generation, door } = placement;
-  const { socketPath } = door;
-  let forgetKey = (): void => {};
-  const session = new Session({
-    client,
-    socketPath,
-    startup,
-    service: front.service,
-    gate: gateOf(front, generation),
-    limits: front.limits,
-    onAuthenticated: () => connection.becomeClient(),
-    onKey: (key) => {
-      forgetKey = front.cancels.add(key, { socketPath, isOwed: () => session.tracker.outstanding });
-    },
-  });
-  const stopWatching = front.late.watch(session, generation);
-  client.on('close', () => {
-    forgetKey();
-    stopWatching();
-  });
-  function onService(service: Service): void {
-    if (service.kind !== 'here' || service.generation !== generation) session.end(errors.notLeaderAnyMore);
-  }
-  serve(front, { client, session, onService, end: (error, options) => session.end(error, options) });
-  // It may have moved while the client waited for its turn.
-  onService(front.service.service());
-}
-
-/** All sessions of one generation share a gate. */
-function gateOf(front: Front, generation: number): AnswerGate {
-  if (front.gate.generation !== generation) {
-    front.answersHeld += front.gate.holds;
-    front.gate = new AnswerGate(front.service, generation);
-  }
-  return front.gate;
-}
-
-function serve(front: Front, served: Served): void {
-  front.served.add(served);
-  served.client.on('close', () => front.served.delete(served));
-  if (served.client.destroyed) front.served.delete(served);
 }

@@ -65,6 +65,10 @@ export function closeStatement(statement: string): Buffer {
   return frameOf(front.close, cString(`S${statement}`));
 }
 
+export function closePortal(portal: string): Buffer {
+  return frameOf(front.close, cString(`P${portal}`));
+}
+
 export function describePortal(portal: string): Buffer {
   return frameOf(front.describe, cString(`P${portal}`));
 }

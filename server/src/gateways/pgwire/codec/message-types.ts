@@ -26,6 +26,7 @@ export const back = {
   dataRow: code('D'),
   emptyQueryResponse: code('I'),
   errorResponse: code('E'),
+  functionCallResponse: code('V'),
   noData: code('n'),
   noticeResponse: code('N'),
   notificationResponse: code('A'),

@@ -106,6 +106,12 @@ export function startupParameter(startup: StartupMessage, name: string): string 
   return startup.parameters.findLast(([key]) => key === name)?.[1];
 }
 
+/** PostgreSQL's default is the database of the user's name. In UTF-8, as names of databases are for the replica. */
+export function databaseOf(startup: StartupMessage): string {
+  const name = startupParameter(startup, 'database') ?? startupParameter(startup, 'user') ?? '';
+  return Buffer.from(name, 'latin1').toString('utf8');
+}
+
 /** As the client sent it, but for the mark of a tunnel. */
 export function startupForBackend(startup: StartupMessage): Buffer {
   return encodeStartup(startup.version, startup.parameters);

@@ -45,9 +45,20 @@ const alone: ReadonlySet<string> = new Set([
 /** Kinds of objects whose definition cannot be rolled back. */
 const globalObjects: ReadonlySet<string> = new Set(['database', 'tablespace', 'system', 'subscription']);
 
+const transactionWords: readonly string[] = [
+  'begin',
+  'start',
+  'commit',
+  'end',
+  'rollback',
+  'abort',
+  'prepare',
+  'call',
+  'do',
+];
 /** A statement that begins with any other word is `plain`. */
 export const tellingWords: ReadonlySet<string> = new Set([
-  ...['begin', 'start', 'commit', 'end', 'rollback', 'abort', 'prepare', 'call', 'do'],
+  ...transactionWords,
   ...settings,
   ...definitions,
   ...alone,

@@ -4,7 +4,26 @@
  * Pure. The text may come in pieces. Responsible for: where statements begin, and their first words. Where it cannot know (a text that ends inside a
  * string, bytes that may or may not be a backslash) it says `unclear`, and never takes two statements for one.
  */
-import { kindOf, needsAllWords, type StatementKind, tellingWords, wordsLooked } from './statement-kinds.ts';
+import { kindOf, needsAllWords, type StatementKind, wordsLooked } from './statement-kinds.ts';
+import {
+  backslash,
+  carriageReturn,
+  closeParenthesis,
+  dash,
+  dollar,
+  doubleQuote,
+  isDigit,
+  isSpace,
+  isWordByte,
+  isWordStart,
+  lower,
+  newline,
+  openParenthesis,
+  quote,
+  semicolon,
+  slash,
+  star,
+} from './sql-bytes.ts';
 import type { TextRules } from './text-rules.ts';
 
 type State =
@@ -18,7 +37,8 @@ type State =
   | 'dollarTag'
   | 'dollarBody';
 
-const wordBytesMax = 16;
+/** Longer words are no keywords. */
+export const wordBytesMax = 16;
 
 export class StatementReader {
   private readonly rules: TextRules;
@@ -234,69 +254,4 @@ export class StatementReader {
     this.atomic = false;
     this.continuesEscapes = false;
   }
-}
-
-/** The kind of a text that is one statement at most, as that of a Parse message is. An empty one is `setting`. */
-export function kindOfStatement(bytes: Buffer, from: number, to: number, rules: TextRules): StatementKind {
-  return isPlain(bytes, from, to) ? 'plain' : readKind(bytes, from, to, rules);
-}
-
-/** The same, where only the beginning of the text is at hand. */
-export function kindOfBeginning(bytes: Buffer, from: number, to: number): StatementKind {
-  // Without the last byte: a word that reaches to the end may go on.
-  const last = to - 1;
-  return last > from && !isWordByte(bytes[last]!) && isPlain(bytes, from, last) ? 'plain' : 'unclear';
-}
-
-/** A quick look, which suffices for nearly every statement: it begins with a word that says nothing about transactions. */
-function isPlain(bytes: Buffer, from: number, to: number): boolean {
-  let at = from;
-  while (at < to && isSpace(bytes[at]!)) at += 1;
-  const begin = at;
-  while (at < to && at - begin < wordBytesMax && isWordByte(bytes[at]!)) at += 1;
-  return at > begin && !tellingWords.has(bytes.toString('latin1', begin, at).toLowerCase());
-}
-
-function readKind(bytes: Buffer, from: number, to: number, rules: TextRules): StatementKind {
-  let found: StatementKind | null = null;
-  const reader = new StatementReader(rules, (kind) => {
-    found = found === null ? kind : 'unclear';
-  });
-  reader.push(bytes, from, to);
-  reader.end();
-  return found ?? 'setting';
-}
-
-const newline = 0x0a;
-const carriageReturn = 0x0d;
-const doubleQuote = 0x22;
-const dollar = 0x24;
-const quote = 0x27;
-const openParenthesis = 0x28;
-const closeParenthesis = 0x29;
-const star = 0x2a;
-const dash = 0x2d;
-const slash = 0x2f;
-const semicolon = 0x3b;
-const backslash = 0x5c;
-
-function isSpace(byte: number): boolean {
-  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= 0x30 && byte <= 0x39;
-}
-
-function isWordStart(byte: number): boolean {
-  return (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x41 && byte <= 0x5a) || byte === 0x5f || byte >= 0x80;
-}
-
-function isWordByte(byte: number): boolean {
-  return isWordStart(byte) || isDigit(byte) || byte === dollar;
-}
-
-/** Of an ASCII letter; other bytes of a word stay what they are, for no keyword has any. */
-function lower(byte: number): number {
-  return byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
 }

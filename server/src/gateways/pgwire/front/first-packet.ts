@@ -32,7 +32,7 @@ export function awaitFirstPacket(client: Socket): Promise<Opening | null> {
         finish(() => resolve(packet));
         if (bytes.length > 0) client.unshift(bytes);
       } catch (error) {
-        finish(() => reject(error as Error));
+        finish(() => reject(error));
       }
     }
 

@@ -19,6 +19,12 @@ export interface AnswerListener {
   readonly copyBegan: () => void;
 }
 
+/** Takes every part of every message, where a session must tell them apart. */
+export interface AnswerVisitor {
+  part(part: FrameSplitter, chunk: Buffer): void;
+  chunkDone(): void;
+}
+
 /** So much of an error, and of the other messages that are looked into, is looked at. */
 const lookedBytesMax = 16_384;
 
@@ -43,7 +49,7 @@ export class AnswerReader implements Told {
   }
 
   /** @throws ProtocolViolation */
-  read(chunk: Buffer): void {
+  read(chunk: Buffer, visitor: AnswerVisitor | null = null): void {
     const { splitter } = this;
     this.readies = 0;
     this.begun = false;
@@ -55,7 +61,9 @@ export class AnswerReader implements Told {
         if (!comesAnyTime(splitter.type)) this.begun = true;
         if (isLookedInto(splitter.type)) this.lookInto(chunk);
       }
+      visitor?.part(splitter, chunk);
     }
+    visitor?.chunkDone();
   }
 
   private ready(chunk: Buffer): void {

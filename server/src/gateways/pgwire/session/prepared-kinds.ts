@@ -4,13 +4,20 @@
  * Responsible for: remembering it from Parse to Bind. Reads no more of a message than its first part, and says `unclear` where that does not suffice.
  * Bounded: of a session with very many such statements nothing is certain any more.
  */
-import type { FrameSplitter } from '../codec/frame-splitter.ts';
 import { type BindNames, readBindNames, stringEnd } from '../codec/frontend-messages.ts';
 import type { StatementKind } from '../codec/statement-kinds.ts';
-import { kindOfBeginning, kindOfStatement } from '../codec/statement-reader.ts';
+import { kindOfBeginning, kindOfStatement } from '../codec/single-statement.ts';
 import type { TextRules } from '../codec/text-rules.ts';
 
 const namesMax = 1000;
+
+/** The payload of a Parse or Bind message, or its beginning, in `bytes`. */
+export interface Payload {
+  readonly bytes: Buffer;
+  readonly from: number;
+  readonly to: number;
+  readonly isWhole: boolean;
+}
 
 export interface BoundPortal extends BindNames {
   readonly kind: StatementKind;
@@ -22,26 +29,39 @@ export class PreparedKinds {
   /** There is a statement of which not even the name is known. */
   private unknown = false;
 
-  /** The first part of a Parse message. */
-  parse(part: FrameSplitter, chunk: Buffer, rules: TextRules): void {
-    const nameEnd = stringEnd(chunk, part.payload, part.end);
-    if (nameEnd === part.end) {
+  copy(): PreparedKinds {
+    const copy = new PreparedKinds();
+    copy.unnamed = this.unnamed;
+    copy.unknown = this.unknown;
+    for (const [name, kind] of this.named) copy.named.set(name, kind);
+    return copy;
+  }
+
+  /** Of a Parse message. */
+  parse({ bytes, from, to, isWhole }: Payload, rules: TextRules): void {
+    const nameEnd = stringEnd(bytes, from, to);
+    if (nameEnd === to) {
       this.unnamed = 'unclear';
       this.unknown = true;
       return;
     }
-    const from = nameEnd + 1;
-    const kind = part.last
-      ? kindOfStatement(chunk, from, stringEnd(chunk, from, part.end), rules)
-      : kindOfBeginning(chunk, from, part.end);
-    this.remember(chunk.toString('latin1', part.payload, nameEnd), kind);
+    const text = nameEnd + 1;
+    const kind = isWhole
+      ? kindOfStatement(bytes, text, stringEnd(bytes, text, to), rules)
+      : kindOfBeginning(bytes, text, to);
+    this.remember(bytes.toString('latin1', from, nameEnd), kind);
   }
 
-  /** The first part of a Bind message; null if every statement is plain, so that it need not be read. */
-  bind(part: FrameSplitter, chunk: Buffer): BoundPortal | null {
+  /** Of a Bind message. Null if every statement is plain: then it is not read. */
+  bind({ bytes, from, to }: Payload): BoundPortal | null {
     if (this.unnamed === 'plain' && this.named.size === 0 && !this.unknown) return null;
-    const names = readBindNames(chunk, part.payload, part.end);
+    const names = readBindNames(bytes, from, to);
     return { ...names, kind: names.whole ? this.kindOf(names.statement) : 'unclear' };
+  }
+
+  /** The statement that a whole Bind message names. */
+  statementOf({ bytes, from, to }: Payload): string {
+    return readBindNames(bytes, from, to).statement;
   }
 
   private remember(name: string, kind: StatementKind): void {

@@ -12,7 +12,7 @@ import { front, type TransactionStatus } from '../codec/message-types.ts';
 import { StatementReader } from '../codec/statement-reader.ts';
 import { type TextRules, usualRules } from '../codec/text-rules.ts';
 import { Course, type Verdict } from './course.ts';
-import { PreparedKinds } from './prepared-kinds.ts';
+import { type Payload, PreparedKinds } from './prepared-kinds.ts';
 
 /** The zero-terminated SQL of a Query message, in a chunk that the client has sent. */
 interface TextView {
@@ -33,9 +33,9 @@ export class RequestTracker {
   /** The client has said that it ends the session. */
   terminated = false;
   rules: TextRules = usualRules;
+  readonly prepared = new PreparedKinds();
 
   private readonly course = new Course();
-  private readonly prepared = new PreparedKinds();
   /** The only message that is being answered is this Query. */
   private lone: TextView | null = null;
   private followedLone = false;
@@ -76,7 +76,7 @@ export class RequestTracker {
         return;
       case front.parse:
         this.sentExtended();
-        if (part.first) this.prepared.parse(part, chunk, this.rules);
+        if (part.first) this.prepared.parse(payloadOf(part, chunk), this.rules);
         return;
       case front.bind:
         this.sentExtended();
@@ -176,7 +176,7 @@ export class RequestTracker {
   }
 
   private bound(part: FrameSplitter, chunk: Buffer): void {
-    const portal = this.prepared.bind(part, chunk);
+    const portal = this.prepared.bind(payloadOf(part, chunk));
     this.course.statement(portal?.kind ?? 'plain');
     if (portal === null || portal.portal === '') return;
     if (portal.kind !== 'plain' && portal.kind !== 'setting') this.portalEnds = true;
@@ -215,4 +215,8 @@ export class RequestTracker {
     reader.end();
     this.course.endMessage();
   }
+}
+
+function payloadOf({ payload, end, last }: FrameSplitter, bytes: Buffer): Payload {
+  return { bytes, from: payload, to: end, isWhole: last };
 }

@@ -1,0 +1,125 @@
+/**
+ * Names that clients give to their transactions (`SET barista.request_id`), so that one that is repeated takes effect once: the table of names and the functions around it.
+ *
+ * They are made in a database when its first transaction is named, by the superuser, in a schema that begins with `pg_`: so neither `\d` nor `\dn` nor pg_dump shows them. They are replicated like everything
+ * else, and nothing is done to a transaction that has no name.
+ *
+ * A name belongs to the role that logged in. It is claimed inside the transaction itself, just before it is committed, so it is there if and only if the transaction is; a unique index makes
+ * the second of two that run at the same time wait for the first. `tag` is how its success was told; null if more was told than can be told again.
+ *
+ * Safe against clients: each may call the functions by hand, and affects names of its own role only, in its own transaction. All names in the bodies are resolved in pg_catalog, and no text of a client is
+ * executed.
+ */
+import type { Client } from 'pg';
+
+/** Names of one role that are kept: the newest. */
+export const requestsKept = 100_000;
+export const requestIdCharsMax = 128;
+/** Tags are short: `INSERT 0 1`. */
+const tagCharsMax = 64;
+
+/** To be raised with every change of what is below. */
+const version = 'barista requests 1';
+
+const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
+
+const tables = `
+CREATE SCHEMA IF NOT EXISTS pg_barista;
+GRANT USAGE ON SCHEMA pg_barista TO PUBLIC;
+CREATE SEQUENCE IF NOT EXISTS pg_barista.request_order;
+CREATE TABLE IF NOT EXISTS pg_barista.request (
+  role text NOT NULL, id text NOT NULL, tag text,
+  position bigint NOT NULL DEFAULT pg_catalog.nextval('pg_barista.request_order'),
+  PRIMARY KEY (role, id)
+);
+CREATE INDEX IF NOT EXISTS request_by_position ON pg_barista.request (role, position);
+`;
+
+/** The answers of the first two are read by gateways/pgwire/session/named/request-row.ts: ASCII, so that the client's encoding does not matter. */
+const functions = `
+CREATE OR REPLACE FUNCTION pg_barista.describe_request(kind text, request text) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
+  SELECT kind || ' ' || encode(convert_to(session_user, 'UTF8'), 'hex') || ' ' || encode(convert_to(request, 'UTF8'), 'hex')
+$body$;
+
+-- Before anything is run in the transaction: fails with RQ001 if the name is taken; waits for a transaction of the same name that has begun so, too.
+CREATE OR REPLACE FUNCTION pg_barista.begin_request() RETURNS text
+LANGUAGE plpgsql ${definer} AS $body$
+DECLARE
+  request text := coalesce(current_setting('barista.request_id', true), '');
+  earlier pg_barista.request;
+BEGIN
+  IF request = '' THEN RETURN 'none'; END IF;
+  PERFORM pg_advisory_xact_lock(hashtextextended(session_user || ' ' || request, 7432));
+  SELECT r.* INTO earlier FROM pg_barista.request r WHERE r.role = session_user AND r.id = request;
+  IF FOUND THEN
+    RAISE EXCEPTION 'committed before' USING ERRCODE = 'RQ001', DETAIL = coalesce(earlier.tag, '');
+  END IF;
+  RETURN pg_barista.describe_request('named', request);
+END $body$;
+
+-- Just before the transaction is committed. A transaction that has written nothing leaves its name unused. The name is used up by the commit.
+CREATE OR REPLACE FUNCTION pg_barista.claim_request(told text) RETURNS text
+LANGUAGE plpgsql ${definer} AS $body$
+DECLARE
+  request text := coalesce(current_setting('barista.request_id', true), '');
+  earlier pg_barista.request;
+BEGIN
+  IF request = '' THEN RETURN 'none'; END IF;
+  IF pg_current_xact_id_if_assigned() IS NULL THEN RETURN pg_barista.describe_request('unused', request); END IF;
+  IF char_length(request) > ${requestIdCharsMax} THEN
+    RAISE EXCEPTION 'barista.request_id is longer than ${requestIdCharsMax} characters' USING ERRCODE = '22023', HINT = 'Use a UUID, for example.';
+  END IF;
+  INSERT INTO pg_barista.request (role, id, tag) VALUES (session_user, request, nullif(left(told, ${tagCharsMax}), '')) ON CONFLICT DO NOTHING;
+  IF NOT FOUND THEN
+    SELECT r.* INTO earlier FROM pg_barista.request r WHERE r.role = session_user AND r.id = request;
+    RAISE EXCEPTION 'committed before' USING ERRCODE = 'RQ001', DETAIL = coalesce(earlier.tag, '');
+  END IF;
+  PERFORM set_config('barista.request_id', '', false);
+  RETURN pg_barista.describe_request('claimed', request);
+END $body$;
+
+-- For clients: whether a transaction of this name has been committed. Their own names only.
+CREATE OR REPLACE FUNCTION pg_barista.request_committed(request text) RETURNS boolean
+LANGUAGE sql STABLE ${definer} AS $body$
+  SELECT EXISTS (SELECT FROM pg_barista.request r WHERE r.role = session_user AND r.id = request)
+$body$;
+`;
+
+/** Of each role that has more than are kept. Skips what somebody else is removing. */
+const forget = `
+DELETE FROM pg_barista.request WHERE (role, id) IN (
+  SELECT old.role, old.id FROM (SELECT role FROM pg_barista.request GROUP BY role HAVING count(*) > $1) crowded
+  CROSS JOIN LATERAL (
+    SELECT r.role, r.id FROM pg_barista.request r WHERE r.role = crowded.role
+    ORDER BY r.position DESC OFFSET $1 FOR UPDATE SKIP LOCKED
+  ) old
+)`;
+
+/**
+ * Makes what named transactions need in the database of this connection, if it is not there, and forgets the oldest names beyond `kept` of each role. `client` is the superuser's, and is in
+ * no transaction. Waits for the commit like everybody: when it resolves, the replicas have it. @throws Error of PostgreSQL
+ */
+export async function prepareRequests(client: Client, kept = requestsKept): Promise<void> {
+  const { rows } = await client.query<{ version: string | null }>(
+    `SELECT obj_description(oid, 'pg_namespace') AS version FROM pg_namespace WHERE nspname = 'pg_barista'`,
+  );
+  if (rows[0]?.version !== version) await install(client);
+  await client.query(forget, [kept]);
+}
+
+async function install(client: Client): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    // Two at the same time: the second finds everything there.
+    await client.query(`SELECT pg_advisory_xact_lock(7432, 0)`);
+    await client.query('SET LOCAL allow_system_table_mods = on');
+    await client.query('SET LOCAL search_path = pg_catalog, pg_temp');
+    await client.query('SET LOCAL client_min_messages = warning');
+    await client.query(`${tables}${functions}COMMENT ON SCHEMA pg_barista IS '${version}'`);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * Where a database says that commits need not wait to be chosen: settings of `synchronous_commit` that outlive the session that made them.
+ *
+ * The gateway notices a session that names the setting (gateways/pgwire/codec/mentions.ts), but not one that has it from a role, a database or a function. So a new leader looks here
+ * after its promotion, in every database, before it serves; if it finds anything, every answer of its generation must wait behind a barrier (ClientService.distrust, never taken back).
+ */
+import type { Client } from 'pg';
+
+/**
+ * Rows `what` (for people): settings of roles and databases, settings and bodies of functions, and the definitions of views, rules, defaults, constraints, policies and trigger conditions that name it. Objects of the
+ * system itself are left out. As the mention of a client, a mention here need not mean that it is turned down. Takes no parameter; to be run as the superuser, in each database.
+ */
+export const weakenedCommitsSql = `
+SELECT what FROM (
+  SELECT format('setting of role %s in database %s', coalesce(nullif(setrole, 0)::regrole::text, 'any'), coalesce((SELECT datname FROM pg_database d WHERE d.oid = setdatabase), 'any')),
+         array_to_string(setconfig, ' ')
+    FROM pg_db_role_setting
+  UNION ALL
+  SELECT format('function %s', p.oid::regprocedure), concat_ws(' ', array_to_string(p.proconfig, ' '), p.prosrc, pg_get_function_sqlbody(p.oid))
+    FROM pg_proc p WHERE p.oid >= 16384
+  UNION ALL
+  SELECT format('rule or view %s', r.ev_class::regclass), pg_get_ruledef(r.oid) FROM pg_rewrite r WHERE r.oid >= 16384
+  UNION ALL
+  SELECT format('default of a column of %s', a.adrelid::regclass), pg_get_expr(a.adbin, a.adrelid) FROM pg_attrdef a WHERE a.oid >= 16384
+  UNION ALL
+  SELECT format('constraint %s', c.conname), pg_get_constraintdef(c.oid) FROM pg_constraint c WHERE c.oid >= 16384 AND c.contype = 'c'
+  UNION ALL
+  SELECT format('policy %s', p.polname), concat_ws(' ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) FROM pg_policy p
+  UNION ALL
+  SELECT format('trigger %s', t.tgname), pg_get_triggerdef(t.oid) FROM pg_trigger t WHERE t.oid >= 16384 AND NOT t.tgisinternal
+  UNION ALL
+  SELECT format('type %s', t.oid::regtype), t.typdefault FROM pg_type t WHERE t.oid >= 16384 AND t.typdefault IS NOT NULL
+) AS definition(what, text)
+WHERE text ILIKE '%synchronous\\_commit%'`;
+
+/** For people; empty if there is nothing of the kind in the database of this connection. @throws Error of PostgreSQL */
+export async function findWeakenedCommits(client: Client): Promise<readonly string[]> {
+  const { rows } = await client.query<{ what: string }>(weakenedCommitsSql);
+  return rows.map(({ what }) => what);
+}

@@ -1,0 +1,36 @@
+/** The kind of a statement that stands alone, as in a Parse message. Pure. */
+import { isSpace, isWordByte } from './sql-bytes.ts';
+import { type StatementKind, tellingWords } from './statement-kinds.ts';
+import { StatementReader, wordBytesMax } from './statement-reader.ts';
+import type { TextRules } from './text-rules.ts';
+
+/** The kind of a text that is one statement at most, as that of a Parse message is. An empty one is `setting`. */
+export function kindOfStatement(bytes: Buffer, from: number, to: number, rules: TextRules): StatementKind {
+  return isPlain(bytes, from, to) ? 'plain' : readKind(bytes, from, to, rules);
+}
+
+/** The same, where only the beginning of the text is at hand. */
+export function kindOfBeginning(bytes: Buffer, from: number, to: number): StatementKind {
+  // Without the last byte: a word that reaches to the end may go on.
+  const last = to - 1;
+  return last > from && !isWordByte(bytes[last]!) && isPlain(bytes, from, last) ? 'plain' : 'unclear';
+}
+
+/** A quick look, which suffices for nearly every statement: it begins with a word that says nothing about transactions. */
+function isPlain(bytes: Buffer, from: number, to: number): boolean {
+  let at = from;
+  while (at < to && isSpace(bytes[at]!)) at += 1;
+  const begin = at;
+  while (at < to && at - begin < wordBytesMax && isWordByte(bytes[at]!)) at += 1;
+  return at > begin && !tellingWords.has(bytes.toString('latin1', begin, at).toLowerCase());
+}
+
+function readKind(bytes: Buffer, from: number, to: number, rules: TextRules): StatementKind {
+  let found: StatementKind | null = null;
+  const reader = new StatementReader(rules, (kind) => {
+    found = found === null ? kind : 'unclear';
+  });
+  reader.push(bytes, from, to);
+  reader.end();
+  return found ?? 'setting';
+}

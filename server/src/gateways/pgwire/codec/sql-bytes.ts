@@ -1,0 +1,34 @@
+/** The bytes that SQL's tokens are told apart by. Pure. */
+export const newline = 0x0a;
+export const carriageReturn = 0x0d;
+export const doubleQuote = 0x22;
+export const dollar = 0x24;
+export const quote = 0x27;
+export const openParenthesis = 0x28;
+export const closeParenthesis = 0x29;
+export const star = 0x2a;
+export const dash = 0x2d;
+export const slash = 0x2f;
+export const semicolon = 0x3b;
+export const backslash = 0x5c;
+
+export function isSpace(byte: number): boolean {
+  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+}
+
+export function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
+export function isWordStart(byte: number): boolean {
+  return (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x41 && byte <= 0x5a) || byte === 0x5f || byte >= 0x80;
+}
+
+export function isWordByte(byte: number): boolean {
+  return isWordStart(byte) || isDigit(byte) || byte === dollar;
+}
+
+/** Of an ASCII letter; other bytes of a word stay what they are, for no keyword has any. */
+export function lower(byte: number): number {
+  return byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
+}

@@ -1,0 +1,74 @@
+/**
+ * Reads along in what a client of the leader sends: for the tracker, and for mentions of settings that concern the gateway.
+ *
+ * Responsible for: looking at every byte of it before it is passed on. Passes nothing on itself. COPY data is not searched.
+ * Invariant: a mention is reported with the chunk in which it becomes complete, however it is spread over chunks.
+ */
+import { FrameSplitter } from '../codec/frame-splitter.ts';
+import { bothMentions, type Mention, mentionIn, mentions, PieceSearch } from '../codec/mentions.ts';
+import { front } from '../codec/message-types.ts';
+import type { RequestTracker } from './request-tracker.ts';
+
+export class ClientInput {
+  /** Where in the chunk that was read last the first message begins; its length if none does. */
+  boundary = 0;
+
+  private readonly splitter: FrameSplitter;
+  private readonly tracker: RequestTracker;
+  private readonly frameBytesMax: number;
+  private pieces: PieceSearch | null = null;
+
+  constructor(tracker: RequestTracker, frameBytesMax: number) {
+    this.tracker = tracker;
+    this.frameBytesMax = frameBytesMax;
+    this.splitter = new FrameSplitter(frameBytesMax);
+  }
+
+  /** @throws ProtocolViolation */
+  read(chunk: Buffer): Mention | null {
+    const { splitter, tracker } = this;
+    let mention: Mention | null = null;
+    /** Whole messages that have text are searched together. */
+    let from = -1;
+    let to = 0;
+    this.boundary = chunk.length;
+    splitter.feed(chunk);
+    while (splitter.next()) {
+      if (splitter.first && splitter.start < this.boundary) this.boundary = splitter.start;
+      tracker.sent(splitter, chunk);
+      if (!hasText(splitter.type)) continue;
+      if (!splitter.first || !splitter.last) mention = bothMentions(mention, this.searchPiece(chunk));
+      else {
+        if (from < 0) from = splitter.payload;
+        to = splitter.end;
+      }
+    }
+    if (from < 0 || !mentions(chunk.toString('latin1', from, to))) return mention;
+    return bothMentions(mention, this.searchWhole(chunk));
+  }
+
+  private searchPiece(chunk: Buffer): Mention | null {
+    const { payload, end, last } = this.splitter;
+    this.pieces ??= new PieceSearch();
+    const mention = this.pieces.look(chunk.toString('latin1', payload, end));
+    if (last) this.pieces = null;
+    return mention;
+  }
+
+  /** Something is mentioned: in which messages, each by itself? */
+  private searchWhole(chunk: Buffer): Mention | null {
+    let mention: Mention | null = null;
+    const again = new FrameSplitter(this.frameBytesMax);
+    const bytes = chunk.subarray(this.boundary);
+    again.feed(bytes);
+    while (again.next()) {
+      if (!again.last || !hasText(again.type)) continue;
+      mention = bothMentions(mention, mentionIn(bytes.toString('latin1', again.payload, again.end)));
+    }
+    return mention;
+  }
+}
+
+function hasText(type: number): boolean {
+  return type === front.query || type === front.parse || type === front.bind || type === front.functionCall;
+}

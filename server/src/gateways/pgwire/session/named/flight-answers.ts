@@ -1,0 +1,199 @@
+/**
+ * Tells the answers to a client's requests from those to the gateway's own, and gives the client what is for it.
+ *
+ * Responsible for: the order of flights, and what of each answer passes. What is sent next is decided by whoever sent the flight, when it is done.
+ * Invariants: what may come at any time, and what ends the session, always passes; nothing else that answers the gateway's own statements reaches the client.
+ */
+import {
+  commandComplete,
+  endsSession,
+  firstColumn,
+  notice,
+  readErrorFields,
+  readyForQuery,
+  statusOf,
+} from '../../codec/backend-messages.ts';
+import { FrameGatherer } from '../../codec/frame-gatherer.ts';
+import type { FrameSplitter } from '../../codec/frame-splitter.ts';
+import { back, comesAnyTime, type TransactionStatus } from '../../codec/message-types.ts';
+import { committedBefore } from '../../errors.ts';
+import type { AnswerVisitor } from '../answer-reader.ts';
+import type { Told } from '../outbox.ts';
+import type { ClientFlight, Flight, OwnFlight } from './flight.ts';
+
+/** Errors and tags; of what is longer only the beginning is looked at. */
+const messageBytesMax = 1_048_576;
+
+const dataTypes: ReadonlySet<number> = new Set([
+  back.rowDescription,
+  back.dataRow,
+  back.copyInResponse,
+  back.copyOutResponse,
+  back.functionCallResponse,
+]);
+
+export class FlightAnswers implements AnswerVisitor {
+  private readonly emit: (bytes: Buffer, told: Told) => void;
+  private readonly flights: Flight[] = [];
+  private readonly gatherer = new FrameGatherer(messageBytesMax);
+  /** Neighbouring parts of a chunk that pass go together. */
+  private passing: { chunk: Buffer; from: number; to: number; begun: boolean; last: boolean } | null = null;
+  private saidFatal = false;
+
+  constructor(emit: (bytes: Buffer, told: Told) => void) {
+    this.emit = emit;
+  }
+
+  get isIdle(): boolean {
+    return this.flights.length === 0;
+  }
+
+  /**
+   * Whether a Sync (or Flush) of the client belongs to the COPY that is under way: PostgreSQL ignores those that come before the end of the COPY data, and behind that end comes one more,
+   * the `last`.
+   */
+  takeInCopy(isSync: boolean): 'no' | 'ignored' | 'last' {
+    const [flight] = this.flights;
+    if (flight?.kind !== 'client' || !flight.extended || flight.copy === 'none') return 'no';
+    if (flight.copy === 'taking' || !isSync) return 'ignored';
+    flight.copy = 'none';
+    return 'last';
+  }
+
+  /** The client has ended its COPY data. */
+  copyEnded(): void {
+    const [flight] = this.flights;
+    if (flight?.kind === 'client' && flight.copy === 'taking') flight.copy = 'ended';
+  }
+
+  expect(flight: Flight): void {
+    this.flights.push(flight);
+  }
+
+  part(part: FrameSplitter, chunk: Buffer): void {
+    const [flight] = this.flights;
+    if (part.type === back.errorResponse) this.error(flight, part, chunk);
+    else if (comesAnyTime(part.type)) this.pass(part, chunk);
+    else if (flight === undefined) this.unexpected(part, chunk);
+    else if (flight.kind === 'own') this.ownPart(flight, part, chunk);
+    else this.clientPart(flight, part, chunk);
+  }
+
+  chunkDone(): void {
+    const { passing } = this;
+    this.passing = null;
+    if (passing === null) return;
+    const { chunk, from, to, begun, last } = passing;
+    const { saidFatal } = this;
+    this.emit(chunk.subarray(from, to), { readies: 0, status: 'I', begun, atBoundary: last, saidFatal });
+  }
+
+  /** A whole message of the gateway's own, in its turn. */
+  say(message: Buffer): void {
+    this.chunkDone();
+    this.emit(message, { readies: 0, status: 'I', begun: true, atBoundary: true, saidFatal: this.saidFatal });
+  }
+
+  sayReady(status: TransactionStatus): void {
+    this.chunkDone();
+    const told = { readies: 1, status, begun: false, atBoundary: true, saidFatal: false };
+    this.emit(readyForQuery(status), told);
+  }
+
+  private unexpected(part: FrameSplitter, chunk: Buffer): void {
+    if (part.type !== back.readyForQuery) this.pass(part, chunk);
+    else if (part.last) this.sayReady(statusOf(chunk[part.end - 1]!));
+  }
+
+  private pass({ start, end, type, last }: FrameSplitter, chunk: Buffer): void {
+    const { passing } = this;
+    const begun = !comesAnyTime(type);
+    if (passing !== null && passing.chunk === chunk && passing.to === start) {
+      passing.to = end;
+      passing.last = last;
+      passing.begun ||= begun;
+      return;
+    }
+    this.chunkDone();
+    this.passing = { chunk, from: start, to: end, begun, last };
+  }
+
+  private ownPart(flight: OwnFlight, part: FrameSplitter, chunk: Buffer): void {
+    const message = this.gatherer.add(part, chunk);
+    if (message === null) return;
+    if (part.type === back.dataRow) flight.row ??= firstColumn(message);
+    if (part.type !== back.readyForQuery) return;
+    this.flights.shift();
+    flight.done({ status: statusOf(message.at(-1)!), row: flight.row, error: flight.error });
+  }
+
+  private clientPart(flight: ClientFlight, part: FrameSplitter, chunk: Buffer): void {
+    switch (part.type) {
+      case back.readyForQuery:
+        if (part.last) this.clientReady(flight, statusOf(chunk[part.end - 1]!));
+        return;
+      case back.commandComplete:
+        this.clientCompletion(flight, part, chunk);
+        return;
+      case back.copyInResponse:
+        flight.copy = 'taking';
+        break;
+      default:
+    }
+    if (dataTypes.has(part.type)) flight.tellsData = true;
+    this.showCompletion(flight);
+    if (flight.mode !== 'swallow') this.pass(part, chunk);
+  }
+
+  private clientReady(flight: ClientFlight, status: TransactionStatus): void {
+    this.flights.shift();
+    if (flight.mode === 'pass') this.sayReady(status);
+    flight.done(status);
+  }
+
+  private error(flight: Flight | undefined, part: FrameSplitter, chunk: Buffer): void {
+    const message = this.gatherer.add(part, chunk);
+    const fields = message === null ? null : readErrorFields(message);
+    const fatal = fields !== null && endsSession(fields);
+    this.saidFatal ||= fatal;
+    if (flight?.kind === 'client') {
+      flight.failed = true;
+      this.showCompletion(flight);
+    }
+    if (flight === undefined || (flight.kind === 'client' && flight.mode !== 'swallow'))
+      this.pass(part, chunk);
+    else if (message !== null && fatal) this.say(Buffer.from(message));
+    else if (flight.kind === 'own') flight.error ??= fields;
+  }
+
+  private clientCompletion(flight: ClientFlight, part: FrameSplitter, chunk: Buffer): void {
+    if (part.last) flight.completions += 1;
+    switch (flight.mode) {
+      case 'pass':
+      case 'part':
+        this.pass(part, chunk);
+        return;
+      case 'hold': {
+        if (part.first) this.showCompletion(flight);
+        const message = this.gatherer.add(part, chunk);
+        if (message !== null) flight.completion = Buffer.from(message);
+        return;
+      }
+      case 'commitBefore':
+        if (!part.last) return;
+        this.say(notice(committedBefore));
+        this.say(commandComplete('COMMIT'));
+        return;
+      case 'swallow':
+        return;
+      default:
+        flight.mode satisfies never;
+    }
+  }
+
+  /** It was not the last one, or something follows it. */
+  private showCompletion(flight: ClientFlight): void {
+    if (flight.completion !== null) this.say(flight.completion);
+    flight.completion = null;
+  }
+}

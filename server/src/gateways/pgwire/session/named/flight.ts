@@ -1,0 +1,64 @@
+/** What has been sent to PostgreSQL and is answered with one ReadyForQuery: a request of the client, or one of the gateway's own. */
+import type { ErrorFields } from '../../codec/backend-messages.ts';
+import type { TransactionStatus } from '../../codec/message-types.ts';
+
+export interface OwnResult {
+  readonly status: TransactionStatus;
+  /** The first column of the first row. */
+  readonly row: string | null;
+  readonly error: ErrorFields | null;
+}
+
+/** Nothing of its answer is for the client. */
+export interface OwnFlight {
+  readonly kind: 'own';
+  row: string | null;
+  error: ErrorFields | null;
+  readonly done: (result: OwnResult) => void;
+}
+
+/**
+ * What the client gets of the answer. `pass`: all. `part`: all but ReadyForQuery. `hold`: the same, and CommandComplete waits, too. `commitBefore`: success is told, whatever COMMIT
+ * says, with a notice; ReadyForQuery waits. `swallow`: nothing.
+ */
+export type ClientMode = 'pass' | 'part' | 'hold' | 'commitBefore' | 'swallow';
+
+export interface ClientFlight {
+  readonly kind: 'client';
+  mode: ClientMode;
+  readonly extended: boolean;
+  /** The last CommandComplete, where it waits. */
+  completion: Buffer | null;
+  completions: number;
+  /** Rows, or COPY data, are part of the answer. */
+  tellsData: boolean;
+  failed: boolean;
+  /** `taking`: PostgreSQL takes COPY data. `ended`: the client has sent all of it. */
+  copy: 'none' | 'taking' | 'ended';
+  readonly done: (status: TransactionStatus) => void;
+}
+
+export type Flight = OwnFlight | ClientFlight;
+
+export function ownFlight(done: (result: OwnResult) => void): OwnFlight {
+  return { kind: 'own', row: null, error: null, done };
+}
+
+/** `extended`: it ends with a Sync, which PostgreSQL ignores while it takes COPY data. */
+export function clientFlight(
+  mode: ClientMode,
+  extended: boolean,
+  done: (status: TransactionStatus) => void,
+): ClientFlight {
+  return {
+    kind: 'client',
+    mode,
+    extended,
+    completion: null,
+    completions: 0,
+    tellsData: false,
+    failed: false,
+    copy: 'none',
+    done,
+  };
+}

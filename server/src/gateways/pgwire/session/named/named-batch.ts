@@ -1,0 +1,247 @@
+/**
+ * The extended protocol in a session that names its transactions: the messages from one Sync to the next.
+ *
+ * Responsible for: finding out at the first Bind what the batch does to transactions (what comes before, Parse and Describe, is kept until then), and cutting a batch by a Sync of the gateway's own where a
+ * transaction is to be committed in the middle of it.
+ * Invariant: behind an error everything up to the client's Sync is skipped, as PostgreSQL does.
+ */
+import {
+  bindComplete,
+  closeComplete,
+  commandComplete,
+  noData,
+  parseComplete,
+} from '../../codec/backend-messages.ts';
+import { headerBytes } from '../../codec/frame-splitter.ts';
+import { sync } from '../../codec/frontend-messages.ts';
+import { front, type TransactionStatus } from '../../codec/message-types.ts';
+import type { StatementKind } from '../../codec/statement-kinds.ts';
+import type { TextRules } from '../../codec/text-rules.ts';
+import type { PreparedKinds } from '../prepared-kinds.ts';
+import { type ClientFlight, clientFlight } from './flight.ts';
+import type { NamedTransaction, Replies } from './named-transaction.ts';
+import type { NamedWire } from './named-wire.ts';
+
+/**
+ * `none`: between batches. `held`: nothing has been executed. `wrapped`: in a block of the gateway's. `committing`: a COMMIT, with the claim of the name ahead of it. `running`: anything
+ * else. `cutting`: the answers to the first part are awaited. `skipping`: that part has failed.
+ */
+type State = 'none' | 'held' | 'wrapped' | 'committing' | 'running' | 'cutting' | 'skipping';
+
+export interface BatchOptions {
+  readonly wire: NamedWire;
+  readonly transaction: NamedTransaction;
+  readonly prepared: PreparedKinds;
+  /** What the session's text settings are now. */
+  readonly rules: () => TextRules;
+  /** The session cannot go on: what it does cannot be done under a name. */
+  readonly refuse: () => void;
+}
+
+export class NamedBatch {
+  private readonly options: BatchOptions;
+  private state: State = 'none';
+  private held: Buffer[] = [];
+  private replies: Reply[] = [];
+  private flight: ClientFlight | null = null;
+  /** As it will be when what was sent has been executed. */
+  private status: TransactionStatus = 'I';
+
+  constructor(options: BatchOptions) {
+    this.options = options;
+  }
+
+  get isNone(): boolean {
+    return this.state === 'none';
+  }
+
+  /** The next message; false if it must wait until something is answered. `status`: the session's, between batches. */
+  take(frame: Buffer, status: TransactionStatus): boolean {
+    const { wire } = this.options;
+    const type = frame[0]!;
+    if ((type === front.sync || type === front.flush) && this.takeInCopy(frame, type)) return true;
+    switch (this.state) {
+      case 'none':
+        if (!wire.answers.isIdle) return false;
+        this.status = status;
+        this.held = [];
+        this.replies = [];
+        this.state = 'held';
+        this.takeHeld(frame, type);
+        return true;
+      case 'held':
+        this.takeHeld(frame, type);
+        return true;
+      case 'wrapped':
+      case 'committing':
+        this.takeSettled(frame, type);
+        return true;
+      case 'running':
+        return this.takeRunning(frame, type);
+      case 'cutting':
+        return false;
+      case 'skipping':
+        if (type !== front.sync) return true;
+        this.state = 'none';
+        wire.answers.sayReady(this.status);
+        return true;
+      default:
+        return this.state satisfies never;
+    }
+  }
+
+  private takeInCopy(frame: Buffer, type: number): boolean {
+    const { answers, send } = this.options.wire;
+    const taken = answers.takeInCopy(type === front.sync);
+    if (taken === 'no') return false;
+    if (taken === 'last') this.state = 'none';
+    send(frame);
+    return true;
+  }
+
+  private takeHeld(frame: Buffer, type: number): void {
+    if (type === front.bind || type === front.execute) {
+      this.start(this.kindOf(frame, type));
+      this.options.wire.send(...this.held, frame);
+      this.note(frame, type);
+      return;
+    }
+    this.note(frame, type);
+    this.held.push(frame);
+    if (type !== front.sync && type !== front.flush) return;
+    this.run();
+    this.options.wire.send(...this.held);
+    if (type === front.sync) this.state = 'none';
+  }
+
+  /** At the first thing that is executed. */
+  private start(kind: StatementKind): void {
+    const { transaction, wire } = this.options;
+    if (this.status === 'I' && wire.name.mayBeSet && isWrapped(kind)) {
+      transaction.wrap(replyFrames(this.replies), true);
+      this.state = 'wrapped';
+    } else if (this.status === 'T' && wire.name.mayBeSet && isCommit(kind)) {
+      transaction.claimBefore(kind);
+      this.state = 'committing';
+    } else {
+      this.run();
+      this.follow(kind);
+    }
+  }
+
+  private run(): void {
+    this.state = 'running';
+    this.flight = clientFlight('pass', true, (status) => this.answered(status));
+    this.options.wire.answers.expect(this.flight);
+  }
+
+  private answered(status: TransactionStatus): void {
+    if (this.state !== 'cutting') return;
+    this.status = status;
+    this.state = this.flight?.failed === true ? 'skipping' : 'none';
+  }
+
+  /** The transaction is settled: nothing in the batch may begin or end another one. */
+  private takeSettled(frame: Buffer, type: number): void {
+    const { wire, refuse } = this.options;
+    if (type === front.bind) {
+      const kind = this.kindOf(frame, type);
+      const fits = this.state === 'wrapped' ? isWrapped(kind) || kind === 'setting' : kind === 'setting';
+      if (!fits) {
+        refuse();
+        return;
+      }
+    }
+    this.note(frame, type);
+    wire.send(frame);
+    if (type === front.sync) this.state = 'none';
+  }
+
+  private takeRunning(frame: Buffer, type: number): boolean {
+    const { wire } = this.options;
+    if (type === front.bind) {
+      const kind = this.kindOf(frame, type);
+      const isNamed = wire.name.mayBeSet;
+      const ends = this.status === 'T' && isCommit(kind);
+      const begins = this.status === 'I' && isWrapped(kind);
+      if (isNamed && (ends || begins)) {
+        this.cut();
+        return false;
+      }
+      this.follow(kind);
+    } else if (type === front.parse) this.note(frame, type);
+    wire.send(frame);
+    if (type === front.sync) this.state = 'none';
+    return true;
+  }
+
+  private cut(): void {
+    if (this.flight !== null) this.flight.mode = 'part';
+    this.state = 'cutting';
+    this.options.wire.send(sync);
+  }
+
+  private follow(kind: StatementKind): void {
+    if (this.status === 'E') return;
+    if (kind === 'begin' || kind === 'commitChain' || kind === 'rollbackChain') this.status = 'T';
+    else if (kind === 'commit' || kind === 'rollback' || kind === 'prepare') this.status = 'I';
+  }
+
+  private kindOf(frame: Buffer, type: number): StatementKind {
+    if (type !== front.bind) return 'plain';
+    const { prepared, wire } = this.options;
+    const bytes = { bytes: frame, from: headerBytes, to: frame.length, isWhole: true };
+    const portal = prepared.bind(bytes);
+    wire.name.bound(portal?.statement ?? prepared.statementOf(bytes));
+    return portal?.kind ?? 'plain';
+  }
+
+  private note(frame: Buffer, type: number): void {
+    if (type === front.parse) {
+      const bytes = { bytes: frame, from: headerBytes, to: frame.length, isWhole: true };
+      this.options.prepared.parse(bytes, this.options.rules());
+    }
+    const reply = replyTo(frame, type);
+    if (reply !== null) this.replies.push(reply);
+  }
+}
+
+/** How PostgreSQL answers a message where nothing but success is told. `tag`: with that of the command. `unknown`: it depends. */
+type Reply = Buffer | 'tag' | 'unknown';
+
+function replyTo(frame: Buffer, type: number): Reply | null {
+  switch (type) {
+    case front.parse:
+      return parseComplete;
+    case front.bind:
+      return bindComplete;
+    case front.close:
+      return closeComplete;
+    case front.execute:
+      return 'tag';
+    case front.describe:
+      // Of a portal: without rows there is nothing to describe. Of a statement: its parameters are not known.
+      return frame[headerBytes] === portalLetter ? noData : 'unknown';
+    default:
+      return null;
+  }
+}
+
+const portalLetter = 'P'.charCodeAt(0);
+
+/** `replies` may grow until they are asked for. */
+function replyFrames(replies: readonly Reply[]): Replies {
+  return (tag) => {
+    if (replies.filter((reply) => reply === 'tag').length !== 1 || replies.includes('unknown')) return null;
+    return replies.map((reply) => (reply === 'tag' ? commandComplete(tag) : (reply as Buffer)));
+  };
+}
+
+/** It is run in a block of the gateway's if it is in none of the client's. */
+export function isWrapped(kind: StatementKind): boolean {
+  return kind === 'plain' || kind === 'procedure' || kind === 'unclear';
+}
+
+export function isCommit(kind: StatementKind): boolean {
+  return kind === 'commit' || kind === 'commitChain' || kind === 'prepare';
+}

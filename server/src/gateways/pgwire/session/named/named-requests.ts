@@ -1,0 +1,123 @@
+/**
+ * The requests of a session that names its transactions, one by one: which of them are wrapped in a transaction block, ahead of which a name is claimed, and which pass as they are.
+ *
+ * Responsible for: the decision. What is run then is in named-transaction.ts; the extended protocol in named-batch.ts. Takes a request only when the one before it is answered, so the
+ * session's state is known.
+ */
+import { commandComplete, errorResponse } from '../../codec/backend-messages.ts';
+import { headerBytes } from '../../codec/frame-splitter.ts';
+import { front, type TransactionStatus } from '../../codec/message-types.ts';
+import { shapeOf, type TextShape } from '../../codec/text-shape.ts';
+import type { TextRules } from '../../codec/text-rules.ts';
+import { namedTransactionHidden } from '../../errors.ts';
+import type { PreparedKinds } from '../prepared-kinds.ts';
+import { clientFlight, ownFlight } from './flight.ts';
+import { isCommit, isWrapped, NamedBatch } from './named-batch.ts';
+import { NamedTransaction, type Replies } from './named-transaction.ts';
+import type { NamedWire } from './named-wire.ts';
+import { failBlock } from './own-statements.ts';
+
+export interface NamedRequestsOptions {
+  readonly wire: NamedWire;
+  readonly prepared: PreparedKinds;
+  readonly rules: () => TextRules;
+  readonly status: () => TransactionStatus;
+  /** The session cannot go on: what it does cannot be done under a name. */
+  readonly refuse: () => void;
+}
+
+export class NamedRequests {
+  private readonly options: NamedRequestsOptions;
+  private readonly transaction: NamedTransaction;
+  private readonly batch: NamedBatch;
+
+  constructor(options: NamedRequestsOptions) {
+    this.options = options;
+    this.transaction = new NamedTransaction(options.wire);
+    this.batch = new NamedBatch({ ...options, transaction: this.transaction });
+  }
+
+  get isIdle(): boolean {
+    return this.batch.isNone && this.options.wire.answers.isIdle;
+  }
+
+  /** A whole message of the client; false if it must wait until something is answered. */
+  take(frame: Buffer): boolean {
+    const { wire, status } = this.options;
+    const type = frame[0]!;
+    switch (type) {
+      case front.parse:
+      case front.bind:
+      case front.describe:
+      case front.execute:
+      case front.close:
+      case front.flush:
+      case front.sync:
+        return this.batch.take(frame, status());
+      case front.copyDone:
+      case front.copyFail:
+        wire.answers.copyEnded();
+        wire.send(frame);
+        return true;
+      case front.copyData:
+        wire.send(frame);
+        return true;
+      default:
+    }
+    if (!this.isIdle) return false;
+    if (type === front.query) this.query(frame);
+    else if (type === front.functionCall) this.call(frame);
+    // The end of the session, or what PostgreSQL will refuse.
+    else wire.send(frame);
+    return true;
+  }
+
+  private query(frame: Buffer): void {
+    const { wire, rules } = this.options;
+    const status = this.options.status();
+    const shape = shapeOf(frame, headerBytes, frame.length, rules());
+    const single = shape.statements <= 1;
+    if (status === 'E' || !wire.name.mayBeSet) this.pass(frame);
+    else if (!single && shape.ends) this.refuse(status);
+    else if (status === 'T' && isCommit(shape.first)) {
+      this.transaction.claimBefore(shape.first);
+      wire.send(frame);
+    } else if (status === 'I' && isNamed(shape)) this.wrap(frame, (tag) => [commandComplete(tag)]);
+    else this.pass(frame);
+  }
+
+  private call(frame: Buffer): void {
+    const { wire } = this.options;
+    if (this.options.status() === 'I' && wire.name.mayBeSet) this.wrap(frame, () => null);
+    else this.pass(frame);
+  }
+
+  private wrap(frame: Buffer, replies: Replies): void {
+    this.transaction.wrap(replies, false);
+    this.options.wire.send(frame);
+  }
+
+  private pass(frame: Buffer): void {
+    this.options.wire.answers.expect(clientFlight('pass', false, () => {}));
+    this.options.wire.send(frame);
+  }
+
+  /** PostgreSQL does not get it. A block that is open fails, as it would at any error. */
+  private refuse(status: TransactionStatus): void {
+    const { answers, send } = this.options.wire;
+    const tell = (after: TransactionStatus): void => {
+      answers.say(errorResponse('ERROR', namedTransactionHidden));
+      answers.sayReady(after);
+    };
+    if (status === 'I') tell('I');
+    else {
+      answers.expect(ownFlight((result) => tell(result.status)));
+      send(failBlock);
+    }
+  }
+}
+
+/** A text whose first statement opens a block is run in that one. */
+function isNamed({ first, statements }: TextShape): boolean {
+  return isWrapped(first) || (statements > 1 && first !== 'begin');
+}

@@ -1,0 +1,209 @@
+/**
+ * A session that names its transactions (`barista.request_id`): a transaction that is repeated under its name takes effect once.
+ *
+ * Responsible for: when a session is looked at message by message, and handing the messages on (named-requests.ts). That begins when it mentions the setting, and bytes pass by again as soon as its name is
+ * used up. Sessions that never mention it have none of this.
+ * Invariants: it begins only when nothing that was sent before is unanswered, so that it is known what state the session is in; no message of the client is lost or overtakes another.
+ */
+import type { ClientService } from '../../../../ports/client-service.ts';
+import type { GatewayError } from '../../codec/backend-messages.ts';
+import type { Doubt } from '../../codec/doubt-frame.ts';
+import { FrameGatherer } from '../../codec/frame-gatherer.ts';
+import { FrameSplitter } from '../../codec/frame-splitter.ts';
+import { front } from '../../codec/message-types.ts';
+import * as errors from '../../errors.ts';
+import type { PgwireLimits } from '../../limits.ts';
+import type { AnswerReader, AnswerVisitor } from '../answer-reader.ts';
+import type { Told } from '../outbox.ts';
+import type { RequestTracker } from '../request-tracker.ts';
+import { FlightAnswers } from './flight-answers.ts';
+import { NameInForce } from './name-in-force.ts';
+import { NamedRequests } from './named-requests.ts';
+import type { NamedWire } from './named-wire.ts';
+import type { RequestDatabases } from './request-databases.ts';
+
+export interface NamedSessionOptions {
+  readonly tracker: RequestTracker;
+  readonly answers: AnswerReader;
+  readonly limits: PgwireLimits;
+  readonly service: Pick<ClientService, 'leadership'>;
+  readonly databases: RequestDatabases;
+  readonly database: string;
+  readonly generation: number;
+  /** To PostgreSQL. */
+  readonly send: (bytes: Buffer) => void;
+  /** To the client, when it may leave. */
+  readonly emit: (bytes: Buffer, told: Told) => void;
+  readonly learn: (doubt: Doubt) => void;
+  /** The client must wait, or may go on. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+  /** Ends the session. */
+  readonly fail: (error: GatewayError) => void;
+}
+
+/**
+ * `off`: bytes pass. `draining`: what was sent before is being answered. `preparing`: the functions are being made in the database. `on`: message by message.
+ */
+type State = 'off' | 'draining' | 'preparing' | 'on';
+
+export class NamedSession {
+  private readonly options: NamedSessionOptions;
+  private readonly name = new NameInForce();
+  private readonly answers: FlightAnswers;
+  private requests: NamedRequests | null = null;
+  private state: State = 'off';
+  /** What the client has sent and nobody has looked at. */
+  private chunks: Buffer[] = [];
+  private chunk: Buffer = Buffer.alloc(0);
+  private splitter: FrameSplitter;
+  private readonly gatherer: FrameGatherer;
+  /** A message that must wait until something is answered. */
+  private waiting: Buffer | null = null;
+  private dueBefore = 0;
+  private clientEnded: (() => void) | null = null;
+
+  constructor(options: NamedSessionOptions) {
+    this.options = options;
+    this.answers = new FlightAnswers(options.emit);
+    this.splitter = new FrameSplitter(options.limits.frameBytesMax);
+    this.gatherer = new FrameGatherer(options.limits.namedFrameBytesMax);
+  }
+
+  /** Who takes PostgreSQL's answers apart; null while they pass. */
+  get visitor(): AnswerVisitor | null {
+    return this.state === 'on' ? this.answers : null;
+  }
+
+  /** Something in the startup packet: there is nothing to look at yet. */
+  mentioned(): void {
+    this.name.mentioned();
+  }
+
+  /**
+   * `boundary`: where the first message in the chunk begins. `due`: how many answers were due before it.
+   */
+  fromClient(
+    chunk: Buffer,
+    about: { readonly boundary: number; readonly due: number; readonly mentions: boolean },
+  ): void {
+    const { boundary, due, mentions } = about;
+    if (this.state !== 'off') {
+      this.chunks.push(chunk);
+      this.proceed();
+      return;
+    }
+    if (!mentions && !this.name.needsCare) {
+      this.options.send(chunk);
+      return;
+    }
+    if (boundary > 0) this.options.send(chunk.subarray(0, boundary));
+    if (boundary === chunk.length) return;
+    this.chunks.push(chunk.subarray(boundary));
+    this.splitter = new FrameSplitter(this.options.limits.frameBytesMax);
+    this.dueBefore = due;
+    this.options.pause();
+    if (due === 0) void this.prepare();
+    else this.state = 'draining';
+  }
+
+  /** A chunk of PostgreSQL's answers has been read. */
+  answered(): void {
+    if (this.state === 'on') this.proceed();
+    else if (this.state === 'draining') {
+      this.dueBefore -= this.options.answers.readies;
+      if (this.dueBefore <= 0) void this.prepare();
+    }
+  }
+
+  /** The client will send nothing more. Calls back when what it has sent is with PostgreSQL. */
+  ended(done: () => void): void {
+    this.clientEnded = done;
+    if (this.state === 'off') done();
+    else this.proceed();
+  }
+
+  private async prepare(): Promise<void> {
+    this.state = 'preparing';
+    const { databases, database, generation } = this.options;
+    try {
+      await databases.ready(database, generation);
+    } catch (error) {
+      this.options.fail(errors.requestsUnavailable(error));
+      return;
+    }
+    this.requests = this.createRequests();
+    this.state = 'on';
+    this.proceed();
+  }
+
+  private createRequests(): NamedRequests {
+    const { tracker, answers, fail } = this.options;
+    return new NamedRequests({
+      wire: this.createWire(),
+      prepared: tracker.prepared.copy(),
+      rules: () => tracker.rules,
+      status: () => answers.status,
+      refuse: () => fail(errors.namedTransactionHidden),
+    });
+  }
+
+  private createWire(): NamedWire {
+    const { send, learn, databases, database, generation, service } = this.options;
+    return {
+      answers: this.answers,
+      name: this.name,
+      send: (...messages) => send(messages.length === 1 ? messages[0]! : Buffer.concat(messages)),
+      learn: ({ role, name }) => {
+        const leadership = service.leadership(generation);
+        if (leadership !== null) learn({ kind: 'request', request: { database, role, name }, leadership });
+      },
+      used: () => databases.used(database, generation),
+      missing: () => databases.forget(database),
+    };
+  }
+
+  /** Hands on what can be handed on. */
+  private proceed(): void {
+    const { requests } = this;
+    if (this.state !== 'on' || requests === null) return;
+    while (this.handOn(requests));
+    if (this.waiting !== null) {
+      this.options.pause();
+      return;
+    }
+    this.options.resume();
+    if (!requests.isIdle || !this.splitter.atBoundary) return;
+    if (!this.name.needsCare) this.state = 'off';
+    this.clientEnded?.();
+  }
+
+  /** False if nothing can be handed on now. */
+  private handOn(requests: NamedRequests): boolean {
+    if (this.waiting !== null) {
+      if (!requests.take(this.waiting)) return false;
+      this.waiting = null;
+    }
+    if (!this.splitter.next()) {
+      const chunk = this.chunks.shift();
+      if (chunk === undefined) return false;
+      this.chunk = chunk;
+      this.splitter.feed(chunk);
+      return true;
+    }
+    const { splitter, chunk } = this;
+    if (splitter.type === front.copyData) {
+      this.options.send(chunk.subarray(splitter.start, splitter.end));
+      return true;
+    }
+    const frame = this.gatherer.add(splitter, chunk);
+    if (frame === null) return true;
+    if (frame.readInt32BE(1) + 1 !== frame.length) {
+      this.options.fail(errors.namedMessageTooLong(this.options.limits.namedFrameBytesMax));
+      return false;
+    }
+    this.name.look(frame);
+    this.waiting = frame;
+    return true;
+  }
+}

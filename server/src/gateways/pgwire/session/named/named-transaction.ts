@@ -1,0 +1,195 @@
+/**
+ * What is run around a client's request so that its transaction takes effect once under its name.
+ *
+ * A request outside of a transaction block is wrapped in one: BEGIN and a look whether the name is taken go ahead of it, in the same flight; when it has been answered its name is claimed and it is
+ * committed. In a block of the client's own the claim goes ahead of its COMMIT. So a named transaction takes one more round trip at most.
+ * Invariants: nothing is committed under a name that is taken; success is told only in the words of the first time, and where these are not kept the client is told that it is done (RQ001).
+ */
+import {
+  commandComplete,
+  commandTag,
+  type ErrorFields,
+  errorFromFields,
+  errorResponse,
+  notice,
+} from '../../codec/backend-messages.ts';
+import type { StatementKind } from '../../codec/statement-kinds.ts';
+import type { TransactionStatus } from '../../codec/message-types.ts';
+import * as errors from '../../errors.ts';
+import { type ClientFlight, clientFlight, ownFlight, type OwnResult } from './flight.ts';
+import type { NamedWire } from './named-wire.ts';
+import * as own from './own-statements.ts';
+import { readRequestRow } from './request-row.ts';
+
+/** `invalid_schema_name`, `undefined_function`. */
+const missingStates: ReadonlySet<string> = new Set(['3F000', '42883']);
+
+/** The frames with which PostgreSQL would have answered a request that it was not given, by the tag of its success; null if that cannot be told. */
+export type Replies = (tag: string) => readonly Buffer[] | null;
+
+export class NamedTransaction {
+  private readonly wire: NamedWire;
+
+  constructor(wire: NamedWire) {
+    this.wire = wire;
+  }
+
+  /** To be called before the messages of the request are sent. `extended`: of the extended protocol. */
+  wrap(replies: Replies, extended: boolean): void {
+    const { answers, send } = this.wire;
+    let refused: ErrorFields | null = null;
+    const client = clientFlight('hold', extended, (status) =>
+      this.wrappedAnswered({ client, replies, refused, status }),
+    );
+    answers.expect(
+      ownFlight(({ row, error }) => {
+        refused = error;
+        if (error !== null) client.mode = 'swallow';
+        else this.note(row);
+      }),
+    );
+    answers.expect(client);
+    send(own.beginNamed);
+  }
+
+  /** To be called before the messages of a COMMIT or PREPARE TRANSACTION, in a block of the client's own, are sent. */
+  claimBefore(kind: StatementKind): void {
+    const { answers, send } = this.wire;
+    const prepares = kind === 'prepare';
+    let refused: ErrorFields | null = null;
+    let isClaimed = false;
+    const client = clientFlight('pass', false, (status) => {
+      if (refused !== null) this.refuseCommit(client, refused, status);
+      else if (isClaimed && !client.failed) this.used();
+    });
+    answers.expect(
+      ownFlight(({ row, error }) => {
+        refused = error;
+        if (error === null) isClaimed = this.noteClaim(row);
+        else client.mode = isRepetition(error) && !prepares ? 'commitBefore' : 'swallow';
+      }),
+    );
+    answers.expect(client);
+    send(own.claimName(prepares ? 'PREPARE TRANSACTION' : 'COMMIT'));
+  }
+
+  private wrappedAnswered(wrapped: {
+    readonly client: ClientFlight;
+    readonly replies: Replies;
+    readonly refused: ErrorFields | null;
+    readonly status: TransactionStatus;
+  }): void {
+    const { client, replies, refused, status } = wrapped;
+    const { answers } = this.wire;
+    if (refused !== null) {
+      const again = isRepetition(refused);
+      const tell = (): void => {
+        if (again) this.tellRepetition(refused, replies);
+        else this.tellError(refused);
+        answers.sayReady('I');
+      };
+      if (status === 'I') tell();
+      else this.run(again ? own.rollBackAndForget : own.rollBack, tell);
+    } else if (status === 'E') this.run(own.rollBack, () => answers.sayReady('I'));
+    else if (status === 'T') this.commitWrapped(client);
+    else {
+      // It has ended the block by itself, which nothing is let through for.
+      this.tellSuccess(client);
+      answers.sayReady(status);
+    }
+  }
+
+  private commitWrapped(client: ClientFlight): void {
+    const { answers } = this.wire;
+    const { completion, completions, tellsData } = client;
+    const tag = completion === null || completions > 1 || tellsData ? null : commandTag(completion);
+    this.run(own.claimAndCommit(tag), ({ row, error, status }) => {
+      if (error === null) {
+        if (this.noteClaim(row)) this.used();
+        this.tellSuccess(client);
+        answers.sayReady(status);
+        return;
+      }
+      const again = isRepetition(error);
+      const undo = again ? own.rollBackAndForget : own.rollBack;
+      if (status === 'I') this.tellFailure(client, error);
+      else this.run(undo, () => this.tellFailure(client, error));
+    });
+  }
+
+  /** Of a wrapped request that was run, and could not be committed. */
+  private tellFailure(client: ClientFlight, error: ErrorFields): void {
+    const replies: Replies = (tag) =>
+      client.tellsData || client.completions > 1 ? null : [commandComplete(tag)];
+    if (isRepetition(error)) this.tellRepetition(error, replies);
+    else this.tellError(error);
+    this.wire.answers.sayReady('I');
+  }
+
+  private tellSuccess(client: ClientFlight): void {
+    if (client.completion !== null) this.wire.answers.say(client.completion);
+  }
+
+  /** The transaction is rolled back already: that is what COMMIT does to one that has failed. */
+  private refuseCommit(client: ClientFlight, refused: ErrorFields, status: TransactionStatus): void {
+    const { answers } = this.wire;
+    const finish = (): void => {
+      if (client.mode === 'swallow') {
+        if (isRepetition(refused)) answers.say(errorResponse('ERROR', errors.committedBeforeUntold));
+        else this.tellError(refused);
+      }
+      answers.sayReady(status);
+    };
+    if (isRepetition(refused)) this.run(own.forgetName, finish);
+    else finish();
+  }
+
+  private tellRepetition(error: ErrorFields, replies: Replies): void {
+    const { answers, name } = this.wire;
+    name.cleared();
+    const tag = error.get('D') ?? '';
+    const told = tag === '' ? null : replies(tag);
+    if (told === null) {
+      answers.say(errorResponse('ERROR', errors.committedBeforeUntold));
+      return;
+    }
+    answers.say(notice(errors.committedBefore));
+    for (const frame of told) answers.say(frame);
+  }
+
+  /** Without what would show the gateway's own statement: context, position, internal query. */
+  private tellError(error: ErrorFields): void {
+    if (missingStates.has(error.get('C') ?? '')) this.wire.missing();
+    const told = [...error].filter(([letter]) => 'SVCMDH'.includes(letter));
+    this.wire.answers.say(errorFromFields(new Map(told)));
+  }
+
+  /** What PostgreSQL says of the name before the transaction. */
+  private note(text: string | null): void {
+    const row = readRequestRow(text);
+    if (row.kind !== 'none') this.wire.learn(row);
+  }
+
+  /** Whether the transaction that is about to be committed has its name. */
+  private noteClaim(text: string | null): boolean {
+    const row = readRequestRow(text);
+    if (row.kind === 'none') this.wire.name.cleared();
+    if (row.kind !== 'claimed') return false;
+    this.wire.learn(row);
+    return true;
+  }
+
+  private used(): void {
+    this.wire.name.cleared();
+    this.wire.used();
+  }
+
+  private run(flight: Buffer, done: (result: OwnResult) => void): void {
+    this.wire.answers.expect(ownFlight(done));
+    this.wire.send(flight);
+  }
+}
+
+function isRepetition(error: ErrorFields): boolean {
+  return error.get('C') === errors.committedBefore.sqlState;
+}

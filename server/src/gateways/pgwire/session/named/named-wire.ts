@@ -1,0 +1,17 @@
+/** What the parts of a session that names its transactions have in common: the way to PostgreSQL and back to the client. */
+import type { RequestRow } from './request-row.ts';
+import type { FlightAnswers } from './flight-answers.ts';
+import type { NameInForce } from './name-in-force.ts';
+
+export interface NamedWire {
+  readonly answers: FlightAnswers;
+  readonly name: NameInForce;
+  /** To PostgreSQL. */
+  readonly send: (...messages: readonly Buffer[]) => void;
+  /** The name of the transaction that is open: if its leader goes away, what became of it can be asked. */
+  readonly learn: (row: Exclude<RequestRow, { kind: 'none' }>) => void;
+  /** A transaction was committed under its name. */
+  readonly used: () => void;
+  /** The functions for named transactions are not there. */
+  readonly missing: () => void;
+}

@@ -1,0 +1,50 @@
+/**
+ * What the gateway itself runs in a session that names its transactions, as messages that PostgreSQL answers with one ReadyForQuery.
+ *
+ * Pure. The functions are those of adapters/postgres/requests. The statements have a name of their own that is given up with them, so the client's unnamed statement and portal are left alone.
+ */
+import * as send from '../../codec/frontend-messages.ts';
+
+/** Also that of the portal. */
+const name = 'barista.request';
+
+/** Begins a block, and fails with RQ001 if a transaction of the name that is set has been committed; waits for one that is under way. */
+export const beginNamed = flight(run('BEGIN'), run('SELECT pg_barista.begin_request()'));
+
+/** Claims the name for the transaction that is open, which is about to be committed. `tag`: how its success will be told; null if that cannot be kept. */
+export function claimName(tag: string | null): Buffer {
+  return flight(claim(tag));
+}
+
+export function claimAndCommit(tag: string | null): Buffer {
+  // Without the Flush the claim's answer would come only when the COMMIT has waited.
+  return flight(claim(tag), send.flush, run('COMMIT'));
+}
+
+export const rollBack = flight(run('ROLLBACK'));
+
+/** The transaction of this name had been committed before: its name is used up by its repetition. */
+const forget = run(`SELECT pg_catalog.set_config('barista.request_id', '', false)`);
+export const forgetName = flight(forget);
+export const rollBackAndForget = flight(run('ROLLBACK'), forget);
+
+/** Fails, so that a block that is open is a failed one. */
+export const failBlock = flight(send.parse(name, `SELECT 'refused by the gateway'::pg_catalog.int4`));
+
+function claim(tag: string | null): Buffer {
+  return run('SELECT pg_barista.claim_request($1)', [tag ?? '']);
+}
+
+function run(sql: string, parameters: readonly string[] = []): Buffer {
+  return Buffer.concat([
+    send.parse(name, sql),
+    send.bind({ portal: name, statement: name, parameters }),
+    send.execute(name),
+    send.closeStatement(name),
+    send.closePortal(name),
+  ]);
+}
+
+function flight(...messages: readonly Buffer[]): Buffer {
+  return Buffer.concat([...messages, send.sync]);
+}

@@ -1,0 +1,289 @@
+/**
+ * One client of the leader and its own PostgreSQL session, from the startup packet to the end: bytes pass between the two.
+ *
+ * Responsible for: the session's life. What is read along is in client-input.ts and answer-reader.ts, what may leave when in answer-gate.ts and outbox.ts, what is told at the end in
+ * farewell.ts, and transactions that have a name in named/.
+ * Invariants: what PostgreSQL says passes the gate after it was read; a session never outlives the generation in which it began; whatever a client does ends its own session at most;
+ * the end of a session never ends the wait of its COMMIT.
+ */
+import type { Socket } from 'node:net';
+import type { ClientService } from '../../../ports/client-service.ts';
+import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
+import { type Doubt, doubtFrame } from '../codec/doubt-frame.ts';
+import { type Mention, mentionInStartup } from '../codec/mentions.ts';
+import { ProtocolViolation } from '../codec/protocol-violation.ts';
+import { databaseOf, type StartupMessage, startupForBackend } from '../codec/startup.ts';
+import { rulesAfter } from '../codec/text-rules.ts';
+import * as errors from '../errors.ts';
+import type { PgwireLimits } from '../limits.ts';
+import type { AnswerGate, Gated } from './answer-gate.ts';
+import { AnswerReader } from './answer-reader.ts';
+import { ClientInput } from './client-input.ts';
+import { closeWithWords } from './close-with-words.ts';
+import { connectBackend } from './connect-backend.ts';
+import { askOutcome, farewell, wordsAfter } from './farewell.ts';
+import { KnownTransaction } from './known-transaction.ts';
+import { NamedSession } from './named/named-session.ts';
+import type { RequestDatabases } from './named/request-databases.ts';
+import { Outbox, type Told } from './outbox.ts';
+import { RequestTracker } from './request-tracker.ts';
+import { Trust } from './trust.ts';
+import { Valve } from './valve.ts';
+
+export interface SessionOptions {
+  readonly client: Socket;
+  /** Of PostgreSQL. */
+  readonly socketPath: string;
+  readonly startup: StartupMessage;
+  readonly service: ClientService;
+  readonly gate: AnswerGate;
+  readonly requestDatabases: RequestDatabases;
+  readonly limits: PgwireLimits;
+  /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
+  readonly onAuthenticated: () => GatewayError | null;
+  /** PostgreSQL's key for CancelRequests. */
+  readonly onKey: (key: Buffer) => void;
+}
+
+/**
+ * `open`: bytes pass. `asking`: PostgreSQL's session is given up, and what became of its transaction is being found out. `closed`: the client has its last words, or is gone.
+ */
+type State = 'open' | 'asking' | 'closed';
+
+export class Session implements Gated {
+  readonly tracker = new RequestTracker();
+  readonly known = new KnownTransaction(this.tracker);
+  /** Of PostgreSQL's process; 0 until it is known. */
+  pid = 0;
+
+  private readonly options: SessionOptions;
+  private readonly client: Socket;
+  private readonly clientValve: Valve;
+  private readonly backend: Socket;
+  private readonly input: ClientInput;
+  private readonly answers: AnswerReader;
+  private readonly outbox: Outbox;
+  private readonly trust: Trust;
+  /** Of a session that has mentioned `barista.request_id`. */
+  private names: NamedSession | null = null;
+  private state: State = 'open';
+  private backendReached = false;
+  private backendGone = false;
+  private clientEnded = false;
+  private doubtTold = false;
+
+  constructor(options: SessionOptions) {
+    const { client, limits } = options;
+    this.options = options;
+    this.client = client;
+    this.clientValve = new Valve(client);
+    this.backend = connectBackend(options.socketPath, (bytes) => this.onAnswer(bytes));
+    this.input = new ClientInput(this.tracker, limits.frameBytesMax);
+    this.answers = this.createReader();
+    this.outbox = new Outbox(client, this.tracker, new Valve(this.backend));
+    this.trust = new Trust(options.service, options.gate.generation);
+    this.listen();
+    this.tracker.startedUp();
+    this.onMention(mentionInStartup(options.startup));
+    this.names?.mentioned();
+    this.backend.write(startupForBackend(options.startup));
+    client.resume();
+  }
+
+  private get loggedIn(): boolean {
+    return this.pid !== 0;
+  }
+
+  // ------------------------------------------------------------------------------------------------ from PostgreSQL
+
+  private createReader(): AnswerReader {
+    const { limits, onAuthenticated, onKey } = this.options;
+    return new AnswerReader(limits.frameBytesMax, {
+      authenticated: () => {
+        const refusal = onAuthenticated();
+        if (refusal !== null) this.close([errorResponse('FATAL', refusal)]);
+      },
+      backendKey: (key) => {
+        if (key.length >= 4) this.pid = key.readInt32BE(0);
+        onKey(key);
+      },
+      parameter: (name, value) => {
+        this.tracker.rules = rulesAfter(this.tracker.rules, name, value);
+      },
+      copyBegan: () => this.tracker.copyBegan(),
+    });
+  }
+
+  private onAnswer(chunk: Buffer): void {
+    if (this.state !== 'open') return;
+    try {
+      const visitor = this.names?.visitor ?? null;
+      this.answers.read(chunk, visitor);
+      if (visitor === null) this.emit(chunk, this.answers);
+      this.names?.answered();
+    } catch (error) {
+      this.close([errorResponse('FATAL', errors.internalError(error))]);
+    }
+  }
+
+  /** For the client, when it may leave. */
+  private emit(bytes: Buffer, told: Told): void {
+    if (this.state !== 'open') return;
+    if (this.outbox.add(bytes, told) && !this.outbox.isHolding) this.options.gate.add(this);
+  }
+
+  release(): void {
+    if (this.state !== 'open') return;
+    const { due } = this.tracker;
+    const more = this.outbox.release();
+    if (this.tracker.due < due) this.known.afterReady();
+    if (more) this.options.gate.add(this);
+    else if (this.backendGone) this.afterLastAnswer();
+  }
+
+  hold(): void {
+    if (this.state === 'open') this.outbox.hold();
+  }
+
+  refuse(): void {
+    this.end(errors.notLeaderAnyMore);
+  }
+
+  // -------------------------------------------------------------------------------------------------- from the client
+
+  private onClient(chunk: Buffer): void {
+    if (this.state !== 'open') return;
+    try {
+      const due = this.tracker.due - this.outbox.readiesWaiting;
+      const mention = this.input.read(chunk);
+      this.onMention(mention);
+      const { names } = this;
+      // While it logs in there is nothing to name.
+      if (names === null || !this.loggedIn) this.forward(chunk);
+      else
+        names.fromClient(chunk, { boundary: this.input.boundary, due, mentions: mention?.request === true });
+    } catch (error) {
+      const known = error instanceof ProtocolViolation;
+      const told = known ? errors.protocolViolation(error.message) : errors.internalError(error);
+      this.close(this.outbox.atBoundary ? [errorResponse('FATAL', told)] : []);
+    }
+  }
+
+  private forward(bytes: Buffer): void {
+    if (!this.backend.write(bytes)) this.clientValve.pause('full');
+  }
+
+  private onMention(mention: Mention | null): void {
+    if (mention?.commit === true) this.trust.lose(mention);
+    if (mention?.request === true) this.names ??= this.createNames();
+  }
+
+  private createNames(): NamedSession {
+    const { limits, service, requestDatabases, startup, gate } = this.options;
+    const { clientValve } = this;
+    return new NamedSession({
+      tracker: this.tracker,
+      answers: this.answers,
+      limits,
+      service,
+      databases: requestDatabases,
+      database: databaseOf(startup),
+      generation: gate.generation,
+      send: (bytes) => this.forward(bytes),
+      emit: (bytes, told) => this.emit(bytes, told),
+      learn: (doubt) => this.learn(doubt),
+      pause: () => clientValve.pause('waiting'),
+      resume: () => clientValve.resume('waiting'),
+      fail: (error) => this.close([errorResponse('FATAL', error)]),
+    });
+  }
+
+  // ------------------------------------------------------------------------------------------- the transaction under way
+
+  /** PostgreSQL should be asked which transaction the session has open. */
+  get lacksTransaction(): boolean {
+    const { state, pid, known, tracker } = this;
+    if (state !== 'open' || pid === 0 || known.doubt !== null || !tracker.outstanding) return false;
+    return tracker.verdict !== 'several';
+  }
+
+  /** What is known of the transaction that is outstanding. */
+  learn(doubt: Doubt): void {
+    this.known.doubt = doubt;
+    this.doubtTold = false;
+    this.tellDoubt();
+  }
+
+  /** To the follower through which the client came, if it has not been told. */
+  tellDoubt(): void {
+    const { doubt } = this.known;
+    if (doubt === null || this.doubtTold || this.state !== 'open' || !this.options.startup.takesDoubts)
+      return;
+    this.doubtTold = this.outbox.insert(doubtFrame(doubt));
+  }
+
+  // -------------------------------------------------------------------------------------------------------- the end
+
+  /** The session cannot go on. Tells the client what is true; if that is not known, finds it out first, or, with `atOnce`, says that it is unknown. */
+  end(reason: GatewayError, { atOnce = false } = {}): void {
+    if (this.state === 'closed' || (this.state === 'asking' && !atOnce)) return;
+    const words = farewell({ tracker: this.tracker, told: this.outbox, doubt: this.known.doubt }, reason);
+    if (words.kind === 'words') this.close(words.bytes);
+    else if (atOnce) this.close([errorResponse('FATAL', errors.outcomeUnknown(reason.message))]);
+    else void this.ask(words.doubt, reason);
+  }
+
+  private async ask(doubt: Doubt, reason: GatewayError): Promise<void> {
+    this.state = 'asking';
+    this.closeBackend();
+    const outcome = await askOutcome(this.options.service, doubt, this.options.limits.outcomeWaitMs);
+    if (this.state !== 'asking') return;
+    this.close(wordsAfter({ tracker: this.tracker, told: this.outbox }, outcome, reason));
+  }
+
+  /** The first call decides what the client is told. */
+  private close(words: readonly Buffer[]): void {
+    if (this.state === 'closed') return;
+    this.state = 'closed';
+    this.closeBackend();
+    closeWithWords(this.client, words, this.options.limits.lastWordsMs);
+  }
+
+  private closeBackend(): void {
+    this.outbox.drop();
+    if (this.backendGone) return;
+    if (this.trust.isLost) {
+      // Only when PostgreSQL has closed the connection is it certain that the session commits nothing more.
+      this.backend.end();
+      this.backend.resume();
+    } else this.backend.destroy();
+  }
+
+  /** PostgreSQL has closed the connection, and the client has heard all that it said. */
+  private afterLastAnswer(): void {
+    if (this.tracker.terminated || this.clientEnded || this.outbox.saidFatal) this.close([]);
+    else this.end(this.backendReached ? errors.databaseWentAway : errors.databaseDown);
+  }
+
+  private listen(): void {
+    const { client, backend } = this;
+    client.on('data', (chunk: Buffer) => this.onClient(chunk));
+    client.on('end', () => {
+      this.clientEnded = true;
+      if (this.names === null) backend.end();
+      else this.names.ended(() => backend.end());
+    });
+    client.on('close', () => this.close([]));
+    backend.on('connect', () => {
+      this.backendReached = true;
+    });
+    backend.on('drain', () => this.clientValve.resume('full'));
+    // What is wrong shows in that the connection closes.
+    backend.on('error', () => {});
+    backend.on('close', () => {
+      this.backendGone = true;
+      void this.trust.sessionEnded();
+      if (this.state === 'open' && this.outbox.isEmpty) this.afterLastAnswer();
+    });
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * The replica as a gateway sees it, in memory, around a real PostgreSQL: the leader until a test says otherwise. For tests and benchmarks.
+ *
+ * Answers may leave while nothing is distrusted and the test does not hold them; `awaitAnswer` and `barrier` resolve when the test lets them.
+ */
+import type { Ballot, ReplicaId } from '../../../multipaxos/types.ts';
+import type {
+  ClientService,
+  NamedRequest,
+  OpenTransaction,
+  PostgresDoor,
+  RequestOutcome,
+  Service,
+  TransactionOutcome,
+} from '../../../ports/client-service.ts';
+
+export interface MemoryClientService extends ClientService {
+  setService(service: Service): void;
+  setDoor(door: PostgresDoor | null): void;
+  /** From now on answers wait; `letGo` releases those that wait, and all others. */
+  holdAnswers(): void;
+  letGo(): void;
+  /** Sessions that are distrusted now. */
+  readonly distrusted: number;
+  /** How often each was called. */
+  readonly calls: { mayAnswer: number; awaitAnswer: number; barrier: number; openTransactions: number };
+  /** What it was asked for outcomes. */
+  readonly asked: (OpenTransaction | NamedRequest)[];
+  /** What it answers. */
+  outcome: TransactionOutcome;
+  requestOutcome: RequestOutcome;
+  transactionsOf: (pids: readonly number[]) => Promise<ReadonlyMap<number, bigint>>;
+  prepare: (database: string) => Promise<void>;
+}
+
+const self = 'test' as ReplicaId;
+
+export function createMemoryClientService(door: PostgresDoor | null): MemoryClientService {
+  let service: Service = { kind: 'here', generation: 1 };
+  let theDoor = door;
+  const answers = { held: false };
+  let distrusted = 0;
+  const listeners = new Set<(service: Service) => void>();
+  const waiting = new Set<() => void>();
+
+  function serves(generation: number): boolean {
+    return service.kind === 'here' && service.generation === generation;
+  }
+
+  function leadership(generation: number): Ballot | null {
+    return serves(generation) ? { round: generation, replica: self } : null;
+  }
+
+  /** Behind a barrier, which a test may hold. */
+  async function untilAllowed(generation: number): Promise<boolean> {
+    while (answers.held && serves(generation)) {
+      await new Promise<void>((resolve) => {
+        waiting.add(resolve);
+      });
+    }
+    return serves(generation);
+  }
+
+  function wake(): void {
+    for (const resolve of waiting) resolve();
+    waiting.clear();
+  }
+
+  const memory: MemoryClientService = {
+    calls: { mayAnswer: 0, awaitAnswer: 0, barrier: 0, openTransactions: 0 },
+    asked: [],
+    outcome: 'unknown',
+    requestOutcome: { code: 'unknown' },
+    transactionsOf: () => Promise.resolve(new Map()),
+    prepare: () => Promise.resolve(),
+    get distrusted() {
+      return distrusted;
+    },
+    service: () => service,
+    door: () => theDoor,
+    onServiceChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    mayAnswer(generation) {
+      memory.calls.mayAnswer += 1;
+      return serves(generation) && !answers.held && distrusted === 0;
+    },
+    async awaitAnswer(generation) {
+      memory.calls.awaitAnswer += 1;
+      // As long as a commit takes.
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      return untilAllowed(generation);
+    },
+    distrust() {
+      distrusted += 1;
+      let lost = true;
+      return () => {
+        if (lost) distrusted -= 1;
+        lost = false;
+      };
+    },
+    barrier(generation) {
+      memory.calls.barrier += 1;
+      return untilAllowed(generation);
+    },
+    async openTransactions(pids, generation) {
+      memory.calls.openTransactions += 1;
+      const ballot = leadership(generation);
+      const found = await memory.transactionsOf(pids);
+      if (ballot === null) return new Map();
+      return new Map([...found].map(([pid, xid]) => [pid, { leadership: ballot, xid }]));
+    },
+    outcomeOf(transaction) {
+      memory.asked.push(transaction);
+      return Promise.resolve(memory.outcome);
+    },
+    outcomeOfRequest(request) {
+      memory.asked.push(request);
+      return Promise.resolve(memory.requestOutcome);
+    },
+    leadership,
+    prepareRequests: (database) => memory.prepare(database),
+    setService(next) {
+      service = next;
+      for (const listener of listeners) listener(next);
+      wake();
+    },
+    setDoor(next) {
+      theDoor = next;
+    },
+    holdAnswers() {
+      answers.held = true;
+    },
+    letGo() {
+      answers.held = false;
+      wake();
+    },
+  };
+  return memory;
+}
