@@ -249,6 +249,28 @@ describe('a record tracker', () => {
     );
   });
 
+  it('forgets the beginning of a page when it forks below it', () => {
+    const wal = writeWal(start, [
+      { kind: 'record', mainBytes: 50 },
+      { kind: 'record', mainBytes: 2 * walPageBytes },
+    ]);
+    const tracker = track({ ...wal, bytes: wal.bytes.subarray(0, walPageBytes + 10) }, [walPageBytes]);
+    tracker.fork(wal.records[0]!.end);
+    addFrom(tracker, wal, wal.records[0]!.end, [5_000]);
+    expect(tracker.lastRecordEnd).toBe(wal.records[1]!.end);
+  });
+
+  it('does not begin with a record that is said to follow one above it', () => {
+    const wal = writeWal(start, [{ kind: 'record', mainBytes: 50 }]);
+    new DataView(wal.bytes.buffer).setUint32(24 + 8, start + 24, true);
+    const tracker = new RecordTracker(beginWalkAt(start));
+    expect(faultOf(() => tracker.add(start, wal.bytes))).toMatchObject({
+      code: 'recordHeader',
+      at: start + 24,
+    });
+    expect([tracker.next, tracker.lastRecordEnd]).toEqual([start + 24, start]);
+  });
+
   it('refuses to fork anywhere but at the end of the last whole record', () => {
     const wal = writeWal(start, [
       { kind: 'record', mainBytes: 100 },
