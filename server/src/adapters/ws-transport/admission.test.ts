@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { GroupId, Message, ReplicaId } from '../../multipaxos/types.ts';
 import { freePort } from '../testing/free-port.ts';
-import { answerChallenge, newNonce, readChallenge } from './handshake.ts';
+import { answerChallenge, newNonce, protocolVersion, readChallenge } from './handshake.ts';
 import { encodeMessage } from './message-codec.ts';
 import { proven, sendRaw, stranger } from './testing/stranger.ts';
 import {
@@ -61,7 +61,7 @@ describe('admission to the peers port', () => {
         frames.push(isBinary);
         socket.send(JSON.stringify({ cluster: '', mac: '00' }));
       });
-      socket.send(JSON.stringify({ version: 2, nonce: 'n' }));
+      socket.send(JSON.stringify({ version: protocolVersion, nonce: 'n' }));
     });
     const reasons: string[] = [];
     const port = (impostor.address() as { port: number }).port;

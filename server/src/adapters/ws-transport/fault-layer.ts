@@ -1,7 +1,7 @@
 /**
  * Faults on the sending side of this replica's links, which tests and the demo can set.
  *
- * Responsible for: which faults are set, and what becomes of each message and of each piece of a snapshot on a faulty link. Encodes and dials nothing.
+ * Responsible for: which faults are set, and what becomes of each message and of each piece of a copy on a faulty link. Encodes and dials nothing.
  * Invariants: faults can only be set where they are allowed, and on links from this replica; what is delayed counts towards the bound of the queue.
  */
 import type { LinkFault } from '../../api/status.ts';
@@ -12,7 +12,7 @@ export interface FaultLayer {
   /** `deliver` is called now, later, twice or never. */
   send(to: ReplicaId, bytes: number, deliver: () => void): void;
   isCut(to: ReplicaId): boolean;
-  /** How long the next piece of a snapshot is held up; null: the link is cut. `newWindow`: it waits for an answer from the other side first. */
+  /** How long the next piece of a copy is held up; null: the link is cut. `newWindow`: it waits for an answer from the other side first. */
   holdUp(to: ReplicaId, newWindow: boolean): number | null;
   /** @throws RangeError if the fault is not of one of this replica's links, or faults are not allowed */
   setFault(fault: LinkFault): void;

@@ -14,7 +14,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { GroupId, ReplicaId } from '../../multipaxos/types.ts';
 
 /** Changes whenever the messages or this handshake do, so that replicas of different builds never misread each other. */
-export const protocolVersion = 2;
+export const protocolVersion = 3;
 /** No text of the handshake is longer. */
 export const handshakeBytesMax = 2048;
 
@@ -28,7 +28,7 @@ export interface Identity {
 }
 
 /** What a connection is for. */
-export type Purpose = 'messages' | 'snapshot';
+export type Purpose = 'messages' | 'copy';
 
 export interface Challenge {
   readonly version: number;
@@ -114,7 +114,7 @@ export function checkAnswer(
   if (differs !== null) return refused(differs);
   if (answer.to !== self.id) return refused(`looks for "${answer.to}", and this is "${self.id}"`);
   const { id, purpose } = answer;
-  if (purpose !== 'messages' && purpose !== 'snapshot') return refused(`asks for "${purpose}"`);
+  if (purpose !== 'messages' && purpose !== 'copy') return refused(`asks for "${purpose}"`);
   const guest = !members.has(id);
   const formerMember = purpose === 'messages' && cluster !== null && cluster === self.cluster;
   if (id === self.id || (guest && !formerMember)) return refused(`"${id}" is not a peer of this group`);

@@ -16,10 +16,10 @@ export interface TransportLimits {
   /** Waits between attempts to connect: doubled from the first up to the second, with jitter. */
   readonly retryMsMin: number;
   readonly retryMsMax: number;
-  /** Snapshots that are given away at a time. */
-  readonly snapshotsMax: number;
-  /** A snapshot of which nothing moves for this long, by the fault of either side, is given up. */
-  readonly snapshotStallMsMax: number;
+  /** Copies of the database that are given away at a time. */
+  readonly copiesMax: number;
+  /** A copy of which nothing moves for this long, by the fault of either side, is given up. */
+  readonly copyStallMsMax: number;
 }
 
 export const defaultLimits: TransportLimits = {
@@ -32,6 +32,6 @@ export const defaultLimits: TransportLimits = {
   silenceMsMax: 5000,
   retryMsMin: 50,
   retryMsMax: 1000,
-  snapshotsMax: 2,
-  snapshotStallMsMax: 60_000,
+  copiesMax: 2,
+  copyStallMsMax: 60_000,
 };

@@ -39,8 +39,8 @@ export interface ListenerOptions {
   readonly limits: TransportLimits;
   /** Throws if the frame is malformed: that connection is then closed, and no other. */
   readonly onFrame: (admitted: Admitted, envelope: Envelope, frame: Uint8Array) => void;
-  /** A peer that has proved itself asks for a snapshot over this connection. */
-  readonly onSnapshot: (peer: ReplicaId, socket: WebSocket) => void;
+  /** A peer that has proved itself wants to copy this replica's database over this connection. */
+  readonly onCopy: (peer: ReplicaId, socket: WebSocket) => void;
   readonly onRefused: (address: string, reason: string) => void;
 }
 
@@ -173,9 +173,9 @@ function admit(options: ListenerOptions, arrival: Arrival, onProved: OnProved): 
     const problem = onProved(verdict);
     if (problem !== null) return refuse(problem);
     socket.send(JSON.stringify(welcome(self, nonce, answer)));
-    if (verdict.purpose === 'snapshot') {
+    if (verdict.purpose === 'copy') {
       socket.off('message', onFrameOrText);
-      options.onSnapshot(verdict.peer, socket);
+      options.onCopy(verdict.peer, socket);
     } else handOnFrames(options, verdict, socket, refuse);
   };
   const onFrameOrText = (data: unknown, isBinary: boolean): void => {

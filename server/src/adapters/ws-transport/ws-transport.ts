@@ -1,5 +1,5 @@
 /**
- * The Transport port over WebSockets, and snapshots over the same port, with a layer of faults that tests and the demo can set.
+ * The Transport port over WebSockets, and channels for copies over the same port, with a layer of faults that tests and the demo can set.
  *
  * Responsible for: one listener, one dialled connection to each peer, whom a frame is for, and who the peers are. Does not retry, order or
  * acknowledge messages: the protocol needs none of it. Invariants: what a peer sent was well-formed, came over a connection that proved to be
@@ -9,8 +9,10 @@ import type { LinkFault } from '../../api/status.ts';
 import { memberName, replicaOf } from '../../multipaxos/configuration.ts';
 import type { GroupId, Message, ReplicaId } from '../../multipaxos/types.ts';
 import type { ControlMessage } from '../../ports/control.ts';
-import { SnapshotError, type SnapshotFetcher, type SnapshotSource } from '../../ports/snapshot.ts';
+import { CopyError, type CopyFetcher, type CopySource } from '../../ports/copy.ts';
 import type { Peer, Transport } from '../../ports/transport.ts';
+import { createCopyDialler } from './copy-dialler.ts';
+import { createCopyServer } from './copy-server.ts';
 import { type Envelope, isIncarnationOf } from './envelope.ts';
 import { createFaultLayer } from './fault-layer.ts';
 import { FrameError } from './fields.ts';
@@ -19,8 +21,6 @@ import { defaultLimits, type TransportLimits } from './limits.ts';
 import { decodeFrame, encodeControl, encodeMessage } from './message-codec.ts';
 import { type OutgoingLink, openOutgoingLink } from './outgoing-link.ts';
 import { openPeerListener } from './peer-listener.ts';
-import { fetchSnapshot } from './snapshot-fetch.ts';
-import { createSnapshotServer } from './snapshot-server.ts';
 
 export interface WsTransportOptions {
   readonly group: GroupId;
@@ -50,14 +50,14 @@ export interface TransportCounters {
   readonly misdirected: number;
 }
 
-export interface WsTransport extends Transport, SnapshotFetcher {
+export interface WsTransport extends Transport, CopyFetcher {
   /** @throws RangeError if the fault is not of one of this replica's links, or faults are not allowed */
   setFault(fault: LinkFault): void;
   heal(): void;
   faults(): readonly LinkFault[];
   counters(): TransportCounters;
   /** From now on peers may copy this replica's database; before, they are told that there is none. */
-  offerSnapshots(source: SnapshotSource): void;
+  offerCopies(source: CopySource): void;
   /** The port that it listens on; of interest when it was asked for 0. */
   readonly port: number;
 }
@@ -80,9 +80,13 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
     allowed: options.faultsAllowed,
     seed: options.faultSeed ?? 1,
     queueBytesMax: limits.queueBytesMax,
-    onChange: () => snapshots.faultsChanged(),
+    onChange: () => {
+      copies.faultsChanged();
+      dialler.faultsChanged();
+    },
   });
-  const snapshots = createSnapshotServer(limits, faults);
+  const copies = createCopyServer(limits, faults);
+  const dialler = createCopyDialler(faults);
 
   const handle = (from: ReplicaId, frame: ReturnType<typeof decodeFrame>): void => {
     counters.received += 1;
@@ -123,7 +127,7 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
     listen: options.listen,
     limits,
     onFrame: (admitted, envelope, frame) => receive(envelope, frame, admitted.guest),
-    onSnapshot: (peer, socket) => void snapshots.serve(peer, socket),
+    onCopy: (peer, socket) => copies.serve(peer, socket),
     onRefused: (from, reason) => options.onRefused?.(from, reason),
   });
   peersNow.set(options.peers);
@@ -174,18 +178,16 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
       listener.keepOnly(isCurrent);
     },
     connected: () => [...links.values()].filter((link) => link.isUp()).map((link) => link.peer),
-    fetch(from, signal) {
+    open(from, signal) {
       const link = links.get(replicaOf(from));
       if (link === undefined || faults.isCut(link.peer)) {
         const why = link === undefined ? 'is no peer' : 'the link is cut';
-        return Promise.reject(new SnapshotError('sourceUnavailable', `${from}: ${why}`));
+        return Promise.reject(new CopyError('sourceUnavailable', `${from}: ${why}`));
       }
-      return fetchSnapshot(
-        { self, peer: { id: link.peer, host: link.host, port: link.port }, limits },
-        signal,
-      );
+      const peer = { id: link.peer, host: link.host, port: link.port };
+      return dialler.open({ self, peer, limits }, signal);
     },
-    offerSnapshots: (source) => snapshots.offer(source),
+    offerCopies: (source) => copies.offer(source),
     setFault: (fault) => faults.setFault(fault),
     heal: () => faults.heal(),
     faults: () => faults.faults(),
@@ -194,6 +196,7 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
       handlers.message = null;
       handlers.control = null;
       faults.close();
+      dialler.close();
       for (const link of links.values()) link.close();
       await listener.close();
     },

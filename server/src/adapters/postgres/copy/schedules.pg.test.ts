@@ -58,7 +58,7 @@ async function runSchedule(random: Random): Promise<{ story: string; problems: s
   const load = startLoad(old, 3, random);
   await moment();
   await load.stop();
-  await cutOff(heir);
+  await heir.cutOff();
   const unchosen = startLoad(old, waits ? 16 : 4, random);
   const readers = startReaders(old, 2, random);
   await moment();
@@ -87,11 +87,6 @@ async function runSchedule(random: Random): Promise<{ story: string; problems: s
   await old.start(third);
   trio = [heir, third, old];
   return { story: story.join(', '), problems };
-}
-
-async function cutOff(standby: PlainPostgres): Promise<void> {
-  await standby.set('primary_conninfo', '');
-  while ((await standby.value('SELECT count(*) FROM pg_stat_wal_receiver')) !== '0') await sleep(20);
 }
 
 /** Interrupted now and then, and gone on with from whomever. */

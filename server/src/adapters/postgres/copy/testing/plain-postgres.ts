@@ -201,6 +201,12 @@ export class PlainPostgres {
     await this.query('SELECT pg_reload_conf()');
   }
 
+  /** A standby receives nothing more. */
+  async cutOff(): Promise<void> {
+    await this.set('primary_conninfo', '');
+    while ((await this.value('SELECT count(*) FROM pg_stat_wal_receiver')) !== '0') await sleep(20);
+  }
+
   async promote(): Promise<void> {
     await this.query('SELECT pg_promote(true)');
   }
