@@ -11,6 +11,7 @@
  * executed.
  */
 import type { Client } from 'pg';
+import { takeOwnSettings } from './own-settings.ts';
 
 /** Names of one role that are kept: the newest. */
 export const requestsKept = 100_000;
@@ -101,6 +102,7 @@ DELETE FROM pg_barista.request WHERE (role, id) IN (
  * no transaction. Waits for the commit like everybody: when it resolves, the replicas have it. @throws Error of PostgreSQL
  */
 export async function prepareRequests(client: Client, kept = requestsKept): Promise<void> {
+  await takeOwnSettings(client);
   const { rows } = await client.query<{ version: string | null }>(
     `SELECT obj_description(oid, 'pg_namespace') AS version FROM pg_namespace WHERE nspname = 'pg_barista'`,
   );
@@ -114,8 +116,6 @@ async function install(client: Client): Promise<void> {
     // Two at the same time: the second finds everything there.
     await client.query(`SELECT pg_advisory_xact_lock(7432, 0)`);
     await client.query('SET LOCAL allow_system_table_mods = on');
-    await client.query('SET LOCAL search_path = pg_catalog, pg_temp');
-    await client.query('SET LOCAL client_min_messages = warning');
     await client.query(`${tables}${functions}COMMENT ON SCHEMA pg_barista IS '${version}'`);
     await client.query('COMMIT');
   } catch (error) {

@@ -5,10 +5,11 @@
  * after its promotion, in every database, before it serves; if it finds anything, every answer of its generation must wait behind a barrier (ClientService.distrust, never taken back).
  */
 import type { Client } from 'pg';
+import { takeOwnSettings } from './own-settings.ts';
 
 /**
  * Rows `what` (for people): settings of roles and databases, settings and bodies of functions, and the definitions of views, rules, defaults, constraints, policies and trigger conditions that name it. Objects of the
- * system itself are left out. As the mention of a client, a mention here need not mean that it is turned down. Takes no parameter; to be run as the superuser, in each database.
+ * system itself are left out. As the mention of a client, a mention here need not mean that it is turned down. Takes no parameter; to be run as the superuser, in each database, with `search_path` set to pg_catalog.
  */
 export const weakenedCommitsSql = `
 SELECT what FROM (
@@ -35,6 +36,7 @@ WHERE text ILIKE '%synchronous\\_commit%'`;
 
 /** For people; empty if there is nothing of the kind in the database of this connection. @throws Error of PostgreSQL */
 export async function findWeakenedCommits(client: Client): Promise<readonly string[]> {
+  await takeOwnSettings(client);
   const { rows } = await client.query<{ what: string }>(weakenedCommitsSql);
   return rows.map(({ what }) => what);
 }

@@ -1,0 +1,279 @@
+/** Named transactions inside PostgreSQL: the table of names, the functions, and what clients can do to them. */
+import { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startTestPostgres, type TestPostgres } from '../../../gateways/pgwire/testing/postgres.ts';
+import { readRequest } from './request-outcome.ts';
+import { prepareRequests } from './request-schema.ts';
+import { findWeakenedCommits } from './weakened-commits.ts';
+
+let pg: TestPostgres;
+let barista: Client;
+
+async function connectAs(user: string): Promise<Client> {
+  const client = new Client({
+    host: pg.socketDir,
+    port: pg.port,
+    user,
+    password: user,
+    database: pg.database,
+  });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await work;
+  } catch (error) {
+    return (error as { code?: string }).code;
+  }
+  return undefined;
+}
+
+beforeAll(async () => {
+  pg = await startTestPostgres();
+  await pg.superuser.query("CREATE ROLE other LOGIN PASSWORD 'other'; CREATE TABLE public.t (a int)");
+  await pg.superuser.query('GRANT ALL ON public.t TO PUBLIC');
+  barista = await connectAs('barista');
+});
+afterAll(async () => {
+  await barista.end();
+  await pg.stop();
+});
+beforeEach(async () => {
+  await prepareRequests(pg.superuser);
+  await pg.superuser.query('DELETE FROM pg_barista.request');
+  await barista.query('RESET barista.request_id');
+});
+
+/** Commits a transaction that writes, under this name. */
+async function commitNamed(client: Client, name: string, tag: string): Promise<string> {
+  await client.query(`BEGIN; INSERT INTO public.t VALUES (1); SET LOCAL barista.request_id = '${name}'`);
+  const { rows } = await client.query<{ claim_request: string }>('SELECT pg_barista.claim_request($1)', [
+    tag,
+  ]);
+  await client.query('COMMIT');
+  return rows[0]?.claim_request ?? '';
+}
+
+function hex(text: string): string {
+  return Buffer.from(text).toString('hex');
+}
+
+describe('a name', () => {
+  it('is claimed by a transaction that has written, for the role that logged in', async () => {
+    expect(await commitNamed(barista, 'größe', 'INSERT 0 1')).toBe(
+      `claimed ${hex('barista')} ${hex('größe')}`,
+    );
+    expect(await readRequest(pg.superuser, { role: 'barista', name: 'größe' })).toEqual({
+      tag: 'INSERT 0 1',
+    });
+    expect(await readRequest(pg.superuser, { role: 'other', name: 'größe' })).toBeNull();
+  });
+
+  it('is told in ASCII whatever the encoding of the client', async () => {
+    await barista.query("SET client_encoding = 'LATIN1'");
+    const claimed = await commitNamed(barista, 'x', '');
+    await barista.query("SET client_encoding = 'UTF8'");
+    expect(claimed).toBe(`claimed ${hex('barista')} ${hex('x')}`);
+    expect(await readRequest(pg.superuser, { role: 'barista', name: 'x' })).toEqual({ tag: null });
+  });
+
+  it('is used up by the commit, and not by a roll-back', async () => {
+    await barista.query("SET barista.request_id = 'x'");
+    for (const [end, left] of [
+      ['ROLLBACK', 'x'],
+      ['COMMIT', ''],
+    ]) {
+      await barista.query("BEGIN; INSERT INTO public.t VALUES (1); SELECT pg_barista.claim_request('')");
+      await barista.query(end!);
+      const { rows } = await barista.query("SELECT current_setting('barista.request_id') AS name");
+      expect(rows).toEqual([{ name: left }]);
+    }
+  });
+
+  it('that is taken fails with RQ001 and the tag of the first time, at the beginning and at the claim', async () => {
+    await commitNamed(barista, 'x', 'COMMIT');
+    await barista.query("SET barista.request_id = 'x'");
+    for (const call of ['begin_request()', "claim_request('')"]) {
+      const failure = await barista
+        .query(`BEGIN; INSERT INTO public.t VALUES (2); SELECT pg_barista.${call}`)
+        .then(() => null)
+        .catch((error: { code: string; detail: string }) => error);
+      await barista.query('ROLLBACK');
+      expect(failure).toMatchObject({ code: 'RQ001', detail: 'COMMIT' });
+    }
+  });
+
+  it('stays unused where nothing is written, and there is none where none is set', async () => {
+    await barista.query("SET barista.request_id = 'x'");
+    const answers = await barista.query(
+      'SELECT pg_barista.begin_request() AS b, pg_barista.claim_request($1) AS c',
+      [''],
+    );
+    expect(answers.rows).toEqual([
+      { b: `named ${hex('barista')} ${hex('x')}`, c: `unused ${hex('barista')} ${hex('x')}` },
+    ]);
+    await barista.query("SET barista.request_id = ''");
+    const none = await barista.query(
+      'SELECT pg_barista.begin_request() AS b, pg_barista.claim_request($1) AS c',
+      [''],
+    );
+    expect(none.rows).toEqual([{ b: 'none', c: 'none' }]);
+  });
+
+  it('has 128 characters at most', async () => {
+    expect(await codeOf(commitNamed(barista, 'x'.repeat(129), ''))).toBe('22023');
+    await barista.query('ROLLBACK');
+    expect(await codeOf(commitNamed(barista, 'ä'.repeat(128), ''))).toBeUndefined();
+  });
+
+  it('of the newest is kept, role by role', async () => {
+    const other = await connectAs('other');
+    await commitNamed(other, 'old', '');
+    for (let n = 1; n <= 5; n += 1) await commitNamed(barista, `n${n}`, '');
+    await prepareRequests(pg.superuser, 3);
+    const { rows } = await pg.superuser.query('SELECT role, id FROM pg_barista.request ORDER BY position');
+    expect(rows.map((row) => Object.values(row).join(' '))).toEqual([
+      'other old',
+      'barista n3',
+      'barista n4',
+      'barista n5',
+    ]);
+    await other.end();
+  });
+
+  it('is unknown where nothing was ever named', async () => {
+    const elsewhere = await pg.connect('postgres');
+    expect(await readRequest(elsewhere, { role: 'barista', name: 'x' })).toBeNull();
+  });
+});
+
+describe('clients', () => {
+  it('can neither read nor change names, nor make or drop anything there', async () => {
+    for (const sql of [
+      'SELECT * FROM pg_barista.request',
+      "INSERT INTO pg_barista.request VALUES ('barista', 'x')",
+      "SELECT nextval('pg_barista.request_order')",
+      'CREATE TABLE pg_barista.mine ()',
+      'DROP SCHEMA pg_barista CASCADE',
+      'DROP FUNCTION pg_barista.begin_request()',
+    ]) {
+      expect([sql, await codeOf(barista.query(sql))]).toEqual([sql, '42501']);
+    }
+  });
+
+  it('learn of their own names only', async () => {
+    const other = await connectAs('other');
+    await commitNamed(other, 'x', '');
+    const { rows } = await barista.query("SELECT pg_barista.request_committed('x') AS is");
+    expect(rows).toEqual([{ is: false }]);
+    await barista.query('SET ROLE barista');
+    expect((await other.query("SELECT pg_barista.request_committed('x') AS is")).rows).toEqual([
+      { is: true },
+    ]);
+    await other.end();
+  });
+
+  it('cannot put functions or operators of their own under those that the superuser runs', async () => {
+    const note = 'SELECT evil.note()';
+    await barista.query(`CREATE SCHEMA evil; CREATE TABLE evil.seen (who text);
+      CREATE FUNCTION evil.note() RETURNS void LANGUAGE sql AS 'INSERT INTO evil.seen SELECT current_user';
+      CREATE FUNCTION evil.obj_description(oid, name) RETURNS text LANGUAGE sql AS '${note}; SELECT NULL::text';
+      CREATE FUNCTION evil.current_setting(text, boolean) RETURNS text LANGUAGE sql AS '${note}; SELECT ''x''';
+      CREATE FUNCTION evil.encode(bytea, text) RETURNS text LANGUAGE sql AS '${note}; SELECT ''x''';
+      CREATE FUNCTION evil.array_to_string(text[], text) RETURNS text LANGUAGE sql AS '${note}; SELECT ''x''';
+      CREATE FUNCTION evil.eq(text, text) RETURNS boolean LANGUAGE sql AS '${note}; SELECT true';
+      GRANT USAGE ON SCHEMA evil TO PUBLIC; GRANT INSERT ON evil.seen TO PUBLIC`);
+    await barista.query('CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.eq)');
+    await barista.query(`ALTER DATABASE ${pg.database} SET search_path = evil, pg_catalog`);
+    await barista.query(`ALTER DATABASE ${pg.database} SET default_transaction_read_only = on`);
+    await pg.superuser.query('DROP SCHEMA pg_barista CASCADE');
+    const operator = await pg.connect();
+    const victim = await connectAs('other');
+    try {
+      await prepareRequests(operator);
+      await readRequest(operator, { role: 'x', name: 'x' });
+      await findWeakenedCommits(operator);
+      await victim.query("SET default_transaction_read_only = off; SET barista.request_id = 'x'");
+      await victim.query('BEGIN; SELECT pg_barista.begin_request(); INSERT INTO public.t VALUES (1)');
+      await victim.query("SELECT pg_barista.claim_request(''); COMMIT");
+    } finally {
+      await victim.end();
+      await barista.query('SET default_transaction_read_only = off');
+      await barista.query(`ALTER DATABASE ${pg.database} RESET ALL`);
+    }
+    expect((await pg.superuser.query('SELECT DISTINCT who FROM evil.seen')).rows).toEqual([]);
+    await barista.query('DROP SCHEMA evil CASCADE');
+  });
+});
+
+it('two sessions make everything at the same time', async () => {
+  const one = await pg.connect();
+  const two = await pg.connect();
+  await pg.superuser.query('DROP SCHEMA pg_barista CASCADE');
+  await Promise.all([prepareRequests(one), prepareRequests(two)]);
+  await commitNamed(barista, 'x', '');
+});
+
+describe('settings that outlive their session', () => {
+  it.each([
+    [
+      'ALTER ROLE barista SET synchronous_commit = off',
+      'ALTER ROLE barista RESET ALL',
+      'setting of role barista',
+    ],
+    [
+      'ALTER DATABASE barista SET synchronous_commit = local',
+      'ALTER DATABASE barista RESET ALL',
+      'in database barista',
+    ],
+    [
+      'CREATE FUNCTION f() RETURNS int LANGUAGE sql SET synchronous_commit = off AS $$ SELECT 1 $$',
+      'DROP FUNCTION f',
+      'function f()',
+    ],
+    [
+      "CREATE FUNCTION f() RETURNS text LANGUAGE sql AS $$ SELECT set_config('Synchronous_Commit', 'off', false) $$",
+      'DROP FUNCTION f',
+      'function f()',
+    ],
+    [
+      "CREATE FUNCTION f() RETURNS text LANGUAGE sql RETURN set_config('synchronous_commit', 'off', false)",
+      'DROP FUNCTION f',
+      'function f()',
+    ],
+    ["CREATE VIEW v AS SELECT set_config('synchronous_commit', 'off', false)", 'DROP VIEW v', 'view v'],
+    [
+      "CREATE TABLE d (a text DEFAULT set_config('synchronous_commit', 'off', false))",
+      'DROP TABLE d',
+      'default of a column of d',
+    ],
+    [
+      "CREATE TABLE d (a int CHECK (set_config('synchronous_commit', 'off', false) = 'off'))",
+      'DROP TABLE d',
+      'constraint d_check',
+    ],
+    [
+      "CREATE TABLE d (a int); CREATE POLICY p ON d USING (set_config('synchronous_commit', 'off', false) = 'off')",
+      'DROP TABLE d',
+      'policy p',
+    ],
+    [
+      "CREATE DOMAIN dm AS text DEFAULT set_config('synchronous_commit', 'off', false)",
+      'DROP DOMAIN dm',
+      'type dm',
+    ],
+  ])('%s', async (make, undo, found) => {
+    await pg.superuser.query('SET search_path = public');
+    expect(await findWeakenedCommits(pg.superuser)).toEqual([]);
+    await pg.superuser.query(`SET search_path = public; ${make}`);
+    const where = await findWeakenedCommits(pg.superuser);
+    await pg.superuser.query(`SET search_path = public; ${undo}`);
+    expect(where).toHaveLength(1);
+    expect(where[0]).toContain(
+      found.replace(/ (f|v|d)\b/, ' public.$1').replace('type dm', 'type public.dm'),
+    );
+  });
+});
