@@ -5,6 +5,7 @@
 import type { Ballot, CoreTraceEvent, EntryLabel, ReplicaId, Slot } from '../multipaxos/types.ts';
 import type { Lsn, Timeline } from '../payload/wal/lsn.ts';
 import type { RecoveryProgress, VerifyResult } from './status.ts';
+import type { RunningTransaction } from './wal-summary.ts';
 
 /** Of a leadership entry. `nextXid`: a transaction id of PostgreSQL, as text. */
 interface LeadershipFields {
@@ -111,7 +112,13 @@ export type OperationalEvent =
   /** A recovery began, entered its next phase, began afresh or (phase null) is done. */
   | { readonly name: 'RecoveryPhase'; readonly progress: RecoveryProgress | null }
   | { readonly name: 'VerifyDone'; readonly result: VerifyResult }
-  | { readonly name: 'LogFull' | 'LogResumed' | 'LogRefused'; readonly reason: string };
+  | { readonly name: 'LogFull' | 'LogResumed' | 'LogRefused'; readonly reason: string }
+  /** What the leader's PostgreSQL was found at, now and then while somebody watches; `more`: how many were left out. */
+  | {
+      readonly name: 'RunningTransactions';
+      readonly transactions: readonly RunningTransaction[];
+      readonly more: number;
+    };
 
 export type TraceEvent = {
   /** Counts up from 1 for one run of one replica. */

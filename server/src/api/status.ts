@@ -25,14 +25,24 @@ export type ReplicaCondition =
 /**
  * How far a recovery is, while there is one. `joining`: waits for its incarnation. `copying`: receives a copy of `source`'s PostgreSQL. `starting`: PostgreSQL
  * replays the copy. `catchingUp`: applies the log from there. `bytesTotal` null: not known yet. Cause `noLog`: while it waits for its incarnation, a replica with nothing cannot
- * tell whether it is new or has lost its disk (`new`, `bothLost`); the others tell it.
+ * tell whether it is new or has lost its disk (`new`, `bothLost`); the others tell it. While it copies, `bytes` of `bytesTotal` have been compared with the source's; of these, `bytesReceived` differed and were sent (missing: it is not
+ * told).
  */
 export interface RecoveryProgress {
   readonly phase: 'joining' | 'copying' | 'starting' | 'catchingUp';
-  readonly cause: 'noLog' | 'logLost' | 'databaseLost' | 'bothLost' | 'logPurged' | 'diverged' | 'parted' | 'new';
+  readonly cause:
+    | 'noLog'
+    | 'logLost'
+    | 'databaseLost'
+    | 'bothLost'
+    | 'logPurged'
+    | 'diverged'
+    | 'parted'
+    | 'new';
   readonly source: ReplicaId | null;
   readonly bytes: number;
   readonly bytesTotal: number | null;
+  readonly bytesReceived?: number;
   /** 0 to 100, of the phase. A copy at 100 has arrived, and is being made durable. */
   readonly percent: number | null;
   /** How often it has begun afresh. */
