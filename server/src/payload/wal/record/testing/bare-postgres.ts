@@ -25,6 +25,7 @@ export interface BarePostgres {
   readonly majorVersion: number;
   readonly data: string;
   readonly pgWal: string;
+  readonly socketDir: string;
   start(): Promise<void>;
   /** `immediate`: as after a crash. */
   stop(how: 'fast' | 'immediate'): Promise<void>;
@@ -106,7 +107,7 @@ export async function makeBarePostgres(options: BarePostgresOptions = {}): Promi
   }
 
   const pgWal = join(data, 'pg_wal');
-  return { majorVersion: binaries.majorVersion, data, pgWal, start, stop, connect, remove };
+  return { majorVersion: binaries.majorVersion, data, pgWal, socketDir: root, start, stop, connect, remove };
 }
 
 async function initialize(binaries: PgBinaries, user: LaunchUser, data: string): Promise<void> {

@@ -1,0 +1,145 @@
+import type { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RelationName, RunningTransaction } from '../../../api/wal-summary.ts';
+import { makeBarePostgres, type BarePostgres } from '../../../payload/wal/record/testing/bare-postgres.ts';
+import { fileKey } from '../../../payload/wal/summary/name-relations.ts';
+import { connectPg } from '../pg-client.ts';
+import { relationNames } from './relation-names.ts';
+import { runningTransactions } from './running-transactions.ts';
+
+let postgres: BarePostgres;
+let admin: Client;
+const connect = (database: string): Promise<Client> => connectPg({ socketDir: postgres.socketDir, database });
+
+beforeAll(async () => {
+  postgres = await makeBarePostgres();
+  await postgres.start();
+  admin = await postgres.connect();
+  await admin.query('CREATE ROLE app LOGIN');
+  await admin.query('CREATE DATABASE shop OWNER app');
+});
+afterAll(async () => postgres.remove());
+
+/** What each of these is called, by the name that it was asked for. */
+async function namesOf(
+  database: string,
+  relations: readonly string[],
+): Promise<Record<string, RelationName | undefined>> {
+  const client = await postgres.connect(database);
+  const sql = `SELECT d.oid::int8::int AS database, pg_relation_filenode(r.name::regclass)::int8::int AS relation, r.name
+    FROM unnest($1::text[]) AS r(name), pg_database d WHERE d.datname = current_database()`;
+  const { rows } = await client.query<{ database: number; relation: number; name: string }>(sql, [relations]);
+  const files = rows.map(({ database, relation }) => ({ tablespace: 1663, database, relation }));
+  const names = await relationNames(files, connect);
+  return Object.fromEntries(rows.map(({ name }, i) => [name, names.get(fileKey(files[i]!))]));
+}
+
+describe('the names of files', () => {
+  it('are those of tables, indexes, sequences and TOAST tables, and whose they are', async () => {
+    const client = await postgres.connect('shop');
+    await client.query(
+      'CREATE SCHEMA other; CREATE TABLE orders (id serial PRIMARY KEY, note text); CREATE TABLE other.orders (id int)',
+    );
+    const { rows } = await client.query<{ toast: string }>(
+      "SELECT reltoastrelid::regclass::text AS toast FROM pg_class WHERE relname = 'orders' AND reltoastrelid <> 0",
+    );
+    const { toast } = rows[0]!;
+    const names = await namesOf('shop', [
+      'orders',
+      'other.orders',
+      'orders_pkey',
+      'orders_id_seq',
+      toast,
+      'pg_statistic',
+    ]);
+    expect(names).toEqual({
+      orders: { name: 'orders', kind: 'table', table: null, isSystem: false },
+      'other.orders': { name: 'other.orders', kind: 'table', table: null, isSystem: false },
+      orders_pkey: { name: 'orders_pkey', kind: 'index', table: 'orders', isSystem: false },
+      orders_id_seq: { name: 'orders_id_seq', kind: 'sequence', table: null, isSystem: false },
+      [toast]: { name: toast.replace('pg_toast.', ''), kind: 'toast', table: 'orders', isSystem: false },
+      pg_statistic: { name: 'pg_statistic', kind: 'table', table: null, isSystem: true },
+    });
+  });
+
+  it('of what is shared by all databases are found', async () => {
+    const { rows } = await admin.query<{ file: number }>(
+      "SELECT pg_relation_filenode('pg_authid')::int8::int AS file",
+    );
+    const file = { tablespace: 1664, database: 0, relation: rows[0]!.file };
+    const names = await relationNames([file], connect);
+    expect(names.get(fileKey(file))).toMatchObject({ name: 'pg_authid', isSystem: true });
+  });
+
+  it('are missing for what is gone, and nothing fails', async () => {
+    const files = [
+      { tablespace: 1663, database: 5, relation: 999_999 },
+      { tablespace: 1663, database: 999_999, relation: 1_259 },
+    ];
+    expect(await relationNames(files, connect)).toEqual(new Map());
+    const away = (): Promise<Client> => Promise.reject(new Error('PostgreSQL is away'));
+    expect(await relationNames(files, away)).toEqual(new Map());
+  });
+
+  it('are not asked through functions of the owner of the database', async () => {
+    const client = await postgres.connect('shop');
+    await client.query('SET ROLE app');
+    await client.query('CREATE SCHEMA trap');
+    await client.query(
+      "CREATE FUNCTION trap.pg_filenode_relation(oid, oid) RETURNS regclass LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$",
+    );
+    await client.query('ALTER DATABASE shop SET search_path = trap, pg_catalog');
+    const names = await namesOf('shop', ['public.orders']);
+    await client.query('ALTER DATABASE shop RESET search_path');
+    expect(names['public.orders']?.name).toBe('orders');
+  });
+});
+
+describe('the running transactions', () => {
+  async function seen(): Promise<readonly RunningTransaction[]> {
+    return (await runningTransactions(admin)).transactions;
+  }
+
+  it('are those of clients, with what they are at', async () => {
+    const client = await connectPg({ socketDir: postgres.socketDir, database: 'shop', user: 'app' });
+    expect(await seen()).toEqual([]);
+    await client.query('BEGIN');
+    await client.query('CREATE TABLE mine (a text)');
+    await client.query(`INSERT INTO mine VALUES ('${'x'.repeat(500)}')`);
+    const { rows } = await client.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');
+    await client.query('SELECT 1');
+    expect(await seen()).toEqual([
+      expect.objectContaining({
+        state: 'idle',
+        user: 'app',
+        database: 'shop',
+        sql: 'SELECT 1',
+        xid: Number(rows[0]!.xid),
+      }),
+    ]);
+    const sleeping = client.query(`SELECT pg_sleep(1), '${'y'.repeat(500)}'`);
+    await expect.poll(async () => (await seen())[0]?.state).toBe('running');
+    const [running] = await seen();
+    expect(running!.sql).toHaveLength(201);
+    expect(running!.sinceMs).toBeGreaterThan(0);
+    await sleeping;
+    await client.end();
+    await expect.poll(seen).toEqual([]);
+  });
+
+  it('wait if their COMMIT waits for the synchronous standby', async () => {
+    await admin.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    await admin.query('SELECT pg_reload_conf()');
+    const client = await connectPg({ socketDir: postgres.socketDir, database: 'shop', user: 'app' });
+    const committed = client.query('CREATE TABLE waits (a int)');
+    await expect.poll(async () => (await seen())[0]?.state).toBe('waiting');
+    expect((await seen())[0]).toMatchObject({
+      sql: 'CREATE TABLE waits (a int)',
+      xid: expect.any(Number) as number,
+    });
+    await admin.query('ALTER SYSTEM RESET synchronous_standby_names');
+    await admin.query('SELECT pg_reload_conf()');
+    await committed;
+    await client.end();
+  });
+});

@@ -1,0 +1,54 @@
+/** Which transactions of clients are open in this PostgreSQL, and which of them wait to be chosen: one look at pg_stat_activity. */
+import type { Client } from 'pg';
+import type { RunningTransaction } from '../../../api/wal-summary.ts';
+
+const sqlCharactersMax = 200;
+const transactionsMax = 50;
+
+export interface RunningTransactions {
+  /** The oldest first. */
+  readonly transactions: readonly RunningTransaction[];
+  /** How many more there are. */
+  readonly more: number;
+}
+
+/** 10 is the superuser that initdb makes, under whom the replica itself works. A COMMIT that waits for its synchronous standby waits to be chosen. */
+const sql = `
+  SELECT pid, backend_xid::text AS xid, state, wait_event AS "waitsFor", usename AS user, datname AS database,
+         left(query, ${sqlCharactersMax + 1}) AS sql,
+         greatest(0, extract(epoch FROM clock_timestamp() - xact_start) * 1000)::int8::text AS "sinceMs"
+    FROM pg_stat_activity
+   WHERE backend_type = 'client backend' AND xact_start IS NOT NULL AND usesysid <> 10
+   ORDER BY xact_start, pid`;
+
+interface Row {
+  readonly pid: number;
+  readonly xid: string | null;
+  readonly state: string | null;
+  readonly waitsFor: string | null;
+  readonly user: string;
+  readonly database: string;
+  readonly sql: string;
+  readonly sinceMs: string;
+}
+
+/** @throws Error of PostgreSQL */
+export async function runningTransactions(client: Pick<Client, 'query'>): Promise<RunningTransactions> {
+  const { rows } = await client.query<Row>(sql);
+  const transactions = rows.slice(0, transactionsMax).map(toTransaction);
+  return { transactions, more: rows.length - transactions.length };
+}
+
+function toTransaction({ pid, xid, user, database, sinceMs, ...row }: Row): RunningTransaction {
+  const state = row.waitsFor === 'SyncRep' ? 'waiting' : row.state === 'active' ? 'running' : 'idle';
+  const sql = row.sql.length > sqlCharactersMax ? `${row.sql.slice(0, sqlCharactersMax)}…` : row.sql;
+  return {
+    pid,
+    xid: xid === null ? null : Number(xid),
+    state,
+    user,
+    database,
+    sql,
+    sinceMs: Number(sinceMs),
+  };
+}
