@@ -4,13 +4,12 @@
  * Decides nothing and starts nothing: `start` of the replica does. Parts that need each other both ways are given functions that ask for the other when it is needed.
  */
 import type { Logger } from 'pino';
-import type { PostgresDatabaseServer } from '../adapters/postgres/database-server.ts';
-import { prepareFounding, reservedUsers } from '../adapters/postgres/founding.ts';
-import type { PgBinaries } from '../adapters/postgres/binaries.ts';
+import { reservedUsers } from '../adapters/postgres/founding.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { WalPayload } from '../payload/wal/wal-payload.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Timers } from '../ports/clock.ts';
 import type { DatabaseDirectory, Loss } from '../ports/database-directory.ts';
+import type { DatabaseServer } from '../ports/database-server.ts';
 import type { DigestSource } from '../ports/digest.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import type { Transport } from '../ports/transport.ts';
@@ -42,12 +41,15 @@ import { VerifyPoint } from '../replica/verify/verify-point.ts';
 export interface ReplicaAdapters {
   readonly log: LogStore;
   readonly transport: Transport & { faults(): readonly LinkFault[] };
-  readonly server: PostgresDatabaseServer;
+  readonly server: DatabaseServer & { close(): Promise<void> };
+  /** What clients connect to. */
+  readonly socketPath: string;
   readonly directory: DatabaseDirectory;
-  readonly binaries: PgBinaries;
   readonly digests: DigestSource;
-  readonly clock: Clock;
+  readonly timers: Timers;
   readonly random: () => number;
+  /** Makes what a group's first PostgreSQL must have before anybody comes. @throws Error */
+  readonly prepare: () => Promise<void>;
   readonly installRequests: (database: string) => Promise<void>;
   /** Has a copy take the place of what is lost; `sources` says whom to ask now. */
   readonly replace: (
@@ -92,7 +94,7 @@ export function assembleReplica(
   adapters: ReplicaAdapters,
   context: ReplicaContext,
 ): AssembledReplica {
-  const { log, transport, server, directory, clock, random, digests } = adapters;
+  const { log, transport, server, directory, timers, random, digests } = adapters;
   const { events, tracker, logger, joined, onFatal } = context;
   const { member, cluster } = log.identity;
   events.become(member);
@@ -102,7 +104,7 @@ export function assembleReplica(
     config: coreConfigOf(config, member),
     log,
     transport,
-    clock,
+    timers,
     random,
     tickMs,
     logRetryMs: 500,
@@ -117,10 +119,10 @@ export function assembleReplica(
     reconfigure: (id, change) => core.input({ kind: 'Reconfigure', id, change }),
     leadership: () => leadership,
     purgedTo: () => log.stats().purgedTo,
-    nowMs: () => clock.nowMs(),
+    timers,
     logger,
     // Told while it is being put together, too: then there is nothing to take back yet.
-    onRemoved: (why) => setImmediate(() => replica.onRemoved(why)),
+    onRemoved: (why) => timers.soon(() => replica.onRemoved(why)),
   });
   const link = new PayloadLink({
     member,
@@ -144,7 +146,7 @@ export function assembleReplica(
     transport,
     membership,
     leader: () => leadership.leader,
-    nowMs: () => clock.nowMs(),
+    nowMs: () => timers.nowMs(),
     leaderWaitMs: 2 * config.timings.electionTimeoutMaxMs,
   });
   const logReaches = (slot: Slot): boolean => slot >= log.stats().purgedTo;
@@ -153,20 +155,13 @@ export function assembleReplica(
     server,
     directory,
     logger,
+    timers,
     log: { read: (from, to, bytesMax) => core.readChosen(from, to, bytesMax) },
     ringBytesMax: 4 * MIB,
     timings,
     entryBytesMax: config.bounds.entryBytesMax,
     shipQueueBytesMax: 4 * MIB,
-    prepare: () =>
-      config.bootstrap === undefined
-        ? Promise.resolve()
-        : prepareFounding({
-            socketDir: server.instance.socketDir,
-            majorVersion: adapters.binaries.majorVersion,
-            database: config.bootstrap.database,
-            role: { name: config.bootstrap.user, password: config.bootstrap.password },
-          }),
+    prepare: adapters.prepare,
     missing: () => missingDatabase({ log, joined, others: membership.others() }),
     logReaches,
     replace: async (loss, ended) => {
@@ -195,6 +190,7 @@ export function assembleReplica(
     barrier: () => payload.barrier(),
     chosenEnd: () => payload.chosenEnd,
     onEvent: (event) => events.apply(event),
+    timers,
     leasePollMs: 10,
   });
   const outcomes = new Outcomes({
@@ -204,6 +200,7 @@ export function assembleReplica(
     serves: () => service.service().kind === 'here',
     isStandby: () => payload.isStandby,
     onEvent: (event) => events.apply(event),
+    timers,
     pollMs: 20,
   });
   const service: ReplicaService = new ReplicaService({
@@ -211,7 +208,7 @@ export function assembleReplica(
     pgwireOf: (id) => membership.addressOf(id)?.pgwire ?? null,
     gate,
     outcomes,
-    socketPath: () => server.instance.socketPath,
+    socketPath: () => adapters.socketPath,
     reservedUsers,
     primary: () => payload.primary,
     installRequests: adapters.installRequests,
@@ -225,17 +222,19 @@ export function assembleReplica(
     propose: (check) => payload.proposeVerify(check),
     commitsBelow: (position) => committedBelow(payload, position),
     members: () => membership.joined(),
-    nowMs: () => clock.nowMs(),
+    timers,
     timeoutMs: config.verify.timeoutMinutes * 60_000,
     logger,
     onResult: (result) => events.operation({ name: 'VerifyDone', result }),
-    onDiffers: ({ reason, equal }, repair) => void health.differs({ cause: 'diverged', reason, equal }, repair),
+    onDiffers: ({ reason, equal }, repair) =>
+      void health.differs({ cause: 'diverged', reason, equal }, repair),
   });
   const verifyPoint: VerifyPoint = new VerifyPoint({
     isThere: (position) => payload.isAt(position),
     takeSnapshot: (check, position, signal) => verification.takeSnapshot(check, position, signal),
     onGivenUp: (check, slot, reason) => verification.givenUp(check, slot, reason),
     letGo: () => payload.endVerify(),
+    timers,
     waitMs: 3000,
     pollMs: 5,
   });
@@ -244,7 +243,7 @@ export function assembleReplica(
     pointer: () => payload.pointer,
     logBytes: () => log.stats().bytes,
     logBytesMax: config.bounds.logBytesMax,
-    nowMs: () => clock.nowMs(),
+    nowMs: () => timers.nowMs(),
     tracker,
     logger,
     isUp: () => health.up,
@@ -259,7 +258,7 @@ export function assembleReplica(
     membership,
     verification,
     leadership: () => leadership,
-    nowMs: () => clock.nowMs(),
+    nowMs: () => timers.nowMs(),
     verifyEveryMs: config.verify.everyMinutes * 60_000,
   });
   const replica: Replica = new Replica({
@@ -280,6 +279,7 @@ export function assembleReplica(
     transport,
     database: () => databaseStatus(payload, server, health),
     closeDatabase: () => server.close(),
+    timers,
     logger,
     onFatal,
   });

@@ -10,8 +10,10 @@ import { describeInstallation, type Installation } from '../adapters/postgres/co
 import { receiveCopy } from '../adapters/postgres/copy/receive-copy.ts';
 import { openDatabaseDirectory, placesOf } from '../adapters/postgres/database-directory.ts';
 import { createDatabaseServer, type PostgresDatabaseServer } from '../adapters/postgres/database-server.ts';
+import { prepareFounding } from '../adapters/postgres/founding.ts';
 import { connectPg } from '../adapters/postgres/pg-client.ts';
-import type { SetAside } from '../adapters/postgres/snapshot/directories.ts';
+import type { SetAside } from '../adapters/postgres/set-aside.ts';
+import { systemClock } from '../adapters/system-clock.ts';
 import type { ApplyTraceEvent } from '../api/events.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types.ts';
@@ -67,6 +69,22 @@ function tellSetAside(logger: Logger, { setAside, removed }: SetAside): void {
   }
 }
 
+/** What clients of a new group find: the role and the database of the configuration. */
+export async function prepareDatabase(
+  { bootstrap }: ReplicaConfig,
+  { server, binaries }: ReplicaDatabase,
+): Promise<void> {
+  if (bootstrap === undefined) return;
+  const { user: name, password, database } = bootstrap;
+  const { socketDir } = server.instance;
+  await prepareFounding({
+    socketDir,
+    majorVersion: binaries.majorVersion,
+    database,
+    role: { name, password },
+  });
+}
+
 /** Copies for other replicas. */
 export function offeredCopies(
   config: ReplicaConfig,
@@ -119,6 +137,7 @@ export async function replaceDatabase(
       sources,
       tracker,
       logger,
+      timers: systemClock,
       retryMs: 300,
       retryMsMax: 5000,
       failedMsMax: 60_000,

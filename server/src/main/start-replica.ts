@@ -25,7 +25,7 @@ import { ReplicaEvents } from '../replica/status/events.ts';
 import { assembleReplica } from './assemble-replica.ts';
 import { createLog, openLog } from './log-store.ts';
 import { replicaAdmin, type AdminParts } from './replica-admin.ts';
-import { offeredCopies, openReplicaDatabase, replaceDatabase } from './replica-database.ts';
+import { offeredCopies, openReplicaDatabase, prepareDatabase, replaceDatabase } from './replica-database.ts';
 import type { ServeContext, ServedReplica } from './serve.ts';
 import { createServiceDoor, type ServiceDoor } from './service-door.ts';
 import { addressOf, statusWithoutLog } from './without-log.ts';
@@ -57,22 +57,18 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
     if (error.code !== 'logMissing') throw error;
   }
   const frame = await openFrame(config, context, log);
-  let reads = 0;
   const pgwire = await createPgwireListener({
     ...config.pgwire,
     service: frame.door,
     logger: context.logger,
     limits: { clientsMax: config.bounds.clientsMax },
-    onCounters: (counter) => {
-      if (counter === 'reads') reads++;
-    },
   });
   const beginning = log === null ? join(frame) : becomeReplica(frame, log, null);
   if (log !== null) await beginning;
   const { transport, events } = frame;
   return {
     status: () =>
-      frame.running?.replica.status(pgwire.clients, reads) ?? joiningStatus(frame, pgwire.clients),
+      frame.running?.replica.status(pgwire.clients) ?? joiningStatus(frame, pgwire.clients),
     subscribe: (listener) => events.subscribe(listener),
     setFault: (fault) => {
       transport.setFault(fault);
@@ -136,7 +132,7 @@ async function join(frame: Frame): Promise<void> {
     address: addressOf(self),
     peers: config.peers.map(({ id }) => id).filter((id) => id !== config.id),
     transport,
-    nowMs: () => systemClock.nowMs(),
+    timers: systemClock,
     onMessage: (message) => context.logger.warn({ message }, 'joining'),
   });
   frame.joining = joining;
@@ -209,8 +205,10 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
       log,
       transport,
       digests: createDigestSource(database.server.instance),
-      clock: systemClock,
+      timers: systemClock,
       random: Math.random,
+      socketPath: database.server.instance.socketPath,
+      prepare: () => prepareDatabase(config, database),
       installRequests: (name) => installRequestsIn(database.server.instance, name),
       replace: (...loss) => replaceDatabase(database, replacing, ...loss),
     },

@@ -9,6 +9,7 @@ import type { ReplicaConfig } from '../config/replica-config.ts';
 import type { Ballot, CoreTraceEvent, Effect, ReplicaId, Slot, SlotEntry } from '../multipaxos/types.ts';
 import type { Payload } from '../payload/payload.ts';
 import type { ControlMessage } from '../ports/control.ts';
+import type { Timers } from '../ports/clock.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import type { Transport } from '../ports/transport.ts';
 import type { Admin } from './admin.ts';
@@ -52,6 +53,7 @@ export interface ReplicaParts {
   readonly database: () => DatabaseStatus;
   /** The payload has stopped: whatever it used may go. */
   readonly closeDatabase: () => Promise<void>;
+  readonly timers: Timers;
   readonly logger: Logger;
   /** The process cannot go on: a broken invariant, a failing log. */
   readonly onFatal: (error: Error) => void;
@@ -59,7 +61,7 @@ export interface ReplicaParts {
 
 export class Replica implements CoreListener {
   private readonly parts: ReplicaParts;
-  private readonly timers: NodeJS.Timeout[] = [];
+  private readonly stopWatching: (() => void)[] = [];
   private logTroubledBy: string | null = null;
   private roomIsTold = false;
 
@@ -91,7 +93,7 @@ export class Replica implements CoreListener {
   }
 
   private every(periodMs: number, work: () => void): void {
-    this.timers.push(setInterval(work, periodMs));
+    this.stopWatching.push(this.parts.timers.every(periodMs, work));
   }
 
   /** A replica without a working database or log must not lead: each request restarts its election timer. */
@@ -242,14 +244,13 @@ export class Replica implements CoreListener {
     };
   }
 
-  status(clients: number, reads: number): ReplicaStatus {
+  status(clients: number): ReplicaStatus {
     const { core, leadership } = this.parts;
     return statusOf({
       ...this.parts,
       core: core.snapshot(),
       leader: leadership.leader,
       condition: conditionOf(this.facts()),
-      counters: { reads },
       clients,
     });
   }
@@ -265,7 +266,7 @@ export class Replica implements CoreListener {
   /** Ends sessions, stops PostgreSQL in order, leaves leadership, closes the log. Gateways are closed by the caller first. */
   async stop(): Promise<void> {
     const { core, service, verification, payload, transport, log, closeDatabase } = this.parts;
-    for (const timer of this.timers) clearInterval(timer);
+    for (const stop of this.stopWatching) stop();
     verification.stop();
     service.serveElsewhere(null, 'the replica is stopping');
     // A primary ends while it leads, so that what it writes last is chosen.

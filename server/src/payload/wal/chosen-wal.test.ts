@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../adapters/system-clock.ts';
 import type { Entry, Slot } from '../../multipaxos/types.ts';
 import { ChosenWal, type ChosenWalOptions } from './chosen-wal.ts';
 import type { Lsn } from './lsn.ts';
@@ -33,6 +34,7 @@ function setUp(log: Entry[], options: Partial<ChosenWalOptions> & { base?: WalPo
       throw error;
     },
     ringBytesMax: 50,
+    timers: systemClock,
     ...options,
   });
   return { wal, told, missing, reads: () => reads };

@@ -6,6 +6,7 @@
  * Invariants: effects are told in slot order, each once; what is read is of the chosen chain, never of a range that is nobody's; memory is bounded by `ringBytesMax` and the marks of one log.
  */
 import type { Slot, SlotEntry } from '../../multipaxos/types.ts';
+import type { Timers } from '../../ports/clock.ts';
 import type { LogStore } from '../../ports/log-store.ts';
 import { ChosenQueue } from '../chosen-queue.ts';
 import { walPageBytes, type Lsn, type Timeline } from './lsn.ts';
@@ -26,6 +27,7 @@ export interface ChosenWalOptions {
   /** What is in the log makes no sense, or cannot be read. */
   readonly onFailed: (error: Error) => void;
   readonly ringBytesMax: number;
+  readonly timers: Pick<Timers, 'soon'>;
 }
 
 /** WAL between two marks: how much has to be passed over again to read from a position. */
@@ -89,7 +91,7 @@ export class ChosenWal {
         const entries = await this.nextEntries();
         if (entries === null) return;
         this.foldAll(entries);
-        await new Promise((resolve) => setImmediate(resolve));
+        await new Promise<void>((resolve) => this.options.timers.soon(resolve));
       }
     } catch (error) {
       this.failed(error);
@@ -170,7 +172,11 @@ export class ChosenWal {
    * The WAL of the chosen chain from `from` on, at most up to `limit`; null: none. Each piece ends where an entry does, at a page, or at the limit.
    * @throws Error if neither log nor directory have it
    */
-  read(from: Lsn, limit: Lsn, bytesMax: number): readonly Buffer[] | null | Promise<readonly Buffer[] | null> {
+  read(
+    from: Lsn,
+    limit: Lsn,
+    bytesMax: number,
+  ): readonly Buffer[] | null | Promise<readonly Buffer[] | null> {
     if (from >= limit) return null;
     // What a timeline has beyond its end is nobody's.
     const end = endOfTimeline(this.folded, timelineAt(this.folded, from)) ?? limit;

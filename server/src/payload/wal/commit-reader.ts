@@ -16,7 +16,8 @@ export class CommitReader {
     this.newest = newest;
     this.reader = new RecordReader(beginWalkAt(start), (record) => {
       const end = readTransactionEnd(record);
-      if (end !== null && (end.kind === 'commit' || end.kind === 'commitPrepared')) this.found.push(this.fullId(end.xid));
+      if (end !== null && (end.kind === 'commit' || end.kind === 'commitPrepared'))
+        this.found.push(this.fullId(end.xid));
     });
   }
 

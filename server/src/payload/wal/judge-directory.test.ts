@@ -38,7 +38,11 @@ describe('the directory of a primary', () => {
   });
 
   it('has parted somewhere if its fork is not known any more', () => {
-    const far: WalPosition = { ...parted, timeline: 9 as Timeline, forks: [{ timeline: 9 as Timeline, at: lsn(300) }] };
+    const far: WalPosition = {
+      ...parted,
+      timeline: 9 as Timeline,
+      forks: [{ timeline: 9 as Timeline, at: lsn(300) }],
+    };
     expect(judge(100, far)).toEqual({ kind: 'parted', at: 0 });
   });
 });

@@ -26,7 +26,10 @@ export interface WrittenDirectory {
 }
 
 /** `chosen` knows of this leadership: a directory says so only once its beginning was chosen. */
-export function judgeDirectory({ leadership, timeline, ownEnd }: WrittenDirectory, chosen: WalPosition): Judgement {
+export function judgeDirectory(
+  { leadership, timeline, ownEnd }: WrittenDirectory,
+  chosen: WalPosition,
+): Judgement {
   const left = sameBallot(chosen.leadership, leadership) ? null : endOfTimeline(chosen, timeline);
   // Its fork is too long ago to be known.
   if (left === undefined) return { kind: 'parted', at: lsnNone };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../adapters/system-clock.ts';
 import type { WalStream } from '../../ports/database-server.ts';
 import type { ProposeResult } from '../payload.ts';
 import type { Lsn, Timeline } from './lsn.ts';
@@ -30,6 +31,7 @@ function setUp(bounds: { entryBytesMax?: number; queueBytesMax?: number } = {}) 
     },
     onShipped: () => undefined,
     onReleased: () => undefined,
+    timers: systemClock,
   });
   const stream: WalStream = {
     report: (position: Lsn) => released.push(position),

@@ -5,6 +5,7 @@
  * Invariants: ranges are proposed without a gap and in order, each once; nothing is reported that is not chosen with effect in this leadership; at most `queueBytesMax` wait, but for what one read has brought.
  */
 import type { Ballot, EntryLabel } from '../../multipaxos/types.ts';
+import type { Timers } from '../../ports/clock.ts';
 import type { WalStream } from '../../ports/database-server.ts';
 import type { ProposeResult } from '../payload.ts';
 import type { Lsn, Timeline } from './lsn.ts';
@@ -20,6 +21,7 @@ export interface ShipperOptions {
   readonly propose: (payload: Uint8Array) => ProposeResult;
   readonly onShipped: (label: EntryLabel, start: Lsn, chunks: readonly Buffer[]) => void;
   readonly onReleased: (position: Lsn) => void;
+  readonly timers: Pick<Timers, 'soon'>;
 }
 
 export class Shipper {
@@ -82,7 +84,7 @@ export class Shipper {
     if (this.scheduled) return;
     this.scheduled = true;
     // What else this turn of the event loop brings goes along.
-    setImmediate(() => {
+    this.options.timers.soon(() => {
       this.scheduled = false;
       this.ship();
     });

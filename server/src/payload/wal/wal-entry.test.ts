@@ -38,14 +38,26 @@ describe('an entry of WAL', () => {
   it('is a leadership or a comparison that comes back as it was', () => {
     const big = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
     fc.assert(
-      fc.property(ballots, timelines, lsns, big, big, fc.boolean(), (leadership, timeline, fork, nextXid, system, resumes) => {
-        const entry = { leadership, timeline, fork, nextXid, resumes, system };
-        expect(decodeWalEntry(encodeLeadership(entry))).toEqual({ kind: 'leadership', ...entry });
-      }),
+      fc.property(
+        ballots,
+        timelines,
+        lsns,
+        big,
+        big,
+        fc.boolean(),
+        (leadership, timeline, fork, nextXid, system, resumes) => {
+          const entry = { leadership, timeline, fork, nextXid, resumes, system };
+          expect(decodeWalEntry(encodeLeadership(entry))).toEqual({ kind: 'leadership', ...entry });
+        },
+      ),
     );
     fc.assert(
       fc.property(ballots, fc.string(), (leadership, check) => {
-        expect(decodeWalEntry(encodeVerify(leadership, check))).toEqual({ kind: 'verify', leadership, check });
+        expect(decodeWalEntry(encodeVerify(leadership, check))).toEqual({
+          kind: 'verify',
+          leadership,
+          check,
+        });
       }),
     );
   });

@@ -61,7 +61,10 @@ function headBytes({ replica }: Ballot): number {
 }
 
 /** `chunks` are joined into the entry: the only copy that is made of them. */
-export function encodeRange(range: Omit<WalRange, 'kind' | 'data'>, chunks: readonly Uint8Array[]): Uint8Array {
+export function encodeRange(
+  range: Omit<WalRange, 'kind' | 'data'>,
+  chunks: readonly Uint8Array[],
+): Uint8Array {
   let bytes = rangeOverhead(range.leadership);
   for (const chunk of chunks) bytes += chunk.byteLength;
   const out = Buffer.allocUnsafe(bytes);
@@ -115,7 +118,8 @@ export function decodeWalEntry(payload: Uint8Array): WalEntry {
 
 function decode(bytes: Buffer): WalEntry {
   const kind = bytes.readUInt8(0);
-  if (bytes.readUInt8(1) !== version) throw new WalEntryError(`an entry has format ${bytes[1]}, not ${version}`);
+  if (bytes.readUInt8(1) !== version)
+    throw new WalEntryError(`an entry has format ${bytes[1]}, not ${version}`);
   const round = bytes.readUIntBE(2, 6);
   const end = 9 + bytes.readUInt8(8);
   if (end > bytes.length) throw new RangeError('the ballot is cut short');

@@ -3,7 +3,14 @@ import type { Entry } from '../../multipaxos/types.ts';
 import type { Timeline } from './lsn.ts';
 import { ballot, leadership, lsn, noop, range, slots, start, verify } from './testing/entries.ts';
 import { timelineFile } from './timeline-file.ts';
-import { endOfTimeline, foldEntry, positionNone, timelineAt, type WalEffect, type WalPosition } from './wal-history.ts';
+import {
+  endOfTimeline,
+  foldEntry,
+  positionNone,
+  timelineAt,
+  type WalEffect,
+  type WalPosition,
+} from './wal-history.ts';
 
 function fold(entries: readonly Entry[]): { position: WalPosition; effects: WalEffect[] } {
   let position = positionNone;
@@ -30,22 +37,18 @@ describe('the chosen log of WAL', () => {
   });
 
   it('takes a range only where the chosen WAL ends', () => {
-    expect(kinds([...begun, range(b1, 1, 151, 10), range(b1, 1, 149, 10), range(b1, 2, 150, 10)]).slice(3)).toEqual([
-      'nobodys',
-      'nobodys',
-      'nobodys',
-    ]);
+    expect(
+      kinds([...begun, range(b1, 1, 151, 10), range(b1, 1, 149, 10), range(b1, 2, 150, 10)]).slice(3),
+    ).toEqual(['nobodys', 'nobodys', 'nobodys']);
   });
 
   it('takes nothing of a leadership that has not begun, or is over', () => {
     expect(kinds([range(b1, 1, 0, 10)])).toEqual(['nobodys']);
     expect(kinds([...begun, range(b2, 1, 150, 10)]).at(-1)).toBe('nobodys');
     const changed = [...begun, start(b2), leadership(b2, 2, 140)];
-    expect(kinds([...changed, range(b1, 1, 150, 10), range(b1, 2, 140, 10), range(b2, 2, 140, 10)]).slice(5)).toEqual([
-      'nobodys',
-      'nobodys',
-      'range',
-    ]);
+    expect(
+      kinds([...changed, range(b1, 1, 150, 10), range(b1, 2, 140, 10), range(b2, 2, 140, 10)]).slice(5),
+    ).toEqual(['nobodys', 'nobodys', 'range']);
   });
 
   it('lets a newer leader that has only started end what was before', () => {
@@ -60,7 +63,13 @@ describe('the chosen log of WAL', () => {
     expect(kinds([...begun, start(b2), leadership(b2, 3, 150)]).at(-1)).toBe('nobodys');
     expect(kinds([...begun, start(b2), leadership(b2, 1, 150)]).at(-1)).toBe('nobodys');
     expect(kinds([...begun, start(b2), leadership(b2, 2, 150, { system: 8n })]).at(-1)).toBe('nobodys');
-    const { position } = fold([...begun, start(b2), leadership(b2, 2, 144), start(b3), leadership(b3, 3, 144)]);
+    const { position } = fold([
+      ...begun,
+      start(b2),
+      leadership(b2, 2, 144),
+      start(b3),
+      leadership(b3, 3, 144),
+    ]);
     expect(position).toMatchObject({ leadership: b3, timeline: 3, end: 144 });
     expect(position.forks).toEqual([
       { timeline: 2, at: 144 },
@@ -71,10 +80,18 @@ describe('the chosen log of WAL', () => {
   it('lets a replica go on with its own timeline, and nobody else', () => {
     const again = ballot(4, 'r1');
     const resumed = [...begun, start(again), leadership(again, 1, 150, { resumes: true })];
-    expect(fold([...resumed, range(again, 1, 150, 5)]).position).toMatchObject({ timeline: 1, end: 155, forks: [] });
+    expect(fold([...resumed, range(again, 1, 150, 5)]).position).toMatchObject({
+      timeline: 1,
+      end: 155,
+      forks: [],
+    });
     expect(kinds([...begun, start(b2), leadership(b2, 1, 150, { resumes: true })]).at(-1)).toBe('nobodys');
-    expect(kinds([...begun, start(again), leadership(again, 1, 149, { resumes: true })]).at(-1)).toBe('nobodys');
-    expect(kinds([...begun, start(again), leadership(again, 2, 150, { resumes: true })]).at(-1)).toBe('nobodys');
+    expect(kinds([...begun, start(again), leadership(again, 1, 149, { resumes: true })]).at(-1)).toBe(
+      'nobodys',
+    );
+    expect(kinds([...begun, start(again), leadership(again, 2, 150, { resumes: true })]).at(-1)).toBe(
+      'nobodys',
+    );
   });
 
   it('begins a leadership once', () => {
@@ -92,8 +109,15 @@ describe('the chosen log of WAL', () => {
   it('knows of every position which timeline it is of, and where each timeline ends', () => {
     const later = [range(b2, 2, 140, 60), start(b3), leadership(b3, 3, 190), range(b3, 3, 190, 10)];
     const { position } = fold([...begun, start(b2), leadership(b2, 2, 140), ...later]);
-    expect([0, 139, 140, 189, 190, 500].map((at) => timelineAt(position, lsn(at)))).toEqual([1, 1, 2, 2, 3, 3]);
-    expect([1, 2, 3, 4].map((n) => endOfTimeline(position, n as Timeline))).toEqual([140, 190, null, undefined]);
+    expect([0, 139, 140, 189, 190, 500].map((at) => timelineAt(position, lsn(at)))).toEqual([
+      1, 1, 2, 2, 3, 3,
+    ]);
+    expect([1, 2, 3, 4].map((n) => endOfTimeline(position, n as Timeline))).toEqual([
+      140,
+      190,
+      null,
+      undefined,
+    ]);
     expect(timelineFile(position, 3 as Timeline)).toBe('1\t0/8C\tanother leader\n2\t0/BE\tanother leader\n');
     expect(timelineFile(position, 2 as Timeline)).toBe('1\t0/8C\tanother leader\n');
   });

@@ -90,7 +90,10 @@ export function foldEntry(
       const current =
         sameBallot(command.leadership, position.leadership) && isCurrent(position, command.leadership);
       const why = 'its leadership is over';
-      return { position: next, effect: current ? { kind: 'verify', entry: command } : { kind: 'nobodys', why } };
+      return {
+        position: next,
+        effect: current ? { kind: 'verify', entry: command } : { kind: 'nobodys', why },
+      };
     }
     default:
       return command satisfies never;
@@ -125,7 +128,9 @@ function whyNoLeadership(position: WalPosition, entry: LeadershipEntry): string 
   if (entry.resumes) {
     const same = entry.leadership.replica === position.leadership.replica;
     if (!same) return 'another replica led last';
-    return entry.timeline === position.timeline && entry.fork === position.end ? null : 'it does not go on at the end';
+    return entry.timeline === position.timeline && entry.fork === position.end
+      ? null
+      : 'it does not go on at the end';
   }
   if (entry.timeline !== position.timeline + 1) return `timeline ${position.timeline + 1} is the next`;
   return entry.fork <= position.end ? null : 'it forks above what is chosen';
@@ -149,7 +154,10 @@ export function timelineAt({ timeline, forks }: WalPosition, lsn: Lsn): Timeline
 }
 
 /** Where `timeline` was left by the next one; null if it is the newest. Of one that the position does not know any more: undefined. */
-export function endOfTimeline({ timeline: newest, forks }: WalPosition, timeline: Timeline): Lsn | null | undefined {
+export function endOfTimeline(
+  { timeline: newest, forks }: WalPosition,
+  timeline: Timeline,
+): Lsn | null | undefined {
   if (timeline === newest) return null;
   return forks.find((fork) => fork.timeline === timeline + 1)?.at;
 }

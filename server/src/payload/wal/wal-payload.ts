@@ -54,11 +54,12 @@ export class WalPayload implements Payload {
 
   private openWal(base: WalPosition): ChosenWal {
     this.options.onFolding(base);
-    const { log, host, directory, ringBytesMax } = this.options;
+    const { log, host, directory, ringBytesMax, timers } = this.options;
     const wal: ChosenWal = new ChosenWal({
       base,
       log,
       ringBytesMax,
+      timers,
       commitPoint: () => host.commitPoint(),
       readLocal: (from, timeline, bytesMax) => directory.readWal(from, timeline, bytesMax),
       onEffect: (effect, slotEntry, position) => {
@@ -93,7 +94,17 @@ export class WalPayload implements Payload {
           context.holdFoldEvents();
         } else context.feed?.more();
         const role = context.directoryRole?.kind ?? 'copying';
-        context.foldEvent({ name: 'BeginLeadership', slot, label, leadership, timeline, fork, nextXid, resumes, role });
+        context.foldEvent({
+          name: 'BeginLeadership',
+          slot,
+          label,
+          leadership,
+          timeline,
+          fork,
+          nextXid,
+          resumes,
+          role,
+        });
         this.options.onLeadership(position, resumes);
         break;
       }
@@ -275,10 +286,11 @@ export class WalPayload implements Payload {
 
   private async run(): Promise<void> {
     const { context, options } = this;
+    const { timers } = options;
     const { retryMinMs, retryMaxMs } = options.timings;
     let waitMs = retryMinMs;
     for (let next: Next = { kind: 'inspect' }; next.kind !== 'stopped'; ) {
-      const begunAtMs = performance.now();
+      const begunAtMs = timers.nowMs();
       try {
         next = await this.phase(next);
       } catch (error) {
@@ -287,10 +299,10 @@ export class WalPayload implements Payload {
       }
       if (context.wishes.stopping) break;
       // Whatever lived for a while begins anew at once.
-      if (performance.now() - begunAtMs > retryMaxMs) waitMs = retryMinMs;
+      if (timers.nowMs() - begunAtMs > retryMaxMs) waitMs = retryMinMs;
       if (next.kind !== 'inspect') continue;
       options.onStep(null);
-      await pause(waitMs, context.end.signal);
+      await pause(timers, waitMs, context.end.signal);
       waitMs = Math.min(2 * waitMs, retryMaxMs);
     }
     await options.server.stop('fast');

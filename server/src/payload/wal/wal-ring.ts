@@ -39,7 +39,8 @@ export class WalRing {
   /** The chain ends at `end` from now on. */
   cut(end: Lsn): void {
     this.compact();
-    while (this.pieces.length > 0 && this.pieces.at(-1)!.start >= end) this.bytes -= this.pieces.pop()!.data.length;
+    while (this.pieces.length > 0 && this.pieces.at(-1)!.start >= end)
+      this.bytes -= this.pieces.pop()!.data.length;
     const last = this.pieces.at(-1);
     if (last !== undefined && last.start + last.data.length > end) {
       const data = last.data.subarray(0, end - last.start);

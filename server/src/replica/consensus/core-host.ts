@@ -31,7 +31,8 @@ import type {
   SlotEntry,
 } from '../../multipaxos/types.ts';
 import type { CoreTraceEvent } from '../../multipaxos/types.ts';
-import type { Clock } from '../../ports/clock.ts';
+import { pause } from '../../payload/pause.ts';
+import type { Timers } from '../../ports/clock.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
 import type { Transport } from '../../ports/transport.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
@@ -46,7 +47,7 @@ export interface CoreHostOptions {
   readonly config: CoreConfig;
   readonly log: LogStore;
   readonly transport: Transport;
-  readonly clock: Clock;
+  readonly timers: Timers;
   readonly random: () => number;
   readonly tickMs: number;
   /** How long to wait before writing again to a full log. */
@@ -98,21 +99,21 @@ export class CoreHost {
   private purging: Slot | null = null;
   private stopped = false;
   private listener: CoreListener | null = null;
-  private ticker: NodeJS.Timeout | null = null;
+  private stopTicking: (() => void) | null = null;
 
   constructor(options: CoreHostOptions) {
     this.options = options;
-    const { config, log, clock, random } = options;
-    this.state = createState(config, log.recovered, clock.nowMs(), random());
+    const { config, log, timers, random } = options;
+    this.state = createState(config, log.recovered, timers.nowMs(), random());
     this.configuration = log.recovered.configuration;
   }
 
   /** From here on it votes. */
   start(listener: CoreListener): void {
-    const { random, transport, tickMs } = this.options;
+    const { random, transport, timers, tickMs } = this.options;
     this.listener = listener;
     transport.onMessage((from, message) => this.receive(from, message));
-    this.ticker = setInterval(() => this.input({ kind: 'Tick', random: random() }), tickMs);
+    this.stopTicking = timers.every(tickMs, () => this.input({ kind: 'Tick', random: random() }));
   }
 
   snapshot(): CoreSnapshot {
@@ -124,7 +125,7 @@ export class CoreHost {
   }
 
   leaseHeld(): boolean {
-    return !this.stopped && leaseHeld(this.state, this.options.clock.nowMs());
+    return !this.stopped && leaseHeld(this.state, this.options.timers.nowMs());
   }
 
   entryAt(slot: Slot): Entry | undefined {
@@ -146,7 +147,7 @@ export class CoreHost {
 
   input(input: InputWithoutTime): void {
     if (this.stopped || this.listener === null) return;
-    this.inputs.push({ ...input, nowMs: this.options.clock.nowMs() });
+    this.inputs.push({ ...input, nowMs: this.options.timers.nowMs() });
     if (this.stepping) return;
     this.stepping = true;
     try {
@@ -170,7 +171,7 @@ export class CoreHost {
 
   stop(): void {
     this.stopped = true;
-    if (this.ticker !== null) clearInterval(this.ticker);
+    this.stopTicking?.();
   }
 
   private run(input: Input): void {
@@ -255,7 +256,7 @@ export class CoreHost {
         }
         if (!this.troubled) this.listener?.logTrouble(error);
         this.troubled = true;
-        await new Promise((resolve) => setTimeout(resolve, this.options.logRetryMs));
+        await pause(this.options.timers, this.options.logRetryMs);
       }
     }
     return false;
@@ -273,7 +274,7 @@ export class CoreHost {
         if (this.purging === through) this.purging = null;
       } catch (error) {
         if (!(error instanceof LogStoreError) || error.code !== 'logFull') return this.logFailed(error);
-        await new Promise((resolve) => setTimeout(resolve, this.options.logRetryMs));
+        await pause(this.options.timers, this.options.logRetryMs);
       }
     }
   }

@@ -23,6 +23,7 @@ export function missingDatabase({
   const isNew = log.stats().purgedTo === 0 && log.recovered.commitPoint === 0;
   if (joined === null && isNew) return { kind: 'create' };
   const cause = joined === null ? 'databaseLost' : joined.cause === 'new' ? 'new' : 'bothLost';
-  const alone = others.length === 0 ? ', and the group has no other member that might have a copy: restore a backup' : '';
+  const alone =
+    others.length === 0 ? ', and the group has no other member that might have a copy: restore a backup' : '';
   return { kind: 'lost', loss: { cause, reason: `its directory is empty${alone}` } };
 }

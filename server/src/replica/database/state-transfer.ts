@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { ReplicaId } from '../../multipaxos/types.ts';
 import { pause } from '../../payload/pause.ts';
+import type { Timers } from '../../ports/clock.ts';
 import { CopyError, type CopiedDatabase, type CopyFetcher, type CopyProgress } from '../../ports/copy.ts';
 import type { RecoveryTracker } from './recovery-progress.ts';
 
@@ -25,6 +26,7 @@ export interface StateTransferOptions {
   readonly sources: () => readonly ReplicaId[];
   readonly tracker: RecoveryTracker;
   readonly logger: Logger;
+  readonly timers: Pick<Timers, 'after'>;
   /** After the first round in which nobody could help; then twice as long each time, up to `retryMsMax`. */
   readonly retryMs: number;
   readonly retryMsMax: number;
@@ -59,7 +61,7 @@ export async function transferState(
   options: StateTransferOptions,
   signal: AbortSignal,
 ): Promise<CopiedDatabase | null> {
-  const { retryMs, retryMsMax, failedMsMax } = options;
+  const { timers, retryMs, retryMsMax, failedMsMax } = options;
   /** Their copies were too old: they may have caught up by the time all others were asked. */
   const tooOld = new Set<ReplicaId>();
   let refusedMs = retryMs;
@@ -77,7 +79,7 @@ export async function transferState(
       // Another one's copy is as large.
       if (result.kind === 'noSpace') break;
     }
-    await pause(sources.length === 0 ? retryMs : hasFailed ? failedMs : refusedMs, signal);
+    await pause(timers, sources.length === 0 ? retryMs : hasFailed ? failedMs : refusedMs, signal);
     if (sources.length === 0) refusedMs = retryMs;
     else if (hasFailed) failedMs = Math.min(2 * failedMs, failedMsMax);
     else refusedMs = Math.min(2 * refusedMs, retryMsMax);

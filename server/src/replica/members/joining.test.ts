@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
 import type { JoinReply, JoinRequest } from '../../ports/control.ts';
+import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { Joining, type Admission } from './joining.ts';
-import { addressOf, foundedBy } from '../testing/memory-member.ts';
+import { addressOf, foundedBy } from '../testing/configurations.ts';
 
 const [r1, r2, r3] = ['r1', 'r2', 'r3'] as [ReplicaId, ReplicaId, ReplicaId];
 const admission: Admission = {
@@ -13,13 +14,14 @@ const admission: Admission = {
   isNew: false,
 };
 
+let time: SimulatedTime;
 let up: ReplicaId[];
 let sent: (readonly [ReplicaId, JoinRequest])[];
 let joining: Joining;
 let ended: Promise<Admission | null>;
 
 beforeEach(() => {
-  vi.useFakeTimers();
+  time = new SimulatedTime();
   up = [r1, r2];
   sent = [];
   joining = new Joining({
@@ -32,16 +34,13 @@ beforeEach(() => {
       },
       connected: () => up,
     },
-    nowMs: () => Date.now(),
+    timers: time,
     periodMs: 100,
     onMessage: () => {},
   });
   ended = joining.run();
 });
-afterEach(() => {
-  joining.stop();
-  vi.useRealTimers();
-});
+afterEach(() => joining.stop());
 
 const asked = () => sent.map(([to]) => to);
 function reply(from: ReplicaId, part: Partial<JoinReply>): void {
@@ -50,33 +49,33 @@ function reply(from: ReplicaId, part: Partial<JoinReply>): void {
 }
 
 describe('a replica that asks to be let in', () => {
-  it('asks each in turn, once a period, under one nonce', () => {
-    vi.advanceTimersByTime(350);
+  it('asks each in turn, once a period, under one nonce', async () => {
+    await time.pass(350);
     expect(asked()).toEqual([r1, r2, r1, r2]);
     expect(new Set(sent.map(([, { nonce }]) => nonce)).size).toBe(1);
   });
 
-  it('asks nobody who is away', () => {
+  it('asks nobody who is away', async () => {
     up = [];
-    vi.advanceTimersByTime(1000);
+    await time.pass(1000);
     expect(asked()).toEqual([r1]);
     expect(joining.message).toMatch(/none of r1, r2 has answered.*barista init/);
   });
 
-  it('goes to the leader that it is told of, and now and then to the others', () => {
+  it('goes to the leader that it is told of, and now and then to the others', async () => {
     reply(r1, { leader: r2 });
-    vi.advanceTimersByTime(600);
+    await time.pass(600);
     expect(asked().filter((peer) => peer === r2).length).toBeGreaterThanOrEqual(4);
     expect(asked()).toContain(r1);
   });
 
   it('takes an admission of its own life only', async () => {
     reply(r1, { code: 'admitted', nonce: 'of the life before', admission });
-    vi.advanceTimersByTime(100);
+    await time.pass(100);
     expect(sent.length).toBe(2);
     reply(r2, { code: 'admitted', admission });
     expect(await ended).toBe(admission);
-    vi.advanceTimersByTime(1000);
+    await time.pass(1000);
     expect(sent.length).toBe(2);
   });
 
@@ -110,7 +109,7 @@ describe('a replica that asks to be let in', () => {
       address: addressOf(r1),
       peers: [r3],
       transport: { sendControl: (_to, message) => other(message), connected: () => [] },
-      nowMs: () => Date.now(),
+      timers: time,
       onMessage: () => {},
     });
     void peer.run();

@@ -9,6 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { MemberAddress, ReplicaId } from '../../multipaxos/types.ts';
 import type { ControlMessage, JoinReply } from '../../ports/control.ts';
+import type { Timers } from '../../ports/clock.ts';
 import type { Transport } from '../../ports/transport.ts';
 
 export type Admission = NonNullable<JoinReply['admission']>;
@@ -34,7 +35,7 @@ export interface JoiningOptions {
   /** The others of the configuration file. */
   readonly peers: readonly ReplicaId[];
   readonly transport: Pick<Transport, 'sendControl' | 'connected'>;
-  readonly nowMs: () => number;
+  readonly timers: Timers;
   readonly periodMs?: number;
   /** What it waits for has changed. */
   readonly onMessage: (message: string) => void;
@@ -62,7 +63,7 @@ export class Joining {
   private readonly heard = new Map<ReplicaId, Heard>();
   private leader: ReplicaId | null = null;
   private next = 0;
-  private timer: NodeJS.Timeout | null = null;
+  private stopAsking: (() => void) | null = null;
   private settle: ((admission: Admission | null) => void) | null = null;
 
   constructor(options: JoiningOptions) {
@@ -73,7 +74,8 @@ export class Joining {
   run(): Promise<Admission | null> {
     return new Promise((resolve) => {
       this.settle = resolve;
-      this.timer = setInterval(() => this.ask(), this.options.periodMs ?? 500);
+      const { timers, periodMs = 500 } = this.options;
+      this.stopAsking = timers.every(periodMs, () => this.ask());
       this.ask();
     });
   }
@@ -106,7 +108,7 @@ export class Joining {
       return;
     }
     const joiningToo = reason === joiningTooReason;
-    this.heard.set(from, { atMs: this.options.nowMs(), code, reason, joiningToo });
+    this.heard.set(from, { atMs: this.options.timers.nowMs(), code, reason, joiningToo });
     if (code === 'notLeader') {
       const hint = leader !== null && leader !== from && this.options.peers.includes(leader) ? leader : null;
       if (hint !== null || this.leader === from) this.leader = hint;
@@ -128,8 +130,8 @@ export class Joining {
   }
 
   private finish(admission: Admission | null): void {
-    if (this.timer !== null) clearInterval(this.timer);
-    this.timer = null;
+    this.stopAsking?.();
+    this.stopAsking = null;
     this.settle?.(admission);
     this.settle = null;
   }
@@ -142,9 +144,10 @@ export class Joining {
   }
 
   private describe(): string {
-    const { peers, self, nowMs } = this.options;
+    const { peers, self, timers } = this.options;
+    const nowMs = timers.nowMs();
     const start = 'This replica has no log, and waits to be let in';
-    const heard = [...this.heard].filter(([, { atMs }]) => nowMs() - atMs < heardMs);
+    const heard = [...this.heard].filter(([, { atMs }]) => nowMs - atMs < heardMs);
     const found = `If the group was never founded, run "barista init" with the configuration of one replica${peers.length === 0 ? '' : ', and start it'}.`;
     if (peers.length === 0) return `${start}, but its configuration names no other. ${found}`;
     if (heard.length === 0) return `${start}: none of ${peers.join(', ')} has answered yet. ${found}`;

@@ -1,10 +1,11 @@
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Configuration, ConfigurationChange, Member, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import { systemClock } from '../../adapters/system-clock.ts';
 import type { ControlMessage, JoinReply } from '../../ports/control.ts';
 import type { Peer } from '../../ports/transport.ts';
 import { Membership } from './membership.ts';
-import { addressOf, foundedBy } from '../testing/memory-member.ts';
+import { addressOf, foundedBy } from '../testing/configurations.ts';
 
 const [r1, r2, r3, r4] = ['r1', 'r2', 'r3', 'r4'] as [ReplicaId, ReplicaId, ReplicaId, ReplicaId];
 const founded = foundedBy([r1, r2, r3]);
@@ -41,7 +42,7 @@ function create(configuration: Configuration): Membership {
     reconfigure: (id, change) => asked.push([id, change]),
     leadership: () => ({ serving, leader: serving ? r1 : null }),
     purgedTo: () => 7 as Slot,
-    nowMs: () => nowMs,
+    timers: { ...systemClock, nowMs: () => nowMs },
     logger: pino({ level: 'silent' }),
     onRemoved: (why) => removed.push(why),
   });

@@ -20,6 +20,7 @@ import type {
   Slot,
 } from '../../multipaxos/types.ts';
 import type { JoinReply, JoinRequest } from '../../ports/control.ts';
+import type { Timers } from '../../ports/clock.ts';
 import type { Transport } from '../../ports/transport.ts';
 
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
@@ -37,7 +38,7 @@ export interface MembershipOptions {
   readonly reconfigure: (id: number, change: ConfigurationChange) => void;
   readonly leadership: () => { readonly serving: boolean; readonly leader: ReplicaId | null };
   readonly purgedTo: () => Slot;
-  readonly nowMs: () => number;
+  readonly timers: Timers;
   readonly logger: Logger;
   /** This incarnation is no member any more; `why` is for people. Told once. */
   readonly onRemoved: (why: string) => void;
@@ -122,7 +123,7 @@ export class Membership {
    */
   lostMajority(): string | null {
     const voters = votersOf(this.known);
-    const nowMs = this.options.nowMs();
+    const nowMs = this.options.timers.nowMs();
     const lost = voters.filter((name) => {
       const asked = this.asking.get(replicaOf(name));
       return name !== this.options.member && asked !== undefined && nowMs - asked.atMs < askingMs;
@@ -168,7 +169,7 @@ export class Membership {
   onJoinRequest({ replica, nonce, address }: JoinRequest): void {
     const { serving, leader } = this.options.leadership();
     const expected = this.known.members.some((member) => member.replica === replica);
-    if (expected) this.asking.set(replica, { nonce, atMs: this.options.nowMs() });
+    if (expected) this.asking.set(replica, { nonce, atMs: this.options.timers.nowMs() });
     if (!serving) {
       const reason = this.lostMajority() ?? (leader === null ? 'no leader is known here' : `${leader} leads`);
       this.reply(replica, nonce, 'notLeader', reason);
@@ -276,14 +277,14 @@ export class Membership {
   private until(holds: () => boolean): Promise<boolean> {
     return new Promise((resolve) => {
       const finish = (result: boolean): void => {
-        clearTimeout(timer);
+        cancel();
         this.watchers.delete(check);
         resolve(result);
       };
       const check = (): void => {
         if (holds()) finish(true);
       };
-      const timer = setTimeout(() => finish(holds()), changeTimeoutMs);
+      const cancel = this.options.timers.after(changeTimeoutMs, () => finish(holds()));
       this.watchers.add(check);
       check();
     });

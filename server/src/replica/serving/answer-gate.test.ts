@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../adapters/system-clock.ts';
 import type { Lsn } from '../../payload/wal/lsn.ts';
 import { AnswerGate } from './answer-gate.ts';
 
@@ -15,6 +16,7 @@ function setUp() {
       }),
     chosenEnd: () => 100 as Lsn,
     onEvent: ({ name }) => events.push(name),
+    timers: systemClock,
     leasePollMs: 1,
   });
   const pass = () => {

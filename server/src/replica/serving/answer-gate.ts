@@ -10,6 +10,8 @@
  */
 import type { ApplyTraceEvent } from '../../api/events.ts';
 import type { Lsn } from '../../payload/wal/lsn.ts';
+import { pause } from '../../payload/pause.ts';
+import type { Timers } from '../../ports/clock.ts';
 import type { DatabaseServer } from '../../ports/database-server.ts';
 
 export interface AnswerGateOptions {
@@ -19,6 +21,7 @@ export interface AnswerGateOptions {
   readonly barrier: () => Promise<void>;
   readonly chosenEnd: () => Lsn;
   readonly onEvent: (event: ApplyTraceEvent) => void;
+  readonly timers: Pick<Timers, 'after'>;
   readonly leasePollMs: number;
 }
 
@@ -61,19 +64,19 @@ export class AnswerGate {
 
   /** Resolves true once what was read before this call may leave; false as soon as `isOver`. */
   async pass(isOver: () => boolean): Promise<boolean> {
-    const { server, leaseHeld, leasePollMs } = this.options;
+    const { server, leaseHeld, timers, leasePollMs } = this.options;
     while (!isOver()) {
       const seen = server.endedWaits();
       if (this.distrusted > 0 || seen !== this.cleared) {
         if (!(await this.barrier(seen))) {
-          await sleep(leasePollMs);
+          await pause(timers, leasePollMs);
           continue;
         }
         this.cleared = Math.max(this.cleared, seen);
         // What comes from now on is looked at again; what was read before the barrier began may leave.
         if (!isOver() && leaseHeld() && server.isAlive()) return true;
       } else if (leaseHeld() && server.isAlive()) return true;
-      await sleep(leasePollMs);
+      await pause(timers, leasePollMs);
     }
     return false;
   }
@@ -111,8 +114,4 @@ export class AnswerGate {
     this.running = running;
     return running;
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../adapters/system-clock.ts';
 import { ballot, lsn } from '../../payload/wal/testing/entries.ts';
 import { positionNone, type WalPosition } from '../../payload/wal/wal-history.ts';
 import type { TransactionStatus } from '../../ports/database-server.ts';
@@ -26,9 +27,11 @@ function setUp(statuses: Record<string, TransactionStatus> = {}) {
     serves: () => world.serves,
     isStandby: () => world.standby,
     onEvent: () => undefined,
+    timers: systemClock,
     pollMs: 1,
   });
-  const of = (xid: bigint, leadership = b1): Promise<string> => outcomes.ofTransaction({ leadership, xid }, 30);
+  const of = (xid: bigint, leadership = b1): Promise<string> =>
+    outcomes.ofTransaction({ leadership, xid }, 30);
   return { successions, outcomes, world, of };
 }
 

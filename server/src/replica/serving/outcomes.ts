@@ -13,6 +13,8 @@ import type {
   RequestOutcome,
   TransactionOutcome,
 } from '../../ports/client-service.ts';
+import { pause } from '../../payload/pause.ts';
+import type { Timers } from '../../ports/clock.ts';
 import type { DatabaseServer } from '../../ports/database-server.ts';
 import type { Lsn } from '../../payload/wal/lsn.ts';
 import type { Ending, Successions } from './successions.ts';
@@ -27,6 +29,7 @@ export interface OutcomesOptions {
   /** This replica's PostgreSQL is a standby: it has chosen WAL and nothing else. */
   readonly isStandby: () => boolean;
   readonly onEvent: (event: ApplyTraceEvent) => void;
+  readonly timers: Pick<Timers, 'nowMs' | 'after'>;
   readonly pollMs: number;
 }
 
@@ -38,14 +41,20 @@ export class Outcomes {
   }
 
   async ofTransaction({ leadership, xid }: OpenTransaction, waitMs: number): Promise<TransactionOutcome> {
-    const deadline = performance.now() + waitMs;
+    const deadline = this.options.timers.nowMs() + waitMs;
     const outcome = await this.settle(deadline, () => this.lookAt(leadership, xid));
-    this.options.onEvent({ name: 'TellOutcome', xid: String(xid), leadership, outcome: outcome ?? 'unknown' });
+    this.options.onEvent({
+      name: 'TellOutcome',
+      xid: String(xid),
+      leadership,
+      outcome: outcome ?? 'unknown',
+    });
     return outcome ?? 'unknown';
   }
 
   async ofRequest(request: NamedRequest, leadership: Ballot, waitMs: number): Promise<RequestOutcome> {
-    const found = await this.settle(performance.now() + waitMs, () => this.lookFor(request, leadership));
+    const deadline = this.options.timers.nowMs() + waitMs;
+    const found = await this.settle(deadline, () => this.lookFor(request, leadership));
     return found ?? { code: 'unknown' };
   }
 
@@ -83,15 +92,12 @@ export class Outcomes {
   }
 
   private async settle<T>(deadline: number, look: () => Promise<T | null>): Promise<T | null> {
+    const { timers, pollMs } = this.options;
     for (;;) {
       // PostgreSQL may just be starting, or be gone: it is asked again.
       const found = await look().catch(() => null);
-      if (found !== null || performance.now() >= deadline) return found;
-      await this.pause();
+      if (found !== null || timers.nowMs() >= deadline) return found;
+      await pause(timers, pollMs);
     }
-  }
-
-  private pause(): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, this.options.pollMs));
   }
 }

@@ -14,6 +14,8 @@ import type { VerifyResult } from '../../api/status.ts';
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
 import type { WalPosition } from '../../payload/wal/wal-history.ts';
+import { pause } from '../../payload/pause.ts';
+import type { Timers } from '../../ports/clock.ts';
 import type { DataDigest, VerifyReport, VerifyVerdict } from '../../ports/control.ts';
 import type { DigestSource } from '../../ports/digest.ts';
 import type { Transport } from '../../ports/transport.ts';
@@ -34,7 +36,7 @@ export interface VerificationOptions {
   readonly commitsBelow: (position: WalPosition) => Promise<(running: readonly bigint[]) => boolean>;
   /** Replicas that have been here, and those of them that vote. */
   readonly members: () => { readonly all: readonly ReplicaId[]; readonly voters: readonly ReplicaId[] };
-  readonly nowMs: () => number;
+  readonly timers: Pick<Timers, 'nowMs' | 'after'>;
   readonly timeoutMs: number;
   readonly logger: Logger;
   readonly onResult: (result: VerifyResult) => void;
@@ -126,9 +128,9 @@ export class Verification {
 
   private sendRepeatedly(to: ReplicaId, message: VerifyReport | VerifyVerdict): void {
     for (let n = 0; n < sendings; n++) {
-      setTimeout(() => {
+      void pause(this.options.timers, n * sendAgainMs, this.end.signal).then(() => {
         if (!this.end.signal.aborted) this.options.transport.sendControl(to, message);
-      }, n * sendAgainMs).unref();
+      });
     }
   }
 
@@ -171,18 +173,18 @@ export class Verification {
   }
 
   private async gather({ reports }: Comparison): Promise<void> {
-    const { members, transport, nowMs, timeoutMs, self, leadership } = this.options;
-    const startedAtMs = nowMs();
+    const { members, transport, timers, timeoutMs, self, leadership } = this.options;
+    const startedAtMs = timers.nowMs();
     let ownAtMs: number | null = null;
     const waitedFor = (): boolean => {
       const up = new Set([self, ...transport.connected()]);
       return members().all.some((replica) => !reports.has(replica) && up.has(replica));
     };
     while (waitedFor() && leadership().serving && !this.end.signal.aborted) {
-      const elapsedMs = nowMs() - startedAtMs;
+      const elapsedMs = timers.nowMs() - startedAtMs;
       if (ownAtMs === null && reports.has(self)) ownAtMs = elapsedMs;
       if (elapsedMs > timeoutMs || (ownAtMs !== null && elapsedMs > 2 * ownAtMs + graceMs)) return;
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
+      await pause(timers, pollMs, this.end.signal);
     }
   }
 

@@ -5,7 +5,9 @@
  * Invariants: commits never wait longer than `waitMs` for one check; a check that was given up is reported, once, and its signal is aborted, so that a snapshot taken too late is not mistaken for one of that position.
  */
 import type { Slot } from '../../multipaxos/types.ts';
+import { pause } from '../../payload/pause.ts';
 import type { WalPosition } from '../../payload/wal/wal-history.ts';
+import type { Timers } from '../../ports/clock.ts';
 
 export interface VerifyPointOptions {
   /** True once everything up to the position, and nothing else, is in the database. */
@@ -15,6 +17,7 @@ export interface VerifyPointOptions {
   readonly onGivenUp: (check: string, slot: Slot, reason: string) => void;
   /** The payload goes on. */
   readonly letGo: () => void;
+  readonly timers: Pick<Timers, 'nowMs' | 'after'>;
   readonly waitMs: number;
   readonly pollMs: number;
 }
@@ -33,24 +36,25 @@ export class VerifyPoint {
   }
 
   async meet(check: string, position: WalPosition): Promise<void> {
-    const { takeSnapshot, onGivenUp, letGo, waitMs, isThere, pollMs } = this.options;
+    const { takeSnapshot, onGivenUp, letGo, waitMs, isThere, timers, pollMs } = this.options;
     this.abandon();
     const over = new AbortController();
     this.over = over;
-    const deadline = performance.now() + waitMs;
-    const timer = setTimeout(() => over.abort(new Error(`it took longer than ${waitMs} ms`)), waitMs);
+    const deadline = timers.nowMs() + waitMs;
+    const late = new Error(`it took longer than ${waitMs} ms`);
+    const cancel = timers.after(waitMs, () => over.abort(late));
     try {
       while (!isThere(position)) {
         over.signal.throwIfAborted();
-        if (performance.now() > deadline) throw new Error(`the database did not get there within ${waitMs} ms`);
-        await new Promise((resolve) => setTimeout(resolve, pollMs));
+        if (timers.nowMs() > deadline) throw new Error(`the database did not get there within ${waitMs} ms`);
+        await pause(timers, pollMs);
       }
       await takeSnapshot(check, position, over.signal);
     } catch (error) {
-      const abandoned = over.signal.aborted && performance.now() < deadline;
+      const abandoned = over.signal.aborted && timers.nowMs() < deadline;
       if (!abandoned) onGivenUp(check, position.slot, error instanceof Error ? error.message : String(error));
     } finally {
-      clearTimeout(timer);
+      cancel();
       over.abort();
       if (this.over === over) {
         this.over = null;

@@ -6,13 +6,16 @@
 import type { LifeContext, Next } from './context.ts';
 import type { RunningPrimary } from './primary-phase.ts';
 
-export async function endCleanly(context: LifeContext, { ballot, wal, primary }: RunningPrimary): Promise<Next> {
-  const { host, server, directory, timings, logger } = context.options;
+export async function endCleanly(
+  context: LifeContext,
+  { ballot, wal, primary }: RunningPrimary,
+): Promise<Next> {
+  const { host, server, directory, timers, timings, logger } = context.options;
   host.unready('the replica is stopping');
   await server.stop('fast');
   const ownEnd = await directory.endOfWal(primary.timeline, wal.position.end);
-  const deadline = performance.now() + timings.patienceMs;
-  while (context.leads(ballot) && wal.position.end < ownEnd && performance.now() < deadline) {
+  const deadline = timers.nowMs() + timings.patienceMs;
+  while (context.leads(ballot) && wal.position.end < ownEnd && timers.nowMs() < deadline) {
     await context.signal.wait(20);
   }
   host.event({ name: 'Depose', leadership: ballot, reason: 'the replica is stopping' });

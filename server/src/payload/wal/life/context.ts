@@ -7,7 +7,13 @@ import type { Logger } from 'pino';
 import type { ApplyTraceEvent } from '../../../api/events.ts';
 import { sameBallot } from '../../../multipaxos/ballot.ts';
 import type { Ballot, Configuration, Slot } from '../../../multipaxos/types.ts';
-import type { DatabaseDirectory, DirectoryRole, DirectoryState, Loss } from '../../../ports/database-directory.ts';
+import type { Timers } from '../../../ports/clock.ts';
+import type {
+  DatabaseDirectory,
+  DirectoryRole,
+  DirectoryState,
+  Loss,
+} from '../../../ports/database-directory.ts';
 import type { DatabaseServer, PrimaryDatabase, StandbyDatabase } from '../../../ports/database-server.ts';
 import type { PayloadHost } from '../../payload.ts';
 import type { ChosenWal } from '../chosen-wal.ts';
@@ -49,6 +55,7 @@ export interface LifeOptions {
   readonly server: DatabaseServer;
   readonly directory: DatabaseDirectory;
   readonly logger: Logger;
+  readonly timers: Timers;
   readonly timings: LifeTimings;
   readonly entryBytesMax: number;
   readonly shipQueueBytesMax: number;
@@ -80,7 +87,7 @@ export interface Wishes {
 
 export class LifeContext {
   readonly options: LifeOptions;
-  readonly signal = new Signal();
+  readonly signal: Signal;
   readonly wishes: Wishes = { leading: null, loss: null, stopping: false, ended: null };
   /** Ends starts that are under way when the replica stops. */
   readonly end = new AbortController();
@@ -102,6 +109,7 @@ export class LifeContext {
 
   constructor(options: LifeOptions) {
     this.options = options;
+    this.signal = new Signal(options.timers);
   }
 
   get pointer(): Slot {
@@ -185,7 +193,8 @@ export class LifeContext {
     const events = this.heldEvents ?? [];
     this.heldEvents = null;
     const role = this.saved?.role.kind ?? 'copying';
-    for (const event of events) this.options.host.event(event.name === 'BeginLeadership' ? { ...event, role } : event);
+    for (const event of events)
+      this.options.host.event(event.name === 'BeginLeadership' ? { ...event, role } : event);
   }
 
   /** What ends every phase; null: nothing does. */

@@ -8,7 +8,8 @@ export async function inspect(context: LifeContext): Promise<Next> {
   if (condemned !== null) return { kind: 'lost', loss: condemned };
   const found = await directory.inspect();
   if (found.kind === 'usable') return byRole(context, found.state);
-  if (found.kind !== 'missing') return { kind: 'lost', loss: { cause: 'databaseLost', reason: found.reason } };
+  if (found.kind !== 'missing')
+    return { kind: 'lost', loss: { cause: 'databaseLost', reason: found.reason } };
   const what = missing();
   if (what.kind === 'lost') return what;
   onStep('creating');

@@ -13,7 +13,7 @@ export async function proposeLeadership(
   wal: ChosenWal,
   entry: Omit<LeadershipEntry, 'kind'>,
 ): Promise<boolean> {
-  const { host, logger } = context.options;
+  const { host, logger, timers } = context.options;
   const payload = encodeLeadership(entry);
   const { leadership, timeline, fork, resumes } = entry;
   const nextXid = String(entry.nextXid);
@@ -27,11 +27,14 @@ export async function proposeLeadership(
     }
     await context.signal.wait(10);
   }
-  const deadline = performance.now() + patienceMs;
+  const deadline = timers.nowMs() + patienceMs;
   while (context.leads(leadership) && context.over() === null) {
     if (sameBallot(wal.position.leadership, leadership)) return true;
-    if (performance.now() > deadline) {
-      logger.error({ leadership, timeline }, 'the leadership did not begin, though nothing stands against it');
+    if (timers.nowMs() > deadline) {
+      logger.error(
+        { leadership, timeline },
+        'the leadership did not begin, though nothing stands against it',
+      );
       host.stepDown();
     }
     await context.signal.wait();

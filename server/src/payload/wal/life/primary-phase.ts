@@ -50,13 +50,14 @@ export async function bePrimary(context: LifeContext, running: RunningPrimary): 
 }
 
 function createShipper(context: LifeContext, { ballot, primary, from, wal }: RunningPrimary): Shipper {
-  const { host, entryBytesMax, shipQueueBytesMax } = context.options;
+  const { host, timers, entryBytesMax, shipQueueBytesMax } = context.options;
   const { timeline } = primary;
   const commits = host.isTraced ? new CommitReader(from, () => wal.position.nextXid) : null;
   return new Shipper({
     leadership: ballot,
     timeline,
     from,
+    timers,
     entryBytesMax,
     queueBytesMax: shipQueueBytesMax,
     propose: (payload) => (context.leads(ballot) ? host.propose(payload) : { code: 'notLeader' }),
@@ -89,7 +90,7 @@ async function open(context: LifeContext, { primary, ballot, wal }: RunningPrima
 async function lead(context: LifeContext, running: RunningPrimary, watch: PrimaryWatch): Promise<Next> {
   const { signal, options, wishes } = context;
   const { ballot, wal } = running;
-  let savedAtMs = performance.now();
+  let savedAtMs = options.timers.nowMs();
   for (;;) {
     if (wishes.stopping && context.leads(ballot)) return endCleanly(context, running);
     if (hintsAreNewlyUntrusted(context)) await context.save(roleOf(context, ballot), wal.position);
@@ -98,8 +99,8 @@ async function lead(context: LifeContext, running: RunningPrimary, watch: Primar
     if (context.over() !== null || !context.leads(ballot))
       return depose(context, running, 'immediate', 'leadership has ended');
     context.advance(wal.position.slot);
-    if (performance.now() - savedAtMs >= options.timings.saveMs) {
-      savedAtMs = performance.now();
+    if (options.timers.nowMs() - savedAtMs >= options.timings.saveMs) {
+      savedAtMs = options.timers.nowMs();
       await save(context, running);
     }
     await signal.wait(options.timings.pingMs);
@@ -150,8 +151,8 @@ class PrimaryWatch {
   private readonly primary: PrimaryDatabase;
   private readonly shipper: Shipper;
   private stream: WalStream | null = null;
-  private heardAtMs = performance.now();
-  private movedAtMs = performance.now();
+  private heardAtMs: number;
+  private movedAtMs: number;
   private pingedAtMs = 0;
   private brokenBecause: string | null = null;
 
@@ -159,12 +160,15 @@ class PrimaryWatch {
     this.context = context;
     this.primary = primary;
     this.shipper = shipper;
+    this.heardAtMs = context.options.timers.nowMs();
+    this.movedAtMs = this.heardAtMs;
   }
 
   /** Why it cannot be relied on any more. */
   get trouble(): string | null {
-    const { hangMs } = this.context.options.timings;
-    const nowMs = performance.now();
+    const { timers, timings } = this.context.options;
+    const { hangMs } = timings;
+    const nowMs = timers.nowMs();
     if (this.brokenBecause !== null) return this.brokenBecause;
     if (nowMs - this.movedAtMs > hangMs / 2) return 'PostgreSQL was stopped by a signal';
     return nowMs - this.heardAtMs > hangMs ? `PostgreSQL has said nothing for ${hangMs} ms` : null;
@@ -174,7 +178,7 @@ class PrimaryWatch {
     const stream = await this.primary.openStream(this.shipper.received, {
       onWal: (_start, pieces) => this.shipper.take(pieces),
       onHeard: () => {
-        this.heardAtMs = performance.now();
+        this.heardAtMs = this.context.options.timers.nowMs();
       },
       onEnd: (reason) => {
         this.brokenBecause = `the stream of its WAL has ended: ${reason}`;
@@ -186,8 +190,8 @@ class PrimaryWatch {
   }
 
   look(): void {
-    const { server, timings } = this.context.options;
-    const nowMs = performance.now();
+    const { server, timers, timings } = this.context.options;
+    const nowMs = timers.nowMs();
     if (server.isMoving()) this.movedAtMs = nowMs;
     // Whoever is not read from cannot be heard.
     if (this.shipper.isPaused) this.heardAtMs = nowMs;

@@ -1,7 +1,13 @@
 /** Something has changed: whoever waits looks again. */
+import type { Timers } from '../../../ports/clock.ts';
 
 export class Signal {
+  private readonly timers: Pick<Timers, 'after'>;
   private waiters: (() => void)[] = [];
+
+  constructor(timers: Pick<Timers, 'after'>) {
+    this.timers = timers;
+  }
 
   notify(): void {
     const waiters = this.waiters;
@@ -13,13 +19,13 @@ export class Signal {
   wait(maxMs = 1_000): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
-        clearTimeout(timer);
+        cancel();
         resolve();
       };
-      const timer = setTimeout(() => {
+      const cancel = this.timers.after(maxMs, () => {
         this.waiters = this.waiters.filter((other) => other !== wake);
         resolve();
-      }, maxMs);
+      });
       this.waiters.push(wake);
     });
   }

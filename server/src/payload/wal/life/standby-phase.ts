@@ -39,7 +39,7 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
     },
     {
       onReport: (report) => {
-        if (!progress.report(report, performance.now())) return;
+        if (!progress.report(report, options.timers.nowMs())) return;
         const { flushed, replayed } = progress;
         options.host.event({ name: 'Replay', flushed, replayed });
         signal.notify();
@@ -67,7 +67,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
   const { wishes, signal, options } = context;
   const { progress, wal, standby } = running;
   const { askMs, askLeadingMs, saveMs } = options.timings;
-  let savedAtMs = performance.now();
+  let savedAtMs = options.timers.nowMs();
   for (;;) {
     const over = context.over();
     if (over !== null) {
@@ -77,10 +77,10 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
       await options.server.stop('fast');
       return over;
     }
-    await puzzle(running);
+    await puzzle(running, options.timers.nowMs());
     context.advance(progress.appliedSlot);
-    if (performance.now() - savedAtMs >= saveMs) {
-      savedAtMs = performance.now();
+    if (options.timers.nowMs() - savedAtMs >= saveMs) {
+      savedAtMs = options.timers.nowMs();
       await save(context, progress);
     }
     if (wishes.leading !== null) {
@@ -99,8 +99,8 @@ async function save(context: LifeContext, progress: StandbyProgress): Promise<vo
 }
 
 /** The chosen WAL may end within a record, which no standby replays: then it is found out where the last whole one ends. */
-async function puzzle({ progress, wal }: RunningStandby): Promise<void> {
-  if (!progress.isPuzzled(performance.now())) return;
+async function puzzle({ progress, wal }: RunningStandby, nowMs: number): Promise<void> {
+  if (!progress.isPuzzled(nowMs)) return;
   const { position } = wal;
   progress.wholeRecords(position, await lastWholeRecord(wal, position));
 }
@@ -146,13 +146,14 @@ async function replayedFork(
   { standby, progress, wal }: RunningStandby,
   ballot: Ballot,
 ): Promise<{ readonly fork: Lsn; readonly nextXid: bigint } | null> {
-  const { timings, host, logger } = context.options;
-  const deadline = performance.now() + timings.patienceMs;
+  const { timers, timings, host, logger } = context.options;
+  const deadline = timers.nowMs() + timings.patienceMs;
   const expected = await lastWholeRecord(wal, wal.position);
   while (context.leads(ballot) && context.over() === null) {
     const seen = await standby.look().catch(() => null);
-    if (progress.hasAll && seen !== null && seen.replayed === expected) return { fork: expected, nextXid: seen.nextXid };
-    if (performance.now() > deadline) {
+    if (progress.hasAll && seen !== null && seen.replayed === expected)
+      return { fork: expected, nextXid: seen.nextXid };
+    if (timers.nowMs() > deadline) {
       const replayed = seen === null ? null : formatLsn(seen.replayed);
       logger.error({ expected: formatLsn(expected), replayed }, 'the standby does not replay what is chosen');
       host.stepDown();

@@ -16,7 +16,7 @@ import { bePrimary } from './primary-phase.ts';
 
 export async function settleWritten(context: LifeContext, state: DirectoryState): Promise<Next> {
   const { role } = state;
-  if (role.kind === 'founder') return settleFounder(context, state);
+  if (role.kind === 'founder') return settleFounder(context, state, role.isNew);
   if (role.kind !== 'primary' && role.kind !== 'promoting') return { kind: 'inspect' };
   const { directory, logger, host } = context.options;
   const { timeline, end } = state.position;
@@ -37,7 +37,10 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
     const judgement = judgeDirectory(written, wal.position);
     if (judgement.kind !== told) {
       told = judgement.kind;
-      logger.info({ ...explain(judgement, ownEnd, wal), leadership: role.leadership }, 'the directory of a primary');
+      logger.info(
+        { ...explain(judgement, ownEnd, wal), leadership: role.leadership },
+        'the directory of a primary',
+      );
       const outcome = outcomes[judgement.kind];
       const slot = outcome === 'standby' ? wal.positionAt(ownEnd).slot : wal.position.slot;
       host.event({ name: 'CheckPrefix', outcome, slot, timeline, position: ownEnd });
@@ -53,7 +56,10 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
     const { leading } = context.wishes;
     if (leading !== null && mayResume(context, wal)) {
       // PostgreSQL shows all that it recovers, chosen or not, to its own workers at least.
-      await context.save({ kind: 'primary', leadership: role.leadership, hintsUntrusted: true }, wal.position);
+      await context.save(
+        { kind: 'primary', leadership: role.leadership, hintsUntrusted: true },
+        wal.position,
+      );
       return resume(context, wal, leading);
     }
     await context.signal.wait();
@@ -104,7 +110,7 @@ async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Pro
 }
 
 /** A new database: the first leadership of the group begins with it, and what is in it before is nowhere else. */
-async function settleFounder(context: LifeContext, state: DirectoryState): Promise<Next> {
+async function settleFounder(context: LifeContext, state: DirectoryState, isNew: boolean): Promise<Next> {
   const wal = context.take(state);
   for (;;) {
     const over = context.over();
@@ -122,12 +128,12 @@ async function settleFounder(context: LifeContext, state: DirectoryState): Promi
     }
     const { leading } = context.wishes;
     if (leading !== null && wal.position.slot >= context.options.host.commitPoint())
-      return found(context, wal, leading);
+      return found(context, wal, leading, isNew);
     await context.signal.wait();
   }
 }
 
-async function found(context: LifeContext, wal: ChosenWal, ballot: Ballot): Promise<Next> {
+async function found(context: LifeContext, wal: ChosenWal, ballot: Ballot, isNew: boolean): Promise<Next> {
   const { options, end } = context;
   options.onStep('starting');
   const primary = await options.server.startPrimary(end.signal);
@@ -139,7 +145,7 @@ async function found(context: LifeContext, wal: ChosenWal, ballot: Ballot): Prom
     timeline: wal.position.timeline,
   });
   options.onStep('preparing');
-  await options.prepare();
+  if (isNew) await options.prepare();
   options.onStep(null);
   const from = await primary.flushed();
   const timeline: Timeline = primary.timeline;

@@ -1,0 +1,205 @@
+/**
+ * Time that passes only when it is told to: what happens is the same at each run, and waiting costs nothing.
+ *
+ * Responsible for: the order of all callbacks, by time and then by when they were asked for. Before each of them everything that waits for a promise has run to its end, so nothing depends on how fast the machine is.
+ * Knows no processes; `ProcessTime` is one's view of it: with a clock of its own, standing still, or dead.
+ */
+import type { Timers } from '../clock.ts';
+
+interface Callback {
+  readonly atMs: number;
+  readonly order: number;
+  work: (() => void) | null;
+}
+
+export class SimulatedTime implements Timers {
+  private readonly queue: Callback[] = [];
+  private passedMs = 0;
+  private asked = 0;
+
+  nowMs(): number {
+    return this.passedMs;
+  }
+
+  after(ms: number, work: () => void): () => void {
+    const callback: Callback = { atMs: this.passedMs + Math.max(0, ms), order: this.asked++, work };
+    push(this.queue, callback);
+    return () => {
+      callback.work = null;
+    };
+  }
+
+  every(ms: number, work: () => void): () => void {
+    return repeat(this, ms, work);
+  }
+
+  soon(work: () => void): void {
+    this.after(0, work);
+  }
+
+  /** Callbacks that are waiting, those that were given up among them. */
+  get waiting(): number {
+    return this.queue.length;
+  }
+
+  /** Lets `ms` pass. */
+  async pass(ms: number): Promise<void> {
+    await this.passUntil(() => false, ms);
+  }
+
+  /** Lets time pass until that holds, which is looked at after each callback. False: it has not come to hold within `maxMs`. */
+  async passUntil(holds: () => boolean, maxMs: number): Promise<boolean> {
+    const endMs = this.passedMs + maxMs;
+    for (;;) {
+      await settled();
+      if (holds()) return true;
+      const next = this.queue[0];
+      if (next === undefined || next.atMs > endMs) break;
+      pop(this.queue);
+      if (next.work === null) continue;
+      this.passedMs = next.atMs;
+      next.work();
+    }
+    this.passedMs = endMs;
+    return false;
+  }
+
+  /** What the promise comes to; time passes meanwhile. @throws its error; Error if it takes longer */
+  async until<T>(promise: Promise<T>, maxMs = 60_000): Promise<T> {
+    let isSettled = false;
+    const settle = (): void => {
+      isSettled = true;
+    };
+    promise.then(settle, settle);
+    if (!(await this.passUntil(() => isSettled, maxMs)))
+      throw new Error(`nothing came of it within ${maxMs} ms`);
+    return promise;
+  }
+}
+
+/** Everything that waits for a promise has run: a macrotask comes after all of that. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/**
+ * Time as one process has it. Its clock may be fast or slow; what it asked for comes late while it is stopped, and never once it is dead.
+ */
+export class ProcessTime implements Timers {
+  private readonly time: SimulatedTime;
+  private readonly rate: number;
+  private readonly bornAtMs: number;
+  private isStopped = false;
+  private isDead = false;
+  private late: (() => void)[] = [];
+
+  /** `rate`: how fast its clock goes; 1.02 is 2 % too fast. */
+  constructor(time: SimulatedTime, rate = 1) {
+    this.time = time;
+    this.rate = rate;
+    this.bornAtMs = time.nowMs();
+  }
+
+  nowMs(): number {
+    return 1000 + (this.time.nowMs() - this.bornAtMs) * this.rate;
+  }
+
+  after(ms: number, work: () => void): () => void {
+    let isWanted = true;
+    const cancel = this.time.after(ms / this.rate, () =>
+      this.call(() => {
+        if (isWanted) work();
+      }),
+    );
+    return () => {
+      isWanted = false;
+      cancel();
+    };
+  }
+
+  every(ms: number, work: () => void): () => void {
+    return repeat(this, ms, work);
+  }
+
+  soon(work: () => void): void {
+    this.after(0, work);
+  }
+
+  private call(work: () => void): void {
+    if (this.isDead) return;
+    if (this.isStopped) this.late.push(work);
+    else work();
+  }
+
+  get dead(): boolean {
+    return this.isDead;
+  }
+
+  get stopped(): boolean {
+    return this.isStopped;
+  }
+
+  /** As by SIGSTOP. Its clock goes on. */
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  /** As by SIGCONT. */
+  goOn(): void {
+    if (!this.isStopped) return;
+    this.isStopped = false;
+    const { late } = this;
+    this.late = [];
+    for (const work of late) this.time.soon(() => this.call(work));
+  }
+
+  die(): void {
+    this.isDead = true;
+    this.late = [];
+  }
+}
+
+function repeat(timers: Pick<Timers, 'after'>, ms: number, work: () => void): () => void {
+  let isWanted = true;
+  let cancel = timers.after(ms, again);
+  function again(): void {
+    work();
+    if (isWanted) cancel = timers.after(ms, again);
+  }
+  return () => {
+    isWanted = false;
+    cancel();
+  };
+}
+
+function isBefore(one: Callback, other: Callback): boolean {
+  return one.atMs < other.atMs || (one.atMs === other.atMs && one.order < other.order);
+}
+
+/** The queue is a heap: each is before the two at twice its index. */
+function push(queue: Callback[], callback: Callback): void {
+  let at = queue.length;
+  queue.push(callback);
+  while (at > 0) {
+    const parent = (at - 1) >> 1;
+    if (!isBefore(callback, queue[parent]!)) break;
+    queue[at] = queue[parent]!;
+    at = parent;
+  }
+  queue[at] = callback;
+}
+
+function pop(queue: Callback[]): void {
+  const last = queue.pop()!;
+  if (queue.length === 0) return;
+  let at = 0;
+  for (;;) {
+    let child = 2 * at + 1;
+    if (child >= queue.length) break;
+    if (child + 1 < queue.length && isBefore(queue[child + 1]!, queue[child]!)) child += 1;
+    if (!isBefore(queue[child]!, last)) break;
+    queue[at] = queue[child]!;
+    at = child;
+  }
+  queue[at] = last;
+}

@@ -1,0 +1,51 @@
+/** Replicas of tests: their addresses, their configuration files, and the configuration of a group that they founded. */
+import {
+  parseReplicaConfig,
+  type ReplicaConfig,
+  type ReplicaConfigInput,
+} from '../../config/replica-config.ts';
+import type { Configuration, GroupId, MemberAddress, ReplicaId, Slot } from '../../multipaxos/types.ts';
+
+export const testGroup = 'g' as GroupId;
+
+export function addressOf(id: ReplicaId): MemberAddress {
+  const n = Number(id.slice(1));
+  return { host: id, port: 7000 + n, pgwire: { host: id, port: 7100 + n } };
+}
+
+export function configOf(
+  id: ReplicaId,
+  ids: readonly ReplicaId[],
+  changes: Partial<ReplicaConfigInput> = {},
+): ReplicaConfig {
+  return parseReplicaConfig(
+    {
+      group: testGroup,
+      id,
+      dataDir: '/nowhere',
+      peers: ids.map((peer) => ({ id: peer, ...addressOf(peer) })),
+      peerListen: { port: 7000 },
+      clusterSecret: 'a secret of some length',
+      pgwire: { port: 7100 },
+      http: { port: 7200 },
+      verify: { everyMinutes: 0 },
+      ...changes,
+    },
+    '/',
+  );
+}
+
+export function foundedBy(voters: readonly ReplicaId[], expected: readonly ReplicaId[] = []): Configuration {
+  const member = (replica: ReplicaId, role: 'voter' | 'learner') => ({
+    replica,
+    incarnation: role === 'voter' ? 1 : 0,
+    role,
+    nonce: role === 'voter' ? 'founded' : '',
+    address: addressOf(replica),
+  });
+  const members = [
+    ...voters.map((id) => member(id, 'voter')),
+    ...expected.map((id) => member(id, 'learner')),
+  ];
+  return { version: 1, slot: 0 as Slot, members };
+}
