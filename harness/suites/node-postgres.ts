@@ -1,14 +1,14 @@
 /**
  * node-postgres's own integration tests, one program each, against one database.
  *
- * `sources` is a source tree of it that is installed and built. A file passes if its program ends with 0, as its own Makefile has it; those of its pool and its cursor are for mocha.
+ * `sources` is a source tree of it that is installed and built. A file passes if its program ends with 0, as its own Makefile has it; those of its pool and its cursor
+ * are run by mocha.
  */
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { commandOutput } from './command-output.ts';
+import { commandOutput, type CommandOutput } from './command-output.ts';
 import type { Outcome, SuiteRun, Target } from './outcome.ts';
-import { steady } from './test-output.ts';
+import { parseJunit, steady } from './test-output.ts';
 
 export interface NodePostgresOptions {
   readonly sources: string;
@@ -17,56 +17,76 @@ export interface NodePostgresOptions {
 }
 
 const fileMsMax = 60_000;
+const mochaMsMax = 300_000;
 const mochaPackages = ['pg-pool', 'pg-cursor'] as const;
 
 export async function runNodePostgres(
   options: NodePostgresOptions,
   run: SuiteRun,
 ): Promise<readonly Outcome[]> {
+  run.progress(`node-postgres: running at port ${run.target.port}`);
+  await mkdir(join(run.directory, 'output'), { recursive: true });
   const { sources, only } = options;
-  const { target, directory, signal, progress } = run;
-  progress(`node-postgres: running at port ${target.port}`);
-  await mkdir(join(directory, 'output'), { recursive: true });
-  const env = { ...process.env, ...environmentOf(target) };
   const outcomes: Outcome[] = [];
-  for (const { name, args, cwd } of await programs(sources)) {
-    if (only !== null && !name.includes(only)) continue;
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(fileMsMax)]);
-    const { code, text } = await commandOutput(process.execPath, args, {
-      cwd,
-      env,
-      signal: limited,
-    }).catch((error: unknown) => {
-      signal.throwIfAborted();
-      if (!limited.aborted) throw error;
-      return { code: null, text: `did not end within ${fileMsMax} ms` };
-    });
-    await writeFile(join(directory, 'output', `${name.replaceAll('/', '--')}.txt`), text);
-    const isPassed = code === 0;
-    outcomes.push({ name, result: isPassed ? 'pass' : 'fail', evidence: isPassed ? '' : reasonOf(text) });
+  for (const file of await integrationTests(sources)) {
+    if (only === null || file.includes(only)) outcomes.push(await runFile(sources, file, run));
+  }
+  for (const name of mochaPackages) {
+    if (only === null || name.includes(only)) outcomes.push(...(await runMocha(sources, name, run)));
   }
   return outcomes;
 }
 
-interface Program {
-  readonly name: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
+function packageIn(sources: string, name: string): string {
+  return join(sources, 'packages', name);
 }
 
-async function programs(sources: string): Promise<readonly Program[]> {
-  const pg = join(sources, 'packages', 'pg');
+async function integrationTests(sources: string): Promise<readonly string[]> {
+  const pg = packageIn(sources, 'pg');
   const found = await readdir(join(pg, 'test', 'integration'), { recursive: true, withFileTypes: true });
-  const own = found
+  return found
     .filter((entry) => entry.isFile() && entry.name.endsWith('-tests.js'))
     .map((entry) => relative(pg, join(entry.parentPath, entry.name)))
-    .toSorted()
-    .map((file) => ({ name: file, args: [file], cwd: pg }));
+    .toSorted();
+}
+
+async function runFile(sources: string, file: string, run: SuiteRun): Promise<Outcome> {
+  const { code, text } = await limited([file], packageIn(sources, 'pg'), fileMsMax, run);
+  await writeFile(join(run.directory, 'output', `${file.replaceAll('/', '--')}.txt`), text);
+  const isPassed = code === 0;
+  return { name: file, result: isPassed ? 'pass' : 'fail', evidence: isPassed ? '' : reasonOf(text) };
+}
+
+/** Every single test of a package, by mocha's own report. */
+async function runMocha(sources: string, name: string, run: SuiteRun): Promise<readonly Outcome[]> {
   const mocha = join(sources, 'node_modules', 'mocha', 'bin', 'mocha.js');
-  const others = mochaPackages
-    .map((name) => ({ name, args: [mocha, '--exit'], cwd: join(sources, 'packages', name) }))
-    .filter(({ cwd }) => existsSync(mocha) && existsSync(cwd));
-  return [...own, ...others];
+  const report = join(run.directory, 'output', `${name}.xml`);
+  const reporter = ['--reporter', 'xunit', '--reporter-option', `output=${report}`];
+  const { text } = await limited([mocha, '--exit', ...reporter], packageIn(sources, name), mochaMsMax, run);
+  const xml = await readFile(report, 'utf8').catch(() => null);
+  if (xml === null) throw new Error(`mocha wrote no report for ${name}:\n${text.slice(-2000)}`);
+  return parseJunit(xml).map((outcome) => {
+    const { result, evidence } = outcome;
+    return { name: `${name}::${outcome.name}`, result, evidence };
+  });
+}
+
+/** Node with these arguments, for as long as it may take. */
+async function limited(
+  args: readonly string[],
+  cwd: string,
+  msMax: number,
+  { target, signal }: SuiteRun,
+): Promise<CommandOutput> {
+  const end = AbortSignal.any([signal, AbortSignal.timeout(msMax)]);
+  try {
+    const env = { ...process.env, ...environmentOf(target) };
+    return await commandOutput(process.execPath, args, { cwd, env, signal: end });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!end.aborted) throw error;
+    return { code: null, text: `did not end within ${msMax} ms` };
+  }
 }
 
 function environmentOf({ host, port, user, password, database }: Target): Readonly<Record<string, string>> {
@@ -76,7 +96,7 @@ function environmentOf({ host, port, user, password, database }: Target): Readon
     PGUSER: user,
     PGPASSWORD: password,
     PGDATABASE: database,
-    // The same key goes to both sides; neither has TLS.
+    // Neither side has TLS.
     PGTESTNOSSL: 'true',
   };
 }

@@ -18,17 +18,25 @@ export interface PsycopgOptions {
 }
 
 /** They measure time, start other programs, or ask for what has nothing to do with the server. */
-const leftOut = 'not timing and not flakey and not mypy and not dns and not crdb and not gevent';
+const leftOut = 'not slow and not timing and not flakey and not mypy and not dns and not crdb and not gevent';
 
 export async function runPsycopg(options: PsycopgOptions, run: SuiteRun): Promise<readonly Outcome[]> {
   const { target, directory, signal, progress } = run;
   const report = join(directory, 'report.xml');
   progress(`psycopg: running at port ${target.port}`);
-  const args = ['-m', 'pytest', 'tests', '-q', '-p', 'no:randomly', '-p', 'no:cacheprovider'];
+  const args = ['-m', 'pytest', 'tests', '-q', '-p', 'no:randomly'];
   const selection = ['-m', leftOut, ...(options.only === null ? [] : ['-k', options.only])];
   const { code, text } = await commandOutput(
     options.python,
-    [...args, ...selection, `--junitxml=${report}`, '-o', 'junit_family=xunit1'],
+    [
+      ...args,
+      ...selection,
+      `--junitxml=${report}`,
+      '-o',
+      'junit_family=xunit1',
+      '-o',
+      `cache_dir=${join(directory, 'cache')}`,
+    ],
     {
       cwd: options.sources,
       env: {

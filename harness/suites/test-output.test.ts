@@ -20,6 +20,16 @@ describe("pg_regress's lines", () => {
   });
 });
 
+describe("mocha's report", () => {
+  test('gives the reason in the text of the failure', () => {
+    const xml =
+      '<testsuite><testcase classname="pool" name="ends"><failure>Error: it did &quot;not&quot;\n at x:1</failure></testcase></testsuite>';
+    expect(parseJunit(xml)).toEqual([
+      { name: 'pool::ends', result: 'fail', evidence: 'Error: it did "not"' },
+    ]);
+  });
+});
+
 describe("pytest's report", () => {
   const xml = `<?xml version="1.0"?><testsuites><testsuite name="pytest">
 <testcase classname="tests.test_a" name="test_ok[&lt;1&gt;]" time="0.1" />

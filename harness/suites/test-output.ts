@@ -1,4 +1,4 @@
-/** Reads what test programs write: the lines of PostgreSQL's pg_regress, and the XML that pytest can write. Pure. */
+/** Reads what test programs write: the lines of PostgreSQL's pg_regress, and the XML of pytest and mocha. Pure. */
 import type { Outcome } from './outcome.ts';
 
 /** `ok 12    + boolean     98 ms`; `+` where several ran at once. */
@@ -20,14 +20,19 @@ const attribute = /(\w+)="([^"]*)"/g;
 export function parseJunit(xml: string): readonly Outcome[] {
   return [...xml.matchAll(testcase)].map(([, attributes = '', body = '']) => {
     const { classname = '', name = '' } = attributesOf(attributes);
-    const failed = /<(?:failure|error)\b([^>]*)>/.exec(body);
+    const failed = /<(?:failure|error)\b([^>]*)>([^<]*)/.exec(body);
     const full = `${classname}::${name}`;
     if (failed !== null) {
-      const { message = '' } = attributesOf(failed[1] ?? '');
+      const { message = firstLine(plain(failed[2] ?? '')) } = attributesOf(failed[1] ?? '');
       return { name: full, result: 'fail', evidence: steady(message) };
     }
     return { name: full, result: body.includes('<skipped') ? 'skip' : 'pass', evidence: '' };
   });
+}
+
+/** mocha gives no message of its own, but the error with the way to it. */
+function firstLine(text: string): string {
+  return text.trim().split('\n', 1)[0] ?? '';
 }
 
 function attributesOf(text: string): Readonly<Record<string, string>> {
