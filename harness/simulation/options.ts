@@ -11,6 +11,7 @@ import type {
   MemberAddress,
   ReplicaId,
   Slot,
+  TraceLevel,
 } from '../../server/src/multipaxos/types.ts';
 import { realCore, type Core } from './core.ts';
 import { Random } from './random.ts';
@@ -298,6 +299,6 @@ export function foundingConfiguration(count: number): Configuration {
   return { version: 1, slot: 0 as Slot, members };
 }
 
-export function coreConfig(options: SimulationOptions, id: ReplicaId, trace: boolean): CoreConfig {
+export function coreConfig(options: SimulationOptions, id: ReplicaId, trace: TraceLevel): CoreConfig {
   return { ...options.timing, group: 'g1' as GroupId, id, trace };
 }

@@ -86,7 +86,7 @@ export class SimulatedReplica {
   run(): void {
     const { options, judge, random, trace } = this.world;
     const recovered = this.disk.recover();
-    const config = coreConfig(options, this.member!, trace !== null);
+    const config = coreConfig(options, this.member!, trace === null ? 'none' : 'all');
     this.state = options.core.createState(config, recovered, this.clock.nowMs(), random.unit());
     this.chosenTo = Math.max(recovered.commitPoint, recovered.purgedTo) as Slot;
     judge.processBegins(this.id, this.chosenTo);

@@ -73,7 +73,7 @@ function configOf(id: ReplicaId): CoreConfig {
     windowBytesMax: 1e9,
     acceptBatchBytesMax: 1e9,
     catchUpSlotsMax: 1000,
-    trace: true,
+    trace: 'all',
   };
 }
 

@@ -2,6 +2,7 @@
  * The one event format: what a replica did, for the dashboard's live stream, the recorded NDJSON trace (one event a
  * line) and the conformance check. Also produced by the simulator.
  */
+import { isFrequentAction } from '../multipaxos/trace.ts';
 import type { Ballot, CoreTraceEvent, EntryLabel, ReplicaId, Slot } from '../multipaxos/types.ts';
 import type { Lsn, Timeline } from '../payload/wal/lsn.ts';
 import type { RecoveryProgress, VerifyResult } from './status.ts';
@@ -134,3 +135,18 @@ export type TraceEvent = {
   | ({ readonly layer: 'apply' } & ApplyTraceEvent)
   | ({ readonly layer: 'operation' } & OperationalEvent)
 );
+
+/** Of what is not consensus; they come with every range of WAL, or many a second. */
+const frequentNames: ReadonlySet<string> = new Set<TraceEvent['name']>([
+  'Ship',
+  'Release',
+  'Feed',
+  'Replay',
+  'FlushStandby',
+  'RunningTransactions',
+]);
+
+/** Whether events of this name come so often that they are made for listeners of everything only. */
+export function isFrequent(name: TraceEvent['name']): boolean {
+  return frequentNames.has(name) || isFrequentAction(name);
+}

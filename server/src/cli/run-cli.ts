@@ -60,7 +60,7 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
         progressOf('Received'),
       );
       print(
-        `${file}: ${megabytes(bytes)}, group ${header.group} at slot ${header.pointerAtLeast} or later, checked.`,
+        `${file}: ${megabytes(bytes)}, group ${header.group} at slot ${header.position.slot} or later, checked.`,
       );
     },
   };

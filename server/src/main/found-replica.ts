@@ -7,35 +7,28 @@
  * configurations above those that its data knows, for it would take its own entries for superseded otherwise.
  */
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { exists } from '../adapters/file-system.ts';
-import { createDatabase } from '../adapters/postgres/database.ts';
-import { readBackup } from '../adapters/postgres/snapshot/backup.ts';
+import { readBackup } from '../adapters/postgres/backup/backup-file.ts';
+import type { DurablePosition } from '../adapters/postgres/copy/chosen.ts';
 import {
-  clearPartialIncoming,
-  describeOwner,
-  inspectIncoming,
-  installSnapshot,
-  ownerOfCopy,
-} from '../adapters/postgres/snapshot/directories.ts';
-import { SnapshotError } from '../ports/snapshot.ts';
+  claimDatabase,
+  inspectDatabase,
+  ownerOf,
+  placesOf,
+  whyNotReplaceable,
+} from '../adapters/postgres/database-directory.ts';
+import { writeDirectoryState } from '../adapters/postgres/directory-state.ts';
+import { CliError, exitCodes } from '../cli/errors.ts';
+import type { ReplicaConfig } from '../config/replica-config.ts';
 import { ballotNone } from '../multipaxos/ballot.ts';
 import { memberName } from '../multipaxos/configuration.ts';
 import type { Configuration, Member, ReplicaId, Slot } from '../multipaxos/types.ts';
-import type { ApplicationPointer, Database } from '../ports/database.ts';
+import { positionNone } from '../payload/wal/wal-history.ts';
+import type { DirectoryState } from '../ports/database-directory.ts';
+import { CopyError } from '../ports/copy.ts';
 import { LogStoreError } from '../ports/log-store.ts';
-import type { ReplicaConfig } from '../config/replica-config.ts';
-import { CliError, exitCodes } from '../cli/errors.ts';
 import { createLog, openLog } from './log-store.ts';
-import {
-  binariesOf,
-  claimDatabase,
-  inspectDatabase,
-  launchServer,
-  placesOf,
-  type Places,
-  whyNotReplaceable,
-} from './replica-database.ts';
+import { binariesOf } from './replica-database.ts';
 
 export interface Founded {
   /** The name by which this cluster is told from every other. */
@@ -60,7 +53,6 @@ export interface Kept {
 /** @throws CliError if there is a log, a database or a copy of one already */
 export async function foundReplica(config: ReplicaConfig): Promise<Founded> {
   await refuseIfThere(config);
-  await clearPartialIncoming(placesOf(config).incoming);
   const cluster = newCluster();
   const log = await createLog(config, {
     identity: { cluster, member: memberName(config.id, 1) },
@@ -72,79 +64,80 @@ export async function foundReplica(config: ReplicaConfig): Promise<Founded> {
   return { cluster };
 }
 
-/** @throws CliError if there is a log, a database or a copy of one already, or the file is no whole backup */
-export async function restoreReplica(
-  config: ReplicaConfig,
-  file: string,
-  onProgress: (bytes: number) => void,
-): Promise<Restored> {
-  await refuseIfThere(config);
-  const places = placesOf(config);
-  const cluster = newCluster();
-  const owner = { group: config.group, cluster };
-  await clearPartialIncoming(places.incoming);
-  const { majorVersion } = await binariesOf(config);
-  const header = await readBackup({
-    file,
-    directory: places.incoming,
-    majorVersion,
-    owner,
-    onProgress,
-  }).catch((error: unknown) => {
-    throw error instanceof SnapshotError
-      ? new CliError(`Cannot restore ${file}: ${error.message}`, exitCodes.failed, { cause: error })
-      : error;
-  });
-  await installSnapshot({ incoming: places.incoming, dataDirectory: places.postgres, owner });
-  const pointer = await foundOnDatabase(config, cluster, header.configuration?.version ?? 0);
-  return { cluster, pointer, backupOf: header.cluster, takenAt: header.takenAt };
-}
-
 /**
  * What a group could be founded on here: nothing is changed.
  * @throws CliError if there is a log, or no database that can be relied on
  */
 export async function databaseToKeep(config: ReplicaConfig): Promise<Kept> {
+  const { dataOf, state } = await findDatabaseToKeep(config);
+  return { dataOf, pointer: state.position.slot };
+}
+
+async function findDatabaseToKeep(config: ReplicaConfig): Promise<{ dataOf: string; state: DirectoryState }> {
   await refuseUnlessFree(config);
-  const places = placesOf(config);
-  const state = await inspectDatabase(places, null);
-  if (state.kind === 'missing') refuse(`There is no database in ${places.postgres} to keep.`);
+  const places = placesOf(config.dataDir);
+  const found = await inspectDatabase(places, null);
+  if (found.kind === 'missing') refuse(`There is no database in ${places.postgres} to keep.`);
   if (await exists(places.condemned)) {
     refuse(
       `The database in ${places.postgres} was given up before: ${places.condemned} says why. Found the group on another replica's. Only if there is ` +
         'none, and you accept what is wrong with this one, move that file away and run this again.',
     );
   }
-  if (state.kind !== 'usable') refuse(`The database cannot be kept: ${state.reason}`);
-  const { pointer } = await withDatabase(config, (database) => database.applicationPointer());
-  return { dataOf: await ownerOf(places), pointer };
+  if (found.kind !== 'usable') refuse(`The database cannot be kept: ${found.reason}`);
+  if (found.state.role.kind === 'copying') {
+    refuse(`The database in ${places.postgres} is half of one: it was being copied from ${found.state.role.from}. Found the group on another replica's.`);
+  }
+  return { dataOf: await ownerOf(places), state: found.state };
 }
 
 /**
- * A new group on the database that is here. What was acknowledged and is not in it is lost, so a person decides it.
+ * A new group on the database that is here. What was acknowledged and is not in it is lost, so a person decides it; what it has beyond what was chosen is kept, too.
  * @throws CliError if there is a log, or no database that can be relied on
  */
 export async function keepDatabase(config: ReplicaConfig): Promise<Founded & Kept> {
-  const kept = await databaseToKeep(config);
+  const { dataOf, state } = await findDatabaseToKeep(config);
   const cluster = newCluster();
-  await foundOnDatabase(config, cluster, 0);
-  return { ...kept, cluster };
+  return { dataOf, cluster, pointer: await foundOnDatabase(config, cluster, state) };
 }
 
-/** `versionBefore`: of the configuration, if the database does not know. Returns how far the data goes. */
-async function foundOnDatabase(config: ReplicaConfig, cluster: string, versionBefore: number): Promise<Slot> {
-  const { at, base } = await withDatabase(config, closeOldLog);
-  const before = at.keep.configuration?.version ?? versionBefore;
-  await claimDatabase(placesOf(config), cluster);
-  const { round } = at.keep.leadership;
+/** @throws CliError if there is a log or a database already, or the file is no whole backup */
+export async function restoreReplica(
+  config: ReplicaConfig,
+  file: string,
+  onProgress: (bytes: number) => void,
+): Promise<Restored> {
+  await refuseIfThere(config);
+  const { postgres: directory } = placesOf(config.dataDir);
+  const { majorVersion } = await binariesOf(config);
+  const { header, durable } = await readBackup({ file, directory, majorVersion, onProgress }).catch(
+    (error: unknown) => {
+      if (!(error instanceof CopyError)) throw error;
+      throw new CliError(`Cannot restore ${file}: ${error.message}`, exitCodes.failed, { cause: error });
+    },
+  );
+  const cluster = newCluster();
+  const pointer = await foundOnDatabase(config, cluster, durable);
+  return { cluster, pointer, backupOf: header.cluster, takenAt: header.takenAt };
+}
+
+/** What is in the directory becomes the beginning of a new group: its first leadership takes whatever PostgreSQL has. */
+async function foundOnDatabase(config: ReplicaConfig, cluster: string, found: DurablePosition): Promise<Slot> {
+  const places = placesOf(config.dataDir);
+  const { slot, newestStart } = found.position;
+  const configuration = firstConfiguration(config, (found.configuration?.version ?? 0) + 1, slot);
+  await claimDatabase(places, cluster);
+  // The numbers of slots and ballots go on, so that nobody takes anything of the old group for something of the new one.
+  const position = { ...positionNone, slot };
+  await writeDirectoryState(places.postgres, { role: { kind: 'founder', isNew: false }, position, configuration });
   const log = await createLog(config, {
     identity: { cluster, member: memberName(config.id, 1) },
-    configuration: firstConfiguration(config, before + 1, base),
-    base,
-    promised: { round, replica: memberName(config.id, 1) },
+    configuration,
+    base: slot,
+    promised: { round: newestStart.round, replica: memberName(config.id, 1) },
   });
   await log.close();
-  return at.pointer;
+  return slot;
 }
 
 function newCluster(): string {
@@ -176,15 +169,14 @@ function refuse(why: string): never {
 
 /** Whatever a group is founded on. */
 async function refuseUnlessFree(config: ReplicaConfig): Promise<void> {
-  const why = await whyNotReplaceable(placesOf(config));
+  const why = await whyNotReplaceable(placesOf(config.dataDir));
   if (why !== null) refuse(why);
   await refuseLog(config);
-  await refuseIncoming(config);
 }
 
 async function refuseIfThere(config: ReplicaConfig): Promise<void> {
   await refuseUnlessFree(config);
-  const places = placesOf(config);
+  const places = placesOf(config.dataDir);
   const { postgres } = places;
   if ((await inspectDatabase(places, null)).kind === 'missing') return;
   const owner = await ownerOf(places);
@@ -210,20 +202,6 @@ async function refuseLog(config: ReplicaConfig): Promise<void> {
   );
 }
 
-async function refuseIncoming(config: ReplicaConfig): Promise<void> {
-  const { incoming } = placesOf(config);
-  if ((await inspectIncoming(incoming)) !== 'complete') return;
-  const what = describeOwner(await ownerOfCopy(incoming));
-  refuse(
-    `${incoming} holds ${what}, which was never put in place: "barista restore", or the copying of another replica's database, was ` +
-      'interrupted there. Move it away, and run this again.',
-  );
-}
-
-async function ownerOf({ cluster }: Places): Promise<string> {
-  return (await readFile(cluster, 'utf8').catch(() => '')).trim();
-}
-
 /** What to call it; null if there is none. */
 async function logThere(config: ReplicaConfig): Promise<string | null> {
   try {
@@ -232,30 +210,5 @@ async function logThere(config: ReplicaConfig): Promise<string | null> {
   } catch (error) {
     if (!(error instanceof LogStoreError)) throw error;
     return error.code === 'logMissing' ? null : `a log (${error.message})`;
-  }
-}
-
-/**
- * A leader's database has, above its pointer, transactions that were committed out of order: the new log begins above all of them, for what it put into the same slots
- * would be taken for them.
- */
-async function closeOldLog(
-  database: Database,
-): Promise<{ readonly at: ApplicationPointer; readonly base: Slot }> {
-  const at = await database.applicationPointer();
-  const base = Math.max(at.pointer, ...at.above) as Slot;
-  // Parts that still waited for their last are of a log that is no more.
-  await database.movePointer(base, { ...at.keep, keepFrom: (base + 1) as Slot });
-  await database.flush();
-  return { at, base };
-}
-
-/** Starts PostgreSQL once: that it does is the best proof of a backup, and only it can tell how far its data goes. */
-async function withDatabase<T>(config: ReplicaConfig, work: (database: Database) => Promise<T>): Promise<T> {
-  const server = await launchServer(config);
-  try {
-    return await work(createDatabase(server));
-  } finally {
-    await server.stop();
   }
 }

@@ -1,16 +1,17 @@
 /** What operators ask of a replica, put together from its parts: the replica's own answers, and the backup that the postgres adapter makes. */
-import { openBackup } from '../adapters/postgres/snapshot/backup.ts';
-import type { AdminAnswer, HttpAdmin } from '../gateways/http/admin-routes.ts';
-import type { LogIdentity } from '../ports/log-store.ts';
-import { SnapshotError, type SnapshotSource } from '../ports/snapshot.ts';
+import { openBackup } from '../adapters/postgres/backup/backup-file.ts';
+import type { BackupSource } from '../adapters/postgres/backup/base-backup.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
-import type { DatabaseKeeper } from '../replica/database-keeper.ts';
+import type { AdminAnswer, HttpAdmin } from '../gateways/http/admin-routes.ts';
+import { CopyError } from '../ports/copy.ts';
+import type { LogIdentity } from '../ports/log-store.ts';
 import type { Replica } from '../replica/replica.ts';
+import type { ReplicaDatabase } from './replica-database.ts';
 
 export interface AdminParts {
   readonly replica: Replica;
-  readonly payload: WalPayload;
   readonly database: ReplicaDatabase;
+  readonly backups: BackupSource;
   readonly identity: LogIdentity;
 }
 
@@ -30,22 +31,16 @@ export function replicaAdmin(
       const now = parts();
       if (now === null) return unavailable();
       try {
-        const { stream } = await openBackup({ source: now.copies, header: headerOf(config, now) });
+        const { stream } = await openBackup({ source: now.backups, header: headerOf(config, now) });
         return { ok: true, answer: stream };
       } catch (error) {
-        if (!(error instanceof SnapshotError)) throw error;
+        if (!(error instanceof CopyError)) throw error;
         return { ok: false, error: { code: 'unavailable', message: error.message } };
       }
     },
   };
 }
 
-function headerOf(config: ReplicaConfig, { replica, keeper, identity }: AdminParts) {
-  return {
-    group: config.group,
-    cluster: identity.cluster,
-    pointerAtLeast: replica.status(0, 0).applicationPointer,
-    configuration: replica.membership.configuration,
-    postgresVersion: keeper.info().version ?? '',
-  };
+function headerOf({ group }: ReplicaConfig, { database, identity: { cluster } }: AdminParts) {
+  return { group, cluster, postgresVersion: database.server.info().version ?? '' };
 }

@@ -5,6 +5,8 @@
  */
 import type { Logger } from 'pino';
 import { locateBinaries, type PgBinaries } from '../adapters/postgres/binaries.ts';
+import { createBackupSource, type BackupSource } from '../adapters/postgres/backup/base-backup.ts';
+import type { Chosen } from '../adapters/postgres/copy/chosen.ts';
 import { createCopySource } from '../adapters/postgres/copy/copy-source.ts';
 import { describeInstallation, type Installation } from '../adapters/postgres/copy/installation.ts';
 import { receiveCopy } from '../adapters/postgres/copy/receive-copy.ts';
@@ -85,19 +87,9 @@ export async function prepareDatabase(
   });
 }
 
-/** Copies for other replicas. */
-export function offeredCopies(
-  config: ReplicaConfig,
-  cluster: string,
-  { server, installation }: ReplicaDatabase,
-  { replica, payload }: AssembledReplica,
-): CopySource {
-  const { bytesPerSecondMax = null } = config.snapshot;
-  return createCopySource({
-    dataDir: server.instance.dataDir,
-    connect: () => connectPg({ socketDir: server.instance.socketDir, database: 'postgres' }),
-    owner: { group: config.group, cluster },
-    installation,
+/** What may be copied from this replica's database, and when it is chosen. */
+function chosenOf({ replica, payload }: AssembledReplica): Chosen {
+  return {
     position: () => {
       const why = replica.whyNoCopy();
       if (why !== null) throw new CopyError('sourceUnavailable', why);
@@ -105,6 +97,38 @@ export function offeredCopies(
       return { position, configuration };
     },
     awaitChosen: (lsn, signal) => payload.awaitChosen(lsn, signal),
+  };
+}
+
+/** For backups. */
+export function offeredBackups(
+  config: ReplicaConfig,
+  { server: { instance } }: ReplicaDatabase,
+  assembled: AssembledReplica,
+): BackupSource {
+  const { bytesPerSecondMax = null } = config.snapshot;
+  return createBackupSource({
+    ...chosenOf(assembled),
+    socketPath: instance.socketPath,
+    dataDir: instance.dataDir,
+    bytesPerSecondMax: () => bytesPerSecondMax,
+  });
+}
+
+/** Copies for other replicas. */
+export function offeredCopies(
+  config: ReplicaConfig,
+  cluster: string,
+  { server, installation }: ReplicaDatabase,
+  assembled: AssembledReplica,
+): CopySource {
+  const { bytesPerSecondMax = null } = config.snapshot;
+  return createCopySource({
+    dataDir: server.instance.dataDir,
+    connect: () => connectPg({ socketDir: server.instance.socketDir, database: 'postgres' }),
+    owner: { group: config.group, cluster },
+    installation,
+    ...chosenOf(assembled),
     bytesPerSecondMax: () => bytesPerSecondMax,
   });
 }

@@ -24,8 +24,8 @@ export interface ServedReplica extends HttpReplica {
 export interface ServeContext {
   readonly logger: Logger;
   readonly latencies: LatencyObserver;
-  /** To be given every event, from the first. */
-  readonly onEvent: (event: TraceEvent) => void;
+  /** To be given every event, from the first; null: nobody wants them. */
+  readonly onEvent: ((event: TraceEvent) => void) | null;
   /** The replica cannot go on: the process ends at once, as in a crash. */
   readonly onFatal: (error: Error) => void;
 }
@@ -71,7 +71,8 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
   });
   try {
     trace = await openTrace(config, logger);
-    const onEvent = (event: TraceEvent): void => trace?.write(event);
+    const written = trace;
+    const onEvent = written === null ? null : (event: TraceEvent): void => written.write(event);
     replica = await start(config, { logger, latencies: metrics.latencies, onEvent, onFatal });
     const faultsAllowed = config.faults;
     const listen = config.http;

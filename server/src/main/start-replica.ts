@@ -25,7 +25,7 @@ import { ReplicaEvents } from '../replica/status/events.ts';
 import { assembleReplica } from './assemble-replica.ts';
 import { createLog, openLog } from './log-store.ts';
 import { replicaAdmin, type AdminParts } from './replica-admin.ts';
-import { offeredCopies, openReplicaDatabase, prepareDatabase, replaceDatabase } from './replica-database.ts';
+import { offeredBackups, offeredCopies, openReplicaDatabase, prepareDatabase, replaceDatabase } from './replica-database.ts';
 import type { ServeContext, ServedReplica } from './serve.ts';
 import { createServiceDoor, type ServiceDoor } from './service-door.ts';
 import { addressOf, statusWithoutLog } from './without-log.ts';
@@ -69,7 +69,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   return {
     status: () =>
       frame.running?.replica.status(pgwire.clients) ?? joiningStatus(frame, pgwire.clients),
-    subscribe: (listener) => events.subscribe(listener),
+    subscribe: (listener, level) => events.subscribe(listener, level),
     setFault: (fault) => {
       transport.setFault(fault);
       events.operation({ name: 'FaultChanged', description: describeFault(fault) });
@@ -97,7 +97,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
 async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogStore | null): Promise<Frame> {
   const events = new ReplicaEvents(log?.identity.member ?? memberName(config.id, 0));
   // Before anything can happen: the trace is of no use if its beginning is missing.
-  events.subscribe(context.onEvent);
+  if (context.onEvent !== null) events.subscribe(context.onEvent, 'all');
   events.operation({ name: 'ReplicaStarted', pid: process.pid });
   const tracker = new RecoveryTracker({
     nowMs: () => systemClock.nowMs(),
@@ -215,7 +215,8 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
     { events, tracker, logger, joined, onFatal },
   );
   transport.offerCopies(offeredCopies(config, cluster, database, assembled));
-  frame.running = { ...assembled, database, identity: log.identity };
+  const backups = offeredBackups(config, database, assembled);
+  frame.running = { replica: assembled.replica, database, backups, identity: log.identity };
   frame.joining = null;
   frame.door.lead(assembled.replica.service);
   assembled.replica.start();

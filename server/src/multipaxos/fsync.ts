@@ -21,7 +21,7 @@ export function fsync(run: Run, seq: number): void {
   state.durableSeq = last.seq;
   state.durablePromised = last.promised;
   for (const item of done) for (const held of item.heldBack) release(run, held);
-  if (state.config.trace) traceAction(run, 'Fsync', { records: done.flatMap((item) => item.records) });
+  if (state.trace === 'all') traceAction(run, 'Fsync', { records: done.flatMap((item) => item.records) });
   countOwn(run, done);
 }
 

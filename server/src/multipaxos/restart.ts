@@ -31,6 +31,7 @@ export function createState(
     roster: makeRoster(config.id, configuration, null),
     recordedConfiguration: configuration.version,
     tracedConfiguration: 0,
+    trace: config.trace,
     toldConfiguration: { version: configuration.version, pending: null },
     nowMs,
     random,

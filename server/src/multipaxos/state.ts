@@ -20,6 +20,7 @@ import type {
   Role,
   Slot,
   StepDownReason,
+  TraceLevel,
   Vote,
 } from './types.ts';
 
@@ -127,6 +128,7 @@ export interface State {
   /** Versions that the log, the trace and the shell have been told. */
   recordedConfiguration: number;
   tracedConfiguration: number;
+  trace: TraceLevel;
   toldConfiguration: { readonly version: number; readonly pending: readonly Member[] | null };
 
   nowMs: number;

@@ -88,6 +88,9 @@ function act(run: Run, input: Input): void {
     case 'StepDown':
       stepDown(run, input.reason);
       return;
+    case 'Trace':
+      state.trace = input.level;
+      return;
     case 'Reconfigure':
       reconfigure(run, input.id, input.change);
       return;
@@ -146,7 +149,7 @@ function receive(run: Run, from: ReplicaId, message: Message): void {
 function traceRestart(run: Run): void {
   const { state } = run;
   state.restartTraced = true;
-  if (!state.config.trace) return;
+  if (state.trace === 'none') return;
   const records: LogRecord[] = [...state.log.values()].map(({ slot, ballot, entry }) =>
     ballot === null ? { kind: 'chosen', slot, entry } : { kind: 'vote', slot, ballot, entry },
   );

@@ -115,8 +115,26 @@ describe('a trace', () => {
     expect(told[0]?.votes).toEqual([[2, core.state.promised, 'members:2:1.r1']]);
   });
 
+  it('leaves out what comes with every entry when only the rare is asked for, and takes it up when somebody listens', () => {
+    const core = newServingLeader({ trace: 'rare' });
+    expect(events(core).map(({ name }) => name)).not.toContain('Fsync');
+    core.effects = [];
+    core.propose('a');
+    core.fsync();
+    core.input({ kind: 'Trace', level: 'all' });
+    core.propose('b');
+    core.input({ kind: 'Trace', level: 'rare' });
+    core.fsync();
+    core.input({ kind: 'StepDown', reason: 'requested' });
+    // What was sent in between is not told as done by the next action that is.
+    expect(events(core).map(({ name, sent }) => [name, sent?.length])).toEqual([
+      ['Propose', 2],
+      ['StepDown', undefined],
+    ]);
+  });
+
   it('costs nothing when it is off', () => {
-    const core = newServingLeader({ trace: false });
+    const core = newServingLeader({ trace: 'none' });
     core.propose('a');
     core.fsync();
     core.accepted(r2, 2, 2);

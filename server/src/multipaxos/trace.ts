@@ -1,8 +1,8 @@
 /**
  * Trace events: what an action did, in the words of the spec.
  *
- * Responsible for: building events from the effects that an action has gathered. Changes nothing but what it remembers to have told, and costs nothing when the
- * configuration has tracing off.
+ * Responsible for: building events from the effects that an action has gathered. Changes nothing but what it remembers to have told, and costs nothing when nobody
+ * listens.
  */
 import { namesOf, votersOf } from './configuration.ts';
 import { entryLabel } from './entry.ts';
@@ -35,9 +35,29 @@ interface Details {
   readonly found?: readonly Entry[];
 }
 
+/** They come with every entry, message or group of records. */
+const frequentActions: ReadonlySet<string> = new Set<ActionName>([
+  'Propose',
+  'HandleAccept',
+  'HandleAccepted',
+  'AdvanceCommitPoint',
+  'HandleHeartbeat',
+  'HandleCatchUpReply',
+  'Fsync',
+]);
+
+/** Whether an event with this name is left out at the level `rare`. */
+export function isFrequentAction(name: string): boolean {
+  return frequentActions.has(name);
+}
+
 /** Closes an action: everything gathered since the last call is told as done by it. */
 export function traceAction(run: Run, name: ActionName, details: Details = {}): void {
-  if (!run.state.config.trace) return;
+  const { trace } = run.state;
+  if (trace === 'none' || (trace === 'rare' && frequentActions.has(name))) {
+    run.mark = run.effects.length;
+    return;
+  }
   const gathered = run.effects.slice(run.mark);
   const sent = gathered.flatMap((effect) =>
     effect.kind === 'send' ? [{ to: effect.to, message: traceMessage(effect.message) }] : [],

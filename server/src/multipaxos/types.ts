@@ -285,7 +285,9 @@ export type Input =
   /** The database came up and holds the beginning of the leader of `ballot`, the newest that it knows: this replica leads in no lower ballot. */
   | { readonly kind: 'LeadershipKnown'; readonly nowMs: number; readonly ballot: Ballot }
   /** The log has outgrown its bound: what this replica has applied, durably, goes, though others may still want it. */
-  | { readonly kind: 'LogPressure'; readonly nowMs: number };
+  | { readonly kind: 'LogPressure'; readonly nowMs: number }
+  /** Somebody begins to listen, or nobody does any more. */
+  | { readonly kind: 'Trace'; readonly nowMs: number; readonly level: TraceLevel };
 
 /**
  * What the shell must do, in the order of the list. The core never emits a `send` that reveals a promise or a vote
@@ -396,6 +398,9 @@ export interface CoreSnapshot {
   readonly configuration: number;
 }
 
+/** Which actions are told: building the events of those that come with every entry costs as much as the actions. */
+export type TraceLevel = 'none' | 'rare' | 'all';
+
 export interface CoreTraceEvent {
   readonly name: ActionName;
   /** The peer whose message was handled. */
@@ -453,6 +458,6 @@ export interface CoreConfig {
   readonly windowBytesMax: number;
   readonly acceptBatchBytesMax: number;
   readonly catchUpSlotsMax: number;
-  /** Emit `trace` effects. */
-  readonly trace: boolean;
+  /** Which `trace` effects to emit, until a `Trace` input says otherwise. */
+  readonly trace: TraceLevel;
 }

@@ -86,6 +86,7 @@ export class Replica implements CoreListener {
   start(): void {
     const { core, payload, watch, admin } = this.parts;
     core.start(this);
+    this.parts.events.onLevel((level) => core.trace(level));
     payload.start();
     this.every(campaignHoldMs, () => this.holdCampaign());
     this.every(watchMs, () => watch.tick());

@@ -1,7 +1,7 @@
 /**
  * `barista backup`: the whole group in one file.
  *
- * Responsible for: the file on this side, from the first byte to its name. What is in it is the replica's business (adapters/postgres/snapshot/backup.ts).
+ * Responsible for: the file on this side, from the first byte to its name. What is in it is the replica's business (adapters/postgres/backup/backup-file.ts).
  * Invariant: FILE exists only if all of it was received, found whole by its checksum, and is on the disk; until then it is FILE.part.
  */
 import { createWriteStream } from 'node:fs';
@@ -11,7 +11,7 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { counted } from '../../adapters/counted.ts';
 import { exists, syncPath } from '../../adapters/file-system.ts';
-import { type BackupHeader, verifyBackup } from '../../adapters/postgres/snapshot/backup.ts';
+import { type BackupHeader, verifyBackup } from '../../adapters/postgres/backup/backup-file.ts';
 import { CliError, exitCodes } from '../errors.ts';
 import { type AdminTarget, reach, refusal } from './admin-client.ts';
 import type { ProgressLine } from './progress-line.ts';

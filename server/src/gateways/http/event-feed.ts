@@ -2,11 +2,11 @@
  * Hands a replica's events to the clients of its WebSocket stream, in batches.
  *
  * Frames are `{ "type": "events", "events": [...], "dropped": n }`, `dropped` being the events left out since the frame before.
- * Responsible for: what a new client is shown of the past, batching, and bounds. Invariants: a slow client never slows down the replica, and
- * costs bounded memory; no event is serialised while nobody listens; under a flood the rare events (elections, failures) outlast the bulk.
+ * Responsible for: what a new client is shown of the past (what is rare), batching, and bounds. Invariants: a slow client never slows down the replica, and
+ * costs bounded memory; while nobody listens, frequent events are not even made; under a flood the rare ones (elections, failures) outlast the bulk.
  */
 import type { WebSocket } from 'ws';
-import type { TraceEvent } from '../../api/events.ts';
+import { isFrequent, type TraceEvent } from '../../api/events.ts';
 
 const historyMax = 400;
 const batchMs = 100;
@@ -15,24 +15,10 @@ const rarePerBatchMax = 500;
 const clientsMax = 16;
 const bufferedBytesMax = 4 * 1024 * 1024;
 
-/** Events that come with every transaction. */
-const bulk: ReadonlySet<TraceEvent['name']> = new Set<TraceEvent['name']>([
-  'Propose',
-  'HandleAccept',
-  'HandleAccepted',
-  'AdvanceCommitPoint',
-  'HandleHeartbeat',
-  'HandleCatchUpReply',
-  'Fsync',
-  'Harvest',
-  'CommitChosen',
-  'MovePointer',
-  'ApplyBatch',
-  'FlushDatabase',
-]);
+/** Gives every event of the level from now on, until the function that it returns is called. */
+export type Subscribe = (listener: (event: TraceEvent) => void, level: 'rare' | 'all') => () => void;
 
 export interface EventFeed {
-  publish(event: TraceEvent): void;
   /** Takes a client, or closes the socket if there are too many. */
   join(socket: WebSocket): void;
   clients(): number;
@@ -48,7 +34,7 @@ interface Client {
   dropped: number;
 }
 
-export function createEventFeed(): EventFeed {
+export function createEventFeed(subscribe: Subscribe): EventFeed {
   const clients = new Set<Client>();
   const history: TraceEvent[] = [];
   let droppedTotal = 0;
@@ -71,7 +57,7 @@ export function createEventFeed(): EventFeed {
     }
   };
   const offer = (client: Client, event: TraceEvent): void => {
-    const isBulk = bulk.has(event.name);
+    const isBulk = isFrequent(event.name);
     const full = isBulk
       ? client.bulkWaiting >= bulkPerBatchMax
       : client.events.length - client.bulkWaiting >= rarePerBatchMax;
@@ -84,15 +70,23 @@ export function createEventFeed(): EventFeed {
     client.events.push(event);
   };
 
-  return {
-    publish(event) {
+  const publish = (event: TraceEvent): void => {
+    if (!isFrequent(event.name)) {
       history.push(event);
       // Cut back in blocks, so that keeping the history costs next to nothing per event.
       if (history.length >= historyMax * 2) history.splice(0, history.length - historyMax);
-      if (clients.size === 0) return;
-      for (const client of clients) offer(client, event);
-      timer ??= setTimeout(flush, batchMs);
-    },
+    }
+    if (clients.size === 0) return;
+    for (const client of clients) offer(client, event);
+    timer ??= setTimeout(flush, batchMs);
+  };
+  let unsubscribe = subscribe(publish, 'rare');
+  const listen = (level: 'rare' | 'all'): void => {
+    unsubscribe();
+    unsubscribe = subscribe(publish, level);
+  };
+
+  return {
     join(socket) {
       if (clients.size >= clientsMax) {
         socket.close(1013, 'too many listeners');
@@ -100,16 +94,22 @@ export function createEventFeed(): EventFeed {
       }
       const client: Client = { socket, events: history.slice(-historyMax), bulkWaiting: 0, dropped: 0 };
       clients.add(client);
-      socket.on('close', () => clients.delete(client));
+      if (clients.size === 1) listen('all');
+      socket.on('close', () => {
+        if (clients.delete(client) && clients.size === 0) listen('rare');
+      });
       socket.on('error', () => socket.terminate());
       timer ??= setTimeout(flush, batchMs);
     },
     clients: () => clients.size,
     dropped: () => droppedTotal,
     close() {
+      unsubscribe();
       if (timer !== null) clearTimeout(timer);
-      for (const client of clients) client.socket.terminate();
+      const sockets = [...clients].map(({ socket }) => socket);
+      // Empty first: whoever goes now changes nothing any more.
       clients.clear();
+      for (const socket of sockets) socket.terminate();
     },
   };
 }

@@ -6,7 +6,7 @@ import { WebSocket } from 'ws';
 import type { TraceEvent } from '../../api/events.ts';
 import { type HttpGateway, startHttpGateway } from './http-gateway.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { databaseDown, type FakeReplica, fakeReplica, movePointer } from './testing/fake-replica.ts';
+import { databaseDown, type FakeReplica, fakeReplica, replay } from './testing/fake-replica.ts';
 
 let replica: FakeReplica;
 let metrics: Metrics;
@@ -149,18 +149,35 @@ describe('faults', () => {
 });
 
 describe('the stream of events', () => {
-  it('starts with the latest events and goes on with new ones, in order', async () => {
-    for (let seq = 1; seq <= 1000; seq += 1) replica.emit(movePointer('r1', seq));
+  it('starts with the latest rare events and goes on with all new ones, in order', async () => {
+    for (let seq = 1; seq <= 1000; seq += 1) replica.emit(databaseDown('r1', seq));
+    replica.emit(replay('r1', 1001));
     const listener = await listen();
-    replica.emit(movePointer('r1', 1001));
-    await vi.waitFor(() => expect(listener.events.at(-1)?.seq).toBe(1001));
-    expect(listener.events.map((event) => event.seq)).toEqual(Array.from({ length: 401 }, (_, i) => 601 + i));
+    replica.emit(replay('r1', 1002));
+    await vi.waitFor(() => expect(listener.events.at(-1)?.seq).toBe(1002));
+    expect(listener.events.map((event) => event.seq)).toEqual([
+      ...Array.from({ length: 400 }, (_, i) => 601 + i),
+      1002,
+    ]);
+  });
+
+  it('is what makes a replica produce frequent events, and only while somebody listens', async () => {
+    expect(replica.hearsAll()).toBe(false);
+    const first = await listen();
+    const second = await listen();
+    expect(replica.hearsAll()).toBe(true);
+    first.socket.close();
+    replica.emit(replay('r1', 1));
+    await vi.waitFor(() => expect(second.events).toHaveLength(1));
+    expect(replica.hearsAll()).toBe(true);
+    second.socket.close();
+    await vi.waitFor(() => expect(replica.hearsAll()).toBe(false));
   });
 
   it('leaves out what is too much and says how many, but not the rare events', async () => {
     const listener = await listen();
     await vi.waitFor(() => expect(gateway.droppedEvents()).toBe(0));
-    for (let seq = 1; seq <= 5000; seq += 1) replica.emit(movePointer('r1', seq));
+    for (let seq = 1; seq <= 5000; seq += 1) replica.emit(replay('r1', seq));
     replica.emit(databaseDown('r1', 5001));
     await vi.waitFor(() => expect(listener.events.at(-1)?.name).toBe('DatabaseDown'));
     expect(listener.events.length + listener.dropped).toBe(5001);

@@ -11,18 +11,17 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import { z } from 'zod';
-import type { TraceEvent } from '../../api/events.ts';
 import type { LinkFault, ReplicaStatus } from '../../api/status.ts';
 import type { ReplicaId } from '../../multipaxos/types.ts';
 import { adminRoutes, type HttpAdmin } from './admin-routes.ts';
-import { createEventFeed, type EventFeed } from './event-feed.ts';
+import { createEventFeed, type Subscribe } from './event-feed.ts';
 import { closeServer, listenOn } from '../listen.ts';
 import type { Metrics } from './metrics.ts';
 import { isLoopbackAddress, requestProblem } from './request-guard.ts';
 
 export interface HttpReplica {
   status(): ReplicaStatus;
-  subscribe(listener: (event: TraceEvent) => void): () => void;
+  readonly subscribe: Subscribe;
   /** @throws RangeError if it is no link of this replica, or out of bounds */
   setFault(fault: LinkFault): void;
   healFaults(): void;
@@ -66,8 +65,7 @@ const faultsBody = z.strictObject({
 
 /** @throws if the address cannot be listened on */
 export async function startHttpGateway(options: HttpGatewayOptions): Promise<HttpGateway> {
-  const feed = createEventFeed();
-  const unsubscribe = options.replica.subscribe((event) => feed.publish(event));
+  const feed = createEventFeed(options.replica.subscribe);
   const server = createServer(routes(options));
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1024, perMessageDeflate: false });
   server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
@@ -84,18 +82,12 @@ export async function startHttpGateway(options: HttpGatewayOptions): Promise<Htt
   return {
     port,
     droppedEvents: () => feed.dropped(),
-    close: () =>
-      close(feed, unsubscribe, async () => {
-        sockets.close();
-        await closeServer(server);
-      }),
+    async close() {
+      feed.close();
+      sockets.close();
+      await closeServer(server);
+    },
   };
-}
-
-async function close(feed: EventFeed, unsubscribe: () => void, stop: () => Promise<void>): Promise<void> {
-  unsubscribe();
-  feed.close();
-  await stop();
 }
 
 function routes(options: HttpGatewayOptions): Express {

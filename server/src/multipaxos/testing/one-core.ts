@@ -89,7 +89,7 @@ export function testConfig({ members: _members, ...overrides }: Overrides = {}):
     windowBytesMax: 2000,
     acceptBatchBytesMax: 1000,
     catchUpSlotsMax: 4,
-    trace: true,
+    trace: 'all',
     ...overrides,
   };
 }

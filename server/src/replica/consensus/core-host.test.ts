@@ -61,7 +61,7 @@ describe('the host of the core', () => {
         windowBytesMax: 1 << 20,
         acceptBatchBytesMax: 1 << 16,
         catchUpSlotsMax: 64,
-        trace: false,
+        trace: 'none',
       },
       log: { ...log, purge: (upTo) => log.purge(upTo) },
       transport: {

@@ -29,6 +29,7 @@ import type {
   ReplicaId,
   Slot,
   SlotEntry,
+  TraceLevel,
 } from '../../multipaxos/types.ts';
 import type { CoreTraceEvent } from '../../multipaxos/types.ts';
 import { pause } from '../../payload/pause.ts';
@@ -81,7 +82,7 @@ export interface CoreListener {
 export function coreConfigOf({ group, timings, bounds }: ReplicaConfig, id: ReplicaId): CoreConfig {
   const { windowSlotsMax, windowBytesMax, acceptBatchBytesMax, catchUpSlotsMax } = bounds;
   const limits = { windowSlotsMax, windowBytesMax, acceptBatchBytesMax, catchUpSlotsMax };
-  return { group, id, ...timings, ...limits, trace: true };
+  return { group, id, ...timings, ...limits, trace: 'rare' };
 }
 
 export class CoreHost {
@@ -114,6 +115,10 @@ export class CoreHost {
     this.listener = listener;
     transport.onMessage((from, message) => this.receive(from, message));
     this.stopTicking = timers.every(tickMs, () => this.input({ kind: 'Tick', random: random() }));
+  }
+
+  trace(level: TraceLevel): void {
+    this.input({ kind: 'Trace', level });
   }
 
   snapshot(): CoreSnapshot {

@@ -1,12 +1,23 @@
-/** Numbers and times a replica's events and hands them to whoever listens: the trace file, the HTTP stream, tests. */
+/**
+ * Numbers and times a replica's events and hands them to whoever listens: the trace file, the HTTP stream, tests.
+ *
+ * Invariant: what comes with every range of WAL costs next to nothing while nobody listens to it.
+ */
 import { randomBytes } from 'node:crypto';
-import type { ApplyTraceEvent, OperationalEvent, TraceEvent } from '../../api/events.ts';
-import type { CoreTraceEvent, ReplicaId } from '../../multipaxos/types.ts';
+import { isFrequent, type ApplyTraceEvent, type OperationalEvent, type TraceEvent } from '../../api/events.ts';
+import type { CoreTraceEvent, ReplicaId, TraceLevel } from '../../multipaxos/types.ts';
 
 type Layered =
   | ({ readonly layer: 'consensus' } & CoreTraceEvent)
   | ({ readonly layer: 'apply' } & ApplyTraceEvent)
   | ({ readonly layer: 'operation' } & OperationalEvent);
+
+type Level = Extract<TraceLevel, 'rare' | 'all'>;
+
+interface Listener {
+  readonly onEvent: (event: TraceEvent) => void;
+  readonly level: Level;
+}
 
 /** Events kept for the first listener, which comes a little after the replica has started. */
 const BACKLOG_MAX = 1000;
@@ -16,8 +27,10 @@ export class ReplicaEvents {
   readonly run = randomBytes(6).toString('hex');
   private replica: ReplicaId;
   private seq = 0;
-  private readonly listeners = new Set<(event: TraceEvent) => void>();
+  private readonly listeners = new Set<Listener>();
   private backlog: TraceEvent[] = [];
+  private level: Level = 'rare';
+  private onLevelChange: ((level: Level) => void) | null = null;
 
   constructor(replica: ReplicaId) {
     this.replica = replica;
@@ -28,12 +41,31 @@ export class ReplicaEvents {
     this.replica = member;
   }
 
-  subscribe(listener: (event: TraceEvent) => void): () => void {
+  /** `rare`: what comes with every range of WAL is left out (isFrequent). */
+  subscribe(onEvent: (event: TraceEvent) => void, level: Level): () => void {
+    const listener = { onEvent, level };
     this.listeners.add(listener);
     const missed = this.backlog;
     this.backlog = [];
-    for (const event of missed) listener(event);
-    return () => this.listeners.delete(listener);
+    for (const event of missed) onEvent(event);
+    this.setLevel();
+    return () => {
+      this.listeners.delete(listener);
+      this.setLevel();
+    };
+  }
+
+  /** Called at once, and whenever what is listened to changes. */
+  onLevel(listener: (level: Level) => void): void {
+    this.onLevelChange = listener;
+    listener(this.level);
+  }
+
+  private setLevel(): void {
+    const level = [...this.listeners].some((listener) => listener.level === 'all') ? 'all' : 'rare';
+    if (level === this.level) return;
+    this.level = level;
+    this.onLevelChange?.(level);
   }
 
   consensus(event: CoreTraceEvent): void {
@@ -41,6 +73,7 @@ export class ReplicaEvents {
   }
 
   apply(event: ApplyTraceEvent): void {
+    if (this.level === 'rare' && isFrequent(event.name)) return;
     this.publish({ layer: 'apply', ...event });
   }
 
@@ -54,6 +87,8 @@ export class ReplicaEvents {
     const atUs = Number(process.hrtime.bigint() / 1000n);
     const stamped = { seq: this.seq, run: this.run, replica: this.replica, atUs, ...event } as TraceEvent;
     if (this.listeners.size === 0 && this.backlog.length < BACKLOG_MAX) this.backlog.push(stamped);
-    for (const listener of this.listeners) listener(stamped);
+    for (const { onEvent, level } of this.listeners) {
+      if (level === 'all' || !isFrequent(stamped.name)) onEvent(stamped);
+    }
   }
 }

@@ -108,7 +108,7 @@ export class MemoryMember {
     const transport = this.network.transport(this.id);
     this.transport = transport;
     const events = new ReplicaEvents(memberName(this.id, 0));
-    events.subscribe((event) => this.events.push(event));
+    events.subscribe((event) => this.events.push(event), 'all');
     const tracker = new RecoveryTracker({
       nowMs: () => systemClock.nowMs(),
       logger,

@@ -1,20 +1,23 @@
 /** A replica that only has a status and a list of listeners, for tests of what is served about it. */
 import { Readable } from 'node:stream';
-import type { TraceEvent } from '../../../api/events.ts';
+import { isFrequent, type TraceEvent } from '../../../api/events.ts';
 import type { LinkFault, ReplicaStatus } from '../../../api/status.ts';
 import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
+import type { Lsn } from '../../../payload/wal/lsn.ts';
 import type { HttpReplica } from '../http-gateway.ts';
 
 export interface FakeReplica extends HttpReplica {
   change(part: Partial<ReplicaStatus>): void;
   emit(event: TraceEvent): void;
+  /** Whether somebody is given frequent events. */
+  hearsAll(): boolean;
 }
 
 const slot = (value: number): Slot => value as Slot;
 
 export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeReplica {
   const self = id as ReplicaId;
-  const listeners = new Set<(event: TraceEvent) => void>();
+  const listeners = new Set<{ readonly onEvent: (event: TraceEvent) => void; readonly level: 'rare' | 'all' }>();
   const address = { host: '127.0.0.1', port: 7532, pgwire: { host: '127.0.0.1', port: pgwirePort } };
   let status: ReplicaStatus = {
     id: self,
@@ -35,6 +38,14 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
     http: { host: '127.0.0.1', port: httpPort },
     pid: process.pid,
     postgres: { pid: 4711, socketDir: '/tmp/pg', port: 5432, up: true, version: '18.4' },
+    wal: {
+      role: 'primary',
+      timeline: 2,
+      chosen: '0/3000100',
+      flushed: '0/3000160',
+      replayed: '0/3000160',
+      unchosenBytes: 96,
+    },
     clients: 3,
     log: { bytes: 4096, segments: 1, purgedTo: slot(0) },
     peers: [{ id: 'r2' as ReplicaId, connected: true }],
@@ -43,7 +54,8 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
   };
   return {
     status: () => status,
-    subscribe: (listener) => {
+    subscribe: (onEvent, level) => {
+      const listener = { onEvent, level };
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
@@ -67,15 +79,17 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
     change(part) {
       status = { ...status, ...part };
     },
+    hearsAll: () => [...listeners].some(({ level }) => level === 'all'),
     emit(event) {
-      for (const listener of listeners) listener(event);
+      for (const { onEvent, level } of listeners) if (level === 'all' || !isFrequent(event.name)) onEvent(event);
     },
   };
 }
 
-export function movePointer(replica: string, seq: number): TraceEvent {
+/** One of those that come with every range of WAL. */
+export function replay(replica: string, seq: number): TraceEvent {
   const base = { seq, run: 'run', replica: replica as ReplicaId, atUs: seq };
-  return { ...base, layer: 'apply', name: 'MovePointer', applicationPointer: slot(seq) };
+  return { ...base, layer: 'apply', name: 'Replay', flushed: seq as Lsn, replayed: seq as Lsn };
 }
 
 export function databaseDown(replica: string, seq: number): TraceEvent {
