@@ -23,5 +23,5 @@ export function databaseStatus(
           unchosenBytes: payload.unchosenBytes,
         };
   const { appliedEntries } = payload;
-  return { postgres: { ...server.info(), up: health.up }, wal, appliedEntries, transactions: 0 };
+  return { postgres: { ...server.info(), up: health.up }, wal, appliedEntries, transactions: 0, reads: 0 };
 }

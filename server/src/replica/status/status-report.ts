@@ -16,8 +16,9 @@ export interface DatabaseStatus {
   readonly wal: WalStatus | null;
   /** Ranges of WAL that were folded in since the start. */
   readonly appliedEntries: number;
-  /** Transactions that clients of this replica have committed. */
+  /** Of this leader's sessions: transactions that wrote, and others that ended. */
   readonly transactions: number;
+  readonly reads: number;
 }
 
 export interface StatusParts {
@@ -31,7 +32,6 @@ export interface StatusParts {
   readonly core: CoreSnapshot;
   readonly leader: ReplicaId | null;
   readonly condition: Condition;
-  readonly counters: Pick<ReplicaStatus['counters'], 'reads'>;
   readonly clients: number;
 }
 
@@ -39,7 +39,7 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
   const { config, core, payload, membership, leader } = parts;
   const connected = new Set(parts.transport.connected());
   const { bytes, segments, purgedTo } = parts.log.stats();
-  const { postgres, wal, appliedEntries, transactions } = parts.database();
+  const { postgres, wal, appliedEntries, transactions, reads } = parts.database();
   return {
     id: config.id,
     incarnation: incarnationOf(parts.log.identity.member),
@@ -65,6 +65,6 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
     peers: membership.others().map((id) => ({ id, connected: connected.has(id) })),
     faults: parts.transport.faults(),
     // Events that are dropped are counted where they are given away.
-    counters: { ...parts.counters, transactions, appliedEntries, droppedEvents: 0 },
+    counters: { transactions, reads, appliedEntries, droppedEvents: 0 },
   };
 }
