@@ -51,8 +51,8 @@ export interface Payload {
   lead(ballot: Ballot): void;
   /** It does not any more. */
   follow(): void;
-  /** The log has let go of slots at or below. */
-  purged(upTo: Slot): void;
+  /** The log lets go of slots, at most up to `durablePointer`. */
+  purged(): void;
   /** Everything at or below is in the database; and survives a crash. */
   readonly pointer: Slot;
   readonly durablePointer: Slot;

@@ -174,7 +174,7 @@ export class Replica implements CoreListener {
 
   purged(upTo: Slot): void {
     const { payload, events, watch } = this.parts;
-    payload.purged(upTo);
+    payload.purged();
     events.apply({ name: 'Purge', slot: upTo, why: watch.isPressing ? 'pressure' : 'everybody' });
   }
 

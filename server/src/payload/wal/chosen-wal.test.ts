@@ -109,6 +109,54 @@ describe('the chosen WAL', () => {
     expect(await readAll(wal, 140)).toEqual(other.subarray(12));
   });
 
+  it('reads from the directory what the log has let go of, and nothing else', async () => {
+    const log = [...begun, ...many];
+    const local: [number, number][] = [];
+    const purgedTo = { slot: 0 };
+    const { wal } = setUp(log, {
+      log: {
+        read: (from, to) =>
+          Promise.resolve(from <= purgedTo.slot ? [] : log.slice(from - 1, Math.min(to, from + 2))),
+      },
+      readLocal: (from, _timeline, bytesMax) => {
+        local.push([from, from + bytesMax]);
+        return Promise.resolve(walBytes(from, bytesMax));
+      },
+    });
+    await wal.catchUp();
+    // Far from any mark, and in the middle of what a mark covers.
+    purgedTo.slot = 20;
+    wal.purged(positionAfter(log.slice(0, 20)));
+    expect(await readAll(wal, 105)).toEqual(walBytes(105, 395));
+    expect(local.length).toBeGreaterThan(0);
+    expect(Math.max(...local.map(([, to]) => to))).toBe(280);
+    local.length = 0;
+    expect(await readAll(wal, 280)).toEqual(walBytes(280, 220));
+    expect(local).toEqual([]);
+  });
+
+  it('takes nothing from the directory that lies beyond the end of its timeline', async () => {
+    const old = [...begun, ...many.slice(0, 10)];
+    const durable = positionAfter(old);
+    const log = [...old, start(b2), leadership(b2, 2, 160), range(b2, 2, 160, 100)];
+    const local: [number, number][] = [];
+    const options: Partial<ChosenWalOptions> = {
+      ringBytesMax: 1,
+      readLocal: (from, timeline, bytesMax) => {
+        expect(timeline).toBe(1);
+        local.push([from, from + bytesMax]);
+        return Promise.resolve(walBytes(from, bytesMax));
+      },
+    };
+    for (const inTime of [true, false]) {
+      const { wal } = setUp(log, inTime ? { ...options, base: durable } : options);
+      await wal.catchUp();
+      if (!inTime) wal.purged(durable);
+      expect(await readAll(wal, 110)).toEqual(walBytes(110, 150));
+      expect(Math.max(...local.map(([, to]) => to))).toBe(160);
+    }
+  });
+
   it('reads below its base from the directory', async () => {
     const log = [...begun, ...many];
     const base = positionAfter(log.slice(0, 12));

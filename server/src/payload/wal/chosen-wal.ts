@@ -9,7 +9,7 @@ import type { Slot, SlotEntry } from '../../multipaxos/types.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { LogStore } from '../../ports/log-store.ts';
 import { ChosenQueue } from '../chosen-queue.ts';
-import { walPageBytes, type Lsn, type Timeline } from './lsn.ts';
+import { formatLsn, walPageBytes, type Lsn, type Timeline } from './lsn.ts';
 import { endOfTimeline, foldEntry, timelineAt, type WalEffect, type WalPosition } from './wal-history.ts';
 import { WalRing } from './wal-ring.ts';
 
@@ -18,7 +18,7 @@ export interface ChosenWalOptions {
   readonly base: WalPosition;
   readonly log: Pick<LogStore, 'read'>;
   readonly commitPoint: () => Slot;
-  /** WAL below the base, from the directory of the database. @throws Error if it is not there */
+  /** WAL that the directory of the database has, durably. @throws Error if it is not there */
   readonly readLocal: (from: Lsn, timeline: Timeline, bytesMax: number) => Promise<Buffer>;
   /** What a slot comes to; `position` is that after it. Called in slot order, never within a call of the owner's that is itself called from here. */
   readonly onEffect: (effect: WalEffect, slotEntry: SlotEntry, position: WalPosition) => void;
@@ -36,13 +36,20 @@ const readBytesMax = 1024 * 1024;
 /** Slots that are folded before others may run. */
 const turnSlots = 512;
 
+/** Neither the log nor the directory have it any more. */
+export class WalMissingError extends Error {
+  override readonly name = 'WalMissingError';
+}
+
 export class ChosenWal {
   private readonly options: ChosenWalOptions;
   private readonly queue = new ChosenQueue({ entriesMax: 2000, bytesMax: 16 * 1024 * 1024 });
   private readonly ring: WalRing;
   private folded: WalPosition;
-  /** Where reading may begin: the base, and positions after it, at least `markEveryBytes` apart. */
-  private readonly marks: WalPosition[];
+  /** Where reading the log may begin: what the log has let go of lies below the first; the others are at least `markEveryBytes` apart. */
+  private marks: WalPosition[];
+  /** Of the chosen chain, the directory has everything below. */
+  private localEnd: Lsn;
   /** The newest positions, for finding the one that a standby has reached. */
   private recent: WalPosition[] = [];
   /** Where the last read from the log ended: the next one mostly goes on there. */
@@ -54,6 +61,7 @@ export class ChosenWal {
     this.options = options;
     this.folded = options.base;
     this.marks = [options.base];
+    this.localEnd = options.base.end;
     this.ring = new WalRing(options.ringBytesMax, options.base.end);
   }
 
@@ -133,6 +141,7 @@ export class ChosenWal {
       this.ring.cut(position.end);
       // Beyond the fork nothing of before counts any more.
       this.recent = this.recent.filter(({ end }) => end <= position.end);
+      this.localEnd = Math.min(this.localEnd, position.end) as Lsn;
     }
     const mark = this.marks.at(-1)!;
     if (effect.kind === 'leadership' || position.end - mark.end >= markEveryBytes) this.marks.push(position);
@@ -163,14 +172,17 @@ export class ChosenWal {
     return covers(this.recent) ?? covers(this.marks) ?? this.options.base;
   }
 
-  /** Marks of slots that the log has let go of are of no use. */
-  purged(upTo: Slot): void {
-    while (this.marks.length > 1 && this.marks[1]!.slot <= upTo) this.marks.shift();
+  /** The log lets go of slots up to that of `durable` at most, which the directory has. */
+  purged(durable: WalPosition): void {
+    if (durable.slot < this.marks[0]!.slot) return;
+    this.marks = [durable, ...this.marks.filter(({ slot }) => slot > durable.slot)];
+    // Where its timeline has ended since, the directory has more than the chain does.
+    this.localEnd = Math.min(durable.end, endOfTimeline(this.folded, durable.timeline) ?? durable.end) as Lsn;
   }
 
   /**
    * The WAL of the chosen chain from `from` on, at most up to `limit`; null: none. Each piece ends where an entry does, at a page, or at the limit.
-   * @throws Error if neither log nor directory have it
+   * @throws WalMissingError if neither log nor directory have it
    */
   read(
     from: Lsn,
@@ -190,19 +202,17 @@ export class ChosenWal {
   ): readonly Buffer[] | null | Promise<readonly Buffer[] | null> {
     const inMemory = this.ring.read(from, bytesMax);
     if (inMemory !== null) return cutAt(inMemory, from, limit);
-    if (from < this.options.base.end) return this.readDirectory(from, bytesMax);
+    if (from < this.localEnd)
+      return this.readDirectory(from, Math.min(limit, this.localEnd) as Lsn, bytesMax);
     return this.readLog(from, limit, bytesMax);
   }
 
-  /** Ends where its timeline does, at the base, or at a page. */
-  private async readDirectory(from: Lsn, bytesMax: number): Promise<readonly Buffer[]> {
-    const { base, readLocal } = this.options;
-    const timeline = timelineAt(base, from);
-    const end = endOfTimeline(base, timeline) ?? base.end;
-    // WAL may be cut at pages.
-    const bytes = Math.min(Math.ceil((from + bytesMax) / walPageBytes) * walPageBytes, end) - from;
-    const found = await readLocal(from, timeline, bytes);
-    if (found.length === 0) throw new Error('the directory of the database has no WAL there');
+  /** Ends at the limit, or at a page: WAL may be cut there. */
+  private async readDirectory(from: Lsn, limit: Lsn, bytesMax: number): Promise<readonly Buffer[]> {
+    const bytes = Math.min(Math.ceil((from + bytesMax) / walPageBytes) * walPageBytes, limit) - from;
+    const found = await this.options.readLocal(from, timelineAt(this.folded, from), bytes);
+    if (found.length === 0)
+      throw new WalMissingError(`the directory of the database has no WAL at ${formatLsn(from)}`);
     return [found];
   }
 
@@ -213,7 +223,7 @@ export class ChosenWal {
     while (next - from < bytesMax && next < limit && at.slot < this.folded.slot) {
       const first = (at.slot + 1) as Slot;
       const entries = await this.options.log.read(first, this.folded.slot, readBytesMax);
-      if (entries.length === 0) throw new Error(`slot ${first} is not in the log any more`);
+      if (entries.length === 0) throw new WalMissingError(`slot ${first} is not in the log any more`);
       for (const [index, entry] of entries.entries()) {
         const { position, effect } = foldEntry(at, { slot: (first + index) as Slot, entry });
         at = position;
@@ -230,7 +240,7 @@ export class ChosenWal {
   }
 
   private startOfReading(from: Lsn): WalPosition {
-    const mark = this.marks.findLast(({ end }) => end <= from) ?? this.options.base;
+    const mark = this.marks.findLast(({ end }) => end <= from) ?? this.marks[0]!;
     const { cursor } = this;
     return cursor !== null && cursor.end <= from && cursor.slot > mark.slot ? cursor : mark;
   }

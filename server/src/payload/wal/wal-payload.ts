@@ -258,8 +258,9 @@ export class WalPayload implements Payload {
     signal.notify();
   }
 
-  purged(upTo: Slot): void {
-    this.context.wal?.purged(upTo);
+  purged(): void {
+    const { wal, durableState } = this.context;
+    if (durableState !== null) wal?.purged(durableState.position);
   }
 
   get pointer(): Slot {

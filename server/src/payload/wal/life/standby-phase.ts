@@ -8,7 +8,7 @@
 import type { Ballot } from '../../../multipaxos/types.ts';
 import type { DirectoryState } from '../../../ports/database-directory.ts';
 import type { PrimaryDatabase, StandbyDatabase } from '../../../ports/database-server.ts';
-import type { ChosenWal } from '../chosen-wal.ts';
+import { WalMissingError, type ChosenWal } from '../chosen-wal.ts';
 import { lastWholeRecord } from '../last-whole-record.ts';
 import { formatLsn, type Lsn } from '../lsn.ts';
 import { timelineFile } from '../timeline-file.ts';
@@ -34,7 +34,7 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
   const standby = await options.server.startStandby(
     {
       position: () => wal.position,
-      read: (from, bytesMax) => wal.read(from, context.feedLimit(wal), bytesMax),
+      read: (from, bytesMax) => readForStandby(context, wal, from, bytesMax),
       history: (timeline) => timelineFile(wal.position, timeline),
     },
     {
@@ -61,6 +61,27 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
     context.feed = null;
     context.standby = null;
   }
+}
+
+/** Where WAL is missing, only a copy helps. */
+function readForStandby(
+  context: LifeContext,
+  wal: ChosenWal,
+  from: Lsn,
+  bytesMax: number,
+): ReturnType<ChosenWal['read']> {
+  const pieces = wal.read(from, context.feedLimit(wal), bytesMax);
+  if (!(pieces instanceof Promise)) return pieces;
+  return pieces.catch((error: unknown) => {
+    if (error instanceof WalMissingError) {
+      context.wishes.loss ??= {
+        cause: 'logPurged',
+        reason: `the standby asks for WAL that is gone: ${error.message}`,
+      };
+      context.signal.notify();
+    }
+    throw error;
+  });
 }
 
 async function follow(context: LifeContext, running: RunningStandby): Promise<Next> {
