@@ -200,6 +200,9 @@ export class FeedConnection {
   private hear(body: Buffer): void {
     const report = wire.readStandbyStatus(body);
     if (report === null) return;
+    // It doubts that anybody is there still.
+    if (report.replyRequested && this.state === 'streaming')
+      this.socket.write(wire.keepalive(this.next, false));
     // A standby may have more of a timeline than was left of it, and its first report is of before this connection.
     const most = Math.min(this.next, this.endOfTimeline() ?? this.next);
     const bounded = (lsn: Lsn): Lsn => Math.min(lsn, most) as Lsn;

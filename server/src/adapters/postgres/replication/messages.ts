@@ -73,10 +73,12 @@ export function standbyStatus(position: Lsn, replyRequested: boolean): Buffer {
 }
 
 /** The body of a CopyData message from a standby; null if it is something else, such as feedback about its queries. */
-export function readStandbyStatus(body: Buffer): StandbyReport | null {
+export function readStandbyStatus(
+  body: Buffer,
+): (StandbyReport & { readonly replyRequested: boolean }) | null {
   if (body[0] !== letter('r') || body.length < 34) return null;
   const at = (offset: number): Lsn => Number(body.readBigUInt64BE(offset)) as Lsn;
-  return { written: at(1), flushed: at(9), replayed: at(17) };
+  return { written: at(1), flushed: at(9), replayed: at(17), replyRequested: body[33] === 1 };
 }
 
 export const walHeaderBytes = 25;
@@ -128,10 +130,7 @@ export function startReplication(from: Lsn, timeline: Timeline, slot: string | n
 const textOid = 25;
 
 /** A result set of text columns, without its CommandComplete. */
-export function resultSet(
-  columns: readonly string[],
-  row: readonly (string | Buffer | null)[],
-): Buffer {
+export function resultSet(columns: readonly string[], row: readonly (string | Buffer | null)[]): Buffer {
   const description = columns.flatMap((name) => {
     const field = Buffer.alloc(18);
     field.writeInt32BE(textOid, 6);

@@ -7,7 +7,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { formatLsn, type Lsn, type Timeline } from '../../../payload/wal/lsn.ts';
-import { sqlStateError } from '../snapshot/server-error.ts';
+import { sqlStateError } from '../server-error.ts';
 import {
   cString,
   letter,
