@@ -51,6 +51,7 @@ export interface ReplicaAdapters {
   /** Makes what a group's first PostgreSQL must have before anybody comes. @throws Error */
   readonly prepare: () => Promise<void>;
   readonly installRequests: (database: string) => Promise<void>;
+  readonly weakenedCommits: () => Promise<readonly string[]>;
   /** Has a copy take the place of what is lost; `sources` says whom to ask now. */
   readonly replace: (
     loss: Loss,
@@ -212,6 +213,8 @@ export function assembleReplica(
     reservedUsers,
     primary: () => payload.primary,
     installRequests: adapters.installRequests,
+    weakenedCommits: adapters.weakenedCommits,
+    logger,
   });
   const verification: Verification = new Verification({
     self: config.id,

@@ -86,7 +86,9 @@ async function findDatabaseToKeep(config: ReplicaConfig): Promise<{ dataOf: stri
   }
   if (found.kind !== 'usable') refuse(`The database cannot be kept: ${found.reason}`);
   if (found.state.role.kind === 'copying') {
-    refuse(`The database in ${places.postgres} is half of one: it was being copied from ${found.state.role.from}. Found the group on another replica's.`);
+    refuse(
+      `The database in ${places.postgres} is half of one: it was being copied from ${found.state.role.from}. Found the group on another replica's.`,
+    );
   }
   return { dataOf: await ownerOf(places), state: found.state };
 }
@@ -122,14 +124,22 @@ export async function restoreReplica(
 }
 
 /** What is in the directory becomes the beginning of a new group: its first leadership takes whatever PostgreSQL has. */
-async function foundOnDatabase(config: ReplicaConfig, cluster: string, found: DurablePosition): Promise<Slot> {
+async function foundOnDatabase(
+  config: ReplicaConfig,
+  cluster: string,
+  found: DurablePosition,
+): Promise<Slot> {
   const places = placesOf(config.dataDir);
   const { slot, newestStart } = found.position;
   const configuration = firstConfiguration(config, (found.configuration?.version ?? 0) + 1, slot);
   await claimDatabase(places, cluster);
   // The numbers of slots and ballots go on, so that nobody takes anything of the old group for something of the new one.
   const position = { ...positionNone, slot };
-  await writeDirectoryState(places.postgres, { role: { kind: 'founder', isNew: false }, position, configuration });
+  await writeDirectoryState(places.postgres, {
+    role: { kind: 'founder', isNew: false },
+    position,
+    configuration,
+  });
   const log = await createLog(config, {
     identity: { cluster, member: memberName(config.id, 1) },
     configuration,

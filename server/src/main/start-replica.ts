@@ -7,6 +7,7 @@
  */
 import { createDigestSource } from '../adapters/postgres/digest/digest-source.ts';
 import { inspectDatabase, placesOf } from '../adapters/postgres/database-directory.ts';
+import { findWeakenedCommitsIn } from '../adapters/postgres/requests/weakened-commits.ts';
 import { installRequestsIn } from '../adapters/postgres/requests/install-requests.ts';
 import { systemClock } from '../adapters/system-clock.ts';
 import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
@@ -25,7 +26,13 @@ import { ReplicaEvents } from '../replica/status/events.ts';
 import { assembleReplica } from './assemble-replica.ts';
 import { createLog, openLog } from './log-store.ts';
 import { replicaAdmin, type AdminParts } from './replica-admin.ts';
-import { offeredBackups, offeredCopies, openReplicaDatabase, prepareDatabase, replaceDatabase } from './replica-database.ts';
+import {
+  offeredBackups,
+  offeredCopies,
+  openReplicaDatabase,
+  prepareDatabase,
+  replaceDatabase,
+} from './replica-database.ts';
 import type { ServeContext, ServedReplica } from './serve.ts';
 import { createServiceDoor, type ServiceDoor } from './service-door.ts';
 import { addressOf, statusWithoutLog } from './without-log.ts';
@@ -67,8 +74,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   if (log !== null) await beginning;
   const { transport, events } = frame;
   return {
-    status: () =>
-      frame.running?.replica.status(pgwire.clients) ?? joiningStatus(frame, pgwire.clients),
+    status: () => frame.running?.replica.status(pgwire.clients) ?? joiningStatus(frame, pgwire.clients),
     subscribe: (listener, level) => events.subscribe(listener, level),
     setFault: (fault) => {
       transport.setFault(fault);
@@ -209,6 +215,7 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
       random: Math.random,
       socketPath: database.server.instance.socketPath,
       prepare: () => prepareDatabase(config, database),
+      weakenedCommits: () => findWeakenedCommitsIn(database.server.instance),
       installRequests: (name) => installRequestsIn(database.server.instance, name),
       replace: (...loss) => replaceDatabase(database, replacing, ...loss),
     },

@@ -31,7 +31,8 @@ export class AnswerGate {
   private cleared = -1;
   /** The same, as told in an event. */
   private told = -1;
-  private distrusted = 0;
+  /** One for each reason. */
+  private distrusted = new Set<object>();
   private running: Promise<void> | null = null;
   private next: Promise<void> | null = null;
 
@@ -43,23 +44,22 @@ export class AnswerGate {
   renew(): void {
     this.cleared = -1;
     this.told = -1;
+    // The sessions of before are gone.
+    this.distrusted.clear();
   }
 
   /** True if what was read before this call may leave now. */
   isOpen(): boolean {
     const { leaseHeld, server } = this.options;
     if (!leaseHeld() || !server.isAlive()) return false;
-    return this.distrusted === 0 && server.endedWaits() === this.cleared;
+    return this.distrusted.size === 0 && server.endedWaits() === this.cleared;
   }
 
-  /** While any such session lives, every answer waits for a barrier. Returns the way to end it. */
+  /** Every answer waits for a barrier, until the function that is returned is called, or until `renew`. */
   distrust(): () => void {
-    this.distrusted += 1;
-    let trusts = false;
-    return () => {
-      if (!trusts) this.distrusted -= 1;
-      trusts = true;
-    };
+    const reason = {};
+    this.distrusted.add(reason);
+    return () => void this.distrusted.delete(reason);
   }
 
   /** Resolves true once what was read before this call may leave; false as soon as `isOver`. */
@@ -67,7 +67,7 @@ export class AnswerGate {
     const { server, leaseHeld, timers, leasePollMs } = this.options;
     while (!isOver()) {
       const seen = server.endedWaits();
-      if (this.distrusted > 0 || seen !== this.cleared) {
+      if (this.distrusted.size > 0 || seen !== this.cleared) {
         if (!(await this.barrier(seen))) {
           await pause(timers, leasePollMs);
           continue;
@@ -84,7 +84,7 @@ export class AnswerGate {
   /** One that begins after this call; false if it could not be passed. Many wait for the same one. */
   private async barrier(seen: number): Promise<boolean> {
     const { onEvent, chosenEnd } = this.options;
-    if (this.told !== seen && this.distrusted === 0 && this.cleared !== -1) onEvent({ name: 'EndWait' });
+    if (this.told !== seen && this.distrusted.size === 0 && this.cleared !== -1) onEvent({ name: 'EndWait' });
     this.told = seen;
     try {
       await this.afterNow();

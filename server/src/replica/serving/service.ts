@@ -4,6 +4,7 @@
  * Responsible for: the generation of this replica's service, telling gateways when it changes, and putting the gate of answers and the outcomes behind it. Decides nothing about consensus: it is told.
  * Invariant: within one generation the replica led, and its PostgreSQL ran, without a break; whoever shows an old generation gets nothing.
  */
+import type { Logger } from 'pino';
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { Ballot, ReplicaId } from '../../multipaxos/types.ts';
 import type {
@@ -28,6 +29,9 @@ export interface ServiceOptions {
   readonly reservedUsers: readonly string[];
   readonly primary: () => PrimaryDatabase | null;
   readonly installRequests: (database: string) => Promise<void>;
+  /** What makes commits not wait to be chosen without a session's naming it, for people. @throws Error if PostgreSQL is away */
+  readonly weakenedCommits: () => Promise<readonly string[]>;
+  readonly logger: Logger;
 }
 
 export class ReplicaService implements ClientService {
@@ -55,7 +59,27 @@ export class ReplicaService implements ClientService {
     this.generation++;
     this.ballot = ballot;
     this.options.gate.renew();
+    void this.look(this.generation, this.options.gate.distrust());
     this.change({ kind: 'here', generation: this.generation });
+  }
+
+  /** A role, a database or a function may turn `synchronous_commit` down where no gateway sees it: until it is known that none does, and as long as one does, answers wait behind barriers. */
+  private async look(generation: number, trust: () => void): Promise<void> {
+    const { weakenedCommits, logger } = this.options;
+    try {
+      const found = await weakenedCommits();
+      if (!this.holds(generation)) return;
+      if (found.length === 0) trust();
+      else
+        logger.warn(
+          { found: found.slice(0, 20), more: Math.max(0, found.length - 20) },
+          'commits are told not to wait: every answer waits behind a commit of its own instead',
+        );
+    } catch (error) {
+      // Distrust stays.
+      if (this.holds(generation))
+        logger.warn({ err: error }, 'it could not be found out whether all commits wait');
+    }
   }
 
   /** From now on clients are served by `leader`, if anybody is known. Ends a generation of this replica. */

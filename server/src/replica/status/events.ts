@@ -4,7 +4,12 @@
  * Invariant: what comes with every range of WAL costs next to nothing while nobody listens to it.
  */
 import { randomBytes } from 'node:crypto';
-import { isFrequent, type ApplyTraceEvent, type OperationalEvent, type TraceEvent } from '../../api/events.ts';
+import {
+  isFrequent,
+  type ApplyTraceEvent,
+  type OperationalEvent,
+  type TraceEvent,
+} from '../../api/events.ts';
 import type { CoreTraceEvent, ReplicaId, TraceLevel } from '../../multipaxos/types.ts';
 
 type Layered =

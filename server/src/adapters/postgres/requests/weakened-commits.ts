@@ -5,6 +5,7 @@
  * after its promotion, in every database, before it serves; if it finds anything, every answer of its generation must wait behind a barrier (ClientService.distrust, never taken back).
  */
 import type { Client } from 'pg';
+import { connectPg } from '../pg-client.ts';
 import { takeOwnSettings } from './own-settings.ts';
 
 /**
@@ -39,4 +40,35 @@ export async function findWeakenedCommits(client: Client): Promise<readonly stri
   await takeOwnSettings(client);
   const { rows } = await client.query<{ what: string }>(weakenedCommitsSql);
   return rows.map(({ what }) => what);
+}
+
+/** The same of every database that lets anybody in, one after the other. @throws Error of PostgreSQL */
+export async function findWeakenedCommitsIn({
+  socketDir,
+}: {
+  readonly socketDir: string;
+}): Promise<string[]> {
+  const found: string[] = [];
+  for (const database of await databasesOf(socketDir)) {
+    const client = await connectPg({ socketDir, database });
+    try {
+      const here = await findWeakenedCommits(client);
+      found.push(...here.map((what) => `${what} (database ${database})`));
+    } finally {
+      await client.end();
+    }
+  }
+  return found;
+}
+
+async function databasesOf(socketDir: string): Promise<string[]> {
+  const client = await connectPg({ socketDir, database: 'postgres' });
+  try {
+    const { rows } = await client.query<{ name: string }>(
+      'SELECT datname AS name FROM pg_catalog.pg_database WHERE datallowconn ORDER BY 1',
+    );
+    return rows.map(({ name }) => name);
+  } finally {
+    await client.end();
+  }
 }

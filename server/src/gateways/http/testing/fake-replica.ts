@@ -17,7 +17,10 @@ const slot = (value: number): Slot => value as Slot;
 
 export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeReplica {
   const self = id as ReplicaId;
-  const listeners = new Set<{ readonly onEvent: (event: TraceEvent) => void; readonly level: 'rare' | 'all' }>();
+  const listeners = new Set<{
+    readonly onEvent: (event: TraceEvent) => void;
+    readonly level: 'rare' | 'all';
+  }>();
   const address = { host: '127.0.0.1', port: 7532, pgwire: { host: '127.0.0.1', port: pgwirePort } };
   let status: ReplicaStatus = {
     id: self,
@@ -81,7 +84,8 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
     },
     hearsAll: () => [...listeners].some(({ level }) => level === 'all'),
     emit(event) {
-      for (const { onEvent, level } of listeners) if (level === 'all' || !isFrequent(event.name)) onEvent(event);
+      for (const { onEvent, level } of listeners)
+        if (level === 'all' || !isFrequent(event.name)) onEvent(event);
     },
   };
 }
