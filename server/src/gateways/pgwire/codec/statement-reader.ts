@@ -54,6 +54,7 @@ export class StatementReader {
   /** The last token was an E'...' string: one that follows on the next line continues it, by the same rules. */
   private continuesEscapes = false;
   private unclear = false;
+  private ended = false;
   private words: (string | null)[] = [];
   private concurrently = false;
   private atomic = false;
@@ -65,10 +66,10 @@ export class StatementReader {
 
   /** The next piece of the text; a zero byte ends it. */
   push(bytes: Buffer, from: number, to: number): void {
-    for (let at = from; at < to; at += 1) {
+    for (let at = from; at < to && !this.ended; at += 1) {
       const byte = bytes[at]!;
-      if (byte === 0) return;
-      this.take(byte);
+      if (byte === 0) this.ended = true;
+      else this.take(byte);
     }
   }
 

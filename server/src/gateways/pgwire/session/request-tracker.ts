@@ -116,7 +116,7 @@ export class RequestTracker {
     if (this.syncsInCopy > 0) {
       this.due = Math.max(0, this.due - this.syncsInCopy);
       this.syncsInCopy = 0;
-      this.open = true;
+      if (this.due === 0) this.open = true;
     }
     this.copying = !this.copyEnded;
   }

@@ -29,6 +29,8 @@ export interface TestPostgres {
 
 const database = 'barista';
 const port = 5432;
+/** `open` is a role that needs no password, where a test makes one. */
+const hba = 'local all postgres trust\nlocal all open trust\nlocal all all scram-sha-256\n';
 const startTimeoutMs = 60_000;
 
 /** `settings`: of the server, from its start on. */
@@ -82,7 +84,7 @@ export async function startTestPostgres(
   // Passwords travel through the gateway, so PostgreSQL must ask for them.
   await operator.query("CREATE ROLE barista LOGIN CREATEDB CREATEROLE PASSWORD 'barista'");
   await operator.query(`CREATE DATABASE ${database} OWNER barista TEMPLATE template0`);
-  await writeFile(join(data, 'pg_hba.conf'), 'local all postgres trust\nlocal all all scram-sha-256\n');
+  await writeFile(join(data, 'pg_hba.conf'), hba);
   await operator.query('SELECT pg_reload_conf()');
   const superuser = await connect();
   return {

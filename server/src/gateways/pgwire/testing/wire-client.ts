@@ -118,3 +118,20 @@ export function describeFrame({ type, bytes }: Frame): string {
   if (code === back.notificationResponse) return `A ${readable(bytes.subarray(headerBytes + 4))}`;
   return `${type} ${readable(bytes.subarray(headerBytes))}`;
 }
+
+/** All bytes of a message, but for the identities of the table and of the processes, which differ from one run to another. */
+export function exactFrame({ type, bytes }: Frame): string {
+  const copy = Buffer.from(bytes);
+  const code = bytes[0];
+  if (code === back.rowDescription) {
+    let at = headerBytes + 2;
+    for (let left = copy.readInt16BE(headerBytes); left > 0; left -= 1) {
+      const end = copy.indexOf(0, at);
+      copy.fill(0, end + 1, end + 5);
+      at = end + 19;
+    }
+  }
+  if (code === back.notificationResponse) copy.fill(0, headerBytes, headerBytes + 4);
+  if (code === back.backendKeyData) return `${type} ${bytes.length} bytes`;
+  return `${type} ${readable(copy.subarray(1))}`;
+}

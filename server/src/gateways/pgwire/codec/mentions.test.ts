@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { mentionIn, mentionInStartup, PieceSearch } from './mentions.ts';
+import type { StartupMessage } from './startup.ts';
+
+function startup(...parameters: (readonly [string, string])[]): StartupMessage {
+  return { kind: 'startup', version: 3 << 16, parameters, tunnelled: false, takesDoubts: false };
+}
+
+describe('a mention', () => {
+  it.each([
+    ['SET synchronous_commit = off', { commit: true, lasting: false, request: false }],
+    [
+      "select set_config('SYNCHRONOUS_commit', 'off', true)",
+      { commit: true, lasting: false, request: false },
+    ],
+    ['ALTER ROLE me SET synchronous_commit = off', { commit: true, lasting: true, request: false }],
+    [
+      'create or replace view v as select synchronous_commit',
+      { commit: true, lasting: true, request: false },
+    ],
+    ['SET created = synchronous_commit', { commit: true, lasting: false, request: false }],
+    ["SET barista.request_id = 'x'", { commit: false, lasting: false, request: true }],
+    ['SET "barista" . "request_id" = 1', { commit: false, lasting: false, request: true }],
+    ["SELECT pg_barista.request_committed('x')", { commit: false, lasting: false, request: true }],
+    ['barista.request_id synchronous_commit', { commit: true, lasting: false, request: true }],
+  ])('is found: %s', (text, mention) => {
+    expect(mentionIn(text)).toEqual(mention);
+  });
+
+  it.each([
+    '',
+    'SELECT 1',
+    'synchronous-commit',
+    'baristarequest_id',
+    'ALTER TABLE t ADD a int',
+    'barista.x',
+  ])('is not there: %s', (text) => {
+    expect(mentionIn(text)).toBeNull();
+  });
+
+  it('is found in a message wherever it is cut', () => {
+    const text = `ALTER ROLE me ${'x'.repeat(200)} SET synchronous_commit = off ${'y'.repeat(200)} barista.request_id`;
+    for (let cut = 0; cut <= text.length; cut += 1) {
+      const search = new PieceSearch();
+      const before = search.look(text.slice(0, cut));
+      const after = search.look(text.slice(cut));
+      expect(after).toEqual({ commit: true, lasting: true, request: true });
+      if (text.slice(0, cut).includes('synchronous_commit'))
+        expect(before).toMatchObject({ commit: true, lasting: true });
+    }
+    const search = new PieceSearch();
+    const found = [...text].map((letter) => search.look(letter));
+    expect(found[text.indexOf('synchronous_commit') + 17]).toMatchObject({ commit: true });
+    expect(found[text.indexOf('synchronous_commit') + 16]).toBeNull();
+  });
+
+  it('lasts if what makes it last comes later', () => {
+    const search = new PieceSearch();
+    expect(search.look('SET synchronous_commit = off; ')).toMatchObject({ lasting: false });
+    expect(search.look('CREATE FUNCTION')).toMatchObject({ lasting: true });
+  });
+
+  it.each([
+    ['options', '-c synchronous_commit=off', true],
+    ['options', '--synchronous-commit=off', true],
+    ['options', '-c sync\\hronous_commit=off', true],
+    ['synchronous_commit', 'off', true],
+    ['options', '-c work_mem=1MB', false],
+  ])('in a startup packet: %s=%s', (name, value, found) => {
+    expect(mentionInStartup(startup(['user', 'u'], [name, value]))?.commit ?? false).toBe(found);
+  });
+
+  it('of a name for a transaction is found in a startup packet', () => {
+    expect(mentionInStartup(startup(['options', '-c barista.request-id=x']))).toMatchObject({
+      request: true,
+    });
+    expect(mentionInStartup(startup(['application_name', 'x']))).toBeNull();
+  });
+});

@@ -1,0 +1,265 @@
+import { describe, expect, it } from 'vitest';
+import { FrameSplitter } from '../codec/frame-splitter.ts';
+import * as send from '../codec/frontend-messages.ts';
+import { rulesAfter, usualRules } from '../codec/text-rules.ts';
+import { cuts, frame } from '../testing/frames.ts';
+import { RequestTracker } from './request-tracker.ts';
+
+function sends(tracker: RequestTracker, ...messages: readonly Buffer[]): void {
+  const splitter = new FrameSplitter(1 << 20);
+  const chunk = Buffer.concat(messages);
+  splitter.feed(chunk);
+  while (splitter.next()) tracker.sent(splitter, chunk);
+}
+
+/** The same, in every way of cutting it. */
+function* inPieces(...messages: readonly Buffer[]): Generator<RequestTracker> {
+  for (const chunks of cuts(Buffer.concat(messages))) {
+    const tracker = new RequestTracker();
+    const splitter = new FrameSplitter(1 << 20);
+    for (const chunk of chunks) {
+      splitter.feed(chunk);
+      while (splitter.next()) tracker.sent(splitter, chunk);
+    }
+    yield tracker;
+  }
+}
+
+function started(): RequestTracker {
+  const tracker = new RequestTracker();
+  tracker.startedUp();
+  tracker.told(1, 'I');
+  return tracker;
+}
+
+function inBlock(): RequestTracker {
+  const tracker = started();
+  sends(tracker, send.query('BEGIN'));
+  tracker.told(1, 'T');
+  return tracker;
+}
+
+const { sync, flush, query } = send;
+function run(sql: string): Buffer {
+  return Buffer.concat([send.parse('', sql), send.bind({ portal: '', statement: '' }), send.execute('')]);
+}
+const copyDone = frame('c');
+
+describe('what a client is owed', () => {
+  it('start-up, Query, Sync and FunctionCall each owe one ReadyForQuery', () => {
+    const tracker = new RequestTracker();
+    tracker.startedUp();
+    expect([tracker.outstanding, tracker.due]).toEqual([true, 1]);
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(false);
+    sends(tracker, query('SELECT 1'), run('SELECT 2'), sync, frame('F', 'x'));
+    expect(tracker.due).toBe(3);
+    tracker.told(2, 'I');
+    expect([tracker.outstanding, tracker.due]).toEqual([true, 1]);
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(false);
+  });
+
+  it('messages behind the last Sync are outstanding, too', () => {
+    const tracker = started();
+    sends(tracker, run('SELECT 1'), flush);
+    expect([tracker.outstanding, tracker.due]).toEqual([true, 0]);
+    sends(tracker, sync);
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(false);
+  });
+
+  it('is counted the same however the stream is cut', () => {
+    for (const tracker of inPieces(
+      query('SELECT 1'),
+      run("SELECT 'x'"),
+      sync,
+      frame('d', 'COMMIT'),
+      frame('F', 'x'),
+    )) {
+      expect([tracker.due, tracker.open, tracker.request, tracker.terminated]).toEqual([3, false, 1, false]);
+    }
+    for (const tracker of inPieces(run('SELECT 1'), send.terminate)) {
+      expect([tracker.due, tracker.open, tracker.terminated]).toEqual([0, true, true]);
+    }
+  });
+
+  it('a message that is not complete is not owed', () => {
+    const tracker = started();
+    sends(tracker, query('SELECT 1').subarray(0, 8));
+    expect(tracker.due).toBe(0);
+  });
+
+  it('counts requests: a new one begins when nothing was owed', () => {
+    const tracker = started();
+    const before = tracker.request;
+    sends(tracker, query('SELECT 1'), query('SELECT 2'));
+    expect(tracker.request).toBe(before + 1);
+    tracker.told(2, 'I');
+    sends(tracker, sync);
+    expect(tracker.request).toBe(before + 2);
+  });
+
+  it('a Sync that PostgreSQL ignores because COPY data is due owes nothing', () => {
+    const tracker = started();
+    sends(tracker, run('COPY t FROM STDIN'), sync);
+    expect(tracker.due).toBe(1);
+    tracker.copyBegan();
+    expect([tracker.due, tracker.outstanding]).toEqual([0, true]);
+    sends(tracker, sync, frame('d', 'x'), copyDone, sync);
+    expect(tracker.due).toBe(1);
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(false);
+  });
+
+  it('a COPY by Query owes one, and so does what follows it', () => {
+    const tracker = started();
+    sends(tracker, query('COPY t FROM STDIN'));
+    tracker.copyBegan();
+    sends(tracker, frame('d', 'x'), copyDone);
+    expect(tracker.due).toBe(1);
+    tracker.told(1, 'I');
+    sends(tracker, run('SELECT 1'), sync);
+    expect(tracker.due).toBe(1);
+  });
+
+  it('a COPY whose data was sent ahead of time owes one', () => {
+    const tracker = started();
+    sends(tracker, run('COPY t FROM STDIN'), sync, frame('d', 'x'), copyDone, sync);
+    tracker.copyBegan();
+    expect(tracker.due).toBe(1);
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(false);
+  });
+
+  it('a COPY that fails does not make the next Sync count for nothing', () => {
+    const tracker = started();
+    sends(tracker, query('COPY t FROM STDIN'));
+    tracker.copyBegan();
+    tracker.told(1, 'I');
+    sends(tracker, run('SELECT 1'), sync);
+    expect(tracker.due).toBe(1);
+  });
+});
+
+describe('the verdict', () => {
+  it.each([
+    ['a statement of its own', started, [query('INSERT INTO t VALUES (1)')], 'one'],
+    ['several of them', started, [query('INSERT INTO t VALUES (1)'), query('SELECT 1')], 'several'],
+    ['a block in one text', started, [query('BEGIN; INSERT INTO t VALUES (1); COMMIT')], 'one'],
+    ['BEGIN', started, [query('BEGIN; INSERT INTO t VALUES (1)')], 'nothing'],
+    ['an extended one', started, [run('INSERT INTO t VALUES (1)'), sync], 'one'],
+    ['a pipeline', started, [run('INSERT INTO t VALUES (1)'), run('INSERT INTO t VALUES (2)'), sync], 'one'],
+    ['two pipelines', started, [run('SELECT 1'), sync, run('SELECT 2'), sync], 'several'],
+    ['a call', started, [frame('F', 'x')], 'one'],
+    ['a procedure', started, [query('CALL p()')], 'several'],
+    ['a setting', started, [run('SET a = b'), sync], 'nothing'],
+    ['a statement in a block', inBlock, [query('INSERT INTO t VALUES (1)')], 'nothing'],
+    ['COMMIT', inBlock, [query('COMMIT')], 'one'],
+    ['a statement and COMMIT', inBlock, [run('INSERT INTO t VALUES (1)'), run('COMMIT'), sync], 'one'],
+    ['ROLLBACK', inBlock, [query('ROLLBACK')], 'nothing'],
+    ['ROLLBACK TO', inBlock, [query('ROLLBACK TO s')], 'nothing'],
+    ['nothing at all', inBlock, [sync], 'nothing'],
+  ] as const)('of %s', (_, make, messages, verdict) => {
+    const tracker = make();
+    sends(tracker, ...messages);
+    expect(tracker.verdict).toBe(verdict);
+    expect(tracker.verdict).toBe(verdict);
+  });
+
+  it('is never too little, however the stream is cut', () => {
+    const insert = 'INSERT INTO t VALUES (1) -- a comment that is long enough';
+    for (const tracker of inPieces(query(`${insert}\n; COMMIT`))) expect(tracker.verdict).toBe('one');
+    for (const tracker of inPieces(query('BEGIN; COMMIT; BEGIN; COMMIT')))
+      expect(tracker.verdict).toBe('several');
+    for (const tracker of inPieces(run(insert), run(insert), sync))
+      expect(tracker.verdict).not.toBe('nothing');
+    for (const tracker of inPieces(query('BEGIN'), run('COMMIT'), sync))
+      expect(tracker.verdict).not.toBe('nothing');
+    const named = [
+      send.parse('c', 'COMMIT'),
+      send.bind({ portal: '', statement: 'c' }),
+      send.execute(''),
+      sync,
+    ];
+    for (const tracker of inPieces(query('BEGIN'), ...named)) expect(tracker.verdict).not.toBe('nothing');
+  });
+
+  it('knows what prepared statements do, until they are prepared anew', () => {
+    const tracker = inBlock();
+    const bind = (statement: string): Buffer[] => [
+      send.bind({ portal: '', statement }),
+      send.execute(''),
+      sync,
+    ];
+    sends(tracker, send.parse('c', 'COMMIT'), send.parse('i', 'INSERT INTO t VALUES (1)'), sync);
+    expect(tracker.verdict).toBe('nothing');
+    tracker.told(1, 'T');
+    sends(tracker, ...bind('i'));
+    expect(tracker.verdict).toBe('nothing');
+    tracker.told(1, 'T');
+    sends(tracker, ...bind('c'));
+    expect(tracker.verdict).toBe('one');
+    tracker.told(1, 'I');
+    sends(tracker, query('BEGIN'), send.parse('c', 'SELECT 1'), sync);
+    tracker.told(2, 'T');
+    sends(tracker, ...bind('c'));
+    expect(tracker.verdict).toBe('nothing');
+  });
+
+  it('is not taken in by a portal that was bound to COMMIT earlier', () => {
+    const tracker = inBlock();
+    sends(tracker, send.parse('', 'COMMIT'), send.bind({ portal: 'p', statement: '' }), sync);
+    tracker.told(1, 'T');
+    sends(tracker, send.execute('p'), sync);
+    expect(tracker.verdict).toBe('several');
+  });
+
+  it('does not count on names that it could not keep', () => {
+    const tracker = inBlock();
+    for (let n = 0; n <= 1000; n += 1) sends(tracker, send.parse(`c${n}`, 'COMMIT'));
+    sends(tracker, sync);
+    tracker.told(1, 'T');
+    sends(tracker, send.bind({ portal: '', statement: 'c1000' }), send.execute(''), sync);
+    expect(tracker.verdict).toBe('several');
+  });
+
+  it('follows the rules by which the session reads strings', () => {
+    const tracker = started();
+    const text = "SELECT 'a\\'; COMMIT; BEGIN; SELECT 'b'";
+    sends(tracker, query(text));
+    expect(tracker.verdict).toBe('several');
+    tracker.told(1, 'I');
+    tracker.rules = rulesAfter(usualRules, 'standard_conforming_strings', 'off');
+    sends(tracker, query(`${text} || '`));
+    expect(tracker.verdict).toBe('one');
+  });
+});
+
+describe('a lone Query', () => {
+  it.each([
+    ['COMMIT', true],
+    [' end transaction ; ', true],
+    ['COMMIT AND CHAIN', false],
+    ['COMMIT; SELECT 1', false],
+  ])('%s is exactly a COMMIT: %s', (sql, is) => {
+    const tracker = inBlock();
+    sends(tracker, query(sql));
+    expect(tracker.loneText).toBe(sql);
+    void tracker.verdict;
+    expect(tracker.isLoneCommit).toBe(is);
+    tracker.told(1, 'I');
+    expect([tracker.loneText, tracker.isLoneCommit]).toEqual([null, false]);
+  });
+
+  it('is no longer alone when anything follows it, or preceded it', () => {
+    for (const more of [[query('COMMIT')], [run('COMMIT')], [sync], [frame('F', '')]]) {
+      const behind = inBlock();
+      sends(behind, query('COMMIT'), ...more);
+      expect(behind.isLoneCommit).toBe(false);
+      const ahead = inBlock();
+      sends(ahead, ...more, query('COMMIT'));
+      expect(ahead.isLoneCommit).toBe(false);
+    }
+  });
+});
