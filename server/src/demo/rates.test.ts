@@ -6,7 +6,7 @@ const reading = (atMs: number, transactions: number, buckets: number[], pid = 7)
   atMs,
   pid,
   counters: { transactions, reads: transactions / 2, appliedEntries: 0, droppedEvents: 0 },
-  latencies: { upToMs, transactions: buckets },
+  latencies: { upToMs, agreements: buckets },
 });
 
 describe('rates', () => {

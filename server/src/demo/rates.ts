@@ -6,7 +6,7 @@
 import type { ReplicaStatus } from '../api/status.ts';
 import type { LatencyBuckets } from '../gateways/http/metrics.ts';
 
-/** Over the second before. Latencies are of transactions that were agreed on; 0 where there were none. */
+/** Over the second before. Latencies are those of agreement; 0 where there was none. */
 export interface ReplicaRates {
   readonly transactionsPerSecond: number;
   readonly readsPerSecond: number;
@@ -36,14 +36,14 @@ export function ratesBetween(before: Reading | null, after: Reading | null): Rep
   const seconds = (after.atMs - before.atMs) / 1000;
   const perSecond = (key: keyof ReplicaStatus['counters']): number =>
     Math.max(0, (after.counters[key] - before.counters[key]) / seconds);
-  const transactions = difference(before.latencies.transactions, after.latencies.transactions);
+  const agreements = difference(before.latencies.agreements, after.latencies.agreements);
   const { upToMs } = after.latencies;
   return {
     transactionsPerSecond: perSecond('transactions'),
     readsPerSecond: perSecond('reads'),
     appliedPerSecond: perSecond('appliedEntries'),
-    latencyMsP50: quantile(upToMs, transactions, 0.5),
-    latencyMsP99: quantile(upToMs, transactions, 0.99),
+    latencyMsP50: quantile(upToMs, agreements, 0.5),
+    latencyMsP99: quantile(upToMs, agreements, 0.99),
   };
 }
 

@@ -67,6 +67,8 @@ export interface ReplicaContext {
   readonly logger: Logger;
   /** Null: it had a log. */
   readonly joined: Joined | null;
+  /** How long a range of the leader's WAL took from being proposed to being chosen. */
+  readonly onAgreed: (ms: number) => void;
   readonly onFatal: (error: Error) => void;
 }
 
@@ -171,6 +173,7 @@ export function assembleReplica(
       health.onReplaced();
       verification.databaseReplaced();
     },
+    onAgreed: context.onAgreed,
     onStep: (step) => health.onStep(step),
     onUp: () => health.onUp(),
     onDown: (reason) => health.onDown(reason),

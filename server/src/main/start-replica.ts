@@ -198,7 +198,7 @@ async function become(frame: Frame, admission: Admission): Promise<void> {
 
 async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null): Promise<void> {
   const { config, context, transport, events, tracker } = frame;
-  const { logger, onFatal } = context;
+  const { logger, latencies, onFatal } = context;
   const { cluster, member } = log.identity;
   transport.become(member, cluster);
   const database = await openReplicaDatabase(config, cluster, logger);
@@ -219,7 +219,7 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
       installRequests: (name) => installRequestsIn(database.server.instance, name),
       replace: (...loss) => replaceDatabase(database, replacing, ...loss),
     },
-    { events, tracker, logger, joined, onFatal },
+    { events, tracker, logger, joined, onFatal, onAgreed: (ms) => latencies.agreement(ms) },
   );
   transport.offerCopies(offeredCopies(config, cluster, database, assembled));
   const backups = offeredBackups(config, database, assembled);

@@ -108,14 +108,14 @@ describe('metrics', () => {
 
   it('count latencies in buckets', async () => {
     const empty = await metrics.buckets();
-    expect(empty.transactions).toEqual(empty.upToMs.map(() => 0));
-    for (const ms of [0.2, 3, 3, 50_000]) metrics.latencies.transaction(ms);
-    const { upToMs, transactions } = (await (await fetch(url('/api/latencies'))).json()) as typeof empty;
-    expect(transactions[upToMs.indexOf(0.15)]).toBe(0);
-    expect(transactions[upToMs.indexOf(0.25)]).toBe(1);
-    expect(transactions[upToMs.indexOf(4)]).toBe(3);
-    expect(transactions.at(-1)).toBe(4);
-    expect(await metrics.text()).toContain('barista_transaction_seconds_count 4\n');
+    expect(empty.agreements).toEqual(empty.upToMs.map(() => 0));
+    for (const ms of [0.2, 3, 3, 50_000]) metrics.latencies.agreement(ms);
+    const { upToMs, agreements } = (await (await fetch(url('/api/latencies'))).json()) as typeof empty;
+    expect(agreements[upToMs.indexOf(0.15)]).toBe(0);
+    expect(agreements[upToMs.indexOf(0.25)]).toBe(1);
+    expect(agreements[upToMs.indexOf(4)]).toBe(3);
+    expect(agreements.at(-1)).toBe(4);
+    expect(await metrics.text()).toContain('barista_agreement_seconds_count 4\n');
   });
 });
 

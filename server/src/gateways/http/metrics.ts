@@ -7,16 +7,16 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { RecoveryProgress, ReplicaCondition, ReplicaStatus } from '../../api/status.ts';
 import type { Role } from '../../multipaxos/types.ts';
 
-/** What is told of the gateway for SQL clients, in milliseconds. */
+/** What is measured while it happens, in milliseconds. */
 export interface LatencyObserver {
-  /** A transaction that went through agreement: from the request for agreement to its COMMIT. */
-  transaction(ms: number): void;
+  /** A range of the leader's WAL: from being proposed to being chosen. */
+  agreement(ms: number): void;
 }
 
 /** Numbers of observations at or below each bound, in milliseconds; the last bound is Infinity (null in JSON). */
 export interface LatencyBuckets {
   readonly upToMs: readonly (number | null)[];
-  readonly transactions: readonly number[];
+  readonly agreements: readonly number[];
 }
 
 export interface Metrics {
@@ -109,18 +109,18 @@ export function createMetrics(status: () => ReplicaStatus): Metrics {
   registerStatus(registry, status);
   const histogram = (name: string, help: string) =>
     new Histogram({ name, help, buckets: bucketsMs.map((ms) => ms / 1000), registers: [registry] });
-  const transactions = histogram(
-    'barista_transaction_seconds',
-    'Time from the request for agreement on a transaction to its COMMIT',
+  const agreements = histogram(
+    'barista_agreement_seconds',
+    "Time from proposing a range of the leader's WAL to its being chosen",
   );
 
   return {
     latencies: {
-      transaction: (ms) => transactions.observe(Math.max(0, ms) / 1000),
+      agreement: (ms) => agreements.observe(Math.max(0, ms) / 1000),
     },
     async buckets() {
       const upToMs = [...bucketsMs, null];
-      return { upToMs, transactions: await cumulative(transactions) };
+      return { upToMs, agreements: await cumulative(agreements) };
     },
     text: () => registry.metrics(),
     contentType: registry.contentType,

@@ -53,7 +53,7 @@ const start: StartReplica = async (config, { logger, latencies }) => {
   const timer = setInterval(() => {
     const { counters } = replica.status();
     replica.change({ counters: { ...counters, transactions: counters.transactions + 10 } });
-    latencies.transaction(5);
+    latencies.agreement(5);
   }, 100);
   logger.info('fake replica');
   return {

@@ -12,6 +12,7 @@ const leadership = ballot(3, 'r1');
 function setUp(bounds: { entryBytesMax?: number; queueBytesMax?: number } = {}) {
   const ranges: { start: number; bytes: number }[] = [];
   const released: number[] = [];
+  const agreed: number[] = [];
   const calls: string[] = [];
   let answer: ProposeResult['code'] = 'proposed';
   const shipper = new Shipper({
@@ -31,6 +32,7 @@ function setUp(bounds: { entryBytesMax?: number; queueBytesMax?: number } = {}) 
     },
     onShipped: () => undefined,
     onReleased: () => undefined,
+    onAgreed: (ms) => agreed.push(ms),
     timers: systemClock,
   });
   const stream: WalStream = {
@@ -53,7 +55,7 @@ function setUp(bounds: { entryBytesMax?: number; queueBytesMax?: number } = {}) 
   const answers = (code: ProposeResult['code']): void => {
     answer = code;
   };
-  return { shipper, ranges, released, calls, take, answers };
+  return { shipper, ranges, released, agreed, calls, take, answers };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -110,13 +112,36 @@ describe('a shipper', () => {
   it('reports what is chosen, never back, and nothing beyond what is held', async () => {
     const { shipper, released } = setUp();
     shipper.chosen(lsn(1010));
+    await turn();
     shipper.chosen(lsn(1005));
     shipper.hold(lsn(1020));
     shipper.chosen(lsn(1030));
+    await turn();
     expect(released).toEqual([1000, 1010, 1020]);
     shipper.letGo(lsn(1030));
+    await turn();
     expect(released).toEqual([1000, 1010, 1020, 1030]);
     expect(shipper.releasedTo).toBe(1030);
+  });
+
+  it('reports once what one message has brought', async () => {
+    const { shipper, released } = setUp();
+    for (const end of [1010, 1020, 1030]) shipper.chosen(lsn(end));
+    await turn();
+    expect(released).toEqual([1000, 1030]);
+  });
+
+  it('tells how long each range took', async () => {
+    const { shipper, agreed, take } = setUp();
+    for (let n = 0; n < 3; n += 1) {
+      take(10);
+      await turn();
+    }
+    shipper.chosen(lsn(1020));
+    expect(agreed).toHaveLength(2);
+    shipper.chosen(lsn(1030));
+    expect(agreed).toHaveLength(3);
+    expect(Math.min(...agreed)).toBeGreaterThanOrEqual(0);
   });
 
   it('proposes and reports nothing any more once it does not lead', async () => {

@@ -21,7 +21,9 @@ export interface ShipperOptions {
   readonly propose: (payload: Uint8Array) => ProposeResult;
   readonly onShipped: (label: EntryLabel, start: Lsn, chunks: readonly Buffer[]) => void;
   readonly onReleased: (position: Lsn) => void;
-  readonly timers: Pick<Timers, 'soon'>;
+  /** How long it took from proposing a range to its being chosen. */
+  readonly onAgreed: (ms: number) => void;
+  readonly timers: Pick<Timers, 'soon' | 'nowMs'>;
 }
 
 export class Shipper {
@@ -35,6 +37,9 @@ export class Shipper {
   /** What is chosen beyond is not reported for now. */
   private held: Lsn | null = null;
   private scheduled = false;
+  private reporting = false;
+  /** Proposed and not chosen, the oldest first; the core's window bounds them. */
+  private proposed: { readonly end: Lsn; readonly atMs: number }[] = [];
   private paused = false;
   private stopped = false;
 
@@ -103,6 +108,7 @@ export class Shipper {
       this.queuedBytes -= bytes;
       const start = this.next;
       this.next = (start + bytes) as Lsn;
+      this.proposed.push({ end: this.next, atMs: this.options.timers.nowMs() });
       this.options.onShipped(result.label, start, chunks);
       this.resumeIfLow();
     }
@@ -130,11 +136,32 @@ export class Shipper {
   /** A range of this leadership has taken effect: the chosen WAL ends at `end` now. */
   chosen(end: Lsn): void {
     if (this.stopped) return;
+    this.measure(end);
     const until = this.held === null ? end : (Math.min(end, this.held) as Lsn);
     if (until <= this.released) return;
     this.released = until;
-    this.stream?.report(until);
     this.options.onReleased(until);
+    this.report();
+  }
+
+  /** What one message has brought is reported at once: each report wakes PostgreSQL. */
+  private report(): void {
+    if (this.reporting) return;
+    this.reporting = true;
+    queueMicrotask(() => {
+      this.reporting = false;
+      if (!this.stopped) this.stream?.report(this.released);
+    });
+  }
+
+  private measure(end: Lsn): void {
+    const nowMs = this.options.timers.nowMs();
+    let first = this.proposed[0];
+    while (first !== undefined && first.end <= end) {
+      this.options.onAgreed(nowMs - first.atMs);
+      this.proposed.shift();
+      first = this.proposed[0];
+    }
   }
 
   /** Reports nothing beyond this position until `letGo`. */

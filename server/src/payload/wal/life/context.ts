@@ -61,6 +61,8 @@ export interface LifeOptions {
   readonly shipQueueBytesMax: number;
   /** Roles and the database of a group that is being founded, in a primary whose gate is shut. @throws Error */
   readonly prepare: () => Promise<void>;
+  /** Of this replica's own WAL: how long a range took from being proposed to being chosen. */
+  readonly onAgreed: (ms: number) => void;
   /** Something of the status has changed. */
   readonly onStep: (step: LaunchStep | null) => void;
   readonly openWal: (state: DirectoryState) => ChosenWal;

@@ -50,7 +50,7 @@ export async function bePrimary(context: LifeContext, running: RunningPrimary): 
 }
 
 function createShipper(context: LifeContext, { ballot, primary, from, wal }: RunningPrimary): Shipper {
-  const { host, timers, entryBytesMax, shipQueueBytesMax } = context.options;
+  const { host, timers, entryBytesMax, shipQueueBytesMax, onAgreed } = context.options;
   const { timeline } = primary;
   const commits = host.isTraced ? new CommitReader(from, () => wal.position.nextXid) : null;
   return new Shipper({
@@ -66,6 +66,7 @@ function createShipper(context: LifeContext, { ballot, primary, from, wal }: Run
       const committed = commits?.take(chunks) ?? [];
       host.event({ name: 'Ship', label, leadership: ballot, timeline, start, end, commits: committed });
     },
+    onAgreed,
     onReleased: (position) => context.foldEvent({ name: 'Release', slot: wal.position.slot, position }),
   });
 }
