@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { createNowMs } from './system-clock.ts';
+
+function setUp() {
+  const time = { monotonicMs: 5000, wallMs: 1_700_000_000_000, uptimeMs: 90_000 };
+  const nowMs = createNowMs({
+    monotonicMs: () => time.monotonicMs,
+    wallMs: () => time.wallMs,
+    uptimeMs: () => Math.floor(time.uptimeMs / 10) * 10,
+  });
+  const pass = (ms: number): void => {
+    time.monotonicMs += ms;
+    time.wallMs += ms;
+    time.uptimeMs += ms;
+  };
+  const suspend = (ms: number): void => {
+    time.wallMs += ms;
+    time.uptimeMs += ms;
+  };
+  return { time, nowMs, pass, suspend };
+}
+
+describe('the clock', () => {
+  it('counts a suspension of the machine at the first reading after it', () => {
+    const { nowMs, pass, suspend } = setUp();
+    const before = nowMs();
+    pass(7);
+    suspend(3000);
+    expect(nowMs() - before).toBeGreaterThanOrEqual(2990);
+    expect(nowMs() - before).toBeLessThanOrEqual(3020);
+    suspend(60_000);
+    pass(1);
+    expect(nowMs() - before).toBeGreaterThan(62_900);
+  });
+
+  it('does not heed a wall clock that is set', () => {
+    const { time, nowMs, pass } = setUp();
+    const before = nowMs();
+    for (const ms of [3_600_000, -7_200_000, 1000]) {
+      time.wallMs += ms;
+      pass(10);
+      nowMs();
+    }
+    expect(nowMs() - before).toBe(30);
+  });
+
+  it('notices a suspension soon even if the wall clock was set back in it', () => {
+    const { time, nowMs, pass, suspend } = setUp();
+    const before = nowMs();
+    suspend(5000);
+    time.wallMs -= 5000;
+    pass(251);
+    expect(nowMs() - before).toBeGreaterThan(5200);
+  });
+
+  it('never goes back, and drifts with nobody', () => {
+    const { time, nowMs, pass, suspend } = setUp();
+    let last = nowMs();
+    const first = last;
+    for (let n = 0; n < 5000; n += 1) {
+      pass(13);
+      if (n % 7 === 0) time.wallMs += n % 2 === 0 ? 40 : -45;
+      if (n === 2500) suspend(100);
+      const now = nowMs();
+      expect(now).toBeGreaterThanOrEqual(last + 13);
+      last = now;
+    }
+    expect(last - first).toBeGreaterThanOrEqual(5000 * 13);
+    expect(last - first).toBeLessThanOrEqual(5000 * 13 + 110);
+  });
+});
