@@ -20,6 +20,15 @@ export interface ControlFacts {
   readonly checksums: boolean;
 }
 
+/** The settings of the PostgreSQL that wrote this file by which it must be measured who replays its WAL. */
+export interface ControlSettings {
+  readonly max_connections: number;
+  readonly max_worker_processes: number;
+  readonly max_wal_senders: number;
+  readonly max_prepared_transactions: number;
+  readonly max_locks_per_transaction: number;
+}
+
 export class ControlFileError extends Error {
   override readonly name = 'ControlFileError';
 }
@@ -50,6 +59,18 @@ export function readControlFacts(bytes: Buffer): ControlFacts {
     walPageBytes: bytes.readUInt32LE(at + 16),
     walSegmentBytes: bytes.readUInt32LE(at + 20),
     checksums: bytes.readUInt32LE(checksumsAt) !== 0,
+  };
+}
+
+/** @throws ControlFileError if it is of no version that is known */
+export function readControlSettings(bytes: Buffer): ControlSettings {
+  const at = findMark(bytes);
+  return {
+    max_connections: bytes.readUInt32LE(at - 28),
+    max_worker_processes: bytes.readUInt32LE(at - 24),
+    max_wal_senders: bytes.readUInt32LE(at - 20),
+    max_prepared_transactions: bytes.readUInt32LE(at - 16),
+    max_locks_per_transaction: bytes.readUInt32LE(at - 12),
   };
 }
 

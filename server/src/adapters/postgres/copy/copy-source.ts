@@ -7,14 +7,14 @@
  */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { formatLsn, type Lsn } from '../../../payload/wal/lsn.ts';
+import { timelineFile } from '../../../payload/wal/timeline-file.ts';
 import { CopyError, type CopyErrorCode, type CopySource } from '../../../ports/copy.ts';
 import { damageIn, sqlStateOf } from '../database-error.ts';
-import { encodeDirectoryState, type DirectoryState } from '../directory-state.ts';
+import { encodeDirectoryState } from '../directory-state.ts';
 import { type BackupSession, startBackup, type StoppedBackup } from './backup-session.ts';
 import { ControlFileError } from './control-file.ts';
+import { type Chosen, type DurablePosition, untilChosen } from './chosen.ts';
 import { Conversation } from './conversation.ts';
 import { classOf, walDirectory, walSubdirectories } from './file-class.ts';
 import { FileSender } from './file-sender.ts';
@@ -23,7 +23,7 @@ import { copyProtocol } from './messages.ts';
 import { createPacer } from './pacer.ts';
 import { openAll, readControl } from './source-files.ts';
 import { listDatabase } from './source-listing.ts';
-import { bytesToCopy, historyText, keepChosen, walFilesFrom } from './wal-files.ts';
+import { bytesToCopy, keepChosen, walFilesFrom } from './wal-files.ts';
 
 /** Whose data a copy is: nobody else may have it. */
 export interface CopyOwner {
@@ -32,26 +32,18 @@ export interface CopyOwner {
   readonly cluster: string;
 }
 
-/** Of what is durable: everything up to `position.end` is chosen, and flushed in pg_wal here. */
-export type DurablePosition = Pick<DirectoryState, 'position' | 'configuration'>;
-
-export interface CopySourceOptions {
+export interface CopySourceOptions extends Chosen {
   readonly dataDir: string;
   /** A session of the superuser with this replica's PostgreSQL. */
   readonly connect: () => Promise<Client>;
   readonly owner: CopyOwner;
   readonly installation: Installation;
-  readonly position: () => DurablePosition;
-  /** Resolves true when everything up to `lsn` is chosen, false when it is certain that it will not be under this leadership. */
-  readonly awaitChosen: (lsn: Lsn, signal: AbortSignal) => Promise<boolean>;
   /** Asked again and again while a copy is made; null: as fast as it goes. */
   readonly bytesPerSecondMax: () => number | null;
 }
 
 /** Each reads the whole database. */
 const copiesMax = 2;
-/** So long the durable position may stay behind what is chosen. */
-const durableWithinMs = 30_000;
 
 export function createCopySource(options: CopySourceOptions): CopySource {
   let copies = 0;
@@ -102,7 +94,7 @@ class Copying {
       await this.sendDatabase(sender);
       const control = await readControl(options.dataDir);
       const stopped = await backup.stop();
-      const durable = await this.untilChosen(stopped.stop);
+      const durable = await untilChosen(stopped.stop, options, this.gone);
       await this.sendWal(sender, stopped, durable);
       await backup.assertWalKept();
       await conversation.send({
@@ -168,30 +160,6 @@ class Copying {
     await sender.finish();
   }
 
-  /** Returns the position that the copy has. @throws CopyError */
-  private async untilChosen(stop: Lsn): Promise<DurablePosition> {
-    const { awaitChosen, position } = this.options;
-    if (!(await awaitChosen(stop, this.gone))) {
-      throw new CopyError(
-        'transferFailed',
-        'the source lost its leadership before all that the copy holds was chosen',
-      );
-    }
-    const deadline = performance.now() + durableWithinMs;
-    for (;;) {
-      const durable = position();
-      if (durable.position.end >= stop) return durable;
-      if (performance.now() > deadline || this.gone.aborted) {
-        const has = formatLsn(durable.position.end);
-        throw new CopyError(
-          'sourceUnavailable',
-          `the source has made its WAL durable up to ${has}, and the copy needs ${formatLsn(stop)}`,
-        );
-      }
-      await sleep(20);
-    }
-  }
-
   private async sendWal(
     sender: FileSender,
     { redo, timeline }: StoppedBackup,
@@ -218,7 +186,7 @@ class Copying {
       await this.conversation.send({
         kind: 'history',
         timeline: fork.timeline,
-        text: historyText(position, fork.timeline),
+        text: timelineFile(position, fork.timeline),
       });
     }
     for (const path of walSubdirectories) {

@@ -1,59 +1,372 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { copyTo, sourceOf } from './testing/copying.ts';
-import { PlainPostgres, testBinaries } from './testing/plain-postgres.ts';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Lsn, segmentBytes, segmentName, segmentStart } from '../../../payload/wal/lsn.ts';
+import type { CopyProgress } from '../../../ports/copy.ts';
+import { seededRandom } from '../../ws-transport/link-faults.ts';
+import { readDirectoryState } from '../directory-state.ts';
+import { inspectDataDirectory } from '../inspect-data-directory.ts';
+import { readBasis } from './copy-basis.ts';
+import type { DurablePosition } from './chosen.ts';
+import { differences, installAmcheck } from './testing/compare-databases.ts';
+import { copyTo, sourceOf, testInstallation } from './testing/copying.ts';
+import { PlainPostgres, testBinaries, testOwner } from './testing/plain-postgres.ts';
+import { startLoad } from './testing/random-load.ts';
 
 let root: string;
-let one: PlainPostgres;
-let two: PlainPostgres;
+let primary: PlainPostgres;
+let standby: PlainPostgres;
+/** Where copies go; not running when a test begins. */
+let target: PlainPostgres;
+let targets = 0;
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'barista-copy-'));
   const binaries = await testBinaries();
-  one = new PlainPostgres(join(root, 'one'), binaries);
-  two = new PlainPostgres(join(root, 'two'), binaries);
-  await one.create(join(root, 'template'));
-  await one.start();
-  await one.pgbench('-i', '-s', '5', '-q');
+  primary = new PlainPostgres(join(root, 'primary'), binaries);
+  standby = new PlainPostgres(join(root, 'standby'), binaries);
+  await primary.create(join(root, 'template'));
+  await primary.start();
+  for (const database of ['template1', 'postgres']) await primary.query(installAmcheck, database);
+  await primary.query('CREATE TABLE t (id int PRIMARY KEY, n int, text text)');
+  await primary.query("INSERT INTO t SELECT i, 0, repeat('x', 100) FROM generate_series(1, 200000) i");
+  await copyTo(standby, await sourceOf(primary));
+  await standby.start(primary);
 }, 120_000);
+beforeEach(async () => {
+  await target?.stop('immediate');
+  targets += 1;
+  target = new PlainPostgres(join(root, `target${targets}`), await testBinaries());
+});
 afterAll(async () => {
-  for (const postgres of [one, two]) await postgres?.stop('immediate');
+  for (const postgres of [primary, standby, target]) await postgres?.stop('immediate');
   await rm(root, { recursive: true, force: true });
 });
 
-it('a copy into an empty directory follows its source', async () => {
-  const t = performance.now();
-  const copied = await copyTo(two, await sourceOf(one));
-  console.log(copied, performance.now() - t);
-  await two.start(one);
-  await two.caughtUp(one);
-  expect(await two.value('SELECT count(*) FROM pgbench_accounts')).toBe('500000');
-}, 120_000);
+async function roleOf(postgres: PlainPostgres): Promise<string | undefined> {
+  return (await readDirectoryState(postgres.directory))?.role.kind;
+}
 
-it('an old primary is rewound', async () => {
-  const old = one;
-  await one.pgbench('-T', '2', '-c', '4', '-n');
-  await two.caughtUp(one);
-  // Unchosen from here on.
-  await two.query("ALTER SYSTEM SET primary_conninfo = ''");
-  await two.query('SELECT pg_reload_conf()');
-  await new Promise((r) => setTimeout(r, 500));
-  await one.pgbench('-T', '2', '-c', '4', '-n');
-  await one.query('CREATE TABLE lost AS SELECT generate_series(1,10000) i');
-  await old.stop('immediate');
-  await two.promote();
-  const forked = await two.forkedAt();
-  await two.pgbench('-T', '2', '-c', '4', '-n');
-  const t = performance.now();
-  const copied = await copyTo(old, await sourceOf(two), {
-    suspicion: { hintsUntrusted: false, parted: forked },
+/** So much of the directory's data is there that a PostgreSQL might be started on it by mistake. */
+async function expectHalfACopy(postgres: PlainPostgres): Promise<void> {
+  expect(await roleOf(postgres)).toBe('copying');
+  expect(await inspectDataDirectory(postgres.directory)).toMatchObject({
+    lost: expect.any(String) as string,
   });
-  console.log(copied, performance.now() - t);
-  await old.start(two);
-  await old.caughtUp(two);
-  expect(await old.value('SELECT sum(abalance) FROM pgbench_accounts')).toBe(
-    await two.value('SELECT sum(abalance) FROM pgbench_accounts'),
+}
+
+describe('a copy', () => {
+  it.each(['primary', 'standby'] as const)(
+    'of a %s into an empty directory is a standby',
+    async (which) => {
+      const source = which === 'primary' ? primary : standby;
+      const progress: CopyProgress[] = [];
+      const copied = await copyTo(target, await sourceOf(source), { onProgress: (p) => progress.push(p) });
+      // Everything was sent, once; of the WAL, only what is needed.
+      expect(copied.blocksReceived * 8192).toBeGreaterThan(40_000_000);
+      expect(copied.bytesReceived).toBeLessThan(1.05 * copied.bytesTotal + 1_000_000);
+      const compared = progress.map(({ bytesCompared }) => bytesCompared);
+      expect(compared).toEqual(compared.toSorted((a, b) => a - b));
+      expect(progress.at(-1)?.bytesReceived).toBeGreaterThan(40_000_000);
+      const state = await readDirectoryState(target.directory);
+      expect(state).toEqual({ role: { kind: 'standby' }, position: copied.position, configuration: null });
+      expect(await readdir(target.directory)).not.toContain('copy.json');
+      await target.start(primary);
+      await target.caughtUp(primary);
+      expect(await target.value('SELECT count(*) FROM t')).toBe('200000');
+    },
+    60_000,
   );
-}, 120_000);
+
+  it('of a directory that is equal already sends next to nothing', async () => {
+    await copyTo(target, await sourceOf(standby));
+    const again = await copyTo(target, await sourceOf(standby));
+    expect(again.blocksReceived).toBeLessThan(50);
+    expect(again.bytesTotal).toBeGreaterThan(40_000_000);
+  }, 60_000);
+
+  it('of a member that was away holds what the source holds now', async () => {
+    await copyTo(target, await sourceOf(standby));
+    await target.start(primary);
+    await target.caughtUp(primary);
+    await target.stop('immediate');
+    await primary.query(
+      'UPDATE t SET n = n + 1 WHERE id % 1000 = 0; DELETE FROM t WHERE id BETWEEN 500 AND 600',
+    );
+    await primary.query('CREATE TABLE made_meanwhile AS SELECT generate_series(1, 1000) i');
+    await primary.query('CREATE DATABASE d_meanwhile');
+    await standby.caughtUp(primary);
+    const copied = await copyTo(target, await sourceOf(standby));
+    expect(copied.blocksReceived).toBeGreaterThan(100);
+    expect(copied.blocksReceived * 8192).toBeLessThan(0.5 * copied.bytesTotal);
+    await target.start(primary);
+    await target.caughtUp(primary);
+    expect(await target.value('SELECT sum(i) FROM made_meanwhile')).toBe('500500');
+    expect(await target.value('SELECT count(*) FROM t WHERE id BETWEEN 500 AND 600')).toBe('0');
+    await primary.query('DROP DATABASE d_meanwhile');
+  }, 60_000);
+
+  it.each(['primary', 'standby'] as const)(
+    'of a %s that is written to all the while is the same database',
+    async (which) => {
+      const source = which === 'primary' ? primary : standby;
+      const random = seededRandom(7);
+      const load = startLoad(primary, 4, random);
+      await sleep(500);
+      try {
+        await copyTo(target, await sourceOf(source, { bytesPerSecondMax: () => 30_000_000 }));
+      } finally {
+        await load.stop();
+      }
+      for (const { gid } of await primary.query<{ gid: string }>(
+        'SELECT gid FROM pg_prepared_xacts WHERE database = current_database()',
+      )) {
+        await primary.query(`ROLLBACK PREPARED '${gid}'`);
+      }
+      await target.start(primary);
+      expect(await differences(primary, target)).toEqual([]);
+      await primary.start();
+    },
+    90_000,
+  );
+});
+
+describe('what is not chosen', () => {
+  it('does not leave a primary: the copy ends at the position that it has made durable', async () => {
+    let durable: DurablePosition = { position: await primary.position(), configuration: null };
+    const source = await sourceOf(primary, {
+      position: () => durable,
+      async awaitChosen(lsn: Lsn) {
+        durable = { position: await primary.positionAt(lsn), configuration: null };
+        // More is written, and flushed, in the same segment.
+        await primary.query('CREATE TABLE beyond AS SELECT generate_series(1, 5000) i');
+        return true;
+      },
+    });
+    // Else the rest of a segment is left to zeros by the end of a backup.
+    await primary.query('SELECT pg_switch_wal()');
+    const copied = await copyTo(target, source);
+    const { end, timeline } = copied.position;
+    expect(end).toBe(durable.position.end);
+    const path = join('pg_wal', segmentName(timeline, end));
+    const [sent, written] = await Promise.all(
+      [target, primary].map(({ dataDir }) => readFile(join(dataDir, path))),
+    );
+    const offset = end - segmentStart(end);
+    expect(sent?.length).toBe(segmentBytes);
+    expect(sent?.subarray(0, offset).equals(written!.subarray(0, offset))).toBe(true);
+    expect(sent?.subarray(offset).every((byte) => byte === 0)).toBe(true);
+    expect(
+      (await readdir(join(target.dataDir, 'pg_wal'))).filter(
+        (name) => name > segmentName(timeline, end) && /^[0-9A-F]{24}$/.test(name),
+      ),
+    ).toEqual([]);
+    await primary.query('DROP TABLE beyond');
+  }, 60_000);
+
+  it('makes no copy of a primary that loses its leadership before, and its hints are not believed afterwards', async () => {
+    const source = await sourceOf(primary, { awaitChosen: () => Promise.resolve(false) });
+    await expect(copyTo(target, source)).rejects.toMatchObject({
+      code: 'transferFailed',
+      message: expect.stringContaining('lost its leadership') as string,
+    });
+    await expectHalfACopy(target);
+    expect((await readBasis(target.directory)).hintsUntrusted).toBe(true);
+    await copyTo(target, await sourceOf(standby));
+    expect(await roleOf(target)).toBe('standby');
+  }, 60_000);
+
+  it('makes no copy of a primary that waits for it for ever', async () => {
+    const told = { waits: false, gaveUp: false };
+    const source = await sourceOf(primary, {
+      awaitChosen: (_lsn, signal) =>
+        new Promise((resolve) => {
+          told.waits = true;
+          signal.addEventListener('abort', () => {
+            told.gaveUp = true;
+            resolve(false);
+          });
+        }),
+    });
+    const control = new AbortController();
+    const copying = copyTo(target, source, { signal: control.signal }).catch((error: unknown) => error);
+    while (!told.waits) await sleep(20);
+    // Signs of life go on.
+    await sleep(2_500);
+    await expectHalfACopy(target);
+    control.abort(new Error('enough'));
+    expect(await copying).toMatchObject({ message: 'enough' });
+    expect(told.gaveUp).toBe(true);
+    await expectHalfACopy(target);
+  }, 60_000);
+
+  it('makes a copy void whose source is promoted meanwhile', async () => {
+    const promoted = new PlainPostgres(join(root, 'promoted'), await testBinaries());
+    await copyTo(promoted, await sourceOf(standby));
+    await promoted.start(primary);
+    await promoted.caughtUp(primary);
+    let isPromoted = false;
+    const rate = (): number => (isPromoted ? 1_000_000_000 : 20_000_000);
+    const copying = copyTo(target, await sourceOf(promoted, { bytesPerSecondMax: rate })).catch(
+      (error: unknown) => error,
+    );
+    await sleep(800);
+    await promoted.promote();
+    isPromoted = true;
+    expect(await copying).toMatchObject({
+      code: expect.stringMatching(/transferFailed|sourceUnavailable/) as string,
+      message: expect.stringContaining('promoted') as string,
+    });
+    await expectHalfACopy(target);
+    // Nothing came from the primary that it became.
+    expect((await readBasis(target.directory)).hintsUntrusted).toBe(false);
+    await promoted.stop('immediate');
+  }, 60_000);
+});
+
+describe('a copy that is interrupted', () => {
+  it('is half a copy at any instant, and the next attempt sends less', async () => {
+    const random = seededRandom(3);
+    const sent: number[] = [];
+    for (let attempt = 1; attempt <= 4; attempt += 1) {
+      const end = 4_000_000 + random() * 8_000_000;
+      const control = new AbortController();
+      let received = 0;
+      const onProgress = ({ bytesReceived }: CopyProgress): void => {
+        received = bytesReceived;
+        if (bytesReceived > end) control.abort(new Error('enough'));
+      };
+      const from = await sourceOf(standby, { bytesPerSecondMax: () => 100_000_000 });
+      await expect(copyTo(target, from, { onProgress, signal: control.signal })).rejects.toThrow('enough');
+      await expectHalfACopy(target);
+      sent.push(received);
+    }
+    const last = await copyTo(target, await sourceOf(standby));
+    const sentBefore = sent.reduce((sum, bytes) => sum + bytes, 0);
+    // What was sent once is not sent again, but for what was on its way.
+    expect(last.bytesReceived + sentBefore).toBeLessThan(1.25 * last.bytesTotal);
+    expect(last.bytesReceived).toBeLessThan(0.7 * last.bytesTotal);
+    await target.start(primary);
+    await target.caughtUp(primary);
+    expect(await target.value('SELECT count(*) FROM t')).toBe(await primary.value('SELECT count(*) FROM t'));
+  }, 90_000);
+
+  it('by a kill of its process is half a copy, too', async () => {
+    const path = join(root, 'socket');
+    const source = await sourceOf(standby, { bytesPerSecondMax: () => 40_000_000 });
+    const server = createServer({ allowHalfOpen: true }, (socket) => void source.serve(socket));
+    server.listen(path);
+    const program = fileURLToPath(new URL('testing/receive-forever.ts', import.meta.url));
+    try {
+      for (const end of [5_000_000, 20_000_000]) {
+        const child = spawn(process.execPath, ['--import', 'tsx', program, path, target.directory], {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        for await (const line of createInterface(child.stdout)) if (Number(line) > end) child.kill('SIGKILL');
+        if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+        expect(child.signalCode).toBe('SIGKILL');
+        await expectHalfACopy(target);
+      }
+    } finally {
+      server.close();
+    }
+    const last = await copyTo(target, await sourceOf(standby));
+    expect(last.bytesReceived).toBeLessThan(0.8 * last.bytesTotal);
+    await target.start(primary);
+    await target.caughtUp(primary);
+  }, 90_000);
+});
+
+describe('a copy is refused', () => {
+  const refusal = (code: string, message: string) => ({
+    code,
+    message: expect.stringContaining(message) as string,
+  });
+
+  it('to another group, another cluster, another PostgreSQL, another machine', async () => {
+    const source = await sourceOf(standby);
+    const other = { ...testOwner, cluster: 'c2' };
+    await expect(copyTo(target, source, { owner: other })).rejects.toMatchObject(
+      refusal('unlike', 'cluster c1'),
+    );
+    for (const [installation, message] of [
+      [{ ...testInstallation, majorVersion: 17 }, 'PostgreSQL is 18 there and 17 here'],
+      [{ ...testInstallation, architecture: 'arm64' }, 'architecture'],
+      [{ ...testInstallation, libc: '2.31' }, 'C library'],
+      [{ ...testInstallation, icu: '72' }, 'ICU is none there and 72 here'],
+    ] as const) {
+      await expect(copyTo(target, source, { installation })).rejects.toMatchObject(
+        refusal('unlike', message),
+      );
+    }
+    expect(await readdir(target.directory).catch(() => [])).not.toContain('state.json');
+  }, 60_000);
+
+  it('into a directory that is another cluster’s, or nobody’s, or in use, and changes nothing there', async () => {
+    const source = await sourceOf(standby);
+    await target.create(join(root, 'template2'));
+    const before = await readdir(join(target.dataDir, 'base', '5'));
+    await expect(copyTo(target, source)).rejects.toMatchObject(refusal('unlike', 'identifier'));
+    await writeFile(join(target.directory, 'cluster'), 'c9\n');
+    await expect(copyTo(target, source)).rejects.toMatchObject(refusal('unlike', 'cluster c9'));
+    await rm(join(target.directory, 'cluster'));
+    await expect(copyTo(target, source)).rejects.toMatchObject(refusal('unlike', 'does not say'));
+    expect(await readdir(join(target.dataDir, 'base', '5'))).toEqual(before);
+    expect(await roleOf(target)).toBeUndefined();
+    await expect(copyTo(standby, source)).rejects.toThrow('a PostgreSQL runs');
+  }, 60_000);
+
+  it('where the log does not go on from it, at the beginning or at the end', async () => {
+    const source = await sourceOf(standby);
+    await expect(copyTo(target, source, { isOfUse: () => false })).rejects.toMatchObject(
+      refusal('tooOld', 'slot 7'),
+    );
+    expect(await roleOf(target)).toBeUndefined();
+    let asked = 0;
+    await expect(copyTo(target, source, { isOfUse: () => (asked += 1) === 1 })).rejects.toMatchObject({
+      code: 'tooOld',
+    });
+    await expectHalfACopy(target);
+  }, 60_000);
+
+  it('with tablespaces of its own, by one that is away, and by one that gives two already', async () => {
+    const link = join(standby.dataDir, 'pg_tblspc', '12345');
+    await symlink('/tmp', link);
+    const source = await sourceOf(standby);
+    await expect(copyTo(target, source)).rejects.toMatchObject(refusal('sourceUnavailable', 'tablespaces'));
+    await rm(link);
+    const away = await sourceOf(standby, { connect: () => Promise.reject(new Error('connect ENOENT')) });
+    await expect(copyTo(target, away)).rejects.toMatchObject(refusal('sourceUnavailable', 'ENOENT'));
+    const slow = await sourceOf(standby, { bytesPerSecondMax: () => 5_000_000 });
+    const control = new AbortController();
+    const binaries = await testBinaries();
+    const others = [1, 2].map((n) => {
+      const one = new PlainPostgres(join(root, `other${targets}-${n}`), binaries);
+      return copyTo(one, slow, { signal: control.signal }).catch(() => undefined);
+    });
+    await sleep(1_000);
+    await expect(copyTo(target, slow)).rejects.toMatchObject(refusal('sourceBusy', '2 copies'));
+    control.abort(new Error('enough'));
+    await Promise.all(others);
+    expect((await copyTo(target, await sourceOf(standby))).blocksReceived).toBeGreaterThan(0);
+  }, 60_000);
+
+  it('and leaves no session and no slot behind, whatever became of it', async () => {
+    const control = new AbortController();
+    setTimeout(() => control.abort(new Error('enough')), 500);
+    const source = await sourceOf(standby, { bytesPerSecondMax: () => 5_000_000 });
+    await expect(copyTo(target, source, { signal: control.signal })).rejects.toThrow('enough');
+    const left =
+      "SELECT (SELECT count(*) FROM pg_replication_slots) + (SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_backup%' AND pid <> pg_backend_pid())";
+    const deadline = performance.now() + 5_000;
+    while ((await standby.value(left)) !== '0' && performance.now() < deadline) await sleep(50);
+    expect(await standby.value(left)).toBe('0');
+  }, 60_000);
+});

@@ -133,7 +133,9 @@ it('a page that was written half at the target is sent, though its position is t
   await standby.stop('fast');
   await overwrite(standby, path, 3 * pageBytes + pageBytes / 2, Buffer.alloc(pageBytes / 2, 7));
   await copyTo(standby, await sourceOf(primary));
-  const [found, whole] = await Promise.all([standby, primary].map(({ dataDir }) => blockOf(join(dataDir, path), 3)));
+  const [found, whole] = await Promise.all(
+    [standby, primary].map(({ dataDir }) => blockOf(join(dataDir, path), 3)),
+  );
   expect(found?.equals(whole ?? Buffer.alloc(0))).toBe(true);
   await standby.start(primary);
   expect(await standby.value('SELECT count(*) FROM t')).toBe('10000');

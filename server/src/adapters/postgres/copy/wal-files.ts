@@ -57,11 +57,3 @@ export function keepChosen(file: WalFile, pages: Buffer, from: number): void {
     if (chosen < walPageBytes) pages.fill(0, at + chosen, at + walPageBytes);
   }
 }
-
-/** What the history file of `timeline` holds, as far as the position knows: a line for each timeline before it. */
-export function historyText({ forks }: Pick<WalPosition, 'forks'>, timeline: Timeline): string {
-  const lines = forks
-    .filter((fork) => fork.timeline <= timeline)
-    .map((fork) => `${fork.timeline - 1}\t${formatLsn(fork.at)}\ta new leader\n`);
-  return lines.join('');
-}

@@ -6,7 +6,7 @@
  */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { sqlStateError } from './server-error.ts';
+import { sqlStateError } from '../server-error.ts';
 
 /** One backend message: its letter and what follows its length. */
 export interface BackendMessage {
@@ -24,7 +24,7 @@ export interface ReplicationConnection {
 
 const messageBytesMax = 1024 * 1024;
 
-export async function openReplication(socketPath: string, database: string): Promise<ReplicationConnection> {
+export async function openReplication(socketPath: string): Promise<ReplicationConnection> {
   const socket = connect(socketPath);
   await new Promise<void>((resolve, reject) => {
     socket.once('connect', resolve);
@@ -32,9 +32,7 @@ export async function openReplication(socketPath: string, database: string): Pro
   });
   const connection = new SocketConnection(socket);
   try {
-    socket.write(
-      startup({ user: 'postgres', database, replication: 'true', application_name: 'barista copy' }),
-    );
+    socket.write(startup({ user: 'postgres', replication: 'true', application_name: 'barista copy' }));
     await connection.ready();
     return connection;
   } catch (error) {

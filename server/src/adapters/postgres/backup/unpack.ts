@@ -1,34 +1,29 @@
 /**
- * Takes in a copy of a database: unpacks it into `incoming`, makes it durable, and marks it complete, in this order.
+ * Unpacks a backup's tar into a directory, and makes it durable.
  *
- * Invariants: nothing is written outside `incoming`; the marker is there only if every byte before the trailer was received and is on the disk; it names the
- * cluster whose data this is; after any failure, and after being told to stop at any moment, nothing is left. What belongs to the source alone, such as its configuration, is not taken over: PostgreSQL's start writes it anew.
+ * Invariants: nothing is written outside `directory`; it resolves only if every byte before the trailer was read and is on the disk; after any failure, and after being told to stop at any moment, nothing is
+ * left. What belongs to the source alone, such as its configuration, is not taken over.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, open, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { SnapshotError } from '../../../ports/snapshot.ts';
-import type { SnapshotErrorCode } from '../../../ports/snapshot.ts';
+import { CopyError, type CopyErrorCode } from '../../../ports/copy.ts';
 import { syncPath } from '../../file-system.ts';
-import { dataName, markerName } from './directories.ts';
-import type { CopyOwner } from './directories.ts';
 import { TarError } from './tar-header.ts';
 import type { TarHeader } from './tar-header.ts';
 import { readTar } from './tar-reader.ts';
 import { parseTrailer, trailerBytesMax, trailerName } from './trailer.ts';
 import type { Trailer } from './trailer.ts';
 
-export interface ReceiveOptions {
+export interface UnpackOptions {
   readonly stream: Readable;
-  /** `incoming`: whatever is there is removed first. */
+  /** Will hold `data`. Whatever is there is removed first. */
   readonly directory: string;
-  /** Of the programs that are to run it: a copy of another version is refused as soon as it shows. */
+  /** Of the programs that are to run it: a backup of another version is refused as soon as it shows. */
   readonly majorVersion: number;
-  /** Whose data it is: nobody else may put it in place. */
-  readonly owner: CopyOwner;
-  /** Bytes received so far. */
+  /** Bytes unpacked so far. */
   readonly onProgress?: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
@@ -46,11 +41,11 @@ const notTaken = new Set([
 ]);
 /** Files that are being made durable at a time: one after the other, a thousand small ones would wait for the disk a thousand times. */
 const syncingMax = 32;
-/** A copy without one of these cannot be started. */
+/** A backup without one of these cannot be started. */
 const needed = ['PG_VERSION', 'backup_label', 'global/pg_control'];
 
-/** @throws SnapshotError, or the signal's reason */
-export async function receiveSnapshot(options: ReceiveOptions): Promise<void> {
+/** @throws CopyError, or the signal's reason */
+export async function unpackBackup(options: UnpackOptions): Promise<Trailer> {
   const { stream, directory, signal } = options;
   const abort = (): void => void stream.destroy(abortError(signal));
   signal?.addEventListener('abort', abort, { once: true });
@@ -59,28 +54,27 @@ export async function receiveSnapshot(options: ReceiveOptions): Promise<void> {
   try {
     signal?.throwIfAborted();
     await rm(directory, { recursive: true, force: true });
-    const data = join(directory, dataName);
+    const data = join(directory, 'data');
     await mkdir(data, { recursive: true, mode: 0o700 });
-    const receiver = new Receiver(data, options);
-    const trailer = await receiver.run();
-    await receiver.sync();
+    const unpacking = new Unpacking(data, options);
+    const trailer = await unpacking.run();
+    await unpacking.sync();
+    await syncPath(directory);
     signal?.throwIfAborted();
-    await writeMarker(directory, { ...trailer, ...options.owner });
-    // Whoever stops it does not put it in place: left here, it would be by the next start, whatever has been done to the database until then.
-    signal?.throwIfAborted();
+    return trailer;
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
     signal?.throwIfAborted();
-    throw toReceiveError(error);
+    throw toUnpackError(error);
   } finally {
     signal?.removeEventListener('abort', abort);
     stream.destroy();
   }
 }
 
-class Receiver {
+class Unpacking {
   private readonly data: string;
-  private readonly options: ReceiveOptions;
+  private readonly options: UnpackOptions;
   private readonly hash = createHash('sha256');
   private readonly directories = new Set<string>();
   private readonly files = new Set<string>();
@@ -93,7 +87,7 @@ class Receiver {
   private readonly syncing = new Set<Promise<void>>();
   private syncFailure: Error | null = null;
 
-  constructor(data: string, options: ReceiveOptions) {
+  constructor(data: string, options: UnpackOptions) {
     this.data = data;
     this.options = options;
     this.directories.add(data);
@@ -118,9 +112,9 @@ class Receiver {
       await Promise.all(this.syncing);
     }
     this.throwSyncFailure();
-    if (trailer === null) throw new TarError('the copy has no trailer: it was not finished');
+    if (trailer === null) throw new TarError('the backup has no trailer: it was not finished');
     const missing = needed.filter((path) => !this.files.has(path));
-    if (missing.length > 0) throw new TarError(`the copy lacks ${missing.join(' and ')}`);
+    if (missing.length > 0) throw new TarError(`the backup lacks ${missing.join(' and ')}`);
     return trailer;
   }
 
@@ -190,18 +184,18 @@ class Receiver {
   private checkVersion(version: string): void {
     if (Number(version) === this.options.majorVersion) return;
     throw new TarError(
-      `the copy is of PostgreSQL ${version}, but this replica runs PostgreSQL ${this.options.majorVersion}`,
+      `the backup is of PostgreSQL ${version}, but this replica runs PostgreSQL ${this.options.majorVersion}`,
     );
   }
 
   private checkTrailer(text: string): Trailer {
     const trailer = parseTrailer(text);
-    if (trailer === null) throw new TarError('the trailer of the copy cannot be read');
+    if (trailer === null) throw new TarError('the trailer of the backup cannot be read');
     if (trailer.bytes !== this.hashed) {
-      throw new TarError(`the copy has ${this.hashed} bytes where its source sent ${trailer.bytes}`);
+      throw new TarError(`the backup has ${this.hashed} bytes where its source sent ${trailer.bytes}`);
     }
-    if (trailer.sha256 !== this.hash.digest('hex')) {
-      throw new TarError('the checksum of the copy is wrong: it was altered on its way');
+    if (trailer.sha256 !== this.hash.update(trailer.state).digest('hex')) {
+      throw new TarError('the checksum of the backup is wrong: it was altered');
     }
     return trailer;
   }
@@ -227,34 +221,20 @@ async function writeAll(file: FileHandle, raw: Buffer): Promise<void> {
   for (let at = 0; at < raw.length; ) at += (await file.write(raw, at, raw.length - at)).bytesWritten;
 }
 
-async function writeMarker(directory: string, content: Trailer & CopyOwner): Promise<void> {
-  // Before the marker: with it, everything else must be there.
-  await syncPath(directory);
-  const marker = await open(join(directory, markerName), 'wx', 0o600);
-  try {
-    await marker.writeFile(`${JSON.stringify(content)}\n`);
-    await marker.sync();
-  } finally {
-    await marker.close();
-  }
-  await syncPath(directory);
-  await syncPath(dirname(directory));
-}
-
 function abortError(signal: AbortSignal | undefined): Error {
   const reason: unknown = signal?.reason;
-  return reason instanceof Error ? reason : new Error('the copy was given up');
+  return reason instanceof Error ? reason : new Error('the backup was given up');
 }
 
 const noSpace = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-function toReceiveError(error: unknown): SnapshotError {
-  if (error instanceof SnapshotError) return error;
+function toUnpackError(error: unknown): CopyError {
+  if (error instanceof CopyError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  const code: SnapshotErrorCode = error instanceof TarError ? 'snapshotInvalid' : 'transferFailed';
+  const code: CopyErrorCode = error instanceof TarError ? 'copyInvalid' : 'transferFailed';
   const system = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (noSpace.has(system)) {
-    return new SnapshotError('noSpace', `there is no space for the copy: ${message}`, { cause: error });
+    return new CopyError('noSpace', `there is no space for the backup: ${message}`, { cause: error });
   }
-  return new SnapshotError(code, message, { cause: error });
+  return new CopyError(code, message, { cause: error });
 }

@@ -1,10 +1,26 @@
 /** For tests: a tar like PostgreSQL's, of a few bytes, whole or spoilt in one place. */
-import type { CopyOwner } from '../directories.ts';
+import type { ReplicaId, Slot } from '../../../../multipaxos/types.ts';
+import type { Lsn, Timeline } from '../../../../payload/wal/lsn.ts';
+import { positionNone } from '../../../../payload/wal/wal-history.ts';
+import type { DurablePosition } from '../../copy/chosen.ts';
+import { encodeDirectoryState } from '../../directory-state.ts';
 import { encodeHeader, paddingAfter } from '../tar-header.ts';
 import { withTrailer } from '../trailer.ts';
 
-/** Whose all copies of a test are that does not say otherwise. */
-export const owner: CopyOwner = { group: 'main', cluster: 'c1' };
+/** What a small backup has. */
+export const smallPosition: DurablePosition = {
+  position: {
+    ...positionNone,
+    slot: 41 as Slot,
+    leadership: { round: 3, replica: 'r1' as ReplicaId },
+    timeline: 2 as Timeline,
+    end: 0x3000060 as Lsn,
+    system: 7_710_888_988_100_568_922n,
+    forks: [{ timeline: 2 as Timeline, at: 0x2000000 as Lsn }],
+  },
+  configuration: { version: 3, slot: 12 as Slot, members: [] },
+};
+const state = encodeDirectoryState({ role: { kind: 'standby' }, ...smallPosition });
 
 export type SmallEntry = readonly [path: string, body: string | Buffer];
 
@@ -50,9 +66,16 @@ export async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Buf
   }
 }
 
-/** What the source would send. */
-export async function sent(tar: Buffer = tarOf(soundEntries)): Promise<Buffer> {
+/** What the source would give: the tar with `added` entries, and the trailer. */
+export async function sealed(
+  tar: Buffer = tarOf(soundEntries),
+  added: readonly SmallEntry[] = [],
+): Promise<Buffer> {
+  async function* more(): AsyncGenerator<Buffer, string> {
+    for (const [path, body] of added) yield entry(path, body);
+    return state;
+  }
   const parts: Buffer[] = [];
-  for await (const part of withTrailer(inPieces(tar, 700))) parts.push(part);
+  for await (const part of withTrailer(inPieces(tar, 700), more)) parts.push(part);
   return Buffer.concat(parts);
 }

@@ -1,9 +1,8 @@
 /**
- * A backup in one file: a line of JSON that says what it is, the copy's tar through gzip, a line with the checksum of all before it.
+ * A backup in one file: a line of JSON that says what it is, the database's tar through gzip, a line with the checksum of all before it.
  *
- * The copy is that of snapshot-source.ts, so a backup needs no other program to be made or read. Its exact application pointer is a row in the
- * database itself; `pointerAtLeast` is where the pointer was before the copy began. A file has its name only when it is complete and
- * durable, and nothing of it is used before its checksum has been found right.
+ * The tar is that of base-backup.ts, so a backup needs no other program to be made or read. The position that it has exactly stands in the tar's trailer, for it is known at the end only; the header has the one at the
+ * beginning. A file has its name only when it is complete and durable, and nothing of it is used before its checksum has been found right.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -14,34 +13,32 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { z } from 'zod';
-import type { Configuration, Slot } from '../../../multipaxos/types.ts';
-import { SnapshotError } from '../../../ports/snapshot.ts';
-import type { SnapshotSource } from '../../../ports/snapshot.ts';
+import { CopyError } from '../../../ports/copy.ts';
 import { counted } from '../../counted.ts';
 import { syncPath } from '../../file-system.ts';
-import type { CopyOwner } from './directories.ts';
-import { receiveSnapshot } from './receive-snapshot.ts';
+import type { DurablePosition } from '../copy/chosen.ts';
+import { decodeDirectoryState, encodeDirectoryState } from '../directory-state.ts';
+import type { BackupSource } from './base-backup.ts';
+import { unpackBackup } from './unpack.ts';
 
-export interface BackupHeader {
-  readonly format: 'barista-backup-1';
+/** `position`, `configuration`: when the backup began; it has these at least. */
+export interface BackupHeader extends DurablePosition {
   readonly group: string;
   /** Of the cluster that it was taken from. */
   readonly cluster: string;
-  readonly pointerAtLeast: Slot;
-  /** The newest at `pointerAtLeast`; for people: whoever restores it founds a cluster of its own. */
-  readonly configuration: Configuration | null;
   /** Such as `18.4`. */
   readonly postgresVersion: string;
+  /** In ISO 8601. */
   readonly takenAt: string;
 }
 
 export interface WriteBackupOptions {
-  readonly source: SnapshotSource;
+  readonly source: BackupSource;
   /** The file. One that is there is replaced when the new one is complete. */
   readonly out: string;
-  readonly header: Omit<BackupHeader, 'format' | 'takenAt'>;
-  /** Bytes of the database copied so far, and how many there are in all, about. */
-  readonly onProgress?: (bytes: number, bytesTotal: number | null) => void;
+  readonly header: Pick<BackupHeader, 'group' | 'cluster' | 'postgresVersion'>;
+  /** Bytes of the database read so far, and how many there are in all, about. */
+  readonly onProgress?: (bytes: number, bytesTotal: number) => void;
   readonly signal?: AbortSignal;
 }
 
@@ -54,26 +51,31 @@ export interface WrittenBackup {
 
 export interface ReadBackupOptions {
   readonly file: string;
-  /** `incoming`: as in receiveSnapshot. */
+  /** As in unpackBackup. */
   readonly directory: string;
   readonly majorVersion: number;
-  /** Of the group that is founded on it, not of the one that it was taken from. */
-  readonly owner: CopyOwner;
   /** Bytes of the database unpacked so far. */
   readonly onProgress?: (bytes: number) => void;
   readonly signal?: AbortSignal;
+}
+
+/** `durable`: exactly what the database in it has. */
+export interface UnpackedBackup {
+  readonly header: BackupHeader;
+  readonly durable: DurablePosition;
 }
 
 const headerBytesMax = 1024 * 1024;
 /** The last line: the SHA-256 of all before it, padded. */
 const sealBytes = 96;
 
+const format = 'barista-backup-2';
+/** `state`: as in directory-state.ts. */
 const headerShape = z.object({
-  format: z.literal('barista-backup-1'),
+  format: z.literal(format),
   group: z.string(),
   cluster: z.string(),
-  pointerAtLeast: z.number(),
-  configuration: z.unknown(),
+  state: z.unknown(),
   postgresVersion: z.string(),
   takenAt: z.string(),
 });
@@ -86,17 +88,13 @@ export interface OpenBackup {
   readonly sealed: () => { readonly bytes: number; readonly sha256: string };
 }
 
-/** Begins to make a backup, for whoever reads it. @throws SnapshotError */
+/** Begins to make a backup, for whoever reads it. @throws CopyError */
 export async function openBackup(
   options: Pick<WriteBackupOptions, 'source' | 'header' | 'onProgress'>,
 ): Promise<OpenBackup> {
-  const header: BackupHeader = {
-    format: 'barista-backup-1',
-    ...options.header,
-    takenAt: new Date().toISOString(),
-  };
-  const { stream, bytesTotal } = await options.source.open();
-  const seal = new Seal(Buffer.from(`${JSON.stringify(header)}\n`));
+  const { stream, bytesTotal, begun } = await options.source.open();
+  const header: BackupHeader = { ...options.header, ...begun, takenAt: new Date().toISOString() };
+  const seal = new Seal(Buffer.from(`${headerText(header)}\n`));
   pipe(
     stream,
     counted((bytes) => options.onProgress?.(bytes, bytesTotal)),
@@ -109,7 +107,21 @@ export async function openBackup(
   return { header, stream: seal, sealed: () => ({ bytes: seal.bytes, sha256: seal.sha256 }) };
 }
 
-/** @throws SnapshotError, the file system's error, or the signal's reason */
+function headerText({
+  group,
+  cluster,
+  position,
+  configuration,
+  postgresVersion,
+  takenAt,
+}: BackupHeader): string {
+  const state: unknown = JSON.parse(
+    encodeDirectoryState({ role: { kind: 'standby' }, position, configuration }),
+  );
+  return JSON.stringify({ format, group, cluster, postgresVersion, takenAt, state });
+}
+
+/** @throws CopyError, the file system's error, or the signal's reason */
 export async function writeBackup(options: WriteBackupOptions): Promise<WrittenBackup> {
   const { out, signal } = options;
   const partial = `${out}.partial`;
@@ -130,23 +142,17 @@ export async function writeBackup(options: WriteBackupOptions): Promise<WrittenB
   }
 }
 
-/** Verifies the whole file, then unpacks it like a copy from a peer. @throws SnapshotError with what is wrong, or the signal's reason */
-export async function readBackup(options: ReadBackupOptions): Promise<BackupHeader> {
-  const { file, directory, majorVersion, owner, onProgress, signal } = options;
+/** Verifies the whole file, then unpacks it. @throws CopyError with what is wrong, or the signal's reason */
+export async function readBackup(options: ReadBackupOptions): Promise<UnpackedBackup> {
+  const { file, signal } = options;
   const { header, from, to } = await verifyBackup(file, signal);
   const packed = createReadStream(file, { start: from, end: to - 1 });
   const stream = createGunzip();
   packed.once('error', (error) => stream.destroy(error));
   stream.once('close', () => packed.destroy());
-  await receiveSnapshot({
-    stream: packed.pipe(stream),
-    directory,
-    majorVersion,
-    owner,
-    ...(onProgress === undefined ? {} : { onProgress }),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  return header;
+  const trailer = await unpackBackup({ ...options, stream: packed.pipe(stream) });
+  const { position, configuration } = decodeDirectoryState(trailer.state, `the position in ${file}`);
+  return { header, durable: { position, configuration } };
 }
 
 export interface VerifiedBackup {
@@ -156,7 +162,7 @@ export interface VerifiedBackup {
   readonly to: number;
 }
 
-/** Reads the file from end to end. @throws SnapshotError `snapshotInvalid` with what is wrong */
+/** Reads the file from end to end. @throws CopyError `copyInvalid` with what is wrong */
 export async function verifyBackup(file: string, signal?: AbortSignal): Promise<VerifiedBackup> {
   const { size } = await stat(file);
   const to = size - sealBytes;
@@ -220,13 +226,14 @@ async function readPart(path: string, from: number, to: number): Promise<Buffer>
 
 function parseHeader(text: string): BackupHeader | null {
   try {
-    const parsed = headerShape.safeParse(JSON.parse(text));
-    return parsed.success ? (parsed.data as BackupHeader) : null;
+    const { state, group, cluster, postgresVersion, takenAt } = headerShape.parse(JSON.parse(text));
+    const { position, configuration } = decodeDirectoryState(JSON.stringify(state), 'the header');
+    return { group, cluster, postgresVersion, takenAt, position, configuration };
   } catch {
     return null;
   }
 }
 
-function invalid(message: string): SnapshotError {
-  return new SnapshotError('snapshotInvalid', message);
+function invalid(message: string): CopyError {
+  return new CopyError('copyInvalid', message);
 }

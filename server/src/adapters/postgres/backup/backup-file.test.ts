@@ -3,11 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Slot } from '../../../multipaxos/types.ts';
-import type { SnapshotSource } from '../../../ports/snapshot.ts';
-import { readBackup, verifyBackup, writeBackup } from './backup.ts';
-import { inspectIncoming } from './directories.ts';
-import { inPieces, owner, sent } from './testing/small-copy.ts';
+import type { BackupSource } from './base-backup.ts';
+import { readBackup, verifyBackup, writeBackup } from './backup-file.ts';
+import { inPieces, sealed, smallPosition } from './testing/small-backup.ts';
 
 let root: string;
 beforeAll(async () => {
@@ -15,22 +13,23 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-const header = {
-  group: 'main',
-  cluster: 'c1',
-  pointerAtLeast: 41 as Slot,
-  configuration: { version: 3, slot: 12 as Slot, members: [] },
-  postgresVersion: '18.4',
-};
+const header = { group: 'main', cluster: 'c1', postgresVersion: '18.4' };
 
-async function source(fails = false): Promise<SnapshotSource> {
-  const bytes = await sent();
+async function source(fails = false): Promise<BackupSource> {
+  const bytes = await sealed();
   async function* chunks(): AsyncGenerator<Buffer> {
     yield* inPieces(bytes.subarray(0, 6_000), 1_000);
     if (fails) throw new Error('the source is gone');
     yield bytes.subarray(6_000);
   }
-  return { open: () => Promise.resolve({ bytesTotal: 10_000, stream: Readable.from(chunks()) }) };
+  return {
+    open: () =>
+      Promise.resolve({ bytesTotal: 10_000, begun: smallPosition, stream: Readable.from(chunks()) }),
+  };
+}
+
+async function names(directory: string): Promise<string[]> {
+  return readdir(directory).catch(() => []);
 }
 
 it('a backup is read back with what it says of itself', async () => {
@@ -44,30 +43,33 @@ it('a backup is read back with what it says of itself', async () => {
   });
   const file = await readFile(out);
   expect(written.bytes).toBe(file.length);
-  expect(progress.slice(-2)).toEqual([(await sent()).length, 10_000]);
+  expect(progress.slice(-2)).toEqual([(await sealed()).length, 10_000]);
   // For people: what it is stands in its first line.
-  expect(JSON.parse(file.toString('utf8').split('\n')[0] ?? '')).toEqual(written.header);
-  const incoming = join(root, 'incoming');
-  expect(await readBackup({ file: out, directory: incoming, majorVersion: 18, owner })).toEqual(
-    written.header,
-  );
-  expect(written.header).toMatchObject({ ...header, format: 'barista-backup-1' });
-  expect(await inspectIncoming(incoming)).toBe('complete');
+  expect(JSON.parse(file.toString('utf8').split('\n')[0] ?? '')).toMatchObject({
+    ...header,
+    format: 'barista-backup-2',
+    state: { position: { slot: 41, timeline: 2 } },
+  });
+  const directory = join(root, 'unpacked');
+  expect(await readBackup({ file: out, directory, majorVersion: 18 })).toEqual({
+    header: written.header,
+    durable: smallPosition,
+  });
+  expect(written.header).toMatchObject({ ...header, ...smallPosition });
+  expect(await names(join(directory, 'data'))).toContain('PG_VERSION');
 });
 
 it('a backup that was cut off or altered anywhere is refused with what is wrong, and nothing is unpacked', async () => {
   const out = join(root, 'spoilt');
-  const incoming = join(root, 'spoilt-incoming');
+  const directory = join(root, 'spoilt-unpacked');
   await writeBackup({ source: await source(), out, header });
   const whole = await readFile(out);
   for (let at = 0; at < whole.length; at += 41) {
     const altered = Buffer.from(whole);
     altered[at] = (altered[at] ?? 0) ^ 1;
     await writeFile(out, altered);
-    await expect(
-      readBackup({ file: out, directory: incoming, majorVersion: 18, owner }),
-    ).rejects.toMatchObject({
-      code: 'snapshotInvalid',
+    await expect(readBackup({ file: out, directory: directory, majorVersion: 18 })).rejects.toMatchObject({
+      code: 'copyInvalid',
       message: expect.stringMatching(/altered|cut off|not a backup/) as string,
     });
     await writeFile(out, whole);
@@ -76,9 +78,9 @@ it('a backup that was cut off or altered anywhere is refused with what is wrong,
   }
   await writeFile(out, whole.subarray(0, whole.length - 96));
   await expect(verifyBackup(out)).rejects.toThrow(/cut off/);
-  expect(await inspectIncoming(incoming)).toBe('none');
+  expect(await names(directory)).toEqual([]);
   await expect(
-    readBackup({ file: join(root, 'nowhere'), directory: incoming, majorVersion: 18, owner }),
+    readBackup({ file: join(root, 'nowhere'), directory: directory, majorVersion: 18 }),
   ).rejects.toThrow(/ENOENT/);
 });
 

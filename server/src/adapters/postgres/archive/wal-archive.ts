@@ -1,0 +1,152 @@
+/**
+ * Keeps chosen WAL in a directory, for restoring a group as it was at a point in time.
+ *
+ * Responsible for: what waits to be written, making it durable soon, and a disk that fails. Is given the chosen ranges that have effect, in order. Files and gaps are archive-writer.ts; what there is in such a directory is
+ * archive-contents.ts.
+ * Invariants: a disk that fails or is full stops the archive, never the replica; what waits to be written is bounded.
+ */
+import { mkdir } from 'node:fs/promises';
+import { formatLsn, type Lsn } from '../../../payload/wal/lsn.ts';
+import { ArchiveError, readArchiveState } from './archive-contents.ts';
+import { ArchiveWriter, type ArchiveWriterOptions, type ChosenRange } from './archive-writer.ts';
+
+export interface WalArchiveOptions extends Omit<ArchiveWriterOptions, 'onGap'> {
+  /** What was given is durable so soon, at the latest. */
+  readonly flushMs?: number;
+  /** So long nothing is tried after the disk has failed. */
+  readonly retryMs?: number;
+  /** Told when something goes wrong, and null when it goes on again. */
+  readonly onProblem?: (problem: string | null) => void;
+}
+
+export interface ArchiveStatus {
+  /** What follows here leaves no gap; null: nothing is there yet, or nothing that can be gone on with. */
+  readonly end: Lsn | null;
+  readonly durable: Lsn | null;
+  /** On the disk. */
+  readonly bytes: number;
+  /** Since it was opened. */
+  readonly gaps: number;
+  readonly problem: string | null;
+}
+
+const queueBytesMax = 16 * 1024 * 1024;
+
+/** Makes the directory if it is not there; nobody else may write to it. @throws ArchiveError if it is another cluster's archive; the file system's error */
+export async function openWalArchive(options: WalArchiveOptions): Promise<WalArchive> {
+  const { directory, system } = options;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const state = await readArchiveState(directory);
+  if (state !== null && state.system !== system) {
+    const whose = `the cluster with the identifier ${state.system}, not ${system}`;
+    throw new ArchiveError(`${directory} is the archive of ${whose}`);
+  }
+  const archive = new WalArchive(options);
+  await archive.begin();
+  return archive;
+}
+
+export class WalArchive {
+  private readonly options: WalArchiveOptions;
+  private readonly timer: NodeJS.Timeout;
+  private writer: ArchiveWriter;
+  private readonly queue: ChosenRange[] = [];
+  private queueBytes = 0;
+  private waiting: (() => void)[] = [];
+  private working: Promise<void> | null = null;
+  private problem: string | null = null;
+  /** Null: the disk does. */
+  private failedAtMs: number | null = null;
+  private gaps = 0;
+
+  constructor(options: WalArchiveOptions) {
+    this.options = options;
+    this.writer = this.newWriter();
+    this.timer = setInterval(() => void this.flush(), options.flushMs ?? 5_000);
+    this.timer.unref();
+  }
+
+  private newWriter(): ArchiveWriter {
+    const onGap = (gap: string): void => {
+      this.gaps += 1;
+      this.tell(gap);
+    };
+    return new ArchiveWriter({ ...this.options, onGap });
+  }
+
+  /** @throws the file system's error */
+  begin(): Promise<void> {
+    return this.writer.resume();
+  }
+
+  status(): ArchiveStatus {
+    const { end, durable, bytes } = this.writer;
+    return { end, durable, bytes, gaps: this.gaps, problem: this.problem };
+  }
+
+  /** The next range that is chosen. Resolves when the next one may be given. Never rejects. */
+  async append(range: ChosenRange): Promise<void> {
+    this.queue.push(range);
+    this.queueBytes += range.data.byteLength;
+    this.work();
+    while (this.queueBytes > queueBytesMax) await new Promise<void>((resolve) => this.waiting.push(resolve));
+  }
+
+  private work(): void {
+    if (this.working !== null || this.queue.length === 0) return;
+    this.working = this.drain().finally(() => {
+      this.working = null;
+    });
+  }
+
+  private async drain(): Promise<void> {
+    for (let range = this.queue.shift(); range !== undefined; range = this.queue.shift()) {
+      await this.guarded(range, (one) => this.writer.take(one));
+      this.queueBytes -= range.data.byteLength;
+      for (const resolve of this.waiting.splice(0)) resolve();
+    }
+  }
+
+  /** Makes durable what was given. Never rejects. */
+  async flush(): Promise<void> {
+    while (this.working !== null) await this.working;
+    this.working = this.guarded(null, () => this.writer.makeDurable());
+    await this.working;
+    this.working = null;
+    this.work();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.timer);
+    await this.flush();
+    await this.writer.close();
+  }
+
+  /** The disk's failures end here; while they last, what is given is dropped, and missed afterwards. */
+  private async guarded<Given>(given: Given, work: (given: Given) => Promise<void>): Promise<void> {
+    if (this.failedAtMs !== null && performance.now() - this.failedAtMs < (this.options.retryMs ?? 5_000))
+      return;
+    try {
+      if (this.failedAtMs !== null) {
+        this.writer = this.newWriter();
+        await this.writer.resume();
+      }
+      this.failedAtMs = null;
+      await work(given);
+      if (this.writer.end !== null) this.tell(null);
+    } catch (error) {
+      this.failedAtMs = performance.now();
+      const { end } = this.writer;
+      await this.writer.close().catch(() => undefined);
+      this.writer.end = null;
+      const from = end === null ? '' : ` from ${formatLsn(end)} on`;
+      this.tell(`WAL${from} is not archived: ${(error as Error).message}`);
+    }
+  }
+
+  private tell(problem: string | null): void {
+    if (problem === this.problem) return;
+    this.problem = problem;
+    this.options.onProblem?.(problem);
+  }
+}

@@ -1,0 +1,405 @@
+import { copyFile, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  formatLsn,
+  type Lsn,
+  parseLsn,
+  segmentBytes,
+  segmentName,
+  segmentStart,
+  type Timeline,
+} from '../../../payload/wal/lsn.ts';
+import { timelineFile } from '../../../payload/wal/timeline-file.ts';
+import type { WalPosition } from '../../../payload/wal/wal-history.ts';
+import { openWalArchive, type WalArchive } from '../archive/wal-archive.ts';
+import type { DurablePosition } from '../copy/chosen.ts';
+import { copyTo, sourceOf } from '../copy/testing/copying.ts';
+import { PlainPostgres, testBinaries } from '../copy/testing/plain-postgres.ts';
+import { readWalFile } from '../wal-directory.ts';
+import { type BackupHeader, writeBackup } from './backup-file.ts';
+import { type BackupSource, type BaseBackupOptions, createBackupSource } from './base-backup.ts';
+import { restoreCommand } from './recovery.ts';
+import { restoreBackup, type RestoredDatabase, type RestoreOptions } from './restore-backup.ts';
+
+let root: string;
+let primary: PlainPostgres;
+let standby: PlainPostgres;
+let archive: WalArchive;
+let archiveDirectory: string;
+let system: bigint;
+let restores = 0;
+/** As the log would tell it. */
+let known: WalPosition;
+const labels = { group: 'main', cluster: 'c1', postgresVersion: '18.4' };
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'barista-backup-'));
+  const binaries = await testBinaries();
+  primary = new PlainPostgres(join(root, 'primary'), binaries);
+  standby = new PlainPostgres(join(root, 'standby'), binaries);
+  await primary.create(join(root, 'template'));
+  await primary.start();
+  await primary.query('CREATE TABLE t (id int PRIMARY KEY, text text)');
+  await primary.query("INSERT INTO t SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i");
+  await copyTo(standby, await sourceOf(primary));
+  await standby.start(primary);
+  archiveDirectory = join(root, "an archive of 100% of 'chosen' WAL");
+  known = await primary.position();
+  ({ system } = known);
+  archive = await openWalArchive({
+    directory: archiveDirectory,
+    bytesMax: 10 ** 9,
+    system,
+    history: (timeline) => timelineFile(known, timeline),
+    missing: (from, to, timeline) => readWalFile(primary.dataDir, from, timeline, to - from),
+  });
+}, 120_000);
+afterAll(async () => {
+  await archive?.close();
+  for (const postgres of [primary, standby]) await postgres?.stop('immediate');
+  await rm(root, { recursive: true, force: true });
+});
+
+/** All that the primary has written goes into the archive, in ranges as they are chosen. */
+async function archiveAll(of = primary, start?: Lsn): Promise<Lsn> {
+  known = await of.position();
+  const { end, timeline } = known;
+  let from = start ?? archive.status().end ?? ((end - 1000) as Lsn);
+  while (from < end) {
+    const data = await readWalFile(of.dataDir, from, timeline, Math.min(100_000, end - from));
+    await archive.append({ timeline, start: from, data });
+    from = (from + data.length) as Lsn;
+  }
+  await archive.flush();
+  return end;
+}
+
+async function backupSource(
+  of: PlainPostgres,
+  changes: Partial<BaseBackupOptions> = {},
+): Promise<BackupSource> {
+  let durable: DurablePosition = { position: await of.position(), configuration: null };
+  return createBackupSource({
+    socketPath: join(of.socketDir, '.s.PGSQL.5432'),
+    dataDir: of.dataDir,
+    position: () => durable,
+    async awaitChosen(lsn) {
+      while (durable.position.end < lsn) durable = { position: await of.position(), configuration: null };
+      return true;
+    },
+    bytesPerSecondMax: () => null,
+    ...changes,
+  });
+}
+
+async function backupOf(
+  of: PlainPostgres,
+  name: string,
+): Promise<{ out: string; header: BackupHeader; bytes: number }> {
+  const out = join(root, name);
+  return { out, ...(await writeBackup({ source: await backupSource(of), out, header: labels })) };
+}
+
+async function restore(
+  file: string,
+  changes: Partial<RestoreOptions> = {},
+): Promise<RestoredDatabase & { directory: string }> {
+  const directory = join(root, `restored-${(restores += 1)}`);
+  const binaries = await testBinaries();
+  const restored = await restoreBackup({
+    file,
+    directory,
+    binaries,
+    archive: null,
+    target: { kind: 'end' },
+    ...changes,
+  });
+  return { ...restored, directory };
+}
+
+/** What the restored database answers. */
+async function ask(directory: string, ...questions: readonly string[]): Promise<string[]> {
+  const postgres = new PlainPostgres(directory, await testBinaries());
+  await postgres.start();
+  try {
+    const answers: string[] = [];
+    for (const question of questions) answers.push(await postgres.value(question));
+    return answers;
+  } finally {
+    await postgres.stop('fast');
+  }
+}
+
+const refusal = (message: RegExp) => ({
+  code: 'copyInvalid',
+  message: expect.stringMatching(message) as string,
+});
+
+describe('a backup', () => {
+  it.each(['primary', 'standby'] as const)(
+    'of a %s under load, restored, has what was committed before it began, and only chosen WAL',
+    async (which) => {
+      const of = which === 'primary' ? primary : standby;
+      const load = { stopped: false, committed: 0 };
+      const loading = (async () => {
+        const client = await primary.client();
+        await client.query('CREATE TABLE IF NOT EXISTS counted (n int)');
+        while (!load.stopped) {
+          await client.query(`INSERT INTO counted VALUES (${load.committed + 1})`);
+          load.committed += 1;
+        }
+      })();
+      await sleep(300);
+      await standby.caughtUp(primary);
+      const before = load.committed;
+      const { out, header, bytes } = await backupOf(of, `of-${which}`);
+      load.stopped = true;
+      await loading;
+      expect((await stat(out)).size).toBe(bytes);
+      const restored = await restore(out);
+      expect(restored.header).toEqual(header);
+      const { position } = restored.backup;
+      expect(position.end).toBeGreaterThanOrEqual(header.position.end);
+      expect(restored.end).toBeLessThanOrEqual(position.end + 8);
+      expect(restored.timeline).toBe(position.timeline + 1);
+      const [count, most] = await ask(
+        restored.directory,
+        'SELECT count(*) FROM counted',
+        'SELECT max(n) FROM counted',
+      );
+      expect(Number(count)).toBeGreaterThanOrEqual(before);
+      expect(most).toBe(count);
+      await primary.query('DROP TABLE counted');
+    },
+    120_000,
+  );
+
+  it('of a primary whose WAL is never chosen leaves no file', async () => {
+    const source = await backupSource(primary, { awaitChosen: () => Promise.resolve(false) });
+    const out = join(root, 'never');
+    await expect(writeBackup({ source, out, header: labels })).rejects.toMatchObject({
+      code: 'transferFailed',
+    });
+    expect((await readdir(root)).filter((name) => name.startsWith('never'))).toEqual([]);
+  }, 60_000);
+
+  it('is made two at a time, and ends when its reader goes', async () => {
+    const source = await backupSource(standby, { bytesPerSecondMax: () => 2_000_000 });
+    const [first, second] = await Promise.all([source.open(), source.open()]);
+    await expect(source.open()).rejects.toMatchObject({ code: 'sourceBusy' });
+    first.stream.destroy();
+    second.stream.destroy();
+    const left = 'SELECT count(*) FROM pg_replication_slots';
+    const deadline = performance.now() + 5_000;
+    while ((await standby.value(left)) !== '0' && performance.now() < deadline) await sleep(50);
+    expect(await standby.value(left)).toBe('0');
+    (await source.open()).stream.destroy();
+    const away = await backupSource(standby, { socketPath: join(root, 'nowhere') });
+    await expect(away.open()).rejects.toMatchObject({ name: 'CopyError', code: 'sourceUnavailable' });
+  }, 60_000);
+});
+
+it('a backup of a database with a damaged page is refused', async () => {
+  const damaged = new PlainPostgres(join(root, 'damaged'), await testBinaries());
+  await copyTo(damaged, await sourceOf(standby));
+  await damaged.start(primary);
+  const path = join(damaged.dataDir, await damaged.value("SELECT pg_relation_filepath('t')"));
+  const bytes = await readFile(path);
+  bytes.fill(7, 8192 + 4000, 8192 + 4100);
+  await writeFile(path, bytes);
+  const out = join(root, 'of-damaged');
+  const source = await backupSource(damaged);
+  await expect(writeBackup({ source, out, header: labels })).rejects.toMatchObject({ code: 'sourceDamaged' });
+  await damaged.stop('immediate');
+}, 60_000);
+
+describe('a point in time', () => {
+  let file: string;
+  let backupEnd: Lsn;
+  const times: Date[] = [];
+  const positions: Lsn[] = [];
+  let archiveEnd: Lsn;
+
+  beforeAll(async () => {
+    await primary.query('CREATE TABLE steps (n int)');
+    await primary.query("BEGIN; INSERT INTO steps VALUES (0); PREPARE TRANSACTION 'kept'");
+    await archiveAll();
+    const taken = await backupOf(standby, 'for-times');
+    file = taken.out;
+    backupEnd = taken.header.position.end;
+    for (let n = 1; n <= 5; n += 1) {
+      await primary.query(`INSERT INTO steps VALUES (${n})`);
+      await primary.query(
+        `INSERT INTO t SELECT i, repeat('y', 500) FROM generate_series(${n}00000, ${n}20000) i`,
+      );
+      await sleep(60);
+      times.push(
+        new Date(
+          await primary.value(
+            'SELECT to_char(now() AT TIME ZONE \'UTC\', \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')',
+          ),
+        ),
+      );
+      positions.push(parseLsn(await primary.value('SELECT pg_current_wal_insert_lsn()')));
+      await sleep(60);
+      await archiveAll();
+    }
+    archiveEnd = await archiveAll();
+    await archive.flush();
+  }, 120_000);
+
+  const sum = "SELECT string_agg(n::text, ',' ORDER BY n) FROM steps";
+  const prepared = 'SELECT count(*) FROM pg_prepared_xacts';
+
+  it('is what was committed up to it', async () => {
+    const restored = await restore(file, {
+      archive: archiveDirectory,
+      target: { kind: 'time', at: times[2]! },
+    });
+    expect(restored.lastCommit?.getTime()).toBeLessThanOrEqual(times[2]!.getTime());
+    expect(await ask(restored.directory, sum, prepared)).toEqual(['1,2,3', '1']);
+  }, 60_000);
+
+  it('as a position is what was committed below it', async () => {
+    const restored = await restore(file, {
+      archive: archiveDirectory,
+      target: { kind: 'position', at: positions[1]! },
+    });
+    expect(restored.end).toBeLessThanOrEqual(positions[1]!);
+    expect(await ask(restored.directory, sum)).toEqual(['1,2']);
+  }, 60_000);
+
+  it('at the end of the archive is everything, whether the end is named or not', async () => {
+    const all = await restore(file, { archive: archiveDirectory });
+    expect(await ask(all.directory, sum)).toEqual(['1,2,3,4,5']);
+    const named = await restore(file, {
+      archive: archiveDirectory,
+      target: { kind: 'position', at: archiveEnd },
+    });
+    expect(await ask(named.directory, sum)).toEqual(['1,2,3,4,5']);
+    const alone = await restore(file);
+    expect(await ask(alone.directory, 'SELECT count(*) FROM steps')).toEqual(['0']);
+  }, 120_000);
+
+  it('that cannot be had is refused with the reason, and leaves nothing', async () => {
+    const before = await readdir(root);
+    const at = (target: RestoreOptions['target']): Promise<unknown> =>
+      restore(file, { archive: archiveDirectory, target });
+    await expect(at({ kind: 'time', at: new Date(0) })).rejects.toMatchObject(
+      refusal(/1970.* lies before the end of the backup/),
+    );
+    const later = new Date(Date.now() + 3_600_000);
+    await expect(at({ kind: 'time', at: later })).rejects.toMatchObject(
+      refusal(/lies beyond the end of the WAL: the last transaction in it was committed at 20/),
+    );
+    await expect(at({ kind: 'position', at: (backupEnd - 200_000) as Lsn })).rejects.toMatchObject(
+      refusal(/lies before the end of the backup/),
+    );
+    await expect(at({ kind: 'position', at: (archiveEnd + 1_000_000) as Lsn })).rejects.toMatchObject(
+      refusal(/cannot be reached: .* ends at/),
+    );
+    await expect(restore(file, { target: { kind: 'time', at: times[0]! } })).rejects.toMatchObject(
+      refusal(/name the archive/),
+    );
+    await expect(restore(file, { archive: root })).rejects.toMatchObject(refusal(/holds no archive/));
+    expect(await readdir(root)).toEqual(before);
+    await expect(
+      restoreBackup({
+        file,
+        directory: primary.directory,
+        binaries: await testBinaries(),
+        archive: null,
+        target: { kind: 'end' },
+      }),
+    ).rejects.toThrow(/there already/);
+  }, 120_000);
+
+  it('beyond a gap of the archive, or a damaged place, is refused, and what lies before can be had', async () => {
+    const broken = join(root, 'broken');
+    await cp(archiveDirectory, broken, { recursive: true });
+    const middle = (segmentStart(backupEnd) + segmentBytes) as Lsn;
+    expect(middle + segmentBytes).toBeLessThan(archiveEnd);
+    const name = segmentName(1 as Timeline, middle);
+    await rm(join(broken, name));
+    await expect(restore(file, { archive: broken })).rejects.toMatchObject(
+      refusal(new RegExp(`gap from ${formatLsn(middle)}.*name ${formatLsn(middle)} as the position`)),
+    );
+    const until = await restore(file, { archive: broken, target: { kind: 'position', at: middle } });
+    const [steps] = await ask(until.directory, sum);
+    expect('1,2,3,4,5'.startsWith(steps!)).toBe(true);
+    expect(steps).not.toBe('1,2,3,4,5');
+
+    const bytes = await readFile(join(archiveDirectory, name));
+    bytes.fill(0xff, segmentBytes / 2, segmentBytes / 2 + 100);
+    await writeFile(join(broken, name), bytes);
+    await expect(restore(file, { archive: broken })).rejects.toMatchObject(refusal(/stopped at .*damaged/));
+
+    const other = join(root, 'of-another');
+    await cp(archiveDirectory, other, { recursive: true });
+    const state = await readFile(join(other, 'archive.json'), 'utf8');
+    await writeFile(join(other, 'archive.json'), state.replace(String(system), '12345'));
+    await expect(restore(file, { archive: other })).rejects.toMatchObject(refusal(/another database/));
+  }, 120_000);
+
+  it('is given up when it is told to be, with no process left', async () => {
+    const control = new AbortController();
+    const onStep = (step: string): void => {
+      if (step === 'replaying') setTimeout(() => control.abort(new Error('enough')), 50);
+    };
+    await expect(
+      restore(file, { archive: archiveDirectory, onStep, signal: control.signal }),
+    ).rejects.toThrow('enough');
+    expect((await readdir(root)).filter((name) => name.endsWith('.restoring'))).toEqual([]);
+  }, 60_000);
+});
+
+it('a backup of one timeline is replayed through the next one, to its end and to a time on it', async () => {
+  await archiveAll();
+  await standby.caughtUp(primary);
+  const { out } = await backupOf(standby, 'of-timeline-1');
+  await primary.query('CREATE TABLE led (n int)');
+  await primary.query('INSERT INTO led VALUES (1)');
+  await standby.caughtUp(primary);
+  await standby.cutOff();
+  // Archived, and nobody's in the end.
+  await primary.query('INSERT INTO led VALUES (666)');
+  await archiveAll();
+  await standby.promote();
+  await standby.query('INSERT INTO led VALUES (2)');
+  await archiveAll(standby, await standby.forkedAt());
+  const first = new Date();
+  await sleep(60);
+  await standby.query('INSERT INTO led VALUES (3)');
+  await archiveAll(standby);
+  const sum = "SELECT string_agg(n::text, ',' ORDER BY n) FROM led";
+  const all = await restore(out, { archive: archiveDirectory });
+  expect(all.timeline).toBe(3);
+  expect(await ask(all.directory, sum)).toEqual(['1,2,3']);
+  const some = await restore(out, { archive: archiveDirectory, target: { kind: 'time', at: first } });
+  expect(await ask(some.directory, sum)).toEqual(['1,2']);
+}, 120_000);
+
+it('a command to restore a file tells a file that is not there from one that cannot be read', async () => {
+  const { execFile } = await import('node:child_process');
+  const { promisify } = await import('node:util');
+  const run = promisify(execFile);
+  const target = join(root, 'a segment');
+  const statusOf = (command: string): Promise<number> =>
+    run('sh', [
+      '-c',
+      command.replaceAll('%f', '000000010000000000000001').replaceAll('%p', target).replaceAll('%%', '%'),
+    ]).then(
+      () => 0,
+      (error: { code?: number }) => error.code ?? -1,
+    );
+  const directory = join(root, "it's 100%");
+  await cp(archiveDirectory, directory, { recursive: true });
+  expect(await statusOf(restoreCommand(directory))).toBe(1);
+  await copyFile(join(root, 'for-times'), join(directory, '000000010000000000000001.partial'));
+  expect(await statusOf(restoreCommand(directory))).toBe(0);
+  expect((await stat(target)).size).toBe((await stat(join(root, 'for-times'))).size);
+  expect(await statusOf(restoreCommand(directory).replaceAll('%p', join(root, 'nowhere', 'x')))).toBe(255);
+});
