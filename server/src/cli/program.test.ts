@@ -51,7 +51,7 @@ describe('the command line', () => {
       {
         replicas: null,
         dataDir: resolve('.barista'),
-        port: 7432,
+        port: null,
         dashboardPort: 8080,
         pgBin: null,
         autoRestart: false,

@@ -26,7 +26,8 @@ export interface DemoArguments {
   /** Null: as many as the data directory holds, or 3. */
   readonly replicas: number | null;
   readonly dataDir: string;
-  readonly port: number;
+  /** Null: as it was, or 7432. */
+  readonly port: number | null;
   readonly dashboardPort: number;
   readonly pgBin: string | null;
   readonly autoRestart: boolean;
@@ -78,7 +79,11 @@ function addDemo(program: Command, commands: Commands): void {
     .description('start a local cluster with a dashboard; Ctrl-C stops all of it, and its data stays')
     .option('--replicas <n>', 'how many replicas, for a new data directory (default: 3)', whole(1, 9))
     .addOption(dataDirOption())
-    .option('--port <port>', 'port of the first replica for SQL clients; the next ones follow', port, 7432)
+    .option(
+      '--port <port>',
+      'port of the first replica for SQL clients, for a new data directory; the next ones follow (default: 7432)',
+      port,
+    )
     .option(
       '--dashboard-port <port>',
       'port of the dashboard; the replicas take those after it',
@@ -125,6 +130,7 @@ ${exitCodesText}`,
       commands.demo({
         ...options,
         replicas: options.replicas ?? null,
+        port: options.port ?? null,
         pgBin: options.pgBin ?? null,
         logBytesMax: options.logBytesMax ?? null,
         logStore: storeWish(options.logStore, zookeeper, command),
@@ -133,7 +139,7 @@ ${exitCodesText}`,
 }
 
 /** As commander has them: an option that was not given is absent. */
-type OptionalInDemo = 'replicas' | 'pgBin' | 'logBytesMax';
+type OptionalInDemo = 'replicas' | 'port' | 'pgBin' | 'logBytesMax';
 interface DemoTyped
   extends Partial<Pick<DemoArguments, OptionalInDemo>>,
     Omit<DemoArguments, OptionalInDemo | 'logStore'> {

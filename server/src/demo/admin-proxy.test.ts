@@ -3,7 +3,7 @@ import express from 'express';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ClusterReplica } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types.ts';
-import { adminToken } from '../cli/admin/admin-token.ts';
+import { adminToken, bearer } from '../cli/admin/admin-token.ts';
 import { type FakeAdmin, fakeAdmin, fakeSecret, type Reply, sendJson } from '../main/testing/fake-admin.ts';
 import { createAdminProxy } from './admin-proxy.ts';
 import type { ReplicaPlan } from './layout.ts';
@@ -61,7 +61,9 @@ async function demo(replicas: Readonly<Record<string, Replica>>) {
     });
     return [response.status, await response.json()] as const;
   };
-  return { asked, verify, backup: () => fetch(`http://127.0.0.1:${port}/backup`) };
+  const backup = (headers: Record<string, string> = bearer(fakeSecret)) =>
+    fetch(`http://127.0.0.1:${port}/backup`, { headers });
+  return { asked, verify, backup };
 }
 
 const done: Reply = (_asked, response) => sendJson(response, 200, { slot: 7, replicas: [] });
@@ -145,6 +147,14 @@ describe('a backup of a demo', () => {
       path: '/api/backup',
       authorization: `Bearer ${adminToken(fakeSecret)}`,
     });
+  });
+
+  it('is refused without the token of the cluster', async () => {
+    const { backup, asked } = await demo({ r1: { role: 'leader', reply: never } });
+    for (const headers of [{}, bearer('another secret, long enough')]) {
+      expect((await backup(headers)).status).toBe(401);
+    }
+    expect(asked('r1')).toEqual([]);
   });
 
   it('that breaks off at the replica breaks off at its reader', async () => {

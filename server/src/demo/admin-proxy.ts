@@ -2,14 +2,15 @@
  * The demo's part in what operators ask: it knows the secret and where the replicas are, so the page and the command line need neither.
  *
  * Responsible for: choosing the replica to ask, going on to the leader that it names, and passing its answer through. Judges nothing.
- * Invariants: one request for members or a comparison at a time, one backup at a time; a backup that its reader gives up is given up at its source.
+ * Invariants: one request for members or a comparison at a time, one backup at a time, and that for who knows the secret; a backup that its reader gives up is given up at its source.
  */
 import { request as httpRequest } from 'node:http';
 import type { RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { AdminRefusal } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types.ts';
-import { bearer } from '../cli/admin/admin-token.ts';
+import { adminToken, bearer } from '../cli/admin/admin-token.ts';
+import { requireToken } from '../gateways/http/admin-routes.ts';
 import { freshMs } from './cluster-report.ts';
 import { requestJson } from './http-client.ts';
 import { demoHost, type ReplicaPlan } from './layout.ts';
@@ -41,7 +42,8 @@ export interface AdminProxyOptions {
 export interface AdminProxy {
   readonly members: RequestHandler;
   readonly verify: RequestHandler;
-  readonly backup: RequestHandler;
+  /** It is the whole database, passwords and all: not for whoever else is on this machine. */
+  readonly backup: RequestHandler[];
 }
 
 export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOptions): AdminProxy {
@@ -96,25 +98,26 @@ export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOption
       }
     };
 
+  const passBackup: RequestHandler = async (_request, response) => {
+    const plan = backupSource(supervisor);
+    if (plan === null || backingUp) {
+      const message = backingUp
+        ? 'Another backup is being taken.'
+        : 'No replica serves. One that is left without a majority can be asked by its configuration (--config).';
+      response.status(503).json(refusal('unavailable', message));
+      return;
+    }
+    backingUp = true;
+    try {
+      await passThrough(plan, headers, response);
+    } finally {
+      backingUp = false;
+    }
+  };
   return {
     members: toLeader('/api/members', membersBody, membersMs),
     verify: toLeader('/api/verify', verifyBody, verifyMs),
-    async backup(_request, response) {
-      const plan = backupSource(supervisor);
-      if (plan === null || backingUp) {
-        const message = backingUp
-          ? 'Another backup is being taken.'
-          : 'No replica serves. One that is left without a majority can be asked by its configuration (--config).';
-        response.status(503).json(refusal('unavailable', message));
-        return;
-      }
-      backingUp = true;
-      try {
-        await passThrough(plan, headers, response);
-      } finally {
-        backingUp = false;
-      }
-    },
+    backup: [requireToken(adminToken(clusterSecret)), passBackup],
   };
 }
 

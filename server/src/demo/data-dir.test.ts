@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadReplicaConfig } from '../config/replica-config.ts';
-import { noteFounded, openDemoDir, readRunning, writeReplicaConfigs, writeRunning } from './data-dir.ts';
+import {
+  noteFounded,
+  openDemoDir,
+  readDemoSecret,
+  readRunning,
+  writeReplicaConfigs,
+  writeRunning,
+} from './data-dir.ts';
 import { segmentStore } from './demo-store.ts';
 import { planReplicas } from './layout.ts';
 
@@ -65,6 +72,30 @@ describe('the data directory of a demo', () => {
     await expect(openDemoDir(dir, null)).rejects.toThrow(/of an earlier version of Barista/);
     writeFileSync(join(dir, 'file'), '');
     await expect(openDemoDir(join(dir, 'file'), null)).rejects.toThrow(/Cannot use .*--data-dir/);
+  });
+
+  it('keeps its ports, by which its replicas know each other', async () => {
+    const first = await openDemoDir(dir, 3, null, 9432);
+    await first.release();
+    const second = await openDemoDir(dir, null);
+    expect(second.cluster.port).toBe(9432);
+    await second.release();
+    await expect(openDemoDir(dir, null, null, 7432)).rejects.toThrow(
+      /ports from 9432 on, and --port is 7432/,
+    );
+    await (await openDemoDir(dir, null, null, 9432)).release();
+    expect(await readDemoSecret(dir)).toBe(first.cluster.clusterSecret);
+    expect(await readDemoSecret(join(dir, 'nothing'))).toBeNull();
+  });
+
+  it('takes over a directory of before they were kept with those that it is given', async () => {
+    const file = join(dir, 'demo.json');
+    await (await openDemoDir(dir, 3)).release();
+    const { port: _port, ...before } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    writeFileSync(file, JSON.stringify(before));
+    const demo = await openDemoDir(dir, null, null, 9432);
+    expect(demo.cluster.port).toBe(9432);
+    await demo.release();
   });
 
   it('holds configurations that a replica can load, for the owner only', async () => {

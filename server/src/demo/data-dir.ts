@@ -1,12 +1,12 @@
 /**
  * The demo's data directory: whose it is, which cluster it holds, who runs in it.
  *
- *   demo.json      what the cluster is, for ever: number of replicas, where their logs are, the secret, whether it was founded
+ *   demo.json      what the cluster is, for ever: number of replicas, their ports for SQL clients, where their logs are, the secret, whether it was founded
  *   running.json   which processes and ports the last supervisor had
  *   lock.*         the supervisor that has the directory now
  *   r1.yaml, r1.log, r1/ ...   each replica's configuration, output and data
  *
- * Invariant: at most one supervisor at a time; the number of replicas of an existing cluster and the kind of their logs never change.
+ * Invariant: at most one supervisor at a time; the number of replicas of an existing cluster, their ports (by which they know each other) and the kind of their logs never change.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -36,11 +36,14 @@ const clusterSchema = z.strictObject({
   /** The group was founded, on its first replica. One that has no log from then on has lost it. */
   founded: z.boolean(),
   replicas: z.int().min(1).max(9),
+  /** Of the first replica, for SQL clients; null: of a directory that was made before it was kept here. */
+  port: z.int().nullable().default(null),
   logStore: demoStoreSchema.default(segmentStore),
   clusterSecret: z.string().min(16),
 });
 const earlierSchema = z.object({ version: z.literal(1) });
-export type DemoCluster = z.output<typeof clusterSchema>;
+/** The port is known once the directory is open. */
+export type DemoCluster = z.output<typeof clusterSchema> & { readonly port: number };
 
 const runningSchema = z.strictObject({
   pid: z.int().positive(),
@@ -48,6 +51,8 @@ const runningSchema = z.strictObject({
   replicas: z.array(z.strictObject({ pid: z.int().positive(), began: z.string() })),
 });
 export type RunningDemo = z.output<typeof runningSchema>;
+
+const defaultPort = 7432;
 
 /** The output of a replica's earlier runs that is kept, at most twice this. */
 const logBytesMax = 8 * 1024 * 1024;
@@ -62,11 +67,12 @@ export interface DemoDir {
   release(): Promise<void>;
 }
 
-/** Takes the directory, creating what is missing. `replicas` null: as many as there are, or 3; `store` null: where the logs are, or in files. @throws CliError */
+/** Takes the directory, creating what is missing. `replicas` null: as many as there are, or 3; `store` null: where the logs are, or in files; `port` null: as it was, or 7432. @throws CliError */
 export async function openDemoDir(
   dir: string,
   replicas: number | null,
   store: StoreWish | null = null,
+  port: number | null = null,
 ): Promise<DemoDir> {
   let unlock: () => Promise<void>;
   try {
@@ -89,7 +95,7 @@ export async function openDemoDir(
     );
   }
   try {
-    const cluster = await openCluster(dir, replicas, store);
+    const cluster = await openCluster(dir, replicas, store, port);
     const before = await readRunning(dir);
     return { cluster, before, release: unlock };
   } catch (error) {
@@ -102,6 +108,7 @@ async function openCluster(
   dir: string,
   replicas: number | null,
   wish: StoreWish | null,
+  port: number | null,
 ): Promise<DemoCluster> {
   const file = join(dir, 'demo.json');
   const found = await readJson(file);
@@ -121,12 +128,22 @@ async function openCluster(
         exitCodes.usage,
       );
     }
-    return withStore(file, cluster.data, settleStore(dir, cluster.data.logStore, wish));
+    const { port: before } = cluster.data;
+    if (port !== null && before !== null && port !== before) {
+      throw new CliError(
+        `${dir} holds a cluster whose replicas know each other by the ports from ${before} on, and --port is ${port}. ` +
+          'Leave --port out, use another --data-dir, or delete this one.',
+        exitCodes.usage,
+      );
+    }
+    const known: DemoCluster = { ...cluster.data, port: before ?? port ?? defaultPort };
+    return withStore(file, known, settleStore(dir, cluster.data.logStore, wish));
   }
   const cluster: DemoCluster = {
     version: dirVersion,
     founded: false,
     replicas: replicas ?? 3,
+    port: port ?? defaultPort,
     logStore: segmentStore,
     clusterSecret: randomBytes(32).toString('hex'),
   };
@@ -139,6 +156,12 @@ async function withStore(file: string, cluster: DemoCluster, logStore: DemoStore
   const settled: DemoCluster = { ...cluster, logStore };
   await writeWhole(file, JSON.stringify(settled, null, 2));
   return settled;
+}
+
+/** The secret of the cluster in this directory, if there is one and this user may read it. */
+export async function readDemoSecret(dir: string): Promise<string | null> {
+  const cluster = clusterSchema.safeParse(await readJson(join(dir, 'demo.json')).catch(() => null));
+  return cluster.success ? cluster.data.clusterSecret : null;
 }
 
 /** From now on the cluster exists. */

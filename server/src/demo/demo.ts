@@ -31,8 +31,9 @@ import type { ReplicaCommand } from './replica-process.ts';
 import { Supervisor } from './supervisor.ts';
 
 export interface DemoSetup {
-  readonly options: Omit<DemoOptions, 'replicas' | 'logStore'> & {
+  readonly options: Omit<DemoOptions, 'replicas' | 'logStore' | 'port'> & {
     readonly replicas: number | null;
+    readonly port: number | null;
     readonly logStore: StoreWish | null;
   };
   readonly command: ReplicaCommand;
@@ -53,12 +54,13 @@ export interface RunningDemo {
 
 /** Resolves when the cluster serves. @throws CliError, with nothing left running */
 export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise<RunningDemo> {
-  const { dataDir, replicas, logStore } = setup.options;
-  const dir = await openDemoDir(dataDir, replicas, logStore);
+  const { dataDir, replicas, logStore, port } = setup.options;
+  const dir = await openDemoDir(dataDir, replicas, logStore, port);
   const { cluster } = dir;
   const options: DemoOptions = {
     ...setup.options,
     replicas: cluster.replicas,
+    port: cluster.port,
     logStore: cluster.logStore,
   };
   const undo: (() => Promise<unknown>)[] = [() => dir.release()];

@@ -2,12 +2,13 @@
  * How an operator's command reaches a group: a replica with the cluster's secret, or a demo that has it.
  *
  * Responsible for: one request and its answer, and saying what went wrong in words. Does not try again, nor ask anybody else: from here only the replica of
- * the configuration is known to be reachable. Invariant: the token leaves only for the host and port of the replica's own configuration.
+ * the configuration is known to be reachable. Invariant: the token leaves only for the host and port of the replica's own configuration, or for a demo on this machine.
  */
 import type { AdminRefusal, ClusterStatus, MembershipStatus, ReplicaStatus } from '../../api/status.ts';
 import type { ReplicaId } from '../../multipaxos/types.ts';
 import { loadReplicaConfig } from '../../config/replica-config.ts';
 import { findDemo } from '../demo-client.ts';
+import { readDemoSecret } from '../../demo/data-dir.ts';
 import { requestJson } from '../../demo/http-client.ts';
 import { CliError, exitCodes } from '../errors.ts';
 import type { Where } from '../program-options.ts';
@@ -30,8 +31,11 @@ const statusMs = 5000;
 /** @throws ConfigError */
 export async function resolveTarget(where: Where): Promise<AdminTarget> {
   if (where.kind === 'demo') {
-    const port = await findDemo(where.target.dashboardPort, where.target.dataDir);
-    return { kind: 'demo', id: null, host: '127.0.0.1', port, headers: {}, verifyMinutes: demoVerifyMinutes };
+    const { dashboardPort, dataDir } = where.target;
+    const port = await findDemo(dashboardPort, dataDir);
+    const secret = await readDemoSecret(dataDir);
+    const headers = secret === null ? {} : bearer(secret);
+    return { kind: 'demo', id: null, host: '127.0.0.1', port, headers, verifyMinutes: demoVerifyMinutes };
   }
   const { id, http, clusterSecret, verify } = loadReplicaConfig(where.configFile);
   return {
@@ -69,6 +73,12 @@ export function refusal(target: AdminTarget, status: number, body: unknown): Cli
     return new CliError(
       `What answers on ${place(target)} is not ${what} (HTTP ${status}).`,
       exitCodes.notRunning,
+    );
+  }
+  if (error.code === 'unauthorized' && target.kind === 'demo') {
+    return new CliError(
+      'Refused: a demo gives this only to who can read its data directory. Say where that is with --data-dir.',
+      exitCodes.refused,
     );
   }
   if (error.code === 'notLeader') {

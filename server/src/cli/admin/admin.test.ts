@@ -20,6 +20,8 @@ import { runBackup } from './backup-command.ts';
 import { runMembers } from './members-command.ts';
 import { createProgressLine } from './progress-line.ts';
 import { runVerify } from './verify-command.ts';
+import { smallPosition } from '../../adapters/postgres/backup/testing/small-backup.ts';
+import { encodeDirectoryState } from '../../adapters/postgres/directory-state.ts';
 
 let admin: FakeAdmin | null = null;
 let dir = '';
@@ -275,16 +277,16 @@ describe('a comparison', () => {
 });
 
 describe('a backup', () => {
-  const header = {
-    format: 'barista-backup-1',
+  const names = {
     group: 'main',
     cluster: 'c0ffee',
-    pointerAtLeast: 7,
-    configuration: null,
     postgresVersion: '18.4',
     takenAt: '2026-11-20T12:00:00Z',
   };
-  const body = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), Buffer.alloc(300_000, 7)]);
+  const header = { ...names, ...smallPosition };
+  const state: unknown = JSON.parse(encodeDirectoryState({ role: { kind: 'standby' }, ...smallPosition }));
+  const firstLine = JSON.stringify({ format: 'barista-backup-2', ...names, state });
+  const body = Buffer.concat([Buffer.from(`${firstLine}\n`), Buffer.alloc(300_000, 7)]);
   const sha256 = createHash('sha256').update(body).digest('hex');
   const whole = Buffer.concat([body, Buffer.from(`${`\nsha256 ${sha256}`.padEnd(95)}\n`)]);
   const silent = createProgressLine({ what: '', write: () => {}, terminal: false, nowMs: () => 0 });

@@ -63,7 +63,7 @@ const verifyBody = z.strictObject({ repair: z.boolean().default(false) });
 
 export function adminRoutes(admin: HttpAdmin, token: string, logger: Logger): Router {
   const router = Router();
-  const allowed = onlyWith(token);
+  const allowed = requireToken(token);
   const json = express.json({ limit: '16kb' });
   router.post(
     '/api/members',
@@ -112,7 +112,8 @@ function carryOut(work: (request: Request, response: Response) => Promise<void>)
   };
 }
 
-function onlyWith(token: string): RequestHandler {
+/** Lets in who shows the token of the cluster's secret. */
+export function requireToken(token: string): RequestHandler {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const wanted = digest(`Bearer ${token}`);
   return (request, response, next) => {
