@@ -1,0 +1,166 @@
+/**
+ * The data of a modelled PostgreSQL that runs: pages in memory, outcomes of transactions, which ids are given out. A primary changes it by the records that it writes, a standby by those that it replays.
+ *
+ * Invariants: a page goes to disk only if the WAL that changed it is synced; a record changes no page that is newer than it.
+ */
+import type { Random } from '../../../ports/testing/random.ts';
+import type { Lsn } from '../lsn.ts';
+import type { ModelDisk, Outcome, Page } from './model-disk.ts';
+import type { CheckpointFacts, ModelChange } from './model-records.ts';
+
+/** A page of the list of all commits covers so many bytes of WAL. */
+const commitsPageBytes = 64 * 1024;
+const commitsPrefix = '\u0000commits ';
+
+export class ModelBuffers {
+  nextXid: bigint;
+  /** Transactions that have begun and not ended, as far as is known; on a standby, ids that were passed over, too. */
+  readonly running: Set<bigint>;
+  readonly prepared: Map<string, bigint>;
+  private readonly disk: ModelDisk;
+  private readonly pages: Map<string, Page>;
+  private readonly outcomes: Map<bigint, { readonly outcome: Outcome; readonly lsn: Lsn }>;
+  private readonly dirty = new Set<string>();
+
+  /** As read from disk. @throws Error if there is no database */
+  constructor(disk: ModelDisk) {
+    const { control } = disk;
+    if (control === null) throw new Error('there is no control file');
+    this.disk = disk;
+    this.nextXid = control.redo.nextXid;
+    this.running = new Set(control.redo.running);
+    this.pages = new Map(disk.pages);
+    this.prepared = new Map(disk.prepared);
+    this.outcomes = new Map([...disk.outcomes].map(([xid, outcome]) => [xid, { outcome, lsn: 0 as Lsn }]));
+  }
+
+  /** `end`: of the record that says so. */
+  apply(change: ModelChange, end: Lsn): void {
+    switch (change.kind) {
+      case 'row':
+        this.observe(change.xid);
+        this.addRow(change.key, change.xid, change.value, end);
+        return;
+      case 'commit':
+      case 'abort':
+        this.observe(change.xid);
+        this.end(change.xid, change.kind === 'commit' ? 'committed' : 'aborted', end);
+        return;
+      case 'prepare':
+        this.observe(change.xid);
+        this.prepared.set(change.name, change.xid);
+        return;
+      case 'commitPrepared':
+      case 'abortPrepared':
+        this.prepared.delete(change.name);
+        this.end(change.xid, change.kind === 'commitPrepared' ? 'committed' : 'aborted', end);
+        return;
+      case 'checkpoint':
+        this.prune(change.facts);
+        return;
+      case 'filler':
+      case 'endOfRecovery':
+      case 'givenUp':
+        return;
+      default:
+        change satisfies never;
+    }
+  }
+
+  /** Ids are given out in order: those below have been, too. */
+  private observe(xid: bigint): void {
+    for (; this.nextXid <= xid; this.nextXid += 1n) this.running.add(this.nextXid);
+  }
+
+  private end(xid: bigint, outcome: Outcome, lsn: Lsn): void {
+    this.running.delete(xid);
+    this.outcomes.set(xid, { outcome, lsn });
+    if (outcome !== 'committed') return;
+    this.addRow(`${commitsPrefix}${Math.floor(lsn / commitsPageBytes)}`, xid, String(lsn), lsn);
+  }
+
+  private addRow(key: string, xid: bigint, value: string, end: Lsn): void {
+    const page = this.pages.get(key) ?? { lsn: 0 as Lsn, rows: [] };
+    if (page.lsn >= end) return;
+    this.pages.set(key, { lsn: end, rows: [...page.rows, { xid, value }] });
+    this.dirty.add(key);
+  }
+
+  /** What was running then, and is not any more, has ended without a word: its PostgreSQL died. */
+  private prune({ running, nextXid }: CheckpointFacts): void {
+    const known = new Set([...running, ...this.prepared.values()]);
+    for (const xid of this.running) if (xid < nextXid && !known.has(xid)) this.running.delete(xid);
+  }
+
+  /** A recovery is over: what has not ended never will, but for what is prepared. */
+  forgetRunning(): void {
+    this.running.clear();
+    for (const xid of this.prepared.values()) this.running.add(xid);
+  }
+
+  /** Of a transaction that has ended by a record that was replayed or written. */
+  outcomeOf(xid: bigint): Outcome | null {
+    return this.outcomes.get(xid)?.outcome ?? null;
+  }
+
+  /** The list of a key, as far as its transactions are committed. */
+  list(key: string, isVisible: (xid: bigint) => boolean): readonly string[] {
+    const rows = this.pages.get(key)?.rows ?? [];
+    return rows
+      .filter(({ xid }) => this.outcomeOf(xid) === 'committed' && isVisible(xid))
+      .map(({ value }) => value);
+  }
+
+  keys(): readonly string[] {
+    return [...this.pages.keys()].filter((key) => !key.startsWith(commitsPrefix)).toSorted();
+  }
+
+  /** All commits, in the order of the WAL: the id, and where its record ends. */
+  commits(): readonly string[] {
+    const numbers = [...this.pages.keys()]
+      .filter((key) => key.startsWith(commitsPrefix))
+      .map((key) => Number(key.slice(commitsPrefix.length)))
+      .toSorted((one, other) => one - other);
+    return numbers.flatMap((number) =>
+      this.pages.get(`${commitsPrefix}${number}`)!.rows.map(({ xid, value }) => `${xid}@${value}`),
+    );
+  }
+
+  /** Some of what is dirty goes to disk, as far as its WAL is synced. */
+  writeSome(random: Random, syncedTo: Lsn): void {
+    for (const key of [...this.dirty]) {
+      const page = this.pages.get(key)!;
+      if (page.lsn <= syncedTo && random.chance(0.5)) this.putPage(key, page);
+    }
+    for (const [xid, { outcome, lsn }] of this.outcomes) {
+      if (lsn !== 0 && lsn <= syncedTo && random.chance(0.5)) this.putOutcome(xid, outcome);
+    }
+  }
+
+  /**
+   * What is dirty now. The function that is returned brings it to disk as it is now, whatever becomes of it meanwhile: to be called when all WAL up to now is synced.
+   */
+  capture(): () => void {
+    const pages = [...this.dirty].map((key) => [key, this.pages.get(key)!] as const);
+    const outcomes = [...this.outcomes].filter(([, { lsn }]) => lsn !== 0);
+    const prepared = new Map(this.prepared);
+    return () => {
+      for (const [key, page] of pages) this.putPage(key, page);
+      for (const [xid, { outcome }] of outcomes) this.putOutcome(xid, outcome);
+      this.disk.prepared = prepared;
+    };
+  }
+
+  private putPage(key: string, page: Page): void {
+    if ((this.disk.pages.get(key)?.lsn ?? 0) < page.lsn) this.disk.pages.set(key, page);
+    if (this.pages.get(key) === page) this.dirty.delete(key);
+    const { control } = this.disk;
+    if (control !== null && page.lsn > control.mustReach)
+      this.disk.control = { ...control, mustReach: page.lsn };
+  }
+
+  private putOutcome(xid: bigint, outcome: Outcome): void {
+    this.disk.outcomes.set(xid, outcome);
+    this.outcomes.set(xid, { outcome, lsn: 0 as Lsn });
+  }
+}

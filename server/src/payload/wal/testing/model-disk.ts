@@ -1,0 +1,80 @@
+/**
+ * What is on the disk of a modelled PostgreSQL: pages of data as they were last written, transactions' outcomes, the control file, the WAL; and what its replica has noted beside it.
+ *
+ * Plain data, changed by the parts of the model. Survives every process; `wipe` loses it.
+ */
+import type { Random } from '../../../ports/testing/random.ts';
+import type { DirectoryState, Loss } from '../../../ports/database-directory.ts';
+import type { Lsn, Timeline } from '../lsn.ts';
+import type { CheckpointFacts } from './model-records.ts';
+import { WalFiles } from './wal-files.ts';
+
+/** A value that a transaction has put at the end of a key's list. It counts if the transaction is committed. */
+export interface Row {
+  readonly xid: bigint;
+  readonly value: string;
+}
+
+/** `lsn`: the end of the record that changed it last. A recovery leaves alone what is newer than its record. */
+export interface Page {
+  readonly lsn: Lsn;
+  readonly rows: readonly Row[];
+}
+
+export type Outcome = 'committed' | 'aborted';
+
+export interface Control {
+  readonly system: bigint;
+  /** The newest timeline that was come to. */
+  readonly timeline: Timeline;
+  /** Of the last checkpoint: a recovery begins here, on this timeline. */
+  readonly redo: CheckpointFacts;
+  readonly redoTimeline: Timeline;
+  /** Below this a recovery must not end: pages on disk may be as new. */
+  readonly mustReach: Lsn;
+}
+
+export class ModelDisk {
+  readonly wal = new WalFiles();
+  control: Control | null = null;
+  pages = new Map<string, Page>();
+  outcomes = new Map<bigint, Outcome>();
+  /** Names of prepared transactions. */
+  prepared = new Map<string, bigint>();
+  state: DirectoryState | null = null;
+  condemned: Loss | null = null;
+  isAside = false;
+  /** How often a database was moved out of the way. */
+  setAside = 0;
+
+  /** The files of PostgreSQL are gone, and what was said of them. */
+  wipe(): void {
+    this.removeData();
+    this.state = null;
+  }
+
+  removeData(): void {
+    this.control = null;
+    this.wal.removeAll();
+    this.pages = new Map();
+    this.outcomes = new Map();
+    this.prepared = new Map();
+  }
+
+  /** The other has the same then, as by copying all files. */
+  copyTo(other: ModelDisk): void {
+    other.removeData();
+    this.wal.copyTo(other.wal);
+    other.control = this.control;
+    other.pages = new Map(this.pages);
+    other.outcomes = new Map(this.outcomes);
+    other.prepared = new Map(this.prepared);
+    other.state = this.state;
+  }
+
+  /** All processes have died, or the machine: of WAL that was not synced some is left. */
+  crash(random: Random): void {
+    const { from, to } = this.wal.unsynced;
+    if (to > from) this.wal.lose(random.between(from, to) as Lsn);
+  }
+}

@@ -1,0 +1,123 @@
+/** Facts about transactions: their ids, and what is known of their outcome. */
+import { expect, it } from 'vitest';
+import type { ContractContext } from '../database-server-contract.ts';
+import { never, until } from '../database-fixture.ts';
+
+export function transactionFacts({ primary: open, group, fixture }: ContractContext): void {
+  it('the outcome of a transaction is known of its id', async () => {
+    const primary = await open();
+    const { server } = primary.fixture;
+    primary.chooseAlways();
+    const session = await primary.connect();
+    await session.put('a');
+    const committed = await session.xid();
+    expect(await server.statusOf(committed)).toBe('open');
+    await session.commit();
+    await session.put('b');
+    const aborted = await session.xid();
+    await session.rollback();
+    await session.put('c');
+    const prepared = await session.xid();
+    await session.prepare('p');
+    expect(await server.statusOf(committed)).toBe('committed');
+    expect(await server.statusOf(aborted)).toBe('aborted');
+    expect(await server.statusOf(prepared)).toBe('prepared');
+    expect(await server.statusOf(prepared + 1000n)).toBe('unknown');
+    expect(await session.values()).toEqual(['a']);
+    await session.commitPrepared('p');
+    expect(await server.statusOf(prepared)).toBe('committed');
+    expect(await session.values()).toEqual(['a', 'c']);
+  });
+
+  it('a commit that waits to be chosen is open still', async () => {
+    const primary = await open();
+    const session = await primary.connect();
+    await session.put('a');
+    const xid = await session.xid();
+    const before = primary.receivedTo;
+    const commit = session.commit();
+    await until(primary.fixture.timers, () => primary.receivedTo > before);
+    await primary.untilReceived();
+    expect(await primary.fixture.server.statusOf(xid)).toBe('open');
+    expect(await primary.primary.openTransactions([session.pid])).toEqual(new Map([[session.pid, xid]]));
+    primary.choose();
+    await commit;
+    expect(await primary.fixture.server.statusOf(xid)).toBe('committed');
+  });
+
+  it('the transactions that sessions have open are told by their process ids', async () => {
+    const primary = await open();
+    primary.chooseAlways();
+    const [writer, idle, done] = [await primary.connect(), await primary.connect(), await primary.connect()];
+    await writer.put('a');
+    await idle.values();
+    await done.put('b');
+    await done.commit();
+    const pids = [writer.pid, idle.pid, done.pid, 999_999];
+    expect(await primary.primary.openTransactions(pids)).toEqual(new Map([[writer.pid, await writer.xid()]]));
+    expect(await primary.primary.openTransactions([idle.pid])).toEqual(new Map());
+  });
+
+  it('ids have 64 bits', async ({ skip }) => {
+    const one = await fixture();
+    const { raiseXid } = one;
+    if (raiseXid === null) return skip('the epoch of ids cannot be raised here');
+    await one.directory.create(never);
+    await raiseXid(2n ** 33n + 5000n);
+    const primary = await one.server.startPrimary(never);
+    await one.makeTable();
+    const session = await one.connect();
+    await session.distrust();
+    await session.put('a');
+    const xid = await session.xid();
+    expect(xid).toBeGreaterThan(2n ** 33n);
+    expect(await primary.openTransactions([session.pid])).toEqual(new Map([[session.pid, xid]]));
+    expect(await primary.nextXid()).toBeGreaterThan(2n ** 33n);
+    await session.commit();
+    expect(await one.server.statusOf(xid)).toBe('committed');
+  });
+
+  it('the next id is above every one that was given out, of what is open and of what is prepared, too', async () => {
+    const { primary, standbys } = await group(1);
+    const [standby] = standbys as [(typeof standbys)[0]];
+    primary.chooseAlways();
+    const [open, two] = [await primary.connect(), await primary.connect()];
+    await open.put('open');
+    await two.put('prepared');
+    const given = [await open.xid(), await two.xid()];
+    await two.prepare('p');
+    for (const xid of given) expect(await primary.primary.nextXid()).toBeGreaterThan(xid);
+    await primary.primary.barrier();
+    await standby.untilReplayed(primary.log.position.end);
+    const { nextXid, replayed } = await standby.standby.look();
+    expect(replayed).toBe(primary.log.position.end);
+    for (const xid of given) expect(nextXid).toBeGreaterThan(xid);
+  });
+
+  it('a standby knows the outcomes that it has replayed', async () => {
+    const { primary, standbys } = await group(1);
+    const [standby] = standbys as [(typeof standbys)[0]];
+    primary.chooseAlways();
+    const session = await primary.connect();
+    const xids: bigint[] = [];
+    for (const end of ['commit', 'rollback'] as const) {
+      await session.put(end);
+      xids.push(await session.xid());
+      await session[end]();
+    }
+    await session.put('prepared');
+    xids.push(await session.xid());
+    await session.prepare('p');
+    const other = await primary.connect();
+    await other.put('open');
+    xids.push(await other.xid());
+    await primary.primary.barrier();
+    await standby.untilReplayed(primary.log.position.end);
+    const { server } = standby.fixture;
+    const statuses = await Promise.all(xids.map((xid) => server.statusOf(xid)));
+    // What is prepared shows as such when it is promoted.
+    expect(statuses).toEqual(['committed', 'aborted', 'open', 'open']);
+    expect(await server.statusOf(xids.at(-1)! + 1000n)).toBe('unknown');
+    expect(await server.committedRequest({ database: 'postgres', role: 'r', name: 'n' })).toBeNull();
+  });
+}

@@ -1,0 +1,103 @@
+/** A primary of the contract's tests: its WAL is received, and chosen when the test says so, or at once. */
+import type { Lsn } from '../../payload/wal/lsn.ts';
+import type { WalPosition } from '../../payload/wal/wal-history.ts';
+import type { PrimaryDatabase, WalStream } from '../database-server.ts';
+import { never, type DatabaseFixture, TestLog, type TestSession, until } from './database-fixture.ts';
+
+export class TestPrimary {
+  readonly fixture: DatabaseFixture;
+  readonly log: TestLog;
+  readonly primary: PrimaryDatabase;
+  stream!: WalStream;
+  /** What was received is chosen and reported at once. */
+  choosesAll = false;
+  heard = 0;
+  readonly ended: string[] = [];
+  private received: Buffer[] = [];
+
+  constructor(fixture: DatabaseFixture, log: TestLog, primary: PrimaryDatabase) {
+    this.fixture = fixture;
+    this.log = log;
+    this.primary = primary;
+  }
+
+  async open(from: Lsn = this.log.position.end): Promise<void> {
+    this.stream = await this.primary.openStream(from, {
+      onWal: (_start, pieces) => {
+        this.received.push(...pieces.map((piece) => Buffer.from(piece)));
+        if (this.choosesAll) this.choose();
+      },
+      onHeard: () => {
+        this.heard += 1;
+      },
+      onEnd: (reason) => this.ended.push(reason),
+    });
+  }
+
+  /** The end of what was received. */
+  get receivedTo(): Lsn {
+    return this.received.reduce((end, piece) => end + piece.length, this.log.position.end as number) as Lsn;
+  }
+
+  /** All that was received, and reports it. Returns where it ends. */
+  choose(): Lsn {
+    this.chooseSilently();
+    const { end } = this.log.position;
+    this.stream.report(end);
+    return end;
+  }
+
+  /** The primary is not told. */
+  chooseSilently(): void {
+    if (this.received.length === 0) return;
+    this.log.add(this.received);
+    this.received = [];
+  }
+
+  chooseAlways(): void {
+    this.choosesAll = true;
+    this.choose();
+  }
+
+  /** What was received beyond it is lost. */
+  keepUpTo(end: Lsn): void {
+    const bytes = Buffer.concat(this.received);
+    this.received = [bytes.subarray(0, end - this.log.position.end)];
+  }
+
+  /** What was received and not chosen is lost with its leader. */
+  forget(): void {
+    this.received = [];
+  }
+
+  async connect(): Promise<TestSession> {
+    return this.fixture.connect();
+  }
+
+  /** All that is flushed was received. */
+  async untilReceived(): Promise<void> {
+    const flushed = await this.primary.flushed();
+    await until(this.fixture.timers, () => this.receivedTo >= flushed);
+  }
+}
+
+/** A new database with its table, stopped, and the log in which its first leadership has begun: what copies of its directory have is chosen. */
+export async function foundDatabase(fixture: DatabaseFixture): Promise<{ log: TestLog; base: WalPosition }> {
+  const { server, directory } = fixture;
+  await directory.create(never);
+  const primary = await server.startPrimary(never);
+  await fixture.makeTable();
+  const [flushed, nextXid] = [await primary.flushed(), await primary.nextXid()];
+  await server.stop('fast');
+  const end = await directory.endOfWal(primary.timeline, flushed);
+  const log = new TestLog();
+  log.lead(end, { system: primary.system, nextXid });
+  return { log, base: log.position };
+}
+
+/** It goes on with the newest timeline of the log. */
+export async function resumePrimary(fixture: DatabaseFixture, log: TestLog): Promise<TestPrimary> {
+  const running = new TestPrimary(fixture, log, await fixture.server.startPrimary(never));
+  await running.open();
+  return running;
+}
