@@ -30,24 +30,47 @@ export interface JoinReply {
   } | null;
 }
 
-/** One replica's data as of one slot. `digest` of each table, sequence and schema object does not depend on the order of rows. */
+/**
+ * One replica's data as of one slot. What is neither in `objects` nor in `skipped` is not there. `hasSequences`: where sequences stand was compared; a primary's run ahead of what is chosen, so it leaves them out.
+ */
 export interface DataDigest {
   readonly slot: Slot;
-  readonly objects: readonly {
-    readonly kind: 'table' | 'sequence' | 'schema';
-    readonly name: string;
-    readonly rows: number;
-    readonly digest: string;
-  }[];
+  readonly objects: readonly DigestObject[];
+  readonly skipped: readonly SkippedObject[];
+  readonly hasSequences: boolean;
 }
 
-/** Sent to the leader when a comparison that was asked for in the log is done here. */
+/** `database` is empty for what all databases share. `name` has its schema, quoted where it must be. The `digest` of a table is of its rows in the order in which they lie, which is the same on all replicas. */
+export interface DigestObject {
+  readonly database: string;
+  readonly kind: 'table' | 'sequence';
+  readonly name: string;
+  readonly rows: number;
+  readonly digest: string;
+}
+
+/** Left out of this comparison: it was altered meanwhile, say. Without a `name` the whole database was. */
+export interface SkippedObject {
+  readonly database: string;
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** Sent by the leader, again and again, to those that have not reported yet. Answered with the report, if it is there, and by a replica that will have none. */
+export interface VerifyQuestion {
+  readonly kind: 'VerifyQuestion';
+  readonly check: string;
+  readonly slot: Slot;
+}
+
+/** Sent to the leader when a comparison that was asked for in the log is done here. `isFenced`: this replica knows of itself that it differs; then there is no digest. */
 export interface VerifyReport {
   readonly kind: 'VerifyReport';
   readonly check: string;
   readonly digest: DataDigest | null;
   /** Why there is none. */
   readonly reason: string;
+  readonly isFenced: boolean;
 }
 
 /** The leader's verdict for one replica that differs from the majority: it fences itself; with `repair` it restores its database. */
@@ -61,4 +84,4 @@ export interface VerifyVerdict {
   readonly equal: readonly ReplicaId[];
 }
 
-export type ControlMessage = JoinRequest | JoinReply | VerifyReport | VerifyVerdict;
+export type ControlMessage = JoinRequest | JoinReply | VerifyQuestion | VerifyReport | VerifyVerdict;

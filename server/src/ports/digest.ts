@@ -1,30 +1,51 @@
 /**
  * Comparing the data of replicas: a digest of one replica's databases as of one position of the WAL, made while it goes on.
  *
- * Invariant: all that is digested is of the moment at which the snapshot was opened.
+ * Does nothing itself.
+ * Invariant: all that is digested is of the moment at which the snapshots were opened, or is said to be left out.
  */
 import type { Slot } from '../multipaxos/types.ts';
 import type { DataDigest } from './control.ts';
 
-export interface DigestSource {
-  /**
-   * Takes a snapshot of every database now. `isMissing` is asked about transactions (full ids) that the snapshots take for running: true if one of them ought to be in them; then they are taken again.
-   * @throws Error if PostgreSQL is away, or the signal's reason
-   */
-  open(isMissing: (running: readonly bigint[]) => boolean, signal: AbortSignal): Promise<DigestSnapshot>;
+/** Which transactions a snapshot shows: those whose full id is below `end` and not in `running`, if they have committed. */
+export interface SnapshotView {
+  readonly end: bigint;
+  readonly running: ReadonlySet<bigint>;
 }
 
-export interface DigestSnapshot {
+export interface DigestSource {
+  /** Opens the connections that snapshots need, so that taking them is quick. Holds nothing in place. @throws Error if PostgreSQL is away */
+  prepare(): Promise<PreparedDigest>;
+}
+
+export interface PreparedDigest {
   /**
-   * Reads everything; takes as long as it takes. Writers go on; whoever truncates or alters a table waits only while that one is read. Once.
-   * @throws DigestError; Error; the signal's reason
+   * Takes a snapshot of every database now. `isMissing` is asked about each of them: true if a transaction that ought to be shown is not; then they are taken again. Databases that are too many for one comparison
+   * take turns by `slot`. Once: afterwards the connections are the snapshot's, or closed if it failed.
+   * @throws DigestError; Error if PostgreSQL is away; the signal's reason
    */
-  digest(slot: Slot, signal: AbortSignal): Promise<DataDigest>;
+  open(slot: Slot, isMissing: (view: SnapshotView) => boolean, signal: AbortSignal): Promise<DigestSnapshot>;
   close(): Promise<void>;
 }
 
-/** A table was rewritten or removed after the snapshot was taken: nothing can be said of it any more. Compare again. */
+export interface DigestSnapshot {
+  /** What the snapshot of each database shows. */
+  readonly views: readonly SnapshotView[];
+  /**
+   * Reads everything; takes as long as it takes. Writers go on; whoever truncates or alters a table waits only while that one is read. Once.
+   * @throws DigestError; Error if PostgreSQL goes away; the signal's reason
+   */
+  digest(signal: AbortSignal): Promise<DataDigest>;
+  /** On a primary its snapshots keep VACUUM from removing what the snapshots of standbys still need: best closed when all are done. */
+  close(): Promise<void>;
+}
+
+/** `unreadable`: PostgreSQL finds a table damaged, or cannot read it for another reason that is its own. `interrupted`: a snapshot was lost while it was read, to the replay of a standby say: compare again. */
 export class DigestError extends Error {
   override readonly name = 'DigestError';
-  readonly code = 'schemaChanged';
+  readonly code: 'unreadable' | 'interrupted';
+  constructor(code: 'unreadable' | 'interrupted', message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
 }

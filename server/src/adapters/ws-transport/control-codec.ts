@@ -7,27 +7,31 @@
 import type {
   ControlMessage,
   DataDigest,
+  DigestObject,
   JoinReply,
+  SkippedObject,
   VerifyReport,
   VerifyVerdict,
 } from '../../ports/control.ts';
 import { bool, type Fields, FrameError, integer, list, name, object, slot, text, word } from './fields.ts';
 import { membersMax, nonceCharsMax, readAddress, readConfiguration } from './member-codec.ts';
 
-/** About 30,000 tables, sequences and schema objects. */
+/** About 25,000 tables and sequences. */
 export const controlBytesMax = 4 * 1024 * 1024;
 const objectsMax = 65_536;
 const reasonCharsMax = 4096;
 const checkCharsMax = 256;
-/** Two identifiers of PostgreSQL, quoted, and the arguments of a function. */
+/** Two identifiers of PostgreSQL, quoted, and in a verdict what is wrong with them. */
 const objectNameCharsMax = 2048;
+const skippedReasonCharsMax = 512;
 const digestCharsMax = 256;
 
 const joinCodes = ['admitted', 'notLeader', 'waiting', 'refused'] as const;
-const objectKinds = ['table', 'sequence', 'schema'] as const;
+const objectKinds = ['table', 'sequence'] as const;
 const controlKinds: ReadonlySet<unknown> = new Set<ControlMessage['kind']>([
   'JoinRequest',
   'JoinReply',
+  'VerifyQuestion',
   'VerifyReport',
   'VerifyVerdict',
 ]);
@@ -46,8 +50,9 @@ export function clipped(message: ControlMessage): ControlMessage {
 export function withoutDigest(message: ControlMessage, bytes: number): ControlMessage | null {
   if (message.kind !== 'VerifyReport' || message.digest === null) return null;
   const { objects } = message.digest;
+  const { kind, check, isFenced } = message;
   const reason = `the digest of ${objects.length} objects takes ${bytes} bytes, and at most ${controlBytesMax} can be sent`;
-  return { kind: 'VerifyReport', check: message.check, digest: null, reason };
+  return { kind, check, digest: null, reason, isFenced };
 }
 
 /** @throws FrameError */
@@ -62,6 +67,12 @@ export function readControl(fields: Fields, kind: ControlMessage['kind']): Contr
       };
     case 'JoinReply':
       return readJoinReply(fields);
+    case 'VerifyQuestion':
+      return {
+        kind,
+        check: text(fields.check, checkCharsMax, 'check'),
+        slot: slot(fields.slot, 'slot'),
+      };
     case 'VerifyReport':
       return readVerifyReport(fields);
     case 'VerifyVerdict':
@@ -104,21 +115,38 @@ function readVerifyReport(fields: Fields): VerifyReport {
     check: text(fields.check, checkCharsMax, 'check'),
     digest: fields.digest === null ? null : readDigest(fields.digest),
     reason: text(fields.reason, reasonCharsMax, 'reason'),
+    isFenced: bool(fields.isFenced, 'isFenced'),
   };
 }
 
 function readDigest(value: unknown): DataDigest {
   const fields = object(value, 'digest');
-  const objects = list(fields.objects, objectsMax, 'objects').map((item) => {
-    const one = object(item, 'object');
-    return {
-      kind: word(one.kind, objectKinds, 'kind of an object'),
-      name: text(one.name, objectNameCharsMax, 'name of an object'),
-      rows: integer(one.rows, 'rows'),
-      digest: text(one.digest, digestCharsMax, 'digest of an object'),
-    };
-  });
-  return { slot: slot(fields.slot, 'slot'), objects };
+  return {
+    slot: slot(fields.slot, 'slot'),
+    objects: list(fields.objects, objectsMax, 'objects').map(readDigestObject),
+    skipped: list(fields.skipped, objectsMax, 'skipped').map(readSkippedObject),
+    hasSequences: bool(fields.hasSequences, 'hasSequences'),
+  };
+}
+
+function readDigestObject(value: unknown): DigestObject {
+  const fields = object(value, 'object');
+  return {
+    database: text(fields.database, objectNameCharsMax, 'database of an object'),
+    kind: word(fields.kind, objectKinds, 'kind of an object'),
+    name: text(fields.name, objectNameCharsMax, 'name of an object'),
+    rows: integer(fields.rows, 'rows'),
+    digest: text(fields.digest, digestCharsMax, 'digest of an object'),
+  };
+}
+
+function readSkippedObject(value: unknown): SkippedObject {
+  const fields = object(value, 'skipped');
+  return {
+    database: text(fields.database, objectNameCharsMax, 'database of an object'),
+    name: text(fields.name, objectNameCharsMax, 'name of an object'),
+    reason: text(fields.reason, skippedReasonCharsMax, 'reason of an object'),
+  };
 }
 
 function readVerifyVerdict(fields: Fields): VerifyVerdict {

@@ -190,20 +190,23 @@ describe('the codec of peer messages', () => {
   });
 });
 
+const reason = fc.string({ maxLength: 100 });
 const digest: fc.Arbitrary<DataDigest> = fc.record({
   slot,
   objects: fc.array(
     fc.record({
-      kind: fc.constantFrom('table' as const, 'sequence' as const, 'schema' as const),
+      database: fc.string({ maxLength: 63 }),
+      kind: fc.constantFrom('table' as const, 'sequence' as const),
       name: fc.string({ maxLength: 80 }),
       rows: fc.nat(),
       digest: fc.string({ maxLength: 64 }),
     }),
     { maxLength: 4 },
   ),
+  skipped: fc.array(fc.record({ database: reason, name: reason, reason }), { maxLength: 3 }),
+  hasSequences: fc.boolean(),
 });
 const nonce = fc.string({ maxLength: 64 });
-const reason = fc.string({ maxLength: 100 });
 const replica = fc.constantFrom('r1', 'r2').map((id) => id as ReplicaId);
 const join = { kind: fc.constant('JoinReply' as const), nonce, reason, leader: fc.option(replica) };
 const control: fc.Arbitrary<ControlMessage> = fc.oneof(
@@ -224,7 +227,14 @@ const control: fc.Arbitrary<ControlMessage> = fc.oneof(
       isNew: fc.boolean(),
     }),
   }),
-  fc.record({ kind: fc.constant('VerifyReport' as const), check: nonce, digest: fc.option(digest), reason }),
+  fc.record({ kind: fc.constant('VerifyQuestion' as const), check: nonce, slot }),
+  fc.record({
+    kind: fc.constant('VerifyReport' as const),
+    check: nonce,
+    digest: fc.option(digest),
+    reason,
+    isFenced: fc.boolean(),
+  }),
   fc.record({
     kind: fc.constant('VerifyVerdict' as const),
     check: nonce,
@@ -276,9 +286,13 @@ describe('the codec of control messages', () => {
     kind: 'VerifyReport',
     check: 'c',
     reason: '',
+    isFenced: false,
     digest: {
       slot: 7 as Slot,
+      skipped: [],
+      hasSequences: true,
       objects: Array.from({ length: objects }, (_, index) => ({
+        database: 'barista',
         kind: 'table' as const,
         name: `public.table_${index}`,
         rows: index,
@@ -322,6 +336,7 @@ describe('the codec of control messages', () => {
       check: 'c',
       digest: null,
       reason: 'y'.repeat(100_000),
+      isFenced: false,
     };
     expect(decodeControl(encoded(long))).toMatchObject({ reason: 'y'.repeat(4096) });
   });

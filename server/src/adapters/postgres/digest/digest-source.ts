@@ -1,170 +1,196 @@
 /**
- * The DigestSource port over a replica's own PostgreSQL: one read-only transaction whose snapshot is that of the slot, read table by table.
+ * The DigestSource port over a replica's own PostgreSQL: a snapshot of every database, read relation by relation.
  *
- * Everything is summed up inside PostgreSQL, so memory stays small. Locks are given back after each table (a savepoint that is rolled back), so that a
- * comparison does not stand in the way of a change of the schema for long; if there was one, the digest is refused instead (see
- * schemaVersionSql). The snapshot keeps VACUUM from removing what died since, as any long query does.
+ * Compared is all that physical replication carries and a query can see: the tables and materialized views of all databases with their long values, large objects, all catalogs, those that databases share once.
+ * Left out are unlogged and temporary tables, which no standby has; indexes, which hold what tables hold; prepared transactions, which a standby shows to nobody; and what relations-sql.ts leaves out. Where
+ * sequences stand is compared among standbys: a primary's go on before anything is chosen.
+ *
+ * Responsible for: which databases are compared, and taking all snapshots at one moment. Memory stays small, however large the rows are.
+ * Invariant: no code of a client's runs in these sessions (reading-session.ts, relations-sql.ts).
  */
-import { createHash } from 'node:crypto';
-import type { Client } from 'pg';
-import type { DataDigest } from '../../../ports/control.ts';
-import type { ApplicationPointer } from '../../../ports/database.ts';
-import { DigestError } from '../../../ports/digest.ts';
-import type { DigestSnapshot, DigestSource, PreparedDigest } from '../../../ports/digest.ts';
-import { toDatabaseError } from '../database-error.ts';
-import { connectPg } from '../pg-client.ts';
-import { beginReading } from '../pointer.ts';
-import type { PostgresServer } from '../postgres-server.ts';
+import type { DigestObject, SkippedObject, DataDigest } from '../../../ports/control.ts';
+import type { Slot } from '../../../multipaxos/types.ts';
 import {
-  agreedPositionsSql,
-  comparisonSettings,
-  schemaQueries,
-  schemaVersionSql,
-  tableDigestSql,
-  tablesSql,
-} from './catalog-sql.ts';
+  type DigestSnapshot,
+  type DigestSource,
+  type PreparedDigest,
+  type SnapshotView,
+} from '../../../ports/digest.ts';
+import { sqlStateOf } from '../database-error.ts';
+import { HeldSnapshot, type ListedDatabase } from './held-snapshot.ts';
+import { nameOf, readDatabase } from './read-database.ts';
+import type { ReadingAddress } from './reading-session.ts';
 
-type DigestObject = DataDigest['objects'][number];
-type Address = Pick<PostgresServer, 'socketDir' | 'database'>;
+/** Whoever was told that its commit is chosen needs a moment until it shows. */
+const retakeMs = 1;
+const mainDatabase = 'postgres';
 
-type Row = readonly (string | null)[];
+export interface DigestOptions {
+  /** Each needs a session until it is read. Default: 10. */
+  readonly databasesMax?: number;
+}
 
-const doing = 'comparing the data';
-
-export function createDigestSource({ socketDir, database }: Address): DigestSource {
-  const address = { socketDir, database };
+export function createDigestSource(
+  { socketDir, version }: ReadingAddress,
+  { databasesMax = 10 }: DigestOptions = {},
+): DigestSource {
+  const address = { socketDir, version };
   return {
-    async prepare(): Promise<PreparedDigest> {
-      const client = await connectForReading(address);
-      return {
-        async open() {
-          try {
-            const pointer = await beginReading(client, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-            const { rows } = await client.query<{ name: string; digest: string }>(agreedPositionsSql);
-            const sequences = rows.map(
-              ({ name, digest }) => ({ kind: 'sequence', name, rows: 0, digest }) as const,
-            );
-            return new Snapshot(address, client, pointer, sequences);
-          } catch (error) {
-            await client.end().catch(() => undefined);
-            throw toDatabaseError(error, doing);
-          }
-        },
-        close: () => end(client),
-      };
+    async prepare() {
+      const prepared = new Prepared(address, await HeldSnapshot.open(address, mainDatabase), databasesMax);
+      await prepared.connect();
+      return prepared;
     },
   };
 }
 
-class Snapshot implements DigestSnapshot {
-  readonly pointer: ApplicationPointer;
-  private readonly address: Address;
-  private readonly client: Client;
-  private readonly sequences: readonly DigestObject[];
+class Prepared implements PreparedDigest {
+  private readonly address: ReadingAddress;
+  private readonly main: HeldSnapshot;
+  private readonly databasesMax: number;
+  /** By the names of their databases; the main one among them. */
+  private readonly held = new Map<string, HeldSnapshot>();
+  /** Databases that let nobody in, or could not be reached, and why. */
+  private readonly refused = new Map<string, string>();
 
-  constructor(
-    address: Address,
-    client: Client,
-    pointer: ApplicationPointer,
-    sequences: readonly DigestObject[],
-  ) {
+  constructor(address: ReadingAddress, main: HeldSnapshot, databasesMax: number) {
     this.address = address;
-    this.client = client;
-    this.pointer = pointer;
-    this.sequences = sequences;
+    this.databasesMax = databasesMax;
+    this.main = main;
+    this.held.set(mainDatabase, main);
   }
 
-  async digest(signal: AbortSignal): Promise<DataDigest> {
-    signal.throwIfAborted();
-    const pid = await this.value('SELECT pg_backend_pid()::text');
-    const cancel = (): void => void this.cancel(pid);
-    signal.addEventListener('abort', cancel, { once: true });
+  /** Whatever changes until the snapshots are taken is made up for then. */
+  async connect(): Promise<void> {
     try {
-      const version = await this.value(schemaVersionSql);
-      const objects = await this.read(signal).catch(async (error: unknown) => {
+      await this.reach(this.inTurn(await this.main.databases(), 0));
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async open(
+    slot: Slot,
+    isMissing: (view: SnapshotView) => boolean,
+    signal: AbortSignal,
+  ): Promise<DigestSnapshot> {
+    try {
+      for (;;) {
         signal.throwIfAborted();
-        // A table that is gone cannot be read: tell why.
-        await this.expectSchemaVersion(version);
-        throw toDatabaseError(error, doing);
-      });
-      await this.expectSchemaVersion(version);
-      return { slot: this.pointer.pointer, objects };
-    } finally {
-      signal.removeEventListener('abort', cancel);
-    }
-  }
-
-  close(): Promise<void> {
-    return end(this.client);
-  }
-
-  private async read(signal: AbortSignal): Promise<DigestObject[]> {
-    const objects: DigestObject[] = [...this.sequences];
-    for (const query of schemaQueries) {
-      signal.throwIfAborted();
-      for (const [name, text] of await this.unlocked(query)) {
-        const digest = createHash('sha256')
-          .update(text ?? '')
-          .digest('hex')
-          .slice(0, 32);
-        objects.push({ kind: 'schema', name: name ?? '', rows: 0, digest });
+        const listed = await this.take(slot);
+        signal.throwIfAborted();
+        const views = [...this.held.values()].map(({ current }) => current.view);
+        if (!views.some(isMissing)) return this.snapshot(listed, slot, views);
+        await new Promise((resolve) => setTimeout(resolve, retakeMs));
       }
+    } catch (error) {
+      await this.close();
+      throw error;
     }
-    for (const [name] of await this.unlocked(tablesSql)) {
+  }
+
+  private async take(slot: Slot): Promise<readonly ListedDatabase[]> {
+    await this.main.take();
+    const listed = await this.main.databases();
+    const wanted = this.inTurn(listed, slot);
+    for (const [name, held] of this.held) {
+      if (wanted.some((database) => database.name === name)) continue;
+      this.held.delete(name);
+      await held.close();
+    }
+    await this.reach(wanted);
+    await Promise.all(
+      [...this.held.values()].filter((held) => held !== this.main).map((held) => held.take()),
+    );
+    return listed;
+  }
+
+  /** The main database, and as many of the others as may be compared at once: the same on all replicas, and others with each slot. */
+  private inTurn(listed: readonly ListedDatabase[], slot: number): readonly ListedDatabase[] {
+    if (listed.length <= this.databasesMax) return listed;
+    const main = listed.filter(({ name }) => name === mainDatabase);
+    const others = listed.filter(({ name }) => name !== mainDatabase);
+    const first = slot % others.length;
+    return [...main, ...[...others.slice(first), ...others.slice(0, first)].slice(0, this.databasesMax - 1)];
+  }
+
+  private async reach(wanted: readonly ListedDatabase[]): Promise<void> {
+    this.refused.clear();
+    await Promise.all(
+      wanted.map(async ({ name, isOpen }) => {
+        if (!isOpen) this.refused.set(name, 'it lets nobody in');
+        else if (!this.held.has(name)) await this.reachOne(name);
+      }),
+    );
+  }
+
+  private async reachOne(name: string): Promise<void> {
+    try {
+      this.held.set(name, await HeldSnapshot.open(this.address, name));
+    } catch (error) {
+      // PostgreSQL says no: it was removed in this very moment, say, or there are too many sessions.
+      if (sqlStateOf(error) === null) throw error;
+      this.refused.set(name, (error as Error).message);
+    }
+  }
+
+  private snapshot(
+    listed: readonly ListedDatabase[],
+    slot: Slot,
+    views: readonly SnapshotView[],
+  ): DigestSnapshot {
+    const skipped = listed
+      .filter(({ name }) => !this.held.has(name))
+      .map(({ name }) => ({
+        database: name,
+        name: '',
+        reason:
+          this.refused.get(name) ?? `only ${this.databasesMax} databases are compared at once, by turns`,
+      }));
+    const isTemplate = new Map(listed.map((database) => [database.name, database.isTemplate]));
+    // While a template is connected to, no database can be made from it.
+    const order = [...this.held.values()].toSorted(
+      (a, b) => Number(isTemplate.get(b.database)) - Number(isTemplate.get(a.database)),
+    );
+    return {
+      views,
+      digest: (signal) => this.digest(order, isTemplate, slot, skipped, signal),
+      close: () => this.close(),
+    };
+  }
+
+  private async digest(
+    order: readonly HeldSnapshot[],
+    isTemplate: ReadonlyMap<string, boolean>,
+    slot: Slot,
+    skippedDatabases: readonly SkippedObject[],
+    signal: AbortSignal,
+  ): Promise<DataDigest> {
+    const objects: DigestObject[] = [];
+    const skipped: SkippedObject[] = [...skippedDatabases];
+    for (const snapshot of order) {
       signal.throwIfAborted();
-      const [sum] = await this.unlocked(tableDigestSql(name ?? ''));
-      objects.push({ kind: 'table', name: name ?? '', rows: Number(sum?.[0]), digest: sum?.[1] ?? '' });
+      const withShared = snapshot === this.main;
+      const read = await readDatabase({ address: this.address, snapshot, withShared }, signal);
+      objects.push(...read.objects, ...sequencesOf(snapshot));
+      skipped.push(...read.skipped);
+      if (isTemplate.get(snapshot.database)) await snapshot.close();
     }
-    return objects;
+    return { slot, objects, skipped, hasSequences: this.main.current.isStandby };
   }
 
-  /** What the query locked is free again afterwards. One round trip. */
-  private async unlocked(query: string): Promise<readonly Row[]> {
-    const text = `SAVEPOINT reading; ${query}; ROLLBACK TO SAVEPOINT reading; RELEASE SAVEPOINT reading`;
-    const results = await this.client.query<(string | null)[]>({ text, rowMode: 'array' });
-    return (results as unknown as readonly { readonly rows: readonly Row[] }[])[1]?.rows ?? [];
-  }
-
-  private async value(query: string): Promise<string> {
-    const result = await this.client.query<string[]>({ text: query, rowMode: 'array' });
-    return result.rows[0]?.[0] ?? '';
-  }
-
-  /** The schema as it is now, against that of the snapshot. */
-  private async expectSchemaVersion(version: string): Promise<void> {
-    const client = await connectForReading(this.address);
-    try {
-      const { rows } = await client.query<{ version: string }>(schemaVersionSql);
-      if (rows[0]?.version === version) return;
-    } finally {
-      await end(client);
-    }
-    throw new DigestError('the schema was changed, or a table truncated, while it was compared');
-  }
-
-  private async cancel(pid: string): Promise<void> {
-    try {
-      const client = await connectForReading(this.address);
-      await client.query('SELECT pg_cancel_backend($1::int)', [pid]);
-      await end(client);
-    } catch {
-      // PostgreSQL is away, and the query with it.
-    }
+  async close(): Promise<void> {
+    await Promise.all([...this.held.values()].map((held) => held.close()));
   }
 }
 
-async function connectForReading(address: Address): Promise<Client> {
-  try {
-    const client = await connectPg(address);
-    for (const [name, value] of Object.entries(comparisonSettings)) {
-      await client.query('SELECT set_config($1, $2, false)', [name, value]);
-    }
-    return client;
-  } catch (error) {
-    throw toDatabaseError(error, doing);
-  }
-}
-
-async function end(client: Client): Promise<void> {
-  await client.end().catch(() => undefined);
+function sequencesOf({ database, current }: HeldSnapshot): DigestObject[] {
+  return (current.sequences ?? []).map((sequence) => ({
+    database,
+    kind: 'sequence' as const,
+    name: nameOf(sequence),
+    rows: 0,
+    digest: sequence.value,
+  }));
 }

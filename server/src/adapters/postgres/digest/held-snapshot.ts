@@ -1,0 +1,119 @@
+/**
+ * The snapshot of one database, held by a session that does nothing else, for others to read with.
+ *
+ * Responsible for: taking it, again if need be, and what can be seen only at that very moment. The session holds no lock on any table, so whatever is done to one, in a primary or by the replay of a standby, finds
+ * the session that reads it in its way, and not the snapshot.
+ */
+import type { Client } from 'pg';
+import type { SnapshotView } from '../../../ports/digest.ts';
+import { endSession, openReadingSession, type ReadingAddress } from './reading-session.ts';
+import { mappedStorageSql } from './relations-sql.ts';
+
+export interface SequencePosition {
+  /** With its schema, in the database's encoding. */
+  readonly name: Buffer;
+  /** Empty if it has given no value yet. */
+  readonly value: string;
+}
+
+export interface TakenSnapshot {
+  /** By which another session of the same database takes it over. */
+  readonly id: string;
+  readonly view: SnapshotView;
+  readonly isStandby: boolean;
+  /** Null on a primary, whose sequences go on whatever is held back. */
+  readonly sequences: readonly SequencePosition[] | null;
+}
+
+const takeSql = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+  SELECT pg_catalog.pg_export_snapshot() AS id, pg_catalog.pg_current_snapshot()::pg_catalog.text AS view`;
+
+/** Positions of sequences are in no snapshot. */
+const sequencesSql = `SELECT pg_catalog.convert_to(pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)), pg_catalog.getdatabaseencoding()) AS name,
+    coalesce(pg_catalog.pg_sequence_last_value(c.oid::pg_catalog.regclass)::pg_catalog.text, '') AS value
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S' AND c.relpersistence = 'p'`;
+
+export class HeldSnapshot {
+  readonly database: string;
+  /** Of relations whose files are in no catalog: the files that they had before the snapshot, by oid. */
+  readonly mappedStorage: ReadonlyMap<string, string>;
+  private readonly client: Client;
+  private taken: TakenSnapshot | null = null;
+
+  /** @throws whatever `pg` throws when PostgreSQL is away or refuses */
+  static async open(address: ReadingAddress, database: string): Promise<HeldSnapshot> {
+    const client = await openReadingSession(address, database);
+    try {
+      const { rows } = await client.query<{ oid: string; storage: string }>(mappedStorageSql);
+      return new HeldSnapshot(database, client, new Map(rows.map(({ oid, storage }) => [oid, storage])));
+    } catch (error) {
+      await endSession(client);
+      throw error;
+    }
+  }
+
+  private constructor(database: string, client: Client, mappedStorage: ReadonlyMap<string, string>) {
+    this.database = database;
+    this.client = client;
+    this.mappedStorage = mappedStorage;
+  }
+
+  /** The replay of a standby may have ended the session. */
+  async isLost(): Promise<boolean> {
+    return this.client.query('SELECT').then(
+      () => false,
+      () => true,
+    );
+  }
+
+  get current(): TakenSnapshot {
+    if (this.taken === null) throw new Error(`no snapshot of ${this.database} was taken`);
+    return this.taken;
+  }
+
+  /** Takes one now, in the place of what was taken before. @throws whatever `pg` throws */
+  async take(): Promise<TakenSnapshot> {
+    if (this.taken !== null) await this.client.query('ROLLBACK');
+    this.taken = null;
+    const isStandby = await this.isStandby();
+    const sequences = isStandby ? (await this.client.query<SequencePosition>(sequencesSql)).rows : null;
+    const results = (await this.client.query<{ id: string; view: string }>(takeSql)) as unknown as readonly {
+      readonly rows: readonly { readonly id: string; readonly view: string }[];
+    }[];
+    const { id, view } = results[1]!.rows[0]!;
+    this.taken = { id, view: parseView(view), isStandby, sequences };
+    return this.taken;
+  }
+
+  private async isStandby(): Promise<boolean> {
+    const { rows } = await this.client.query<{ is: boolean }>('SELECT pg_catalog.pg_is_in_recovery() AS is');
+    return rows[0]!.is;
+  }
+
+  /** The databases that this snapshot shows, the oldest first. Of the database `postgres` alone, for what it locks. */
+  async databases(): Promise<readonly ListedDatabase[]> {
+    return (await this.client.query<ListedDatabase>(databasesSql)).rows;
+  }
+
+  close(): Promise<void> {
+    return endSession(this.client);
+  }
+}
+
+export interface ListedDatabase {
+  readonly name: string;
+  readonly isTemplate: boolean;
+  /** False: nobody can be connected to it. */
+  readonly isOpen: boolean;
+}
+
+/** The database template0 lets nobody in, so that it stays what it was. */
+const databasesSql = `SELECT datname AS name, datistemplate AS "isTemplate", datallowconn AND datconnlimit <> -2 AS "isOpen"
+  FROM pg_catalog.pg_database WHERE datallowconn OR datname <> 'template0' ORDER BY oid`;
+
+/** Such as `100:103:100,102`. */
+export function parseView(text: string): SnapshotView {
+  const [, end = '', running = ''] = text.split(':');
+  const ids = running.split(',').filter((id) => id !== '');
+  return { end: BigInt(end), running: new Set(ids.map(BigInt)) };
+}

@@ -1,0 +1,242 @@
+/**
+ * Reads one database as a snapshot shows it: a digest of each of its relations, or why there is none.
+ *
+ * Responsible for: the order of reading, and for noticing what must not be believed. What a relation comes to is believed only if neither it nor a type within it was altered, nor its files replaced, between the
+ * snapshot and the end of reading: that is looked at afterwards, some relations at a time.
+ * Invariants: a large relation is locked only while it is read, small ones a moment longer; an error of PostgreSQL's that has no harmless explanation is never taken for one.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { Client } from 'pg';
+import type { DigestObject, SkippedObject } from '../../../ports/control.ts';
+import { DigestError } from '../../../ports/digest.ts';
+import { sqlStateOf } from '../database-error.ts';
+import { openCopySession, type CopiedRows, type CopySession } from './copy-session.ts';
+import type { HeldSnapshot } from './held-snapshot.ts';
+import { endSession, lockTimeoutMs, openReadingSession, type ReadingAddress } from './reading-session.ts';
+import { relationsSql, type RelationRow } from './relations-sql.ts';
+
+export interface DatabaseDigest {
+  readonly objects: readonly DigestObject[];
+  readonly skipped: readonly SkippedObject[];
+}
+
+export interface ReadDatabaseOptions {
+  readonly address: ReadingAddress;
+  readonly snapshot: HeldSnapshot;
+  /** True in one database: what all of them share is read there. */
+  readonly withShared: boolean;
+}
+
+/** A relation that was read, or could not be, and was not looked at again yet. */
+interface ReadRelation {
+  readonly relation: RelationRow;
+  readonly copied: CopiedRows | null;
+  readonly error: Error | null;
+}
+
+/** Each look takes some tens of milliseconds, however many relations it is about. */
+const lookEveryMs = 1000;
+const lookAfterRelations = 200;
+const groupRelations = 50;
+const groupPages = 256;
+
+/** @throws DigestError; Error if PostgreSQL goes away; the signal's reason */
+export async function readDatabase(
+  options: ReadDatabaseOptions,
+  signal: AbortSignal,
+): Promise<DatabaseDigest> {
+  const catalogs = await openReadingSession(options.address, options.snapshot.database);
+  const reading = new DatabaseReading(options, catalogs, signal);
+  const cancel = (): void => void reading.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    return await reading.run();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    await reading.close();
+  }
+}
+
+class DatabaseReading {
+  private readonly options: ReadDatabaseOptions;
+  /** Looks at the catalogs, as the snapshot shows them and as they are now. */
+  private readonly catalogs: Client;
+  private readonly signal: AbortSignal;
+  private copying: CopySession | null = null;
+  private readonly objects: DigestObject[] = [];
+  private readonly skipped: SkippedObject[] = [];
+  private unsure: ReadRelation[] = [];
+
+  constructor(options: ReadDatabaseOptions, catalogs: Client, signal: AbortSignal) {
+    this.options = options;
+    this.catalogs = catalogs;
+    this.signal = signal;
+  }
+
+  async run(): Promise<DatabaseDigest> {
+    let lookedAtMs = performance.now();
+    for (const together of inGroups(await this.relations())) {
+      this.unsure.push(...(await this.read(together)));
+      const isDue = performance.now() - lookedAtMs > lookEveryMs || this.unsure.length >= lookAfterRelations;
+      if (!isDue) continue;
+      await this.lookAgain();
+      lookedAtMs = performance.now();
+    }
+    await this.lookAgain();
+    return { objects: this.objects, skipped: this.skipped };
+  }
+
+  /** As the snapshot shows them. */
+  private async relations(): Promise<readonly RelationRow[]> {
+    const { snapshot, withShared } = this.options;
+    await this.catalogs.query(this.begin());
+    const { rows } = await this.catalogs.query<RelationRow>(relationsSql, [null]);
+    await this.catalogs.query('COMMIT');
+    const here = rows.filter(({ isShared }) => withShared || !isShared);
+    for (const relation of here) if (relation.format === null) this.skip(relation, relation.reason);
+    return here
+      .filter(({ format }) => format !== null)
+      .map((relation) => ({
+        ...relation,
+        storage: relation.isMapped ? (snapshot.mappedStorage.get(relation.oid) ?? '') : relation.storage,
+      }));
+  }
+
+  private begin(): string {
+    const { id } = this.options.snapshot.current;
+    return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT '${id}'`;
+  }
+
+  /** Those that cannot be read together are read one by one. */
+  private async read(together: readonly RelationRow[]): Promise<readonly ReadRelation[]> {
+    const statements = Buffer.concat([
+      Buffer.from(this.begin()),
+      ...together.flatMap(copyOf),
+      Buffer.from('; COMMIT'),
+    ]);
+    try {
+      this.copying ??= await openCopySession(this.options.address, this.options.snapshot.database);
+      this.signal.throwIfAborted();
+      const copied = await this.copying.copy(statements);
+      return together.map((relation, index) => ({ relation, copied: copied[index]!, error: null }));
+    } catch (error) {
+      // Whatever has become of the session, the next relation has a new one.
+      this.copying?.close();
+      this.copying = null;
+      this.signal.throwIfAborted();
+      if (together.length === 1) return [{ relation: together[0]!, copied: null, error: error as Error }];
+    }
+    const alone: ReadRelation[] = [];
+    for (const relation of together) alone.push(...(await this.read([relation])));
+    return alone;
+  }
+
+  /** Sorts what was read: as it was in the snapshot, altered since, or failed. */
+  private async lookAgain(): Promise<void> {
+    const { unsure } = this;
+    this.unsure = [];
+    if (unsure.length === 0) return;
+    const { rows } = await this.catalogs.query<RelationRow>(relationsSql, [
+      unsure.map(({ relation }) => relation.oid),
+    ]);
+    const now = new Map(rows.map((row) => [row.oid, row]));
+    const hasFailed = unsure.some(({ error }) => error !== null);
+    if (hasFailed && (await this.options.snapshot.isLost()))
+      throw interrupted(this.options.snapshot.database);
+    for (const read of unsure) {
+      const { relation } = read;
+      const is = now.get(relation.oid);
+      const isSame = is !== undefined && is.state === relation.state && is.storage === relation.storage;
+      if (!isSame) this.skip(relation, 'it was altered while it was compared');
+      else if (read.copied !== null) this.add(relation, read.copied);
+      else this.skip(relation, this.excuse(relation, read.error));
+    }
+  }
+
+  /** Why a relation could not be read that is what it was in the snapshot. @throws DigestError if that is not harmless */
+  private excuse(relation: RelationRow, error: Error | null): string {
+    const sqlState = sqlStateOf(error);
+    if (sqlState === lockNotAvailable)
+      return `somebody had it locked for more than ${lockTimeoutMs / 1000} s`;
+    if (sqlState !== null && standsInTheWay.has(sqlState)) return 'reading it stood in the way of replay';
+    if (sqlState !== null && ofClients.test(sqlState)) return `its rows cannot be read: ${error?.message}`;
+    const { database } = this.options.snapshot;
+    if (sqlState === null) throw interrupted(database, error);
+    const what = `${nameOf(relation)} of ${database} could not be read: ${error?.message} (SQLSTATE ${sqlState})`;
+    throw new DigestError('unreadable', what, { cause: error });
+  }
+
+  private add(relation: RelationRow, { rows, digest }: CopiedRows): void {
+    this.objects.push({
+      database: this.databaseOf(relation),
+      kind: 'table',
+      name: nameOf(relation),
+      rows,
+      digest,
+    });
+  }
+
+  private skip(relation: RelationRow, reason: string): void {
+    this.skipped.push({ database: this.databaseOf(relation), name: nameOf(relation), reason });
+  }
+
+  private databaseOf({ isShared }: RelationRow): string {
+    return isShared ? '' : this.options.snapshot.database;
+  }
+
+  /** What is under way is ended, so that nothing of it goes on for nobody. Never rejects. */
+  async cancel(): Promise<void> {
+    const { copying, options } = this;
+    if (copying === null) return;
+    try {
+      const client = await openReadingSession(options.address, options.snapshot.database);
+      await client.query('SELECT pg_catalog.pg_cancel_backend($1::pg_catalog.int4)', [copying.pid]);
+      await endSession(client);
+    } catch {
+      // PostgreSQL is away, and what was under way with it.
+    }
+  }
+
+  async close(): Promise<void> {
+    this.copying?.close();
+    await endSession(this.catalogs);
+  }
+}
+
+/** Small relations are read in one go, for on each of them PostgreSQL and this process would wait for each other. */
+function inGroups(relations: readonly RelationRow[]): readonly (readonly RelationRow[])[] {
+  const groups: RelationRow[][] = [];
+  let pages = Infinity;
+  for (const relation of relations) {
+    const group = groups.at(-1);
+    pages += relation.pages;
+    if (group !== undefined && pages <= groupPages && group.length < groupRelations) group.push(relation);
+    else {
+      groups.push([relation]);
+      pages = relation.pages;
+    }
+  }
+  return groups;
+}
+
+function copyOf({ source, format }: RelationRow): readonly Buffer[] {
+  return [Buffer.from('; COPY '), source, Buffer.from(` TO STDOUT (FORMAT ${format})`)];
+}
+
+const lockNotAvailable = '55P03';
+/** What a standby ends a query with that its replay waits for. */
+const standsInTheWay: ReadonlySet<string> = new Set(['40001', '40P01', '57014', '57P01']);
+/** Values that no output function can deal with, rows of more than a gigabyte: a client can make such things. */
+const ofClients = /^(?:22|42|54|0A)/;
+
+function interrupted(database: string, cause?: unknown): DigestError {
+  return new DigestError('interrupted', `the snapshot of ${database} was lost: compare again`, { cause });
+}
+
+/** For people. The same bytes are the same name on all replicas, whatever the database's encoding. */
+export function nameOf({ name }: { readonly name: Buffer }): string {
+  return name.toString(isUtf8(name) ? 'utf8' : 'latin1');
+}

@@ -1,0 +1,129 @@
+/**
+ * Which relations of a database are compared, and how each of them is read: one query over the catalogs. Pure.
+ *
+ * A SELECT from a client's table would run the client's code as the superuser: when PostgreSQL plans it, it evaluates the constant parts of the expressions of indexes and statistics. COPY of a table plans nothing,
+ * and calls only the functions that bring values of the columns' types to bytes, which are PostgreSQL's own or an extension's. So tables are copied, those with generated columns without these, which COPY refuses
+ * (they follow from the others), and materialized views where COPY takes them, from version 18 on.
+ *
+ * - The format is the binary one, which has names of other objects (regclass) as numbers; the text format where a type has no other.
+ * - What a value comes to may depend on how its type is defined now, not in the snapshot: the labels of an enum, the columns of a composite type. So each relation has a `state`, of itself and of all types within its
+ *   columns, which changes with each change of them, even if it is taken back.
+ * - Rights in the catalogs have no binary format, and in the text format the names that roles have now. They are selected, with the ids of roles. Nobody but the superuser can make indexes of catalogs.
+ * - Left out are columns that PostgreSQL changes in place, whatever the snapshot, and values of statistics, which have types of their own.
+ */
+
+/** A row of the query. */
+export interface RelationRow {
+  readonly oid: string;
+  readonly isShared: boolean;
+  /** With its schema, in the database's encoding. */
+  readonly name: Buffer;
+  /** What COPY is told to read, in the database's encoding. */
+  readonly source: Buffer;
+  /** Null: it cannot be compared, for `reason`. */
+  readonly format: 'binary' | 'text' | null;
+  readonly reason: string;
+  readonly state: string;
+  /** The files that hold its rows and their long values, as they are now if `isMapped`: then they are in no catalog. */
+  readonly storage: string;
+  readonly isMapped: boolean;
+  /** As far as it is known. */
+  readonly pages: number;
+}
+
+const changedInPlace: Readonly<Record<string, readonly string[]>> = {
+  pg_class: [
+    'relpages',
+    'reltuples',
+    'relallvisible',
+    'relallfrozen',
+    'relhasindex',
+    'relhasrules',
+    'relhastriggers',
+    'relfrozenxid',
+    'relminmxid',
+  ],
+  pg_database: ['datfrozenxid', 'datminmxid', 'datconnlimit', 'dathasloginevt'],
+};
+
+const isChangedInPlace = Object.entries(changedInPlace)
+  .map(
+    ([table, columns]) =>
+      `(a.attrelid = 'pg_catalog.${table}'::pg_catalog.regclass AND a.attname IN (${columns.map((name) => `'${name}'`).join(', ')}))`,
+  )
+  .join(' OR ');
+
+const fileOf = (relation: string): string =>
+  `CASE ${relation}.relfilenode WHEN 0 THEN pg_catalog.pg_relation_filenode(${relation}.oid) ELSE ${relation}.relfilenode END`;
+
+const storage = `pg_catalog.concat(${fileOf('c')}, '/', ${fileOf('l')})`;
+const withLongValues = 'LEFT JOIN pg_catalog.pg_class l ON l.oid = c.reltoastrelid';
+const hash = (...parts: readonly string[]): string =>
+  `pg_catalog.hashtextextended(pg_catalog.concat_ws(' ', ${parts.join(', ')}), 0)`;
+const inDatabasesEncoding = (text: string): string =>
+  `pg_catalog.convert_to(${text}, pg_catalog.getdatabaseencoding())`;
+
+/** Of relations whose files are in no catalog, and so in no snapshot: `oid` and `storage`. */
+export const mappedStorageSql = `SELECT c.oid::pg_catalog.text AS oid, ${storage} AS storage
+  FROM pg_catalog.pg_class c ${withLongValues} WHERE c.relfilenode = 0 AND c.relkind = 'r'`;
+
+/** With `$1`: an array of oids, or null for all. */
+export const relationsSql = `WITH RECURSIVE relation AS MATERIALIZED (
+    SELECT c.oid, n.nspname, c.relname, c.relkind, c.relisshared, c.relfilenode = 0 AS mapped, ${storage} AS storage, pg_catalog.concat_ws(' ', c.xmin, n.xmin) AS version,
+      greatest(c.relpages, 0) + greatest(l.relpages, 0) AS pages
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ${withLongValues}
+    WHERE c.relkind IN ('r', 'm') AND c.relpersistence = 'p' AND c.relispopulated AND ($1::pg_catalog.oid[] IS NULL OR c.oid = ANY ($1::pg_catalog.oid[]))
+  ), field AS MATERIALIZED (
+    SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.xmin AS version, a.attgenerated = '' AND NOT (${isChangedInPlace}) AS wanted
+    FROM relation JOIN pg_catalog.pg_attribute a ON a.attrelid = relation.oid
+    WHERE a.attnum > 0 AND NOT a.attisdropped
+  ), reach (root, type) AS (
+    SELECT DISTINCT atttypid, atttypid FROM field
+    UNION
+    SELECT reach.root, inner_type.type
+    FROM reach JOIN pg_catalog.pg_type t ON t.oid = reach.type CROSS JOIN LATERAL (
+      SELECT t.typbasetype AS type
+      UNION ALL SELECT t.typelem
+      UNION ALL SELECT a.atttypid FROM pg_catalog.pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+      UNION ALL SELECT r.rngsubtype FROM pg_catalog.pg_range r WHERE r.rngtypid = t.oid
+      UNION ALL SELECT r.rngtypid FROM pg_catalog.pg_range r WHERE r.rngmultitypid = t.oid) inner_type
+    WHERE inner_type.type <> 0
+  ), trait AS MATERIALIZED (
+    SELECT reach.root, pg_catalog.bool_or(t.typtype = 'p') AS is_pseudo, pg_catalog.bool_or(t.typsend::pg_catalog.oid = 0) AS has_text_only,
+      pg_catalog.bool_or(t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace AND (t.typname = 'aclitem' OR t.typname LIKE 'reg%')) AS has_names,
+      pg_catalog.sum(${hash(
+        't.oid',
+        't.xmin',
+        `(SELECT pg_catalog.sum(${hash('e.oid', 'e.xmin', 'e.enumlabel')}) FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid)`,
+        `(SELECT pg_catalog.sum(${hash('a.attnum', 'a.xmin', 'a.atttypid', 'a.attisdropped')}) FROM pg_catalog.pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0)`,
+      )}) AS state
+    FROM reach JOIN pg_catalog.pg_type t ON t.oid = reach.type GROUP BY reach.root
+  ), described AS (
+    SELECT relation.oid, relation.nspname, relation.relname, relation.relkind, relation.relisshared, relation.mapped, relation.storage, relation.pages,
+      pg_catalog.concat(pg_catalog.quote_ident(relation.nspname), '.', pg_catalog.quote_ident(relation.relname)) AS name,
+      coalesce(pg_catalog.bool_or(trait.has_text_only) FILTER (WHERE used), false) AS has_text_only,
+      coalesce(pg_catalog.bool_or(trait.has_names) FILTER (WHERE used), false) AS has_names,
+      pg_catalog.string_agg(pg_catalog.quote_ident(field.attname), ', ' ORDER BY field.attnum) FILTER (WHERE used) AS columns,
+      pg_catalog.string_agg(CASE WHEN trait.has_text_only
+        THEN pg_catalog.concat('(SELECT pg_catalog.concat(x.', field.attname, ' IS NULL, pg_catalog.string_agg(pg_catalog.concat_ws('':'', e.grantor, e.grantee, e.privilege_type, e.is_grantable), '','')) FROM pg_catalog.aclexplode(x.', field.attname, ') e)')
+        ELSE pg_catalog.concat('x.', pg_catalog.quote_ident(field.attname)) END, ', ' ORDER BY field.attnum) FILTER (WHERE used) AS expressions,
+      ${hash(
+        'relation.version',
+        `pg_catalog.sum(${hash('field.attnum', 'field.version', 'field.attname', 'field.atttypid', 'trait.state')})`,
+      )} AS state
+    FROM relation LEFT JOIN field ON field.attrelid = relation.oid LEFT JOIN trait ON trait.root = field.atttypid
+      CROSS JOIN LATERAL (SELECT field.wanted AND NOT trait.is_pseudo AS used) u
+    GROUP BY relation.oid, relation.nspname, relation.relname, relation.relkind, relation.relisshared, relation.mapped, relation.storage, relation.version, relation.pages
+  ), judged AS (
+    SELECT *, nspname = 'pg_catalog' AND has_text_only AS is_selected, CASE
+      WHEN relkind = 'm' AND pg_catalog.current_setting('server_version_num')::pg_catalog.int4 < 180000 THEN 'materialized views are compared from PostgreSQL 18 on'
+      WHEN has_text_only AND has_names AND nspname <> 'pg_catalog' THEN 'it holds names of other objects beside values that have no binary format'
+      ELSE '' END AS reason
+    FROM described
+  )
+  SELECT oid::pg_catalog.text AS oid, relisshared AS "isShared", ${inDatabasesEncoding('name')} AS name,
+    ${inDatabasesEncoding(`CASE WHEN is_selected THEN pg_catalog.concat('(SELECT ', expressions, ' FROM ONLY ', name, ' x)')
+      ELSE pg_catalog.concat(name, ' (' || columns || ')') END`)} AS source,
+    CASE WHEN reason <> '' THEN NULL WHEN has_text_only AND NOT is_selected THEN 'text' ELSE 'binary' END AS format,
+    reason, state::pg_catalog.text AS state, storage, mapped AS "isMapped", pages
+  FROM judged ORDER BY oid`;
