@@ -82,6 +82,11 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     });
     return answer(response, 200, { slot, replicas: result });
   }
+  const asked = /^\/api\/log\/(\d+)$/.exec(path)?.[1];
+  if (asked !== undefined) {
+    const found = cluster.slot(Number(asked));
+    return answer(response, 'error' in found ? 404 : 200, found);
+  }
   if (path === '/api/sql')
     return answer(response, 200, await answerStatement((await bodyOf(request)) as { sql: string }));
   const file = join(dist, normalize(path === '/' ? '/index.html' : path));

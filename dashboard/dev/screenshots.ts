@@ -104,6 +104,48 @@ const shots: readonly Shot[] = [
     },
   },
   {
+    name: 'new-timeline',
+    width: 1440,
+    height: 900,
+    scheme: 'dark',
+    act: async (page) => {
+      const before = await leaderOf(page);
+      await page.getByTestId(`crash-${before}`).click();
+      await page.waitForTimeout(3000);
+      await page.getByTestId('strips-far').click();
+      await page.getByTestId('filter-apply').click();
+      await page.getByTestId('events-find').fill('BeginLeadership');
+      await page.waitForTimeout(300);
+      await page.getByTestId('event-list').locator('button').first().click();
+      await page.waitForTimeout(600);
+      await page.getByTestId(`restart-${before}`).click();
+      await page.waitForTimeout(1200);
+    },
+  },
+  {
+    name: 'majority-lost',
+    width: 1440,
+    height: 900,
+    scheme: 'light',
+    act: async (page) => {
+      const leader = await leaderOf(page);
+      const others = ['r1', 'r2', 'r3'].filter((id) => id !== leader);
+      for (const id of others) await page.getByTestId(`pause-${id}`).click();
+      await page.waitForTimeout(700);
+    },
+  },
+  {
+    name: 'slot-phone',
+    width: 390,
+    height: 844,
+    scheme: 'light',
+    act: async (page) => {
+      await page.getByTestId('strip-r1').click({ position: { x: 120, y: 10 } });
+      await page.getByText('Records by kind').click();
+      await page.waitForTimeout(300);
+    },
+  },
+  {
     name: 'recovering-light',
     width: 1440,
     height: 900,

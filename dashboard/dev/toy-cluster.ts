@@ -5,12 +5,16 @@
  */
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { ClusterStatus, FaultRequest } from '../../server/src/api/status.ts';
+import type { SlotAnswer, SlotRefusal } from '../../server/src/api/wal-summary.ts';
 import type { Ballot } from '../../server/src/multipaxos/types.ts';
 import { createFaults } from './toy-faults.ts';
 import { phaseOf } from './toy-recovery.ts';
 import type { ToyRecovery } from './toy-recovery.ts';
 import { createReplica, noFault, sentTo, slot, snapshotOf, statusOf, takeRates } from './toy-replica.ts';
 import type { ConsensusBody, EventBody, ToyEntry, ToyReplica } from './toy-replica.ts';
+import { createShipping } from './toy-shipping.ts';
+import type { NewEntry } from './toy-shipping.ts';
+import { slotAnswer } from './toy-wal.ts';
 import { nextStatement } from './workload.ts';
 
 type Message =
@@ -34,6 +38,7 @@ export interface ToyCluster {
   readonly setRate: (transactionsPerSecond: number) => void;
   readonly leader: () => ToyReplica | null;
   readonly propose: (sql: string) => void;
+  readonly slot: (slot: number) => SlotAnswer | SlotRefusal;
 }
 
 function higher(a: Ballot, b: Ballot): boolean {
@@ -48,7 +53,6 @@ export function createToyCluster(count: number): ToyCluster {
   let now = 0;
   let rate = 40;
   let owed = 0;
-  let request = 0;
   let waiting: string[] = [];
 
   const peersOf = (replica: ToyReplica): ToyReplica[] => replicas.filter((other) => other !== replica);
@@ -57,6 +61,7 @@ export function createToyCluster(count: number): ToyCluster {
     const atUs = Math.round(now * 1000) + (replica.seq % 97);
     events.push({ seq: replica.seq, run: replica.run, replica: replica.id, atUs, ...body });
   };
+  const shipping = createShipping({ nowMs: () => now, emit });
   const core = (replica: ToyReplica, body: ConsensusBody): void =>
     emit(replica, { layer: 'consensus', ...body, state: snapshotOf(replica) });
 
@@ -95,7 +100,7 @@ export function createToyCluster(count: number): ToyCluster {
     resetElection(replica);
   };
 
-  const append = (replica: ToyReplica, entries: readonly Omit<ToyEntry, 'ballot' | 'atMs'>[]): void => {
+  const append = (replica: ToyReplica, entries: readonly NewEntry[]): void => {
     const added = entries.map((entry, index): readonly [number, ToyEntry] => [
       replica.lastSlot + 1 + index,
       { ...entry, ballot: replica.ballot, atMs: now },
@@ -135,7 +140,7 @@ export function createToyCluster(count: number): ToyCluster {
     for (const peer of peersOf(replica)) replica.heardMs.set(peer.id, now);
     const open = [...replica.log].filter(([at]) => at > replica.commitPoint).sort(([a], [b]) => a - b);
     offer(replica, open, 'BecomeLeader');
-    append(replica, [{ label: `start:${replica.ballot.round}·${replica.id}`, sql: [] }]);
+    append(replica, shipping.begin(replica));
   };
 
   const receive = (to: ToyReplica, from: ToyReplica, message: Message): void => {
@@ -220,18 +225,12 @@ export function createToyCluster(count: number): ToyCluster {
     const from1 = to.commitPoint + 1;
     to.commitPoint = reached;
     core(to, { name: 'AdvanceCommitPoint', from: from.id });
-    for (let at = from1; at <= reached; at += 1) {
-      const entry = to.log.get(at);
-      if (entry === undefined || entry.sql.length === 0) continue;
-      emit(to, { layer: 'apply', name: 'CommitChosen', slot: slot(at), label: entry.label });
-      to.counters.transactions += 1;
-      to.latenciesMs.push(now - entry.atMs + 0.4);
-    }
+    shipping.release(to, from1, reached);
     to.applied = reached;
-    emit(to, { layer: 'apply', name: 'MovePointer', applicationPointer: slot(reached) });
     if (!to.serving) {
       to.serving = true;
       core(to, { name: 'Serve' });
+      shipping.open(to);
     }
   };
 
@@ -247,14 +246,10 @@ export function createToyCluster(count: number): ToyCluster {
       ];
       owed -= Math.max(0, Math.floor(owed));
       waiting = [];
-      const entries = sqls.map((sql) => {
-        request += 1;
-        return { label: `c${(request % 8) + 1}.${replica.run.slice(-1)}/${request}`, sql: [sql] };
-      });
-      for (const entry of entries) emit(replica, { layer: 'apply', name: 'Harvest', ...entry });
-      if (entries.length > 0) append(replica, entries);
+      if (sqls.length > 0) append(replica, [shipping.ship(replica, sqls)]);
       replica.counters.reads += Math.round(rate * dtMs * 0.0021);
     }
+    if (replica.serving) shipping.sample(replica);
     for (const peer of peersOf(replica)) resend(replica, peer);
   };
 
@@ -287,19 +282,9 @@ export function createToyCluster(count: number): ToyCluster {
       return;
     const from = replica.applied + 1;
     const to = Math.min(replica.commitPoint, replica.applied + 16);
-    const range = Array.from({ length: to - from + 1 }, (_, index) => from + index).filter((at) =>
-      replica.log.has(at),
-    );
+    shipping.feed(replica, from, to);
     replica.applied = to;
     replica.counters.appliedEntries += to - from + 1;
-    emit(replica, {
-      layer: 'apply',
-      name: 'ApplyBatch',
-      fromSlot: slot(from),
-      toSlot: slot(to),
-      applied: range.map((at) => [slot(at), replica.log.get(at)!.label] as const),
-      sql: range.flatMap((at) => replica.log.get(at)!.sql),
-    });
   };
 
   /** Tells each phase, and lets PostgreSQL come up when there is one again. */
@@ -320,19 +305,14 @@ export function createToyCluster(count: number): ToyCluster {
     if (!replica.postgresUp && now > replica.postgresUpAtMs) {
       replica.postgresUp = true;
       replica.applied = Math.max(0, replica.applied - 6);
-      emit(replica, {
-        layer: 'apply',
-        name: 'DatabaseUp',
-        applicationPointer: slot(replica.applied),
-        above: [],
-      });
+      shipping.databaseUp(replica);
     }
     if (replica.role === 'leader') lead(replica, dtMs);
     else if (now > replica.electionDueMs && replica.postgresUp) startElection(replica);
     applyChosen(replica);
     for (const at of replica.log.keys()) if (at < replica.commitPoint - keptMax) replica.log.delete(at);
     if (now - replica.reportedAtMs >= 250) {
-      replica.reported = statusOf(replica, replicas, now);
+      replica.reported = statusOf(replica, { members: replicas, nowMs: now, wal: shipping.walOf(replica) });
       replica.reportedAtMs = now;
     }
   };
@@ -383,6 +363,17 @@ export function createToyCluster(count: number): ToyCluster {
       ) ?? null,
     propose: (sql) => {
       waiting.push(sql);
+    },
+    slot: (at) => {
+      const up = replicas.filter(({ process }) => process === 'running');
+      if (up.length === 0) return { error: { code: 'unavailable', message: 'No replica answers.' } };
+      const knows = up.filter(({ commitPoint }) => at <= commitPoint);
+      if (knows.length === 0)
+        return { error: { code: 'notChosen', message: `Slot ${at} is not known to be chosen.` } };
+      const entry = knows.map(({ log }) => log.get(at)).find((found) => found !== undefined);
+      if (entry === undefined)
+        return { error: { code: 'purged', message: `The log does not have slot ${at} any more.` } };
+      return slotAnswer(at, entry);
     },
   };
 }

@@ -53,6 +53,7 @@ export function phaseOf({ what, source, beganMs }: ToyRecovery, nowMs: number): 
       source: phase === 'copying' ? source : null,
       bytes: phase === 'copying' ? Math.round(bytesTotal * share) : 0,
       bytesTotal: phase === 'copying' ? bytesTotal : null,
+      bytesReceived: phase === 'copying' ? Math.round(bytesTotal * share * (what === 'both' ? 1 : 0.12)) : 0,
       percent: measured ? Math.floor(share * 100) : null,
       attempts: phase === 'joining' ? 0 : 1,
       // One of the three shows it.

@@ -5,12 +5,14 @@
  */
 import { phaseOf } from './toy-recovery.ts';
 import type { ToyRecovery } from './toy-recovery.ts';
+import type { ToyContent } from './toy-wal.ts';
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import type {
   ClusterReplica,
   LinkFault,
   MembershipStatus,
   ReplicaStatus,
+  WalStatus,
 } from '../../server/src/api/status.ts';
 import type {
   Ballot,
@@ -23,7 +25,7 @@ import type {
 
 export interface ToyEntry {
   readonly label: string;
-  readonly sql: readonly string[];
+  readonly content: ToyContent;
   readonly ballot: Ballot;
   readonly atMs: number;
 }
@@ -128,7 +130,13 @@ export function sentTo(
   return peers.map((peer) => ({ to: peer.id, message }));
 }
 
-export function statusOf(replica: ToyReplica, members: readonly ToyReplica[], nowMs: number): ReplicaStatus {
+export interface ToyView {
+  readonly members: readonly ToyReplica[];
+  readonly nowMs: number;
+  readonly wal: Omit<WalStatus, 'role'>;
+}
+
+export function statusOf(replica: ToyReplica, { members, nowMs, wal }: ToyView): ReplicaStatus {
   const phase = replica.recovery === null ? null : phaseOf(replica.recovery, nowMs);
   const state =
     phase?.phase === 'joining' ? 'joining' : phase?.phase === 'copying' ? 'restoring' : conditionOf(replica);
@@ -162,6 +170,7 @@ export function statusOf(replica: ToyReplica, members: readonly ToyReplica[], no
       up: replica.postgresUp,
       version: '18.4',
     },
+    wal: phase?.phase === 'joining' ? null : { role: databaseRole(replica, phase?.phase ?? null), ...wal },
     clients: replica.role === 'leader' ? 8 : replica.index,
     log: { bytes: 16_777_216 + replica.lastSlot * 412, segments: 2, purgedTo: slot(0) },
     peers: members
@@ -173,6 +182,12 @@ export function statusOf(replica: ToyReplica, members: readonly ToyReplica[], no
     faults: [...replica.faults.values()],
     counters: { ...replica.counters, droppedEvents: 0 },
   };
+}
+
+function databaseRole(replica: ToyReplica, phase: string | null): WalStatus['role'] {
+  if (phase === 'copying' || phase === 'starting') return 'copying';
+  if (replica.role !== 'leader') return 'standby';
+  return replica.serving ? 'primary' : 'promoting';
 }
 
 function membershipOf(members: readonly ToyReplica[], nowMs: number): MembershipStatus {

@@ -16,6 +16,7 @@ import { EventList } from './views/event-list.tsx';
 import { LinkEditor } from './views/link-editor.tsx';
 import { LogStrips } from './views/log-strips.tsx';
 import { Members } from './views/members.tsx';
+import { OpenTransactions } from './views/open-transactions.tsx';
 import { ReplicaCard } from './views/replica-card.tsx';
 import { SqlConsole } from './views/sql-console.tsx';
 import { TopBar } from './views/top-bar.tsx';
@@ -98,7 +99,10 @@ export function App({ store }: { readonly store: DashboardStore }) {
             </div>
             <Members cluster={cluster} trace={trace} ids={ids} />
             <div className="pair pair-wide">
-              <SqlConsole ids={ids} leader={leader} />
+              <div className="stack">
+                <SqlConsole ids={ids} leader={leader} />
+                <OpenTransactions trace={trace} leader={leader} />
+              </div>
               <EventList trace={trace} ids={ids} onSelect={setSlots} />
             </div>
           </>

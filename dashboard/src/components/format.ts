@@ -24,6 +24,7 @@ export function formatAge(ms: number): string {
 }
 
 export function formatBytes(bytes: number): string {
+  if (bytes < 1024) return `${whole.format(bytes)} B`;
   if (bytes < 1024 * 1024) return `${Math.round(bytes / 1024)} KB`;
   const mebibytes = bytes / 1024 / 1024;
   return mebibytes < 1024

@@ -1,7 +1,8 @@
 /**
- * Requests to the server: set a fault, compare the data, run SQL. Every outcome is returned; nothing is thrown.
+ * Requests to the server: set a fault, compare the data, run SQL, read a slot. Every outcome is returned; nothing is thrown.
  */
 import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
+import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
 
 export interface ApiError {
   readonly code: string;
@@ -35,14 +36,18 @@ export type SqlOutcome =
 const noServer: ApiError = { code: 'noServer', message: 'The server does not answer.' };
 const noSense: ApiError = { code: 'badAnswer', message: 'The server gave an answer that makes no sense.' };
 
-async function post(path: string, body: unknown): Promise<unknown> {
+function post(path: string, body: unknown): Promise<unknown> {
+  return ask(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+async function ask(path: string, init: RequestInit): Promise<unknown> {
   let response: Response;
   try {
-    response = await fetch(path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    response = await fetch(path, init);
   } catch {
     return { error: noServer };
   }
@@ -92,5 +97,20 @@ export async function runSql(replica: string, sql: string): Promise<SqlOutcome> 
   const result = answer as Partial<SqlResult>;
   return Array.isArray(result.columns) && Array.isArray(result.rows)
     ? { ok: true, result: result as SqlResult }
+    : { ok: false, error: noSense };
+}
+
+export type SlotOutcome =
+  | { readonly ok: true; readonly answer: SlotAnswer }
+  | { readonly ok: false; readonly error: ApiError };
+
+/** What a slot holds. `signal` gives it up; the outcome is of no use then. */
+export async function getSlot(slot: number, signal: AbortSignal): Promise<SlotOutcome> {
+  const answer = await ask(`/api/log/${slot}`, { signal });
+  const error = errorIn(answer);
+  if (error !== null) return { ok: false, error };
+  const found = answer as Partial<SlotAnswer>;
+  return typeof found.content?.kind === 'string'
+    ? { ok: true, answer: found as SlotAnswer }
     : { ok: false, error: noSense };
 }

@@ -21,9 +21,10 @@ describe('an event', () => {
   test('names the slots that it is about', () => {
     expect(slotsOf(accept)).toEqual({ from: 4, to: 6 });
     expect(slotsOf(heartbeat)).toBeNull();
-    expect(
-      slotsOf(other({ seq: 1 }, { layer: 'apply', name: 'CommitChosen', slot: 9, label: 'c/1' })),
-    ).toEqual({ from: 9, to: 9 });
+    expect(slotsOf(other({ seq: 1 }, { layer: 'apply', name: 'Release', slot: 9, position: 100 }))).toEqual({
+      from: 9,
+      to: 9,
+    });
     const message = { kind: 'Accept', ballot: b1, firstSlot: 7 as Slot, labels: ['a', 'b'] } as const;
     expect(
       slotsOf(consensus({ seq: 1 }, { name: 'Propose', sent: [{ to: 'r2' as ReplicaId, message }] })),
@@ -36,11 +37,6 @@ describe('an event', () => {
     expect(describeEvent(accept)).toBe('from r1 · slots 4–6');
     expect(describeEvent(crash)).toBe('signal 9');
     expect(describeEvent(link)).toBe('r1 → r2 cut');
-    const harvest = other(
-      { seq: 1 },
-      { layer: 'apply', name: 'Harvest', label: 'c/1', sql: ['UPDATE t\n  SET a = 1', 'DELETE FROM u'] },
-    );
-    expect(describeEvent(harvest)).toBe('c/1 · UPDATE t SET a = 1; DELETE FROM u');
   });
 
   test('stands out when something broke or changed hands', () => {

@@ -9,6 +9,7 @@ import type { TraceConfiguration, TraceMessage } from '../../../server/src/multi
 import { formatBallot } from './cluster-view.ts';
 import { causes } from './recovery-view.ts';
 import { unreachable } from './unreachable.ts';
+import { describeWal } from './wal-event-text.ts';
 
 export interface SlotRange {
   readonly from: number;
@@ -17,8 +18,8 @@ export interface SlotRange {
 
 /** Sent all the time and saying little; the event list leaves them out unless asked. */
 export function isRoutine(event: TraceEvent): boolean {
-  if (event.layer === 'apply') return event.name === 'FlushDatabase';
-  if (event.layer !== 'consensus') return false;
+  if (event.layer === 'apply') return event.name === 'FlushStandby' || event.name === 'Replay';
+  if (event.layer === 'operation') return event.name === 'RunningTransactions';
   return event.name === 'HandleHeartbeat' || (event.name === 'Fsync' && (event.votes?.length ?? 0) === 0);
 }
 
@@ -29,17 +30,22 @@ export function slotsOf(event: TraceEvent): SlotRange | null {
         slotsOfVotes(event.votes) ?? slotsOfMessage(event.message) ?? slotsOfMessage(event.sent?.[0]?.message)
       );
     case 'apply':
-      if (event.name === 'CommitChosen') return { from: event.slot, to: event.slot };
-      if (event.name === 'ApplyBatch') return { from: event.fromSlot, to: event.toSlot };
-      if (event.name === 'MovePointer')
-        return { from: event.applicationPointer, to: event.applicationPointer };
-      return null;
+      // The slot of a database's position says how far it is, not what this is about.
+      return 'slot' in event && !positional.has(event.name) ? { from: event.slot, to: event.slot } : null;
     case 'operation':
       return null;
     default:
       return unreachable(event);
   }
 }
+
+const positional: ReadonlySet<TraceEvent['name']> = new Set([
+  'FlushStandby',
+  'DatabaseUp',
+  'CheckPrefix',
+  'EndCopy',
+  'Purge',
+]);
 
 function slotsOfVotes(votes: readonly (readonly [number, ...unknown[]])[] | undefined): SlotRange | null {
   if (votes === undefined || votes.length === 0) return null;
@@ -62,7 +68,7 @@ export function describeEvent(event: TraceEvent): string {
     case 'consensus':
       return describeConsensus(event);
     case 'apply':
-      return describeApply(event);
+      return describeWal(event);
     case 'operation':
       return describeOperation(event);
     default:
@@ -96,29 +102,6 @@ const showsBallot: ReadonlySet<string> = new Set([
   'Restart',
 ]);
 
-function describeApply(event: Extract<TraceEvent, { layer: 'apply' }>): string {
-  switch (event.name) {
-    case 'Harvest':
-      return `${event.label} · ${oneLine(event.sql)}`;
-    case 'CommitChosen':
-      return `slot ${event.slot} · ${event.label}`;
-    case 'MovePointer':
-      return `application pointer ${event.applicationPointer}`;
-    case 'ApplyBatch':
-      return `${formatSlots({ from: event.fromSlot, to: event.toSlot })} · ${oneLine(event.sql)}`;
-    case 'FlushDatabase':
-      return `durable up to ${event.durableApplicationPointer}`;
-    case 'AbortTransaction':
-      return event.label;
-    case 'DatabaseDown':
-      return event.reason;
-    case 'DatabaseUp':
-      return `application pointer ${event.applicationPointer}`;
-    default:
-      return unreachable(event);
-  }
-}
-
 function describeOperation(event: Extract<TraceEvent, { layer: 'operation' }>): string {
   switch (event.name) {
     case 'ReplicaStarted':
@@ -132,6 +115,8 @@ function describeOperation(event: Extract<TraceEvent, { layer: 'operation' }>): 
       return describeRecovery(event.progress);
     case 'VerifyDone':
       return describeVerify(event.result);
+    case 'RunningTransactions':
+      return describeRunning(event.transactions.length + event.more);
     case 'LogFull':
     case 'LogResumed':
     case 'LogRefused':
@@ -139,6 +124,10 @@ function describeOperation(event: Extract<TraceEvent, { layer: 'operation' }>): 
     default:
       return unreachable(event);
   }
+}
+
+function describeRunning(count: number): string {
+  return count === 1 ? 'one open transaction' : `${count} open transactions`;
 }
 
 const phases: Readonly<Record<RecoveryProgress['phase'], string>> = {
@@ -171,14 +160,12 @@ function describeConfiguration({ version, voters, learners }: TraceConfiguration
   return `members ${version}: voting ${voters.join(', ')}${rest}`;
 }
 
-function oneLine(sql: readonly string[]): string {
-  return sql.join('; ').replace(/\s+/g, ' ').trim();
-}
-
 const alarming: ReadonlySet<TraceEvent['name']> = new Set([
   'Crash',
   'StepDown',
   'DatabaseDown',
+  'Depose',
+  'EndWait',
   'LogFull',
   'LogRefused',
   'PeerLost',
@@ -190,6 +177,14 @@ const notable: ReadonlySet<TraceEvent['name']> = new Set([
   'Serve',
   'Restart',
   'DatabaseUp',
+  'BeginLeadership',
+  'Promote',
+  'Resume',
+  'Open',
+  'CheckPrefix',
+  'BeginCopy',
+  'EndCopy',
+  'TellOutcome',
   'ReplicaStarted',
   'PeerConnected',
   'LogResumed',
@@ -204,6 +199,7 @@ const notable: ReadonlySet<TraceEvent['name']> = new Set([
 export function weightOf(event: TraceEvent): 'plain' | 'notable' | 'alarming' {
   if (event.name === 'VerifyDone' && event.result.replicas.some(({ outcome }) => outcome === 'differs'))
     return 'alarming';
+  if (event.name === 'CheckPrefix' && event.outcome === 'parted') return 'alarming';
   if (alarming.has(event.name)) return 'alarming';
   return notable.has(event.name) ? 'notable' : 'plain';
 }

@@ -48,10 +48,10 @@ describe('a recovery', () => {
 
   test('whose copy has arrived says that it is being made durable', () => {
     expect(view(progress({ bytes: 40 * MB, bytesTotal: 60 * MB, percent: 99 }))?.detail).toBe(
-      '40 MB of 60 MB from r3',
+      '5,120 of 7,680 blocks compared with r3',
     );
     expect(view(progress({ bytes: 61 * MB, bytesTotal: 60 * MB, percent: 100 }))?.detail).toBe(
-      '61 MB from r3: being made durable',
+      'all blocks from r3: being made durable',
     );
   });
 
@@ -99,11 +99,18 @@ describe('a recovery', () => {
     expect(view(progress({}))?.failure).toBe(null);
   });
 
-  test('tells megabytes and their source, the total only while it is one', () => {
+  test('tells blocks compared and sent, and with whom, the total only while it is one', () => {
     const detail = (changes: Partial<RecoveryProgress>) => view(progress(changes))?.detail;
-    expect(detail({ bytes: 12 * MB, bytesTotal: 30 * MB, percent: 40 })).toBe('12 MB of 30 MB from r3');
-    expect(detail({ bytes: 31 * MB, bytesTotal: 30 * MB, percent: 99 })).toBe('31 MB from r3');
-    expect(detail({ bytes: 5 * MB, attempts: 2 })).toBe('5.0 MB from r3, attempt 2');
+    expect(detail({ bytes: 12 * MB, bytesTotal: 30 * MB, percent: 40 })).toBe(
+      '1,536 of 3,840 blocks compared with r3',
+    );
+    expect(detail({ bytes: 12 * MB, bytesReceived: MB, percent: 40 })).toBe(
+      '1,536 blocks compared with r3, 128 sent (1.0 MB)',
+    );
+    expect(detail({ bytes: 31 * MB, bytesTotal: 30 * MB, percent: 99 })).toBe(
+      '3,968 blocks compared with r3',
+    );
+    expect(detail({ bytes: 5 * MB, attempts: 2 })).toBe('640 blocks compared with r3, attempt 2');
     expect(detail({ source: null })).toBe('looking for a source');
     expect(detail({ phase: 'catchingUp', percent: 43 })).toBe('43%');
     expect(view(progress({ bytes: 12 * MB, percent: 40 }))?.steps[1]?.filled).toBe(0.4);

@@ -2,7 +2,7 @@
  * A recovery as steps that a reader can follow: which there are, which one it is at, and how far that one is. Pure reading of one status.
  */
 import type { RecoveryProgress, ReplicaStatus } from '../../../server/src/api/status.ts';
-import { formatBytes } from '../components/format.ts';
+import { formatBytes, formatCount } from '../components/format.ts';
 import { memberRole } from './members-view.ts';
 
 export type StepName = 'joining' | 'copying' | 'starting' | 'catchingUp' | 'voting';
@@ -35,7 +35,7 @@ const labels: Readonly<Record<StepName, string>> = {
 
 const titles: Readonly<Record<StepName, string>> = {
   joining: 'Asking to be let in',
-  copying: 'Copying PostgreSQL',
+  copying: 'Copying what differs',
   starting: 'Starting PostgreSQL on the copy',
   catchingUp: 'Catching up',
   voting: 'Caught up: becoming a voter',
@@ -48,8 +48,11 @@ export const causes: Readonly<Record<RecoveryProgress['cause'], string>> = {
   bothLost: 'its disk was lost',
   logPurged: 'the others have purged what it lacks',
   diverged: 'its data differed',
+  parted: 'it wrote what was never chosen',
   new: 'it had no data yet',
 };
+
+const blockBytes = 8192;
 
 /** Null if nothing is being recovered. */
 export function recoveryView(status: ReplicaStatus): RecoveryView | null {
@@ -89,14 +92,26 @@ function stepsOf(recovery: RecoveryProgress | null, learns: boolean, now: StepNa
 
 function detailOf(recovery: RecoveryProgress | null): string {
   if (recovery === null) return '';
-  const { phase, percent, bytes, bytesTotal, source, attempts } = recovery;
+  const { phase, percent, source, attempts } = recovery;
   if (phase !== 'copying') return percent === null ? '' : `${percent}%`;
   if (source === null) return 'looking for a source';
-  if (percent === 100) return `${formatBytes(bytes)} from ${source}: being made durable`;
+  if (percent === 100) return `all blocks from ${source}: being made durable`;
+  return `${comparedText(recovery, source)}${attempts > 1 ? `, attempt ${attempts}` : ''}`;
+}
+
+/** What is equal is not sent, so what was compared tells how far it is. */
+function comparedText({ bytes, bytesTotal, bytesReceived }: RecoveryProgress, source: string): string {
   // The total is an estimate of the beginning: PostgreSQL goes on writing meanwhile.
-  const of = bytesTotal !== null && bytes <= bytesTotal ? ` of ${formatBytes(bytesTotal)}` : '';
-  const again = attempts > 1 ? `, attempt ${attempts}` : '';
-  return `${formatBytes(bytes)}${of} from ${source}${again}`;
+  const of = bytesTotal !== null && bytes <= bytesTotal ? ` of ${formatBlocks(bytesTotal)}` : '';
+  const sent =
+    bytesReceived === undefined
+      ? ''
+      : `, ${formatBlocks(bytesReceived)} sent (${formatBytes(bytesReceived)})`;
+  return `${formatBlocks(bytes)}${of} blocks compared with ${source}${sent}`;
+}
+
+function formatBlocks(bytes: number): string {
+  return formatCount(Math.ceil(bytes / blockBytes));
 }
 
 function failureOf(recovery: RecoveryProgress | null): string | null {

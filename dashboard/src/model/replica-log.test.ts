@@ -22,18 +22,27 @@ function accepted(seq: number, slots: readonly number[], commitPoint: number) {
   );
 }
 
+/** A range that ends at this position, and how far the standby has come. */
+function feed(seq: number, at: number, end: number) {
+  return other(
+    { seq },
+    { layer: 'apply', name: 'Feed', slot: at, label: `c/${at}`, timeline: 1, start: 0, end },
+  );
+}
+
+function replay(seq: number, replayed: number) {
+  return other({ seq }, { layer: 'apply', name: 'Replay', flushed: replayed, replayed });
+}
+
 describe('a replica log', () => {
   test('shows a slot as accepted, then chosen, then applied', () => {
     const voted = foldReplicaLog(emptyLog, [accepted(1, [1, 2], 0)]);
     expect(kindOf(voted, 2)).toBe('accepted');
     const learnt = foldReplicaLog(voted, [accepted(2, [3], 2)]);
     expect([1, 2, 3].map((at) => kindOf(learnt, at))).toEqual(['chosen', 'chosen', 'accepted']);
-    const applied = foldReplicaLog(learnt, [
-      other(
-        { seq: 3 },
-        { layer: 'apply', name: 'ApplyBatch', fromSlot: 1, toSlot: 1, applied: [[1, 'c/1']], sql: [] },
-      ),
-    ]);
+    const fed = foldReplicaLog(learnt, [feed(3, 1, 100), feed(4, 2, 200)]);
+    expect([1, 2, 3].map((at) => kindOf(fed, at))).toEqual(['chosen', 'chosen', 'accepted']);
+    const applied = foldReplicaLog(fed, [replay(5, 199)]);
     expect([1, 2, 3].map((at) => kindOf(applied, at))).toEqual(['applied', 'chosen', 'accepted']);
   });
 
@@ -61,31 +70,66 @@ describe('a replica log', () => {
     expect(log.votes.get(1)).toEqual({ ballot: b2, label: 'd/1' });
   });
 
-  test('shows what a leader committed out of order as applied, and forgets it below the pointer', () => {
-    const commit = (seq: number, at: number) =>
-      other({ seq }, { layer: 'apply', name: 'CommitChosen', slot: at, label: `c/${at}` });
-    const ahead = foldReplicaLog(emptyLog, [accepted(1, [1, 2, 3], 3), commit(2, 3), commit(3, 1)]);
-    expect([1, 2, 3].map((at) => kindOf(ahead, at))).toEqual(['applied', 'chosen', 'applied']);
-    const moved = foldReplicaLog(ahead, [
-      other({ seq: 4 }, { layer: 'apply', name: 'MovePointer', applicationPointer: 3 }),
+  test('takes a slot for applied at the leader when its commits are released', () => {
+    const log = foldReplicaLog(emptyLog, [
+      accepted(1, [1, 2, 3], 3),
+      other({ seq: 2 }, { layer: 'apply', name: 'Release', slot: 2, position: 200 }),
     ]);
-    expect(moved.above.size).toBe(0);
-    expect(kindOf(moved, 2)).toBe('applied');
+    expect([1, 2, 3].map((at) => kindOf(log, at))).toEqual(['applied', 'applied', 'chosen']);
   });
 
-  test('follows PostgreSQL back when a crash took asynchronous commits', () => {
+  test('does not wait for WAL that a new timeline has left behind', () => {
+    const begin = { layer: 'apply', name: 'BeginLeadership', slot: 3, label: 'd/1', timeline: 2, fork: 150 };
     const log = foldReplicaLog(emptyLog, [
       accepted(1, [1, 2, 3, 4], 4),
-      other({ seq: 2 }, { layer: 'apply', name: 'ApplyBatch', fromSlot: 1, toSlot: 4, applied: [], sql: [] }),
-      other({ seq: 3 }, { layer: 'apply', name: 'DatabaseUp', applicationPointer: 1, above: [3] }),
+      feed(2, 1, 100),
+      feed(3, 2, 200),
+      other({ seq: 4 }, begin),
+      feed(5, 4, 250),
+      replay(6, 150),
     ]);
-    expect([1, 2, 3, 4].map((at) => kindOf(log, at))).toEqual(['applied', 'chosen', 'applied', 'chosen']);
+    expect([1, 2, 3, 4].map((at) => kindOf(log, at))).toEqual(['applied', 'applied', 'applied', 'chosen']);
+  });
+
+  test('counts a slot that changes nothing as applied with what lies below it', () => {
+    const skip = (seq: number, at: number) =>
+      other(
+        { seq },
+        { layer: 'apply', name: 'Skip', slot: at, label: `s/${at}`, why: 'its leadership is over' },
+      );
+    const log = foldReplicaLog(emptyLog, [
+      accepted(1, [1, 2, 3], 3),
+      skip(2, 1),
+      feed(3, 2, 200),
+      skip(4, 3),
+    ]);
+    expect([1, 2, 3].map((at) => kindOf(log, at))).toEqual(['applied', 'chosen', 'chosen']);
+    expect(kindOf(foldReplicaLog(log, [replay(5, 200)]), 3)).toBe('applied');
+  });
+
+  test('leaves it to the status how far a PostgreSQL is that has just started, or a copy', () => {
+    const up = { layer: 'apply', name: 'DatabaseUp', role: 'standby', slot: 4, position: 400, timeline: 1 };
+    const copied = { layer: 'apply', name: 'EndCopy', source: 'r3', slot: 3, position: 300, timeline: 1 };
+    const before = foldReplicaLog(emptyLog, [accepted(1, [1, 2, 3, 4], 4), feed(2, 1, 100), replay(3, 100)]);
+    const started = foldReplicaLog(before, [other({ seq: 4 }, up)]);
+    expect([1, 4].map((at) => kindOf(started, at))).toEqual(['chosen', 'chosen']);
+    const told = pointersOf(started, status('r1', { applicationPointer: slot(2), lastSlot: slot(4) }));
+    expect([2, 3].map((at) => cellAt(started, told, at).kind)).toEqual(['applied', 'chosen']);
+    const copy = foldReplicaLog(started, [other({ seq: 5 }, copied)]);
+    expect([3, 4].map((at) => kindOf(copy, at))).toEqual(['applied', 'chosen']);
+  });
+
+  test('remembers only so many slots that wait to be replayed', () => {
+    const fed = Array.from({ length: 5000 }, (_, index) => feed(index + 1, index + 1, (index + 1) * 10));
+    const log = foldReplicaLog(emptyLog, fed);
+    expect(log.pending).toHaveLength(4096);
+    expect(foldReplicaLog(log, [replay(5001, 49_990)]).applicationPointer).toBe(4999);
   });
 
   test('starts a new run from what that run reports, with its votes kept', () => {
     const log = foldReplicaLog(emptyLog, [
       accepted(1, [1, 2], 2),
-      other({ seq: 2 }, { layer: 'apply', name: 'MovePointer', applicationPointer: 2 }),
+      other({ seq: 2 }, { layer: 'apply', name: 'Release', slot: 2, position: 200 }),
       other({ seq: 1, run: 'next' }, { layer: 'operation', name: 'ReplicaStarted', pid: 7 }),
     ]);
     expect(log).toMatchObject({ run: 'next', commitPoint: 0, applicationPointer: 0, missed: 0 });

@@ -1,20 +1,25 @@
 /**
  * One replica's log as its events tell it: which slots it has voted for, which it knows as chosen, which are applied.
  *
- * Does not know other replicas. Keeps: at most `votesMax` votes (the latest written), `above` holds only slots above the
- * application pointer, a new run of the replica's process starts from what that run reports, and a new incarnation has no votes.
+ * A slot is applied when the replica's PostgreSQL has come to the end of its WAL: at the leader when it is released, at a standby when it is replayed. Does not know other replicas.
+ * Keeps: at most `votesMax` votes (the latest written) and `pendingMax` slots that wait to be replayed; a new run of the replica's process starts from what that run reports, and a new incarnation has no votes.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { ReplicaStatus } from '../../../server/src/api/status.ts';
 import type { Ballot, EntryLabel } from '../../../server/src/multipaxos/types.ts';
 
 export const votesMax = 4096;
-const aboveMax = 4096;
+const pendingMax = 4096;
 
 /** `ballot` is null for an entry learnt as chosen without a vote. */
 export interface SlotVote {
   readonly ballot: Ballot | null;
   readonly label: EntryLabel;
+}
+
+interface PendingSlot {
+  readonly slot: number;
+  readonly end: number;
 }
 
 export interface ReplicaLog {
@@ -26,7 +31,8 @@ export interface ReplicaLog {
   readonly missed: number;
   readonly commitPoint: number;
   readonly applicationPointer: number;
-  readonly above: ReadonlySet<number>;
+  /** Chosen slots, in order, and the position that PostgreSQL must have replayed for each. */
+  readonly pending: readonly PendingSlot[];
   readonly lastSlot: number;
   readonly votes: ReadonlyMap<number, SlotVote>;
   /** From this slot on the page has seen every vote; below it an accepted slot may be missing from `votes`. Null: not known yet. */
@@ -47,7 +53,7 @@ export const emptyLog: ReplicaLog = {
   missed: 0,
   commitPoint: 0,
   applicationPointer: 0,
-  above: new Set(),
+  pending: [],
   lastSlot: 0,
   votes: new Map(),
   votesFrom: null,
@@ -60,7 +66,7 @@ interface Draft {
   missed: number;
   commitPoint: number;
   applicationPointer: number;
-  above: Set<number>;
+  pending: PendingSlot[];
   lastSlot: number;
   votes: Map<number, SlotVote>;
   votesFrom: number | null;
@@ -68,10 +74,10 @@ interface Draft {
 
 /** `events` are all of one replica, in order, and none that the log has seen. */
 export function foldReplicaLog(log: ReplicaLog, events: readonly TraceEvent[]): ReplicaLog {
-  const draft: Draft = { ...log, above: new Set(log.above), votes: new Map(log.votes) };
+  const draft: Draft = { ...log, pending: [...log.pending], votes: new Map(log.votes) };
   for (const event of events) apply(draft, event);
   while (draft.votes.size > votesMax) draft.votes.delete(draft.votes.keys().next().value!);
-  while (draft.above.size > aboveMax) draft.above.delete(draft.above.values().next().value!);
+  draft.pending.splice(0, draft.pending.length - pendingMax);
   return draft;
 }
 
@@ -88,25 +94,44 @@ function apply(draft: Draft, event: TraceEvent): void {
     draft.votesFrom ??= draft.lastSlot + 1;
     return;
   }
-  if (event.layer === 'operation') return;
-  switch (event.name) {
-    case 'CommitChosen':
-      if (event.slot > draft.applicationPointer) draft.above.add(event.slot);
-      return;
-    case 'MovePointer':
-      return movePointer(draft, event.applicationPointer);
-    case 'ApplyBatch':
-      return movePointer(draft, Math.max(draft.applicationPointer, event.toSlot));
-    case 'DatabaseUp':
-      // PostgreSQL may have come back with less than it had: asynchronous commits that a crash took.
-      draft.above = new Set(event.above);
-      return movePointer(draft, event.applicationPointer);
-    case 'Harvest':
-    case 'FlushDatabase':
-    case 'AbortTransaction':
-    case 'DatabaseDown':
-      return;
-  }
+  if (event.layer === 'apply') applyWal(draft, event);
+}
+
+type ApplyEvent = Extract<TraceEvent, { layer: 'apply' }>;
+
+function applyWal(draft: Draft, event: ApplyEvent): void {
+  if (event.name === 'Feed') draft.pending.push({ slot: event.slot, end: event.end });
+  else if (event.name === 'Replay') replayed(draft, event.replayed);
+  else if (event.name === 'BeginLeadership') fork(draft, event.slot, event.fork);
+  else if (event.name === 'Release' || event.name === 'EndCopy') applied(draft, event.slot);
+  else if (event.name === 'Skip') skip(draft, event.slot);
+  // It may come back with less than it had: the status tells.
+  else if (event.name === 'DatabaseDown' || event.name === 'DatabaseUp') draft.applicationPointer = 0;
+}
+
+function applied(draft: Draft, slot: number): void {
+  draft.applicationPointer = slot;
+  draft.pending = draft.pending.filter((one) => one.slot > slot);
+}
+
+/** What lay beyond the fork, part of a record, is never replayed. */
+function fork(draft: Draft, slot: number, position: number): void {
+  const waiting = [...draft.pending, { slot, end: position }];
+  draft.pending = waiting.map((one) => ({ slot: one.slot, end: Math.min(one.end, position) }));
+}
+
+function skip(draft: Draft, slot: number): void {
+  const last = draft.pending.at(-1);
+  if (last === undefined) draft.applicationPointer = slot;
+  else draft.pending.push({ slot, end: last.end });
+}
+
+function replayed(draft: Draft, position: number): void {
+  const left = draft.pending.findIndex(({ end }) => end > position);
+  const done = left === -1 ? draft.pending.length : left;
+  if (done === 0) return;
+  draft.applicationPointer = draft.pending[done - 1]!.slot;
+  draft.pending = draft.pending.slice(done);
 }
 
 function countSeq(draft: Draft, event: TraceEvent): void {
@@ -119,7 +144,7 @@ function countSeq(draft: Draft, event: TraceEvent): void {
     draft.commitPoint = 0;
     draft.lastSlot = 0;
     draft.applicationPointer = 0;
-    draft.above.clear();
+    draft.pending = [];
     // A run tells what it found in its log, so one that is seen from its first event hides no vote.
     draft.votesFrom = event.seq === 1 ? 0 : null;
   }
@@ -131,11 +156,6 @@ function countSeq(draft: Draft, event: TraceEvent): void {
 function writeVote(draft: Draft, slot: number, vote: SlotVote): void {
   draft.votes.delete(slot);
   draft.votes.set(slot, vote);
-}
-
-function movePointer(draft: Draft, applicationPointer: number): void {
-  draft.applicationPointer = applicationPointer;
-  for (const slot of draft.above) if (slot <= applicationPointer) draft.above.delete(slot);
 }
 
 export interface LogPointers {
@@ -157,7 +177,7 @@ export function pointersOf(log: ReplicaLog, status: ReplicaStatus | null): LogPo
 
 export function cellAt(log: ReplicaLog, pointers: LogPointers, slot: number): Cell {
   const vote = log.votes.get(slot) ?? null;
-  if (slot <= pointers.applicationPointer || log.above.has(slot)) return { kind: 'applied', vote };
+  if (slot <= pointers.applicationPointer) return { kind: 'applied', vote };
   if (slot <= pointers.commitPoint || vote?.ballot === null) return { kind: 'chosen', vote };
   const unseen = log.votesFrom === null || slot < log.votesFrom;
   if (vote !== null || (unseen && slot <= pointers.lastSlot)) return { kind: 'accepted', vote };

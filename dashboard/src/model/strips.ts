@@ -1,5 +1,6 @@
 /** The replicas' logs side by side, ready to draw: each one's pointers, and its cell for any slot. */
 import type { ClusterStatus } from '../../../server/src/api/status.ts';
+import type { EntryLabel } from '../../../server/src/multipaxos/types.ts';
 import { cellAt, emptyLog, pointersOf } from './replica-log.ts';
 import type { Cell, LogPointers } from './replica-log.ts';
 import type { TraceModel } from './trace-model.ts';
@@ -22,4 +23,16 @@ export function stripsOf(cluster: ClusterStatus, trace: TraceModel): readonly St
       cellAt: (slot) => cellAt(log, pointers, slot),
     };
   });
+}
+
+/** What stands in a slot: chosen, if a replica knows of it, else what one has voted for. Null: nobody told. */
+export function labelAt(strips: readonly Strip[], slot: number): EntryLabel | null {
+  let found: EntryLabel | null = null;
+  for (const strip of strips) {
+    const { kind, vote } = strip.cellAt(slot);
+    if (vote === null) continue;
+    if (kind === 'chosen' || kind === 'applied') return vote.label;
+    found ??= vote.label;
+  }
+  return found;
 }

@@ -1,15 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import { consensus, ballot, other, vote } from './testing.ts';
-import { emptyTrace, eventsMax, foldEvents, linkKey, statementsMax } from './trace-model.ts';
+import { emptyTrace, eventsMax, foldEvents, linkKey } from './trace-model.ts';
 
-const harvest = (seq: number, label: string, sql: readonly string[]) =>
-  other({ seq }, { layer: 'apply', name: 'Harvest', label, sql });
+const ship = (seq: number, label: string) =>
+  other({ seq }, { layer: 'apply', name: 'Ship', label, timeline: 1, start: seq * 100, end: seq * 100 + 50 });
+
+const running = { pid: 1, xid: 800, state: 'waiting', user: 'u', database: 'd', sql: 'COMMIT', sinceMs: 1 };
 
 describe('the trace model', () => {
   test('is the same whether events come together or one by one', () => {
     const events = [
-      harvest(1, 'c/1', ['SELECT 1']),
+      ship(1, 'c/1'),
+      other(
+        { seq: 9, replica: 'r3' },
+        { layer: 'operation', name: 'RunningTransactions', transactions: [running], more: 0 },
+      ),
       consensus(
         { seq: 2 },
         {
@@ -26,46 +32,17 @@ describe('the trace model', () => {
     const together = foldEvents(emptyTrace, events);
     const apart = events.reduce((model, event) => foldEvents(model, [event]), emptyTrace);
     expect(apart).toEqual(together);
+    expect(together.notes.get('c/1')).toMatchObject({ kind: 'range', start: 100, end: 150 });
+    expect(together.running.samples.get('r3')?.transactions).toEqual([running]);
   });
 
   test('keeps the latest events up to its bound, each under the same index for ever', () => {
     const batch = (from: number) =>
-      Array.from({ length: eventsMax }, (_, index) => harvest(from + index, 'c/1', []));
+      Array.from({ length: eventsMax }, (_, index) => ship(from + index, 'c/1'));
     const model = foldEvents(foldEvents(emptyTrace, batch(1)), batch(eventsMax + 1).slice(0, 7));
     expect(model.events).toHaveLength(eventsMax);
     expect(model.firstIndex).toBe(7);
     expect(model.events[0]!.seq).toBe(8);
-  });
-
-  test('finds the SQL of an entry on the leader, and on a follower only if its batch held one entry', () => {
-    const batch = (seq: number, labels: readonly string[]) =>
-      other(
-        { seq, replica: 'r2' },
-        {
-          layer: 'apply',
-          name: 'ApplyBatch',
-          fromSlot: 1,
-          toSlot: 2,
-          applied: labels.map((label, at) => [at, label]),
-          sql: ['A', 'B'],
-        },
-      );
-    const model = foldEvents(emptyTrace, [
-      harvest(1, 'c/1', ['UPDATE t']),
-      batch(1, ['c/2', 'c/3']),
-      batch(2, ['c/4']),
-    ]);
-    expect(Object.fromEntries(model.statements)).toEqual({ 'c/1': ['UPDATE t'], 'c/4': ['A', 'B'] });
-  });
-
-  test('bounds the statements that it remembers', () => {
-    const events = Array.from({ length: statementsMax + 5 }, (_, index) =>
-      harvest(index + 1, `c/${index}`, ['X']),
-    );
-    const model = foldEvents(emptyTrace, events);
-    expect(model.statements.size).toBe(statementsMax);
-    expect(model.statements.has('c/4')).toBe(false);
-    expect(model.statements.has('c/5')).toBe(true);
   });
 
   test('knows when a message was last seen on each directed link, leaving or arriving', () => {
@@ -87,7 +64,7 @@ describe('the trace model', () => {
   });
 
   test('takes no event twice when a page that connects again is shown the past again', () => {
-    const events = [1, 2, 3].map((seq) => harvest(seq, `c/${seq}`, ['X']));
+    const events = [1, 2, 3].map((seq) => ship(seq, `c/${seq}`));
     const first = foldEvents(emptyTrace, events.slice(0, 2));
     const again = foldEvents(first, events);
     expect(again.events.map((event) => event.seq)).toEqual([1, 2, 3]);

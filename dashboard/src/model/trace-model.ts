@@ -5,13 +5,15 @@
  * every collection is bounded.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { EntryLabel } from '../../../server/src/multipaxos/types.ts';
+import { foldNotes } from './entry-notes.ts';
+import type { EntryNotes } from './entry-notes.ts';
 import { replicaOf } from './incarnation.ts';
 import { emptyLog, foldReplicaLog } from './replica-log.ts';
 import type { ReplicaLog } from './replica-log.ts';
+import { emptyRunning, foldRunning } from './running.ts';
+import type { Running } from './running.ts';
 
 export const eventsMax = 5000;
-export const statementsMax = 4096;
 
 export interface TraceModel {
   /** In the order of arrival, the latest `eventsMax`. */
@@ -20,8 +22,10 @@ export interface TraceModel {
   readonly firstIndex: number;
   /** By replica, whatever its incarnation. */
   readonly logs: ReadonlyMap<string, ReplicaLog>;
-  /** What clients sent, by the label of the entry that it became. */
-  readonly statements: ReadonlyMap<EntryLabel, readonly string[]>;
+  /** What entries hold, by their labels. */
+  readonly notes: EntryNotes;
+  /** What clients of the leader are at. */
+  readonly running: Running;
   /** When a message was last seen on a directed link (`linkKey`), leaving or arriving, in the events' microseconds. */
   readonly lastMessageUs: ReadonlyMap<string, number>;
   readonly lastAtUs: number;
@@ -31,7 +35,8 @@ export const emptyTrace: TraceModel = {
   events: [],
   firstIndex: 0,
   logs: new Map(),
-  statements: new Map(),
+  notes: new Map(),
+  running: emptyRunning,
   lastMessageUs: new Map(),
   lastAtUs: 0,
 };
@@ -49,7 +54,8 @@ export function foldEvents(model: TraceModel, received: readonly TraceEvent[]): 
     events: excess > 0 ? all.slice(excess) : all,
     firstIndex: model.firstIndex + excess,
     logs: foldLogs(model.logs, batch),
-    statements: foldStatements(model.statements, batch),
+    notes: foldNotes(model.notes, batch),
+    running: foldRunning(model.running, batch),
     lastMessageUs: foldMessages(model.lastMessageUs, batch),
     lastAtUs: batch.reduce((latest, event) => Math.max(latest, event.atUs), model.lastAtUs),
   };
@@ -81,27 +87,6 @@ function foldLogs(
   for (const [replica, events] of byReplica) {
     next.set(replica, foldReplicaLog(logs.get(replica) ?? emptyLog, events));
   }
-  return next;
-}
-
-/** A batch applied together carries its statements together: they name one entry only where the batch holds one. */
-function statementOf(event: TraceEvent): readonly [EntryLabel, readonly string[]] | null {
-  if (event.layer !== 'apply') return null;
-  if (event.name === 'Harvest') return [event.label, event.sql];
-  if (event.name === 'ApplyBatch' && event.applied.length === 1) return [event.applied[0]![1], event.sql];
-  return null;
-}
-
-function foldStatements(
-  statements: TraceModel['statements'],
-  batch: readonly TraceEvent[],
-): TraceModel['statements'] {
-  const found = batch.map(statementOf).filter((statement) => statement !== null);
-  const fresh = found.filter(([label, sql]) => sql.length > 0 && !statements.has(label));
-  if (fresh.length === 0) return statements;
-  const next = new Map(statements);
-  for (const [label, sql] of fresh) next.set(label, sql);
-  while (next.size > statementsMax) next.delete(next.keys().next().value!);
   return next;
 }
 

@@ -19,6 +19,7 @@ import type { TraceModel } from '../model/trace-model.ts';
 import { SlotInspector } from './slot-inspector.tsx';
 import { HoverNote, Marks } from './strip-marks.tsx';
 import { StripLegend, StripRow, narrowPitch, widePitch } from './strip-row.tsx';
+import { WalLane } from './wal-lane.tsx';
 import './log-strips.css';
 
 const pitches = [
@@ -117,6 +118,7 @@ export function LogStrips({ cluster, trace, leader, selected, onSelect }: LogStr
               pick(slotAt(event.clientX - event.currentTarget.getBoundingClientRect().left, window, pitch))
             }
           >
+            <WalLane strips={strips} notes={trace.notes} window={window} lastSlot={lastSlot} pitch={pitch} />
             {strips.map((strip) => (
               <StripRow key={strip.id} strip={strip} window={window} lastSlot={lastSlot} pitch={pitch} />
             ))}
@@ -190,6 +192,9 @@ function StripNames({ strips, leader }: StripNamesProps) {
   const chosen = Math.max(0, ...strips.map((strip) => strip.pointers.commitPoint));
   return (
     <div className="strips-names">
+      <div className="lane-name quiet" title="What each slot holds: WAL, the taller the more">
+        WAL
+      </div>
       {strips.map((strip) => (
         <div key={strip.id} className="strips-name" data-leader={strip.id === leader}>
           <span className="mono">{strip.id}</span>

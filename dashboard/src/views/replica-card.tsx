@@ -7,6 +7,8 @@ import { ReplicaName } from '../components/replica-name.tsx';
 import { formatBallot, freshStatus, healthOf, staleMs } from '../model/cluster-view.ts';
 import { incarnationName } from '../model/incarnation.ts';
 import { memberRole } from '../model/members-view.ts';
+import { walView } from '../model/wal-view.ts';
+import type { WalView } from '../model/wal-view.ts';
 import type { SendFault } from '../live/api.ts';
 import { RecoverySteps } from './recovery-steps.tsx';
 import { WipeMenu } from './wipe-menu.tsx';
@@ -159,7 +161,40 @@ function Facts({ replica, stale }: { readonly replica: ClusterReplica; readonly 
         </dd>
       </div>
       <Fact name="Log" testId={`log-${id}`} value={status === null ? '–' : formatBytes(status.log.bytes)} />
+      <WalFacts id={id} view={walView(status?.wal ?? null)} />
     </dl>
+  );
+}
+
+/** What its PostgreSQL is to the group, and where its WAL stands. */
+function WalFacts({ id, view }: { readonly id: string; readonly view: WalView | null }) {
+  return (
+    <>
+      <div className="fact" title={view?.roleHint}>
+        <dt>Database</dt>
+        <dd>
+          <span data-testid={`database-${id}`}>{view?.role ?? '–'}</span>
+          {view === null ? null : (
+            <span className="quiet" data-testid={`timeline-${id}`}>
+              {' '}
+              {view.timeline}
+            </span>
+          )}
+        </dd>
+      </div>
+      <div className="fact" title="Where the WAL ends that is known to be chosen">
+        <dt>WAL chosen</dt>
+        <dd className="fact-position" data-testid={`wal-chosen-${id}`}>
+          {view?.chosen ?? '–'}
+        </dd>
+      </div>
+      <div className="fact" title={view?.gap.hint}>
+        <dt>{view?.gap.name ?? 'Replayed'}</dt>
+        <dd data-testid={`wal-gap-${id}`} data-behind={view?.gap.isBehind ?? false}>
+          {view?.gap.value ?? '–'}
+        </dd>
+      </div>
+    </>
   );
 }
 

@@ -1,11 +1,16 @@
-/** What the picked slot holds: its entry, the SQL that a client sent, and how far each replica is with it. */
+/** The picked slot: how far each replica is with it, and what it holds, which the server is asked for. */
 import { Button } from '../components/button.tsx';
 import { formatCount } from '../components/format.ts';
+import { useSlot } from '../live/use-slot.ts';
+import type { SlotLoad } from '../live/use-slot.ts';
 import { formatBallot } from '../model/cluster-view.ts';
+import { describeEntry } from '../model/entry-notes.ts';
 import type { SlotRange } from '../model/event-text.ts';
 import type { SlotVote } from '../model/replica-log.ts';
 import type { Strip } from '../model/strips.ts';
 import type { TraceModel } from '../model/trace-model.ts';
+import { unreachable } from '../model/unreachable.ts';
+import { SlotContentView } from './slot-content.tsx';
 import { CellIcon } from './strip-row.tsx';
 
 interface SlotInspectorProps {
@@ -19,7 +24,8 @@ export function SlotInspector({ selected, strips, trace, onClose }: SlotInspecto
   if (selected === null) {
     return (
       <p className="slot-hint">
-        Every column is one slot of the log. Point at one to read its SQL, click to keep it.
+        Every column is one slot of the log: mostly a range of WAL, the taller the larger. Point at one to
+        read what it is, click for the transactions in it.
       </p>
     );
   }
@@ -31,6 +37,7 @@ export function SlotInspector({ selected, strips, trace, onClose }: SlotInspecto
     <div className="slot-inspector" data-testid="slot-inspector">
       <div className="slot-head">
         <strong className="num">Slot {formatCount(slot)}</strong>
+        {labels.length === 1 ? <span className="mono quiet slot-label">{labels[0]}</span> : null}
         {selected.to > slot ? (
           <span className="quiet num">first of {formatCount(selected.to - slot + 1)} in this event</span>
         ) : null}
@@ -46,11 +53,7 @@ export function SlotInspector({ selected, strips, trace, onClose }: SlotInspecto
         </ul>
         <Button tone="plain" icon="close" aria-label="Leave this slot" onClick={onClose} />
       </div>
-      {labels.length === 0 ? (
-        <p className="quiet">This slot was filled before the page was opened.</p>
-      ) : (
-        labels.map((label) => <EntryText key={label} label={label} sql={trace.statements.get(label)} />)
-      )}
+      <Holds slot={slot} labels={labels} trace={trace} />
     </div>
   );
 }
@@ -62,19 +65,58 @@ function VoteNote({ vote }: { readonly vote: SlotVote | null }) {
   );
 }
 
-function EntryText({ label, sql }: { readonly label: string; readonly sql: readonly string[] | undefined }) {
+interface HoldsProps {
+  readonly slot: number;
+  /** Of what replicas have voted for here; more than one: they were of different minds. */
+  readonly labels: readonly string[];
+  readonly trace: TraceModel;
+}
+
+function Holds({ slot, labels, trace }: HoldsProps) {
+  const load = useSlot(slot);
+  const chosen = load.kind === 'loaded' ? load.answer.label : null;
   return (
-    <div className="slot-entry">
-      <span className="mono quiet">{label}</span>
-      <pre className="mono" data-testid="slot-sql">
-        {sql?.join(';\n') ?? entryMeaning(label)}
-      </pre>
-    </div>
+    <>
+      {labels.length > 1 ? (
+        <ul className="slot-labels">
+          {labels.map((label) => (
+            <li key={label}>
+              <span className="mono quiet">{label}</span> {describeEntry(label, trace.notes.get(label))}
+              {label === chosen ? ' (chosen)' : ''}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+      {chosen === null ? null : <Effect label={chosen} trace={trace} />}
+      <Loaded load={load} trace={trace} />
+    </>
   );
 }
 
-function entryMeaning(label: string): string {
-  if (label === 'noop') return 'Fills a hole that an earlier leader left.';
-  if (label.startsWith('start:')) return 'The first entry of a new leader.';
-  return 'The SQL went by before the page was opened.';
+/** That something changed nothing follows from the log below it, so that replicas tell it, and not the entry. */
+function Effect({ label, trace }: { readonly label: string; readonly trace: TraceModel }) {
+  const note = trace.notes.get(label);
+  if (note === undefined || note.kind === 'verify' || note.why === null) return null;
+  return (
+    <p className="slot-nobodys" data-testid="slot-nobodys">
+      It changes nothing: {note.why}.
+    </p>
+  );
+}
+
+function Loaded({ load, trace }: { readonly load: SlotLoad; readonly trace: TraceModel }) {
+  switch (load.kind) {
+    case 'loading':
+      return <p className="quiet slot-sentence">Reading the slot…</p>;
+    case 'refused':
+      return (
+        <p className="quiet slot-sentence" data-testid="slot-refused" data-code={load.error.code}>
+          {load.error.message}
+        </p>
+      );
+    case 'loaded':
+      return <SlotContentView content={load.answer.content} running={trace.running} />;
+    default:
+      return unreachable(load);
+  }
 }

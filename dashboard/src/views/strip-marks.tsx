@@ -1,7 +1,9 @@
 /** What lies over the strips: the column under the pointer with a note of its entry, and the columns that were picked. */
 import { formatCount } from '../components/format.ts';
 import type { StripWindow } from '../layout/strip-window.ts';
+import { describeEntry } from '../model/entry-notes.ts';
 import type { SlotRange } from '../model/event-text.ts';
+import { labelAt } from '../model/strips.ts';
 import type { Strip } from '../model/strips.ts';
 import type { TraceModel } from '../model/trace-model.ts';
 
@@ -42,8 +44,7 @@ interface HoverNoteProps {
 const noteWidth = 320;
 
 export function HoverNote({ slot, x, width, strips, trace }: HoverNoteProps) {
-  const vote = strips.map((strip) => strip.cellAt(slot).vote).find((found) => found !== null) ?? null;
-  const sql = vote === null ? undefined : trace.statements.get(vote.label);
+  const label = labelAt(strips, slot);
   return (
     <div
       className="strips-note"
@@ -51,9 +52,11 @@ export function HoverNote({ slot, x, width, strips, trace }: HoverNoteProps) {
     >
       <div>
         <strong className="num">Slot {formatCount(slot)}</strong>{' '}
-        <span className="mono quiet">{vote?.label ?? ''}</span>
+        <span className="mono quiet">{label ?? ''}</span>
       </div>
-      {sql === undefined ? null : <div className="mono strips-note-sql">{sql.join('; ')}</div>}
+      {label === null ? null : (
+        <div className="strips-note-text num">{describeEntry(label, trace.notes.get(label))}</div>
+      )}
     </div>
   );
 }

@@ -1,0 +1,38 @@
+/** What a slot holds, asked of the server when somebody picks it, and again while it is not chosen yet. */
+import { useEffect, useState } from 'react';
+import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
+import { getSlot } from './api.ts';
+import type { ApiError } from './api.ts';
+
+export type SlotLoad =
+  | { readonly kind: 'loading' }
+  | { readonly kind: 'loaded'; readonly answer: SlotAnswer }
+  | { readonly kind: 'refused'; readonly error: ApiError };
+
+const againMs = 1000;
+/** These may have another answer soon. */
+const passing: ReadonlySet<string> = new Set(['notChosen', 'unavailable', 'noServer']);
+
+export function useSlot(slot: number): SlotLoad {
+  const [load, setLoad] = useState<SlotLoad & { readonly slot: number }>({ kind: 'loading', slot });
+  useEffect(() => {
+    const control = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    async function ask(): Promise<void> {
+      const outcome = await getSlot(slot, control.signal);
+      if (control.signal.aborted) return;
+      if (outcome.ok) setLoad({ kind: 'loaded', slot, answer: outcome.answer });
+      else {
+        setLoad({ kind: 'refused', slot, error: outcome.error });
+        if (passing.has(outcome.error.code)) timer = setTimeout(() => void ask(), againMs);
+      }
+    }
+    void ask();
+    return () => {
+      clearTimeout(timer);
+      control.abort();
+    };
+  }, [slot]);
+  // What was found of another slot is not this one's.
+  return load.slot === slot ? load : { kind: 'loading' };
+}

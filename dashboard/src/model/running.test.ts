@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import type { RunningTransaction } from '../../../server/src/api/wal-summary.ts';
+import {
+  emptyRunning,
+  foldRunning,
+  runningAt,
+  statementKey,
+  statementsMax,
+  transactionsMax,
+} from './running.ts';
+import { other } from './testing.ts';
+
+const open = (xid: number | null, sql: string): RunningTransaction => ({
+  pid: 7,
+  xid,
+  state: 'running',
+  user: 'u',
+  database: 'd',
+  sql,
+  sinceMs: 5,
+});
+const sample = (replica: string, seq: number, ...transactions: readonly RunningTransaction[]) =>
+  other({ replica, seq }, { layer: 'operation', name: 'RunningTransactions', transactions, more: 0 });
+
+describe('what clients are at', () => {
+  test('is the last sample of the leader, while it is fresh', () => {
+    const running = foldRunning(emptyRunning, [
+      sample('r1.2', 1, open(8, 'A')),
+      sample('r1.2', 2, open(9, 'B')),
+    ]);
+    expect(runningAt(running, 'r1', 5_000)?.transactions).toEqual([open(9, 'B')]);
+    expect(runningAt(running, 'r2', 5_000)).toBeNull();
+    expect(runningAt(running, null, 5_000)).toBeNull();
+    expect(runningAt(running, 'r1', 3_002_001)).toBeNull();
+  });
+
+  test('tells the statements of a transaction, as far as they were seen, by its leader', () => {
+    const running = foldRunning(emptyRunning, [
+      sample('r1', 1, open(8, 'UPDATE a'), open(null, 'SELECT 1')),
+      sample('r1', 2, open(8, 'UPDATE a')),
+      sample('r1', 3, open(8, 'COMMIT')),
+      sample('r2', 4, open(8, 'DELETE FROM b')),
+    ]);
+    expect(running.statements.get(statementKey('r1.3', 8))).toEqual(['UPDATE a', 'COMMIT']);
+    expect(running.statements.get(statementKey('r2', 8))).toEqual(['DELETE FROM b']);
+    expect(running.statements.size).toBe(2);
+  });
+
+  test('is bounded', () => {
+    const texts = Array.from({ length: 9 }, (_, at) => sample('r1', at + 1, open(8, `statement ${at}`)));
+    expect(foldRunning(emptyRunning, texts).statements.get(statementKey('r1', 8))).toHaveLength(
+      statementsMax,
+    );
+    const many = Array.from({ length: transactionsMax + 3 }, (_, at) => sample('r1', at + 1, open(at, 'A')));
+    expect(foldRunning(emptyRunning, many).statements.size).toBe(transactionsMax);
+  });
+
+  test('stays the same object if nothing is told', () => {
+    expect(
+      foldRunning(emptyRunning, [other({ seq: 1 }, { layer: 'operation', name: 'PeerLost', peer: 'r2' })]),
+    ).toBe(emptyRunning);
+  });
+});
