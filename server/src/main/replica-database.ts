@@ -22,7 +22,7 @@ import type { ReplicaId, Slot } from '../multipaxos/types.ts';
 import { CopyError, type CopyFetcher, type CopySource } from '../ports/copy.ts';
 import type { DatabaseDirectory, Loss } from '../ports/database-directory.ts';
 import type { RecoveryTracker } from '../replica/database/recovery-progress.ts';
-import { transferState } from '../replica/database/state-transfer.ts';
+import { replaceDatabase as replaceLost } from '../replica/database/replace-database.ts';
 import type { AssembledReplica } from './assemble-replica.ts';
 import { suspicionOf } from './suspicion.ts';
 
@@ -142,8 +142,8 @@ export interface Replacing {
   readonly onEvent: (event: ApplyTraceEvent) => void;
 }
 
-/** Has a copy take the place of what is lost. What is damaged or differs is set aside first; what is only behind, or went another way, is made equal where it stands. */
-export async function replaceDatabase(
+/** Has a copy of another replica's take the place of what is lost. */
+export function replaceDatabase(
   { installation, directory }: ReplicaDatabase,
   { config, cluster, fetcher, tracker, logger, onEvent }: Replacing,
   loss: Loss,
@@ -151,45 +151,29 @@ export async function replaceDatabase(
   logReaches: (slot: Slot) => boolean,
   ended: AbortSignal,
 ): Promise<void> {
-  const places = placesOf(config.dataDir);
-  tracker.begin(loss.cause, 'copying');
-  const isInPlace = loss.cause === 'parted' || loss.cause === 'logPurged';
-  if (!isInPlace && (await directory.inspect()).kind !== 'missing') await directory.condemn(loss);
-  const copy = await transferState(
+  return replaceLost(
     {
       fetcher,
       sources,
       tracker,
       logger,
       timers: systemClock,
-      retryMs: 300,
-      retryMsMax: 5000,
-      failedMsMax: 60_000,
-      receive: async (channel, from, onProgress, signal) => {
-        await directory.setAside();
-        let begun = false;
-        return receiveCopy({
+      directory,
+      onEvent,
+      receive: (channel, from, onProgress, signal) =>
+        receiveCopy({
           channel,
           from,
-          directory: places.postgres,
+          directory: placesOf(config.dataDir).postgres,
           owner: { group: config.group, cluster },
           installation,
           suspicion: suspicionOf(loss),
           isOfUse: ({ slot }) => logReaches(slot),
-          onProgress: (progress) => {
-            if (!begun) onEvent({ name: 'BeginCopy', source: from });
-            begun = true;
-            onProgress(progress);
-          },
+          onProgress,
           signal,
-        });
-      },
+        }),
     },
+    loss,
     ended,
   );
-  if (copy === null) return;
-  await directory.acquit();
-  const { slot, end: position, timeline } = copy.position;
-  onEvent({ name: 'EndCopy', source: copy.from, slot, position, timeline });
-  tracker.starting();
 }
