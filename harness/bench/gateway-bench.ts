@@ -82,14 +82,23 @@ async function measure(
 ): Promise<GatewayRow[]> {
   const { clients, seconds, rounds, workload, protocol } = options;
   const names = ['direct', 'pipe', 'gateway'] as const;
-  const rows = names.map((system) => ({ system, clients, ratesPerSecond: [] as number[], cpuUs: [] as number[] }));
+  const rows = names.map((system) => ({
+    system,
+    clients,
+    ratesPerSecond: [] as number[],
+    cpuUs: [] as number[],
+  }));
   const load = [workload, '--no-vacuum', `--protocol=${protocol}`, `--client=${clients}`, '--jobs=1'];
   for (let round = 0; round <= rounds; round++) {
     for (const row of rows) {
       const door = systems[row.system];
       const before = door === null ? null : await cpuUsOf(door);
       const where = door === null ? [`host=${pg.socketDir}`] : [];
-      const output = await bench(door?.port ?? pg.port, [...where, ...load, `--time=${round === 0 ? 1 : seconds}`]);
+      const output = await bench(door?.port ?? pg.port, [
+        ...where,
+        ...load,
+        `--time=${round === 0 ? 1 : seconds}`,
+      ]);
       const transactions = Number(/actually processed: (\d+)/.exec(output)?.[1]);
       const cpuUs = door === null || before === null ? null : ((await cpuUsOf(door)) - before) / transactions;
       // The first round warms up.

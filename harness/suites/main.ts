@@ -3,7 +3,7 @@
  *
  * Responsible for: the command line, the servers, and the report. Exit codes: 0 nothing differs, 1 something does, 2 wrong option or nothing could be run.
  */
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -26,7 +26,7 @@ Options:
   --direct PLACE     PostgreSQL: "plain" to start one for the run, or HOST:PORT (default: plain)
   --through PLACE    Barista: "leader" or "follower" of a demo that is started for the run, HOST:PORT, or "plain" (default: leader)
   --twice            direct a second time, to know what differs from run to run by itself
-  --out DIR          keep all output there (default: a directory of its own in the system's temporary one)
+  --out DIR          keep all output there, in an empty directory (default: a directory of its own in the system's temporary one)
   --only TEXT        psycopg, node-postgres: only tests whose names match
   --user NAME        default: barista; owns its database and may create databases and roles. Its password: PGPASSWORD, or barista
   --database NAME    default: barista
@@ -116,6 +116,8 @@ async function compare(name: SuiteName, values: Values, signal: AbortSignal): Pr
   if (values.sources === undefined) throw new UsageError('Name the sources of the suite: --sources DIR.');
   const suite = suiteOf(name, resolve(values.sources), values);
   const out = resolve(values.out ?? (await mkdtemp(join(tmpdir(), `barista-suites-${name}-`))));
+  await mkdir(out, { recursive: true });
+  if ((await readdir(out)).length > 0) throw new UsageError(`--out ${out} is not empty.`);
   const side = (place: string, folder: string): Promise<readonly Outcome[]> =>
     runSide({ suite, place, directory: join(out, folder), values, signal });
   const direct = await side(values.direct, 'direct');

@@ -158,7 +158,7 @@ async function createAccount(instance: PostgresInstance): Promise<void> {
   const { user, password, database } = account;
   await querySql(
     instance.operator('postgres'),
-    `CREATE ROLE ${user} LOGIN PASSWORD '${password}'`,
+    `CREATE ROLE ${user} LOGIN NOSUPERUSER CREATEDB CREATEROLE PASSWORD '${password}'`,
     `CREATE DATABASE ${database} OWNER ${user} TEMPLATE template0`,
   );
 }
