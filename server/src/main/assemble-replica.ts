@@ -20,6 +20,7 @@ import { CoreHost, coreConfigOf } from '../replica/consensus/core-host.ts';
 import { LeadershipState } from '../replica/consensus/leadership-state.ts';
 import { PayloadLink } from '../replica/consensus/payload-link.ts';
 import { Proposer } from '../replica/consensus/proposer.ts';
+import { Checkups } from '../replica/database/checkup.ts';
 import { DatabaseHealth } from '../replica/database/database-health.ts';
 import { missingDatabase, type Joined } from '../replica/database/missing-database.ts';
 import type { RecoveryTracker } from '../replica/database/recovery-progress.ts';
@@ -175,7 +176,10 @@ export function assembleReplica(
     },
     onAgreed: context.onAgreed,
     onStep: (step) => health.onStep(step),
-    onUp: () => health.onUp(),
+    onUp: () => {
+      checkups.renew();
+      health.onUp();
+    },
     onDown: (reason) => health.onDown(reason),
     onVerify: (check, position) => {
       const why = health.fenced;
@@ -187,6 +191,14 @@ export function assembleReplica(
       successions.add(base, false);
     },
     onLeadership: (position, resumes) => successions.add(position, resumes),
+  });
+  const checkups = new Checkups({
+    server,
+    isUp: () => health.up,
+    leads: () => leadership.serving,
+    onDamage: (reason) => payload.lose({ cause: 'databaseLost', reason }),
+    timers,
+    everyMs: 2000,
   });
   const gate = new AnswerGate({
     leaseHeld: () => core.leaseHeld(),
@@ -277,13 +289,14 @@ export function assembleReplica(
     service,
     verification,
     watch,
+    checkups,
     admin,
     health,
     tracker,
     events,
     log,
     transport,
-    database: () => databaseStatus(payload, server, health),
+    database: () => databaseStatus(payload, server, health, checkups),
     closeDatabase: () => server.close(),
     timers,
     logger,

@@ -107,6 +107,13 @@ export interface DatabaseInfo {
   readonly version: string | null;
 }
 
+/** What PostgreSQL has counted. `damagedPages`: with a wrong checksum, since its counters began; `ended`: transactions, its own included; `nextXid`: each that writes takes at least one. */
+export interface Checkup {
+  readonly damagedPages: number;
+  readonly ended: number;
+  readonly nextXid: bigint;
+}
+
 /** `fast`: a checkpoint is made, and all its WAL is sent first. `immediate`: at once, as after a crash; `kill`: the same, also of processes that hang. */
 export type StopMode = 'fast' | 'immediate' | 'kill';
 
@@ -134,5 +141,7 @@ export interface DatabaseServer {
   statusOf(xid: bigint): Promise<TransactionStatus>;
   /** The command tag with which a named transaction was committed; null: it was not; `tag` null: it was not kept. As `statusOf`. @throws Error */
   committedRequest(request: NamedRequest): Promise<{ readonly tag: string | null } | null>;
+  /** Works on a standby, too. @throws Error while it lets nobody in */
+  checkup(): Promise<Checkup>;
   info(): DatabaseInfo;
 }

@@ -17,6 +17,7 @@ import type { CoreHost, CoreListener } from './consensus/core-host.ts';
 import { leadershipReason } from './consensus/leadership-reason.ts';
 import type { LeadershipState } from './consensus/leadership-state.ts';
 import type { Proposer } from './consensus/proposer.ts';
+import type { Checkups } from './database/checkup.ts';
 import type { DatabaseHealth } from './database/database-health.ts';
 import type { RecoveryTracker } from './database/recovery-progress.ts';
 import type { Membership } from './members/membership.ts';
@@ -44,6 +45,7 @@ export interface ReplicaParts {
   readonly service: ReplicaService;
   readonly verification: Verification;
   readonly watch: Watch;
+  readonly checkups: Checkups;
   readonly admin: Admin;
   readonly health: DatabaseHealth;
   readonly tracker: RecoveryTracker;
@@ -84,12 +86,13 @@ export class Replica implements CoreListener {
 
   /** From here on it votes, and PostgreSQL is started. */
   start(): void {
-    const { core, payload, watch, admin } = this.parts;
+    const { core, payload, watch, checkups, admin } = this.parts;
     core.start(this);
     this.parts.events.onLevel((level) => core.trace(level));
     payload.start();
     this.every(campaignHoldMs, () => this.holdCampaign());
     this.every(watchMs, () => watch.tick());
+    this.stopWatching.push(checkups.start());
     this.every(verifyLookMs, () => admin.tick());
   }
 

@@ -1,16 +1,10 @@
 /**
- * Sorts what `pg` throws into the outcomes that the Database port knows.
+ * What an error of `pg` says about PostgreSQL's own files.
  *
- * Damage is what PostgreSQL itself found wrong with its files. A client's function can raise any SQLSTATE, and runs where rows are applied, too: where in
- * PostgreSQL's own code an error came from, though, no client can choose, and a client must not be able to have a database thrown away.
+ * Damage is what PostgreSQL itself found wrong with them. A client's function can raise any SQLSTATE; where in PostgreSQL's own code an error came from, though, no client can choose, and a client must not be able to have a
+ * database thrown away.
  */
-import { DatabaseError } from '../../ports/database.ts';
-import type { DatabaseErrorCode } from '../../ports/database.ts';
 
-/** Not refusals of an effect: PostgreSQL is going down, or the transaction was ended from outside, and can be done again. */
-const passing = /^(?:08|57P0|57014|40001|40P01|55P03|25P03|25P04)/;
-/** disk_full, out_of_memory, too_many_connections, configuration_limit_exceeded. */
-const full = /^53/;
 /** data_corrupted, index_corrupted. */
 const corrupted = /^XX00[12]$/;
 /** A file within the data directory, as PostgreSQL names it. */
@@ -30,20 +24,6 @@ export function damageIn(error: unknown): string | null {
   return fileStates.test(sqlState) && dataFile.test(error.message)
     ? `${error.message} (SQLSTATE ${sqlState})`
     : null;
-}
-
-export function toDatabaseError(error: unknown, doing: string): DatabaseError {
-  if (error instanceof DatabaseError) return error;
-  const sqlState = sqlStateOf(error);
-  const message = error instanceof Error ? error.message : String(error);
-  const code = damageIn(error) === null ? codeOf(sqlState) : 'databaseLost';
-  return new DatabaseError(code, `${doing}: ${message}`, { cause: error, sqlState });
-}
-
-function codeOf(sqlState: string | null): DatabaseErrorCode {
-  // Without a SQLSTATE it is the connection that failed.
-  if (sqlState === null || passing.test(sqlState)) return 'databaseDown';
-  return full.test(sqlState) ? 'databaseFull' : 'applyFailed';
 }
 
 /** Null unless PostgreSQL itself reported the error. */

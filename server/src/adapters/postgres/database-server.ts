@@ -8,7 +8,9 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { formatLsn, historyName, parseLsn, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
+import type { NamedRequest } from '../../ports/client-service.ts';
 import type {
+  Checkup,
   DatabaseServer,
   FeedSource,
   PrimaryDatabase,
@@ -27,6 +29,7 @@ import { LaunchError } from './launch-error.ts';
 import { connectPg } from './pg-client.ts';
 import { openPrimary } from './primary-database.ts';
 import { isStopped } from './process-identity.ts';
+import { readRequest } from './requests/request-outcome.ts';
 import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
 
 export interface DatabaseServerOptions extends InstanceOptions {
@@ -183,6 +186,17 @@ class Server implements PostgresDatabaseServer {
     this.client = null;
   }
 
+  async checkup(): Promise<Checkup> {
+    const client = await this.session();
+    const { rows } = await client.query<{ damaged: string; ended: string; next: string }>(
+      `SELECT coalesce(sum(checksum_failures), 0)::text AS damaged, coalesce(sum(xact_commit + xact_rollback), 0)::text AS ended,
+              pg_snapshot_xmax(pg_current_snapshot())::text AS next
+       FROM pg_stat_database`,
+    );
+    const { damaged, ended, next } = rows[0]!;
+    return { damagedPages: Number(damaged), ended: Number(ended), nextXid: BigInt(next) };
+  }
+
   async statusOf(xid: bigint): Promise<TransactionStatus> {
     const client = await this.session();
     try {
@@ -198,6 +212,18 @@ class Server implements PostgresDatabaseServer {
       // An id of the future.
       if (sqlStateOf(error) === '22023') return 'unknown';
       throw error;
+    }
+  }
+
+  async committedRequest({
+    database,
+    ...request
+  }: NamedRequest): Promise<{ readonly tag: string | null } | null> {
+    const client = await connectPg({ socketDir: this.instance.socketDir, database });
+    try {
+      return await readRequest(client, request);
+    } finally {
+      await client.end();
     }
   }
 

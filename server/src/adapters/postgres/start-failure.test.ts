@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { damageIn, toDatabaseError } from './database-error.ts';
+import { damageIn } from './database-error.ts';
 import { failureOf, observeStart } from './start-failure.ts';
 
 const at = '2026-11-20 19:18:21.501 UTC';
@@ -63,18 +63,14 @@ function reported(code: string, message: string, file: string): Error {
 
 it('what a client raises with the SQLSTATE of damage is a refusal, what PostgreSQL finds is damage', () => {
   const page = 'invalid page in block 3 of relation "base/16384/16500"';
-  expect(toDatabaseError(reported('XX001', page, 'bufmgr.c'), 'slot 5').code).toBe('databaseLost');
-  expect(toDatabaseError(reported('XX002', 'right sibling', 'nbtsearch.c'), 'slot 5').code).toBe(
-    'databaseLost',
-  );
-  expect(toDatabaseError(reported('XX001', page, 'pl_exec.c'), 'slot 5').code).toBe('applyFailed');
+  expect(damageIn(reported('XX001', page, 'bufmgr.c'))).toContain(page);
+  expect(damageIn(reported('XX002', 'right sibling', 'nbtsearch.c'))).not.toBeNull();
+  expect(damageIn(reported('XX001', page, 'pl_exec.c'))).toBeNull();
   expect(
     damageIn(reported('58P01', 'could not open file "base/16384/16500": No such file', 'md.c')),
   ).not.toBeNull();
   expect(damageIn(reported('58P01', 'could not open file "/etc/x": No such file', 'copyfrom.c'))).toBeNull();
-  expect(toDatabaseError(reported('53100', 'could not extend file', 'md.c'), 'slot 5').code).toBe(
-    'databaseFull',
-  );
+  expect(damageIn(reported('53100', 'could not extend file', 'md.c'))).toBeNull();
   expect(failureOf(reported('XX001', page, 'bufmgr.c')).code).toBe('databaseLost');
   expect(failureOf(new Error('connect ENOENT')).code).toBe('launchFailed');
 });

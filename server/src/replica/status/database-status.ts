@@ -2,6 +2,7 @@
 import { formatLsn } from '../../payload/wal/lsn.ts';
 import type { WalPayload } from '../../payload/wal/wal-payload.ts';
 import type { DatabaseServer } from '../../ports/database-server.ts';
+import type { Checkups } from '../database/checkup.ts';
 import type { DatabaseHealth } from '../database/database-health.ts';
 import type { DatabaseStatus } from './status-report.ts';
 
@@ -9,6 +10,7 @@ export function databaseStatus(
   payload: WalPayload,
   server: Pick<DatabaseServer, 'info'>,
   health: Pick<DatabaseHealth, 'up'>,
+  checkups: Pick<Checkups, 'counts'>,
 ): DatabaseStatus {
   const { directoryRole, position } = payload;
   const wal =
@@ -23,5 +25,5 @@ export function databaseStatus(
           unchosenBytes: payload.unchosenBytes,
         };
   const { appliedEntries } = payload;
-  return { postgres: { ...server.info(), up: health.up }, wal, appliedEntries, transactions: 0, reads: 0 };
+  return { postgres: { ...server.info(), up: health.up }, wal, appliedEntries, ...checkups.counts };
 }

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import type { Checkup } from '../../ports/database-server.ts';
+import { Checkups } from './checkup.ts';
+
+function setUp() {
+  const world = { up: true, leads: true, damagedPages: 3, nextXid: 700n, ended: 50, away: false };
+  const damage: string[] = [];
+  let tick = (): void => {};
+  const checkups = new Checkups({
+    server: {
+      checkup: (): Promise<Checkup> => {
+        const { damagedPages, nextXid, ended } = world;
+        return world.away
+          ? Promise.reject(new Error('away'))
+          : Promise.resolve({ damagedPages, nextXid, ended });
+      },
+    },
+    isUp: () => world.up,
+    leads: () => world.leads,
+    onDamage: (reason) => damage.push(reason),
+    timers: {
+      every: (_ms, work) => {
+        tick = work;
+        return () => {};
+      },
+    },
+    everyMs: 1000,
+  });
+  checkups.start();
+  const look = async (changes: Partial<typeof world> = {}): Promise<void> => {
+    Object.assign(world, changes);
+    tick();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { checkups, damage, look };
+}
+
+describe('checkups', () => {
+  it('count what clients have written and read while the replica leads', async () => {
+    const { checkups, look } = setUp();
+    await look();
+    await look({ nextXid: 710n, ended: 90 });
+    expect(checkups.counts).toEqual({ transactions: 10, reads: 30 });
+    await look({ leads: false, nextXid: 720n, ended: 190 });
+    await look({ leads: true, nextXid: 721n, ended: 192 });
+    expect(checkups.counts).toEqual({ transactions: 11, reads: 31 });
+  });
+
+  it('begin anew with each PostgreSQL, and pass over one that does not answer', async () => {
+    const { checkups, look } = setUp();
+    await look();
+    checkups.renew();
+    await look({ nextXid: 100n, ended: 1 });
+    await look({ away: true });
+    await look({ away: false, up: false });
+    await look({ up: true, nextXid: 105n, ended: 6 });
+    expect(checkups.counts).toEqual({ transactions: 5, reads: 0 });
+  });
+
+  it('tell damage that was met since PostgreSQL was started, once', async () => {
+    const { damage, checkups, look } = setUp();
+    await look();
+    await look();
+    expect(damage).toEqual([]);
+    await look({ damagedPages: 5 });
+    await look({ damagedPages: 6 });
+    expect(damage).toEqual(['PostgreSQL has met 2 pages with a wrong checksum']);
+    checkups.renew();
+    await look();
+    expect(damage).toHaveLength(1);
+  });
+});
