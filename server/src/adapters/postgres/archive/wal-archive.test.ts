@@ -81,7 +81,7 @@ it('what is given is found again in files of whole segments, the last one partia
     const [segment] = (await listSegments(directory)).filter((listed) => listed.name === name);
     const expected = Buffer.alloc(segmentBytes);
     wal(segment!.start, Math.min(segment!.start + segmentBytes, end) as Lsn).copy(expected);
-    expect(bytes.equals(expected), name).toBe(true);
+    expect(bytes.equals(expected)).toBe(true);
   }
   expect((await readArchive(directory)).stretches).toEqual([{ from: at(64), to: end }]);
   expect(problems).toEqual([]);
@@ -225,8 +225,8 @@ it('any life of an archive, with restarts, gaps and forks, hides none and holds 
         expect(to).toBeLessThanOrEqual(chosen.end);
         expect((await archived(directory, from, to)).equals(chosen.bytes(from, to))).toBe(true);
       }
-      if (canFill && archive.status().end !== null)
-        expect(archive.status()).toMatchObject({ end: given, gaps: 0 });
+      const { end, gaps } = archive.status();
+      expect(!canFill || end === null || (end === given && gaps === 0)).toBe(true);
     }),
     { numRuns: 12 },
   );

@@ -199,7 +199,8 @@ class Copying {
 function toCopyError(error: unknown): CopyError {
   if (error instanceof CopyError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  const damage = damageIn(error) ?? (error instanceof ControlFileError ? message : null);
+  const isDamage = error instanceof ControlFileError || (error as NodeJS.ErrnoException).code === 'EIO';
+  const damage = damageIn(error) ?? (isDamage ? message : null);
   if (damage !== null)
     return new CopyError('sourceDamaged', `the source is damaged: ${damage}`, { cause: error });
   const isBusy = sqlStateOf(error)?.startsWith('53') ?? false;

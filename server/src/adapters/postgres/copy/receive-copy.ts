@@ -221,7 +221,8 @@ class Receiving {
     if (readControlFacts(control).system !== source.system)
       throw new CopyError('copyInvalid', 'pg_control is of another cluster');
     readLabel(complete.label);
-    const state = stateIn(complete.state);
+    const { position, configuration } = stateIn(complete.state);
+    const state: DirectoryState = { role: { kind: 'standby' }, position, configuration };
     this.assertOfUse(state, isOfUse);
     await this.writeFile(labelFile, complete.label);
     await this.writeFile(controlFile, control);

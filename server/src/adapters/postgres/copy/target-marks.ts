@@ -115,8 +115,9 @@ async function basisOf(directory: string, before: Before, suspicion: Suspicion):
   // A leader's directory has WAL of its own: where it parts must be known, or nothing of it is believed.
   const hasLed = state === null || state.role.kind === 'primary' || state.role.kind === 'promoting';
   const isUnknown = system === null || (hasLed && suspicion.parted === null);
+  const saidSo = state?.role.kind === 'primary' && state.role.hintsUntrusted;
   const noChecksums = control !== null && !control.checksums;
-  return { ...both, system, hintsUntrusted: both.hintsUntrusted || isUnknown || noChecksums };
+  return { ...both, system, hintsUntrusted: both.hintsUntrusted || isUnknown || saidSo || noChecksums };
 }
 
 /** Everything is here, and durable: the directory is a standby's. */
