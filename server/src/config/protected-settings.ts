@@ -23,4 +23,3 @@ export const protectedSettings: readonly string[] = [
   'port',
   'allow_alter_system',
 ];
-

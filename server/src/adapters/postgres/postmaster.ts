@@ -30,6 +30,8 @@ export interface PostmasterOptions {
   readonly binaries: PgBinaries;
   readonly user: LaunchUser;
   readonly data: string;
+  /** On its command line: nothing changes them while it runs. */
+  readonly settings: Readonly<Record<string, string>>;
   readonly log: LogPipe;
 }
 
@@ -44,7 +46,11 @@ ours "$1" "$2" && kill -KILL "$1"
 
 /** @throws LaunchError if the process cannot be started at all; whether it accepts connections is another question */
 export async function spawnPostmaster(options: PostmasterOptions): Promise<Postmaster> {
-  const launch = launchAs(options.user, options.binaries.postgres, ['-D', options.data]);
+  const launch = launchAs(options.user, options.binaries.postgres, [
+    '-D',
+    options.data,
+    ...Object.entries(options.settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ]);
   const child = spawn(launch.command, [...launch.args], {
     ...launch.ids,
     cwd: options.data,

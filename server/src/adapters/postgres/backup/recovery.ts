@@ -77,7 +77,7 @@ async function runRecovery(options: RecoveryOptions): Promise<Recovered | string
     words = (words + chunk.toString('utf8')).slice(-wordsMax);
   });
   try {
-    const postmaster = await spawnPostmaster({ binaries, user, data, log });
+    const postmaster = await spawnPostmaster({ binaries, user, data, settings: {}, log });
     try {
       await untilPromoted(postmaster, socketDir, signal);
       const timeline = await settle(socketDir);

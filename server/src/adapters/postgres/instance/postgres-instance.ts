@@ -27,7 +27,7 @@ import {
 } from '../postmaster.ts';
 import { identify } from '../process-identity.ts';
 import { failureOf, observeStart, type StartFailure, type StartObserver } from '../start-failure.ts';
-import { writeSettings, type InstanceRole } from './settings.ts';
+import { gateSettings, writeSettings, type InstanceRole } from './settings.ts';
 
 export interface InstanceOptions {
   /** Holds `data`, `socket` and `postgres.log`. */
@@ -153,7 +153,12 @@ class Instance implements PostgresInstance {
     const { socketDir } = this;
     const { majorVersion } = binaries;
     try {
-      await writeSettings(this.user, this.dataDir, role, { socketDir, connectionsMax, majorVersion, settings });
+      await writeSettings(this.user, this.dataDir, role, {
+        socketDir,
+        connectionsMax,
+        majorVersion,
+        settings,
+      });
     } catch (cause) {
       const full = cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC';
       throw new LaunchError(`PostgreSQL's configuration could not be written: ${String(cause)}`, {
@@ -168,7 +173,9 @@ class Instance implements PostgresInstance {
     let postmaster: Postmaster;
     try {
       const { binaries } = this.options;
-      postmaster = await spawnPostmaster({ binaries, user: this.user, data: this.dataDir, log });
+      const { user, dataDir: data, socketDir } = this;
+      const settings = gateSettings({ socketDir, majorVersion: binaries.majorVersion });
+      postmaster = await spawnPostmaster({ binaries, user, data, settings, log });
     } catch (error) {
       log.close();
       throw error;

@@ -1,8 +1,8 @@
 /**
- * The configuration files of a replica's PostgreSQL, written anew at each start.
+ * The configuration of a replica's PostgreSQL, made anew at each start.
  *
  * Responsible for: which settings safety rests on, what differs between a primary and a standby, and the files themselves. Configuration is entirely Barista's: what a client, an operator or a copy left there is
- * replaced.
+ * replaced. What safety rests on is not in the files but on the command line of the main process, where nothing that is written or read again while it runs can change it.
  */
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export interface SettingsOptions {
   readonly socketDir: string;
   readonly connectionsMax: number;
   readonly majorVersion: number;
-  /** Further settings; none that `gateSettings` or `roleSettings` set. */
+  /** Further settings; none that `gateSettings` or `roleSettings` have. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
@@ -33,7 +33,6 @@ export async function writeSettings(
     'postgresql.conf': settingsText({
       ...baseSettings(options),
       ...options.settings,
-      ...gateSettings(options),
       ...roleSettings(role),
     }),
     'postgresql.auto.conf': '# Not used: postgresql.conf is written at each start.\n',
@@ -83,7 +82,10 @@ function baseSettings({ connectionsMax }: SettingsOptions): Record<string, strin
 }
 
 /** What safety rests on, the same on every replica at every time: a promotion finds the gate shut. */
-function gateSettings({ socketDir, majorVersion }: SettingsOptions): Record<string, string> {
+export function gateSettings({
+  socketDir,
+  majorVersion,
+}: Pick<SettingsOptions, 'socketDir' | 'majorVersion'>): Record<string, string> {
   return {
     listen_addresses: '',
     unix_socket_directories: socketDir,

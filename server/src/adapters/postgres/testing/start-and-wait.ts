@@ -1,10 +1,10 @@
-/** A process for tests to kill: starts a PostgreSQL in the directory given, says its pid, and waits for ever. */
-import { startPostgres } from '../postgres-server.ts';
-import { testBinaries } from './replicated-pair.ts';
+/** A process for tests to kill: starts the PostgreSQL of the directory given, says its pid, and waits for ever. */
+import { openTestInstance } from './test-instance.ts';
 
 async function main(directory: string): Promise<void> {
-  const server = await startPostgres({ directory, binaries: await testBinaries() });
-  process.stdout.write(`${server.pid()}\n`);
+  const instance = await openTestInstance(directory);
+  await instance.start({ kind: 'primary' });
+  process.stdout.write(`${instance.pid()}\n`);
   setInterval(() => undefined, 60_000);
 }
 

@@ -1,0 +1,53 @@
+/** For tests: a replica's PostgreSQL in a directory of its own, whose data is made once in a process and copied. */
+import { rmSync } from 'node:fs';
+import { cp, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Client } from 'pg';
+import { locateBinaries, type PgBinaries } from '../binaries.ts';
+import { initializeData } from '../data-directory.ts';
+import { openInstance, type InstanceOptions, type PostgresInstance } from '../instance/postgres-instance.ts';
+import { chooseLaunchUser, handOver, prepareDirectory } from '../launch-user.ts';
+import { connectPg } from '../pg-client.ts';
+
+export async function testBinaries(): Promise<PgBinaries> {
+  const pgBin = process.env['BARISTA_TEST_PG_BIN'];
+  return locateBinaries(pgBin === undefined ? {} : { pgBin });
+}
+
+let template: Promise<string> | null = null;
+
+async function makeTemplate(): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'barista-template-'));
+  process.once('exit', () => rmSync(root, { recursive: true, force: true }));
+  const user = await chooseLaunchUser();
+  await prepareDirectory(user, root);
+  const data = join(root, 'data');
+  await initializeData(await testBinaries(), user, data);
+  return data;
+}
+
+/** `directory` holds a new database, as initdb has made it, from now on. */
+export async function makeData(directory: string): Promise<void> {
+  template ??= makeTemplate();
+  const user = await chooseLaunchUser();
+  await prepareDirectory(user, directory);
+  const data = join(directory, 'data');
+  await cp(await template, data, { recursive: true });
+  await handOver(user, data);
+}
+
+export async function openTestInstance(
+  directory: string,
+  changes: Partial<InstanceOptions> = {},
+): Promise<PostgresInstance> {
+  const binaries = await testBinaries();
+  return openInstance({ directory, binaries, settings: {}, connectionsMax: 30, ...changes });
+}
+
+/** A session of the superuser whose commits do not wait for anybody. */
+export async function connectAlone({ socketDir }: PostgresInstance, database = 'postgres'): Promise<Client> {
+  const client = await connectPg({ socketDir, database });
+  await client.query('SET synchronous_commit = local');
+  return client;
+}
