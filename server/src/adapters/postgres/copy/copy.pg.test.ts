@@ -16,6 +16,7 @@ import { inspectDataDirectory } from '../inspect-data-directory.ts';
 import { readBasis } from './copy-basis.ts';
 import type { DurablePosition } from './chosen.ts';
 import { differences, installAmcheck } from './testing/compare-databases.ts';
+import { pageBytes, pageLsn } from './page.ts';
 import { copyTo, sourceOf, testInstallation } from './testing/copying.ts';
 import { PlainPostgres, testBinaries, testOwner } from './testing/plain-postgres.ts';
 import { startLoad } from './testing/random-load.ts';
@@ -60,6 +61,17 @@ async function expectHalfACopy(postgres: PlainPostgres): Promise<void> {
   expect(await inspectDataDirectory(postgres.directory)).toMatchObject({
     lost: expect.any(String) as string,
   });
+}
+
+/** Of all pages of relations in a directory. */
+async function highestPosition(directory: string): Promise<number> {
+  let highest = 0;
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !/^\d+(\.\d+)?$/.test(entry.name)) continue;
+    const bytes = await readFile(join(entry.parentPath, entry.name));
+    for (let at = 0; at < bytes.length; at += pageBytes) highest = Math.max(highest, pageLsn(bytes, at));
+  }
+  return highest;
 }
 
 describe('a copy', () => {
@@ -213,20 +225,24 @@ describe('what is not chosen', () => {
     await promoted.start(primary);
     await promoted.caughtUp(primary);
     let isPromoted = false;
-    const rate = (): number => (isPromoted ? 1_000_000_000 : 20_000_000);
-    const copying = copyTo(target, await sourceOf(promoted, { bytesPerSecondMax: rate })).catch(
-      (error: unknown) => error,
-    );
+    const rate = (): number => (isPromoted ? 1_000_000_000 : 10_000_000);
+    const source = await sourceOf(promoted, { bytesPerSecondMax: rate });
+    const copying = copyTo(target, source).catch((error: unknown) => error);
     await sleep(800);
     await promoted.promote();
+    // Its files hold what nobody has chosen.
+    await promoted.query('UPDATE t SET n = n + 1');
+    await promoted.query('CHECKPOINT');
     isPromoted = true;
     expect(await copying).toMatchObject({
       code: expect.stringMatching(/transferFailed|sourceUnavailable/) as string,
       message: expect.stringContaining('promoted') as string,
     });
     await expectHalfACopy(target);
-    // Nothing came from the primary that it became.
     expect((await readBasis(target.directory)).hintsUntrusted).toBe(false);
+    expect(await highestPosition(join(target.dataDir, 'base'))).toBeLessThanOrEqual(
+      await promoted.forkedAt(),
+    );
     await promoted.stop('immediate');
   }, 60_000);
 });

@@ -1,11 +1,11 @@
 /** A target and what a source may say to it, over a real socket. */
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readFile, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
 import type { Lsn, Timeline } from '../../../payload/wal/lsn.ts';
 import { positionNone } from '../../../payload/wal/wal-history.ts';
@@ -157,6 +157,38 @@ describe('a target', () => {
       blocksReceived: 0,
     });
     expect((await readDirectoryState(directory))?.role.kind).toBe('standby');
+  });
+
+  it('makes every file durable before it is a standby, also those of which nothing came', async () => {
+    await receive(story);
+    const some = await open(join(root, 'some'), 'w');
+    const handles = Object.getPrototypeOf(some) as typeof some;
+    await some.close();
+    const roles: (string | undefined)[] = [];
+    const datasync = vi.spyOn(handles, 'datasync').mockImplementation(async () => {
+      roles.push((await readDirectoryState(directory))?.role.kind);
+    });
+    const equal = story.filter((line) => line === 'have' || line.kind !== 'blocks');
+    await receive([...equal.slice(0, -1), { ...complete, blocks: 0 }]);
+    datasync.mockRestore();
+    expect(roles).toEqual(['copying', 'copying']);
+  });
+
+  it('is no standby if the disk does not take a file', async () => {
+    const some = await open(join(root, 'some'), 'w');
+    const handles = Object.getPrototypeOf(some) as typeof some;
+    await some.close();
+    for (const call of ['datasync', 'sync'] as const) {
+      const spy = vi
+        .spyOn(handles, call)
+        .mockRejectedValueOnce(Object.assign(new Error('the disk fails'), { code: 'EIO' }));
+      await expect(receive(story)).rejects.toMatchObject({
+        code: 'transferFailed',
+        message: 'the disk fails',
+      });
+      spy.mockRestore();
+      expect((await readDirectoryState(directory))?.role.kind).not.toBe('standby');
+    }
   });
 
   it.each<[string, Line[]]>([
