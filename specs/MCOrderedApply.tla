@@ -1,72 +1,114 @@
 --------------------------- MODULE MCOrderedApply ---------------------------
-(* Small worlds for OrderedApply, and witnesses: claims that an interesting thing never happens, which TLC must refute. *)
+(* Small worlds for OrderedApply, and what must be seen in them: a model in which nothing happens holds whatever one likes.       *)
 EXTENDS OrderedApply, TLC
 
-CONSTANTS x, y, t1, t2, t3
+-----------------------------------------------------------------------------
+(* Most models begin when the first leader has let its clients in, and everybody else follows; MCOrderedApply-founding has what   *)
+(* comes before.                                                                                                                 *)
+First == CHOOSE r \in Replica : TRUE
 
-(* t1 and t2 write one row each, independent of each other; t3 writes the same row as t2. *)
-SinglePart == (t1 :> <<{x}>>) @@ (t2 :> <<{y}>>) @@ (t3 :> <<{y}>>)
+LedLog == <<LeaderStart(1), LeadershipEntry(1, 1, 0, 1, FALSE, <<>>)>>
 
-(* The same, but t2 comes in two parts. *)
-TwoParts == (t1 :> <<{x}>>) @@ (t2 :> <<{y}, {y}>>) @@ (t3 :> <<{y}>>)
+Led ==
+  /\ ballot = 1
+  /\ owner = [b \in Ballot |-> IF b = 1 THEN First ELSE Nobody]
+  /\ start = [b \in Ballot |-> IF b = 1 THEN 1 ELSE 0]
+  /\ next = [b \in Ballot |-> IF b = 1 THEN 3 ELSE 0]
+  /\ proposals = {}
+  /\ log = LedLog
+  /\ fold = <<NoPosition, FoldEntry(NoPosition, LedLog[1]), FoldEntry(FoldEntry(NoPosition, LedLog[1]), LedLog[2])>>
+  /\ purged = 0
+  /\ node = [r \in Replica |-> [NodeDown EXCEPT !.up = TRUE, !.at = 2, !.leads = IF r = First THEN 1 ELSE 0,
+                                                !.stage = IF r = First THEN "open" ELSE "none"]]
+  /\ pg = [r \in Replica |-> [NewDatabase EXCEPT !.mode = IF r = First THEN "primary" ELSE "standby"]]
+  /\ dir = [r \in Replica |-> [role |-> IF r = First THEN "primary" ELSE "standby", durable |-> 2]]
+  /\ copy = [r \in Replica |-> NoCopy]
+  /\ executed = {}
+  /\ known = {}
+  /\ shown = {}
+  /\ doubt = {}
+  /\ told = {}
+  /\ read = NoRead
+  /\ stale = FALSE
+  /\ crashes = 0
+  /\ endWaits = 0
+  /\ others = 0
+
+LedSpec == Led /\ [][Next]_vars
+LedFairSpec == LedSpec /\ Fairness
+
+(* Replicas but the first are alike. *)
+Alike == Permutations(Replica \ {First})
+
+(* `fold` follows from `log` and `owner`. *)
+View == <<ballot, owner, start, next, proposals, log, purged, node, pg, dir, copy, clients, bounds>>
 
 -----------------------------------------------------------------------------
-(* Three leaders and five or six slots, cut down to the behaviours in which the third finds what the second missed: the first     *)
-(* proposes, the second has a conflicting transaction chosen, the third looks at all there is.  These are fewer behaviours, not     *)
-(* more: whatever goes wrong here goes wrong under Next.                                                                          *)
-AllIsProposed ==
-  \A r \in Replica : \A t \in sessions[r] : AllProposed(t) /\ (t.request \in Repeated => t.copy # 0)
+(* What is left out of the models: MayHandOver, MayFold, ReportUpTo, RecoverTo, GoOnFrom, ReplayTo. *)
 
-HighestProposed == MaxOf({p.slot : p \in proposals})
+(* Nobody gives its leadership up but one that was replaced, or that cannot begin. *)
+OnlyIfOver(r) == node[r].leads < ballot \/ CannotBegin(r)
 
-StaleNext ==
-  \/ AllIsProposed /\ \E r \in Replica : Elect(r, IF ballot = 2 THEN HighestProposed ELSE ChosenPrefix)
-  \/ ballot # 0 /\ \E s \in Slot : \E e \in Candidates(s) :
-       (IF ballot = 1 /\ e.kind = "command" THEN ~e.last ELSE TRUE) /\ Choose(s, e)
-  \/ \E r \in Replica :
-       /\ leads[r] = ballot
-       /\ \/ \E req \in Request : (req = t3) = (leads[r] = 2) /\ Execute(r, req)
-          \/ \E t \in sessions[r] : Harvest(r, t) \/ Propose(r, t) \/ ProposeAgain(r, t)
-          \/ ApplyBatch(r, ChosenPrefix)
+(* What a Node that is no standby's has folded does not matter: a directory that becomes a standby says from where to go on. *)
+OnlyForStandby(r) == dir[r].role = "standby" \/ node[r].leads # 0
 
-StaleSpec == Init /\ [][StaleNext]_vars
+(* What becomes a standby recovers all that it has, and goes on from as late a slot as it can. *)
+AllThatIsThere(r) == {IF dir[r].role = "founder" THEN Len(pg[r].wal) ELSE WholeEnd(pg[r].wal)}
+TheLastOf(w) == {MaxOf(SlotsIn(w))}
+
+(* All that is chosen is reported. *)
+AllThatIsChosen(r, s) == {PositionToReport(r, Fold(s))}
+
+(* A standby receives all that it may be sent, and replays all of it or nothing. *)
+AllOrNothing(r) ==
+  LET n == Len(WalToFeed(r))
+      whole == IF IsPrefix(WalToFeed(r), pg[r].wal) THEN WholeEnd(pg[r].wal) ELSE WholeEnd(WalToFeed(r))
+  IN  {<<n, whole>>, <<n, pg[r].applied>>}
+
 -----------------------------------------------------------------------------
-(* Witnesses *)
+(* Sights: what must have been seen in some state of a model, so that what holds there says something.  Each is printed when it  *)
+(* is seen first; the manifest says which models must see what.                                                                 *)
 
-(* A transaction proposed by one leader is chosen under the next, and its own leader must not have committed it. *)
-NothingAdopted == \A s \in Slot : TakesEffect(s) => Entry(s).ballot = chosen[s].ballot
+ASSUME \A i \in 1..30 : TLCSet(i, FALSE)
 
-(* A proposal of the first leader is chosen beyond the first entry of the second. *)
-NoStaleProposalChosen == \A s \in Slot : IsChosen(s) /\ Entry(s).kind = "command" => ~Superseded(s)
+See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
-(* A replica comes back from a crash with a slot above its pointer. *)
-NeverAboveAfterCrash == \A r \in Replica : ~up[r] => Now(r).above = {}
+Ended(r) == pg[r].mode = "standby" /\ dir[r].role = "standby"
 
-(* A crash takes back what its client was told is done. *)
-NeverTakenBack ==
-  \A r \in Replica : ~up[r] /\ ballot = 1 /\ start[1] = 1 => acknowledged \subseteq Now(r).done
-
-(* The same transaction is in two slots, and has been applied past both. *)
-NeverTwiceInLog ==
-  \A s, u \in 1..MinOf({Now(r).pointer : r \in Replica}) :
-    s # u /\ TakesEffect(s) /\ TakesEffect(u) => Entry(s).request # Entry(u).request
-
-(* A prepared transaction is there after a restart, although it is chosen already. *)
-NeverPreparedOverCrash ==
-  \A r \in Replica : up[r] /\ leads[r] = 0 /\ downs > 0 =>
-    \A t \in sessions[r] : ~(AllProposed(t) /\ Agreed(r, t, Last(t.slots)))
-
-(* The first part of a transaction is purged after the last one is durable everywhere. *)
-NeverPurgedParts == \A s \in 1..purged : ~(Entry(s).kind = "command" /\ ~Entry(s).last)
-
-(* A request executes a second time, under a new leader, because the first time came to nothing. *)
-NeverRetried ==
-  \A s \in Slot : TakesEffect(s) /\ chosen[s].ballot = 2 /\ Entry(s).ballot = 2 =>
-    ~\E r \in Replica : \E t \in sessions[r] : t.request = Entry(s).request /\ t.ballot = 1 /\ AllProposed(t)
-
-(* A value is drawn, lost with its transaction, and drawn again by one that is acknowledged. *)
-NeverValueLost ==
-  \A s \in Slot : TakesEffect(s) /\ Entry(s).request \in acknowledged => \A r \in Replica : position[r] <= Entry(s).value
-
-Symmetry == Permutations(Replica)
+Sights ==
+  /\ See(1, "a commit is acknowledged", known # {})
+  /\ See(2, "a range is nobody's", \E s \in 1..Top : Entry(s).kind = "range" /\ EffectAt(s) = "nobodys")
+  /\ See(3, "a leadership entry is nobody's", \E s \in 1..Top : Entry(s).kind = "leadership" /\ EffectAt(s) = "nobodys")
+  /\ See(4, "a range of an earlier leader is chosen under the next",
+         \E s \in 1..Top : EffectAt(s) = "range" /\ s < start[ballot] /\ \E r \in Replica : node[r].leads = ballot /\ node[r].at < s)
+  /\ See(5, "half a record that is chosen is left behind by a fork",
+         \E s \in 1..Top : EffectAt(s) = "leadership" /\ Entry(s).fork < Len(Fold(s - 1).wal))
+  /\ See(6, "half a record is overwritten", \E i \in 1..Len(Newest.wal) : Newest.wal[i].request = "overwrite")
+  /\ See(7, "a primary resumes with more than is chosen",
+         \E r \in Replica : node[r].stage = "begun" /\ pg[r].mode = "primary" /\ Len(pg[r].wal) > Len(Newest.wal))
+  /\ See(8, "what a primary resumed with is chosen",
+         \E i \in 1..Len(Newest.begun) : Newest.begun[i].resumes
+           /\ \E j \in 1..Len(Newest.wal) : j > Newest.begun[i].fork /\ Newest.wal[j].leadership < Newest.begun[i].leadership)
+  /\ See(9, "two let their clients in", \E r, q \in Replica : r # q /\ node[r].stage = "open" /\ node[q].stage = "open")
+  /\ See(10, "a later leader reads what an earlier one acknowledged",
+         read # NoRead /\ read.leadership > 1 /\ \E q \in known \cap read.result : TRUE)
+  /\ See(11, "a read is under way at a leader that was replaced", read # NoRead /\ read.leadership < ballot)
+  /\ See(12, "an answer is held", \E r \in Replica : node[r].held > Len(Fold(node[r].at).wal) /\ read.replica = r)
+  /\ See(13, "a client in doubt is told that its transaction is done", \E a \in told : a.outcome = "committed")
+  /\ See(14, "a client in doubt is told that its transaction is not done", \E a \in told : a.outcome = "notCommitted")
+  /\ See(15, "the id of a transaction in doubt was used again",
+         \E d \in doubt, t \in Commits(Newest.wal) : t.xid = d.xid /\ t.request # d.request)
+  /\ See(16, "a transaction in doubt is chosen later", \E d \in doubt : d.request \in RequestsIn(Newest.wal))
+  /\ See(17, "a standby is read that lags behind", shown # {} /\ \E r \in Replica : Ended(r) /\ pg[r].applied < WholeEnd(Newest.wal))
+  /\ See(18, "a leader is copied that has more than is chosen",
+         \E r \in Replica : copy[r] # NoCopy /\ pg[copy[r].source].mode = "primary" /\ Len(pg[copy[r].source].wal) > Len(Newest.wal))
+  /\ See(19, "a standby is copied", \E r \in Replica : copy[r] # NoCopy /\ pg[copy[r].source].mode = "standby")
+  /\ See(20, "the log is purged above what a standby has", \E r \in Replica : dir[r].role = "standby" /\ dir[r].durable < purged)
+  /\ See(21, "a range is purged", \E s \in 1..purged : EffectAt(s) = "range")
+  /\ See(22, "WAL of a deposed leader is parted from the chosen WAL", \E r \in Replica : IsParted(r))
+  /\ See(23, "a directory is marked and its PostgreSQL not promoted",
+         \E r \in Replica : node[r].up /\ node[r].leads = 0 /\ dir[r].role = "promoting" /\ pg[r].timeline # Newest.timeline)
+  /\ See(24, "the founder crashes between the choice of its leadership and its mark",
+         \E r \in Replica : dir[r].role = "founder" /\ ~node[r].up /\ Newest.leadership # 0)
+  /\ See(25, "a third leadership lets its clients in", \E r \in Replica : node[r].stage = "open" /\ node[r].leads = 3)
 =============================================================================

@@ -1,61 +1,76 @@
 ---------------------------- MODULE OrderedApply ----------------------------
 (***************************************************************************)
-(* The transaction pipeline of a group over its log: execute, harvest,      *)
-(* propose, choose, commit on the leader, apply on the others.              *)
-(*                                                                          *)
+(* What a group does with PostgreSQL's write-ahead log (WAL) over its own   *)
+(* log: the leader's PostgreSQL writes, its Node ships ranges, the log      *)
+(* chooses them, the leader releases the commits below, followers feed      *)
+(* their standbys; leaders come and go, and with them timelines.            *)
+(*                                                                         *)
 (* The log is abstract: a slot becomes chosen once and keeps its entry      *)
 (* (Consensus, refined by MultiPaxos).  What this module takes from         *)
-(* Multi-Paxos is only what a leader change can do to proposals that are    *)
-(* not chosen yet: any leader to come may find any of them, or miss it.     *)
-(*                                                                          *)
-(* PostgreSQL is a sequence of images: the first is what its last flush     *)
-(* made durable, the last is what its sessions see; every commit appends    *)
-(* one (synchronous_commit = off).  A crash takes back any number of the    *)
-(* images after the first.  An image holds tables and bookkeeping together, *)
-(* because they are written by one PostgreSQL transaction.                  *)
-(*                                                                          *)
-(* A table's row is one key.  Its value is the sequence of the requests     *)
-(* that wrote it, so that an update lost, repeated or reordered shows.      *)
-(*                                                                          *)
-(* Each rule that the pipeline lives by is an operator of its own, in the   *)
+(* Multi-Paxos is only what a change of leaders can do to proposals that    *)
+(* are not chosen yet: any leader to come may find any of them, or miss it. *)
+(* Slots are chosen in order here: nobody looks at a slot before all below  *)
+(* are chosen, and a proposal that a leader could not choose out of order   *)
+(* can be chosen later all the same.                                        *)
+(*                                                                         *)
+(* A WAL is a sequence of units.  A unit is a record, or one half of one,   *)
+(* so that a range may end inside a record.  A position is a length.  Every *)
+(* unit says which timeline it is of and, which nobody looks at, which      *)
+(* leadership wrote it.  What a log comes to (`fold`) is a function of its  *)
+(* entries: foldEntry in payload/wal/wal-history.ts is the same function.   *)
+(*                                                                         *)
+(* A replica has three parts that fail by themselves: its Node, whose       *)
+(* memory is `node`; its PostgreSQL with its data directory, `pg`; and what *)
+(* the directory durably says of itself, `dir`.                             *)
+(*                                                                         *)
+(* Each rule that the payload lives by is an operator of its own, in the    *)
 (* section "Rules"; BugOrderedApply replaces them one at a time.            *)
-(*                                                                          *)
-(* Not here: quorums, ballots on the wire, leases (MultiPaxos); snapshots   *)
-(* and wiped replicas (Recovery); locks that only readers take, which       *)
-(* PostgreSQL checks by itself on the leader and nobody repeats.            *)
+(*                                                                         *)
+(* Not here: quorums, ballots on the wire, how a lease is kept (MultiPaxos, *)
+(* Lease); lost disks and members that come and go (Recovery); which blocks *)
+(* a copy sends; what PostgreSQL does inside of one server.                 *)
 (***************************************************************************)
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
-  Replica,       \* the members of the group
-  Key,           \* rows
-  Request,       \* what clients ask for; a retry is the same request
-  Parts,         \* Parts[q]: sequence of sets of keys: what q writes, cut into log entries
-  Drawing,       \* requests that draw a value from the one sequence there is
-  Serializable,  \* requests that are prepared before they are proposed, as their slot is not known then
-  Repeated,      \* requests whose entry may get into the log in two slots
-  MaxSlot, MaxBallot, MaxDown, MaxTail, MaxValue  \* bounds, to keep the model finite
+  Replica,    \* the members of the group
+  Request,    \* what clients ask for: transactions that write; each is asked for once
+  Halved,     \* requests whose commit record takes two units
+  Optional,   \* by name, those of the actions that a model may leave out which it has
+  MaxSlot, MaxBallot, MaxCrash, MaxEndWait, MaxOther  \* bounds, to keep the model finite; other: what is no client's
 
-ASSUME /\ \A q \in Request : Len(Parts[q]) > 0 /\ \A i \in 1..Len(Parts[q]) : Parts[q][i] # {}
-       /\ \A q \in Repeated : Len(Parts[q]) = 1 /\ q \notin Serializable
+(* What a model may leave out.                                                                                                 *)
+OptionalActions ==
+  {"RunRead", "ReadStandby", "FoldAnew", "FlushStandby", "Purge", "RelievePressure", "CrashPostgres", "CrashNode", "CrashBoth"}
+
+ASSUME Halved \subseteq Request /\ Optional \subseteq OptionalActions
 
 VARIABLES
-  ballot,        \* the newest leadership
-  start,         \* start[b]: slot of the first entry that the leader of b added of its own; 0: no such leader yet
-  next,          \* next[b]: the slot of its next proposal
-  proposals,     \* [slot, entry]: proposed and not chosen; anyone may find them later
-  chosen,        \* chosen[s]: [entry, ballot in which it was chosen]; ballot 0: not chosen
-  purged,        \* entries at or below are gone from the logs
-  leads,         \* leads[r]: the leadership that r believes to hold; 0: none
-  up,            \* up[r]: its PostgreSQL runs
-  db,            \* db[r]: images of its PostgreSQL: the durable one first, the visible one last
-  position,      \* position[r]: where the sequence stands in its PostgreSQL: not transactional
-  sessions,      \* sessions[r]: transactions open in its PostgreSQL, or prepared
-  acknowledged,  \* requests whose client has been told that they are done
-  downs          \* how often some PostgreSQL went down
+  ballot,     \* the newest leadership
+  owner,      \* owner[b]: which replica holds leadership b
+  start,      \* start[b]: slot of the first entry that the leader of b added of its own; 0: no such leader yet
+  next,       \* next[b]: the slot of its next proposal
+  proposals,  \* [slot, entry]: proposed and not chosen; anyone may find them later
+  log,        \* the chosen entries, in the order of their slots
+  fold,       \* fold[s + 1]: what the log up to slot s comes to
+  purged,     \* entries at or below are gone from everybody's log
+  node,       \* node[r]: the memory of its Node
+  pg,         \* pg[r]: its PostgreSQL, running or not, and what is in its data directory
+  dir,        \* dir[r]: what state.json says of that directory
+  copy,       \* copy[r]: the copy that r is receiving
+  executed,   \* requests that some PostgreSQL has executed
+  known,      \* requests that a client knows to be done: it was answered, or has read it at a leader, or was told
+  shown,      \* requests that a reader of a standby has seen
+  doubt,      \* [request, xid, leadership]: transactions whose client lost its session before it was answered
+  told,       \* [request, outcome]: what clients in doubt were told
+  read,       \* the read that is under way at a leader, or NoRead
+  stale,      \* a read was answered that lacks what was known when it was asked for
+  crashes, endWaits, others  \* how often something happened that is bounded
 
-log == <<ballot, start, next, proposals, chosen, purged>>
-vars == <<ballot, start, next, proposals, chosen, purged, leads, up, db, position, sessions, acknowledged, downs>>
+replicated == <<ballot, owner, start, next, proposals, log, fold, purged>>
+clients == <<executed, known, shown, doubt, told, read, stale>>
+bounds == <<crashes, endWaits, others>>
+vars == <<replicated, node, pg, dir, copy, clients, bounds>>
 
 -----------------------------------------------------------------------------
 (* Small things *)
@@ -64,488 +79,946 @@ Slot == 1..MaxSlot
 Ballot == 1..MaxBallot
 
 Max(a, b) == IF a > b THEN a ELSE b
+Min(a, b) == IF a < b THEN a ELSE b
 MaxOf(S) == CHOOSE m \in S \cup {0} : \A x \in S : x <= m
 MinOf(S) == CHOOSE m \in S : \A x \in S : m <= x
-Range(seq) == {seq[i] : i \in 1..Len(seq)}
-Last(seq) == seq[Len(seq)]
+Prefix(seq, n) == SubSeq(seq, 1, n)
+IsPrefix(a, b) == Len(a) <= Len(b) /\ \A i \in 1..Len(a) : a[i] = b[i]
 
-KeysOf(q) == UNION Range(Parts[q])
-PartCount(q) == Len(Parts[q])
-
-Noop == [kind |-> "noop", ballot |-> 0]
-LeaderStart(b) == [kind |-> "leaderStart", ballot |-> b]
-Unchosen == [entry |-> Noop, ballot |-> 0]
-
-(* Transaction t's i-th entry.  `before` is what it found in the rows of this part, `ballot` the leadership that proposed it first. *)
-Command(t, i) ==
-  [kind |-> "command", ballot |-> t.ballot, request |-> t.request, part |-> i, last |-> i = PartCount(t.request),
-   before |-> [k \in Parts[t.request][i] |-> t.before[k]], value |-> t.value, position |-> t.position,
-   partSlots |-> IF i = PartCount(t.request) THEN SubSeq(t.slots, 1, i - 1) ELSE <<>>]
-
-EmptyImage ==
-  [rows |-> [k \in Key |-> <<>>],  \* the tables
-   pointer |-> 0,                  \* the application pointer: every slot at or below is in
-   above |-> {},                   \* slots above it that are in
-   aboveRequests |-> {},           \* the same for transactions prepared before their slot was known
-   done |-> {},                    \* requests that are in
-   position |-> 0]                 \* the sequence's position, as far as WAL records tell it
-
-Now(r) == Last(db[r])
-
-(* All entries of transaction t are on their way. *)
-AllProposed(t) == Len(t.slots) = PartCount(t.request)
+Nobody == 0  \* in place of a replica
+NoRead == [replica |-> Nobody]
+NoCopy == [source |-> Nobody]
 
 -----------------------------------------------------------------------------
-(* What the log means: a function of its chosen prefix, the same for every replica. *)
+(* WAL *)
 
-IsChosen(s) == chosen[s].ballot # 0
-Entry(s) == chosen[s].entry
-ChosenPrefix == MaxOf({s \in Slot : \A u \in 1..s : IsChosen(u)})
+(* `whole`: a record ends with this unit.  The commit record of a request in Halved takes two units.                           *)
+Unit(timeline, b, q, xid, whole) == [timeline |-> timeline, leadership |-> b, request |-> q, xid |-> xid, whole |-> whole]
 
-(* The newest leadership that has begun in the log below slot s. *)
-LatestStart(s) ==
-  MaxOf({Entry(u).ballot : u \in {v \in 1..(s - 1) : IsChosen(v) /\ Entry(v).kind = "leaderStart"}})
+(* What PostgreSQL writes after a crash that left half a record behind: that half counts for nothing.                          *)
+Overwrite(timeline, b) == Unit(timeline, b, "overwrite", 0, TRUE)
+
+UnitsOf(q, timeline, b, xid) ==
+  IF q \in Halved THEN <<Unit(timeline, b, q, xid, FALSE), Unit(timeline, b, q, xid, TRUE)>>
+  ELSE <<Unit(timeline, b, q, xid, TRUE)>>
+
+(* What PostgreSQL writes by itself, such as a checkpoint.                                                                     *)
+OwnRecord(timeline, b) == Unit(timeline, b, "record", 0, TRUE)
+
+(* The transactions that are committed by this unit.                                                                           *)
+CommitsOf(unit) == IF unit.whole /\ unit.request \in Request THEN {[request |-> unit.request, xid |-> unit.xid]} ELSE {}
+
+Commits(w) == UNION {CommitsOf(w[i]) : i \in 1..Len(w)}
+RequestsIn(w) == {t.request : t \in Commits(w)}
+
+(* The next transaction id of a PostgreSQL that has replayed this WAL, at least: ids that left no trace in it are used again.   *)
+NextXid(w) == 1 + MaxOf({w[i].xid : i \in 1..Len(w)})
+
+(* The end of the last whole record.                                                                                          *)
+WholeEnd(w) == MaxOf({i \in 1..Len(w) : w[i].whole})
+Whole(w) == Prefix(w, WholeEnd(w))
+
+-----------------------------------------------------------------------------
+(* Entries of the log *)
+
+Noop == [kind |-> "noop", leadership |-> 0]
+LeaderStart(b) == [kind |-> "leaderStart", leadership |-> b]
+(* A command or configuration without WAL, such as a comparison of the replicas' data.                                         *)
+Other(b) == [kind |-> "other", leadership |-> b]
+RangeEntry(b, timeline, from, data) == [kind |-> "range", leadership |-> b, timeline |-> timeline, start |-> from, data |-> data]
+(* `base`: what the founder's database begins with, for the first leadership of a group.  The real entry has only its length;     *)
+(* everybody else gets it by a copy.                                                                                          *)
+LeadershipEntry(b, timeline, fork, nextXid, resumes, base) ==
+  [kind |-> "leadership", leadership |-> b, timeline |-> timeline, fork |-> fork, nextXid |-> nextXid, resumes |-> resumes, base |-> base]
+
+(* What the log comes to at some slot.  `leadership`: the newest that has begun; `newestStart`: of the newest leaderStart;      *)
+(* `begun`: the leadership entries that had effect, in order; `wal`: the chosen WAL.                                           *)
+NoPosition == [leadership |-> 0, newestStart |-> 0, timeline |-> 0, begun |-> <<>>, wal |-> <<>>]
+
+(* The last chosen slot; the entry in slot s, and what the log comes to there.                                                 *)
+Top == Len(log)
+Entry(s) == log[s]
+Fold(s) == fold[s + 1]
+Newest == Fold(Top)
 
 -----------------------------------------------------------------------------
 (* Rules *)
 
-(* A third leader may find a proposal that the second never saw, beyond slots in which the second has had its own transactions    *)
-(* chosen.  It executed on rows that have changed since, and parts of it may have been purged.  Such an entry changes nothing.    *)
-Superseded(s) == Entry(s).ballot < LatestStart(s)
+(* What an entry is worth follows from the log alone: the same on every replica.  An entry of a leadership above whose entry    *)
+(* stands the first entry of a newer leader is nobody's.                                                                        *)
+IsCurrent(p, e) == e.leadership >= p.newestStart
 
-TakesEffect(s) == /\ IsChosen(s)
-                  /\ Entry(s).kind = "command"
-                  /\ Entry(s).last
-                  /\ ~Superseded(s)
+(* A range goes on exactly where the chosen WAL ends.                                                                          *)
+GoesOn(p, e) == e.start = Len(p.wal)
 
-(* A leader executes only when everything that its log held when it began is chosen and applied. *)
-Serving(r) == /\ up[r]
-              /\ leads[r] # 0
-              /\ Now(r).pointer >= start[leads[r]]
+RangeHasEffect(p, e) ==
+  /\ IsCurrent(p, e)
+  /\ e.leadership = p.leadership
+  /\ e.timeline = p.timeline
+  /\ GoesOn(p, e)
 
-(* Row locks are held until PostgreSQL's own commit or rollback. *)
-HoldsLocks(t) == TRUE
+(* A leadership that does not resume has a timeline of its own, one above that of the leadership before.                       *)
+IsNextTimeline(p, e) == e.timeline = p.timeline + 1
 
-(* A session commits only what is chosen, in slot s, by the leadership that executed it. *)
-Agreed(r, t, s) == chosen[s].ballot = t.ballot
+(* One that resumes goes on with the timeline of the leadership before, which was the same replica's, and where it ends.       *)
+ResumesRightly(p, e) ==
+  /\ owner[e.leadership] = owner[p.leadership]
+  /\ e.timeline = p.timeline
+  /\ e.fork = Len(p.wal)
 
-(* The sessions of a leadership that has ended are rolled back before anything is applied from the log. *)
-MayApply(r) == sessions[r] = {}
+LeadershipBegins(p, e) ==
+  /\ IsCurrent(p, e)
+  /\ e.leadership > p.leadership
+  /\ \/ p.timeline = 0  \* the first of a group: whatever its founder's database has
+     \/ IF e.resumes THEN ResumesRightly(p, e) ELSE IsNextTimeline(p, e) /\ e.fork <= Len(p.wal)
 
-(* ROLLBACK: on the client's wish, as long as nothing that could take effect is proposed; or because the leadership has ended,   *)
-(* also of what was prepared.                                                                                                   *)
-MayRollBack(r, t) == leads[r] # t.ballot \/ ~AllProposed(t)
+(* A new leader has everything chosen that its log held, its own first entry included: only then it knows what its leadership   *)
+(* comes after.                                                                                                               *)
+HasOwnStart(r, p) == p.newestStart = node[r].leads
 
-(* The slot goes into a set: slots below it may still be missing. *)
-RecordSlot(image, s) == [image EXCEPT !.above = @ \cup {s}]
+(* Its standby has replayed all of that before it proposes its leadership entry.                                               *)
+HasReplayed(r, p) == pg[r].applied = WholeEnd(p.wal)
 
-(* Rows and bookkeeping are one PostgreSQL transaction: a commit adds one image. *)
-CommittedImages(old, new) == <<new>>
+(* Its timeline begins at the end of the last whole record that is chosen; a part of a record beyond is nobody's.              *)
+ForkToTake(r, p) == WholeEnd(p.wal)
 
-(* A request that is in already is not applied again. *)
-AlreadyIn(image, q) == q \in image.done
+(* The number of its timeline comes from the log.                                                                             *)
+TimelineToTake(r, p) == p.timeline + 1
 
-(* Only a leader answers.  Another replica may have applied what the leader's session is still about to commit. *)
-MayAcknowledge(r) == Serving(r)
+(* Its directory says durably that it may hold WAL which was never chosen, before it is promoted.  The founder's may from the    *)
+(* first leadership on, even if its Node was down when that was chosen.                                                        *)
+RoleWhenBegun(r, e) ==
+  IF dir[r].role = "founder" THEN "primary"
+  ELSE IF node[r].leads # e.leadership THEN dir[r].role
+  ELSE IF e.resumes THEN "primary" ELSE "promoting"
 
-(* Entries carry the sequence's position, so that it is known wherever they are applied. *)
-PositionToCarry(r, q) == IF q \in Drawing THEN position[r] ELSE 0
+(* A primary that is found again goes on as one only if nobody else has led since.                                             *)
+MayResume(r, p) ==
+  /\ dir[r].role \in {"promoting", "primary"}
+  /\ pg[r].timeline = p.timeline
+  /\ owner[p.leadership] = r
 
-(* What a replica counts as applied for the sake of purging: what a crash cannot take back. *)
-ImageForPurging(r) == db[r][1]
+(* A leadership ends with the life of its primary: transaction ids are used again after a restart, and a leadership and an id    *)
+(* must name one transaction.  So what is started again is part of a newer leadership.                                        *)
+NodeAfterDatabaseDown(r) ==
+  IF pg[r].mode = "primary"
+  THEN [node[r] EXCEPT !.leads = 0, !.stage = "none", !.shipped = 0, !.released = 0, !.held = 0, !.answers = {}]
+  ELSE node[r]
+MayResumeIn(stage) == stage = "elected"
 
-(* Slots at or below p that hold parts of a transaction whose last part is neither there nor dead by a new leader's first entry. *)
-WaitingParts(p) ==
-  {s \in 1..p : /\ Entry(s).kind = "command"
-                /\ ~Entry(s).last
-                /\ LatestStart(p + 1) <= Entry(s).ballot
-                /\ ~\E u \in 1..p : Entry(u).kind = "command" /\ Entry(u).last /\ s \in Range(Entry(u).partSlots)}
+(* Clients are let in when everything that PostgreSQL recovered is chosen.                                                     *)
+AllRecoveredChosen(r, p) == Len(p.wal) >= node[r].held
 
-(* The log is kept from the first part on that an entry above the pointer may still name. *)
-KeptBelow(r) ==
-  LET pointer == ImageForPurging(r).pointer
-      waiting == WaitingParts(pointer)
-  IN  IF waiting = {} THEN pointer ELSE MinOf(waiting) - 1
+(* Only what is on the leader's own disk is shipped.                                                                          *)
+ShippableEnd(r) == pg[r].flushed
 
-(* A leader whose PostgreSQL went down hands over: its open transactions are gone, and what it proposed must come from the log. *)
-LeadsAfterDatabaseDown(r) == 0
+(* What is reported to the primary as flushed, which releases the commits below, is chosen.                                    *)
+PositionToReport(r, p) == Len(p.wal)
+
+(* What a standby may be sent: chosen WAL and nothing else.                                                                    *)
+WalToFeed(r) == Fold(node[r].at).wal
+
+(* After PostgreSQL has ended a wait by itself, answers are held until all that was written by then is chosen.                 *)
+HeldUntil(r) == Len(pg[r].wal)
+
+(* An answer may leave: the lease is held, after PostgreSQL gave it, and nothing is visible that is not chosen.                *)
+HoldsLease(r) == node[r].leads = ballot
+MayAnswer(r) ==
+  /\ node[r].stage = "open"
+  /\ HoldsLease(r)
+  /\ node[r].held = 0
+
+(* What counts as there, for the sake of purging: what is flushed in the directory's own WAL.                                  *)
+IsFlushed(r, w) == IsPrefix(w, Prefix(pg[r].wal, pg[r].flushed))
+CountsAsThere(r, w) == IsFlushed(r, w)
+
+(* The directory of a deposed leader is a standby's again only if all its WAL is chosen; positions and timelines tell.          *)
+IsChosenWal(w, p) == Len(w) <= Len(p.wal) /\ \A i \in 1..Len(w) : w[i].timeline = p.wal[i].timeline
+
+(* Only a directory that says so is started as a standby.                                                                     *)
+MayStartStandby(r) == dir[r].role = "standby"
+
+(* A copy is whole when all that its blocks may reflect, which is the source's WAL up to n, is chosen; and comes with it.       *)
+CopyIsChosen(q, n) == n <= Len(Fold(node[q].at).wal)
+WalOfCopy(r, n) == Prefix(pg[copy[r].source].wal, n)
+
+(* What became of transaction d, when it is settled: a newer leadership has begun, and either it has left what came before      *)
+(* behind (which is replayed here), or this replica leads and has everything chosen that it recovered.                         *)
+LaterThan(p, d) == {i \in 1..Len(p.begun) : p.begun[i].leadership > d.leadership}
+IsSettled(r, p, d) ==
+  \/ /\ pg[r].mode = "standby"
+     /\ \E i \in LaterThan(p, d) : ~p.begun[i].resumes /\ pg[r].applied >= p.begun[i].fork
+  \/ /\ node[r].stage = "open"
+     /\ LaterThan(p, d) # {}
+(* No id at or above the lowest next one of any leadership since is d's any more: it may be another's.                         *)
+IsAnothers(p, d) == \E i \in LaterThan(p, d) : d.xid >= p.begun[i].nextXid
+OutcomeOf(r, p, d) ==
+  IF ~IsAnothers(p, d) /\ \E t \in Commits(Prefix(pg[r].wal, pg[r].applied)) : t.xid = d.xid THEN "committed"
+  ELSE "notCommitted"
 
 -----------------------------------------------------------------------------
-Init ==
+(* What the log means *)
+
+Begin(p, e) ==
+  [p EXCEPT !.leadership = e.leadership, !.timeline = e.timeline, !.begun = Append(@, e),
+            !.wal = IF p.timeline = 0 THEN e.base ELSE Prefix(@, e.fork)]
+
+FoldEntry(p, e) ==
+  CASE e.kind = "leaderStart" -> [p EXCEPT !.newestStart = Max(@, e.leadership)]
+    [] e.kind = "range" /\ RangeHasEffect(p, e) -> [p EXCEPT !.wal = @ \o e.data]
+    [] e.kind = "leadership" /\ LeadershipBegins(p, e) -> Begin(p, e)
+    [] OTHER -> p
+
+(* The effect of the entry in slot s.                                                                                          *)
+EffectAt(s) ==
+  LET e == Entry(s)
+      p == Fold(s - 1)
+  IN  CASE e.kind = "range" -> IF RangeHasEffect(p, e) THEN "range" ELSE "nobodys"
+        [] e.kind = "leadership" -> IF LeadershipBegins(p, e) THEN "leadership" ELSE "nobodys"
+        [] OTHER -> "nothing"
+
+(* r can know that slot s is chosen, and has the entry.  A leader that has been replaced without knowing learns nothing beyond  *)
+(* the first entry of whoever replaced it.                                                                                    *)
+Knows(r, s) ==
+  /\ node[r].up
+  /\ s \in (purged + 1)..Top
+  /\ node[r].leads # 0 => \A b \in (node[r].leads + 1)..ballot : s < start[b]
+
+(* The slots that a standby with this WAL may go on from: what the log comes to there is all in it.                            *)
+SlotsIn(w) == {s \in purged..Top : IsPrefix(Fold(s).wal, w)}
+
+-----------------------------------------------------------------------------
+(* States of the parts of a replica *)
+
+NodeDown == [up |-> FALSE, leads |-> 0, stage |-> "none", at |-> 0, shipped |-> 0, released |-> 0, held |-> 0, answers |-> {}]
+
+(* The Node leads no more.                                                                                                     *)
+Following(n) == [n EXCEPT !.leads = 0, !.stage = "none", !.shipped = 0, !.released = 0, !.held = 0, !.answers = {}]
+
+(* PostgreSQL is down; of what it had written and not flushed, k - flushed units are on disk.                                  *)
+Stopped(g, k) ==
+  [g EXCEPT !.mode = "down", !.wal = Prefix(@, k), !.flushed = k, !.applied = Min(@, k), !.waiting = {}]
+Survivals(r) == pg[r].flushed..Len(pg[r].wal)
+
+(* Transactions whose commit is written, and whose clients have not been answered.                                             *)
+Unanswered(r) == {[request |-> t.request, xid |-> t.xid, leadership |-> t.leadership] : t \in pg[r].waiting \cup node[r].answers}
+
+(* The sessions of r's PostgreSQL end.                                                                                         *)
+EndSessions(r) ==
+  /\ doubt' = doubt \cup Unanswered(r)
+  /\ read' = IF read.replica = r THEN NoRead ELSE read
+  /\ UNCHANGED <<executed, known, shown, told, stale>>
+
+(* Copies from r come to nothing.                                                                                              *)
+VoidCopiesFrom(r) == copy' = [q \in Replica |-> IF copy[q].source = r THEN NoCopy ELSE copy[q]]
+
+Visible(r) == RequestsIn(pg[r].wal) \ {t.request : t \in pg[r].waiting}
+
+-----------------------------------------------------------------------------
+(* What is left open; a model may take less, which leaves behaviours out and adds none. *)
+
+(* Which replica may stand for election, give its leadership up, or fold its log while its directory is no standby's.          *)
+MayStand(r) == TRUE
+MayHandOver(r) == TRUE
+MayFold(r) == TRUE
+
+(* The highest slot that a new leader finds: one that is chosen, or in which somebody has proposed something.                  *)
+MayBeFound(top) == top > Top => \E p \in proposals : p.slot = top
+
+(* What is reported to a primary when s is folded in.                                                                          *)
+ReportUpTo(r, s) == 0..PositionToReport(r, Fold(s))
+
+(* How far a standby recovers when it is started, and from where a directory goes on.                                          *)
+RecoverTo(r) == 0..Len(pg[r].wal)
+GoOnFrom(w) == SlotsIn(w)
+
+(* How far a standby may come at once: <<flushed, replayed>>.                                                                  *)
+ReplayTo(r) == LET n == Max(Len(WalToFeed(r)), Len(pg[r].wal)) IN (0..Len(WalToFeed(r))) \X (0..n)
+
+-----------------------------------------------------------------------------
+(* A group whose founder has just been made: nobody else has a database.                                                       *)
+InitWith(nodes, databases, directories) ==
   /\ ballot = 0
+  /\ owner = [b \in Ballot |-> Nobody]
   /\ start = [b \in Ballot |-> 0]
   /\ next = [b \in Ballot |-> 0]
   /\ proposals = {}
-  /\ chosen = [s \in Slot |-> Unchosen]
+  /\ log = <<>>
+  /\ fold = <<NoPosition>>
   /\ purged = 0
-  /\ leads = [r \in Replica |-> 0]
-  /\ up = [r \in Replica |-> TRUE]
-  /\ db = [r \in Replica |-> <<EmptyImage>>]
-  /\ position = [r \in Replica |-> 0]
-  /\ sessions = [r \in Replica |-> {}]
-  /\ acknowledged = {}
-  /\ downs = 0
+  /\ node = nodes
+  /\ pg = databases
+  /\ dir = directories
+  /\ copy = [r \in Replica |-> NoCopy]
+  /\ executed = {}
+  /\ known = {}
+  /\ shown = {}
+  /\ doubt = {}
+  /\ told = {}
+  /\ read = NoRead
+  /\ stale = FALSE
+  /\ crashes = 0
+  /\ endWaits = 0
+  /\ others = 0
+
+NewDatabase == [mode |-> "down", timeline |-> 1, wal |-> <<>>, flushed |-> 0, applied |-> 0, waiting |-> {}, torn |-> FALSE]
+
+Init ==
+  \E founder \in Replica :
+    InitWith([r \in Replica |-> [NodeDown EXCEPT !.up = TRUE]],
+             [r \in Replica |-> [NewDatabase EXCEPT !.timeline = IF r = founder THEN 1 ELSE 0]],
+             [r \in Replica |-> [role |-> IF r = founder THEN "founder" ELSE "copying", durable |-> 0]])
 
 -----------------------------------------------------------------------------
 (* The abstract log *)
 
-(* Replica r wins a new leadership.  The highest slot that its phase 1 finds is `top`: chosen ones it must find, others it may     *)
-(* miss.  Holes below become no-ops or any proposal that was found there; its own first entry comes right above.                   *)
+(* Replica r wins a new leadership.  The highest slot that its phase 1 finds is `top`: chosen ones it must find, others it may  *)
+(* miss.  Holes below become no-ops or any proposal that was found there; its own first entry comes right above.               *)
 Elect(r, top) ==
   LET b == ballot + 1
   IN  /\ b \in Ballot
       /\ top + 1 \in Slot
-      /\ up[r]
-      /\ \A s \in Slot : IsChosen(s) => s <= top
-      /\ top > 0 => IsChosen(top) \/ \E p \in proposals : p.slot = top
+      /\ node[r].up
+      /\ node[r].leads = 0
+      /\ MayStand(r)
+      /\ top >= Top
+      /\ MayBeFound(top)
       /\ ballot' = b
+      /\ owner' = [owner EXCEPT ![b] = r]
       /\ start' = [start EXCEPT ![b] = top + 1]
       /\ next' = [next EXCEPT ![b] = top + 2]
       /\ proposals' = proposals \cup {[slot |-> top + 1, entry |-> LeaderStart(b)]}
-      /\ leads' = [leads EXCEPT ![r] = b]
-      /\ UNCHANGED <<chosen, purged, up, db, position, sessions, acknowledged, downs>>
+      /\ node' = [node EXCEPT ![r].leads = b, ![r].stage = "elected"]
+      /\ UNCHANGED <<log, fold, purged, pg, dir, copy, clients, bounds>>
 
-(* What the newest leadership may get chosen in slot s. *)
+(* What the newest leadership may get chosen in slot s.                                                                        *)
 Candidates(s) ==
   LET there == {p.entry : p \in {q \in proposals : q.slot = s}}
-  IN  IF s < start[ballot] THEN there \cup {Noop}
-      ELSE {e \in there : e.ballot = ballot}
+  IN  IF ballot = 0 THEN {}
+      ELSE IF s < start[ballot] THEN there \cup {Noop}
+      ELSE {e \in there : e.leadership = ballot}
 
-(* A quorum has accepted it.  Accepts are pipelined: slots become chosen in any order. *)
-Choose(s, e) ==
-  /\ ballot # 0
-  /\ ~IsChosen(s)
-  /\ e \in Candidates(s)
-  /\ chosen' = [chosen EXCEPT ![s] = [entry |-> e, ballot |-> ballot]]
-  /\ proposals' = {p \in proposals : p.slot # s}
-  /\ UNCHANGED <<ballot, start, next, purged, leads, up, db, position, sessions, acknowledged, downs>>
+(* A quorum has accepted it.                                                                                                   *)
+Choose(e) ==
+  LET s == Top + 1
+  IN  /\ s \in Slot
+      /\ e \in Candidates(s)
+      /\ log' = Append(log, e)
+      /\ fold' = Append(fold, FoldEntry(Newest, e))
+      /\ proposals' = {p \in proposals : p.slot # s}
+      /\ UNCHANGED <<ballot, owner, start, next, purged, node, pg, dir, copy, clients, bounds>>
 
-(* Replica r learns that a newer leadership exists. *)
-Depose(r) ==
-  /\ leads[r] # 0
-  /\ leads[r] < ballot
-  /\ leads' = [leads EXCEPT ![r] = 0]
-  /\ UNCHANGED <<log, up, db, position, sessions, acknowledged, downs>>
+(* The leader of b proposes e in its next slot.  It may have been replaced without knowing, and the slot may be taken.         *)
+Propose(b, e) ==
+  /\ next[b] \in Slot
+  /\ proposals' = IF next[b] <= Top THEN proposals ELSE proposals \cup {[slot |-> next[b], entry |-> e]}
+  /\ next' = [next EXCEPT ![b] = @ + 1]
+  /\ UNCHANGED <<ballot, owner, start, log, fold, purged>>
 
-(* The log up to the global application pointer is dropped. *)
+(* Something without WAL takes a slot.                                                                                         *)
+ProposeOther(r) ==
+  /\ others < MaxOther
+  /\ node[r].leads # 0
+  /\ Propose(node[r].leads, Other(node[r].leads))
+  /\ others' = others + 1
+  /\ UNCHANGED <<node, pg, dir, copy, clients, crashes, endWaits>>
+
+-----------------------------------------------------------------------------
+(* A new leader *)
+
+(* The PostgreSQL of a directory that was a primary's is a primary again; nobody is let in.  Of half a record at its end        *)
+(* nothing is left but the place that it takes.                                                                                *)
+Resume(r) ==
+  LET b == node[r].leads
+      s == Max(node[r].at, start[b])
+      w == pg[r].wal
+  IN  /\ b # 0
+      /\ MayResumeIn(node[r].stage)
+      /\ pg[r].mode = "down"
+      /\ Knows(r, start[b])
+      /\ HasOwnStart(r, Fold(s))
+      /\ MayResume(r, Fold(s))
+      /\ LET recovered == IF w # Whole(w) THEN Append(w, Overwrite(pg[r].timeline, b)) ELSE w
+         IN  pg' = [pg EXCEPT ![r].mode = "primary", ![r].wal = recovered, ![r].flushed = Len(recovered), ![r].applied = Len(recovered)]
+      /\ node' = [node EXCEPT ![r].at = s, ![r].held = Len(pg'[r].wal)]
+      /\ dir' = [dir EXCEPT ![r].role = "primary"]
+      /\ UNCHANGED <<replicated, copy, clients, bounds>>
+
+(* The leadership entry of a standby that is to be promoted, of a primary that resumes, or of the group's founder.  nextXid: an  *)
+(* id that no transaction has that has effect from before.                                                                     *)
+ProposeLeadership(r, nextXid) ==
+  LET b == node[r].leads
+      p == Fold(node[r].at)
+      w == pg[r].wal
+  IN  /\ b # 0
+      /\ node[r].stage = "elected"
+      /\ HasOwnStart(r, p)
+      /\ nextXid >= NextXid(Prefix(w, pg[r].applied))
+      /\ \/ /\ pg[r].mode = "standby"
+            /\ dir[r].role = "standby"
+            /\ HasReplayed(r, p)
+            /\ Propose(b, LeadershipEntry(b, TimelineToTake(r, p), ForkToTake(r, p), nextXid, FALSE, <<>>))
+         \/ /\ pg[r].mode = "primary"
+            /\ MayResume(r, p)
+            /\ Propose(b, LeadershipEntry(b, pg[r].timeline, Len(p.wal), nextXid, TRUE, <<>>))
+         \/ /\ pg[r].mode = "primary"
+            /\ dir[r].role = "founder"
+            /\ Propose(b, LeadershipEntry(b, pg[r].timeline, Len(w), nextXid, FALSE, w))
+      /\ node' = [node EXCEPT ![r].stage = "proposed"]
+      /\ UNCHANGED <<pg, dir, copy, clients, bounds>>
+
+(* A leadership entry that has effect is folded in.  At its leader the directory is marked.                                     *)
+BeginLeadership(r) ==
+  LET s == node[r].at + 1
+      e == Entry(s)
+      isOwn == node[r].leads = e.leadership
+  IN  /\ Knows(r, s)
+      /\ MayFold(r)
+      /\ EffectAt(s) = "leadership"
+      /\ node' = [node EXCEPT ![r].at = s,
+                              ![r].stage = IF isOwn THEN "begun" ELSE @,
+                              ![r].shipped = IF isOwn THEN Len(Fold(s).wal) ELSE @,
+                              ![r].released = IF isOwn THEN Len(Fold(s).wal) ELSE @]
+      /\ dir' = [dir EXCEPT ![r].role = RoleWhenBegun(r, e)]
+      /\ UNCHANGED <<replicated, pg, copy, clients, bounds>>
+
+(* PostgreSQL leaves recovery, on the timeline of the leadership entry.                                                         *)
+Promote(r) ==
+  LET e == Fold(node[r].at).begun[Len(Fold(node[r].at).begun)]
+  IN  /\ node[r].stage = "begun"
+      /\ pg[r].mode = "standby"
+      /\ pg' = [pg EXCEPT ![r].mode = "primary", ![r].timeline = e.timeline, ![r].wal = Prefix(@, e.fork), ![r].flushed = e.fork,
+                          ![r].applied = e.fork]
+      /\ VoidCopiesFrom(r)
+      /\ UNCHANGED <<replicated, node, dir, clients, bounds>>
+
+(* Clients are let in.                                                                                                         *)
+Open(r) ==
+  LET p == Fold(node[r].at)
+  IN  /\ node[r].stage = "begun"
+      /\ pg[r].mode = "primary"
+      /\ AllRecoveredChosen(r, p)
+      /\ node' = [node EXCEPT ![r].stage = "open", ![r].held = 0]
+      /\ dir' = [dir EXCEPT ![r].role = IF @ = "promoting" THEN "primary" ELSE @]
+      /\ UNCHANGED <<replicated, pg, copy, clients, bounds>>
+
+(* The leadership of r is over, because there is a newer one or because r hands over: sessions end, and what is no clean        *)
+(* standby is stopped at once.                                                                                                *)
+Depose(r, k) ==
+  /\ node[r].leads # 0
+  /\ MayHandOver(r)
+  /\ k \in Survivals(r)
+  /\ node' = [node EXCEPT ![r] = Following(@)]
+  /\ IF pg[r].mode = "primary" \/ dir[r].role # "standby"
+     THEN /\ pg' = [pg EXCEPT ![r] = Stopped(@, k)]
+          /\ VoidCopiesFrom(r)
+     ELSE /\ k = Len(pg[r].wal)
+          /\ UNCHANGED <<pg, copy>>
+  /\ EndSessions(r)
+  /\ UNCHANGED <<replicated, dir, bounds>>
+
+-----------------------------------------------------------------------------
+(* The primary *)
+
+WriteWal(r, units, waiting) ==
+  /\ pg[r].mode = "primary"
+  /\ pg' = [pg EXCEPT ![r].wal = @ \o units, ![r].applied = Len(pg[r].wal) + Len(units), ![r].waiting = @ \cup waiting]
+  /\ UNCHANGED <<replicated, node, dir, copy>>
+
+(* A client's transaction is executed and its commit record written; its COMMIT waits for the synchronous standby.              *)
+Write(r, q) ==
+  LET xid == NextXid(pg[r].wal)
+      units == UnitsOf(q, pg[r].timeline, node[r].leads, xid)
+      t == [request |-> q, xid |-> xid, leadership |-> node[r].leads, end |-> Len(pg[r].wal) + Len(units)]
+  IN  /\ node[r].stage = "open"
+      /\ q \notin executed
+      /\ WriteWal(r, units, {t})
+      /\ executed' = executed \cup {q}
+      /\ UNCHANGED <<known, shown, doubt, told, read, stale, bounds>>
+
+(* PostgreSQL writes something by itself, at any time.                                                                         *)
+WriteOwn(r) ==
+  /\ others < MaxOther
+  /\ WriteWal(r, <<OwnRecord(pg[r].timeline, node[r].leads)>>, {})
+  /\ others' = others + 1
+  /\ UNCHANGED <<clients, crashes, endWaits>>
+
+(* The WAL up to n is on the primary's disk.                                                                                   *)
+LocalFlush(r, n) ==
+  /\ pg[r].mode = "primary"
+  /\ n \in (pg[r].flushed + 1)..Len(pg[r].wal)
+  /\ pg' = [pg EXCEPT ![r].flushed = n]
+  /\ UNCHANGED <<replicated, node, dir, copy, clients, bounds>>
+
+(* What came since the last range is proposed.                                                                                 *)
+Ship(r) ==
+  LET b == node[r].leads
+      from == node[r].shipped
+      end == ShippableEnd(r)
+  IN  /\ node[r].stage \in {"begun", "open"}
+      /\ pg[r].mode = "primary"
+      /\ end > from
+      /\ Propose(b, RangeEntry(b, pg[r].timeline, from, SubSeq(pg[r].wal, from + 1, end)))
+      /\ node' = [node EXCEPT ![r].shipped = end]
+      /\ UNCHANGED <<pg, dir, copy, clients, bounds>>
+
+(* The leader has folded its log up to s, and reports a position of the chosen WAL to its PostgreSQL: the commits below return.  *)
+Release(r, s, position) ==
+  LET done == {t \in pg[r].waiting : t.end <= position}
+  IN  /\ node[r].stage \in {"begun", "open"}
+      /\ pg[r].mode = "primary"
+      /\ s \in {node[r].at, node[r].at + 1}
+      /\ s > node[r].at => Knows(r, s) /\ EffectAt(s) = "range"
+      /\ position \in node[r].released..PositionToReport(r, Fold(s))
+      /\ s > node[r].at \/ position > node[r].released
+      /\ node' = [node EXCEPT ![r].at = s, ![r].released = position, ![r].answers = @ \cup done]
+      /\ pg' = [pg EXCEPT ![r].waiting = @ \ done]
+      /\ UNCHANGED <<replicated, dir, copy, clients, bounds>>
+
+(* PostgreSQL ends a wait early: a cancel, a termination, a client that turns synchronous_commit down.  The transaction is      *)
+(* visible from now on, and its client has an answer.  The gate notices before any answer leaves.                             *)
+EndWait(r, t) ==
+  /\ endWaits < MaxEndWait
+  /\ node[r].up
+  /\ t \in pg[r].waiting
+  /\ pg' = [pg EXCEPT ![r].waiting = @ \ {t}]
+  /\ node' = [node EXCEPT ![r].answers = @ \cup {t}, ![r].held = Max(@, HeldUntil(r))]
+  /\ endWaits' = endWaits + 1
+  /\ UNCHANGED <<replicated, dir, copy, clients, crashes, others>>
+
+(* A commit of Barista's own, after all of that, is chosen: answers go on.                                                     *)
+Barrier(r) ==
+  /\ node[r].stage = "open"
+  /\ node[r].held # 0
+  /\ Len(Fold(node[r].at).wal) >= node[r].held
+  /\ node' = [node EXCEPT ![r].held = 0]
+  /\ UNCHANGED <<replicated, pg, dir, copy, clients, bounds>>
+
+-----------------------------------------------------------------------------
+(* Clients *)
+
+(* PostgreSQL has answered a COMMIT, and the answer leaves.                                                                    *)
+AnswerCommit(r, t) ==
+  /\ t \in node[r].answers
+  /\ MayAnswer(r)
+  /\ node' = [node EXCEPT ![r].answers = @ \ {t}]
+  /\ known' = known \cup {t.request}
+  /\ UNCHANGED <<replicated, pg, dir, copy, executed, shown, doubt, told, read, stale, bounds>>
+
+(* A read at the leader is asked for and run.                                                                                  *)
+RunRead(r) ==
+  /\ "RunRead" \in Optional
+  /\ node[r].stage = "open"
+  /\ pg[r].mode = "primary"
+  /\ read = NoRead
+  /\ read' = [replica |-> r, leadership |-> node[r].leads, result |-> Visible(r), lacks |-> known \ Visible(r)]
+  /\ UNCHANGED <<replicated, node, pg, dir, copy, executed, known, shown, doubt, told, stale, bounds>>
+
+AnswerRead(r) ==
+  /\ read.replica = r
+  /\ MayAnswer(r)
+  /\ node[r].leads = read.leadership
+  /\ read' = NoRead
+  /\ known' = known \cup read.result
+  /\ stale' = (stale \/ read.lacks # {})
+  /\ UNCHANGED <<replicated, node, pg, dir, copy, executed, shown, doubt, told, bounds>>
+
+(* A read at a standby.                                                                                                        *)
+ReadStandby(r) ==
+  /\ "ReadStandby" \in Optional
+  /\ node[r].up
+  /\ pg[r].mode = "standby"
+  /\ shown' = shown \cup RequestsIn(Prefix(pg[r].wal, pg[r].applied))
+  /\ shown' # shown
+  /\ UNCHANGED <<replicated, node, pg, dir, copy, executed, known, doubt, told, read, stale, bounds>>
+
+(* A client that lost its session asks what became of its transaction.                                                         *)
+TellOutcome(r, d) ==
+  LET p == Fold(node[r].at)
+      outcome == OutcomeOf(r, p, d)
+  IN  /\ node[r].up
+      /\ d \in doubt
+      /\ IsSettled(r, p, d)
+      /\ doubt' = doubt \ {d}
+      /\ told' = told \cup {[request |-> d.request, outcome |-> outcome]}
+      /\ known' = IF outcome = "committed" THEN known \cup {d.request} ELSE known
+      /\ UNCHANGED <<replicated, node, pg, dir, copy, executed, shown, read, stale, bounds>>
+
+-----------------------------------------------------------------------------
+(* The standby *)
+
+(* A range that has effect is folded in: from now on the standby may be sent it.                                               *)
+Feed(r) ==
+  LET s == node[r].at + 1
+  IN  /\ Knows(r, s)
+      /\ MayFold(r)
+      /\ EffectAt(s) = "range"
+      /\ node[r].leads # Entry(s).leadership
+      /\ node' = [node EXCEPT ![r].at = s]
+      /\ UNCHANGED <<replicated, pg, dir, copy, clients, bounds>>
+
+(* A Node that looks at its directory again folds its log on from what that says.                                              *)
+FoldAnew(r) ==
+  /\ "FoldAnew" \in Optional
+  /\ node[r].up
+  /\ pg[r].mode = "down"
+  /\ node[r].stage \in {"none", "elected", "proposed"}
+  /\ dir[r].durable < node[r].at
+  /\ node' = [node EXCEPT ![r].at = dir[r].durable]
+  /\ UNCHANGED <<replicated, pg, dir, copy, clients, bounds>>
+
+(* An entry that has no effect is folded in.                                                                                   *)
+Skip(r) ==
+  LET s == node[r].at + 1
+  IN  /\ Knows(r, s)
+      /\ MayFold(r)
+      /\ EffectAt(s) \in {"nothing", "nobodys"}
+      /\ node' = [node EXCEPT ![r].at = s]
+      /\ UNCHANGED <<replicated, pg, dir, copy, clients, bounds>>
+
+(* The standby has received and flushed the WAL that it may be sent up to n, and replayed it up to a.  It takes only what       *)
+(* continues the whole records that it has, and part of a record beyond gives way to a new timeline.                          *)
+Replay(r, n, a) ==
+  LET had == pg[r].wal
+      fed == WalToFeed(r)
+      w == IF IsPrefix(fed, had) THEN had ELSE Prefix(fed, n)
+  IN  /\ node[r].up
+      /\ pg[r].mode = "standby"
+      /\ IsPrefix(Whole(had), w)
+      /\ w # had => Len(Fold(purged).wal) <= Len(had)  \* the log still has what comes next
+      /\ a \in pg[r].applied..WholeEnd(w)
+      /\ pg' = [pg EXCEPT ![r].wal = w, ![r].flushed = Len(w), ![r].applied = a]
+      /\ pg' # pg
+      /\ UNCHANGED <<replicated, node, dir, copy, clients, bounds>>
+
+(* The directory says how far it is, durably: everything up to slot s is in it.                                                *)
+FlushStandby(r, s) ==
+  /\ "FlushStandby" \in Optional
+  /\ node[r].up
+  /\ dir[r].role \in {"standby", "promoting", "primary"}
+  /\ s \in (dir[r].durable + 1)..node[r].at
+  /\ CountsAsThere(r, Fold(s).wal)
+  /\ dir' = [dir EXCEPT ![r].durable = s]
+  /\ UNCHANGED <<replicated, node, pg, copy, clients, bounds>>
+
+-----------------------------------------------------------------------------
+(* Failures and what follows *)
+
+(* PostgreSQL dies.                                                                                                            *)
+CrashPostgres(r, k) ==
+  /\ "CrashPostgres" \in Optional
+  /\ crashes < MaxCrash
+  /\ node[r].up
+  /\ pg[r].mode # "down"
+  /\ k \in Survivals(r)
+  /\ crashes' = crashes + 1
+  /\ pg' = [pg EXCEPT ![r] = Stopped(@, k)]
+  /\ node' = [node EXCEPT ![r] = NodeAfterDatabaseDown(r)]
+  /\ VoidCopiesFrom(r)
+  /\ EndSessions(r)
+  /\ UNCHANGED <<replicated, dir, endWaits, others>>
+
+(* The process of Node dies; PostgreSQL goes on, and nobody can reach it.                                                      *)
+CrashNode(r) ==
+  /\ "CrashNode" \in Optional
+  /\ crashes < MaxCrash
+  /\ node[r].up
+  /\ crashes' = crashes + 1
+  /\ node' = [node EXCEPT ![r] = NodeDown]
+  /\ pg' = [pg EXCEPT ![r].waiting = {}]
+  /\ copy' = [q \in Replica |-> IF q = r \/ copy[q].source = r THEN NoCopy ELSE copy[q]]
+  /\ EndSessions(r)
+  /\ UNCHANGED <<replicated, dir, endWaits, others>>
+
+CrashBoth(r, k) ==
+  /\ "CrashBoth" \in Optional
+  /\ crashes < MaxCrash
+  /\ node[r].up
+  /\ k \in Survivals(r)
+  /\ crashes' = crashes + 1
+  /\ node' = [node EXCEPT ![r] = NodeDown]
+  /\ pg' = [pg EXCEPT ![r] = Stopped(@, k)]
+  /\ copy' = [q \in Replica |-> IF q = r \/ copy[q].source = r THEN NoCopy ELSE copy[q]]
+  /\ EndSessions(r)
+  /\ UNCHANGED <<replicated, dir, endWaits, others>>
+
+(* Node comes up: what it finds running it stops, and it folds its log on from what the directory says.                         *)
+Restart(r, k) ==
+  /\ ~node[r].up
+  /\ k \in Survivals(r)
+  /\ node' = [node EXCEPT ![r].up = TRUE, ![r].at = dir[r].durable]
+  /\ pg' = [pg EXCEPT ![r] = Stopped(@, k)]
+  /\ UNCHANGED <<replicated, dir, copy, clients, bounds>>
+
+(* PostgreSQL is started: as a standby, which recovers up to a first, or as the founder's primary, into which nobody is let.     *)
+DatabaseUp(r, a) ==
+  /\ node[r].up
+  /\ pg[r].mode = "down"
+  /\ \/ /\ MayStartStandby(r)
+        /\ a \in 0..WholeEnd(pg[r].wal)
+        /\ pg' = [pg EXCEPT ![r].mode = "standby", ![r].applied = a]
+     \/ /\ dir[r].role = "founder"
+        /\ a = Len(pg[r].wal)
+        /\ pg' = [pg EXCEPT ![r].mode = "primary"]
+  /\ UNCHANGED <<replicated, node, dir, copy, clients, bounds>>
+
+MayBeChecked(r) ==
+  /\ node[r].up
+  /\ node[r].stage \in {"none", "elected"}
+  /\ pg[r].mode = "down"
+  /\ dir[r].role \in {"promoting", "primary"}
+
+(* A directory that may hold WAL which was never chosen is found to hold none.  It goes on from slot s.                          *)
+CheckPrefix(r, s) ==
+  LET w == Whole(pg[r].wal)
+  IN  /\ MayBeChecked(r)
+      /\ IsChosenWal(w, Newest)
+      /\ s \in SlotsIn(w)
+      /\ dir' = [dir EXCEPT ![r] = [role |-> "standby", durable |-> s]]
+      /\ node' = [node EXCEPT ![r].at = s]
+      /\ pg' = [pg EXCEPT ![r].wal = w, ![r].flushed = Len(w), ![r].applied = Len(w)]
+      /\ UNCHANGED <<replicated, copy, clients, bounds>>
+
+(* It holds WAL that can never be chosen any more.                                                                             *)
+IsParted(r) ==
+  /\ MayBeChecked(r)
+  /\ LET w == Whole(pg[r].wal)
+     IN  /\ ~IsChosenWal(w, Newest)
+         /\ \/ Newest.timeline # pg[r].timeline
+            \/ owner[Newest.leadership] # r
+
+(* r's own database is none, or no log goes on from it.                                                                        *)
+NeedsCopy(r) ==
+  /\ node[r].up
+  /\ node[r].leads = 0
+  /\ \/ dir[r].role = "copying"
+     \/ IsParted(r)
+     \/ dir[r].role = "standby" /\ dir[r].durable < purged
+
+(* q can be copied: a standby that follows, or the leader.                                                                     *)
+MayBeCopied(q) ==
+  /\ node[q].up
+  /\ dir[q].durable >= purged
+  /\ \/ pg[q].mode = "standby" /\ dir[q].role = "standby"
+     \/ pg[q].mode = "primary" /\ node[q].stage = "open"
+
+(* From now on r's directory is no database.                                                                                   *)
+BeginCopy(r, q) ==
+  /\ q # r
+  /\ NeedsCopy(r)
+  /\ copy[r] = NoCopy
+  /\ MayBeCopied(q)
+  /\ copy' = [copy EXCEPT ![r] = [source |-> q, from |-> pg[q].applied]]
+  /\ dir' = [dir EXCEPT ![r].role = "copying"]
+  /\ pg' = [pg EXCEPT ![r] = [NewDatabase EXCEPT !.timeline = 0]]
+  /\ UNCHANGED <<replicated, node, clients, bounds>>
+
+CopyEnds(r) == IF copy[r] = NoCopy THEN {} ELSE copy[r].from..Len(pg[copy[r].source].wal)
+
+(* Everything is there: the blocks, each as it was at some time of the copy, none later than the source's WAL up to n, and the   *)
+(* WAL of that time.                                                                                                          *)
+EndCopy(r, n, s) ==
+  LET q == copy[r].source
+      w == WalOfCopy(r, n)
+  IN  /\ node[r].up
+      /\ n \in CopyEnds(r)
+      /\ CopyIsChosen(q, n)
+      /\ s \in SlotsIn(w)
+      /\ copy' = [copy EXCEPT ![r] = NoCopy]
+      /\ dir' = [dir EXCEPT ![r] = [role |-> "standby", durable |-> s]]
+      /\ node' = [node EXCEPT ![r].at = s]
+      /\ pg' = [pg EXCEPT ![r] = [NewDatabase EXCEPT !.timeline = 0, !.wal = w, !.flushed = Len(w), !.applied = WholeEnd(w),
+                                                     !.torn = n > Len(w)]]
+      /\ UNCHANGED <<replicated, clients, bounds>>
+
+DropTo(to) ==
+  /\ to > purged
+  /\ purged' = to
+  /\ UNCHANGED <<ballot, owner, start, next, proposals, log, fold, node, pg, dir, copy, clients, bounds>>
+
+(* What every member has durably goes; one without a database will get what its source has.                                    *)
 Purge ==
-  LET bound == MinOf({KeptBelow(r) : r \in Replica})
-  IN  /\ bound > purged
-      /\ purged' = bound
-      /\ UNCHANGED <<ballot, start, next, proposals, chosen, leads, up, db, position, sessions, acknowledged, downs>>
+  /\ "Purge" \in Optional
+  /\ DropTo(MinOf({dir[r].durable : r \in {q \in Replica : dir[q].role # "copying"}}))
 
------------------------------------------------------------------------------
-(* The leader's sessions *)
-
-LockedKeys(r) == UNION {KeysOf(t.request) : t \in {u \in sessions[r] : HoldsLocks(u)}}
-
-ReplaceSession(r, t, new) == sessions' = [sessions EXCEPT ![r] = (@ \ {t}) \cup new]
-
-(* A client's transaction takes its row locks, reads, and draws from the sequence; drawing is never undone. *)
-Execute(r, q) ==
-  /\ Serving(r)
-  /\ ~AlreadyIn(Now(r), q)
-  /\ \A t \in sessions[r] : t.request # q
-  /\ KeysOf(q) \cap LockedKeys(r) = {}
-  /\ q \in Drawing => position[r] < MaxValue
-  /\ LET value == IF q \in Drawing THEN position[r] + 1 ELSE 0
-         t == [request |-> q, ballot |-> leads[r], stage |-> "open", before |-> [k \in KeysOf(q) |-> Now(r).rows[k]],
-               value |-> value, position |-> 0, slots |-> <<>>, copy |-> 0]
-     IN  /\ sessions' = [sessions EXCEPT ![r] = @ \cup {t}]
-         /\ position' = [position EXCEPT ![r] = Max(@, value)]
-  /\ UNCHANGED <<log, leads, up, db, acknowledged, downs>>
-
-(* At COMMIT the effects are taken as values.  A serializable transaction is prepared here; PREPARE TRANSACTION always flushes. *)
-Harvest(r, t) ==
-  /\ up[r]
-  /\ leads[r] = t.ballot
-  /\ t.stage = "open"
-  /\ ReplaceSession(r, t, {[t EXCEPT !.stage = "harvested", !.position = PositionToCarry(r, t.request)]})
-  /\ db' = IF t.request \in Serializable THEN [db EXCEPT ![r] = <<Now(r)>>] ELSE db
-  /\ UNCHANGED <<log, leads, up, position, acknowledged, downs>>
-
-AddProposal(s, e) ==
-  /\ s \in Slot
-  /\ proposals' = IF IsChosen(s) THEN proposals ELSE proposals \cup {[slot |-> s, entry |-> e]}
-
-(* The next part goes into the next slot; the last one only when the others are chosen, whose slots it names.  The leader may *)
-(* have been superseded without knowing. *)
-Propose(r, t) ==
-  LET b == t.ballot
-      i == Len(t.slots) + 1
-  IN  /\ leads[r] = b
-      /\ t.stage = "harvested"
-      /\ ~AllProposed(t)
-      /\ i = PartCount(t.request) => \A s \in Range(t.slots) : Agreed(r, t, s)
-      /\ AddProposal(next[b], Command(t, i))
-      /\ next' = [next EXCEPT ![b] = @ + 1]
-      /\ ReplaceSession(r, t, {[t EXCEPT !.slots = Append(@, next[b])]})
-      /\ UNCHANGED <<ballot, start, chosen, purged, leads, up, db, position, acknowledged, downs>>
-
-(* The same entry once more: whoever carried the proposal to the leader could not know that it had arrived. *)
-ProposeAgain(r, t) ==
-  LET b == t.ballot
-  IN  /\ leads[r] = b
-      /\ t.request \in Repeated
-      /\ AllProposed(t)
-      /\ t.copy = 0
-      /\ AddProposal(next[b], Command(t, 1))
-      /\ next' = [next EXCEPT ![b] = @ + 1]
-      /\ ReplaceSession(r, t, {[t EXCEPT !.copy = next[b]]})
-      /\ UNCHANGED <<ballot, start, chosen, purged, leads, up, db, position, acknowledged, downs>>
-
-WriteRows(rows, q) == [k \in Key |-> IF k \in KeysOf(q) THEN Append(rows[k], q) ELSE rows[k]]
-
-(* COMMIT, with the slot recorded in the same PostgreSQL transaction, in whatever order slots become chosen.  The order to commit  *)
-(* may have been given before the leader was deposed.  COMMIT PREPARED cannot record a slot (the request was recorded when it was  *)
-(* prepared), and flushes.                                                                                                         *)
-CommitChosen(r, t, s) ==
-  LET q == t.request
-      written == [Now(r) EXCEPT !.rows = WriteRows(@, q), !.done = @ \cup {q}, !.position = Max(@, position[r])]
-      image == IF q \in Serializable THEN [written EXCEPT !.aboveRequests = @ \cup {q}] ELSE RecordSlot(written, s)
-  IN  /\ up[r]
-      /\ AllProposed(t)
-      /\ s \in {Last(t.slots)} \cup ({t.copy} \ {0})
-      /\ Agreed(r, t, s)
-      /\ Len(db[r]) < MaxTail
-      /\ ReplaceSession(r, t, {})
-      /\ db' = [db EXCEPT ![r] = IF q \in Serializable THEN <<image>> ELSE @ \o CommittedImages(Now(r), image)]
-      /\ UNCHANGED <<log, leads, up, position, acknowledged, downs>>
-
-AbortTransaction(r, t) ==
-  /\ up[r]
-  /\ MayRollBack(r, t)
-  /\ ReplaceSession(r, t, {})
-  /\ UNCHANGED <<log, leads, up, db, position, acknowledged, downs>>
-
-(* The client, or one that asks again with the same request, learns that it is done. *)
-Acknowledge(r, q) ==
-  /\ MayAcknowledge(r)
-  /\ q \in Now(r).done
-  /\ q \notin acknowledged
-  /\ acknowledged' = acknowledged \cup {q}
-  /\ UNCHANGED <<log, leads, up, db, position, sessions, downs>>
-
------------------------------------------------------------------------------
-(* Ordered apply *)
-
-ForgetBelow(image, to) ==
-  [image EXCEPT !.pointer = to,
-                !.above = {s \in @ : s > to},
-                !.aboveRequests = @ \ {Entry(s).request : s \in {u \in 1..to : TakesEffect(u)}}]
-
-(* Slots that no session has to commit, or whose session has. *)
-IsIn(image, s) == IF TakesEffect(s) THEN s \in image.above \/ AlreadyIn(image, Entry(s).request) ELSE TRUE
-
-(* The leader folds into its pointer what its sessions have committed. *)
-MovePointer(r, to) ==
-  /\ Serving(r)
-  /\ to > Now(r).pointer
-  /\ \A s \in (Now(r).pointer + 1)..to : chosen[s].ballot = leads[r] /\ IsIn(Now(r), s)
-  /\ Len(db[r]) < MaxTail
-  /\ db' = [db EXCEPT ![r] = Append(@, ForgetBelow(Now(r), to))]
-  /\ UNCHANGED <<log, leads, up, position, sessions, acknowledged, downs>>
-
-ApplySlot(image, s) ==
-  LET q == Entry(s).request
-  IN  IF ~TakesEffect(s) \/ s \in image.above \/ AlreadyIn(image, q) THEN image
-      ELSE [image EXCEPT !.rows = WriteRows(@, q), !.done = @ \cup {q}, !.position = Max(@, Entry(s).position)]
-
-RECURSIVE ApplySlots(_, _, _)
-ApplySlots(image, from, to) == IF from > to THEN image ELSE ApplySlots(ApplySlot(image, from), from + 1, to)
-
-(* The entries that applying slots from..to reads: those, and the earlier parts that they name. *)
-Reads(from, to) ==
-  (from..to) \cup UNION {Range(Entry(s).partSlots) : s \in {u \in from..to : TakesEffect(u)}}
-
-(* A batch of chosen entries, in slot order, in one PostgreSQL transaction that moves the pointer.  A leader that does not serve    *)
-(* yet does the same; it knows only what was chosen in its own leadership or before.                                               *)
-ApplyBatch(r, to) ==
-  LET from == Now(r).pointer + 1
-      image == ForgetBelow(ApplySlots(Now(r), from, to), to)
-  IN  /\ up[r]
-      /\ ~Serving(r)
-      /\ MayApply(r)
-      /\ from <= to
-      /\ to <= ChosenPrefix
-      /\ leads[r] # 0 => to <= start[leads[r]] /\ \A s \in 1..to : chosen[s].ballot <= leads[r]
-      /\ \A s \in Reads(from, to) : s > purged
-      /\ Len(db[r]) < MaxTail
-      /\ db' = [db EXCEPT ![r] = @ \o CommittedImages(Now(r), image)]
-      /\ position' = [position EXCEPT ![r] = Max(@, image.position)]
-      /\ UNCHANGED <<log, leads, up, sessions, acknowledged, downs>>
-
------------------------------------------------------------------------------
-(* PostgreSQL itself *)
-
-FlushDatabase(r) ==
-  /\ up[r]
-  /\ Len(db[r]) > 1
-  /\ db' = [db EXCEPT ![r] = <<Now(r)>>]
-  /\ UNCHANGED <<log, leads, up, position, sessions, acknowledged, downs>>
-
-(* It loses any number of commits that were not flushed, the newest first, and all open transactions but the prepared ones.  The    *)
-(* sequence falls back with them (in truth it may also skip ahead, which harms nobody).                                            *)
-DatabaseDown(r, k) ==
-  /\ up[r]
-  /\ downs < MaxDown
-  /\ k \in 1..Len(db[r])
-  /\ downs' = downs + 1
-  /\ up' = [up EXCEPT ![r] = FALSE]
-  /\ leads' = [leads EXCEPT ![r] = LeadsAfterDatabaseDown(r)]
-  /\ db' = [db EXCEPT ![r] = SubSeq(@, 1, k)]
-  /\ position' = [position EXCEPT ![r] = db[r][k].position]
-  /\ sessions' = [sessions EXCEPT ![r] = {t \in @ : t.request \in Serializable /\ t.stage = "harvested"}]
-  /\ UNCHANGED <<log, acknowledged>>
-
-(* It resumes from the pointer and the set that came with the rows.  Prepared transactions are still there, with their locks. *)
-DatabaseUp(r) ==
-  /\ ~up[r]
-  /\ up' = [up EXCEPT ![r] = TRUE]
-  /\ UNCHANGED <<log, leads, db, position, sessions, acknowledged, downs>>
+(* The log has outgrown its bound: what the standby of r itself has goes, whoever still wants it.                              *)
+RelievePressure(r) ==
+  /\ "RelievePressure" \in Optional
+  /\ dir[r].role = "standby"
+  /\ DropTo(dir[r].durable)
 
 -----------------------------------------------------------------------------
 Next ==
   \/ \E r \in Replica, top \in 0..MaxSlot : Elect(r, top)
-  \/ ballot # 0 /\ \E s \in Slot : \E e \in Candidates(s) : Choose(s, e)
+  \/ \E e \in Candidates(Top + 1) : Choose(e)
   \/ Purge
   \/ \E r \in Replica :
-       \/ Depose(r)
-       \/ \E q \in Request : Execute(r, q) \/ Acknowledge(r, q)
-       \/ \E t \in sessions[r] :
-            \/ Harvest(r, t)
-            \/ Propose(r, t)
-            \/ ProposeAgain(r, t)
-            \/ AbortTransaction(r, t)
-            \/ \E s \in Slot : CommitChosen(r, t, s)
-       \/ \E to \in Slot : MovePointer(r, to) \/ ApplyBatch(r, to)
-       \/ FlushDatabase(r)
-       \/ \E k \in 1..MaxTail : DatabaseDown(r, k)
-       \/ DatabaseUp(r)
+       \/ ProposeOther(r)
+       \/ Resume(r)
+       \/ ProposeLeadership(r, NextXid(Prefix(pg[r].wal, pg[r].applied)))  \* a higher one only wastes ids
+       \/ BeginLeadership(r) \/ Promote(r) \/ Open(r)
+       \/ \E k \in Survivals(r) : Depose(r, k)
+       \/ \E q \in Request : Write(r, q)
+       \/ WriteOwn(r)
+       \/ \E n \in 1..Len(pg[r].wal) : LocalFlush(r, n)
+       \/ Ship(r)
+       \/ \E s \in {node[r].at, node[r].at + 1} \cap (0..Top) : \E p \in ReportUpTo(r, s) : Release(r, s, p)
+       \/ \E t \in pg[r].waiting : EndWait(r, t)
+       \/ Barrier(r)
+       \/ \E t \in node[r].answers : AnswerCommit(r, t)
+       \/ RunRead(r) \/ AnswerRead(r) \/ ReadStandby(r)
+       \/ \E d \in doubt : TellOutcome(r, d)
+       \/ Feed(r) \/ Skip(r) \/ FoldAnew(r)
+       \/ \E to \in ReplayTo(r) : Replay(r, to[1], to[2])
+       \/ \E s \in 1..Top : FlushStandby(r, s)
+       \/ \E k \in Survivals(r) : CrashPostgres(r, k)
+       \/ CrashNode(r)
+       \/ \E k \in Survivals(r) : CrashBoth(r, k)
+       \/ \E k \in Survivals(r) : Restart(r, k)
+       \/ \E a \in RecoverTo(r) : DatabaseUp(r, a)
+       \/ \E s \in GoOnFrom(Whole(pg[r].wal)) : CheckPrefix(r, s)
+       \/ \E q \in Replica : BeginCopy(r, q)
+       \/ \E n \in CopyEnds(r) : \E s \in GoOnFrom(WalOfCopy(r, n)) : EndCopy(r, n, s)
+       \/ RelievePressure(r)
 
 Spec == Init /\ [][Next]_vars
 
-(* What goes on by itself once nothing fails any more: no election, no failure and no client is ever obliged to happen. *)
+(* What goes on by itself once nothing fails any more.  Elections come only while nobody leads; no failure is ever obliged to     *)
+(* happen, and clients ask for what they have to ask for.                                                                      *)
+NobodyLeads == \A r \in Replica : node[r].leads # ballot \/ ballot = 0
+
+(* A leader that cannot begin: its database is none, or not fit for it.                                                        *)
+CannotBegin(r) ==
+  /\ node[r].stage \in {"elected", "proposed", "begun"}
+  /\ pg[r].mode = "down"
+  /\ Knows(r, start[node[r].leads])
+  /\ node[r].stage = "elected" => ~MayResume(r, Newest)
+  /\ \/ dir[r].role = "copying"
+     \/ node[r].stage = "begun"
+     \/ dir[r].role \in {"promoting", "primary"} /\ ~IsChosenWal(Whole(pg[r].wal), Newest)
+
 Fairness ==
-  /\ WF_vars(ballot # 0 /\ \E s \in Slot : \E e \in Candidates(s) : Choose(s, e))
+  /\ WF_vars(\E e \in Candidates(Top + 1) : Choose(e))
+  /\ WF_vars(\E r \in Replica, top \in 0..MaxSlot : NobodyLeads /\ Elect(r, top))
   /\ \A r \in Replica :
-       /\ WF_vars(Depose(r))
-       /\ WF_vars(DatabaseUp(r))
-       /\ WF_vars(FlushDatabase(r))
-       /\ WF_vars(\E t \in sessions[r], s \in Slot : CommitChosen(r, t, s))
-       /\ WF_vars(\E t \in sessions[r] : leads[r] # t.ballot /\ AbortTransaction(r, t))
-       /\ WF_vars(\E to \in Slot : MovePointer(r, to))
-       /\ WF_vars(\E to \in Slot : ApplyBatch(r, to))
+       /\ WF_vars(Resume(r)) /\ WF_vars(\E x \in {NextXid(Prefix(pg[r].wal, pg[r].applied))} : ProposeLeadership(r, x)) /\ WF_vars(BeginLeadership(r)) /\ WF_vars(Promote(r)) /\ WF_vars(Open(r))
+       /\ WF_vars(\E k \in Survivals(r) : (node[r].leads < ballot \/ CannotBegin(r)) /\ Depose(r, k))
+       /\ WF_vars(\E q \in Request : Write(r, q))
+       /\ WF_vars(LocalFlush(r, Len(pg[r].wal)))
+       /\ WF_vars(Ship(r))
+       /\ WF_vars(\E s \in {node[r].at, node[r].at + 1} \cap (0..Top) : \E p \in ReportUpTo(r, s) : Release(r, s, p))
+       /\ WF_vars(Barrier(r))
+       /\ WF_vars(\E t \in node[r].answers : AnswerCommit(r, t))
+       /\ WF_vars(\E d \in doubt : TellOutcome(r, d))
+       /\ WF_vars(Feed(r)) /\ WF_vars(Skip(r))
+       /\ WF_vars(\E to \in ReplayTo(r) : Replay(r, to[1], to[2]))
+       /\ WF_vars(\E k \in Survivals(r) : Restart(r, k))
+       /\ WF_vars(\E a \in RecoverTo(r) : DatabaseUp(r, a))
+       /\ WF_vars(\E s \in GoOnFrom(Whole(pg[r].wal)) : CheckPrefix(r, s))
+       /\ WF_vars(\E n \in CopyEnds(r) : \E s \in GoOnFrom(WalOfCopy(r, n)) : EndCopy(r, n, s))
+       /\ SF_vars(\E q \in Replica : BeginCopy(r, q))
 
 FairSpec == Spec /\ Fairness
 
 -----------------------------------------------------------------------------
 (* What must hold *)
 
-EntryType(e) ==
-  /\ e.kind \in {"noop", "leaderStart", "command"}
-  /\ e.ballot \in 0..MaxBallot
-  /\ e.kind = "command" =>
-       /\ e.request \in Request
-       /\ e.part \in 1..PartCount(e.request)
-       /\ e.last = (e.part = PartCount(e.request))
-       /\ Len(e.partSlots) = IF e.last THEN e.part - 1 ELSE 0
+Roles == {"founder", "standby", "promoting", "primary", "copying"}
+Stages == {"none", "elected", "proposed", "begun", "open"}
 
 TypeOK ==
   /\ ballot \in 0..MaxBallot
-  /\ start \in [Ballot -> 0..MaxSlot]
-  /\ next \in [Ballot -> 0..(MaxSlot + 1)]
-  /\ \A p \in proposals : p.slot \in Slot /\ EntryType(p.entry)
-  /\ DOMAIN chosen = Slot /\ \A s \in Slot : chosen[s].ballot \in 0..MaxBallot /\ EntryType(Entry(s))
   /\ purged \in 0..MaxSlot
-  /\ leads \in [Replica -> 0..MaxBallot]
-  /\ up \in [Replica -> BOOLEAN]
-  /\ \A r \in Replica : Len(db[r]) >= 1
-  /\ position \in [Replica -> 0..MaxValue]
-  /\ acknowledged \subseteq Request
-  /\ downs \in 0..MaxDown
-  /\ \A r \in Replica : \A i \in 1..Len(db[r]) :
-       LET image == db[r][i]
-       IN  /\ image.pointer \in 0..MaxSlot
-           /\ image.above \subseteq (image.pointer + 1)..MaxSlot
-           /\ image.done \subseteq Request
-           /\ image.aboveRequests \subseteq image.done
-           /\ image.position \in 0..MaxValue
+  /\ Len(fold) = Len(log) + 1
+  /\ \A r \in Replica :
+       /\ node[r].leads \in 0..ballot
+       /\ node[r].stage \in Stages
+       /\ node[r].leads # 0 => owner[node[r].leads] = r /\ node[r].up
+       /\ (node[r].leads = 0) = (node[r].stage = "none")
+       /\ node[r].at \in 0..Top
+       /\ pg[r].mode \in {"down", "standby", "primary"}
+       /\ pg[r].flushed \in 0..Len(pg[r].wal)
+       /\ pg[r].applied \in 0..Len(pg[r].wal)
+       /\ pg[r].mode = "standby" => pg[r].flushed = Len(pg[r].wal)
+       /\ pg[r].waiting # {} => pg[r].mode = "primary"
+       /\ dir[r].role \in Roles
+       /\ dir[r].durable \in 0..Top
+       /\ copy[r] # NoCopy => dir[r].role = "copying"
 
-(* Of the slots in S, those that change rows: the first copy of each request. *)
-Effective(S) ==
-  {s \in S : /\ TakesEffect(s)
-             /\ \A u \in S : u < s /\ TakesEffect(u) => Entry(u).request # Entry(s).request}
+(* Whole records that were chosen with effect stay: what the log comes to only grows.                                          *)
+ChosenWalStays == \A s \in 1..Top : IsPrefix(Whole(Fold(s - 1).wal), Fold(s).wal)
 
-(* What the log says that row k holds when the slots in S are in. *)
-RowOf(S, k) ==
-  LET slots == SelectSeq([i \in 1..MaxSlot |-> i], LAMBDA s : s \in Effective(S) /\ k \in KeysOf(Entry(s).request))
-  IN  [i \in 1..Len(slots) |-> Entry(slots[i]).request]
+(* A leadership entry below which no newer leader began takes effect: its leader has not waited in vain.                        *)
+CurrentLeadershipBegins ==
+  \A s \in 1..Top : Entry(s).kind = "leadership" /\ Entry(s).leadership = Fold(s).newestStart => EffectAt(s) = "leadership"
 
-SlotsIn(image) ==
-  (1..image.pointer) \cup image.above
-    \cup {s \in Slot : TakesEffect(s) /\ Entry(s).request \in image.aboveRequests}
+(* No record in the chosen WAL is torn: a first half is followed by its second, or by word that it counts for nothing, and a    *)
+(* timeline begins behind a whole record.                                                                                     *)
+ChosenRecordsAreWhole ==
+  LET w == Newest.wal
+  IN  /\ \A i \in 1..Len(Newest.begun) : Newest.begun[i].resumes \/ WholeEnd(Prefix(w, Newest.begun[i].fork)) = Newest.begun[i].fork
+      /\ \A i \in 1..Len(w) :
+           /\ ~w[i].whole /\ i < Len(w) => w[i + 1] = [w[i] EXCEPT !.whole = TRUE] \/ w[i + 1].request = "overwrite"
+           /\ w[i].whole /\ w[i].request \in Halved => i > 1 /\ w[i - 1] = [w[i] EXCEPT !.whole = FALSE]
 
-(* Every state that a database has, or can fall back to, is what the log says. *)
-DatabaseIsLog ==
-  \A r \in Replica : \A i \in 1..Len(db[r]) :
-    LET image == db[r][i]
-        S == SlotsIn(image)
-    IN  /\ \A s \in S : IsChosen(s)
-        /\ \A k \in Key : image.rows[k] = RowOf(S, k)
-        /\ image.done = {Entry(s).request : s \in Effective(S)}
+(* A timeline and a position on it name one unit, wherever it is: two leaderships share a timeline only if one resumes.         *)
+TimelinesUnshared ==
+  LET Same(v, w) == \A i \in 1..Len(v) : i <= Len(w) /\ v[i].timeline = w[i].timeline => v[i] = w[i]
+  IN  \A r \in Replica : Same(pg[r].wal, Newest.wal) /\ \A q \in Replica : Same(pg[r].wal, pg[q].wal)
 
-SamePointerSameDatabase ==
-  \A r, q \in Replica :
-    (/\ Now(r).pointer = Now(q).pointer
-     /\ Now(r).above \cup Now(q).above \cup Now(r).aboveRequests \cup Now(q).aboveRequests = {})
-    => Now(r).rows = Now(q).rows
-
-(* Nothing is visible to a reader that is not chosen. *)
-VisibleIsChosen ==
-  \A r \in Replica : \A k \in Key : \A q \in Range(Now(r).rows[k]) :
-    \E s \in Slot : TakesEffect(s) /\ Entry(s).request = q
-
-ExactlyOnce ==
-  \A r \in Replica : \A i \in 1..Len(db[r]) : \A k \in Key :
-    LET row == db[r][i].rows[k] IN Cardinality(Range(row)) = Len(row)
-
-(* Where an entry takes effect, the rows are as its transaction found them: the order of slots is the order of execution. *)
-BeforeImagesMatch ==
-  \A s \in Effective(1..ChosenPrefix) :
-    \A u \in {s} \cup Range(Entry(s).partSlots) :
-      \A k \in DOMAIN Entry(u).before : Entry(u).before[k] = RowOf(1..(s - 1), k)
-
-(* Transactions whose outcome is open have no row in common. *)
-InFlightIndependent ==
-  \A r \in Replica : \A t, u \in sessions[r] : t # u => KeysOf(t.request) \cap KeysOf(u.request) = {}
-
-(* What a client was told is done is in the log, and in every database whose pointer is past it, also after a crash. *)
-AcknowledgedSurvives ==
-  \A q \in acknowledged :
-    \E s \in Slot :
-      /\ TakesEffect(s)
-      /\ Entry(s).request = q
-      /\ \A r \in Replica : \A i \in 1..Len(db[r]) :
-           db[r][i].pointer >= s => \A k \in KeysOf(q) : q \in Range(db[r][i].rows[k])
-
-(* The leader of the newest leadership answers from a database that has everything acknowledged. *)
-ServingLeaderIsCurrent ==
+(* A standby, and a directory that calls itself one, holds chosen WAL only, and its data is of one moment.                     *)
+StandbyIsChosen ==
   \A r \in Replica :
-    Serving(r) /\ leads[r] = ballot => \A q \in acknowledged : \A k \in KeysOf(q) : q \in Range(Now(r).rows[k])
+    pg[r].mode = "standby" \/ (dir[r].role = "standby" /\ pg[r].mode = "down")
+      => /\ IsPrefix(Whole(pg[r].wal), Newest.wal)
+         /\ pg[r].mode = "standby" => ~pg[r].torn
 
-(* No replica, not even one that crashes now, lacks an entry that it has yet to read. *)
-NoNeededSlotPurged ==
+(* The primary of the newest leadership that has begun has all that is chosen.                                                 *)
+LeaderHasChosen ==
   \A r \in Replica :
-    LET from == Now(r).pointer + 1
-    IN  /\ from > purged
-        /\ \A s \in Reads(from, ChosenPrefix) : s > purged
+    pg[r].mode = "primary" /\ node[r].leads # 0 /\ Newest.leadership = node[r].leads => IsPrefix(Newest.wal, pg[r].wal)
 
-(* No value of the sequence is in two transactions that took effect. *)
-SequenceValuesUnique ==
-  \A s, u \in Effective(1..ChosenPrefix) :
-    s # u /\ Entry(s).value # 0 => Entry(s).value # Entry(u).value
+(* A position that was reported to a primary is chosen.                                                                        *)
+ReleasedIsChosen ==
+  \A r \in Replica :
+    pg[r].mode = "primary" => node[r].released <= Len(pg[r].wal) /\ IsPrefix(Whole(Prefix(pg[r].wal, node[r].released)), Newest.wal)
 
-(* When failures end, every replica comes to have everything that is chosen without a hole. *)
-EverythingGetsApplied == <>[](\A r \in Replica : up[r] /\ Now(r).pointer = ChosenPrefix)
+(* What a client was answered, has read or was told to be done is chosen with effect.                                          *)
+AnsweredIsChosen == known \cup shown \subseteq RequestsIn(Newest.wal)
+
+(* ... and visible at whoever leads.                                                                                           *)
+LeaderShowsAnswered ==
+  \A r \in Replica : node[r].stage = "open" /\ HoldsLease(r) => known \subseteq Visible(r)
+
+(* Reads at the leader have everything that was known when they were asked for.                                                *)
+ReadsAreCurrent == ~stale
+
+(* What a client in doubt is told is true, for ever.                                                                           *)
+ToldIsTrue == \A a \in told : (a.outcome = "committed") = (a.request \in RequestsIn(Newest.wal))
+
+(* A directory that is half another's is started by nobody.                                                                    *)
+CopyingIsClosed == \A r \in Replica : dir[r].role = "copying" => pg[r].mode = "down"
+
+(* What the log has forgotten is in the own WAL of everybody who does not know that it needs a copy; and somebody has it who    *)
+(* can be copied, now or when it leads or follows again.                                                                       *)
+PurgedIsFlushed ==
+  LET gone == Whole(Fold(purged).wal)
+  IN  /\ \A r \in Replica : dir[r].role # "copying" /\ dir[r].durable >= purged => IsFlushed(r, gone)
+      /\ purged > 0 => \E r \in Replica : dir[r].role # "copying" /\ dir[r].durable >= purged
+
+(* What a directory says to be in it is in it.                                                                                 *)
+DurableIsFlushed ==
+  \A r \in Replica : dir[r].role \in {"standby", "promoting", "primary"} /\ dir[r].durable >= purged
+    => IsFlushed(r, Whole(Fold(dir[r].durable).wal))
+
+(* When failures end and somebody goes on leading, every client gets to know what became of its transaction, all that clients   *)
+(* ask for is done, and every standby comes to have all of it.                                                                *)
+SomebodyLeads == \E r \in Replica : node[r].leads = ballot /\ ballot # 0
+AllIsDone ==
+  /\ doubt = {}
+  /\ Request = known \cup {a.request : a \in told}
+  /\ \A r \in Replica :
+       \/ node[r].stage = "open" /\ HoldsLease(r)
+       \/ pg[r].mode = "standby" /\ Prefix(pg[r].wal, pg[r].applied) = Whole(Newest.wal)
+EverythingGetsDone == <>[]SomebodyLeads => <>[]AllIsDone
 =============================================================================

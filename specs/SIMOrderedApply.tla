@@ -7,31 +7,50 @@ VARIABLE act
 
 Did(name, params) == act' = [name |-> name, params |-> params]
 
-SimInit == Init /\ act = [name |-> "Init", params |-> <<>>]
+SimInit == (Init \/ Led) /\ act = [name |-> "Init", params |-> <<>>]
 
 SimNext ==
   \/ \E r \in Replica, top \in 0..MaxSlot : Elect(r, top) /\ Did("Elect", <<r, top>>)
-  \/ ballot # 0 /\ \E s \in Slot : \E e \in Candidates(s) : Choose(s, e) /\ Did("Choose", <<s, e>>)
+  \/ \E e \in Candidates(Top + 1) : Choose(e) /\ Did("Choose", <<e>>)
   \/ Purge /\ Did("Purge", <<purged'>>)
   \/ \E r \in Replica :
-       \/ Depose(r) /\ Did("Depose", <<r>>)
-       \/ \E req \in Request :
-            \/ Execute(r, req) /\ Did("Execute", <<r, req>>)
-            \/ Acknowledge(r, req) /\ Did("Acknowledge", <<r, req>>)
-       \/ \E t \in sessions[r] :
-            \/ Harvest(r, t) /\ Did("Harvest", <<r, t.request>>)
-            \/ Propose(r, t) /\ Did("Propose", <<r, t.request>>)
-            \/ ProposeAgain(r, t) /\ Did("ProposeAgain", <<r, t.request>>)
-            \/ AbortTransaction(r, t) /\ Did("AbortTransaction", <<r, t.request>>)
-            \/ \E s \in Slot : CommitChosen(r, t, s) /\ Did("CommitChosen", <<r, t.request, s>>)
-       \/ \E to \in Slot :
-            \/ MovePointer(r, to) /\ Did("MovePointer", <<r, to>>)
-            \/ ApplyBatch(r, to) /\ Did("ApplyBatch", <<r, to>>)
-       \/ FlushDatabase(r) /\ Did("FlushDatabase", <<r>>)
-       \/ \E k \in 1..MaxTail : DatabaseDown(r, k) /\ Did("DatabaseDown", <<r, k>>)
-       \/ DatabaseUp(r) /\ Did("DatabaseUp", <<r>>)
+       \/ ProposeOther(r) /\ Did("ProposeOther", <<r>>)
+       \/ Resume(r) /\ Did("Resume", <<r>>)
+       \/ \E x \in {NextXid(Prefix(pg[r].wal, pg[r].applied))} : ProposeLeadership(r, x) /\ Did("ProposeLeadership", <<r, x>>)
+       \/ BeginLeadership(r) /\ Did("BeginLeadership", <<r>>)
+       \/ Promote(r) /\ Did("Promote", <<r>>)
+       \/ Open(r) /\ Did("Open", <<r>>)
+       \/ \E k \in Survivals(r) : Depose(r, k) /\ Did("Depose", <<r, k>>)
+       \/ \E q \in Request : Write(r, q) /\ Did("Write", <<r, q>>)
+       \/ WriteOwn(r) /\ Did("WriteOwn", <<r>>)
+       \/ \E n \in 1..Len(pg[r].wal) : LocalFlush(r, n) /\ Did("LocalFlush", <<r, n>>)
+       \/ Ship(r) /\ Did("Ship", <<r>>)
+       \/ \E s \in {node[r].at, node[r].at + 1} \cap (0..Top) : \E p \in ReportUpTo(r, s) : Release(r, s, p) /\ Did("Release", <<r, s, p>>)
+       \/ \E t \in pg[r].waiting : EndWait(r, t) /\ Did("EndWait", <<r, t.request>>)
+       \/ Barrier(r) /\ Did("Barrier", <<r>>)
+       \/ \E t \in node[r].answers : AnswerCommit(r, t) /\ Did("AnswerCommit", <<r, t.request>>)
+       \/ RunRead(r) /\ Did("RunRead", <<r>>)
+       \/ AnswerRead(r) /\ Did("AnswerRead", <<r>>)
+       \/ ReadStandby(r) /\ Did("ReadStandby", <<r>>)
+       \/ \E d \in doubt : TellOutcome(r, d) /\ Did("TellOutcome", <<r, d.request>>)
+       \/ Feed(r) /\ Did("Feed", <<r>>)
+       \/ Skip(r) /\ Did("Skip", <<r>>)
+       \/ FoldAnew(r) /\ Did("FoldAnew", <<r>>)
+       \/ \E to \in ReplayTo(r) : Replay(r, to[1], to[2]) /\ Did("Replay", <<r, to>>)
+       \/ \E s \in 1..Top : FlushStandby(r, s) /\ Did("FlushStandby", <<r, s>>)
+       \/ \E k \in Survivals(r) :
+            \/ CrashPostgres(r, k) /\ Did("CrashPostgres", <<r, k>>)
+            \/ CrashBoth(r, k) /\ Did("CrashBoth", <<r, k>>)
+            \/ Restart(r, k) /\ Did("Restart", <<r, k>>)
+       \/ CrashNode(r) /\ Did("CrashNode", <<r>>)
+       \/ \E a \in RecoverTo(r) : DatabaseUp(r, a) /\ Did("DatabaseUp", <<r, a>>)
+       \/ \E s \in GoOnFrom(Whole(pg[r].wal)) : CheckPrefix(r, s) /\ Did("CheckPrefix", <<r, s>>)
+       \/ \E q \in Replica : BeginCopy(r, q) /\ Did("BeginCopy", <<r, q>>)
+       \/ \E n \in CopyEnds(r) : \E s \in GoOnFrom(WalOfCopy(r, n)) : EndCopy(r, n, s) /\ Did("EndCopy", <<r, n, s>>)
+       \/ RelievePressure(r) /\ Did("RelievePressure", <<r>>)
+
+(* An election while somebody leads is rarer than most steps: else nobody ever gets anything done. *)
+SeldomRivals(r) == NobodyLeads \/ RandomElement(1..10) = 1
 
 SimSpec == SimInit /\ [][SimNext]_<<vars, act>>
-
-SimView == vars
 =============================================================================

@@ -1,199 +1,358 @@
 -------------------------- MODULE TraceOrderedApply --------------------------
 (***************************************************************************)
-(* Is a recorded run of ordered apply one that OrderedApply allows?         *)
-(*                                                                          *)
-(* A recorded run has thousands of slots and no row values, so this module  *)
-(* keeps of OrderedApply's state what the events tell, per replica: the     *)
-(* pointer, the set above it, and how far it is durable.  The runner        *)
-(* turns events of layer "apply" into steps, in the order of their times,   *)
-(* and writes a module that holds them as a literal: a sequence of runs,    *)
-(* each a sequence of records.                                              *)
-(*                                                                          *)
-(*   a, and further fields            from                                  *)
-(*   "Choose"            s, l         the first consensus event that shows  *)
-(*                                    slot s chosen (commit point at or     *)
-(*                                    above it, or a quorum of votes), with *)
-(*                                    its label; before all uses of s       *)
-(*   "Harvest"           r, l         the event of that name                *)
-(*   "CommitChosen"      r, s, l      the event of that name                *)
-(*   "MovePointer"       r, to        applicationPointer                    *)
-(*   "ApplyBatch"        r, from, to, fromSlot, toSlot; applied as a        *)
-(*                       applied      sequence of <<slot, label>>           *)
-(*   "FlushDatabase"     r, to        durableApplicationPointer             *)
-(*   "AbortTransaction"  r, l         the event of that name                *)
-(*   "DatabaseDown"      r            the event, and also before the first  *)
-(*                                    event of every run of a process but   *)
-(*                                    the first: killed, it recorded none   *)
-(*   "DatabaseLost"      r            the event RecoveryPhase with phase    *)
-(*                                    "copying": nothing of it is used any  *)
-(*                                    more; another replica's copy comes up *)
-(*   "DatabaseUp"        r, to,       applicationPointer; above as a        *)
-(*                       above,       sequence of slots; prepared: slots    *)
-(*                       prepared     that are in as transactions only      *)
-(*                                                                          *)
-(* Slots are numbers, from 1; labels strings; replicas strings.             *)
-(*                                                                          *)
-(* Where this is weaker than equality, and why:                             *)
-(*   - After a crash the database holds at least what was durable and at    *)
-(*     most what was chosen, rather than a prefix of its commits: two       *)
-(*     sessions' events need not be in the order of their commit records,   *)
-(*     and a killed process leaves its last commits unrecorded.             *)
-(*   - A flush vouches for the pointer only, not for the set above it:       *)
-(*     commits may have come between the flush and its event.  A pointer     *)
-(*     may be flushed before the event of its move is recorded.              *)
-(*   - A slot that nobody commits or applies has no effect (a no-op, a      *)
-(*     leader's start, a part, a stale or repeated proposal).  The first    *)
-(*     replica to pass over it decides that, and all others must agree.     *)
-(*   - Row locks, sequences, purging: the events do not tell.               *)
+(* Is a recorded run one that OrderedApply allows?                          *)
+(*                                                                         *)
+(* Every step of a run is an action of OrderedApply itself, with the        *)
+(* parameters that the event tells, and the state after it is compared      *)
+(* with what the event tells of it, field by field, for equality.  The      *)
+(* runner turns events of layer "apply" into steps, puts in before them     *)
+(* those that nobody records (Write, LocalFlush, Choose, Elect, crashes of  *)
+(* processes), and writes a module that holds `Runs` as a literal: a        *)
+(* sequence of [roles, steps].  What it puts in is judged like the rest: a  *)
+(* mistake of the runner can reject a good run, but not accept a bad one.   *)
+(*                                                                         *)
+(*   a, r: the action and the replica; further fields as in specs/          *)
+(*   ordered-apply.md, by their first letters:                              *)
+(*     s slot, l label, b leadership, t timeline, from and to: start and    *)
+(*     end, p position, f fork, x transaction id, q source                  *)
+(*                                                                         *)
+(* Leaderships, positions and transaction ids are numbered in their order,  *)
+(* run by run: only order and equality matter, and TLC's numbers are small. *)
+(* So a unit of WAL is what lies between two positions that some event of   *)
+(* the run mentions.  `whole` says whether its end is known to be the end   *)
+(* of a record, because somebody replayed up to there, forked or resumed    *)
+(* there.                                                                  *)
+(*                                                                         *)
+(* Weaker than OrderedApply, and why:                                       *)
+(*   - What becomes chosen, who is elected, and what a new leader finds is  *)
+(*     the consensus layer's business, and checked there (TraceMultiPaxos). *)
+(*     But a range or a leadership entry that is chosen must have been      *)
+(*     proposed by this layer, under that label.                           *)
+(*   - Sessions, their answers and reads are no events: `waiting`,          *)
+(*     `answers` and `read` stay empty, so EndWait names no transaction.    *)
+(*     What clients in doubt are told is checked, as far as Ship events     *)
+(*     tell which transactions are in their ranges.                         *)
+(*   - Any replica may ask for a copy at any time: its database may be      *)
+(*     lost, damaged or set aside (Recovery).                              *)
+(*   - Purge says what a log has dropped; nothing is dropped here for that. *)
+(*     Only members that are up count.                                     *)
+(*                                                                         *)
+(* Forget keeps the state small, however long the run: it drops the slots   *)
+(* and the WAL that every directory has durably.  No action looks at those. *)
 (***************************************************************************)
-EXTENDS Integers, Sequences, FiniteSets, TLC
+EXTENDS OrderedApply, TLC
+
+CONSTANT Runs
 
 VARIABLES
-  run,        \* which run of the literal this behaviour is of
-  at,         \* its next step
-  label,      \* label[s]: the entry chosen in slot s
-  effective,  \* slots that some replica has committed or applied
-  idle,       \* slots that some replica has passed over
-  pointer, above, durable, up,  \* by replica
-  aborted     \* [replica, label]: rolled back
+  run,    \* which run this behaviour is of
+  at,     \* its next step
+  labels, \* labels[i]: of the entry in slot purged + i
+  cut,    \* units of WAL that are forgotten; positions in the state are counted from there
+  gone    \* transactions that are committed in them
 
-traceVars == <<run, at, label, effective, idle, pointer, above, durable, up, aborted>>
+traceVars == <<vars, run, at, labels, cut, gone>>
 
-Replicas(steps) == {steps[i].r : i \in {j \in 1..Len(steps) : "r" \in DOMAIN steps[j]}}
+Steps == Runs[run].steps
+Step == Steps[at]
+Roles0 == Runs[run].roles  \* of every directory at the beginning: "founder" or, where there is none, "copying"
 
-TraceInit(Runs) ==
+-----------------------------------------------------------------------------
+(* In place of operators of OrderedApply, by the configuration of the run: the same, but for slots and WAL that are forgotten, or *)
+(* for what is weaker here. *)
+
+TraceTop == purged + Len(log)
+TraceEntry(s) == log[s - purged]
+TraceFold(s) == fold[s - purged + 1]
+
+RECURSIVE WholeEndFrom(_, _)
+WholeEndFrom(w, n) == IF n = 0 \/ w[n].whole THEN n ELSE WholeEndFrom(w, n - 1)
+FastWholeEnd(w) == WholeEndFrom(w, Len(w))
+
+(* A unit holds a set of transactions. *)
+TraceUnit(r, u) == [timeline |-> pg[r].timeline, leadership |-> u.b, request |-> u.c, xid |-> MaxOf({t.xid : t \in u.c}), whole |-> u.w]
+TraceCommitsOf(unit) == unit.request
+
+(* Where the proposal of this step has got to in the log; 0: nowhere. *)
+TracePropose(b, e) ==
+  /\ Step.s = 0 \/ Step.s >= next[b]
+  /\ proposals' = IF Step.s <= Top THEN proposals ELSE proposals \cup {[slot |-> Step.s, entry |-> e, label |-> Step.l]}
+  /\ next' = [next EXCEPT ![b] = Max(@, Step.s + 1)]
+  /\ UNCHANGED <<ballot, owner, start, log, fold, purged>>
+
+TraceMayBeFound(top) == TRUE
+
+(* What this layer proposed for the slot; if it proposed nothing there, it is none of its entries. *)
+TraceCandidates(s) ==
+  LET there == {p.entry : p \in {q \in proposals : q.slot = s /\ "label" \in DOMAIN q /\ q.label = Step.l}}
+  IN  IF Step.k = "wal" THEN there
+      ELSE IF Step.k = "leaderStart" THEN {LeaderStart(Step.b)}
+      ELSE {Other(0)}
+
+TraceNeedsCopy(r) == node[r].up /\ node[r].leads = 0
+
+-----------------------------------------------------------------------------
+Shift(n) == n - cut
+
+(* What the parts of a replica come to in the next state. *)
+Folded(r) == node'[r].at
+ChosenEnd(s) == Len(Fold(s).wal) + cut
+WalEnd(r) == Len(pg'[r].wal) + cut
+
+TraceElect == Elect(Step.r, Step.s - 1) /\ ballot' = Step.b /\ UNCHANGED <<labels>>
+
+TraceChoose ==
+  /\ Step.s = Top + 1
+  /\ \E e \in Candidates(Step.s) : Choose(e)
+  /\ labels' = Append(labels, Step.l)
+
+TraceWrite ==
+  /\ WriteWal(Step.r, [i \in 1..Len(Step.units) |-> TraceUnit(Step.r, Step.units[i])], {})
+  /\ UNCHANGED <<clients, bounds>>
+
+TraceShip ==
+  /\ node[Step.r].leads = Step.b
+  /\ node[Step.r].shipped = Shift(Step.from)
+  /\ pg[Step.r].timeline = Step.t
+  /\ Ship(Step.r)
+  /\ node'[Step.r].shipped = Shift(Step.to)
+
+(* `p`: 0 where this is one of the slots that an event covers, and not the last.  The same may be reported again. *)
+TraceRelease ==
+  LET r == Step.r
+      position == IF Step.p = 0 THEN node[r].released ELSE Shift(Step.p)
+  IN  \/ Release(r, Step.s, position)
+      \/ Step.s = node[r].at /\ position = node[r].released /\ UNCHANGED vars
+
+TraceFeed ==
+  /\ Feed(Step.r)
+  /\ Folded(Step.r) = Step.s
+  /\ labels[Step.s - purged] = Step.l
+  /\ Entry(Step.s).leadership = Step.b
+  /\ Entry(Step.s).timeline = Step.t
+  /\ Entry(Step.s).start = Shift(Step.from)
+  /\ ChosenEnd(Step.s) = Step.to
+
+TraceSkip ==
+  /\ Skip(Step.r)
+  /\ Folded(Step.r) = Step.s
+  /\ labels[Step.s - purged] = Step.l
+
+(* The first report after a start may tell nothing new, and may give the replayed position as the flushed one. *)
+TraceReplay ==
+  /\ \/ \E n \in {Shift(Step.flushed), Len(pg[Step.r].wal)} : Replay(Step.r, n, Shift(Step.replayed))
+     \/ pg[Step.r].mode = "standby" /\ pg[Step.r].applied = Shift(Step.replayed) /\ UNCHANGED vars
+  /\ Step.flushed \in {WalEnd(Step.r), pg'[Step.r].applied + cut}
+
+(* The directory may say the same once more. *)
+TraceFlushStandby ==
+  /\ FlushStandby(Step.r, Step.s) \/ (dir[Step.r].durable = Step.s /\ UNCHANGED vars)
+  /\ ChosenEnd(Step.s) = Step.p
+
+IsAsRecorded(e) ==
+  /\ e.leadership = Step.b
+  /\ e.timeline = Step.t
+  /\ e.fork = Shift(Step.f)
+  /\ e.nextXid = Step.x
+  /\ e.resumes = Step.resumes
+
+TraceProposeLeadership ==
+  LET r == Step.r
+      p == Fold(node[r].at)
+      w == pg[r].wal
+      isPrimary == pg[r].mode = "primary"
+  IN  /\ ProposeLeadership(r, Step.x)
+      /\ node[r].leads = Step.b
+      /\ Step.t = IF isPrimary THEN pg[r].timeline ELSE TimelineToTake(r, p)
+      /\ Shift(Step.f) = IF dir[r].role = "founder" THEN Len(w) ELSE IF isPrimary THEN Len(p.wal) ELSE ForkToTake(r, p)
+      /\ Step.resumes = (isPrimary /\ dir[r].role # "founder")
+
+TraceBeginLeadership ==
+  /\ BeginLeadership(Step.r)
+  /\ Folded(Step.r) = Step.s
+  /\ labels[Step.s - purged] = Step.l
+  /\ IsAsRecorded(Entry(Step.s))
+  /\ dir'[Step.r].role = Step.role
+
+TracePromote ==
+  /\ node[Step.r].leads = Step.b
+  /\ Promote(Step.r)
+  /\ pg'[Step.r].timeline = Step.t
+  /\ WalEnd(Step.r) = Step.f
+
+TraceResume ==
+  /\ node[Step.r].leads = Step.b
+  /\ Resume(Step.r)
+  /\ pg'[Step.r].timeline = Step.t
+  /\ WalEnd(Step.r) <= Step.p  \* what it writes at its start is put in behind
+  /\ Step.p >= ChosenEnd(Folded(Step.r))
+
+TraceOpen ==
+  /\ node[Step.r].leads = Step.b
+  /\ Open(Step.r)
+  /\ Folded(Step.r) = Step.s
+  /\ Step.p <= ChosenEnd(Step.s)
+  /\ Shift(Step.p) >= node[Step.r].held
+
+(* `p`: the end of the WAL that is there afterwards; 0: all that was there. *)
+Left == IF Step.p = 0 THEN Len(pg[Step.r].wal) ELSE Shift(Step.p)
+
+TraceDepose ==
+  /\ node[Step.r].leads = Step.b
+  /\ Depose(Step.r, Left)
+
+TraceDatabaseDown ==
+  /\ pg[Step.r].mode = "standby"
+  /\ CrashPostgres(Step.r, Left)
+
+TraceRestart == Restart(Step.r, Left)
+
+(* How far it recovers is told by the Replay that comes next. *)
+TraceDatabaseUp ==
+  /\ DatabaseUp(Step.r, IF Step.role = "founder" THEN Len(pg[Step.r].wal) ELSE 0)
+  /\ dir[Step.r].role = Step.role
+  /\ Folded(Step.r) = Step.s
+  /\ ChosenEnd(Step.s) = Step.p
+  /\ Fold(Step.s).timeline = Step.t
+
+TraceCheckPrefix ==
+  LET r == Step.r
+      w == Whole(pg[r].wal)
+  IN  /\ MayBeChecked(r)
+      /\ Step.p # 0 => Len(w) + cut = Step.p  \* 0: put in, where a directory was found to be a standby's without a word
+      /\ CASE Step.outcome = "standby" -> CheckPrefix(r, Step.s)
+           [] Step.outcome = "parted" -> IsParted(r) /\ UNCHANGED vars
+           [] Step.outcome = "undecided" -> ~IsChosenWal(w, Newest) /\ ~IsParted(r) /\ UNCHANGED vars
+
+TraceEndCopy ==
+  /\ copy[Step.r].source = Step.q
+  /\ EndCopy(Step.r, Shift(Step.p), Step.s)
+  /\ ChosenEnd(Step.s) = Step.p
+  /\ Fold(Step.s).timeline = Step.t
+
+(* The gate has noticed: some transaction that waited is visible. *)
+TraceEndWait ==
+  /\ node[Step.r].stage = "open"
+  /\ node' = [node EXCEPT ![Step.r].held = Max(@, HeldUntil(Step.r))]
+  /\ UNCHANGED <<replicated, pg, dir, copy, clients, bounds>>
+
+TraceBarrier ==
+  /\ Shift(Step.p) >= node[Step.r].held
+  /\ Step.p <= ChosenEnd(node[Step.r].at)
+  /\ IF node[Step.r].held = 0 THEN UNCHANGED vars ELSE Barrier(Step.r)
+
+Asked == [request |-> <<Step.b, Step.x>>, xid |-> Step.x, leadership |-> Step.b]
+IsDone == \E t \in gone \cup Commits(Newest.wal) : t.request = Asked.request
+
+(* Nothing is told as not done that some leader might still have chosen: a newer leadership has begun, or the asked one answers. *)
+TraceTellOutcome ==
+  /\ CASE Step.outcome = "committed" -> IsDone
+       [] Step.outcome = "notCommitted" ->
+            /\ ~IsDone
+            /\ LaterThan(Fold(node[Step.r].at), Asked) # {} \/ node[Step.r].leads = Step.b
+       [] Step.outcome = "unknown" -> TRUE
+  /\ told' = IF Step.outcome = "unknown" THEN told ELSE told \cup {[request |-> Asked.request, outcome |-> Step.outcome]}
+  /\ UNCHANGED <<replicated, node, pg, dir, copy, executed, known, shown, doubt, read, stale, bounds>>
+
+TracePurge ==
+  /\ Step.s <= dir[Step.r].durable
+  /\ Step.why = "everybody" => \A q \in Replica : node[q].up /\ dir[q].role # "copying" => Step.s <= dir[q].durable
+  /\ UNCHANGED vars
+
+-----------------------------------------------------------------------------
+(* Forgetting what every directory has. *)
+
+Holders == {r \in Replica : dir[r].role # "copying"}
+LeadersBegun == {r \in Replica : node[r].stage \in {"begun", "open"}}
+
+ForgetSlot == MinOf({Top} \cup {dir[r].durable : r \in Holders} \cup {node[r].at : r \in {q \in Holders : node[q].up}})
+ForgetUnits ==
+  MinOf({WholeEnd(Fold(ForgetSlot).wal)}
+          \cup UNION {{pg[r].applied, pg[r].flushed} : r \in Holders}
+          \cup UNION {{node[r].shipped, node[r].released} : r \in LeadersBegun}
+          \cup {copy[r].from : r \in {q \in Replica : copy[q] # NoCopy}})
+
+TraceForget ==
+  LET n == ForgetUnits
+      s == ForgetSlot
+      Rest(w) == SubSeq(w, n + 1, Len(w))
+      Less(k) == Max(k - n, 0)
+      ShiftEntry(e) ==
+        CASE e.kind = "range" -> [e EXCEPT !.start = @ - n]
+          [] e.kind = "leadership" -> [e EXCEPT !.fork = @ - n]
+          [] OTHER -> e
+      ShiftFold(p) == [p EXCEPT !.wal = Rest(@), !.begun = [i \in 1..Len(@) |-> ShiftEntry(@[i])]]
+  IN  /\ \A r \in Holders : Prefix(pg[r].wal, n) = Prefix(Fold(s).wal, n)
+      /\ purged' = s
+      /\ cut' = cut + n
+      /\ gone' = gone \cup Commits(Prefix(Fold(s).wal, n))
+      /\ labels' = SubSeq(labels, s - purged + 1, Len(labels))
+      /\ log' = [i \in 1..(Top - s) |-> ShiftEntry(log[i + s - purged])]
+      /\ fold' = [i \in 1..(Top - s + 1) |-> ShiftFold(fold[i + s - purged])]
+      /\ proposals' = {[p EXCEPT !.entry = ShiftEntry(@)] : p \in proposals}
+      /\ node' = [r \in Replica |-> [node[r] EXCEPT !.shipped = Less(@), !.released = Less(@), !.held = Less(@)]]
+      /\ pg' = [r \in Replica |-> IF r \in Holders THEN [pg[r] EXCEPT !.wal = Rest(@), !.flushed = @ - n, !.applied = @ - n] ELSE pg[r]]
+      /\ copy' = [r \in Replica |-> IF copy[r] = NoCopy THEN NoCopy ELSE [copy[r] EXCEPT !.from = @ - n]]
+      /\ UNCHANGED <<ballot, owner, start, next, dir, clients, bounds>>
+
+-----------------------------------------------------------------------------
+TraceInit ==
   /\ run \in 1..Len(Runs)
   /\ at = 1
-  /\ label = <<>>
-  /\ effective = {}
-  /\ idle = {}
-  /\ aborted = {}
-  /\ LET R == Replicas(Runs[run])
-     IN  /\ pointer = [r \in R |-> 0]
-         /\ above = [r \in R |-> {}]
-         /\ durable = [r \in R |-> 0]
-         /\ up = [r \in R |-> TRUE]
+  /\ labels = <<>>
+  /\ cut = 0
+  /\ gone = {}
+  /\ InitWith([r \in Replica |-> NodeDown],
+              [r \in Replica |-> [NewDatabase EXCEPT !.timeline = IF r \in DOMAIN Roles0 /\ Roles0[r] = "founder" THEN Runs[run].timeline ELSE 0]],
+              [r \in Replica |-> [role |-> IF r \in DOMAIN Roles0 THEN Roles0[r] ELSE "copying", durable |-> 0]])
 
-IsChosen(s) == s \in DOMAIN label
-IsIn(r, s) == s <= pointer[r] \/ s \in above[r]
+Do ==
+  \/ Step.a = "Write" /\ TraceWrite
+  \/ Step.a = "LocalFlush" /\ LocalFlush(Step.r, Shift(Step.p))
+  \/ Step.a = "Ship" /\ TraceShip
+  \/ Step.a = "Release" /\ TraceRelease
+  \/ Step.a = "Feed" /\ TraceFeed
+  \/ Step.a = "Skip" /\ TraceSkip
+  \/ Step.a = "FoldAnew" /\ FoldAnew(Step.r)
+  \/ Step.a = "Replay" /\ TraceReplay
+  \/ Step.a = "FlushStandby" /\ TraceFlushStandby
+  \/ Step.a = "ProposeLeadership" /\ TraceProposeLeadership
+  \/ Step.a = "BeginLeadership" /\ TraceBeginLeadership
+  \/ Step.a = "Promote" /\ TracePromote
+  \/ Step.a = "Resume" /\ TraceResume
+  \/ Step.a = "Open" /\ TraceOpen
+  \/ Step.a = "Depose" /\ TraceDepose
+  \/ Step.a = "DatabaseDown" /\ TraceDatabaseDown
+  \/ Step.a = "DatabaseUp" /\ TraceDatabaseUp
+  \/ Step.a = "CheckPrefix" /\ TraceCheckPrefix
+  \/ Step.a = "BeginCopy" /\ BeginCopy(Step.r, Step.q)
+  \/ Step.a = "EndCopy" /\ TraceEndCopy
+  \/ Step.a = "EndWait" /\ TraceEndWait
+  \/ Step.a = "Barrier" /\ TraceBarrier
+  \/ Step.a = "TellOutcome" /\ TraceTellOutcome
+  \/ Step.a = "Purge" /\ TracePurge
+  \/ Step.a = "CrashNode" /\ CrashNode(Step.r)
+  \/ Step.a = "Restart" /\ TraceRestart
 
-(* Slot s takes effect: it is chosen, no replica has passed over it, and no other slot has had the same effect. *)
-TakesEffect(s, l) ==
-  /\ IsChosen(s)
-  /\ label[s] = l
-  /\ s \notin idle
-  /\ s \in effective \/ \A u \in effective : label[u] # l
+(* What clients were told is true for ever. *)
+TraceToldIsTrue ==
+  told # {} => LET done == {t.request : t \in gone \cup Commits(Newest.wal)}
+               IN  \A a \in told : (a.outcome = "committed") = (a.request \in done)
 
-(* Those of the slots that are not in `done`, nor in the database already, have no effect. *)
-PassesOver(r, slots, done) ==
-  LET passed == {s \in slots : s \notin done /\ ~IsIn(r, s)}
-  IN  /\ \A s \in passed : IsChosen(s) /\ s \notin effective
-      /\ idle' = idle \cup passed
-
-Choose(e) ==
-  /\ ~IsChosen(e.s)
-  /\ label' = (e.s :> e.l) @@ label
-  /\ UNCHANGED <<effective, idle, pointer, above, durable, up, aborted>>
-
-Harvest(e) ==
-  /\ up[e.r]
-  /\ [r |-> e.r, l |-> e.l] \notin aborted
-  /\ UNCHANGED <<label, effective, idle, pointer, above, durable, up, aborted>>
-
-AbortTransaction(e) ==
-  /\ aborted' = aborted \cup {[r |-> e.r, l |-> e.l]}
-  /\ UNCHANGED <<label, effective, idle, pointer, above, durable, up>>
-
-CommitChosen(e) ==
-  /\ up[e.r]
-  /\ ~IsIn(e.r, e.s)
-  /\ TakesEffect(e.s, e.l)
-  /\ [r |-> e.r, l |-> e.l] \notin aborted
-  /\ effective' = effective \cup {e.s}
-  /\ above' = [above EXCEPT ![e.r] = @ \cup {e.s}]
-  /\ UNCHANGED <<label, idle, pointer, durable, up, aborted>>
-
-ForgetBelow(r, to) ==
-  /\ pointer' = [pointer EXCEPT ![r] = to]
-  /\ above' = [above EXCEPT ![r] = {s \in @ : s > to}]
-
-MovePointer(e) ==
-  /\ up[e.r]
-  /\ e.to > pointer[e.r]
-  /\ PassesOver(e.r, (pointer[e.r] + 1)..e.to, {})
-  /\ ForgetBelow(e.r, e.to)
-  /\ UNCHANGED <<label, effective, durable, up, aborted>>
-
-ApplyBatch(e) ==
-  LET done == {e.applied[i][1] : i \in 1..Len(e.applied)}
-  IN  /\ up[e.r]
-      /\ e.from = pointer[e.r] + 1
-      /\ e.to >= e.from
-      /\ done \subseteq e.from..e.to
-      /\ \A i \in 1..Len(e.applied) :
-           /\ i > 1 => e.applied[i][1] > e.applied[i - 1][1]
-           /\ ~IsIn(e.r, e.applied[i][1])
-           /\ TakesEffect(e.applied[i][1], e.applied[i][2])
-           /\ \A j \in 1..(i - 1) : e.applied[j][2] # e.applied[i][2]
-      /\ PassesOver(e.r, e.from..e.to, done)
-      /\ effective' = effective \cup done
-      /\ ForgetBelow(e.r, e.to)
-      /\ UNCHANGED <<label, durable, up, aborted>>
-
-FlushDatabase(e) ==
-  /\ up[e.r]
-  /\ durable[e.r] <= e.to
-  /\ \A s \in (pointer[e.r] + 1)..e.to : IsChosen(s) /\ (s \in effective => IsIn(e.r, s))
-  /\ durable' = [durable EXCEPT ![e.r] = e.to]
-  /\ UNCHANGED <<label, effective, idle, pointer, above, up, aborted>>
-
-DatabaseDown(e) ==
-  /\ up' = [up EXCEPT ![e.r] = FALSE]
-  /\ UNCHANGED <<label, effective, idle, pointer, above, durable, aborted>>
-
-DatabaseLost(e) ==
-  /\ up' = [up EXCEPT ![e.r] = FALSE]
-  /\ pointer' = [pointer EXCEPT ![e.r] = 0]
-  /\ above' = [above EXCEPT ![e.r] = {}]
-  /\ durable' = [durable EXCEPT ![e.r] = 0]
-  /\ UNCHANGED <<label, effective, idle, aborted>>
-
-(* Without a DatabaseDown before it nothing may be missing: the replica only asked again (it is no longer leader, perhaps). *)
-DatabaseUp(e) ==
-  LET r == e.r
-      extra == {e.above[i] : i \in 1..Len(e.above)} \cup {e.prepared[i] : i \in 1..Len(e.prepared)}
-      least == IF up[r] THEN pointer[r] ELSE durable[r]
-  IN  /\ \A s \in (e.to + 1)..least : s \in extra
-      /\ ~up[r] \/ \A s \in above[r] : s <= e.to \/ s \in extra
-      /\ \A s \in (pointer[r] + 1)..e.to : IsChosen(s)
-      /\ \A s \in extra : s > e.to /\ IsChosen(s) /\ s \notin idle
-      /\ effective' = effective \cup extra
-      /\ pointer' = [pointer EXCEPT ![r] = e.to]
-      /\ above' = [above EXCEPT ![r] = extra]
-      /\ up' = [up EXCEPT ![r] = TRUE]
-      /\ UNCHANGED <<label, idle, durable, aborted>>
-
-Do(e) ==
-  \/ e.a = "Choose" /\ Choose(e)
-  \/ e.a = "Harvest" /\ Harvest(e)
-  \/ e.a = "CommitChosen" /\ CommitChosen(e)
-  \/ e.a = "MovePointer" /\ MovePointer(e)
-  \/ e.a = "ApplyBatch" /\ ApplyBatch(e)
-  \/ e.a = "FlushDatabase" /\ FlushDatabase(e)
-  \/ e.a = "AbortTransaction" /\ AbortTransaction(e)
-  \/ e.a = "DatabaseDown" /\ DatabaseDown(e)
-  \/ e.a = "DatabaseLost" /\ DatabaseLost(e)
-  \/ e.a = "DatabaseUp" /\ DatabaseUp(e)
-
-TraceNext(Runs) ==
-  /\ at <= Len(Runs[run])
-  /\ Do(Runs[run][at])
+TraceNext ==
+  /\ at <= Len(Steps)
+  /\ \/ Step.a = "Elect" /\ TraceElect /\ UNCHANGED <<cut, gone>>
+     \/ Step.a = "Choose" /\ TraceChoose /\ UNCHANGED <<cut, gone>>
+     \/ Step.a = "Forget" /\ TraceForget
+     \/ Do /\ UNCHANGED <<labels, cut, gone>>
   /\ at' = at + 1
   /\ UNCHANGED run
+  /\ TraceToldIsTrue'
 
-(* Printed once for each run that is matched to its end. *)
-Progress(Runs) == at > Len(Runs[run]) => PrintT(<<"matched", run>>)
+TraceSpec == TraceInit /\ [][TraceNext]_traceVars
 
-(* Printed for each step: how far a run got that is not. *)
-EachStep == PrintT(<<"reached", run, at>>)
+TraceView == <<run, at>>
+
+(* Printed for each step: how far a run got.  A run is accepted if it got beyond its last step. *)
+Reached == PrintT(<<"reached", run, at>>)
 =============================================================================

@@ -48,6 +48,10 @@ describe('the manifest', () => {
     );
   });
 
+  it('takes no bug model that says which actions it takes', () => {
+    expect(() => parse({ ...BUG, takes: ['Go'] })).toThrow('cannot say which actions it takes');
+  });
+
   it('takes no check without a state count', () => {
     expect(() => parse({ ...CHECK, expect: { ...CHECK.expect, distinctStates: null } })).toThrow(
       'state count',
@@ -95,7 +99,8 @@ describe('choosing models', () => {
 describe('the verdict', () => {
   const check = parseOne(CHECK);
   const bug = parseOne(BUG);
-  const good = { exitCode: 0, distinctStates: 7, violated: null, seconds: 1 };
+  const nothing: ReadonlySet<string> = new Set();
+  const good = { exitCode: 0, distinctStates: 7, violated: null, seconds: 1, taken: nothing, seen: nothing };
 
   it('is good when everything is as expected', () => {
     expect(differences(check, good)).toEqual([]);
@@ -103,6 +108,12 @@ describe('the verdict', () => {
 
   it('minds one state too few', () => {
     expect(differences(check, { ...good, distinctStates: 6 })).toEqual(['6 distinct states, expected 7']);
+  });
+
+  it('minds an action that was never taken, and what was never seen', () => {
+    const model = parseOne({ ...CHECK, takes: ['Go', 'Stop'], sees: ['two leaders', 'a crash'] });
+    const observed = { ...good, taken: new Set(['Go']), seen: new Set(['a crash']) };
+    expect(differences(model, observed)).toEqual(['never took Stop', 'never saw that two leaders']);
   });
 
   it('minds a bug that was not found', () => {

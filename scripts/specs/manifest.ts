@@ -34,6 +34,10 @@ const modelSchema = z.strictObject({
     /** The invariant or property that must be the violated one; null if none must be. */
     violated: z.string().min(1).nullable(),
   }),
+  /** Actions that must be taken in the model, by name (check models only: others may end before). */
+  takes: z.array(z.string().min(1)).default([]),
+  /** What must be seen in some state of it: see coverage.ts. */
+  sees: z.array(z.string().min(1)).default([]),
   /** One line for people: what the model covers, or what dropping the rule leads to. */
   shows: z.string().min(1),
 });
@@ -48,6 +52,8 @@ function inconsistency(model: Model): string | null {
     return `a ${model.kind} model must ${mustFail ? '' : 'not '}name what is violated`;
   if (model.kind === 'check' && model.expect.distinctStates === null)
     return 'a check model must expect a state count';
+  if (model.takes.length > 0 && model.kind !== 'check')
+    return `a ${model.kind} model cannot say which actions it takes`;
   return null;
 }
 

@@ -4,7 +4,11 @@
 import type { Model } from './manifest.ts';
 import type { TlcResult } from './tlc.ts';
 
-export type Observed = Pick<TlcResult, 'exitCode' | 'distinctStates' | 'violated' | 'seconds'>;
+export interface Observed extends Pick<TlcResult, 'exitCode' | 'distinctStates' | 'violated' | 'seconds'> {
+  /** Names of the actions that were taken, and of the sights that were seen: see coverage.ts. */
+  readonly taken: ReadonlySet<string>;
+  readonly seen: ReadonlySet<string>;
+}
 
 /** All that differs from what the model expects; empty if it passed. */
 export function differences(model: Model, observed: Observed): readonly string[] {
@@ -20,6 +24,8 @@ export function differences(model: Model, observed: Observed): readonly string[]
   if (expect.distinctStates !== null && observed.distinctStates !== expect.distinctStates) {
     found.push(`${observed.distinctStates ?? 'no'} distinct states, expected ${expect.distinctStates}`);
   }
+  for (const action of model.takes) if (!observed.taken.has(action)) found.push(`never took ${action}`);
+  for (const sight of model.sees) if (!observed.seen.has(sight)) found.push(`never saw that ${sight}`);
   return found;
 }
 

@@ -1,0 +1,151 @@
+/**
+ * What a run of the layer `apply` says as a whole: its positions, transaction ids and leaderships in order, and what is chosen in each slot.
+ *
+ * Pure. TLC's numbers are small, and only order and equality matter to specs/TraceOrderedApply.tla, so each is replaced by its rank among those that the run mentions.
+ */
+import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
+import type { Ballot, EntryLabel } from '../../../server/src/multipaxos/types.ts';
+import type { ApplyItem, WalTraceEvent } from './apply-event.ts';
+
+export interface ApplyFacts {
+  /** Of a position of WAL: how many units lie below it. */
+  readonly positionRank: (position: number) => number;
+  /** The positions of the units behind `from` up to `to`. */
+  readonly unitEnds: (from: number, to: number) => readonly number[];
+  readonly xidRank: (xid: string) => number;
+  /** 0: nobody was elected in it, or only after a newer leader. */
+  readonly ballotRank: (ballot: Ballot) => number;
+  readonly leaderships: number;
+  /** A record is known to end there: somebody replayed it, or forked or resumed behind it. */
+  readonly isWhole: (timeline: number, position: number) => boolean;
+  readonly labelAt: (slot: number) => EntryLabel | undefined;
+  /** 0: in none. */
+  readonly slotOf: (label: EntryLabel) => number;
+  /** Somebody asked what became of this transaction. */
+  readonly isAsked: (leadership: Ballot, xid: string) => boolean;
+  /** The timeline on which the founder's database begins. */
+  readonly firstTimeline: number;
+}
+
+export function factsOf(items: readonly ApplyItem[]): ApplyFacts {
+  const events = items.flatMap((item) => (item.kind === 'event' ? [item.event] : []));
+  const positions = ranked(events.flatMap(positionsOf), (a, b) => a - b);
+  const xids = ranked(events.flatMap(xidsOf), compareXids);
+  const labels = new Map<number, EntryLabel>();
+  for (const item of items) if (item.kind === 'chosen') labels.set(item.slot, item.label);
+  const slots = new Map([...labels].map(([slot, label]) => [label, slot] as const));
+  const ballots = electedInOrder(items);
+  const whole = wholeEnds(items);
+  const asked = new Set(
+    events.flatMap((event) =>
+      event.name === 'TellOutcome' ? [transactionName(event.leadership, event.xid)] : [],
+    ),
+  );
+  return {
+    positionRank: (position) => positions.rank.get(position) ?? 0,
+    unitEnds: (from, to) =>
+      positions.values.slice(positions.rank.get(from) ?? 0, positions.rank.get(to) ?? 0),
+    xidRank: (xid) => xids.rank.get(xid) ?? 0,
+    ballotRank: (ballot) => ballots.findIndex((one) => sameBallot(one, ballot)) + 1,
+    leaderships: ballots.length,
+    isWhole: (timeline, position) => whole.has(`${timeline}/${position}`),
+    labelAt: (slot) => labels.get(slot),
+    slotOf: (label) => slots.get(label) ?? 0,
+    isAsked: (leadership, xid) => asked.has(transactionName(leadership, xid)),
+    firstTimeline: forksOf(items).first,
+  };
+}
+
+export function transactionName({ round, replica }: Ballot, xid: string): string {
+  return `${round}.${replica}/${xid}`;
+}
+
+function ranked<T>(
+  values: readonly T[],
+  compare: (a: T, b: T) => number,
+): { readonly values: readonly T[]; readonly rank: ReadonlyMap<T, number> } {
+  const sorted = [...new Set(values)].sort(compare);
+  return { values: sorted, rank: new Map(sorted.map((value, i) => [value, i + 1])) };
+}
+
+function compareXids(a: string, b: string): number {
+  const [left, right] = [BigInt(a), BigInt(b)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** 0 is no position. */
+function positionsOf(event: WalTraceEvent): number[] {
+  const found: number[] = [];
+  for (const name of ['start', 'end', 'fork', 'position', 'flushed', 'replayed'] as const) {
+    const value = (event as Readonly<Record<string, unknown>>)[name];
+    if (typeof value === 'number' && value > 0) found.push(value);
+  }
+  return found;
+}
+
+function xidsOf(event: WalTraceEvent): readonly string[] {
+  if (event.name === 'Ship') return event.commits;
+  if (event.name === 'TellOutcome') return [event.xid];
+  return event.name === 'ProposeLeadership' || event.name === 'BeginLeadership' ? [event.nextXid] : [];
+}
+
+/** Leaves out who was elected only after a newer leader was: it can get nothing chosen. */
+function electedInOrder(items: readonly ApplyItem[]): Ballot[] {
+  const ballots: Ballot[] = [];
+  for (const item of items) {
+    const newest = ballots.at(-1);
+    if (item.kind === 'elected' && (newest === undefined || compareBallots(item.leadership, newest) > 0))
+      ballots.push(item.leadership);
+  }
+  return ballots;
+}
+
+/** Where timelines left those before them, but for the founder's, which is `first`. */
+function forksOf(items: readonly ApplyItem[]): {
+  readonly first: number;
+  readonly at: ReadonlyMap<number, number>;
+} {
+  const at = new Map<number, number>();
+  for (const item of items) {
+    if (item.kind !== 'event' || item.event.name !== 'BeginLeadership' || item.event.resumes) continue;
+    at.set(item.event.timeline, item.event.fork);
+  }
+  const first = Math.min(...at.keys());
+  at.delete(first);
+  return { first, at };
+}
+
+/** Named by timeline and position. */
+function wholeEnds(items: readonly ApplyItem[]): ReadonlySet<string> {
+  const whole = new Set<string>();
+  const forks = forksOf(items);
+  const known = new Map<string, number>();
+  const add = (newest: number, position: number): void => {
+    let timeline = newest;
+    while (position <= (forks.at.get(timeline) ?? 0)) timeline--;
+    whole.add(`${timeline}/${position}`);
+  };
+  for (const item of items) {
+    if (item.kind !== 'event') continue;
+    const { event, replica } = item;
+    if ('timeline' in event) known.set(replica, event.timeline);
+    switch (event.name) {
+      case 'Replay':
+        add(known.get(replica) ?? 0, event.replayed);
+        break;
+      case 'ProposeLeadership':
+      case 'BeginLeadership':
+        if (!event.resumes)
+          add(event.timeline === forks.first ? event.timeline : event.timeline - 1, event.fork);
+        break;
+      case 'Resume':
+      case 'Open':
+      case 'Barrier':
+      case 'CheckPrefix':
+        add(known.get(replica) ?? 0, event.position);
+        break;
+      default:
+    }
+  }
+  return whole;
+}

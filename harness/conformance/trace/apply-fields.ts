@@ -1,0 +1,110 @@
+/**
+ * The fields of a step of specs/TraceOrderedApply.tla, and how they are written. Pure.
+ */
+import type { WalTraceEvent } from './apply-event.ts';
+import type { ApplyFacts } from './apply-facts.ts';
+
+/** A unit of WAL: the leadership that wrote it, whether a record ends with it, and the transactions that it commits. */
+export interface UnitFields {
+  readonly b: number;
+  readonly w: boolean;
+  readonly c: readonly number[];
+}
+
+export type Fields = Readonly<Record<string, string | number | boolean | readonly UnitFields[]>>;
+
+/** Proposals name the slot that they got into, and their label; other steps need none. */
+export const noParameters: Fields = { s: 0, l: '', p: 0 };
+
+/** Everything that the event tells, under the names of the specification. */
+export function eventFields(event: WalTraceEvent, facts: ApplyFacts): Fields {
+  const { positionRank, ballotRank } = facts;
+  switch (event.name) {
+    case 'Ship':
+      return { ...range(event, facts), s: facts.slotOf(event.label) };
+    case 'Feed':
+      return { ...range(event, facts), s: event.slot };
+    case 'Release':
+    case 'FlushStandby':
+      return { s: event.slot, p: positionRank(event.position) };
+    case 'Skip':
+      return { s: event.slot, l: event.label };
+    case 'Replay':
+      return { flushed: positionRank(event.flushed), replayed: positionRank(event.replayed) };
+    case 'ProposeLeadership':
+      return { ...leadership(event, facts), s: facts.slotOf(event.label) };
+    case 'BeginLeadership':
+      return { ...leadership(event, facts), s: event.slot, role: event.role };
+    case 'Promote':
+      return { b: ballotRank(event.leadership), t: event.timeline, f: positionRank(event.fork) };
+    case 'Resume':
+      return { b: ballotRank(event.leadership), t: event.timeline, p: positionRank(event.position) };
+    case 'Open':
+      return { b: ballotRank(event.leadership), s: event.slot, p: positionRank(event.position) };
+    case 'Depose':
+      return { b: ballotRank(event.leadership) };
+    case 'DatabaseUp':
+      return { role: event.role, s: event.slot, p: positionRank(event.position), t: event.timeline };
+    case 'CheckPrefix':
+      return { outcome: event.outcome, s: event.slot, p: positionRank(event.position), t: event.timeline };
+    case 'BeginCopy':
+      return { q: event.source };
+    case 'EndCopy':
+      return { q: event.source, s: event.slot, p: positionRank(event.position), t: event.timeline };
+    case 'Barrier':
+      return { p: positionRank(event.position) };
+    case 'TellOutcome':
+      return { b: ballotRank(event.leadership), x: facts.xidRank(event.xid), outcome: event.outcome };
+    case 'Purge':
+      return { s: event.slot, why: event.why };
+    case 'DatabaseDown':
+    case 'EndWait':
+      return {};
+    default:
+      return event satisfies never;
+  }
+}
+
+function range(event: Extract<WalTraceEvent, { name: 'Ship' | 'Feed' }>, facts: ApplyFacts): Fields {
+  const { label, leadership: ballot, timeline, start, end } = event;
+  return {
+    l: label,
+    b: facts.ballotRank(ballot),
+    t: timeline,
+    from: facts.positionRank(start),
+    to: facts.positionRank(end),
+  };
+}
+
+function leadership(
+  event: Extract<WalTraceEvent, { name: 'ProposeLeadership' | 'BeginLeadership' }>,
+  facts: ApplyFacts,
+): Fields {
+  const { label, leadership: ballot, timeline, fork, nextXid, resumes } = event;
+  return {
+    l: label,
+    b: facts.ballotRank(ballot),
+    t: timeline,
+    f: facts.positionRank(fork),
+    x: facts.xidRank(nextXid),
+    resumes,
+  };
+}
+
+/** As TLA+ has it. A transaction of a unit is named by its leadership and its id. */
+export function fieldsLiteral(action: string, fields: Fields): string {
+  const parts = Object.entries(fields).map(([name, value]) => `${name}|->${valueLiteral(value)}`);
+  return `[${[`a|->"${action}"`, ...parts].join(',')}]`;
+}
+
+function valueLiteral(value: Fields[string]): string {
+  if (typeof value === 'string') return `"${value.replaceAll(/[\\"]/g, '\\$&')}"`;
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
+  return `<<${value.map(unitLiteral).join(',')}>>`;
+}
+
+function unitLiteral({ b, w, c }: UnitFields): string {
+  const commits = c.map((xid) => `[request|-><<${b},${xid}>>,xid|->${xid}]`);
+  return `[b|->${b},w|->${w ? 'TRUE' : 'FALSE'},c|->{${commits.join(',')}}]`;
+}
