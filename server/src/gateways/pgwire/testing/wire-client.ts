@@ -21,7 +21,7 @@ export interface WireClient {
   close(): void;
 }
 
-const waitMs = 10_000;
+const waitMs = 20_000;
 
 export async function connectWire(config: ClientConfig): Promise<WireClient> {
   const client = new Client(config);
@@ -99,7 +99,10 @@ export function followWire(socket: Socket): WireClient {
 
 /** The last of many. */
 function tellFrames(frames: readonly Frame[]): string {
-  return `${frames.length} messages: ${frames.slice(-20).map(describeFrame).join(' | ').slice(0, 4000)}`;
+  return `${frames.length} messages: ${frames
+    .slice(-20)
+    .map((frame) => describeFrame(frame).slice(0, 100))
+    .join(' | ')}`;
 }
 
 function readable(bytes: Buffer): string {

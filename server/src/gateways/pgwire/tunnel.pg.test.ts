@@ -1,0 +1,304 @@
+/** Clients of a follower: served by the leader, and told what is true when the leader goes away. */
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startRelay, type Relay } from '../../adapters/testing/relay.ts';
+import * as send from './codec/frontend-messages.ts';
+import { startGateway, type TestGateway } from './testing/gateway.ts';
+import {
+  ask,
+  backends,
+  cancelPacket,
+  codeOf,
+  fatal,
+  holdCommits,
+  keyOf,
+  keys,
+  lastWords,
+  leaderAt,
+  q,
+  run,
+  sleep,
+  waitingCommits,
+} from './testing/helpers.ts';
+import { createMemoryClientService } from './testing/memory-client-service.ts';
+import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
+import { connectWire, describeFrame, type WireClient } from './testing/wire-client.ts';
+
+let pg: TestPostgres;
+let leader: TestGateway;
+let follower: TestGateway;
+/** Between the follower and the leader. */
+let cable: Relay;
+let wire: WireClient;
+let letCommitsGo: (() => Promise<void>) | null = null;
+
+async function openFollower(bitBytes?: number): Promise<void> {
+  cable = await startRelay(leader.connection.port, bitBytes);
+  const service = createMemoryClientService(null);
+  service.setService(leaderAt(cable.port));
+  follower = await startGateway(pg, {
+    service,
+    limits: { leaderWaitMs: 300, tunnelGraceMs: 200, outcomeWaitMs: 1_234 },
+  });
+  wire = await connectWire(follower.connection);
+}
+
+beforeAll(async () => {
+  pg = await startTestPostgres();
+});
+afterAll(async () => {
+  await pg.stop();
+});
+beforeEach(async () => {
+  leader = await startGateway(pg, { limits: { lateMs: 50, leaderWaitMs: 300 } });
+  await openFollower();
+  await ask(wire, q('CREATE TABLE t (a int PRIMARY KEY)'));
+});
+afterEach(async () => {
+  await letCommitsGo?.();
+  letCommitsGo = null;
+  wire.close();
+  await follower.listener.close();
+  cable.close();
+  await leader.listener.close();
+  await pg.superuser.query('DROP TABLE IF EXISTS t');
+});
+
+const insert = 'INSERT INTO t VALUES (1)';
+
+async function commitThatWaits(...messages: readonly Buffer[]): Promise<void> {
+  letCommitsGo = await holdCommits(pg);
+  wire.send(...messages);
+  await expect.poll(() => waitingCommits(pg)).toBe(1);
+}
+
+/** The leader has learnt which transaction is open, and has told the follower. */
+async function transactionIsTold(): Promise<void> {
+  await expect.poll(() => leader.listener.running().map(({ xid }) => typeof xid)).toEqual(['bigint']);
+  await sleep(30);
+}
+
+describe('a client of a follower', () => {
+  it('is served by the leader, and counts at both', async () => {
+    const client = await follower.client();
+    await client.query('INSERT INTO t SELECT generate_series(1, 1000)');
+    expect((await client.query('SELECT count(*)::int AS n FROM t')).rows).toEqual([{ n: 1000 }]);
+    expect([leader.listener.clients, follower.listener.clients]).toEqual([2, 2]);
+    await client.end();
+    await expect.poll(() => [leader.listener.clients, follower.listener.clients]).toEqual([1, 1]);
+  });
+
+  it('may cancel there what it runs', async () => {
+    const client = await follower.client();
+    const sleeping = codeOf(client.query('SELECT pg_sleep(20)'));
+    await sleep(200);
+    const packet = cancelPacket(keyOf(client));
+    const socket = connect(follower.connection.port, '127.0.0.1', () => socket.end(packet));
+    socket.on('error', () => {});
+    expect(await sleeping).toBe('57014');
+    await client.end();
+  });
+
+  it('ends quietly with a Terminate, and with the end of its connection', async () => {
+    await ask(wire, q(`BEGIN; ${insert}`));
+    wire.send(send.terminate);
+    expect(await wire.untilClosed()).toEqual([]);
+    const other = await connectWire(follower.connection);
+    other.socket.end();
+    expect(await other.untilClosed()).toEqual([]);
+    await expect.poll(() => backends(pg)).toBe(0);
+    expect(await keys(pg)).toEqual([]);
+  });
+
+  it('that goes away while its COMMIT waits does not end the wait', async () => {
+    await commitThatWaits(q(insert));
+    wire.socket.resetAndDestroy();
+    await sleep(100);
+    expect(await waitingCommits(pg)).toBe(1);
+    await letCommitsGo?.();
+    await expect.poll(() => keys(pg)).toEqual([1]);
+  });
+
+  it('that breaks the protocol is ended alone, with 08P01', async () => {
+    const other = await follower.client();
+    wire.send(Buffer.from([0x51, 0, 0, 0, 1]));
+    expect(await lastWords(wire)).toEqual([fatal('08P01')]);
+    expect((await other.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await other.end();
+  });
+
+  it('hears it when its password is wrong, and counts nowhere', async () => {
+    const before = [leader.listener.clients, follower.listener.clients];
+    expect(await codeOf(follower.client({ password: 'wrong' }))).toBe('28P01');
+    await expect.poll(() => [leader.listener.strangers, follower.listener.strangers]).toEqual([0, 0]);
+    expect([leader.listener.clients, follower.listener.clients]).toEqual(before);
+  });
+
+  it('waits for a leader to be found, for a bounded time', async () => {
+    follower.service.setService({ kind: 'nowhere', reason: 'an election' });
+    const begun = performance.now();
+    expect(await codeOf(follower.client())).toBe('57P03');
+    expect(performance.now() - begun).toBeGreaterThan(250);
+    setTimeout(() => follower.service.setService(leaderAt(leader.connection.port)), 100);
+    const client = await follower.client();
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await client.end();
+  });
+
+  it('is not sent round and round by two that take each other for the leader', async () => {
+    leader.service.setService(leaderAt(follower.connection.port, 'r2'));
+    expect(await codeOf(follower.client())).toBe('57P03');
+  });
+
+  it('of a leader that nobody answers for hears 08001', async () => {
+    follower.service.setService(leaderAt(1));
+    expect(await codeOf(follower.client())).toBe('08001');
+  });
+
+  it('that mentions synchronous_commit is distrusted by the leader', async () => {
+    await ask(wire, q('SET synchronous_commit = off'));
+    expect([leader.service.distrusted, follower.service.distrusted]).toEqual([1, 0]);
+  });
+});
+
+describe('when the leader goes away, a client of a follower', () => {
+  it('hears 57P01 if it is owed nothing, and whether a transaction was open', async () => {
+    const open = await connectWire(follower.connection);
+    await ask(open, q(`BEGIN; ${insert}`));
+    cable.cut();
+    expect((await wire.untilClosed()).map(describeFrame)).toEqual([
+      'E V=FATAL C=57P01 M=terminating connection: the leader went away; reconnect',
+    ]);
+    expect((await open.untilClosed()).map(describeFrame).join()).toContain(
+      'D=The transaction in progress was not committed.',
+    );
+    expect(follower.service.asked).toEqual([]);
+  });
+
+  it.each([
+    ['committed', ['C COMMIT\\0', 'Z I', fatal('57P01')]],
+    ['notCommitted', [fatal('40001')]],
+    ['unknown', [fatal('08007')]],
+  ] as const)('whose COMMIT waits and is %s hears so', async (outcome, words) => {
+    follower.service.outcome = outcome;
+    await ask(wire, q(`BEGIN; ${insert}`));
+    await commitThatWaits(q('COMMIT'));
+    await transactionIsTold();
+    cable.cut();
+    expect(await lastWords(wire)).toEqual(words);
+    expect(follower.service.asked).toMatchObject([{ leadership: { round: 1, replica: 'test' } }]);
+    expect(leader.service.asked).toEqual([]);
+  });
+
+  it('whose statement is committed hears that its answer is lost', async () => {
+    follower.service.outcome = 'committed';
+    await commitThatWaits(run(`${insert} RETURNING a`), send.sync);
+    await expect.poll(() => leader.service.calls.openTransactions).toBeGreaterThan(0);
+    await sleep(100);
+    cable.cut();
+    expect(await lastWords(wire)).toEqual([fatal('RQ001')]);
+  });
+
+  it('whose statement in a block was running hears that it was not committed', async () => {
+    await ask(wire, q(`BEGIN; ${insert}`));
+    wire.send(q('SELECT pg_sleep(1)'));
+    await sleep(50);
+    cable.cut();
+    const words = (await wire.untilClosed()).map(describeFrame);
+    expect(words.join()).toContain('C=57P01');
+    expect(words.join()).toContain('was not committed');
+  });
+
+  it('of whose transaction nothing is known hears 08007', async () => {
+    wire.send(q('SELECT pg_sleep(1)'));
+    await sleep(20);
+    cable.cut();
+    expect(await lastWords(wire)).toEqual([fatal('08007')]);
+    expect(follower.service.asked).toEqual([]);
+  });
+
+  it('that was answered is not told of the transaction before', async () => {
+    follower.service.outcome = 'committed';
+    await commitThatWaits(q(insert));
+    await transactionIsTold();
+    await letCommitsGo?.();
+    await wire.until('Z');
+    cable.cut();
+    expect(await lastWords(wire)).toEqual([fatal('57P01')]);
+    expect(follower.service.asked).toEqual([]);
+  });
+
+  it('of which part of the answer was told hears no second answer', async () => {
+    follower.service.outcome = 'committed';
+    await ask(wire, q('BEGIN'));
+    await commitThatWaits(q("SELECT repeat('x', 20000); INSERT INTO t VALUES (1); COMMIT"));
+    await wire.until('T');
+    await sleep(200);
+    cable.cut();
+    const types = (await wire.untilClosed()).map(({ type }) => type);
+    expect(types).not.toContain('Z');
+    expect(types.at(-1)).toBe('E');
+  });
+
+  it('does not wait for long for a leader that lives, leads no more and says nothing', async () => {
+    follower.service.outcome = 'notCommitted';
+    await ask(wire, q(`BEGIN; ${insert}`));
+    await commitThatWaits(q('COMMIT'));
+    await transactionIsTold();
+    follower.service.setService({ kind: 'here', generation: 2 });
+    expect(await lastWords(wire)).toEqual([fatal('40001')]);
+  });
+
+  it('gets from its own replica what the leader does not know', async () => {
+    follower.service.outcome = 'committed';
+    leader.service.outcome = 'unknown';
+    await ask(wire, q(`BEGIN; ${insert}`));
+    await commitThatWaits(q('COMMIT'));
+    await transactionIsTold();
+    leader.service.setService({ kind: 'nowhere', reason: 'deposed' });
+    expect(await lastWords(wire)).toEqual(['C COMMIT\\0', 'Z I', fatal('57P01')]);
+  });
+
+  it('hears from the leader itself what the leader knows', async () => {
+    leader.service.outcome = 'notCommitted';
+    await ask(wire, q(`BEGIN; ${insert}`));
+    await commitThatWaits(q('COMMIT'));
+    await transactionIsTold();
+    leader.service.setService({ kind: 'nowhere', reason: 'deposed' });
+    expect(await lastWords(wire)).toEqual([fatal('40001')]);
+    expect(follower.service.asked).toEqual([]);
+  });
+
+  it('hears that the outcome is unknown if its own replica stops meanwhile', async () => {
+    await ask(wire, q(`BEGIN; ${insert}`));
+    await commitThatWaits(q('COMMIT'));
+    await transactionIsTold();
+    void follower.listener.close();
+    expect(await lastWords(wire)).toEqual([fatal('08007')]);
+  });
+});
+
+it.each([1, 3, 7])(
+  'what the replicas tell each other never reaches a client, in bits of %i bytes',
+  async (bitBytes) => {
+    wire.close();
+    await follower.listener.close();
+    cable.close();
+    await openFollower(bitBytes);
+    const answers: string[] = [];
+    for (const sql of [
+      `BEGIN; ${insert}; SELECT pg_sleep(0.2); COMMIT`,
+      "INSERT INTO t SELECT 2 FROM pg_sleep(0.2) RETURNING repeat('x', 9000)",
+    ]) {
+      answers.push((await ask(wire, q(sql))).map((line) => line[0]).join(''));
+      await sleep(60);
+    }
+    expect(answers).toEqual(['CCTDCCZ', 'TDCZ']);
+    const direct = await connectWire(leader.connection);
+    expect(await ask(direct, q('INSERT INTO t SELECT 3 FROM pg_sleep(0.2)'))).toEqual([
+      'C INSERT 0 1\\0',
+      'Z I',
+    ]);
+    direct.close();
+  },
+);
