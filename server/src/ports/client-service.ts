@@ -65,7 +65,10 @@ export interface ClientService {
    * The transactions that the sessions with these backend process ids have open, asked of PostgreSQL in one query on a connection of its own. For sessions whose answer is late: what is not known
    * when the leader dies can never be asked. Missing: it has none with an id. Never rejects.
    */
-  openTransactions(pids: readonly number[], generation: number): Promise<ReadonlyMap<number, OpenTransaction>>;
+  openTransactions(
+    pids: readonly number[],
+    generation: number,
+  ): Promise<ReadonlyMap<number, OpenTransaction>>;
   /** What became of it, as the log and this replica's PostgreSQL have it. Waits up to `waitMs` for another leadership to begin, and for its beginning to be replayed here. Never rejects. */
   outcomeOf(transaction: OpenTransaction, waitMs: number): Promise<TransactionOutcome>;
   /** The same for a transaction that has a name: `leadership` is that of the session in which it was being decided. Never rejects. */

@@ -9,11 +9,11 @@ import type { Lsn, Timeline } from '../payload/wal/lsn.ts';
 import type { WalPosition } from '../payload/wal/wal-history.ts';
 
 /**
- * `founder`: a new primary, in whose group no leadership has begun. `standby`: holds chosen WAL and nothing else, up to the position at least. `promoting`: a standby that may have become a
+ * `founder`: a primary in whose group no leadership has begun; `isNew`: its database was made for it, and holds nothing yet. `standby`: holds chosen WAL and nothing else, up to the position at least. `promoting`: a standby that may have become a
  * primary for this leadership. `primary`: may hold WAL that was never chosen; `hintsUntrusted`: what was never chosen may have been visible in it, and so be hinted at in blocks that seem to be of before. `copying`: half of it is another replica's: not a database.
  */
 export type DirectoryRole =
-  | { readonly kind: 'founder' }
+  | { readonly kind: 'founder'; readonly isNew: boolean }
   | { readonly kind: 'standby' }
   | { readonly kind: 'promoting'; readonly leadership: Ballot }
   | { readonly kind: 'primary'; readonly leadership: Ballot; readonly hintsUntrusted: boolean }

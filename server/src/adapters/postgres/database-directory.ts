@@ -8,7 +8,12 @@
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { DatabaseDirectory, DirectoryContents, DirectoryState, Loss } from '../../ports/database-directory.ts';
+import type {
+  DatabaseDirectory,
+  DirectoryContents,
+  DirectoryState,
+  Loss,
+} from '../../ports/database-directory.ts';
 import type { Lsn, Timeline } from '../../payload/wal/lsn.ts';
 import { positionNone } from '../../payload/wal/wal-history.ts';
 import { syncPath, writeDurably } from '../file-system.ts';
@@ -18,7 +23,7 @@ import { initializeData } from './data-directory.ts';
 import { readDirectoryState, writeDirectoryState } from './directory-state.ts';
 import { inspectDataDirectory } from './inspect-data-directory.ts';
 import { chooseLaunchUser, prepareDirectory } from './launch-user.ts';
-import { setDatabaseAside, type SetAside } from './snapshot/directories.ts';
+import { setDatabaseAside, type SetAside } from './set-aside.ts';
 import { endOfWal, readWalFile, settlePromotion } from './wal-directory.ts';
 
 export interface Places {
@@ -115,7 +120,11 @@ class Directory implements DatabaseDirectory {
     const user = await chooseLaunchUser();
     await prepareDirectory(user, places.postgres);
     await claimDatabase(places, cluster);
-    const state: DirectoryState = { role: { kind: 'founder' }, position: positionNone, configuration: null };
+    const state: DirectoryState = {
+      role: { kind: 'founder', isNew: true },
+      position: positionNone,
+      configuration: null,
+    };
     // Before there is a database: one without it would count as lost.
     await this.write(state);
     await initializeData(binaries, user, places.data, ended);

@@ -25,7 +25,7 @@ const ballot = z.strictObject({ round: count, replica: z.string() });
 const shape = z.strictObject({
   version: z.literal(formatVersion),
   role: z.discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('founder') }),
+    z.strictObject({ kind: z.literal('founder'), isNew: z.boolean() }),
     z.strictObject({ kind: z.literal('standby') }),
     z.strictObject({ kind: z.literal('promoting'), leadership: ballot }),
     z.strictObject({ kind: z.literal('primary'), leadership: ballot, hintsUntrusted: z.boolean() }),
@@ -68,7 +68,9 @@ export function decodeDirectoryState(text: string, source: string): DirectorySta
   const result = shape.safeParse(document);
   if (!result.success) {
     const [issue] = result.error.issues;
-    throw new DirectoryStateError(`${source} cannot be understood: ${issue?.path.join('.')}: ${issue?.message}`);
+    throw new DirectoryStateError(
+      `${source} cannot be understood: ${issue?.path.join('.')}: ${issue?.message}`,
+    );
   }
   const { role, position, configuration } = result.data;
   // The numbers and names of the file are what was written from these types.
@@ -77,7 +79,8 @@ export function decodeDirectoryState(text: string, source: string): DirectorySta
 
 export function encodeDirectoryState({ role, position, configuration }: DirectoryState): string {
   const document = { version: formatVersion, role, position, configuration };
-  const replacer = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value);
+  const replacer = (_key: string, value: unknown): unknown =>
+    typeof value === 'bigint' ? String(value) : value;
   return `${JSON.stringify(document, replacer, 2)}\n`;
 }
 

@@ -2,6 +2,7 @@
 import type { Lsn } from './lsn.ts';
 import { RecordReader } from './record/record-reader.ts';
 import { readTransactionEnd } from './record/transaction-end.ts';
+import type { WalFault } from './record/wal-fault.ts';
 import { beginWalkAt } from './record/walk-position.ts';
 
 const epoch = 2n ** 32n;
@@ -10,6 +11,7 @@ export class CommitReader {
   private readonly reader: RecordReader;
   private readonly newest: () => bigint;
   private found: string[] = [];
+  private firstFault: WalFault | null = null;
 
   /** `newest`: about the newest full transaction id; a record has the lower 32 bits only. */
   constructor(start: Lsn, newest: () => bigint) {
@@ -24,8 +26,13 @@ export class CommitReader {
   /** Full ids of the transactions whose commit record ends in these bytes, in order. */
   take(chunks: readonly Uint8Array[]): readonly string[] {
     this.found = [];
-    for (const chunk of chunks) this.reader.add(chunk);
+    for (const chunk of chunks) this.firstFault ??= this.reader.add(chunk);
     return this.found;
+  }
+
+  /** Why nothing was found any more since then: it is no WAL. */
+  get fault(): WalFault | null {
+    return this.firstFault;
   }
 
   /** The one nearest to the newest. */

@@ -1,305 +1,285 @@
-/** A replica of the shell's tests: real parts of this folder around logs, databases and links in memory. It can lose what a disk can. */
-import { Readable } from 'node:stream';
+/**
+ * One machine of a group in memory: a replica put together by main/assemble-replica.ts, with its log, its links and a model of PostgreSQL, all in simulated time. It can lose what a machine can.
+ *
+ * Responsible for: the lives of the replica's process, of PostgreSQL and of the machine, and what survives each. What a replica does is the product's own code.
+ */
 import { pino } from 'pino';
-import { createMemoryDisk, createMemoryLog, openMemoryLog } from '../../adapters/memory-log/memory-log.ts';
-import { systemClock } from '../../adapters/system-clock.ts';
+import {
+  createMemoryDisk,
+  createMemoryLog,
+  crashMemoryDisk,
+  openMemoryLog,
+} from '../../adapters/memory-log/memory-log.ts';
 import type { TraceEvent } from '../../api/events.ts';
-import { MemoryDatabase } from '../../apply/testing/memory-database.ts';
+import type { ReplicaConfig } from '../../config/replica-config.ts';
+import { assembleReplica, type AssembledReplica } from '../../main/assemble-replica.ts';
 import { ballotNone } from '../../multipaxos/ballot.ts';
 import { memberName } from '../../multipaxos/configuration.ts';
-import type { Configuration, GroupId, MemberAddress, ReplicaId, Slot } from '../../multipaxos/types.ts';
-import { DatabaseError } from '../../ports/database.ts';
+import type { Configuration, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import { ModelCopySource } from '../../payload/wal/testing/model-copy-source.ts';
+import { receiveModelCopy } from '../../payload/wal/testing/model-copy-target.ts';
+import { ModelDirectory } from '../../payload/wal/testing/model-directory.ts';
+import { ModelPostgres, type ModelPostgresOptions } from '../../payload/wal/testing/model-postgres.ts';
+import { ModelServer } from '../../payload/wal/testing/model-server.ts';
+import { CopyError } from '../../ports/copy.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
-import type { SessionSql } from '../../ports/session-sql.ts';
-import { parseReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
-import { DatabaseKeeper, type DatabaseDirectory, type Loss } from '../database-keeper.ts';
-import type { Joined } from '../database-side.ts';
-import { ReplicaEvents } from '../status/events.ts';
-import { causeBeforeAdmission, causeOf, Joining } from '../members/joining.ts';
+import type { Random } from '../../ports/testing/random.ts';
+import { ProcessTime, type SimulatedTime } from '../../ports/testing/simulated-time.ts';
+import type { Joined } from '../database/missing-database.ts';
 import { RecoveryTracker } from '../database/recovery-progress.ts';
-import { Replica } from '../replica.ts';
-import { transferState } from '../database/state-transfer.ts';
+import { replaceDatabase } from '../database/replace-database.ts';
+import { causeBeforeAdmission, causeOf, Joining } from '../members/joining.ts';
+import type { Replica } from '../replica.ts';
+import { ReplicaEvents } from '../status/events.ts';
+import { addressOf, testGroup } from './configurations.ts';
 import type { MemoryNetwork, MemoryTransport } from './memory-network.ts';
+import { takesTime } from './slow-log.ts';
 
-const logger = pino({ level: 'silent' });
-const group = 'g' as GroupId;
+export const testCluster = 'c';
 
-export function addressOf(id: ReplicaId): MemberAddress {
-  const n = Number(id.slice(1));
-  return { host: id, port: 7000 + n, pgwire: { host: id, port: 7100 + n } };
+export interface MemberOptions {
+  readonly config: ReplicaConfig;
+  readonly time: SimulatedTime;
+  readonly random: Random;
+  readonly network: MemoryNetwork;
+  readonly postgres: Omit<ModelPostgresOptions, 'time' | 'random'>;
+  readonly onFatal: (error: Error) => void;
+  readonly onEvent: (event: TraceEvent) => void;
+  /** Set to see what replicas say. */
+  readonly logLevel?: string;
 }
 
-export function configOf(id: ReplicaId, ids: readonly ReplicaId[]): ReplicaConfig {
-  return parseReplicaConfig(
-    {
-      group,
-      id,
-      dataDir: '/nowhere',
-      peers: ids.map((peer) => ({ id: peer, ...addressOf(peer) })),
-      peerListen: { port: 7000 },
-      clusterSecret: 'a secret of some length',
-      pgwire: { port: 7100 },
-      http: { port: 7200 },
-      timings: { heartbeatMs: 20, leaseMs: 100, electionTimeoutMinMs: 150, electionTimeoutMaxMs: 300 },
-    },
-    '/',
-  );
-}
-
-export function foundedBy(voters: readonly ReplicaId[], expected: readonly ReplicaId[] = []): Configuration {
-  const member = (replica: ReplicaId, role: 'voter' | 'learner') => ({
-    replica,
-    incarnation: role === 'voter' ? 1 : 0,
-    role,
-    nonce: role === 'voter' ? 'founded' : '',
-    address: addressOf(replica),
-  });
-  const members = [
-    ...voters.map((id) => member(id, 'voter')),
-    ...expected.map((id) => member(id, 'learner')),
-  ];
-  return { version: 1, slot: 0 as Slot, members };
+/** One life of the replica's process. */
+export interface MemberProcess {
+  readonly timers: ProcessTime;
+  readonly server: ModelServer;
+  readonly directory: ModelDirectory;
+  readonly transport: MemoryTransport;
+  assembled: AssembledReplica | null;
+  joining: Joining | null;
 }
 
 export class MemoryMember {
   readonly id: ReplicaId;
-  readonly events: TraceEvent[] = [];
-  readonly fatal: Error[] = [];
-  database: MemoryDatabase | null = null;
-  /** PostgreSQL lets nobody in. */
-  hangs = false;
-  launches = 0;
-  /** Copies of its database end midway. */
-  copiesBreak = false;
-  private pressed = false;
-  setAside = 0;
-  replica: Replica | null = null;
-  joining: Joining | null = null;
-  private disk = createMemoryDisk(group);
-  private condemned: Loss | null = null;
-  private incoming: MemoryDatabase | null = null;
-  private readonly config: ReplicaConfig;
-  private readonly network: MemoryNetwork;
-  private transport: MemoryTransport | null = null;
-  private exitListener: (reason: string) => void = () => {};
+  readonly postgres: ModelPostgres;
+  process: MemberProcess | null = null;
+  /** Records that its log still has room for. */
+  private disk = createMemoryDisk(testGroup);
+  private readonly options: MemberOptions;
+  /** The log says that it has this many bytes; null: as it is. */
+  logBytesSaid: number | null = null;
 
-  constructor(id: ReplicaId, ids: readonly ReplicaId[], network: MemoryNetwork) {
-    this.id = id;
-    this.config = configOf(id, ids);
-    this.network = network;
+  constructor(options: MemberOptions) {
+    this.options = options;
+    const { config, time, random, postgres } = options;
+    this.id = config.id;
+    this.postgres = new ModelPostgres({ ...postgres, time, random: random.fork() });
+  }
+
+  get replica(): Replica | null {
+    return this.process?.assembled?.replica ?? null;
+  }
+
+  get isRunning(): boolean {
+    return this.process !== null;
+  }
+
+  /** What its log holds, for judges. */
+  get logDisk(): Readonly<typeof this.disk> {
+    return this.disk;
   }
 
   async found(configuration: Configuration): Promise<void> {
-    const identity = { cluster: 'c', member: memberName(this.id, 1) };
+    const identity = { cluster: testCluster, member: memberName(this.id, 1) };
     const newLog = { identity, configuration, base: 0 as Slot, promised: ballotNone };
     await (await createMemoryLog(this.disk, newLog)).close();
   }
 
-  exit(reason: string): void {
-    this.exitListener(reason);
-  }
-
-  lose(what: 'log' | 'database' | 'both'): void {
-    if (what !== 'database') this.disk = createMemoryDisk(group);
-    if (what !== 'log') this.database = null;
-  }
+  // -------------------------------------------------------------------------------------------------- its lives
 
   async start(): Promise<void> {
-    const transport = this.network.transport(this.id);
-    this.transport = transport;
+    if (this.process !== null) throw new Error(`${this.id} runs already`);
+    const { time, random, network, config } = this.options;
+    // As exact as the lease allows for.
+    const { clockDriftMax } = config.timings;
+    const timers = new ProcessTime(time, 1 + (random.next() - 0.5) * clockDriftMax);
+    const process: MemberProcess = {
+      timers,
+      server: new ModelServer(this.postgres, timers),
+      directory: new ModelDirectory(this.postgres.disk, timers, random),
+      transport: network.transport(this.id, timers),
+      assembled: null,
+      joining: null,
+    };
+    this.process = process;
     const events = new ReplicaEvents(memberName(this.id, 0));
-    events.subscribe((event) => this.events.push(event), 'all');
-    const tracker = new RecoveryTracker({
-      nowMs: () => systemClock.nowMs(),
-      logger,
-      onEvent: (event) => events.operation(event),
-    });
+    events.subscribe(this.options.onEvent, 'all');
     try {
-      this.begin(await openMemoryLog(this.disk), null, events, tracker, transport);
+      const log = await openMemoryLog(this.disk);
+      this.begin(process, log, null, events);
     } catch (error) {
       if (!(error instanceof LogStoreError) || error.code !== 'logMissing') throw error;
-      void this.join(events, tracker, transport);
+      void this.join(process, events);
     }
   }
 
-  private async join(
-    events: ReplicaEvents,
-    tracker: RecoveryTracker,
-    transport: MemoryTransport,
-  ): Promise<void> {
+  private async join(process: MemberProcess, events: ReplicaEvents): Promise<void> {
+    const { config } = this.options;
+    const { timers, transport } = process;
     const joining = new Joining({
       self: this.id,
       address: addressOf(this.id),
-      peers: this.config.peers.map(({ id }) => id).filter((id) => id !== this.id),
+      peers: config.peers.map(({ id }) => id).filter((id) => id !== this.id),
       transport,
-      nowMs: () => systemClock.nowMs(),
-      periodMs: 20,
-      onMessage: () => {},
+      timers,
+      onMessage: () => undefined,
     });
-    this.joining = joining;
+    process.joining = joining;
     transport.onControl((from, message) => joining.onControl(from, message));
-    tracker.begin(causeBeforeAdmission(this.database !== null), 'joining');
     const admission = await joining.run();
-    if (admission === null) return;
+    if (admission === null || timers.dead) return;
     const { cluster, member, configuration, purgedTo } = admission;
-    const cause = causeOf(admission, this.database !== null);
+    const cause = causeOf(admission, this.hasDatabase);
     const log = await createMemoryLog(this.disk, {
       identity: { cluster, member },
       configuration,
       base: 0 as Slot,
       promised: ballotNone,
     });
-    this.begin(log, { cause, purgedTo }, events, tracker, transport);
+    process.joining = null;
+    this.begin(process, log, { cause, purgedTo }, events);
   }
 
-  private begin(
-    log: LogStore,
-    joined: Joined | null,
-    events: ReplicaEvents,
-    tracker: RecoveryTracker,
-    transport: MemoryTransport,
-  ): void {
+  private get hasDatabase(): boolean {
+    return this.postgres.disk.control !== null;
+  }
+
+  private begin(process: MemberProcess, log: LogStore, joined: Joined | null, events: ReplicaEvents): void {
+    const { config, random, onFatal, logLevel = 'silent' } = this.options;
+    const { timers, server, directory, transport } = process;
+    const logger = pino({ level: logLevel, name: this.id, base: null });
+    const tracker = new RecoveryTracker({
+      nowMs: () => timers.nowMs(),
+      logger,
+      onEvent: (event) => events.operation(event),
+    });
+    if (joined !== null) tracker.begin(causeBeforeAdmission(this.hasDatabase), 'joining');
     transport.become(log.identity.member, log.identity.cluster);
-    const directory = this.directory();
-    const keeper = new DatabaseKeeper({
-      launch: () => this.launch(),
-      directory,
-      transfer: (loss, request, signal) =>
-        transferState(
-          {
-            fetcher: transport,
-            target: directory,
-            sources: () => this.replica?.database.sources(loss) ?? [],
-            tracker,
-            logger,
-            retryMs: 20,
-            retryMsMax: 100,
-            failedMsMax: 100,
-            silenceMs: 500,
-          },
-          request,
-          signal,
-        ),
-      tracker,
-      logger,
-      retryMinMs: 10,
-      retryMaxMs: 50,
-      probeMs: 50,
-      probeTimeoutMs: 100,
-    });
-    const replica = new Replica(this.config, {
-      log: {
-        ...log,
-        stats: () => ({ ...log.stats(), ...(this.pressed ? { bytes: this.config.bounds.logBytesMax } : {}) }),
+    const { postgres } = this;
+    const assembled = assembleReplica(
+      config,
+      {
+        log: this.told(takesTime(log, timers, random)),
+        transport,
+        server,
+        socketPath: '/nowhere/.s.PGSQL.5432',
+        directory,
+        digests: { prepare: () => Promise.reject(new Error('the model has no digests')) },
+        timers,
+        random: () => random.next(),
+        prepare: () => this.prepare(server),
+        installRequests: () => Promise.resolve(),
+        weakenedCommits: () => Promise.resolve([]),
+        replace: (loss, sources, logReaches, ended) =>
+          replaceDatabase(
+            {
+              fetcher: transport,
+              sources,
+              tracker,
+              logger,
+              timers,
+              directory,
+              onEvent: (event) => events.apply(event),
+              receive: (channel, from, onProgress, signal) => {
+                const isOfUse = ({ slot }: { readonly slot: Slot }): boolean => logReaches(slot);
+                return receiveModelCopy({
+                  ...{ channel, from, onProgress, signal, isOfUse },
+                  disk: postgres.disk,
+                  directory,
+                });
+              },
+            },
+            loss,
+            ended,
+          ),
       },
-      transport,
-      keeper,
-      digests: () => null,
-      events,
-      tracker,
-      joined,
-      clock: systemClock,
-      logger,
-      random: Math.random,
-      onFatal: (error) => this.fatal.push(error),
-      databaseStallMs: 400,
-    });
-    this.replica = replica;
-    transport.offerSnapshots({
-      open: () => {
-        if (this.copiesBreak) {
-          const begun = Readable.from(
-            (async function* broken() {
-              yield Buffer.from('{');
-              throw new Error('it died midway');
-            })(),
-          );
-          return Promise.resolve({ bytesTotal: 100, stream: begun });
-        }
-        const { contents } = this.database!;
-        const bytes = Buffer.from(JSON.stringify(contents));
-        const { pointer } = contents;
-        return Promise.resolve({ bytesTotal: bytes.byteLength, pointer, stream: Readable.from([bytes]) });
+      {
+        events,
+        tracker,
+        logger,
+        joined,
+        onAgreed: () => undefined,
+        onFatal: (error) => {
+          if (!timers.dead) onFatal(error);
+        },
       },
-    });
+    );
+    const { replica, payload } = assembled;
+    transport.offerCopies(
+      new ModelCopySource({
+        postgres,
+        timers,
+        random,
+        position: () => {
+          const why = replica.whyNoCopy();
+          if (why !== null) throw new CopyError('sourceUnavailable', why);
+          return payload.durableState();
+        },
+        awaitChosen: (lsn, signal) => payload.awaitChosen(lsn, signal),
+      }),
+    );
+    process.assembled = assembled;
     replica.start();
   }
 
-  private directory(): DatabaseDirectory {
-    return {
-      inspect: () => Promise.resolve(this.database === null ? { kind: 'missing' } : { kind: 'usable' }),
-      receive: async ({ stream }, onBytes) => {
-        const chunks: Buffer[] = [];
-        for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
-        const bytes = Buffer.concat(chunks);
-        onBytes(bytes.byteLength);
-        this.incoming = new MemoryDatabase();
-        this.incoming.contents = JSON.parse(bytes.toString()) as MemoryDatabase['contents'];
-      },
-      install: (old) => {
-        if (this.database !== null && old === 'setAside') this.setAside++;
-        this.database = this.incoming;
-        this.condemned = null;
-        return Promise.resolve();
-      },
-      condemn: (loss) => {
-        this.condemned = loss;
-        return Promise.resolve();
-      },
-      condemned: () => Promise.resolve(this.condemned),
-      freeSpace: () => Promise.resolve({ bytes: 1e9, path: '/nowhere' }),
-      setAside: () => {
-        if (this.database !== null) this.setAside++;
-        this.database = null;
-        return Promise.resolve();
-      },
-      acquit: () => {
-        this.condemned = null;
-        return Promise.resolve();
-      },
-    };
+  private told(log: LogStore): LogStore {
+    return { ...log, stats: () => ({ ...log.stats(), bytes: this.logBytesSaid ?? log.stats().bytes }) };
   }
 
-  private launch() {
-    this.launches++;
-    this.database ??= new MemoryDatabase();
-    const { database } = this;
-    return Promise.resolve({
-      database,
-      sessionSql: {} as SessionSql,
-      info: () => ({ pid: 1, socketDir: '', port: 5432, version: 'test' }),
-      onExit: (listener: (reason: string) => void) => {
-        this.exitListener = listener;
-      },
-      probe: () => (this.hangs ? new Promise<void>(() => {}) : Promise.resolve()),
-      restart: () => {
-        this.launches++;
-        this.hangs = false;
-        return Promise.resolve(database.crash());
-      },
-      stop: () => Promise.resolve(),
-    });
+  /** Of a group that is being founded: a row that is in no log. */
+  private async prepare(server: ModelServer): Promise<void> {
+    const client = await server.connect();
+    await client.ask({ kind: 'mode', mode: 'local' });
+    await client.ask({ kind: 'append', key: 'founded', value: this.id });
+    await client.ask({ kind: 'commit' });
+    client.close();
   }
 
-  /** The disk under its PostgreSQL has no space. */
-  failFull(): void {
-    this.database!.failNextApply = new DatabaseError('databaseFull', 'no space left on device');
+  /** kill -9 of the replica's process. Its PostgreSQL is stopped a little later, by what watches over both. */
+  crash(): void {
+    const { process } = this;
+    if (process === null) return;
+    this.process = null;
+    process.timers.die();
+    this.options.network.died(this.id);
+    this.disk = crashMemoryDisk(this.disk);
+    this.postgres.orphaned();
   }
 
-  /** As when its log outgrows its bound. */
-  pressLog(on: boolean): void {
-    this.pressed = on;
+  /** The power fails. */
+  crashMachine(): void {
+    this.crash();
+    this.postgres.die(null);
+    this.postgres.disk.crash(this.options.random);
   }
 
-  status() {
-    return this.replica?.status(0, 0) ?? null;
+  /** What is lost of a replica that does not run. */
+  lose(what: 'log' | 'database' | 'both'): void {
+    if (what !== 'database') this.disk = createMemoryDisk(testGroup);
+    if (what === 'log') return;
+    this.postgres.die(null);
+    this.postgres.disk.wipe();
   }
 
+  /** In order. Resolves when it has ended. */
   async stop(): Promise<void> {
-    this.joining?.stop();
-    this.joining = null;
-    if (this.replica === null) await this.transport?.close();
-    else await this.replica.stop();
-    this.replica = null;
+    const { process } = this;
+    if (process === null) return;
+    process.joining?.stop();
+    if (process.assembled === null) await process.transport.close();
+    else await process.assembled.replica.stop();
+    if (this.process !== process) return;
+    this.process = null;
+    process.timers.die();
   }
 }

@@ -1,57 +1,138 @@
-/** Transports that hand messages to each other within one process, for tests of the shell. Links can be cut. */
+/**
+ * Transports that hand messages to each other within one process, in simulated time. Links can be cut, one way too, and may lose, double and delay what goes over them.
+ *
+ * Invariants: those of ports/transport.ts; nothing reaches a process that is dead, and one that is stopped hears it when it goes on.
+ */
 import type { LinkFault } from '../../api/status.ts';
 import { memberName, replicaOf } from '../../multipaxos/configuration.ts';
 import type { Message, ReplicaId } from '../../multipaxos/types.ts';
 import type { ControlMessage } from '../../ports/control.ts';
-import { SnapshotError, type SnapshotFetcher, type SnapshotSource } from '../../ports/snapshot.ts';
+import type { Timers } from '../../ports/clock.ts';
+import { CopyError, type CopyFetcher, type CopySource } from '../../ports/copy.ts';
+import type { Random } from '../../ports/testing/random.ts';
+import type { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import type { Transport } from '../../ports/transport.ts';
+import { openChannel, type ChannelEnd } from '../../payload/wal/testing/channel.ts';
+
+export type MemoryTransport = Transport &
+  CopyFetcher & { faults(): readonly LinkFault[]; offerCopies(source: CopySource): void };
 
 interface Station {
+  readonly id: ReplicaId;
+  readonly timers: Timers;
   member: ReplicaId;
   message: (from: ReplicaId, message: Message) => void;
   control: (from: ReplicaId, message: ControlMessage) => void;
-  copies: SnapshotSource | null;
+  copies: CopySource | null;
 }
 
-export type MemoryTransport = Transport &
-  SnapshotFetcher & { faults(): readonly LinkFault[]; offerSnapshots(source: SnapshotSource): void };
+interface Channel {
+  readonly between: readonly [Station, Station];
+  readonly ends: readonly [ChannelEnd, ChannelEnd];
+}
+
+/** What befalls messages: chances from 0 to 1. */
+export interface Weather {
+  readonly loss: number;
+  readonly doubling: number;
+  readonly slow: number;
+}
+
+export const calm: Weather = { loss: 0, doubling: 0, slow: 0.01 };
 
 export class MemoryNetwork {
-  private readonly stations = new Map<ReplicaId, Station>();
-  private readonly isolated = new Set<ReplicaId>();
+  weather = calm;
   /** Whom copies were asked of, in order. */
-  readonly fetched: ReplicaId[] = [];
+  readonly copiesAsked: ReplicaId[] = [];
+  private readonly time: SimulatedTime;
+  private readonly random: Random;
+  private readonly stations = new Map<ReplicaId, Station>();
+  /** From whom nothing gets to whom. */
+  private readonly cuts = new Set<string>();
+  private channels: Channel[] = [];
 
-  isolate(replica: ReplicaId): void {
-    this.isolated.add(replica);
+  constructor(time: SimulatedTime, random: Random) {
+    this.time = time;
+    this.random = random;
+  }
+
+  cut(from: ReplicaId, to: ReplicaId): void {
+    this.cuts.add(`${from} ${to}`);
+    this.endChannels(([one, other]) => !this.isOpen(one.id, other.id) || !this.isOpen(other.id, one.id));
+  }
+
+  isolate(replica: ReplicaId, others: readonly ReplicaId[]): void {
+    for (const other of others) {
+      if (other === replica) continue;
+      this.cut(replica, other);
+      this.cut(other, replica);
+    }
   }
 
   heal(): void {
-    this.isolated.clear();
+    this.cuts.clear();
   }
 
-  private reach(from: ReplicaId, to: ReplicaId): Station | null {
-    if (this.isolated.has(from) || this.isolated.has(to)) return null;
-    return this.stations.get(to) ?? null;
+  private isOpen(from: ReplicaId, to: ReplicaId): boolean {
+    return !this.cuts.has(`${from} ${to}`);
   }
 
-  transport(id: ReplicaId): MemoryTransport {
-    const here: Station = { member: memberName(id, 0), message: () => {}, control: () => {}, copies: null };
+  /** The process of this replica has died. */
+  died(replica: ReplicaId): void {
+    const station = this.stations.get(replica);
+    if (station === undefined) return;
+    this.stations.delete(replica);
+    this.endChannels((between) => between.includes(station));
+  }
+
+  private endChannels(isOver: (between: Channel['between']) => boolean): void {
+    for (const { between, ends } of this.channels.filter((channel) => isOver(channel.between))) {
+      for (const [index, end] of ends.entries()) {
+        between[index]!.timers.after(this.latencyMs(), () =>
+          end.destroy(new Error('the connection was lost')),
+        );
+      }
+    }
+    this.channels = this.channels.filter((channel) => !isOver(channel.between));
+  }
+
+  private readonly latencyMs = (): number => {
+    const { random, weather } = this;
+    return random.chance(weather.slow) ? random.next() * 80 : 0.1 + random.next() * 0.6;
+  };
+
+  private deliver(from: Station, to: ReplicaId, hand: (station: Station) => void): void {
+    const { random, weather, time } = this;
+    const times = random.chance(weather.loss) ? 0 : random.chance(weather.doubling) ? 2 : 1;
+    for (let n = 0; n < times; n++) {
+      time.after(this.latencyMs(), () => {
+        const station = this.stations.get(to);
+        const isThere = this.stations.get(from.id) === from && station !== undefined;
+        if (isThere && this.isOpen(from.id, to)) station.timers.soon(() => hand(station));
+      });
+    }
+  }
+
+  transport(id: ReplicaId, timers: Timers): MemoryTransport {
+    const here: Station = {
+      id,
+      timers,
+      member: memberName(id, 0),
+      message: () => undefined,
+      control: () => undefined,
+      copies: null,
+    };
     this.stations.set(id, here);
-    const isHere = (): boolean => this.stations.get(id) === here;
     return {
       send: (to, message) => {
         const from = here.member;
-        setImmediate(() => {
-          const station = isHere() ? this.reach(id, replicaOf(to)) : null;
-          if (station?.member === to) station.message(from, message);
+        this.deliver(here, replicaOf(to), (station) => {
+          if (station.member === to) station.message(from, message);
         });
       },
       sendControl: (replica, message) => {
         const from = here.member;
-        setImmediate(() => {
-          if (isHere()) this.reach(id, replica)?.control(from, message);
-        });
+        this.deliver(here, replica, (station) => station.control(from, message));
       },
       onMessage: (handler) => {
         here.message = handler;
@@ -62,23 +143,38 @@ export class MemoryNetwork {
       become: (member) => {
         here.member = member;
       },
-      setPeers: () => {},
-      connected: () =>
-        [...this.stations.keys()].filter((other) => other !== id && this.reach(id, other) !== null),
-      fetch: (from) => {
-        this.fetched.push(from);
-        const copies = this.reach(id, from)?.copies ?? null;
-        if (copies === null) return Promise.reject(new SnapshotError('sourceUnavailable', 'not there'));
-        return copies.open();
-      },
-      offerSnapshots: (source) => {
+      setPeers: () => undefined,
+      connected: () => [...this.stations.keys()].filter((other) => other !== id && this.reaches(id, other)),
+      open: (from) => this.open(here, from),
+      offerCopies: (source) => {
         here.copies = source;
       },
       faults: () => [],
       close: () => {
-        if (isHere()) this.stations.delete(id);
+        this.died(id);
         return Promise.resolve();
       },
     };
+  }
+
+  private reaches(one: ReplicaId, other: ReplicaId): boolean {
+    return this.stations.has(other) && this.isOpen(one, other) && this.isOpen(other, one);
+  }
+
+  private open(here: Station, from: ReplicaId): Promise<ChannelEnd> {
+    this.copiesAsked.push(from);
+    return new Promise((resolve, reject) => {
+      const tell = (work: () => void): void => void here.timers.after(this.latencyMs(), work);
+      const there = this.stations.get(from);
+      const { copies } = there ?? { copies: null };
+      if (there === undefined || copies === null || !this.reaches(here.id, from)) {
+        tell(() => reject(new CopyError('sourceUnavailable', `${from} cannot be reached`)));
+        return;
+      }
+      const ends = openChannel(here.timers, there.timers, this.latencyMs);
+      this.channels.push({ between: [here, there], ends });
+      there.timers.after(this.latencyMs(), () => void copies.serve(ends[1]));
+      tell(() => resolve(ends[0]));
+    });
   }
 }

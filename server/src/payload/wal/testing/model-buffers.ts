@@ -103,6 +103,10 @@ export class ModelBuffers {
     return this.outcomes.get(xid)?.outcome ?? null;
   }
 
+  get endedTransactions(): number {
+    return this.outcomes.size;
+  }
+
   /** The list of a key, as far as its transactions are committed. */
   list(key: string, isVisible: (xid: bigint) => boolean): readonly string[] {
     const rows = this.pages.get(key)?.rows ?? [];

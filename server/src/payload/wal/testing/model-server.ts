@@ -5,6 +5,7 @@
  */
 import type { Timers } from '../../../ports/clock.ts';
 import type {
+  Checkup,
   DatabaseServer,
   FeedSource,
   PrimaryDatabase,
@@ -218,6 +219,13 @@ export class ModelServer implements DatabaseServer {
       const key = requestKey({ database, role, name });
       const [tag] = primary?.list(key) ?? buffers.list(key, () => true);
       return tag === undefined ? null : { tag };
+    });
+  }
+
+  checkup(): Promise<Checkup> {
+    return this.ask(({ standby, buffers }) => {
+      if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
+      return { damagedPages: 0, ended: buffers.endedTransactions, nextXid: buffers.nextXid };
     });
   }
 

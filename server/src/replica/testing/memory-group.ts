@@ -1,0 +1,115 @@
+/** A group of replicas in memory, in simulated time: founded by the first, joined by the others. */
+import type { TraceEvent } from '../../api/events.ts';
+import type { ReplicaConfigInput } from '../../config/replica-config.ts';
+import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { Lsn, Timeline } from '../../payload/wal/lsn.ts';
+import { Random } from '../../ports/testing/random.ts';
+import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
+import { configOf, foundedBy } from './configurations.ts';
+import { MemoryMember } from './memory-member.ts';
+import { MemoryNetwork } from './memory-network.ts';
+
+export interface GroupOptions {
+  readonly replicas: number;
+  readonly seed: number;
+  readonly config?: Partial<ReplicaConfigInput>;
+  readonly logLevel?: string;
+  readonly onReported?: (member: ReplicaId, position: Lsn, timeline: Timeline) => void;
+  readonly onEvent?: (member: ReplicaId, event: TraceEvent) => void;
+}
+
+export class MemoryGroup {
+  readonly time = new SimulatedTime();
+  readonly random: Random;
+  readonly network: MemoryNetwork;
+  readonly ids: readonly ReplicaId[];
+  readonly members: readonly MemoryMember[];
+  /** What must not be: a replica that could not go on, a PostgreSQL that was fed what it must not be. */
+  readonly troubles: string[] = [];
+
+  constructor({ replicas, seed, config = {}, logLevel, onReported, onEvent }: GroupOptions) {
+    this.random = new Random(seed);
+    this.network = new MemoryNetwork(this.time, this.random.fork());
+    this.ids = Array.from({ length: replicas }, (_, index) => `r${index + 1}` as ReplicaId);
+    this.members = this.ids.map(
+      (id) =>
+        new MemoryMember({
+          config: configOf(id, this.ids, config),
+          time: this.time,
+          random: this.random.fork(),
+          network: this.network,
+          postgres: {
+            onTrouble: (what) => this.troubles.push(`${id}: ${what}`),
+            onReported: (position, timeline) => onReported?.(id, position, timeline),
+          },
+          onFatal: (error) => this.troubles.push(`${id} cannot go on: ${error.stack ?? error.message}`),
+          onEvent: (event) => onEvent?.(id, event),
+          ...(logLevel === undefined ? {} : { logLevel }),
+        }),
+    );
+  }
+
+  member(id: ReplicaId): MemoryMember {
+    return this.members.find((member) => member.id === id)!;
+  }
+
+  /** The first founds the group, the others join it. Resolves when all are healthy. @throws Error if that takes too long */
+  async begin(): Promise<void> {
+    const [founder, ...others] = this.members;
+    await founder!.found(
+      foundedBy(
+        [founder!.id],
+        others.map(({ id }) => id),
+      ),
+    );
+    for (const member of this.members) await member.start();
+    await this.healthy(120_000);
+  }
+
+  /** Every member votes, is served by a standby or serves, and has everything. @throws Error if it takes longer */
+  async healthy(maxMs: number): Promise<void> {
+    if (await this.time.passUntil(() => this.isHealthy(), maxMs)) return;
+    throw new Error(`the group is not healthy after ${maxMs} ms:\n${this.describe()}`);
+  }
+
+  private isHealthy(): boolean {
+    const running = this.members.filter(({ isRunning }) => isRunning);
+    return (
+      this.serving() !== null &&
+      running.every(({ replica }) => {
+        if (replica === null) return false;
+        const { state, recovery, membership, incarnation, id } = replica.status(0);
+        const self = membership.members.find(({ replica: other }) => other === id);
+        return (
+          state === 'serving' &&
+          recovery === null &&
+          self?.role === 'voter' &&
+          self.incarnation === incarnation
+        );
+      })
+    );
+  }
+
+  /** The member that serves clients; null: none, or more than one thinks so. */
+  serving(): MemoryMember | null {
+    const all = this.members.filter(({ replica }) => replica?.service.service().kind === 'here');
+    return all.length === 1 ? all[0]! : null;
+  }
+
+  describe(): string {
+    return this.members
+      .map(({ id, replica, process, postgres }) => {
+        if (replica === null) return `${id}: ${process === null ? 'down' : 'joining'}`;
+        const { role, state, message, commitPoint, applicationPointer, wal } = replica.status(0);
+        const service = replica.service.service();
+        const isUp = postgres.run === null ? 'down' : postgres.run.primary === null ? 'standby' : 'primary';
+        return `${id}: ${role}, ${state} (${message ?? ''}), ${JSON.stringify(service)}, slots ${applicationPointer}/${commitPoint}, ${isUp}, ${JSON.stringify(wal)}`;
+      })
+      .join('\n');
+  }
+
+  async stop(): Promise<void> {
+    for (const member of this.members) member.crashMachine();
+    await this.time.pass(1);
+  }
+}
