@@ -191,6 +191,8 @@ export interface VerifyResult {
     /** Names of what differs from the majority, or why there is no report. */
     readonly detail: readonly string[];
   }[];
+  /** For people, whole sentences: what is done about those that differ, what an operator can do, what was not compared. Empty if all are equal. */
+  readonly advice: readonly string[];
 }
 
 /**

@@ -34,7 +34,7 @@ import { Successions } from '../replica/serving/successions.ts';
 import { databaseStatus } from '../replica/status/database-status.ts';
 import type { ReplicaEvents } from '../replica/status/events.ts';
 import { Watch } from '../replica/status/watch.ts';
-import { committedBelow } from '../replica/verify/committed-below.ts';
+import { missingBelow, shownTooEarly } from '../replica/verify/exact-snapshot.ts';
 import { Verification } from '../replica/verify/verification.ts';
 import { VerifyPoint } from '../replica/verify/verify-point.ts';
 
@@ -184,7 +184,10 @@ export function assembleReplica(
     onVerify: (check, position) => {
       const why = health.fenced;
       if (why === null) void verifyPoint.meet(check, position);
-      else verification.passOver(check, why);
+      else {
+        verification.passOver(check, why);
+        payload.endVerify();
+      }
     },
     onFolding: (base) => {
       successions.clear();
@@ -238,7 +241,12 @@ export function assembleReplica(
     transport,
     leadership: () => leadership,
     propose: (check) => payload.proposeVerify(check),
-    commitsBelow: (position) => committedBelow(payload, position),
+    missingBelow: (position) => missingBelow(payload, position),
+    shownTooEarly: (position, views) => shownTooEarly(payload, position, views),
+    whyNoDigest: () => {
+      if (!payload.needsLog) return { reason: 'its database is not there, or being copied', isFenced: false };
+      return health.fenced === null ? null : { reason: health.fenced, isFenced: true };
+    },
     members: () => membership.joined(),
     timers,
     timeoutMs: config.verify.timeoutMinutes * 60_000,

@@ -215,6 +215,9 @@ export class Replica implements CoreListener {
         return;
       case 'JoinReply':
         return;
+      case 'VerifyQuestion':
+        verification.onQuestion(from, message);
+        return;
       case 'VerifyReport':
         verification.onReport(from, message);
         return;

@@ -20,7 +20,7 @@ export async function runVerify(
   const timeoutMs = (target.verifyMinutes + 1) * 60_000;
   const result = (await askAdmin(target, { path: '/api/verify', body, timeoutMs })) as VerifyResult | null;
   if (!Array.isArray(result?.replicas)) throw new CliError('The answer is no result of a comparison.');
-  say(json ? JSON.stringify(result, null, 2) : verifyText(result, repair));
+  say(json ? JSON.stringify(result, null, 2) : verifyText(result));
   return verifyExitCode(result);
 }
 
@@ -29,20 +29,13 @@ export function verifyExitCode({ replicas }: VerifyResult): ExitCode {
   return replicas.some(({ outcome }) => outcome === 'noReport') ? exitCodes.failed : exitCodes.ok;
 }
 
-export function verifyText({ slot, replicas }: VerifyResult, repair: boolean): string {
+export function verifyText({ slot, replicas, advice }: VerifyResult): string {
   const width = Math.max(...replicas.map(({ replica }) => replica.length));
   const lines = replicas.map((each) => `  ${each.replica.padEnd(width)}  ${verdictOf(each)}`);
-  const differing = replicas.filter(({ outcome }) => outcome === 'differs').map(({ replica }) => replica);
-  const silent = replicas.some(({ outcome }) => outcome === 'noReport');
-  const conclusion =
-    differing.length > 0
-      ? repair
-        ? `${differing.join(', ')} takes a copy of another replica's database: see "barista status".`
-        : `${differing.join(', ')} has stopped serving. "barista verify --repair" restores it from the majority.`
-      : silent
-        ? `Those that reported are equal.${repair ? ' "barista status" shows what the others do.' : ''}`
-        : 'All are equal.';
-  return [`Compared as of slot ${slot}:`, ...lines, conclusion].join('\n');
+  const isEqual = replicas.every(({ outcome }) => outcome === 'equal');
+  return [`Compared as of slot ${slot}:`, ...lines, ...(isEqual ? ['All are equal.'] : []), ...advice].join(
+    '\n',
+  );
 }
 
 function verdictOf({ outcome, detail }: Replica): string {

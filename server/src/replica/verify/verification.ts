@@ -1,25 +1,23 @@
 /**
  * Comparing the data of all replicas as of one slot, while they serve.
  *
- * The leader has a check chosen like a transaction; each replica takes a snapshot of its database when it stands at exactly that slot (verify-point.ts), digests
- * it in its own time and reports to the leader, which judges by majority and tells those that differ.
- * Responsible for: asking, digesting, reporting, judging, verdicts. How data is digested is the postgres adapter's business, what a replica does that differs the
- * replica's.
+ * The leader has a check chosen like a transaction; each replica takes snapshots of its databases when it stands at exactly that position (verify-point.ts), digests them in its own time and reports to the leader, which asks
+ * again and again those that have not reported, judges by majority and tells those that differ.
+ * Responsible for: asking, digesting, reporting, judging, verdicts. How data is digested is the postgres adapter's business, what a replica does that differs the replica's.
  *
- * Invariants: one comparison at a time on a leader; a replica is said to differ only from data that a majority of the voters has; a verdict is heeded only by the
- * database that it was given for.
+ * Invariants: one comparison at a time on a leader; a verdict is heeded only by the database that it was given for; a digest is reported only if its snapshots show exactly what is chosen up to the position.
  */
 import type { Logger } from 'pino';
 import type { VerifyResult } from '../../api/status.ts';
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
 import type { WalPosition } from '../../payload/wal/wal-history.ts';
-import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
-import type { DataDigest, VerifyReport, VerifyVerdict } from '../../ports/control.ts';
-import type { DigestSource } from '../../ports/digest.ts';
+import type { DataDigest, VerifyQuestion, VerifyReport, VerifyVerdict } from '../../ports/control.ts';
+import type { DigestSnapshot, DigestSource, SnapshotView } from '../../ports/digest.ts';
 import type { Transport } from '../../ports/transport.ts';
-import { judge, type Reported } from './verify-judgement.ts';
+import { Comparison } from './comparison.ts';
+import { judge, type Judgement } from './verify-judgement.ts';
 
 export interface VerificationOptions {
   /** The replica's own name. */
@@ -32,8 +30,12 @@ export interface VerificationOptions {
   readonly leadership: () => { readonly serving: boolean; readonly leader: ReplicaId | null };
   /** Has the check chosen. Resolves with its slot once this replica has come to it; null if it does not lead any more. */
   readonly propose: (check: string) => Promise<Slot | null>;
-  /** Of transactions that a snapshot takes for running: true if one of them has committed at or below the position. */
-  readonly commitsBelow: (position: WalPosition) => Promise<(running: readonly bigint[]) => boolean>;
+  /** True of a snapshot that lacks a transaction which has committed at or below the position. */
+  readonly missingBelow: (position: WalPosition) => Promise<(view: SnapshotView) => boolean>;
+  /** True if one of the snapshots shows a transaction that has committed above the position. Resolves only when nothing is held back there. */
+  readonly shownTooEarly: (position: WalPosition, views: readonly SnapshotView[]) => Promise<boolean>;
+  /** Of a replica that will have no digest, why: its data counts for nothing, or it has none. Null: it reports by itself. */
+  readonly whyNoDigest: () => { readonly reason: string; readonly isFenced: boolean } | null;
   /** Replicas that have been here, and those of them that vote. */
   readonly members: () => { readonly all: readonly ReplicaId[]; readonly voters: readonly ReplicaId[] };
   readonly timers: Pick<Timers, 'nowMs' | 'after'>;
@@ -53,26 +55,19 @@ export type VerifyOutcome =
       readonly leader: ReplicaId | null;
     };
 
-const pollMs = 200;
-/** A report that is lost is a report that is missing: sent again, for a while. */
-const sendings = 3;
-const sendAgainMs = 1500;
-/** After its own digest is there, a leader gives the others as long again, and this. */
-const graceMs = 30_000;
-/** So begins the reason of a report by a replica that knows of itself that it differs. */
-const fencedReason = 'fenced: ';
-
-interface Comparison {
-  readonly check: string;
-  readonly reports: Map<ReplicaId, VerifyReport>;
-}
+/** A verdict that is lost would leave a replica in service that differs. */
+const verdictSendings = 3;
+const verdictAgainMs = 1500;
+const namesInReason = 5;
 
 export class Verification {
   private readonly options: VerificationOptions;
+  private isBusy = false;
   private comparing: Comparison | null = null;
   private next = 1;
-  /** The check that the database, as it is now, was reported for last. */
-  private reported: string | null = null;
+  /** What was reported last of the database as it is now. */
+  private reported: VerifyReport | null = null;
+  private digesting: AbortController | null = null;
   private readonly end = new AbortController();
 
   constructor(options: VerificationOptions) {
@@ -82,136 +77,182 @@ export class Verification {
   /** Another database has taken the place of the one that was compared. */
   databaseReplaced(): void {
     this.reported = null;
+    this.digesting?.abort(new Error('the database was replaced'));
   }
 
   stop(): void {
-    this.end.abort(new Error('the replica is stopping'));
+    const reason = new Error('the replica is stopping');
+    this.end.abort(reason);
+    this.digesting?.abort(reason);
   }
 
-  /** The database stands at exactly this position. Commits wait until this resolves, so all that it does is to take snapshots. @throws Error if it cannot be had */
+  // ------------------------------------------------------------------------------------------------ on every replica
+
+  /** The database stands at exactly this position. Commits wait until this resolves, so all that it does is to take snapshots. @throws Error if they cannot be had */
   async takeSnapshot(check: string, position: WalPosition, signal: AbortSignal): Promise<void> {
-    const source = this.options.digests();
-    if (source === null) throw new Error('PostgreSQL is away');
-    const snapshot = await source.open(await this.options.commitsBelow(position), signal);
+    const own = this.comparing?.check === check ? this.comparing.takePrepared() : null;
+    const prepared = own ?? (await this.source().prepare());
+    let snapshot: DigestSnapshot;
+    try {
+      const isMissing = await this.options.missingBelow(position);
+      snapshot = await prepared.open(position.slot, isMissing, signal);
+    } catch (error) {
+      await prepared.close();
+      throw error;
+    }
     if (signal.aborted) await snapshot.close();
     signal.throwIfAborted();
-    const { slot } = position;
-    void this.digest(check, slot, snapshot.digest(slot, this.end.signal)).then(() => snapshot.close());
+    void this.digest(check, position, snapshot);
+  }
+
+  private source(): DigestSource {
+    const source = this.options.digests();
+    if (source === null) throw new Error('PostgreSQL is away');
+    return source;
+  }
+
+  /** Never rejects: whatever it comes to is reported. */
+  private async digest(check: string, position: WalPosition, snapshot: DigestSnapshot): Promise<void> {
+    const { timers, timeoutMs, shownTooEarly } = this.options;
+    const over = new AbortController();
+    // A newer check makes an older one worthless.
+    this.digesting?.abort(new Error('another comparison has begun'));
+    this.digesting = over;
+    const cancel = timers.after(timeoutMs, () =>
+      over.abort(new Error(`it took longer than ${timeoutMs} ms`)),
+    );
+    try {
+      const [digest, isTooEarly] = await Promise.all([
+        snapshot.digest(over.signal),
+        shownTooEarly(position, snapshot.views),
+      ]);
+      if (isTooEarly)
+        throw new Error(`a transaction showed before it was chosen: its session does not wait for that`);
+      this.report(check, digest, '');
+    } catch (error) {
+      this.report(check, null, error instanceof Error ? error.message : String(error));
+    } finally {
+      cancel();
+      over.abort(new Error('it is over'));
+      if (this.comparing?.check === check) this.comparing.keepOpen(snapshot);
+      else await snapshot.close();
+    }
   }
 
   givenUp(check: string, slot: Slot, reason: string): void {
     this.report(check, null, `at slot ${slot}: ${reason}`);
   }
 
-  private async digest(check: string, slot: Slot, digesting: Promise<DataDigest>): Promise<void> {
-    try {
-      const { objects } = await digesting;
-      this.report(check, { slot, objects }, '');
-    } catch (error) {
-      this.report(check, null, error instanceof Error ? error.message : String(error));
-    }
-  }
-
-  /** On a replica whose database is not used any more: it says so at once. */
+  /** On a replica whose database is not relied on any more: it says so at once. */
   passOver(check: string, why: string): void {
-    this.report(check, null, `${fencedReason}${why}`);
+    this.report(check, null, why, true);
   }
 
-  private report(check: string, digest: DataDigest | null, reason: string): void {
-    this.reported = check;
-    const report: VerifyReport = { kind: 'VerifyReport', check, digest, reason };
+  private report(check: string, digest: DataDigest | null, reason: string, isFenced = false): void {
+    const report: VerifyReport = { kind: 'VerifyReport', check, digest, reason, isFenced };
+    this.reported = report;
     const { leader } = this.options.leadership();
+    // Who leads will ask, whenever that is known.
     if (leader === null) return;
     if (replicaOf(leader) === this.options.self) this.onReport(this.options.self, report);
-    else this.sendRepeatedly(replicaOf(leader), report);
+    else this.options.transport.sendControl(replicaOf(leader), report);
   }
 
-  private sendRepeatedly(to: ReplicaId, message: VerifyReport | VerifyVerdict): void {
-    for (let n = 0; n < sendings; n++) {
-      void pause(this.options.timers, n * sendAgainMs, this.end.signal).then(() => {
-        if (!this.end.signal.aborted) this.options.transport.sendControl(to, message);
-      });
+  /** A report may have been lost, and a replica without a database does not come to the check. */
+  onQuestion(from: ReplicaId, { check }: VerifyQuestion): void {
+    if (this.reported?.check !== check) {
+      const why = this.options.whyNoDigest();
+      if (why === null) return;
+      this.reported = { kind: 'VerifyReport', check, digest: null, ...why };
     }
-  }
-
-  onReport(from: ReplicaId, report: VerifyReport): void {
-    if (this.comparing?.check === report.check) this.comparing.reports.set(replicaOf(from), report);
+    this.options.transport.sendControl(replicaOf(from), this.reported);
   }
 
   onVerdict({ check, slot, differing, repair, equal }: VerifyVerdict): void {
-    if (check !== this.reported) return;
+    if (check !== this.reported?.check) return;
     this.reported = null;
-    const what = differing.slice(0, 5).join(', ');
+    const what = differing.slice(0, namesInReason).join(', ');
     const reason = `at slot ${slot} its data differed from the majority's: ${what}`;
     this.options.onDiffers({ reason, equal }, repair);
   }
 
-  /** On the leader. Resolves when all have reported, or cannot be waited for any longer. */
+  // -------------------------------------------------------------------------------------------------- on the leader
+
+  onReport(from: ReplicaId, report: VerifyReport): void {
+    if (this.comparing?.check === report.check) this.comparing.report(replicaOf(from), report);
+  }
+
+  /** Resolves when all have reported, or cannot be waited for any longer, and those that differ are told. */
   async compare(repair: boolean): Promise<VerifyOutcome> {
-    const { leadership, propose, self, run, onResult } = this.options;
+    const { leadership, self, onResult } = this.options;
     const { serving, leader } = leadership();
     const refuse = (code: 'notLeader' | 'busy' | 'unavailable', message: string): VerifyOutcome => {
       return { ok: false, code, message, leader: leader === null ? null : replicaOf(leader) };
     };
     if (!serving) return refuse('notLeader', `${self} is not the leader`);
-    if (this.comparing !== null) return refuse('busy', 'another comparison is under way');
-    const comparing: Comparison = { check: `${self}.${run}/${this.next++}`, reports: new Map() };
-    this.comparing = comparing;
+    if (this.isBusy) return refuse('busy', 'another comparison is under way');
+    this.isBusy = true;
     try {
-      const slot = await propose(comparing.check);
-      if (slot === null) return refuse('unavailable', 'leadership ended before the comparison was agreed on');
-      await this.gather(comparing);
-      const { all, voters } = this.options.members();
-      const reports = all.map((replica) => reportedBy(replica, comparing.reports.get(replica)));
-      const result = judge(slot, reports, voters);
-      onResult(result);
-      this.tellVerdicts(comparing, result, repair);
-      return { ok: true, result };
+      let found = await this.compareOnce(repair);
+      // Its snapshot is taken amid sessions that come and go: what it alone seems to lack is looked at twice.
+      if (found !== null && isAtOdds(found.judgement, self)) found = await this.compareOnce(repair);
+      if (found === null)
+        return refuse('unavailable', 'leadership ended before the comparison was agreed on');
+      onResult(found.judgement.result);
+      this.tellVerdicts(found.check, found.judgement, repair);
+      return { ok: true, result: found.judgement.result };
+    } catch (error) {
+      return refuse('unavailable', error instanceof Error ? error.message : String(error));
+    } finally {
+      this.isBusy = false;
+    }
+  }
+
+  /** Null: leadership has ended. @throws Error if PostgreSQL is away */
+  private async compareOnce(repair: boolean): Promise<{ check: string; judgement: Judgement } | null> {
+    const { self, run, transport, timers, timeoutMs, propose, members, leadership } = this.options;
+    const check = `${self}.${run}/${this.next++}`;
+    const comparison = new Comparison({
+      check,
+      self,
+      transport,
+      timers,
+      timeoutMs,
+      members: () => members().all,
+      serving: () => leadership().serving && !this.end.signal.aborted,
+      prepared: await this.source().prepare(),
+    });
+    this.comparing = comparison;
+    try {
+      const slot = await propose(check);
+      if (slot === null) return null;
+      const reports = await comparison.gather(slot);
+      return { check, judgement: judge({ slot, reports, voters: members().voters, repair }) };
     } finally {
       this.comparing = null;
+      await comparison.close();
     }
   }
 
-  private async gather({ reports }: Comparison): Promise<void> {
-    const { members, transport, timers, timeoutMs, self, leadership } = this.options;
-    const startedAtMs = timers.nowMs();
-    let ownAtMs: number | null = null;
-    const waitedFor = (): boolean => {
-      const up = new Set([self, ...transport.connected()]);
-      return members().all.some((replica) => !reports.has(replica) && up.has(replica));
-    };
-    while (waitedFor() && leadership().serving && !this.end.signal.aborted) {
-      const elapsedMs = timers.nowMs() - startedAtMs;
-      if (ownAtMs === null && reports.has(self)) ownAtMs = elapsedMs;
-      if (elapsedMs > timeoutMs || (ownAtMs !== null && elapsedMs > 2 * ownAtMs + graceMs)) return;
-      await pause(timers, pollMs, this.end.signal);
-    }
-  }
-
-  private tellVerdicts({ check, reports }: Comparison, result: VerifyResult, repair: boolean): void {
+  private tellVerdicts(check: string, { result, told, equal }: Judgement, repair: boolean): void {
     const { logger, self } = this.options;
-    const equal = result.replicas.filter(({ outcome }) => outcome === 'equal').map(({ replica }) => replica);
-    for (const { replica, outcome, detail } of result.replicas) {
-      // One that is fenced knows already, and has only a repair to be told of.
-      const isNews = repair || !isFenced(reports.get(replica));
-      if (equal.length === 0 || outcome !== 'differs' || !isNews) continue;
-      logger.error({ replica, detail, repair }, 'the data of a replica differs');
-      const { slot } = result;
-      const verdict = { kind: 'VerifyVerdict', check, slot, differing: detail, repair, equal } as const;
+    for (const { replica, differing } of told) {
+      logger.error({ replica, differing, repair }, 'the data of a replica differs');
+      const verdict = { kind: 'VerifyVerdict', check, slot: result.slot, differing, repair, equal } as const;
       if (replica === self) this.onVerdict(verdict);
-      else this.sendRepeatedly(replica, verdict);
+      else this.sendVerdict(replica, verdict);
+    }
+  }
+
+  private sendVerdict(to: ReplicaId, verdict: VerifyVerdict): void {
+    for (let n = 0; n < verdictSendings; n++) {
+      this.options.timers.after(n * verdictAgainMs, () => {
+        if (!this.end.signal.aborted) this.options.transport.sendControl(to, verdict);
+      });
     }
   }
 }
 
-function isFenced(report: VerifyReport | undefined): boolean {
-  return report?.reason.startsWith(fencedReason) ?? false;
-}
-
-function reportedBy(replica: ReplicaId, report: VerifyReport | undefined): Reported {
-  if (report === undefined)
-    return { replica, objects: null, reason: 'nothing was heard of it', fenced: false };
-  const fenced = isFenced(report);
-  const reason = fenced ? report.reason.slice(fencedReason.length) : report.reason;
-  return { replica, objects: report.digest?.objects ?? null, reason, fenced };
+function isAtOdds({ result }: Judgement, replica: ReplicaId): boolean {
+  return result.replicas.some((each) => each.replica === replica && each.outcome === 'differs');
 }

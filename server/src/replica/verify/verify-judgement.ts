@@ -1,75 +1,179 @@
-/** What a comparison of digests comes to: who has what the majority has, and where the others differ. Pure. */
+/**
+ * What a comparison of digests comes to: who has what the majority has, where the others differ, who is told so, and what an operator can do. Pure.
+ *
+ * Each object is judged by itself: right is what a majority of the voters has. Learners have copies of voters' databases, and would count those twice; replicas that are fenced were found to differ before, and what they have
+ * counts for nothing. Whoever has left an object out abstains there.
+ * Invariants: a replica is told that it differs only if a majority of the voters has the right thing in every object, and it has not; nobody is repaired where replicas contradict each other without such a majority.
+ */
 import type { VerifyResult } from '../../api/status.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
-import type { DataDigest } from '../../ports/control.ts';
-
-type Objects = DataDigest['objects'];
+import type { DataDigest, DigestObject, SkippedObject } from '../../ports/control.ts';
+import { adviceOn } from './verify-advice.ts';
 
 export interface Reported {
   readonly replica: ReplicaId;
-  /** Null: no digest; `reason` says why. */
-  readonly objects: Objects | null;
+  /** Null: `reason` says why. */
+  readonly digest: DataDigest | null;
   readonly reason: string;
-  /** It knows of itself that it differs, and has stopped applying: there is nothing to digest as of this slot. */
-  readonly fenced: boolean;
+  /** It knows of itself that it differs. */
+  readonly isFenced: boolean;
+}
+
+export interface JudgeOptions {
+  readonly slot: Slot;
+  readonly reports: readonly Reported[];
+  readonly voters: readonly ReplicaId[];
+  /** Whoever differs is to take a copy of another one's database. */
+  readonly repair: boolean;
+}
+
+export interface Judgement {
+  readonly result: VerifyResult;
+  /** Who is told that it differs, and in what. */
+  readonly told: readonly { readonly replica: ReplicaId; readonly differing: readonly string[] }[];
+  /** Whom they may copy from. */
+  readonly equal: readonly ReplicaId[];
+}
+
+/** What one replica has of an object, and what it is held against. */
+interface Findings {
+  /** Objects in which a majority has something else. */
+  readonly wrong: string[];
+  /** Objects in which others contradict it, and no majority decides. */
+  readonly contested: string[];
 }
 
 const detailMax = 50;
 
-/**
- * A replica differs if a majority of the voters agrees on something else: learners have copies of voters' databases, and would count those twice. So does one that is
- * fenced, if there is such a majority. Where there is none, all that have reported are said to differ, each in what it has that another has not; none of them is more
- * right than the others.
- */
-export function judge(slot: Slot, reports: readonly Reported[], voters: readonly ReplicaId[]): VerifyResult {
-  const groups = new Map<string, Reported[]>();
-  for (const report of reports) {
-    if (report.objects === null) continue;
-    const key = keyOf(report.objects);
-    groups.set(key, [...(groups.get(key) ?? []), report]);
-  }
-  const sorted = [...groups.values()].toSorted((a, b) => b.length - a.length);
-  const votesOf = (group: Reported[]): number =>
-    group.filter(({ replica }) => voters.includes(replica)).length;
-  const right = sorted.find((group) => votesOf(group) > voters.length / 2)?.[0]!.objects ?? null;
-  const rightKey = right === null ? null : keyOf(right);
-  const replicas = reports.map(({ replica, objects, reason, fenced }): VerifyResult['replicas'][number] => {
-    if (objects === null)
-      return { replica, outcome: fenced && right !== null ? 'differs' : 'noReport', detail: [reason] };
-    if (rightKey !== null && keyOf(objects) === rightKey) return { replica, outcome: 'equal', detail: [] };
-    if (right !== null) return { replica, outcome: 'differs', detail: differences(objects, right) };
-    if (sorted.length === 1) {
-      return { replica, outcome: 'noReport', detail: ['no majority of the voters has reported'] };
+export function judge(options: JudgeOptions): Judgement {
+  const { slot, reports, voters, repair } = options;
+  const present = reports.filter(({ digest }) => digest !== null);
+  const findings = compareObjects(present, voters);
+  const isClean = ({ replica }: Reported): boolean => {
+    const { wrong, contested } = findings.get(replica)!;
+    return wrong.length === 0 && contested.length === 0;
+  };
+  const clean = present.filter(isClean);
+  const isProven = 2 * clean.filter(({ replica }) => voters.includes(replica)).length > voters.length;
+  const isContradicted = clean.length < present.length;
+  const replicas = reports.map((report) =>
+    outcomeOf(report, findings.get(report.replica), isProven, isContradicted),
+  );
+  const isTold = (report: Reported): boolean => {
+    // One that is fenced knows already, and has only a repair to be told of.
+    if (report.isFenced) return repair && clean.length > 0 && (isProven || !isContradicted);
+    return isProven && (findings.get(report.replica)?.wrong.length ?? 0) > 0;
+  };
+  const told = reports.filter(isTold).map((report) => ({
+    replica: report.replica,
+    differing: clip(findings.get(report.replica)?.wrong ?? [report.reason]),
+  }));
+  const equal = clean.map(({ replica }) => replica);
+  const advice = adviceOn({
+    reports,
+    told: told.map(({ replica }) => replica),
+    equal,
+    isProven,
+    isContradicted,
+    repair,
+  });
+  return { result: { slot, replicas, advice }, told, equal };
+}
+
+function outcomeOf(
+  { replica, reason, isFenced }: Reported,
+  findings: Findings | undefined,
+  isProven: boolean,
+  isContradicted: boolean,
+): VerifyResult['replicas'][number] {
+  if (findings === undefined)
+    return { replica, outcome: isFenced && isProven ? 'differs' : 'noReport', detail: [reason] };
+  const found = [...findings.wrong, ...findings.contested];
+  if (isProven && found.length === 0) return { replica, outcome: 'equal', detail: [] };
+  if (!isContradicted)
+    return { replica, outcome: 'noReport', detail: ['no majority of the voters has reported'] };
+  const isDecided = isProven && findings.contested.length === 0;
+  return { replica, outcome: 'differs', detail: clip(isDecided ? found : ['no majority agrees', ...found]) };
+}
+
+function clip(lines: readonly string[]): readonly string[] {
+  return lines.length > detailMax
+    ? [...lines.slice(0, detailMax), `and ${lines.length - detailMax} more`]
+    : lines;
+}
+
+function compareObjects(
+  present: readonly Reported[],
+  voters: readonly ReplicaId[],
+): ReadonlyMap<ReplicaId, Findings> {
+  const findings = new Map(present.map(({ replica }) => [replica, { wrong: [], contested: [] } as Findings]));
+  const ballots = present.map(({ replica, digest }) => new ObjectsOf(replica, digest!));
+  const all = new Map<string, DigestObject>();
+  for (const { digest } of present) for (const object of digest!.objects) all.set(keyOf(object), object);
+  for (const [key, object] of [...all].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const votes = ballots.flatMap((ballot) => {
+      const has = ballot.has(key, object);
+      return has === 'abstains' ? [] : [{ replica: ballot.replica, has }];
+    });
+    const first = votes[0]?.has ?? null;
+    if (votes.every(({ has }) => isSame(has, first))) continue;
+    const right = votes.find(({ has }) => {
+      const same = votes.filter((vote) => isSame(vote.has, has) && voters.includes(vote.replica));
+      return 2 * same.length > voters.length;
+    });
+    for (const { replica, has } of votes) {
+      const { wrong, contested } = findings.get(replica)!;
+      if (right === undefined) {
+        const other = votes.find((vote) => !isSame(vote.has, has))!;
+        contested.push(describe(object, has, other.has));
+      } else if (!isSame(has, right.has)) wrong.push(describe(object, has, right.has));
     }
-    const other = sorted.find(([first]) => keyOf(first!.objects!) !== keyOf(objects))?.[0]?.objects ?? [];
-    return { replica, outcome: 'differs', detail: ['no majority agrees', ...differences(objects, other)] };
-  });
-  return { slot, replicas };
+  }
+  return findings;
 }
 
-function nameOf({ kind, name }: Objects[number]): string {
-  return `${kind} ${name}`;
+/** Null: there is no such object. */
+type Has = DigestObject | null;
+
+class ObjectsOf {
+  readonly replica: ReplicaId;
+  private readonly objects: ReadonlyMap<string, DigestObject>;
+  private readonly skipped: ReadonlySet<string>;
+  private readonly hasSequences: boolean;
+
+  constructor(replica: ReplicaId, { objects, skipped, hasSequences }: DataDigest) {
+    this.replica = replica;
+    this.objects = new Map(objects.map((object) => [keyOf(object), object]));
+    this.skipped = new Set(skipped.map(placeOf));
+    this.hasSequences = hasSequences;
+  }
+
+  has(key: string, object: DigestObject): Has | 'abstains' {
+    const found = this.objects.get(key);
+    if (found !== undefined) return found;
+    const isLeftOut = this.skipped.has(placeOf(object)) || this.skipped.has(placeOf({ ...object, name: '' }));
+    return isLeftOut || (object.kind === 'sequence' && !this.hasSequences) ? 'abstains' : null;
+  }
 }
 
-function keyOf(objects: Objects): string {
-  const lines = objects.map((object) => `${nameOf(object)}\t${object.rows}\t${object.digest}`);
-  return lines.toSorted().join('\n');
+function keyOf({ kind, database, name }: DigestObject): string {
+  return JSON.stringify([database, kind, name]);
 }
 
-/** Names of the objects that are not the same in both. */
-function differences(objects: Objects, others: Objects): string[] {
-  const here = new Map(objects.map((object) => [nameOf(object), object]));
-  const there = new Map(others.map((object) => [nameOf(object), object]));
-  const names = [...new Set([...here.keys(), ...there.keys()])].toSorted();
-  const wrong = names.flatMap((name) => {
-    const a = here.get(name);
-    const b = there.get(name);
-    if (a === undefined) return [`${name} is missing`];
-    if (b === undefined) return [`${name} is not in the others`];
-    if (a.rows !== b.rows) return [`${name} (${a.rows} rows, not ${b.rows})`];
-    return a.digest === b.digest ? [] : [name];
-  });
-  return wrong.length > detailMax
-    ? [...wrong.slice(0, detailMax), `and ${wrong.length - detailMax} more`]
-    : wrong;
+function placeOf({ database, name }: Pick<SkippedObject, 'database' | 'name'>): string {
+  return JSON.stringify([database, name]);
+}
+
+function isSame(a: Has, b: Has): boolean {
+  return a === b || (a !== null && b !== null && a.rows === b.rows && a.digest === b.digest);
+}
+
+function describe({ kind, database, name }: DigestObject, has: Has, other: Has): string {
+  const what = `${kind} ${name} of ${database === '' ? 'all databases' : database}`;
+  if (has === null) return `${what} is missing`;
+  if (other === null) return `${what} is not in the others`;
+  if (has.rows !== other.rows) return `${what} (${has.rows} rows, not ${other.rows})`;
+  return kind === 'sequence'
+    ? `${what} (at ${has.digest || 'its start'}, not ${other.digest || 'its start'})`
+    : what;
 }

@@ -1,0 +1,83 @@
+/** What an operator is told of a comparison: what was done about replicas that differ, and what can be. Pure. */
+import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { SkippedObject } from '../../ports/control.ts';
+import type { Reported } from './verify-judgement.ts';
+
+export interface AdviceOptions {
+  readonly reports: readonly Reported[];
+  /** Who is told that it differs. */
+  readonly told: readonly ReplicaId[];
+  /** Who differs from nobody, or from those only that a majority contradicts. */
+  readonly equal: readonly ReplicaId[];
+  /** Those are a majority of the voters. */
+  readonly isProven: boolean;
+  /** Some that reported differ from each other. */
+  readonly isContradicted: boolean;
+  readonly repair: boolean;
+}
+
+const leftOutMax = 8;
+
+/** Whole sentences. Empty: there is nothing to say. */
+export function adviceOn(options: AdviceOptions): readonly string[] {
+  const { isProven, isContradicted } = options;
+  const isTorn = isContradicted && !isProven;
+  return [...(isTorn ? onContradiction(options) : onAgreement(options)), ...onLeftOut(options)];
+}
+
+function onAgreement({ reports, told, equal, isProven, repair }: AdviceOptions): string[] {
+  const advice: string[] = [];
+  const fenced = reports.filter(({ isFenced }) => isFenced).map(({ replica }) => replica);
+  const differing = reports
+    .map(({ replica }) => replica)
+    .filter((id) => told.includes(id) || fenced.includes(id));
+  if (differing.length > 0 && equal.length > 0) {
+    const whom = `the database of ${equal.join(' or ')}`;
+    advice.push(
+      repair
+        ? `${eachOf(differing)} takes a copy of ${whom}, and what it had is set aside. "barista status" shows how far that is.`
+        : `${eachOf(differing)} serves and leads no more. "barista verify --repair" has it take a copy of ${whom}; what it has is set aside then.`,
+    );
+  }
+  if (!isProven && equal.length > 0) {
+    const alone =
+      equal.length === 1 ? `What ${equal[0]} has is` : 'Those that reported have the same, but it is';
+    advice.push(`${alone} confirmed by no majority of the voters: compare again when the others are back.`);
+  }
+  return advice;
+}
+
+/** Nothing says who is right. */
+function onContradiction({ reports, repair }: AdviceOptions): string[] {
+  const present = reports.filter(({ digest }) => digest !== null).map(({ replica }) => replica);
+  const silent = reports.filter(({ digest }) => digest === null).map(({ replica }) => replica);
+  const advice = [
+    `${present.join(', ')} contradict each other, and no majority of the voters has the same: nobody is told to stop${repair ? ', and nothing is repaired' : ''}.`,
+  ];
+  if (silent.length > 0)
+    advice.push(`${silent.join(', ')} may decide: compare again when there is a report of all.`);
+  advice.push(
+    'Else decide yourself which one is right. Stop all others, move the folder "postgres" in their data directories away, and start them again one by one: each takes a copy of the database that is left.',
+  );
+  return advice;
+}
+
+function onLeftOut({ reports }: AdviceOptions): string[] {
+  const leftOut = new Map<string, string>();
+  for (const { digest } of reports) {
+    for (const object of digest?.skipped ?? []) leftOut.set(placeOf(object), object.reason);
+  }
+  if (leftOut.size === 0) return [];
+  const shown = [...leftOut].slice(0, leftOutMax).map(([place, reason]) => `${place} (${reason})`);
+  const more = leftOut.size > leftOutMax ? `, and ${leftOut.size - leftOutMax} more` : '';
+  return [`Not compared by all: ${shown.join(', ')}${more}.`];
+}
+
+function placeOf({ database, name }: SkippedObject): string {
+  if (name === '') return `database ${database}`;
+  return database === '' ? name : `${name} of ${database}`;
+}
+
+function eachOf(replicas: readonly ReplicaId[]): string {
+  return replicas.length === 1 ? replicas[0]! : `Each of ${replicas.join(', ')}`;
+}
