@@ -1,16 +1,14 @@
 /** Files that are really damaged, and what the adapter says of them. */
-import { cp, mkdtemp, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, open, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Slot } from '../../multipaxos/types.ts';
-import { createDatabase } from './database.ts';
+import { createDatabaseServer } from './database-server.ts';
 import { inspectDataDirectory } from './inspect-data-directory.ts';
+import type { InstanceOptions, PostgresInstance } from './instance/postgres-instance.ts';
 import { LaunchError } from './launch-error.ts';
 import { connectPg } from './pg-client.ts';
-import { startPostgres } from './postgres-server.ts';
-import type { PostgresServer } from './postgres-server.ts';
-import { keepAt, testBinaries } from './testing/replicated-pair.ts';
+import { connectAlone, makeData, openTestInstance, testBinaries } from './testing/test-instance.ts';
 
 let root: string;
 /** Paths of relations within the data directory. */
@@ -19,8 +17,9 @@ let count = 0;
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'barista-damage-'));
-  const server = await start(join(root, 'sound'));
-  const client = await connectPg(server);
+  await makeData(join(root, 'sound'));
+  const instance = await start(join(root, 'sound'));
+  const client = await connectAlone(instance);
   await client.query('CREATE TABLE accounts (id int, note text)');
   await client.query("INSERT INTO accounts SELECT i, 'x' FROM generate_series(1, 2000) i");
   await client.query('CHECKPOINT');
@@ -30,12 +29,14 @@ beforeAll(async () => {
   );
   paths = found.rows[0]!;
   await client.end();
-  await server.stop();
+  await instance.close();
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-async function start(directory: string): Promise<PostgresServer> {
-  return startPostgres({ directory, binaries: await testBinaries() });
+async function start(directory: string, changes: Partial<InstanceOptions> = {}): Promise<PostgresInstance> {
+  const instance = await openTestInstance(directory, changes);
+  await instance.start({ kind: 'primary' });
+  return instance;
 }
 
 /** A copy of the sound one, with its data directory damaged. */
@@ -61,7 +62,7 @@ async function flip(path: string, at: number): Promise<void> {
 async function startFailure(directory: string): Promise<LaunchError> {
   const error = await start(directory).catch((cause: unknown) => cause);
   if (error instanceof LaunchError) return error;
-  await (error as PostgresServer).stop();
+  await (error as PostgresInstance).close();
   throw new Error('it started');
 }
 
@@ -130,45 +131,39 @@ it.each([
   },
 );
 
-it('settings, rights and a socket that cannot be made are not taken for damage', async () => {
-  const binaries = await testBinaries();
-  const settings = { shared_preload_libraries: 'nonsense' };
-  const attempts = [{ settings }, { settings: { unix_socket_directories: '/nowhere/at/all' } }];
-  for (const options of attempts) {
+it('settings that PostgreSQL refuses are not taken for damage', async () => {
+  for (const settings of [{ shared_preload_libraries: 'nonsense' }, { max_connections: '0' }]) {
     const directory = await damaged(() => Promise.resolve());
-    const error: unknown = await startPostgres({ directory, binaries, ...options }).catch(
-      (cause: unknown) => cause,
-    );
+    const error: unknown = await start(directory, { settings }).catch((cause: unknown) => cause);
     expect(error).toMatchObject({ name: 'LaunchError', code: 'launchFailed' });
   }
 });
 
-it('a damaged page that anybody meets is told by apply and by the next flush', async () => {
+it('a damaged page that a client meets is counted, and an error that a client imitates is not', async () => {
   const directory = await damaged((data) => flip(join(data, paths.accounts), 4_000));
-  const server = await start(directory);
+  const server = await createDatabaseServer({
+    directory,
+    binaries: await testBinaries(),
+    settings: {},
+    connectionsMax: 30,
+    gatherMs: 0,
+    promotionTimeoutMs: 10_000,
+  });
   try {
-    const database = createDatabase(server);
-    expect(await database.flush()).toBe(0);
-    const part = { transaction: 't', part: 0, last: true, partSlots: [], sql: [] };
-    const effects = [{ kind: 'delete', relation: '"public"."accounts"', rows: ['(5,x)'] }] as const;
-    await expect(
-      database.apply([{ slot: 1 as Slot, transaction: [{ ...part, effects }] }], keepAt(2)),
-    ).rejects.toMatchObject({ code: 'databaseLost', sqlState: 'XX001' });
-    await expect(database.flush()).rejects.toMatchObject({ code: 'databaseLost' });
-    expect((await database.applicationPointer()).pointer).toBe(0);
-  } finally {
-    await server.stop();
-  }
-});
-
-it('a database is made with checksums of its pages', async () => {
-  const server = await start(join(root, 'sound'));
-  try {
-    const client = await connectPg(server);
-    expect((await client.query('SHOW data_checksums')).rows).toEqual([{ data_checksums: 'on' }]);
+    await server.startPrimary(new AbortController().signal);
+    const first = await server.checkup();
+    const imitating = await connectPg({ socketDir: server.instance.socketDir, database: 'postgres' });
+    const text = `DO $$ BEGIN RAISE EXCEPTION 'invalid page in block 0' USING ERRCODE = 'XX001'; END $$`;
+    await expect(imitating.query(text)).rejects.toMatchObject({ code: 'XX001' });
+    await imitating.end();
+    const client = await connectPg({ socketDir: server.instance.socketDir, database: 'postgres' });
+    await expect(client.query('SELECT * FROM accounts')).rejects.toMatchObject({ code: 'XX001' });
     await client.end();
-    expect(await readFile(join(root, 'sound', 'postgres.log'), 'utf8')).toContain(' 00000 LOG:');
+    await expect
+      .poll(async () => (await server.checkup()).damagedPages - first.damagedPages, { timeout: 10_000 })
+      .toBe(1);
+    expect((await server.checkup()).ended).toBeGreaterThan(first.ended);
   } finally {
-    await server.stop();
+    await server.close();
   }
 });

@@ -18,7 +18,12 @@ export interface FoundingOptions {
 export const reservedUsers: readonly string[] = ['postgres'];
 
 /** @throws Error if the name of the role is one of PostgreSQL's own */
-export async function prepareFounding({ socketDir, majorVersion, database, role }: FoundingOptions): Promise<void> {
+export async function prepareFounding({
+  socketDir,
+  majorVersion,
+  database,
+  role,
+}: FoundingOptions): Promise<void> {
   if (reservedUsers.includes(role.name) || role.name.startsWith('pg_')) {
     throw new Error(`The role name ${role.name} is reserved.`);
   }
@@ -36,7 +41,11 @@ export async function prepareFounding({ socketDir, majorVersion, database, role 
 }
 
 /** Before version 16 who could create roles could make anybody a member of those that read and write the server's files. */
-async function ensureRole(client: Client, role: FoundingOptions['role'], majorVersion: number): Promise<void> {
+async function ensureRole(
+  client: Client,
+  role: FoundingOptions['role'],
+  majorVersion: number,
+): Promise<void> {
   const found = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [role.name]);
   const verb = found.rowCount === 0 ? 'CREATE' : 'ALTER';
   const createsRoles = majorVersion >= 16 ? 'CREATEROLE' : 'NOCREATEROLE';

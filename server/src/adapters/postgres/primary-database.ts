@@ -66,7 +66,13 @@ class Primary implements PrimaryDatabase {
     const deadline = performance.now() + slotPatienceMs;
     for (;;) {
       try {
-        return await openWalSource({ socketPath, timeline: this.timeline, from, slot: gateName, ...handlers });
+        return await openWalSource({
+          socketPath,
+          timeline: this.timeline,
+          from,
+          slot: gateName,
+          ...handlers,
+        });
       } catch (error) {
         // object_in_use
         if (sqlStateOf(error) !== '55006' || performance.now() > deadline) throw error;
