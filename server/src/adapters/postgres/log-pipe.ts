@@ -29,7 +29,7 @@ const mark = 0;
 const markBytes = Buffer.from([mark]);
 const bufferBytes = 64 * 1024;
 
-/** `path` is replaced. `onText` gets bytes as they come; a message may come in pieces. @throws Error if no pipe can be made there */
+/** `path` is where the pipe is made: nothing stays there. `onText` gets bytes as they come; a message may come in pieces. @throws Error if no pipe can be made there */
 export async function openLogPipe(path: string, onText: (chunk: Buffer) => void): Promise<LogPipe> {
   await rm(path, { force: true });
   await run('mkfifo', ['-m', '600', path]);
@@ -37,6 +37,8 @@ export async function openLogPipe(path: string, onText: (chunk: Buffer) => void)
   const readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const markEnd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
   const writeEnd = openSync(path, constants.O_WRONLY);
+  // A name would only be met by those who copy or search the directory, and a reader of a pipe waits for ever.
+  await rm(path);
   return new Pipe({ readEnd, markEnd, writeEnd }, onText);
 }
 
