@@ -33,14 +33,6 @@ export async function connectPg(options: ConnectOptions): Promise<Client> {
   return client;
 }
 
-/** What is prepared in this database; the log has what was chosen of it. */
-export async function rollBackPrepared(client: Client): Promise<void> {
-  const prepared = await client.query<{ gid: string }>(
-    'SELECT gid FROM pg_prepared_xacts WHERE database = current_database()',
-  );
-  for (const { gid } of prepared.rows) await client.query(`ROLLBACK PREPARED ${quoteLiteral(gid)}`);
-}
-
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
