@@ -8,7 +8,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkHistory, type CheckedHistory, type WorkloadName } from '../checkers/check-history.ts';
 import type { Anomaly } from '../checkers/anomaly.ts';
-import { comparableDump } from '../checkers/database-compare.ts';
+import { comparableDump, differencesOf } from '../checkers/database-compare.ts';
 import { readHistory, writeHistory, type HistoryWriter } from '../checkers/history.ts';
 import { startCluster, type ClusterLogStore, type LocalCluster } from '../cluster/local-cluster.ts';
 import { createWorkload } from '../workload/all-workloads.ts';
@@ -243,20 +243,6 @@ async function notSettled(cluster: LocalCluster, error: unknown): Promise<readon
       : [],
   );
   return [...diverged, { kind: 'not-settled', summary: summary ?? '', detail: detail.slice(-20) }];
-}
-
-type Dump = Awaited<ReturnType<typeof comparableDump>>;
-
-function differencesOf(a: Dump, b: Dump): string[] {
-  const tables = [...new Set([...Object.keys(a.tables), ...Object.keys(b.tables)])]
-    .filter((name) => a.tables[name] !== b.tables[name])
-    .map((name) => `table ${name}: ${a.tables[name] ?? 'missing'} against ${b.tables[name] ?? 'missing'}`);
-  const only = (x: Dump, y: Dump): readonly string[] => x.schema.filter((line) => !y.schema.includes(line));
-  return [
-    ...tables,
-    ...only(a, b).map((line) => `only there: ${line}`),
-    ...only(b, a).map((line) => `only here: ${line}`),
-  ];
 }
 
 function tellProgress(nowMs: number, okUs: readonly number[], say: (line: string) => void): void {
