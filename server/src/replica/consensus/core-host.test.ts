@@ -4,8 +4,8 @@ import { systemClock } from '../../adapters/system-clock.ts';
 import { ballotNone } from '../../multipaxos/ballot.ts';
 import type { Ballot, Entry, GroupId, Message, ReplicaId, Slot } from '../../multipaxos/types.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
-import { CoreHost } from './core-host.ts';
-import { foundedBy } from '../testing/memory-member.ts';
+import { foundedBy } from '../testing/configurations.ts';
+import { CoreHost, type CoreListener } from './core-host.ts';
 
 const group = 'g' as GroupId;
 const [r1, r2, r3] = ['r1', 'r2', 'r3'] as [ReplicaId, ReplicaId, ReplicaId];
@@ -76,25 +76,29 @@ describe('the host of the core', () => {
         connected: () => [r2, r3],
         close: () => Promise.resolve(),
       },
-      clock: systemClock,
+      timers: systemClock,
       random: () => 0.5,
       tickMs: 10,
       logRetryMs: 5,
       catchUpBytesMax: 1 << 16,
-      onChosen: () => {},
-      onProposal: () => {},
-      onLeadership: () => {},
-      onConfiguration: () => {},
-      onReconfigured: () => {},
-      onTrace: () => {},
-      onLogIdle: () => {},
-      onLogTrouble: (error) => troubles.push(error),
-      onDisbelieved: () => {},
-      onPurgedByPeer: (_peer, purgedTo) => purged.push(purgedTo),
-      onFatal: (error) => {
+    });
+    const listener: CoreListener = {
+      chosen: () => {},
+      proposal: () => {},
+      leadership: () => {},
+      configuration: () => {},
+      reconfigured: () => {},
+      disbelieved: () => {},
+      trace: () => {},
+      logIdle: () => {},
+      logTrouble: (error) => troubles.push(error),
+      purgedByPeer: (_peer, purgedTo) => purged.push(purgedTo),
+      purged: () => {},
+      fatal: (error) => {
         throw error;
       },
-    });
+    };
+    host.start(listener);
     return host;
   }
   afterEach(() => host?.stop());

@@ -1,18 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Readable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
-import { SnapshotError, type SnapshotStream } from '../../ports/snapshot.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ReplicaId } from '../../multipaxos/types.ts';
+import { positionNone } from '../../payload/wal/wal-history.ts';
+import { CopyError, type CopiedDatabase, type CopyErrorCode } from '../../ports/copy.ts';
+import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { RecoveryTracker } from './recovery-progress.ts';
-import {
-  rankSources,
-  transferState,
-  type Candidates,
-  type CopyRequest,
-  type StateTransferOptions,
-  type TransferOutcome,
-} from './state-transfer.ts';
+import { rankSources, transferState, type Candidates } from './state-transfer.ts';
 
 const named = (text: string): ReplicaId[] => text.split(' ').filter((id) => id !== '') as ReplicaId[];
 const ranked = (connected: string, rest: Partial<Candidates> = {}): string =>
@@ -46,223 +40,139 @@ it('who differs asks others, too, once those that were found equal are no majori
   expect(ranked('r6 r2', { equal: named('r3 r4 r5'), voters, leader: named('r6')[0]! })).toBe('r2 r6');
 });
 
-let end: AbortController;
-let tracker: RecoveryTracker;
-/** What happened, in order. */
-let story: string[];
-/** How far their databases say that they are. */
-let pointers: Readonly<Record<string, Slot>>;
-let gives: (from: ReplicaId) => Readable;
-let free: number;
-let takes: (copy: SnapshotStream) => Promise<void>;
+describe('a copy', () => {
+  let time: SimulatedTime;
+  let end: AbortController;
+  let tracker: RecoveryTracker;
+  /** What was asked of whom, and how it ended. */
+  let story: string[];
+  let sources: () => readonly ReplicaId[];
+  /** Nothing of it comes at all. */
+  let refuses: Readonly<Record<string, CopyErrorCode>>;
+  /** It breaks off in the middle. */
+  let breaks: Readonly<Record<string, CopyErrorCode>>;
+  let copied: CopiedDatabase | null | 'under way';
 
-beforeEach(() => {
-  end = new AbortController();
-  tracker = new RecoveryTracker({ nowMs: () => 0, logger, onEvent: () => {} });
-  story = [];
-  pointers = {};
-  gives = (from) => Readable.from([Buffer.from(from)]);
-  takes = () => Promise.resolve();
-  free = 84_000_000;
-});
-afterEach(() => end.abort(new Error('the test is over')));
+  beforeEach(() => {
+    time = new SimulatedTime();
+    end = new AbortController();
+    tracker = new RecoveryTracker({ nowMs: () => time.nowMs(), logger, onEvent: () => undefined });
+    tracker.begin('databaseLost', 'copying');
+    story = [];
+    sources = () => named('r2 r3');
+    refuses = {};
+    breaks = {};
+  });
 
-const logger = pino({ level: 'silent' });
-const freeSpace: StateTransferOptions['target']['freeSpace'] = () =>
-  Promise.resolve({ bytes: free, path: '/data/r1' });
+  const logger = pino({ level: 'silent' });
 
-function transfer(
-  changes: Partial<StateTransferOptions> = {},
-  request: Partial<CopyRequest> = {},
-): Promise<TransferOutcome> {
-  return transferState(
-    {
-      fetcher: {
-        fetch: (from) => {
-          story.push(`ask ${from}`);
-          const pointer = pointers[from];
-          const copy = { bytesTotal: 84_000_000, stream: gives(from) };
-          return Promise.resolve(pointer === undefined ? copy : { ...copy, pointer });
+  /** As it is after `ms`. */
+  async function transfer(ms = 0): Promise<typeof copied> {
+    copied = 'under way';
+    void transferState(
+      {
+        fetcher: {
+          open: (from) => {
+            const code = refuses[from];
+            if (code !== undefined) story.push(`${from} refuses at ${time.nowMs()}`);
+            return code === undefined
+              ? Promise.resolve(new PassThrough())
+              : Promise.reject(new CopyError(code, `${from}: ${code}`));
+          },
         },
-      },
-      target: {
-        receive: async (copy) => {
-          for await (const chunk of copy.stream as AsyncIterable<Buffer>)
-            story.push(`got ${chunk.toString()}`);
-          await takes(copy);
+        receive: (_channel, from, onProgress) => {
+          onProgress({ bytesCompared: 50, bytesToCompare: 100, bytesReceived: 1 });
+          const code = breaks[from];
+          story.push(`${from} ${code === undefined ? 'gives' : 'breaks off'} at ${time.nowMs()}`);
+          if (code !== undefined) return Promise.reject(new CopyError(code, `it came to ${code}`));
+          const sizes = { bytesReceived: 1, bytesTotal: 2, blocksReceived: 3 };
+          return Promise.resolve({ from, position: positionNone, configuration: null, ...sizes });
         },
-        install: () => Promise.resolve(void story.push('install')),
-        freeSpace,
+        sources: () => sources(),
+        tracker,
+        logger,
+        timers: time,
+        retryMs: 10,
+        retryMsMax: 40,
+        failedMsMax: 80,
       },
-      sources: () => named('r2 r3'),
-      tracker,
-      logger,
-      retryMs: 1,
-      retryMsMax: 2,
-      failedMsMax: 2,
-      silenceMs: 60,
-      ...changes,
-    },
-    {
-      patience: { rounds: 1, looks: 3 },
-      isOfUse: () => true,
-      askedLast: new Set(),
-      old: 'setAside',
-      ...request,
-    },
-    end.signal,
-  );
-}
-
-it('a copy that came whole is put in place, however long the disk takes to make it durable', async () => {
-  takes = () => sleep(200);
-  expect(await transfer()).toMatchObject({ kind: 'installed' });
-  expect(story).toEqual(['ask r2', 'got r2', 'install']);
-});
-
-it('a source is not silent while what it sent is being written', async () => {
-  gives = () => Readable.from(['one', 'two']);
-  const receive: StateTransferOptions['target']['receive'] = async ({ stream }) => {
-    for await (const chunk of stream as AsyncIterable<string>) {
-      await sleep(150);
-      story.push(`wrote ${chunk}`);
-    }
-  };
-  const install = () => Promise.resolve(void story.push('install'));
-  expect(await transfer({ target: { receive, install, freeSpace } })).toMatchObject({ kind: 'installed' });
-  expect(story).toEqual(['ask r2', 'wrote one', 'wrote two', 'install']);
-});
-
-it.each([
-  ['at once', []],
-  ['in the middle', ['a part']],
-])('a source that falls silent %s is given up for the next one', async (_, parts) => {
-  gives = (from) => {
-    const stream = new Readable({ objectMode: true, read() {} });
-    for (const part of parts) stream.push(part);
-    return from === 'r2' ? stream : Readable.from(['all']);
-  };
-  expect(await transfer()).toMatchObject({ kind: 'installed' });
-  expect(story).toEqual(['ask r2', ...parts.map((part) => `got ${part}`), 'ask r3', 'got all', 'install']);
-});
-
-it('a source that does not even answer is given up for the next one', async () => {
-  const fetch: StateTransferOptions['fetcher']['fetch'] = (from, signal) => {
-    story.push(`ask ${from}`);
-    if (from === 'r3') return Promise.resolve({ bytesTotal: null, stream: gives(from) });
-    return new Promise((_, reject) =>
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
-    );
-  };
-  expect(await transfer({ fetcher: { fetch } })).toEqual({ kind: 'installed', from: 'r3' });
-  expect(story).toEqual(['ask r2', 'ask r3', 'got r3', 'install']);
-});
-
-it('a copy that is too old is not even received, and the next source is asked', async () => {
-  pointers = { r2: 40 as Slot, r3: 60 as Slot };
-  const isOfUse = (pointer: Slot): boolean => pointer >= 50;
-  expect(await transfer({}, { isOfUse })).toEqual({ kind: 'installed', from: 'r3' });
-  expect(story).toEqual(['ask r2', 'ask r3', 'got r3', 'install']);
-});
-
-it('a copy that has become too old while it came is not put in place', async () => {
-  pointers = { r2: 40 as Slot, r3: 60 as Slot };
-  let purgedTo = 40;
-  takes = () => Promise.resolve(void (purgedTo = 50));
-  expect(await transfer({}, { isOfUse: (pointer) => pointer >= purgedTo })).toMatchObject({ from: 'r3' });
-  expect(story).toEqual(['ask r2', 'got r2', 'ask r3', 'got r3', 'install']);
-});
-
-it('whose copies were too old is asked after all others', async () => {
-  expect(await transfer({}, { askedLast: new Set(named('r2')) })).toEqual({ kind: 'installed', from: 'r3' });
-  expect(story).toEqual(['ask r3', 'got r3', 'install']);
-});
-
-it('who has patience looks for somebody to ask so often, and no more', async () => {
-  let looks = 0;
-  const sources = (): ReplicaId[] => (looks++, []);
-  expect(await transfer({ sources }, { patience: { rounds: 1, looks: 5 } })).toEqual({ kind: 'gaveUp' });
-  expect(looks).toBe(5);
-});
-
-it('a source that comes back meanwhile is asked', async () => {
-  let looks = 0;
-  const sources = (): ReplicaId[] => (++looks < 3 ? [] : named('r2'));
-  expect(await transfer({ sources }, { patience: { rounds: 1, looks: 5 } })).toMatchObject({ from: 'r2' });
-});
-
-describe('a copy that could not be had', () => {
-  beforeEach(() => tracker.begin('databaseLost', 'copying'));
-
-  it('for want of space is not even begun, and how much there should be is told', async () => {
-    free = 9_000_000;
-    expect(await transfer()).toEqual({ kind: 'gaveUp' });
-    expect(story).toEqual(['ask r2']);
-    expect(tracker.current()).toMatchObject({
-      attempts: 0,
-      lastFailure: {
-        reason: 'there is no space for the copy: about 84 MB are needed in /data/r1, and 9.0 MB are free',
-        source: 'r2',
-      },
+      end.signal,
+    ).then((copy) => {
+      copied = copy;
     });
-    free = 84_000_000;
-    expect(await transfer()).toEqual({ kind: 'installed', from: 'r2' });
+    await time.pass(ms);
+    return copied;
+  }
+
+  it('that came whole is the end of it', async () => {
+    expect(await transfer()).toMatchObject({ from: 'r2' });
+    expect(story).toEqual(['r2 gives at 0']);
+    expect(tracker.current()).toMatchObject({ percent: 100, attempts: 1, source: 'r2' });
   });
 
-  it('had arrived before it was to be made durable, and that is told', async () => {
-    const seen: unknown[] = [];
-    takes = () => {
-      seen.push(tracker.current()?.percent);
-      return Promise.reject(new Error('read-only file system'));
-    };
-    await transfer({ sources: () => named('r2') });
-    expect(seen).toEqual([100]);
-    expect(tracker.current()?.percent).toBeNull();
+  it('that breaks off is asked of the next one at once, and why is told', async () => {
+    breaks = { r2: 'transferFailed' };
+    expect(await transfer()).toMatchObject({ from: 'r3' });
+    expect(story).toEqual(['r2 breaks off at 0', 'r3 gives at 0']);
+    expect(tracker.current()).toMatchObject({ attempts: 2, lastFailure: { source: 'r2' } });
+    expect(tracker.current()?.lastFailure?.reason).toBe('it came to transferFailed');
   });
 
-  it('for want of space in the end is asked of nobody else in this round', async () => {
-    takes = () => Promise.reject(new SnapshotError('noSpace', 'there is no space for the copy: ENOSPC'));
-    expect(await transfer()).toEqual({ kind: 'gaveUp' });
-    expect(story).toEqual(['ask r2', 'got r2']);
+  it('that is refused names its source once', async () => {
+    refuses = { r2: 'sourceBusy' };
+    sources = () => named('r2');
+    await transfer();
+    expect(tracker.current()?.lastFailure).toMatchObject({ source: 'r2', reason: 'sourceBusy' });
   });
 
-  it('for want of space at its source is asked of the next one', async () => {
-    const fetch: StateTransferOptions['fetcher']['fetch'] = (from) =>
-      from === 'r2'
-        ? Promise.reject(new SnapshotError('noSpace', 'r2: its disk is full'))
-        : Promise.resolve({ bytesTotal: null, stream: gives(from) });
-    expect(await transfer({ fetcher: { fetch } })).toEqual({ kind: 'installed', from: 'r3' });
+  it('that was too old is asked for after all others in the next round', async () => {
+    breaks = { r2: 'tooOld', r3: 'transferFailed' };
+    await transfer(15);
+    expect(story).toEqual([
+      'r2 breaks off at 0',
+      'r3 breaks off at 0',
+      'r3 breaks off at 10',
+      'r2 breaks off at 10',
+    ]);
   });
 
-  it('says why, and of whom it was', async () => {
-    const fetch: StateTransferOptions['fetcher']['fetch'] = (from) =>
-      Promise.reject(new SnapshotError('sourceBusy', `${from}: gives 2 copies already`));
-    await transfer({ fetcher: { fetch } });
-    expect(tracker.current()?.lastFailure).toEqual({
-      reason: 'gives 2 copies already',
-      source: 'r3',
-      agoMs: 0,
-    });
+  it('for which there is no space here is asked of nobody else in this round', async () => {
+    breaks = { r2: 'noSpace' };
+    await transfer(9);
+    expect(story).toEqual(['r2 breaks off at 0']);
   });
 
-  it.each([
-    ['refused is asked for again soon', true, [5, 10, 20, 20, 20], 39],
-    ['begun in vain is begun ever more seldom', false, [5, 10, 20, 40, 80], 400],
-  ])('because it was %s', async (_, refused, gapsMs, lastMsMax) => {
-    const askedAtMs: number[] = [];
-    takes = () => Promise.reject(new Error('read-only file system'));
-    const fetch: StateTransferOptions['fetcher']['fetch'] = (from) => {
-      askedAtMs.push(performance.now());
-      if (refused) return Promise.reject(new SnapshotError('sourceBusy', 'busy'));
-      return Promise.resolve({ bytesTotal: null, stream: gives(from) });
-    };
-    const times = { retryMs: 5, retryMsMax: 20, failedMsMax: 80 };
-    const patience = { rounds: gapsMs.length + 1, looks: 1 };
-    await transfer({ ...times, fetcher: { fetch }, sources: () => named('r2') }, { patience });
-    const gaps = askedAtMs.slice(1).map((at, index) => at - (askedAtMs[index] ?? 0));
-    expect(gaps).toHaveLength(gapsMs.length);
-    // Timers are late now and then, and never early by more than their grain.
-    for (const [index, gap] of gaps.entries()) expect(gap).toBeGreaterThan((gapsMs[index] ?? 0) - 2);
-    expect(Math.min(...gaps.slice(3))).toBeLessThan(lastMsMax);
+  it('is asked for as soon as there is somebody to ask', async () => {
+    sources = () => (time.nowMs() < 35 ? [] : named('r3'));
+    expect(await transfer(40)).toMatchObject({ from: 'r3' });
+    expect(story).toEqual(['r3 gives at 40']);
+  });
+
+  it('that is refused is asked for again soon, and one that breaks off ever more seldom', async () => {
+    sources = () => named('r2');
+    refuses = { r2: 'sourceBusy' };
+    await transfer(200);
+    const refused = [0, 10, 30, 70, 110, 150, 190].map((at) => `r2 refuses at ${at}`);
+    expect(story).toEqual(refused);
+    end.abort(new Error('it stops'));
+    await time.pass(100);
+    story = [];
+    time = new SimulatedTime();
+    end = new AbortController();
+    refuses = {};
+    breaks = { r2: 'transferFailed' };
+    await transfer(400);
+    expect(story).toEqual([0, 10, 30, 70, 150, 230, 310, 390].map((at) => `r2 breaks off at ${at}`));
+  });
+
+  it('is not waited for any longer once the replica stops', async () => {
+    refuses = { r2: 'sourceBusy', r3: 'sourceBusy' };
+    expect(await transfer(15)).toBe('under way');
+    end.abort(new Error('the replica is stopping'));
+    await time.pass(0);
+    expect(copied).toBeNull();
+    const { length } = story;
+    await time.pass(1000);
+    expect(story).toHaveLength(length);
   });
 });

@@ -20,7 +20,6 @@ const calm: Facts = {
   divergence: null,
   logTrouble: null,
   databaseTrouble: null,
-  databaseFull: null,
   lostMajority: null,
   disbelief: null,
   recovery: null,

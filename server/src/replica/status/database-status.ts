@@ -1,6 +1,8 @@
 /** What is told of a replica's PostgreSQL, read off the payload and the server. Changes nothing. */
 import { formatLsn } from '../../payload/wal/lsn.ts';
 import type { WalPayload } from '../../payload/wal/wal-payload.ts';
+import type { ArchiveReport } from '../../api/status.ts';
+import type { Archiving } from '../../payload/wal/archiving.ts';
 import type { DatabaseServer } from '../../ports/database-server.ts';
 import type { Checkups } from '../database/checkup.ts';
 import type { DatabaseHealth } from '../database/database-health.ts';
@@ -11,6 +13,7 @@ export function databaseStatus(
   server: Pick<DatabaseServer, 'info'>,
   health: Pick<DatabaseHealth, 'up'>,
   checkups: Pick<Checkups, 'counts'>,
+  archiving: Pick<Archiving, 'status'> | null,
 ): DatabaseStatus {
   const { directoryRole, position } = payload;
   const wal =
@@ -25,5 +28,13 @@ export function databaseStatus(
           unchosenBytes: payload.unchosenBytes,
         };
   const { appliedEntries } = payload;
-  return { postgres: { ...server.info(), up: health.up }, wal, appliedEntries, ...checkups.counts };
+  const archive = archiving === null ? null : archiveReport(archiving);
+  return { postgres: { ...server.info(), up: health.up }, wal, archive, appliedEntries, ...checkups.counts };
+}
+
+function archiveReport(archiving: Pick<Archiving, 'status'>): ArchiveReport | null {
+  const status = archiving.status();
+  if (status === null) return null;
+  const { timeline, durable, bytes, gaps, problem } = status;
+  return { timeline, end: durable === null ? null : formatLsn(durable), bytes, gaps, problem };
 }

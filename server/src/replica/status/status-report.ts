@@ -1,5 +1,5 @@
 /** A replica's status as the API shows it, read off its parts. Changes nothing. */
-import type { LinkFault, ReplicaStatus, WalStatus } from '../../api/status.ts';
+import type { ArchiveReport, LinkFault, ReplicaStatus, WalStatus } from '../../api/status.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 import { incarnationOf, replicaOf } from '../../multipaxos/configuration.ts';
 import type { CoreSnapshot, ReplicaId } from '../../multipaxos/types.ts';
@@ -14,6 +14,7 @@ import type { Condition } from './condition.ts';
 export interface DatabaseStatus {
   readonly postgres: ReplicaStatus['postgres'];
   readonly wal: WalStatus | null;
+  readonly archive: ArchiveReport | null;
   /** Ranges of WAL that were folded in since the start. */
   readonly appliedEntries: number;
   /** Of this leader's sessions: transactions that wrote, and others that ended. */
@@ -39,7 +40,7 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
   const { config, core, payload, membership, leader } = parts;
   const connected = new Set(parts.transport.connected());
   const { bytes, segments, purgedTo } = parts.log.stats();
-  const { postgres, wal, appliedEntries, transactions, reads } = parts.database();
+  const { postgres, wal, archive, appliedEntries, transactions, reads } = parts.database();
   return {
     id: config.id,
     incarnation: incarnationOf(parts.log.identity.member),
@@ -60,6 +61,7 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
     pid: process.pid,
     postgres,
     wal,
+    archive,
     clients: parts.clients,
     log: { bytes, segments, purgedTo },
     peers: membership.others().map((id) => ({ id, connected: connected.has(id) })),

@@ -1,139 +1,148 @@
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createOrderedApply } from '../../apply/ordered-apply.ts';
-import { MemoryDatabase } from '../../apply/testing/memory-database.ts';
-import { ballotNone } from '../../multipaxos/ballot.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
-import { Handover } from '../handover.ts';
 import { RecoveryTracker } from '../database/recovery-progress.ts';
-import { foundedBy } from '../testing/memory-member.ts';
 import { Watch } from './watch.ts';
 
-const logger = pino({ level: 'silent' });
-const r2 = 'r2' as ReplicaId;
+const [r2, r3] = ['r2', 'r3'] as [ReplicaId, ReplicaId];
+
+let nowMs: number;
+let commitPoint: number;
+let pointer: number;
+let logBytes: number;
+let lost: string[];
+let pressures: number;
+let serving: boolean;
+let needsLog: boolean;
+let isHealthy: boolean;
+let lines: { readonly msg: string }[];
+let tracker: RecoveryTracker;
+let watch: Watch;
+
+beforeEach(() => {
+  nowMs = 0;
+  commitPoint = 89;
+  pointer = 0;
+  logBytes = 0;
+  lost = [];
+  pressures = 0;
+  serving = false;
+  needsLog = true;
+  isHealthy = true;
+  lines = [];
+  tracker = new RecoveryTracker({
+    nowMs: () => nowMs,
+    logger: pino({ level: 'silent' }),
+    onEvent: () => undefined,
+  });
+  watch = new Watch({
+    snapshot: () => ({ role: serving ? 'leader' : 'follower', serving, commitPoint: commitPoint as Slot }),
+    pointer: () => pointer as Slot,
+    logBytes: () => logBytes,
+    logBytesMax: 1000,
+    nowMs: () => nowMs,
+    tracker,
+    logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as { msg: string }) }),
+    isUp: () => true,
+    needsLog: () => needsLog,
+    isHealthy: () => isHealthy,
+    onLogPressure: () => {
+      pressures += 1;
+    },
+    onLogPurged: (reason) => lost.push(reason),
+  });
+});
+
+function tickAt(ms: number): void {
+  nowMs = ms;
+  watch.tick();
+}
 
 describe('a log that the others have purged', () => {
-  let nowMs: number;
-  let commitPoint: number;
-  let base: number[];
-  let lost: string[];
-  let serving: boolean;
-  let lines: { readonly msg: string }[];
-  let handover: Handover;
-  let watch: Watch;
-
-  beforeEach(() => {
-    nowMs = 0;
-    commitPoint = 0;
-    base = [];
-    lost = [];
-    serving = false;
-    lines = [];
-    const apply = createOrderedApply({
-      log: { read: () => Promise.resolve([]) },
-      commitPoint: 0 as Slot,
-      onApplied: () => {},
-      onEvent: () => {},
-      onDiverged: () => {},
-      onDatabaseDown: () => {},
-      batchEntriesMax: 1,
-      batchBytesMax: 1,
-      queueEntriesMax: 1,
-    });
-    handover = new Handover({
-      apply,
-      logger,
-      commitPoint: () => commitPoint as Slot,
-      configuration: () => foundedBy([r2]),
-      restored: (slot) => base.push((commitPoint = slot)),
-      leadershipKnown: () => {},
-      suspect: () => {},
-      retryMs: 1000,
-    });
-    watch = new Watch({
-      snapshot: () => ({ role: serving ? 'leader' : 'follower', serving, commitPoint: commitPoint as Slot }),
-      pointer: () => 0 as Slot,
-      logBytes: () => 0,
-      logBytesMax: 1,
-      databaseStallMs: 1000,
-      nowMs: () => nowMs,
-      tracker: new RecoveryTracker({ nowMs: () => nowMs, logger, onEvent: () => {} }),
-      logger: pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as { msg: string }) }),
-      isApplying: () => handover.isApplying,
-      needsLog: () => handover.needsLog,
-      isHealthy: () => true,
-      onStalled: () => {},
-      onLogPressure: () => {},
-      onLogPurged: (reason) => lost.push(reason),
-    });
-  });
-  afterEach(() => handover.stop());
-
-  /** A copy at slot 100 that waits for the last part of a transaction whose first is in slot 90. */
-  async function comeUp(): Promise<void> {
-    const database = new MemoryDatabase();
-    const keep = { keepFrom: 90 as Slot, leadership: ballotNone, configuration: null };
-    database.contents = { ...database.contents, pointer: 100 as Slot, keep };
-    handover.up(database, await database.applicationPointer(), true);
-    await vi.waitFor(() => expect(database.sessionsEnded).toBe(1));
-  }
-
-  it('is noticed, too, while a copied database waits for the parts of a transaction', async () => {
-    await comeUp();
-    expect(base).toEqual([89]);
-    expect(handover.isApplying).toBe(false);
-    watch.purgedByPeer(r2, 120 as Slot);
-    watch.tick();
+  it('is told when nothing else has come for a while', () => {
+    watch.purgedByPeer(r2, 110 as Slot);
+    tickAt(1000);
+    watch.purgedByPeer(r3, 120 as Slot);
+    watch.purgedByPeer(r2, 110 as Slot);
+    tickAt(1999);
     expect(lost).toEqual([]);
-    nowMs = 2000;
-    watch.tick();
-    expect(lost).toEqual(["this replica's log ends at slot 89, and r2 purged theirs up to slot 120"]);
+    tickAt(2000);
+    expect(lost).toEqual(["this replica's log ends at slot 89, and r2, r3 purged theirs up to slot 120"]);
+    tickAt(9000);
+    expect(lost).toHaveLength(1);
   });
 
-  it('is of no interest while the database is away', async () => {
-    await comeUp();
-    handover.down();
+  it('is of no interest once somebody else had what was asked for', () => {
     watch.purgedByPeer(r2, 120 as Slot);
-    watch.tick();
-    nowMs = 2000;
-    watch.tick();
+    commitPoint = 90;
+    tickAt(2000);
+    expect(lost).toEqual([]);
+    // From then on it counts anew.
+    watch.purgedByPeer(r2, 120 as Slot);
+    tickAt(3999);
+    expect(lost).toEqual([]);
+    tickAt(4000);
+    expect(lost).toHaveLength(1);
+  });
+
+  it('is of no interest while there is no database that goes on with the log', () => {
+    needsLog = false;
+    watch.purgedByPeer(r2, 120 as Slot);
+    tickAt(0);
+    tickAt(2000);
     expect(lost).toEqual([]);
   });
 
-  it('is of no interest to a leader that serves: it has all that it needs, whatever a peer says', async () => {
-    await comeUp();
+  it('is of no interest to a leader that serves: it has all that it needs, whatever a peer says', () => {
     serving = true;
     watch.purgedByPeer(r2, 120 as Slot);
-    nowMs = 2000;
-    watch.tick();
+    tickAt(2000);
     expect(lost).toEqual([]);
     // What it heard as a leader is not held against it afterwards.
     serving = false;
-    watch.tick();
+    tickAt(2000);
     expect(lost).toEqual([]);
   });
+});
 
-  it('is not what a leader loses its database for when a member says what cannot be: that member is named', () => {
-    serving = true;
-    watch.disbelieved({ kind: 'disbelieved', member: r2, claimed: 42 as Slot, lastSlot: 9 as Slot });
-    watch.tick();
-    const named =
-      /^r2 says .* slot 42 is chosen, .*nothing above slot 9: r2 holds data that is not this group's\..*Stop it/;
-    expect(lines.map(({ msg }) => msg)).toEqual([expect.stringMatching(named)]);
-    expect(watch.disbelief).toMatch(named);
-    // Another leader finds out for itself.
-    serving = false;
-    watch.tick();
-    expect(watch.disbelief).toBeNull();
-  });
+it('a leader to whom a member says what cannot be names that member, and keeps its database', () => {
+  serving = true;
+  watch.disbelieved({ kind: 'disbelieved', member: r2, claimed: 42 as Slot, lastSlot: 9 as Slot });
+  tickAt(2000);
+  const named =
+    /^r2 says .* slot 42 is chosen, .*nothing above slot 9: r2 holds data that is not this group's\..*Stop it/;
+  expect(lines.map(({ msg }) => msg)).toEqual([expect.stringMatching(named)]);
+  expect(watch.disbelief).toMatch(named);
+  expect(lost).toEqual([]);
+  // Another leader finds out for itself.
+  serving = false;
+  watch.tick();
+  expect(watch.disbelief).toBeNull();
+});
 
-  it('is of no interest any more once the parts have come', async () => {
-    await comeUp();
-    watch.purgedByPeer(r2, 95 as Slot);
-    commitPoint = 100;
-    nowMs = 2000;
-    watch.tick();
-    expect(lost).toEqual([]);
-    await vi.waitFor(() => expect(handover.isApplying).toBe(true));
-  });
+it('a log near its bound is told of at most once a second, until it is smaller', () => {
+  logBytes = 899;
+  tickAt(0);
+  expect(pressures).toBe(0);
+  logBytes = 900;
+  tickAt(100);
+  tickAt(1099);
+  expect(pressures).toBe(1);
+  tickAt(1100);
+  expect(pressures).toBe(2);
+  logBytes = 0;
+  tickAt(5000);
+  expect(pressures).toBe(2);
+});
+
+it('a recovery is over when everything is there and the replica counts again', () => {
+  tracker.begin('databaseLost', 'catchingUp');
+  tickAt(100);
+  pointer = 89;
+  isHealthy = false;
+  tickAt(200);
+  expect(tracker.current()).not.toBeNull();
+  isHealthy = true;
+  tickAt(300);
+  expect(tracker.current()).toBeNull();
 });
