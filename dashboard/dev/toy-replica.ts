@@ -171,6 +171,7 @@ export function statusOf(replica: ToyReplica, { members, nowMs, wal }: ToyView):
       version: '18.4',
     },
     wal: phase?.phase === 'joining' ? null : { role: databaseRole(replica, phase?.phase ?? null), ...wal },
+    archive: null,
     clients: replica.role === 'leader' ? 8 : replica.index,
     log: { bytes: 16_777_216 + replica.lastSlot * 412, segments: 2, purgedTo: slot(0) },
     peers: members

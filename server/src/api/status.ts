@@ -80,6 +80,15 @@ export interface WalStatus {
   readonly unchosenBytes: number;
 }
 
+/** Chosen WAL that is kept for restoring to a point in time: durably up to `end` on `timeline`, in `bytes` of files. `gaps`: how often since the start WAL was not to be had any more. `problem`: why nothing is archived now. */
+export interface ArchiveReport {
+  readonly timeline: number | null;
+  readonly end: string | null;
+  readonly bytes: number;
+  readonly gaps: number;
+  readonly problem: string | null;
+}
+
 export interface ReplicaStatus {
   readonly id: ReplicaId;
   /** Of its log: 1, 2, ... 0 before it is admitted. */
@@ -109,6 +118,8 @@ export interface ReplicaStatus {
   };
   /** What its PostgreSQL is, and how far; positions as PostgreSQL writes them, such as `0/3000060`. Null: there is none that can be told of. */
   readonly wal: WalStatus | null;
+  /** Null: no archive is configured, or it has not been opened yet. */
+  readonly archive: ArchiveReport | null;
   readonly clients: number;
   readonly log: { readonly bytes: number; readonly segments: number; readonly purgedTo: Slot };
   readonly peers: readonly { readonly id: ReplicaId; readonly connected: boolean }[];

@@ -96,6 +96,18 @@ const snapshot = z.strictObject({
     .optional(),
 });
 
+/** Chosen WAL is kept here, so that "barista restore" can go to a point in time. */
+const archive = z.strictObject({
+  /** Of this replica alone, and best on another disk than dataDir. */
+  directory: z.string().min(1),
+  /** The oldest WAL goes first. */
+  bytesMax: z
+    .int()
+    .min(64 * MIB)
+    .max(1024 * 1024 * 1024 * MIB)
+    .default(16 * 1024 * MIB),
+});
+
 const verify = z.strictObject({
   /** How often the leader has all replicas compare their data; 0: only when asked to. */
   everyMinutes: z
@@ -157,6 +169,8 @@ const replicaConfigShape = z.strictObject({
   bounds: bounds.prefault({}),
   logStore: logStore.prefault({ kind: 'segment' }),
   snapshot: snapshot.prefault({}),
+  /** Nothing is archived if absent. */
+  archive: archive.optional(),
   verify: verify.prefault({}),
   trace: trace.prefault({}),
   /** Lets faults be set on links. Never on in production. */
@@ -166,6 +180,10 @@ const replicaConfigShape = z.strictObject({
 
 type RawConfig = z.output<typeof replicaConfigShape>;
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
+
+function isWithin(path: string, directory: string): boolean {
+  return `${resolve('/', path)}/`.startsWith(`${resolve('/', directory)}/`);
+}
 
 /** Each rule that spans several keys, with the key to blame. */
 function relations(config: RawConfig): Issue[] {
@@ -204,6 +222,11 @@ function relations(config: RawConfig): Issue[] {
     2 * b.windowBytesMax + b.entryBytesMax <= 47 * MIB,
     ['bounds', 'windowBytesMax'],
     'twice it and entryBytesMax together must be at most 47 MiB',
+  );
+  rule(
+    config.archive === undefined || !isWithin(config.archive.directory, config.dataDir),
+    ['archive', 'directory'],
+    'must not be in dataDir, which may be lost or wiped as a whole',
   );
   for (const key of Object.keys(config.postgres.settings)) {
     rule(
@@ -268,6 +291,9 @@ export function parseReplicaConfig(
   return {
     ...rest,
     dataDir: resolve(baseDir, rest.dataDir),
+    ...(rest.archive === undefined
+      ? {}
+      : { archive: { ...rest.archive, directory: resolve(baseDir, rest.archive.directory) } }),
     postgres: {
       settings,
       ...(pgBin === undefined ? {} : { pgBin: resolve(baseDir, pgBin) }),

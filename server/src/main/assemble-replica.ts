@@ -6,12 +6,14 @@
 import type { Logger } from 'pino';
 import { reservedUsers } from '../adapters/postgres/founding.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
+import { Archiving } from '../payload/wal/archiving.ts';
 import { WalPayload } from '../payload/wal/wal-payload.ts';
 import type { Timers } from '../ports/clock.ts';
 import type { DatabaseDirectory, Loss } from '../ports/database-directory.ts';
 import type { DatabaseServer } from '../ports/database-server.ts';
 import type { DigestSource } from '../ports/digest.ts';
 import type { LogStore } from '../ports/log-store.ts';
+import type { ArchiveSource, WalArchive } from '../ports/wal-archive.ts';
 import type { Transport } from '../ports/transport.ts';
 import type { LinkFault } from '../api/status.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types.ts';
@@ -53,6 +55,8 @@ export interface ReplicaAdapters {
   readonly prepare: () => Promise<void>;
   readonly installRequests: (database: string) => Promise<void>;
   readonly weakenedCommits: () => Promise<readonly string[]>;
+  /** Null: no WAL is archived. */
+  readonly openArchive: ((source: ArchiveSource) => Promise<WalArchive>) | null;
   /** Has a copy take the place of what is lost; `sources` says whom to ask now. */
   readonly replace: (
     loss: Loss,
@@ -287,6 +291,19 @@ export function assembleReplica(
     nowMs: () => timers.nowMs(),
     verifyEveryMs: config.verify.everyMinutes * 60_000,
   });
+  const { openArchive } = adapters;
+  const archiving =
+    openArchive === null
+      ? null
+      : new Archiving({
+          wal: () => payload.wal,
+          directory,
+          open: openArchive,
+          timers,
+          logger,
+          everyMs: 500,
+          retryMs: 5000,
+        });
   const replica: Replica = new Replica({
     config,
     core,
@@ -299,12 +316,13 @@ export function assembleReplica(
     watch,
     checkups,
     admin,
+    archiving,
     health,
     tracker,
     events,
     log,
     transport,
-    database: () => databaseStatus(payload, server, health, checkups),
+    database: () => databaseStatus(payload, server, health, checkups, archiving),
     closeDatabase: () => server.close(),
     timers,
     logger,

@@ -5,6 +5,8 @@
  * Invariants: no message leaves under an incarnation whose log is not on disk; a crash at any moment is a crash of a replica that was never admitted, or of one
  * that has a log.
  */
+import type { Logger } from 'pino';
+import { openWalArchive } from '../adapters/postgres/archive/wal-archive.ts';
 import { createDigestSource } from '../adapters/postgres/digest/digest-source.ts';
 import { inspectDatabase, placesOf } from '../adapters/postgres/database-directory.ts';
 import { findWeakenedCommitsIn } from '../adapters/postgres/requests/weakened-commits.ts';
@@ -23,7 +25,7 @@ import type { Joined } from '../replica/database/missing-database.ts';
 import { RecoveryTracker } from '../replica/database/recovery-progress.ts';
 import { causeBeforeAdmission, causeOf, Joining, type Admission } from '../replica/members/joining.ts';
 import { ReplicaEvents } from '../replica/status/events.ts';
-import { assembleReplica } from './assemble-replica.ts';
+import { assembleReplica, type ReplicaAdapters } from './assemble-replica.ts';
 import { createLog, openLog } from './log-store.ts';
 import { replicaAdmin, type AdminParts } from './replica-admin.ts';
 import {
@@ -217,6 +219,7 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
       prepare: () => prepareDatabase(config, database),
       weakenedCommits: () => findWeakenedCommitsIn(database.server.instance),
       installRequests: (name) => installRequestsIn(database.server.instance, name),
+      openArchive: archiveOf(config, logger),
       replace: (...loss) => replaceDatabase(database, replacing, ...loss),
     },
     { events, tracker, logger, joined, onFatal, onAgreed: (ms) => latencies.agreement(ms) },
@@ -227,6 +230,15 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
   frame.joining = null;
   frame.door.lead(assembled.replica.service);
   assembled.replica.start();
+}
+
+function archiveOf({ archive }: ReplicaConfig, logger: Logger): ReplicaAdapters['openArchive'] {
+  if (archive === undefined) return null;
+  const onProblem = (problem: string | null): void => {
+    if (problem === null) logger.info('WAL is archived again');
+    else logger.error({ problem, directory: archive.directory }, 'the archive of WAL is in trouble');
+  };
+  return (source) => openWalArchive({ ...archive, ...source, onProblem });
 }
 
 function joiningStatus({ config, tracker, transport, joining }: Frame, clients: number) {

@@ -36,6 +36,7 @@ export function statusWithoutLog(
     pid: process.pid,
     postgres: { pid: null, socketDir: '', port: 0, up: false, version: null },
     wal: null,
+    archive: null,
     clients: now.clients,
     log: { bytes: 0, segments: 0, purgedTo: slot },
     peers: config.peers

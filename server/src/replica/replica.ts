@@ -8,6 +8,7 @@ import type { LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import type { Ballot, CoreTraceEvent, Effect, ReplicaId, Slot, SlotEntry } from '../multipaxos/types.ts';
 import type { Payload } from '../payload/payload.ts';
+import type { Archiving } from '../payload/wal/archiving.ts';
 import type { ControlMessage } from '../ports/control.ts';
 import type { Timers } from '../ports/clock.ts';
 import type { LogStore } from '../ports/log-store.ts';
@@ -47,6 +48,8 @@ export interface ReplicaParts {
   readonly watch: Watch;
   readonly checkups: Checkups;
   readonly admin: Admin;
+  /** Null: no WAL is archived. */
+  readonly archiving: Archiving | null;
   readonly health: DatabaseHealth;
   readonly tracker: RecoveryTracker;
   readonly events: ReplicaEvents;
@@ -90,6 +93,7 @@ export class Replica implements CoreListener {
     core.start(this);
     this.parts.events.onLevel((level) => core.trace(level));
     payload.start();
+    this.parts.archiving?.start();
     this.every(campaignHoldMs, () => this.holdCampaign());
     this.every(watchMs, () => watch.tick());
     this.stopWatching.push(checkups.start());
@@ -272,12 +276,13 @@ export class Replica implements CoreListener {
 
   /** Ends sessions, stops PostgreSQL in order, leaves leadership, closes the log. Gateways are closed by the caller first. */
   async stop(): Promise<void> {
-    const { core, service, verification, payload, transport, log, closeDatabase } = this.parts;
+    const { core, service, verification, payload, archiving, transport, log, closeDatabase } = this.parts;
     for (const stop of this.stopWatching) stop();
     verification.stop();
     service.serveElsewhere(null, 'the replica is stopping');
     // A primary ends while it leads, so that what it writes last is chosen.
     await payload.stop();
+    await archiving?.stop();
     core.input({ kind: 'StepDown', reason: 'requested' });
     core.stop();
     await closeDatabase();

@@ -180,6 +180,7 @@ export class MemoryMember {
         prepare: () => this.prepare(server),
         installRequests: () => Promise.resolve(),
         weakenedCommits: () => Promise.resolve([]),
+        openArchive: null,
         replace: (loss, sources, logReaches, ended) =>
           replaceDatabase(
             {

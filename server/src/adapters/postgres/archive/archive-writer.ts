@@ -15,27 +15,15 @@ import {
   segmentStart,
   type Timeline,
 } from '../../../payload/wal/lsn.ts';
+import type { ArchivedRange, ArchiveSource } from '../../../ports/wal-archive.ts';
 import { exists, syncPath, writeDurably } from '../../file-system.ts';
 import { listSegments, partialSuffix, readArchiveState, writeArchiveState } from './archive-contents.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
-export interface ChosenRange {
-  readonly timeline: Timeline;
-  readonly start: Lsn;
-  /** Not changed until it is written. */
-  readonly data: Uint8Array;
-}
-
-export interface ArchiveWriterOptions {
+export interface ArchiveWriterOptions extends ArchiveSource {
   readonly directory: string;
   /** Of all segments; the oldest go first. The newest two stay whatever it is. */
   readonly bytesMax: number;
-  /** PostgreSQL's identifier of the cluster. */
-  readonly system: bigint;
-  /** What the history file of a timeline holds; empty: it comes from nowhere. */
-  readonly history: (timeline: Timeline) => string;
-  /** Chosen WAL of one segment that was not given, such as the beginning of the first one, or what was lost with the archive's last seconds; null: it is not to be had. */
-  readonly missing: (from: Lsn, to: Lsn, timeline: Timeline) => Promise<Uint8Array | null>;
   /** Told of WAL that is missing in the archive. */
   readonly onGap: (gap: string) => void;
 }
@@ -44,7 +32,8 @@ export class ArchiveWriter {
   private readonly options: ArchiveWriterOptions;
   private readonly directory: string;
   private segment: SegmentWriter | null = null;
-  private timeline = 0 as Timeline;
+  /** 0: nothing is there. */
+  timeline = 0 as Timeline;
   private isInGap = false;
   /** WAL that begins here follows without a gap; null: none would. */
   end: Lsn | null = null;
@@ -77,7 +66,7 @@ export class ArchiveWriter {
   }
 
   /** The next range that is chosen. @throws the file system's error */
-  async take(range: ChosenRange): Promise<void> {
+  async take(range: ArchivedRange): Promise<void> {
     // Of a timeline that was left: what of it counts is here.
     if (range.timeline < this.timeline) return;
     if (range.timeline > this.timeline) await this.beginTimeline(range);
@@ -163,7 +152,7 @@ export class ArchiveWriter {
   }
 
   /** The timeline leaves the one before where the range begins: what is archived beyond is nobody's. */
-  private async beginTimeline({ timeline, start }: ChosenRange): Promise<void> {
+  private async beginTimeline({ timeline, start }: ArchivedRange): Promise<void> {
     const before = this.timeline;
     await this.close();
     const history = this.options.history(timeline);

@@ -12,8 +12,8 @@ import {
 } from '../../../payload/wal/lsn.ts';
 import { mountSmallDisk } from '../../testing/small-disk.ts';
 import { listSegments, readArchive } from './archive-contents.ts';
-import type { ChosenRange } from './archive-writer.ts';
-import { openWalArchive, type WalArchive, type WalArchiveOptions } from './wal-archive.ts';
+import type { ArchivedRange } from '../../../ports/wal-archive.ts';
+import { openWalArchive, type WalArchiveOptions } from './wal-archive.ts';
 
 let root: string;
 let count = 0;
@@ -40,9 +40,11 @@ function wal(from: Lsn, to: Lsn, timeline: Timeline = one): Buffer {
 
 const nothing: WalArchiveOptions['missing'] = () => Promise.resolve(null);
 
-async function open(
-  changes: Partial<WalArchiveOptions> = {},
-): Promise<{ archive: WalArchive; directory: string; problems: (string | null)[] }> {
+async function open(changes: Partial<WalArchiveOptions> = {}): Promise<{
+  archive: Awaited<ReturnType<typeof openWalArchive>>;
+  directory: string;
+  problems: (string | null)[];
+}> {
   const directory = changes.directory ?? join(root, `archive-${(count += 1)}`);
   const problems: (string | null)[] = [];
   const archive = await openWalArchive({
@@ -70,7 +72,14 @@ it('what is given is found again in files of whole segments, the last one partia
     await archive.append({ timeline: one, start: from, data: wal(from, to) });
   }
   await archive.flush();
-  expect(archive.status()).toEqual({ end, durable: end, bytes: 3 * segmentBytes, gaps: 0, problem: null });
+  expect(archive.status()).toEqual({
+    timeline: 1,
+    end,
+    durable: end,
+    bytes: 3 * segmentBytes,
+    gaps: 0,
+    problem: null,
+  });
   expect(await contents(directory)).toEqual([
     segmentName(one, at(64)),
     segmentName(one, at(80)),
@@ -204,7 +213,7 @@ it('any life of an archive, with restarts, gaps and forks, hides none and holds 
         Promise.resolve(canFill ? chosen.bytes(from, to) : null);
       let { archive, directory } = await open({ missing });
       let given = chosen.end;
-      const give = (range: ChosenRange): Promise<void> => {
+      const give = (range: ArchivedRange): Promise<void> => {
         given = (range.start + range.data.byteLength) as Lsn;
         return archive.append(range);
       };
@@ -248,7 +257,7 @@ class ChosenWal {
   private timeline = one;
   private readonly all = Buffer.alloc(300 * MiB);
 
-  add(pages: number): ChosenRange {
+  add(pages: number): ArchivedRange {
     const start = this.end;
     const end = Math.min(start + pages * 4096, this.all.length) as Lsn;
     const data = wal(start, end, this.timeline);
@@ -257,7 +266,7 @@ class ChosenWal {
     return { timeline: this.timeline, start, data };
   }
 
-  fork(pages: number): ChosenRange {
+  fork(pages: number): ArchivedRange {
     this.end = Math.max(at(3), this.end - pages * 4096) as Lsn;
     this.timeline = (this.timeline + 1) as Timeline;
     return this.add(10);

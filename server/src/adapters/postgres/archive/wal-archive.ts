@@ -6,9 +6,10 @@
  * Invariants: a disk that fails or is full stops the archive, never the replica; what waits to be written is bounded.
  */
 import { mkdir } from 'node:fs/promises';
-import { formatLsn, type Lsn } from '../../../payload/wal/lsn.ts';
+import { formatLsn } from '../../../payload/wal/lsn.ts';
+import type { ArchivedRange, ArchiveStatus, WalArchive } from '../../../ports/wal-archive.ts';
 import { ArchiveError, readArchiveState } from './archive-contents.ts';
-import { ArchiveWriter, type ArchiveWriterOptions, type ChosenRange } from './archive-writer.ts';
+import { ArchiveWriter, type ArchiveWriterOptions } from './archive-writer.ts';
 
 export interface WalArchiveOptions extends Omit<ArchiveWriterOptions, 'onGap'> {
   /** What was given is durable so soon, at the latest. */
@@ -19,21 +20,12 @@ export interface WalArchiveOptions extends Omit<ArchiveWriterOptions, 'onGap'> {
   readonly onProblem?: (problem: string | null) => void;
 }
 
-export interface ArchiveStatus {
-  /** What follows here leaves no gap; null: nothing is there yet, or nothing that can be gone on with. */
-  readonly end: Lsn | null;
-  readonly durable: Lsn | null;
-  /** On the disk. */
-  readonly bytes: number;
-  /** Since it was opened. */
-  readonly gaps: number;
-  readonly problem: string | null;
-}
-
 const queueBytesMax = 16 * 1024 * 1024;
 
 /** Makes the directory if it is not there; nobody else may write to it. @throws ArchiveError if it is another cluster's archive; the file system's error */
-export async function openWalArchive(options: WalArchiveOptions): Promise<WalArchive> {
+export async function openWalArchive(
+  options: WalArchiveOptions,
+): Promise<WalArchive & { flush(): Promise<void> }> {
   const { directory, system } = options;
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const state = await readArchiveState(directory);
@@ -41,16 +33,16 @@ export async function openWalArchive(options: WalArchiveOptions): Promise<WalArc
     const whose = `the cluster with the identifier ${state.system}, not ${system}`;
     throw new ArchiveError(`${directory} is the archive of ${whose}`);
   }
-  const archive = new WalArchive(options);
+  const archive = new Archive(options);
   await archive.begin();
   return archive;
 }
 
-export class WalArchive {
+class Archive implements WalArchive {
   private readonly options: WalArchiveOptions;
   private readonly timer: NodeJS.Timeout;
   private writer: ArchiveWriter;
-  private readonly queue: ChosenRange[] = [];
+  private readonly queue: ArchivedRange[] = [];
   private queueBytes = 0;
   private waiting: (() => void)[] = [];
   private working: Promise<void> | null = null;
@@ -80,12 +72,19 @@ export class WalArchive {
   }
 
   status(): ArchiveStatus {
-    const { end, durable, bytes } = this.writer;
-    return { end, durable, bytes, gaps: this.gaps, problem: this.problem };
+    const { end, durable, bytes, timeline } = this.writer;
+    return {
+      timeline: timeline === 0 ? null : timeline,
+      end,
+      durable,
+      bytes,
+      gaps: this.gaps,
+      problem: this.problem,
+    };
   }
 
   /** The next range that is chosen. Resolves when the next one may be given. Never rejects. */
-  async append(range: ChosenRange): Promise<void> {
+  async append(range: ArchivedRange): Promise<void> {
     this.queue.push(range);
     this.queueBytes += range.data.byteLength;
     this.work();

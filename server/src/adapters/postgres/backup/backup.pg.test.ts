@@ -14,7 +14,7 @@ import {
 } from '../../../payload/wal/lsn.ts';
 import { timelineFile } from '../../../payload/wal/timeline-file.ts';
 import type { WalPosition } from '../../../payload/wal/wal-history.ts';
-import { openWalArchive, type WalArchive } from '../archive/wal-archive.ts';
+import { openWalArchive } from '../archive/wal-archive.ts';
 import type { DurablePosition } from '../copy/chosen.ts';
 import { copyTo, sourceOf } from '../copy/testing/copying.ts';
 import { PlainPostgres, testBinaries } from '../copy/testing/plain-postgres.ts';
@@ -27,7 +27,7 @@ import { restoreBackup, type RestoredDatabase, type RestoreOptions } from './res
 let root: string;
 let primary: PlainPostgres;
 let standby: PlainPostgres;
-let archive: WalArchive;
+let archive: Awaited<ReturnType<typeof openWalArchive>>;
 let archiveDirectory: string;
 let system: bigint;
 let restores = 0;

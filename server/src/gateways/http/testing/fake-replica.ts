@@ -49,6 +49,7 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
       replayed: '0/3000160',
       unchosenBytes: 96,
     },
+    archive: null,
     clients: 3,
     log: { bytes: 4096, segments: 1, purgedTo: slot(0) },
     peers: [{ id: 'r2' as ReplicaId, connected: true }],
