@@ -1,6 +1,9 @@
 /** What operators can type: found a group, change and compare its members, back it up and restore it. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { RestoreTarget } from '../adapters/postgres/backup/recovery.ts';
+import type { RestoreFrom } from '../main/found-replica.ts';
 import type { MemberAddress, ReplicaId } from '../multipaxos/types.ts';
+import { type Lsn, parseLsn } from '../payload/wal/lsn.ts';
 import {
   exitCodesText,
   path,
@@ -37,7 +40,7 @@ export interface AdminCommands {
   readonly members: (where: Where, action: MembersAction) => Promise<void>;
   readonly verify: (where: Where, args: VerifyArguments) => Promise<void>;
   readonly backup: (where: Where, file: string, replace: boolean) => Promise<void>;
-  readonly restore: (configFile: string, file: string) => Promise<void>;
+  readonly restore: (configFile: string, from: RestoreFrom) => Promise<void>;
 }
 
 export function addAdmin(program: Command, commands: AdminCommands): void {
@@ -218,17 +221,79 @@ ${exitCodesText}`,
     );
 }
 
+interface RestoreOptions {
+  readonly config: string;
+  readonly archive?: string;
+  readonly time?: Date;
+  readonly position?: Lsn;
+}
+
+/** A zone must be given: whose noon is meant decides what is lost. */
+function timeOf(text: string): Date {
+  const at = new Date(text);
+  if (
+    !/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) ||
+    Number.isNaN(at.getTime())
+  ) {
+    throw new InvalidArgumentError(
+      'It must be a time with its zone, such as 2026-05-04T10:30:00Z or 2026-05-04 12:30+02:00.',
+    );
+  }
+  return at;
+}
+
+function positionOf(text: string): Lsn {
+  try {
+    return parseLsn(text);
+  } catch {
+    throw new InvalidArgumentError(
+      'It must be a position in the WAL as PostgreSQL writes it, such as 0/3000060.',
+    );
+  }
+}
+
 function addRestore(program: Command, commands: AdminCommands): void {
   program
     .command('restore')
     .description('found a new group with the data of a backup: on ONE replica, before its first start')
     .argument('<file>', 'what "barista backup" wrote', path)
     .requiredOption('--config <file>', 'the configuration of the replica, in YAML', path)
+    .option(
+      '--archive <directory>',
+      'WAL that a replica has kept since the backup ("archive" in its configuration)',
+      path,
+    )
+    .addOption(
+      new Option(
+        '--time <time>',
+        'up to the last transaction that was committed by then, such as 2026-05-04T10:30:00Z',
+      )
+        .argParser(timeOf)
+        .conflicts('position'),
+    )
+    .addOption(
+      new Option('--position <lsn>', 'up to this position in the WAL, such as 0/3000060').argParser(
+        positionOf,
+      ),
+    )
     .addHelpText(
       'after',
       `
+Examples:
+  barista restore monday.barista --config new.yaml                                       as the backup was at its end
+  barista restore monday.barista --config new.yaml --archive /wal                        and all that was archived since
+  barista restore monday.barista --config new.yaml --archive /wal --time 2026-05-04T10:30:00Z
+
 The data directory must be empty. The other "peers" of the configuration join when they are started, with empty data directories, as after "barista init".
 ${exitCodesText}`,
     )
-    .action((file: string, options: { readonly config: string }) => commands.restore(options.config, file));
+    .action((file: string, { config, archive, time, position }: RestoreOptions) => {
+      const target: RestoreTarget =
+        time !== undefined
+          ? { kind: 'time', at: time }
+          : position !== undefined
+            ? { kind: 'position', at: position }
+            : { kind: 'end' };
+      return commands.restore(config, { file, archive: archive ?? null, target });
+    });
 }

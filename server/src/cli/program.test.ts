@@ -185,7 +185,19 @@ describe('the command line', () => {
     ],
     [
       ['restore', '/b', ...config],
-      ['restore', '/r1.yaml', '/b'],
+      ['restore', '/r1.yaml', { file: '/b', archive: null, target: { kind: 'end' } }],
+    ],
+    [
+      ['restore', '/b', ...config, '--archive', '/wal', '--time', '2026-05-04 12:30+02:00'],
+      [
+        'restore',
+        '/r1.yaml',
+        { file: '/b', archive: '/wal', target: { kind: 'time', at: new Date('2026-05-04T10:30:00Z') } },
+      ],
+    ],
+    [
+      ['restore', '/b', ...config, '--position', '0/3000060'],
+      ['restore', '/r1.yaml', { file: '/b', archive: null, target: { kind: 'position', at: 0x3000060 } }],
     ],
   ])('operators: %j', async (words, call) => {
     expect(await typed(...words)).toEqual(call);
@@ -210,6 +222,10 @@ describe('the command line', () => {
     [['init'], /--config <file>/],
     [['init', '--yes', ...config], /--yes is for --keep-database/],
     [['restore', '/b'], /--config <file>/],
+    [['restore', '/b', ...config, '--time', '2026-05-04T10:30'], /must be a time with its zone/],
+    [['restore', '/b', ...config, '--time', '2026-13-04T10:30Z'], /must be a time with its zone/],
+    [['restore', '/b', ...config, '--position', '3000060'], /must be a position in the WAL/],
+    [['restore', '/b', ...config, '--time', '2026-05-04T10:30Z', '--position', '0/1'], /cannot be used with/],
     [['members', 'add', 'r4', '--host', 'db4', '--port', '7532'], /--pgwire-port <port>/],
     [['members', 'remove', 'r3.2'], /must start with a letter/],
     [['verify', ...config, '--dashboard-port', '8080'], /cannot be used with/],

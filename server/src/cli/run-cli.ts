@@ -47,7 +47,7 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
     },
     init: (configFile) => runInit(configFile, maker, print),
     initOnDatabase: (configFile, sure) => runInitOnDatabase(configFile, sure, maker, print),
-    restore: (configFile, file) => runRestore(configFile, file, maker, print, progressOf('Restored')),
+    restore: (configFile, from) => runRestore(configFile, from, maker, print, progressOf('Unpacked')),
     members: async (where, action) => runMembers(await resolveTarget(where), action, print),
     async verify(where, args) {
       code = await runVerify(await resolveTarget(where), args, print);

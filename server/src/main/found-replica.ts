@@ -8,7 +8,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { exists } from '../adapters/file-system.ts';
-import { readBackup } from '../adapters/postgres/backup/backup-file.ts';
+import type { RestoreTarget } from '../adapters/postgres/backup/recovery.ts';
+import { restoreBackup, type RestoreStep } from '../adapters/postgres/backup/restore-backup.ts';
 import type { DurablePosition } from '../adapters/postgres/copy/chosen.ts';
 import {
   claimDatabase,
@@ -41,6 +42,22 @@ export interface Restored extends Founded {
   /** Of the cluster that the backup was taken from. */
   readonly backupOf: string;
   readonly takenAt: string;
+  /** When the last transaction was committed that WAL from after the backup's beginning has brought; null: none has. */
+  readonly lastCommit: Date | null;
+}
+
+/** What a group is restored from, and up to where. */
+export interface RestoreFrom {
+  readonly file: string;
+  /** Of a replica of the old group; null: the backup alone. */
+  readonly archive: string | null;
+  readonly target: RestoreTarget;
+}
+
+export interface RestoreProgress {
+  readonly onStep: (step: RestoreStep) => void;
+  /** Bytes of the database unpacked so far. */
+  readonly onProgress: (bytes: number) => void;
 }
 
 export interface Kept {
@@ -103,24 +120,25 @@ export async function keepDatabase(config: ReplicaConfig): Promise<Founded & Kep
   return { dataOf, cluster, pointer: await foundOnDatabase(config, cluster, state) };
 }
 
-/** @throws CliError if there is a log or a database already, or the file is no whole backup */
+/** @throws CliError if there is a log or a database already, the file is no whole backup, or the target cannot be reached */
 export async function restoreReplica(
   config: ReplicaConfig,
-  file: string,
-  onProgress: (bytes: number) => void,
+  from: RestoreFrom,
+  progress: RestoreProgress,
 ): Promise<Restored> {
   await refuseIfThere(config);
   const { postgres: directory } = placesOf(config.dataDir);
-  const { majorVersion } = await binariesOf(config);
-  const { header, durable } = await readBackup({ file, directory, majorVersion, onProgress }).catch(
+  const binaries = await binariesOf(config);
+  const restored = await restoreBackup({ ...from, ...progress, directory, binaries }).catch(
     (error: unknown) => {
       if (!(error instanceof CopyError)) throw error;
-      throw new CliError(`Cannot restore ${file}: ${error.message}`, exitCodes.failed, { cause: error });
+      throw new CliError(`Cannot restore ${from.file}: ${error.message}`, exitCodes.failed, { cause: error });
     },
   );
+  const { header, backup, lastCommit } = restored;
   const cluster = newCluster();
-  const pointer = await foundOnDatabase(config, cluster, durable);
-  return { cluster, pointer, backupOf: header.cluster, takenAt: header.takenAt };
+  const pointer = await foundOnDatabase(config, cluster, backup);
+  return { cluster, pointer, backupOf: header.cluster, takenAt: header.takenAt, lastCommit };
 }
 
 /** What is in the directory becomes the beginning of a new group: its first leadership takes whatever PostgreSQL has. */

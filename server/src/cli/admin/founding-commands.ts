@@ -6,7 +6,7 @@
 import { LogStoreError } from '../../ports/log-store.ts';
 import { loadReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
 import { CliError, exitCodes } from '../errors.ts';
-import type { Founded, Kept, Restored } from '../../main/found-replica.ts';
+import type { Founded, Kept, Restored, RestoreFrom, RestoreProgress } from '../../main/found-replica.ts';
 import type { ProgressLine } from './progress-line.ts';
 
 /** @throws CliError, refused if the replica has a log or a database already; LogStoreError */
@@ -14,8 +14,8 @@ export interface Founding {
   readonly found: (config: ReplicaConfig) => Promise<Founded>;
   readonly restore: (
     config: ReplicaConfig,
-    file: string,
-    onProgress: (bytes: number) => void,
+    from: RestoreFrom,
+    progress: RestoreProgress,
   ) => Promise<Restored>;
   readonly databaseToKeep: (config: ReplicaConfig) => Promise<Kept>;
   readonly keepDatabase: (config: ReplicaConfig) => Promise<Founded & Kept>;
@@ -62,17 +62,27 @@ function dataOf({ dataOf: cluster, pointer }: Kept): string {
 /** @throws ConfigError, CliError */
 export async function runRestore(
   configFile: string,
-  file: string,
+  from: RestoreFrom,
   { restore }: Founding,
   say: Say,
   progress: ProgressLine,
 ): Promise<void> {
   const config = loadReplicaConfig(configFile);
-  const onProgress = (bytes: number): void => progress.update(bytes, null);
-  const restored = await orExplain(() => restore(config, file, onProgress)).finally(() => progress.clear());
+  const told: RestoreProgress = {
+    onProgress: (bytes) => progress.update(bytes, null),
+    onStep: (step) => {
+      if (step !== 'replaying') return;
+      progress.clear();
+      say('The backup is unpacked; PostgreSQL replays WAL up to what was asked for ...');
+    },
+  };
+  const restored = await orExplain(() => restore(config, from, told)).finally(() => progress.clear());
+  const { cluster, pointer, backupOf, takenAt, lastCommit } = restored;
+  const upTo =
+    lastCommit === null ? '' : ` Its last transaction was committed at ${lastCommit.toISOString()}.`;
   say(
-    `Group ${config.group} is founded on ${config.id} (cluster ${restored.cluster}), with the data of ${file}: ` +
-      `slot ${restored.pointer} of cluster ${restored.backupOf}, taken at ${restored.takenAt}.`,
+    `Group ${config.group} is founded on ${config.id} (cluster ${cluster}), with the data of ${from.file}: ` +
+      `slot ${pointer} of cluster ${backupOf} or later, taken at ${takenAt}.${upTo}`,
   );
   say(nextSteps(config, configFile));
 }
