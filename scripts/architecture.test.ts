@@ -6,39 +6,45 @@ import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** What each folder may import besides itself; packages by `npm:`. Tests and testing folders may take more. */
+const core = 'server/src/multipaxos';
+const api = 'server/src/api';
+const ports = 'server/src/ports';
+const payload = 'server/src/payload';
+/** Words of the payload that everybody speaks: positions of WAL, and what is known of a chosen history. They rest on no port themselves. */
+const walWords = ['server/src/payload/wal/lsn.ts', 'server/src/payload/wal/wal-history.ts'];
+
+/** What each folder may import besides itself: folders, or single files of them; packages by `npm:`. Tests and testing folders may take more. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/src/multipaxos': [],
-  'server/src/api': ['server/src/multipaxos'],
+  'server/src/api': [core, walWords[0]!],
   // A stream is an interface of the platform, as a promise is one of the language.
-  'server/src/ports': ['server/src/multipaxos', 'server/src/apply', 'server/src/api', 'node:stream'],
-  'server/src/apply': ['server/src/multipaxos', 'server/src/ports', 'server/src/api', 'npm:msgpackr'],
-  'server/src/replica': [
-    'server/src/multipaxos',
-    'server/src/apply',
-    'server/src/ports',
-    'server/src/api',
-    'npm:',
-    'node:',
-  ],
-  'server/src/adapters': [
-    'server/src/multipaxos',
-    'server/src/apply',
-    'server/src/ports',
-    'server/src/api',
-    'npm:',
-    'node:',
-  ],
-  'server/src/gateways': [
-    'server/src/multipaxos',
-    'server/src/apply',
-    'server/src/ports',
-    'server/src/api',
-    'npm:',
-    'node:',
-  ],
-  'server/src/cli': ['server/src', 'npm:', 'node:'],
-  'dashboard/src': ['server/src/api', 'server/src/multipaxos/types.ts', 'npm:'],
+  'server/src/ports': [core, api, ...walWords, 'node:stream'],
+  'server/src/payload': [core, ports, api, 'npm:pino'],
+  'server/src/config': [core, 'npm:', 'node:'],
+  'server/src/replica': [core, payload, ports, api, 'server/src/config', 'npm:pino', 'node:'],
+  'server/src/adapters': [core, payload, ports, api, 'npm:', 'node:'],
+  'server/src/gateways': [core, ports, api, 'npm:', 'node:'],
+  'server/src/main': ['server/src', 'npm:pino', 'node:'],
+  'server/src/demo': ['server/src', 'npm:', 'node:'],
+  'server/src/cli': ['server/src', 'npm:commander', 'node:'],
+  'dashboard/src': [api, 'server/src/multipaxos/types.ts', 'npm:'],
+};
+
+/** These take of those no more than types: nothing of it is loaded with them. */
+const typesOnly: readonly (readonly [folder: string, of: readonly string[]])[] = [
+  ['server/src/ports', [core, api, payload]],
+  ['server/src/payload', [ports, api, 'npm:']],
+  ['server/src/config', [core]],
+  ['server/src/replica', ['server/src/config', 'npm:']],
+  ['server/src/gateways', [core, ports]],
+  ['dashboard/src', [api, core]],
+];
+
+/** What only these may import: how a replica is put together, run and asked is nobody else's business. */
+const importersOf: Readonly<Record<string, readonly string[]>> = {
+  'server/src/main': ['server/src/main', 'server/src/cli', 'server/src/demo'],
+  'server/src/demo': ['server/src/demo', 'server/src/cli'],
+  'server/src/cli': ['server/src/cli', 'server/src/main', 'server/src/demo'],
 };
 
 function sources(folder: string): string[] {
@@ -50,16 +56,52 @@ function sources(folder: string): string[] {
   });
 }
 
-function importsOf(file: string): string[] {
+interface Import {
+  readonly target: string;
+  readonly isType: boolean;
+}
+
+function importsOf(file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8');
-  const specifiers = [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'/g)].map(
-    (m) => m[1]!,
-  );
-  return specifiers.map((specifier) => {
-    if (specifier.startsWith('node:')) return specifier;
-    if (!specifier.startsWith('.')) return `npm:${specifier}`;
-    return relative(root, resolve(root, dirname(file), specifier));
-  });
+  const statements = [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b([^'";]*?)from\s*'([^']+)'/g)];
+  return statements.map(([, clause = '', specifier = '']) => ({
+    target: targetOf(file, specifier),
+    isType: /^\s*type\b/.test(clause),
+  }));
+}
+
+function targetOf(file: string, specifier: string): string {
+  if (specifier.startsWith('node:')) return specifier;
+  if (!specifier.startsWith('.')) return `npm:${specifier}`;
+  return relative(root, resolve(root, dirname(file), specifier));
+}
+
+function isIn(target: string, prefix: string): boolean {
+  const isWhole = prefix.includes(':') || prefix.endsWith('.ts');
+  return isWhole ? target.startsWith(prefix) : target.startsWith(`${prefix}/`);
+}
+
+/** Files that load each other in a circle, one file of it first and last; null: there is none. */
+function findCircle(files: readonly string[]): string[] | null {
+  const done = new Set<string>();
+  const path: string[] = [];
+  function visit(file: string): string[] | null {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return null;
+    path.push(file);
+    for (const { target, isType } of importsOf(file)) {
+      const circle = isType || !files.includes(target) ? null : visit(target);
+      if (circle !== null) return circle;
+    }
+    path.pop();
+    done.add(file);
+    return null;
+  }
+  for (const file of files) {
+    const circle = visit(file);
+    if (circle !== null) return circle;
+  }
+  return null;
 }
 
 describe('imports', () => {
@@ -68,10 +110,44 @@ describe('imports', () => {
     expect(files.length).toBeGreaterThan(0);
     const wrong = files.flatMap((file) =>
       importsOf(file)
-        .filter((target) => ![folder, ...may].some((prefix) => target.startsWith(prefix)))
-        .map((target) => `${file} imports ${target}`),
+        .filter(({ target }) => ![folder, ...may].some((prefix) => isIn(target, prefix)))
+        .map(({ target }) => `${file} imports ${target}`),
     );
     expect(wrong).toEqual([]);
+  });
+
+  it('every folder of the server has its rule', () => {
+    const folders = readdirSync(join(root, 'server/src')).map((name) => `server/src/${name}`);
+    expect(folders.filter((folder) => allowed[folder] === undefined)).toEqual([]);
+  });
+
+  it.each(typesOnly)('%s takes no more than types of %j', (folder, of) => {
+    const wrong = sources(folder).flatMap((file) =>
+      importsOf(file)
+        .filter(({ target, isType }) => !isType && of.some((prefix) => isIn(target, prefix)))
+        .map(({ target }) => `${file} imports a value of ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('what the ports take of the payload knows no port', () => {
+    const known = new Set<string>(walWords);
+    for (const file of known) for (const { target } of importsOf(file)) known.add(target);
+    expect([...known].filter((target) => ![core, payload].some((prefix) => isIn(target, prefix)))).toEqual(
+      [],
+    );
+  });
+
+  it.each(Object.entries(importersOf))('%s is imported by %j alone', (folder, by) => {
+    const wrong = Object.keys(allowed)
+      .filter((importer) => !by.includes(importer))
+      .flatMap((importer) => sources(importer))
+      .filter((file) => importsOf(file).some(({ target }) => isIn(target, folder)));
+    expect(wrong).toEqual([]);
+  });
+
+  it('no file of the server is loaded by what it loads itself', () => {
+    expect(findCircle(sources('server/src'))).toBeNull();
   });
 
   it('the core knows no clock, no randomness, no timers and no promises', () => {

@@ -1,9 +1,15 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { encodeDirectoryState } from '../adapters/postgres/directory-state.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
+import { memberName } from '../multipaxos/configuration.ts';
+import type { ReplicaId, Slot } from '../multipaxos/types.ts';
+import { positionNone } from '../payload/wal/wal-history.ts';
+import type { DirectoryRole } from '../ports/database-directory.ts';
 import { databaseToKeep, foundReplica, keepDatabase, restoreReplica } from './found-replica.ts';
+import { openLog } from './log-store.ts';
 import { configOfOne } from './testing/config-of-one.ts';
 
 let root = '';
@@ -14,23 +20,29 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-function write(path: string, text: string): void {
-  mkdirSync(join(root, path, '..'), { recursive: true });
-  writeFileSync(join(root, path), text);
+function write(path: string, content: string | Buffer): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), content);
+}
+
+const lastLeadership = { round: 7, replica: memberName('r2' as ReplicaId, 1) };
+
+/** A directory that looks like a whole database, of cluster c7 and with everything up to slot 40. */
+function writeDatabase(role: DirectoryRole): void {
+  for (const name of ['base', 'pg_wal', 'pg_xact', 'pg_multixact', 'pg_tblspc', 'pg_twophase'])
+    mkdirSync(join(root, 'postgres', 'data', name), { recursive: true });
+  write('postgres/data/PG_VERSION', '18\n');
+  write('postgres/data/global/pg_control', Buffer.alloc(8192, 1));
+  write('postgres/cluster', 'c7\n');
+  const position = { ...positionNone, slot: 40 as Slot, newestStart: lastLeadership };
+  const configuration = { version: 5, slot: 30 as Slot, members: [] };
+  write('postgres/state.json', encodeDirectoryState({ role, position, configuration }));
 }
 
 describe.each([
   ['init', () => foundReplica(config)],
   ['restore', () => restoreReplica(config, join(root, 'backup'), () => {})],
 ])('%s', (_command, found) => {
-  it('refuses a data directory with a copy that was never put in place, and says whose it is', async () => {
-    write('incoming/received.json', JSON.stringify({ group: 'old', cluster: 'c7' }));
-    await expect(found()).rejects.toThrow(
-      /incoming holds the database of cluster c7 \(group old\), which was never put in place.*Move it away/,
-    );
-    expect(readdirSync(root)).toEqual(['incoming']);
-  });
-
   it('says that a restore was interrupted, and what to move away', async () => {
     write('postgres/data/PG_VERSION', '18');
     await expect(found()).rejects.toThrow(
@@ -47,12 +59,6 @@ describe.each([
   });
 });
 
-it('init removes what was copied only in part', async () => {
-  write('incoming/data/PG_VERSION', '18');
-  await foundReplica(config);
-  expect(readdirSync(root)).toEqual(['log']);
-});
-
 describe.each([
   ['looking', () => databaseToKeep(config)],
   ['founding', () => keepDatabase(config)],
@@ -63,7 +69,7 @@ describe.each([
   });
 
   it('needs one that was not given up', async () => {
-    write('postgres/data/PG_VERSION', '18');
+    writeDatabase({ kind: 'standby' });
     write('postgres.condemned.json', '{}');
     await expect(work()).rejects.toThrow(/was given up before: .*postgres\.condemned\.json says why/);
   });
@@ -73,8 +79,35 @@ describe.each([
     await expect(work()).rejects.toThrow(/The database cannot be kept: /);
   });
 
+  it('needs one that is not half a copy of another', async () => {
+    writeDatabase({ kind: 'copying', from: 'r3' as ReplicaId });
+    await expect(work()).rejects.toThrow(/is half of one: it was being copied from r3/);
+    expect(readdirSync(root)).toEqual(['postgres']);
+  });
+
+  it('needs one that says what is in it', async () => {
+    writeDatabase({ kind: 'standby' });
+    rmSync(join(root, 'postgres', 'state.json'));
+    await expect(work()).rejects.toThrow(/The database cannot be kept: .*state\.json is missing/);
+  });
+
   it('is refused where a log is', async () => {
     await foundReplica(config);
     await expect(work()).rejects.toThrow(/has a log already/);
   });
+});
+
+it('a group on the database that is left numbers everything above what its data knows', async () => {
+  writeDatabase({ kind: 'primary', leadership: lastLeadership, hintsUntrusted: true });
+  const looked = await databaseToKeep(config);
+  expect(looked).toEqual({ dataOf: 'c7', pointer: 40 });
+  const kept = await keepDatabase(config);
+  expect(kept).toMatchObject(looked);
+  expect(kept.cluster).not.toBe('c7');
+  const log = await openLog(config);
+  const { recovered, identity } = log;
+  await log.close();
+  expect(identity).toEqual({ cluster: kept.cluster, member: 'r1' });
+  expect(recovered).toMatchObject({ purgedTo: 40, promised: { round: 7 } });
+  expect(recovered.configuration).toMatchObject({ version: 6, slot: 40 });
 });

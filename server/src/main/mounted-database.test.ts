@@ -1,12 +1,12 @@
 /** A volume that is mounted where only a directory can be replaced. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { afterAll, describe, expect, it } from 'vitest';
+import { openDatabaseDirectory, placesOf } from '../adapters/postgres/database-directory.ts';
+import { testBinaries } from '../adapters/postgres/testing/test-instance.ts';
 import { mountSmallDisk } from '../adapters/testing/small-disk.ts';
 import { databaseToKeep, foundReplica, restoreReplica } from './found-replica.ts';
-import { databaseDirectory } from './replica-database.ts';
 import { configOfOne } from './testing/config-of-one.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'barista-mounted-'));
@@ -28,11 +28,15 @@ describe.skipIf(!disk.isMounted)('a volume mounted at DATADIR/postgres', () => {
     expect(readdirSync(root)).toEqual(['postgres']);
   });
 
-  it('is told by a replica before it starts PostgreSQL or copies anything, and a copy that came is kept', async () => {
-    mkdirSync(join(root, 'incoming', 'data'), { recursive: true });
-    writeFileSync(join(root, 'incoming', 'received.json'), '{"group":"main","cluster":"c"}');
-    const directory = databaseDirectory(config, 'c', pino({ level: 'silent' }));
+  it('is told by a replica before it starts PostgreSQL or copies anything', async () => {
+    const directory = openDatabaseDirectory({
+      places: placesOf(root),
+      cluster: 'c',
+      binaries: await testBinaries(),
+      onSetAside: () => undefined,
+    });
     await expect(directory.inspect()).rejects.toThrow(new RegExp(whatToDo));
-    expect(readdirSync(root)).toEqual(['incoming', 'postgres']);
+    expect(readdirSync(root)).toEqual(['postgres']);
+    expect(readdirSync(join(root, 'postgres'))).toEqual([]);
   });
 });

@@ -1,12 +1,11 @@
 /**
- * A replica's PostgreSQL on disk: created once, its configuration written anew at each start.
+ * A replica's PostgreSQL on disk: creates its data directory, and chooses the directory of its socket.
  *
- * `initdb` works in a directory of another name that is renamed when it is complete: a crash half-way leaves nothing that
- * looks like a database. Configuration is entirely Barista's: what a client or a restored snapshot left there is replaced.
+ * Configuration is instance/settings.ts. Invariant: `initdb` works in a directory of another name that is renamed when it is complete, so that a crash half-way leaves nothing that looks like a database.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -102,81 +101,4 @@ export async function chooseSocketDirectory(user: LaunchUser, wanted: string): P
   throw new LaunchError(
     `The path of PostgreSQL's socket is too long: ${path(directory)}. Choose a shorter TMPDIR.`,
   );
-}
-
-export interface Configuration {
-  readonly socketDir: string;
-  readonly connectionsMax: number;
-  readonly settings: Readonly<Record<string, string>>;
-}
-
-export async function writeConfiguration(
-  user: LaunchUser,
-  data: string,
-  config: Configuration,
-): Promise<void> {
-  const files = {
-    'postgresql.conf': settingsText({ ...baseSettings(config), ...config.settings }),
-    'postgresql.auto.conf': '# Not used: postgresql.conf is written at each start.\n',
-    // The socket's directory lets in nobody but the operator, and the gateway refuses the user postgres.
-    'pg_hba.conf': [
-      'local all         postgres trust',
-      'local replication postgres trust',
-      'local all         all      scram-sha-256',
-      '',
-    ].join('\n'),
-    'pg_ident.conf': '',
-  };
-  for (const [name, text] of Object.entries(files)) {
-    const path = join(data, name);
-    await writeFile(`${path}.new`, text, { mode: 0o600 });
-    await handOver(user, `${path}.new`);
-    await rename(`${path}.new`, path);
-  }
-  for (const name of ['standby.signal', 'recovery.signal']) await rm(join(data, name), { force: true });
-}
-
-function baseSettings(config: Configuration): Record<string, string> {
-  return {
-    listen_addresses: '',
-    unix_socket_directories: config.socketDir,
-    unix_socket_permissions: '0700',
-    port: String(socketPort),
-    max_connections: String(config.connectionsMax),
-    superuser_reserved_connections: '8',
-    max_prepared_transactions: String(config.connectionsMax),
-    password_encryption: 'scram-sha-256',
-    shared_buffers: '128MB',
-    huge_pages: 'off',
-    // The replicated log is made durable before anything is acknowledged; what a crash takes from here is replayed.
-    synchronous_commit: 'off',
-    fsync: 'on',
-    full_page_writes: 'on',
-    wal_level: 'replica',
-    max_wal_senders: '4',
-    // A copy that is being made keeps the WAL that it needs, but must not fill the disk: beyond this it fails and is begun afresh.
-    max_slot_wal_keep_size: '8GB',
-    max_wal_size: '1GB',
-    // One backend that dies must be seen by the replica, for its crash takes back commits of all the others.
-    restart_after_crash: 'off',
-    autovacuum: 'on',
-    // The capture table lives on being emptied often.
-    autovacuum_naptime: '5s',
-    jit: 'off',
-    timezone: 'UTC',
-    log_timezone: 'UTC',
-    datestyle: 'iso, mdy',
-    lc_messages: 'C',
-    default_text_search_config: 'pg_catalog.english',
-    logging_collector: 'off',
-    log_destination: 'stderr',
-    // start-failure.ts reads it.
-    log_line_prefix: '%m [%p] %e %q%u@%d ',
-    log_parameter_max_length: '0',
-  };
-}
-
-function settingsText(settings: Readonly<Record<string, string>>): string {
-  const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'`);
-  return `# Written by Barista at each start: changes here are lost.\n${lines.join('\n')}\n`;
 }

@@ -191,9 +191,11 @@ interface Condemnation {
 /** Whatever its words are: that the file is there is enough. */
 function condemnationOf(text: string): Condemnation {
   try {
-    return JSON.parse(text) as Condemnation;
+    const { loss, isAside } = JSON.parse(text) as Partial<Condemnation>;
+    if (typeof loss?.cause === 'string') return { loss, isAside: isAside === true };
   } catch {
-    const loss: Loss = { cause: 'databaseLost', reason: 'it was given up before the replica was started' };
-    return { loss, isAside: false };
+    // Torn when it was written, or by hand.
   }
+  const loss: Loss = { cause: 'databaseLost', reason: 'it was given up before the replica was started' };
+  return { loss, isAside: false };
 }

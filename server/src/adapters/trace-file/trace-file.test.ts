@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Lsn } from '../../payload/wal/lsn.ts';
 import { openTraceFile, type TraceFile, type TraceFileOptions } from './trace-file.ts';
 
 let dir = '';
@@ -23,8 +24,9 @@ const event = (seq: number): TraceEvent => ({
   replica: 'r1' as ReplicaId,
   atUs: seq * 10,
   layer: 'apply',
-  name: 'MovePointer',
-  applicationPointer: seq as Slot,
+  name: 'Release',
+  slot: seq as Slot,
+  position: seq as Lsn,
 });
 async function start(extra: Partial<TraceFileOptions> = {}): Promise<TraceFile> {
   const file = await openTraceFile({ dir, run: 'a', fileBytesMax: 1_000_000, filesMax: 3, ...extra });

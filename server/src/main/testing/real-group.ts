@@ -73,7 +73,7 @@ export class RealGroup {
       { ...this.configOf(id), ...changes },
       {
         logger: pino({ level: process.env['TEST_LOG'] ?? 'silent', name: id }),
-        latencies: { transaction: () => {} },
+        latencies: { agreement: () => {} },
         onEvent: (event) => seen.push(event),
         onFatal: (error) => this.fatal.push(error),
       },
