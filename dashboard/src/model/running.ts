@@ -40,7 +40,7 @@ export function foldRunning(running: Running, batch: readonly TraceEvent[]): Run
   for (const { replica, atUs, transactions, more } of told) {
     samples.set(replicaOf(replica), { atUs, transactions, more });
     for (const { xid, sql } of transactions) {
-      if (xid !== null) addStatement(statements, statementKey(replica, xid), sql);
+      if (xid !== null && sql !== null) addStatement(statements, statementKey(replica, xid), sql);
     }
   }
   while (statements.size > transactionsMax) statements.delete(statements.keys().next().value!);

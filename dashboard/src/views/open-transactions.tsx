@@ -60,7 +60,11 @@ function OpenTransaction({ transaction }: { readonly transaction: RunningTransac
         {states[state]}
       </span>
       <span className="open-since num quiet">{formatMs(sinceMs)}</span>
-      <span className="open-sql mono">{sql}</span>
+      {sql === null ? (
+        <span className="open-sql quiet">its statement is not told (http.statements)</span>
+      ) : (
+        <span className="open-sql mono">{sql}</span>
+      )}
     </li>
   );
 }

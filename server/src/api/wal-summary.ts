@@ -121,7 +121,7 @@ export interface SlotRefusal {
 
 /**
  * A transaction that is open in the leader's PostgreSQL, as it was found while somebody watched. `waiting`: its COMMIT waits to be chosen. `idle`: its client says nothing. `xid`: the lower 32 bits; null: it has changed
- * nothing. `sql`: its last statement, cut to `sqlCharactersMax`.
+ * nothing. `sql`: its last statement, cut; null: the replica is configured not to tell it.
  */
 export interface RunningTransaction {
   readonly pid: number;
@@ -129,7 +129,7 @@ export interface RunningTransaction {
   readonly state: 'running' | 'waiting' | 'idle';
   readonly user: string;
   readonly database: string;
-  readonly sql: string;
+  readonly sql: string | null;
   /** Since it began. */
   readonly sinceMs: number;
 }

@@ -26,6 +26,10 @@ const ms = z.int().min(1).max(3_600_000);
 const address = z.strictObject({ host, port });
 /** Where to listen: on loopback unless told otherwise. */
 const listen = z.strictObject({ host: host.default(LOOPBACK), port });
+const http = listen.extend({
+  /** Tells whoever watches the text of the statements that clients run. */
+  statements: z.boolean().default(false),
+});
 /** PostgreSQL's own bound on names. */
 const sqlName = z.string().min(1).max(63);
 
@@ -155,7 +159,7 @@ const replicaConfigShape = z.strictObject({
   clusterSecret: z.string().min(16, 'must have at least 16 characters').max(1024).optional(),
   clusterSecretFile: z.string().min(1).optional(),
   pgwire: listen,
-  http: listen,
+  http,
   postgres: postgres.prefault({}),
   /** What a new data directory is given; an existing one keeps what it has. */
   bootstrap: z

@@ -109,7 +109,7 @@ export function replicaConfigOf(
     peerListen: { host: demoHost, port: plan.peerPort },
     clusterSecret,
     pgwire: { host: demoHost, port: plan.pgwirePort },
-    http: { host: demoHost, port: plan.httpPort },
+    http: { host: demoHost, port: plan.httpPort, statements: true },
     ...(options.pgBin === null ? {} : { postgres: { pgBin: options.pgBin } }),
     ...storeConfigOf(options.logStore, options.logBytesMax),
     bootstrap: demoUser,

@@ -74,6 +74,8 @@ export interface ReplicaContext {
   readonly joined: Joined | null;
   /** How long a range of the leader's WAL took from being proposed to being chosen. */
   readonly onAgreed: (ms: number) => void;
+  /** Something of the leader's was proposed. Default: nobody wants to know. */
+  readonly onProposed?: () => void;
   readonly onFatal: (error: Error) => void;
 }
 
@@ -81,6 +83,7 @@ export interface ReplicaContext {
 export interface AssembledReplica {
   readonly replica: Replica;
   readonly payload: WalPayload;
+  readonly core: CoreHost;
 }
 
 const tickMs = 20;
@@ -103,7 +106,7 @@ export function assembleReplica(
   context: ReplicaContext,
 ): AssembledReplica {
   const { log, transport, server, directory, timers, random, digests } = adapters;
-  const { events, tracker, logger, joined, onFatal } = context;
+  const { events, tracker, logger, joined, onFatal, onProposed = () => undefined } = context;
   const { member, cluster } = log.identity;
   events.become(member);
   const leadership = new LeadershipState();
@@ -140,6 +143,7 @@ export function assembleReplica(
     membership: () => membership,
     events,
     isTraced: config.trace.file,
+    onProposed,
     onReady: (ballot) => replica.ready(ballot),
     onUnready: (reason) => replica.unready(reason),
     onFatal,
@@ -329,5 +333,5 @@ export function assembleReplica(
     onFatal,
   });
   if (joined !== null) tracker.begin(joined.cause, 'catchingUp');
-  return { replica, payload };
+  return { replica, payload, core };
 }

@@ -37,6 +37,7 @@ import {
 } from './replica-database.ts';
 import type { ServeContext, ServedReplica } from './serve.ts';
 import { createServiceDoor, type ServiceDoor } from './service-door.ts';
+import { showReplica, unreadable, type ShownReplica } from './show-replica.ts';
 import { addressOf, statusWithoutLog } from './without-log.ts';
 
 const lookForLogMs = 2000;
@@ -50,7 +51,7 @@ interface Frame {
   readonly tracker: RecoveryTracker;
   readonly door: ServiceDoor;
   /** Null until it is in its group. */
-  running: AdminParts | null;
+  running: (AdminParts & { readonly shown: ShownReplica }) | null;
   joining: Joining | null;
   stopping: boolean;
 }
@@ -75,9 +76,10 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   const beginning = log === null ? join(frame) : becomeReplica(frame, log, null);
   if (log !== null) await beginning;
   const { transport, events } = frame;
+  const whyNot = (): string => frame.joining?.message ?? 'The replica is starting.';
   return {
     status: () => frame.running?.replica.status(pgwire.clients) ?? joiningStatus(frame, pgwire.clients),
-    subscribe: (listener, level) => events.subscribe(listener, level),
+    subscribe: (listener, attention) => events.subscribe(listener, attention),
     setFault: (fault) => {
       transport.setFault(fault);
       events.operation({ name: 'FaultChanged', description: describeFault(fault) });
@@ -86,18 +88,18 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
       transport.heal();
       events.operation({ name: 'FaultChanged', description: 'all links healed' });
     },
-    admin: replicaAdmin(
-      config,
-      () => frame.running,
-      () => frame.joining?.message ?? 'The replica is starting.',
-    ),
+    admin: replicaAdmin(config, () => frame.running, whyNot),
+    readSlot: async (slot) => frame.running?.shown.readSlot(slot) ?? unreadable(whyNot()),
     stop: async () => {
       await pgwire.close();
       frame.stopping = true;
       frame.joining?.stop();
       await beginning;
       if (frame.running === null) await transport.close();
-      else await frame.running.replica.stop();
+      else {
+        frame.running.shown.stop();
+        await frame.running.replica.stop();
+      }
     },
   };
 }
@@ -222,11 +224,17 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
       openArchive: archiveOf(config, logger),
       replace: (...loss) => replaceDatabase(database, replacing, ...loss),
     },
-    { events, tracker, logger, joined, onFatal, onAgreed: (ms) => latencies.agreement(ms) },
+    {
+      ...{ events, tracker, logger, joined, onFatal },
+      onAgreed: (ms) => latencies.agreement(ms),
+      onProposed: () => shown.nudge(),
+    },
   );
+  const { socketDir } = database.server.instance;
+  const shown: ShownReplica = showReplica(assembled, { config, socketDir, log, events });
   transport.offerCopies(offeredCopies(config, cluster, database, assembled));
   const backups = offeredBackups(config, database, assembled);
-  frame.running = { replica: assembled.replica, database, backups, identity: log.identity };
+  frame.running = { replica: assembled.replica, database, backups, identity: log.identity, shown };
   frame.joining = null;
   frame.door.lead(assembled.replica.service);
   assembled.replica.start();
@@ -321,6 +329,7 @@ function refusingReplica(
       () => null,
       () => status.message ?? '',
     ),
+    readSlot: () => Promise.resolve(unreadable(status.message ?? '')),
     stop: () => Promise.resolve(),
   };
 }

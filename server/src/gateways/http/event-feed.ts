@@ -15,8 +15,8 @@ const rarePerBatchMax = 500;
 const clientsMax = 16;
 const bufferedBytesMax = 4 * 1024 * 1024;
 
-/** Gives every event of the level from now on, until the function that it returns is called. */
-export type Subscribe = (listener: (event: TraceEvent) => void, level: 'rare' | 'all') => () => void;
+/** Gives every event, or the rare ones, from now on, until the function that it returns is called. `watching`: people look on. */
+export type Subscribe = (listener: (event: TraceEvent) => void, attention: 'rare' | 'watching') => () => void;
 
 export interface EventFeed {
   /** Takes a client, or closes the socket if there are too many. */
@@ -81,9 +81,9 @@ export function createEventFeed(subscribe: Subscribe): EventFeed {
     timer ??= setTimeout(flush, batchMs);
   };
   let unsubscribe = subscribe(publish, 'rare');
-  const listen = (level: 'rare' | 'all'): void => {
+  const listen = (attention: 'rare' | 'watching'): void => {
     unsubscribe();
-    unsubscribe = subscribe(publish, level);
+    unsubscribe = subscribe(publish, attention);
   };
 
   return {
@@ -94,7 +94,7 @@ export function createEventFeed(subscribe: Subscribe): EventFeed {
       }
       const client: Client = { socket, events: history.slice(-historyMax), bulkWaiting: 0, dropped: 0 };
       clients.add(client);
-      if (clients.size === 1) listen('all');
+      if (clients.size === 1) listen('watching');
       socket.on('close', () => {
         if (clients.delete(client) && clients.size === 0) listen('rare');
       });

@@ -119,6 +119,23 @@ describe('metrics', () => {
   });
 });
 
+describe('a slot of the log', () => {
+  it('is told, or why it cannot be', async () => {
+    const told = await fetch(url('/api/log/17'));
+    expect([told.status, await told.json()]).toEqual([
+      200,
+      { slot: 17, label: 'noop', content: { kind: 'noop' } },
+    ]);
+    const unknown = await fetch(url('/api/log/18'));
+    expect([unknown.status, await unknown.json()]).toMatchObject([404, { error: { code: 'notChosen' } }]);
+  });
+
+  it.each(['0', '-1', '1.5', 'x', '1'.repeat(20)])('has a number from 1 on, and not %s', async (slot) => {
+    const answer = await fetch(url(`/api/log/${slot}`));
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: 'badRequest' } }]);
+  });
+});
+
 describe('faults', () => {
   const cut = { from: 'r1', to: 'r2', cut: true };
 

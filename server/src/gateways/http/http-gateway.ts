@@ -1,5 +1,5 @@
 /**
- * What a replica serves over HTTP: health, metrics, status, its stream of events and, where allowed, the faults of its links.
+ * What a replica serves over HTTP: health, metrics, status, what its log holds, its stream of events and, where allowed, the faults of its links.
  *
  * Responsible for: the routes and who may use them. Knows the replica only through HttpReplica; decides nothing about it.
  * Invariants: faults can be set only from this machine, and only if they are allowed; what operators ask for needs the cluster's secret (admin-routes.ts);
@@ -12,10 +12,12 @@ import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import { z } from 'zod';
 import type { LinkFault, ReplicaStatus } from '../../api/status.ts';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { SlotAnswer, SlotRefusal } from '../../api/wal-summary.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
 import { adminRoutes, type HttpAdmin } from './admin-routes.ts';
 import { createEventFeed, type Subscribe } from './event-feed.ts';
 import { closeServer, listenOn } from '../listen.ts';
+import { logRoutes } from './log-routes.ts';
 import type { Metrics } from './metrics.ts';
 import { isLoopbackAddress, requestProblem } from './request-guard.ts';
 
@@ -25,6 +27,8 @@ export interface HttpReplica {
   /** @throws RangeError if it is no link of this replica, or out of bounds */
   setFault(fault: LinkFault): void;
   healFaults(): void;
+  /** What a slot of its log holds. Never rejects. */
+  readSlot(slot: Slot): Promise<SlotAnswer | SlotRefusal>;
   readonly admin: HttpAdmin;
 }
 
@@ -112,6 +116,7 @@ function routes(options: HttpGatewayOptions): Express {
   app.get('/api/latencies', async (_request, response) => {
     response.json(await metrics.buckets());
   });
+  app.use(logRoutes((slot) => replica.readSlot(slot)));
   app.post(
     '/api/faults',
     faultsOnlyHere(options.faultsAllowed),

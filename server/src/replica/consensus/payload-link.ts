@@ -20,6 +20,8 @@ export interface PayloadLinkOptions {
   readonly membership: () => Membership;
   readonly events: ReplicaEvents;
   readonly isTraced: boolean;
+  /** Whatever it proposed has a slot, or will have one. */
+  readonly onProposed: () => void;
   readonly onReady: (ballot: Ballot) => void;
   readonly onUnready: (reason: string) => void;
   readonly onFatal: (error: Error) => void;
@@ -50,7 +52,9 @@ export class PayloadLink implements PayloadHost {
   }
 
   propose(payload: Uint8Array): ProposeResult {
-    return this.options.proposer.propose(payload);
+    const result = this.options.proposer.propose(payload);
+    if (result.code === 'proposed') this.options.onProposed();
+    return result;
   }
 
   applied(slot: Slot, durableSlot: Slot): void {

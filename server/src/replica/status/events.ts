@@ -19,9 +19,12 @@ type Layered =
 
 type Level = Extract<TraceLevel, 'rare' | 'all'>;
 
+/** `watching`: all, for people who look on. For them the replica also looks at what else is of interest; a trace file is no reason to. */
+export type Attention = Level | 'watching';
+
 interface Listener {
   readonly onEvent: (event: TraceEvent) => void;
-  readonly level: Level;
+  readonly attention: Attention;
 }
 
 /** Events kept for the first listener, which comes a little after the replica has started. */
@@ -47,8 +50,8 @@ export class ReplicaEvents {
   }
 
   /** `rare`: what comes with every range of WAL is left out (isFrequent). */
-  subscribe(onEvent: (event: TraceEvent) => void, level: Level): () => void {
-    const listener = { onEvent, level };
+  subscribe(onEvent: (event: TraceEvent) => void, attention: Attention): () => void {
+    const listener = { onEvent, attention };
     this.listeners.add(listener);
     const missed = this.backlog;
     this.backlog = [];
@@ -60,6 +63,10 @@ export class ReplicaEvents {
     };
   }
 
+  get isWatched(): boolean {
+    return [...this.listeners].some(({ attention }) => attention === 'watching');
+  }
+
   /** Called at once, and whenever what is listened to changes. */
   onLevel(listener: (level: Level) => void): void {
     this.onLevelChange = listener;
@@ -67,7 +74,7 @@ export class ReplicaEvents {
   }
 
   private setLevel(): void {
-    const level = [...this.listeners].some((listener) => listener.level === 'all') ? 'all' : 'rare';
+    const level = [...this.listeners].some(({ attention }) => attention !== 'rare') ? 'all' : 'rare';
     if (level === this.level) return;
     this.level = level;
     this.onLevelChange?.(level);
@@ -92,8 +99,8 @@ export class ReplicaEvents {
     const atUs = Number(process.hrtime.bigint() / 1000n);
     const stamped = { seq: this.seq, run: this.run, replica: this.replica, atUs, ...event } as TraceEvent;
     if (this.listeners.size === 0 && this.backlog.length < BACKLOG_MAX) this.backlog.push(stamped);
-    for (const { onEvent, level } of this.listeners) {
-      if (level === 'all' || !isFrequent(stamped.name)) onEvent(stamped);
+    for (const { onEvent, attention } of this.listeners) {
+      if (attention !== 'rare' || !isFrequent(stamped.name)) onEvent(stamped);
     }
   }
 }

@@ -6,6 +6,7 @@ import { fileKey } from '../../../payload/wal/summary/name-relations.ts';
 import { connectPg } from '../pg-client.ts';
 import { relationNames } from './relation-names.ts';
 import { runningTransactions } from './running-transactions.ts';
+import { TransactionView } from './transaction-view.ts';
 
 let postgres: BarePostgres;
 let admin: Client;
@@ -97,7 +98,7 @@ describe('the names of files', () => {
 
 describe('the running transactions', () => {
   async function seen(): Promise<readonly RunningTransaction[]> {
-    return (await runningTransactions(admin)).transactions;
+    return (await runningTransactions(admin, true)).transactions;
   }
 
   it('are those of clients, with what they are at', async () => {
@@ -122,9 +123,36 @@ describe('the running transactions', () => {
     const [running] = await seen();
     expect(running!.sql).toHaveLength(201);
     expect(running!.sinceMs).toBeGreaterThan(0);
+    expect((await runningTransactions(admin, false)).transactions).toEqual([
+      { ...running, sql: null, sinceMs: expect.any(Number) as number },
+    ]);
     await sleeping;
     await client.end();
     await expect.poll(seen).toEqual([]);
+  });
+
+  it('are asked in one session, which is opened again when it is gone', async () => {
+    const view = new TransactionView({ connect: () => connect('postgres'), tellsSql: true });
+    const sessions = async (): Promise<readonly number[]> => {
+      const { rows } = await admin.query<{ pid: number }>(
+        "SELECT pid FROM pg_stat_activity WHERE usesysid = 10 AND query LIKE '%xact_start%' AND pid <> pg_backend_pid()",
+      );
+      return rows.map(({ pid }) => pid);
+    };
+    const client = await connectPg({ socketDir: postgres.socketDir, database: 'shop', user: 'app' });
+    await client.query('BEGIN');
+    const open = { transactions: [expect.objectContaining({ state: 'idle', sql: 'BEGIN' })], more: 0 };
+    expect(await view.look()).toEqual(open);
+    expect(await view.look()).toEqual(open);
+    const [first, ...others] = await sessions();
+    expect(others).toEqual([]);
+    await admin.query('SELECT pg_terminate_backend($1)', [first]);
+    await expect.poll(async () => (await view.look().catch(() => null))?.transactions.length).toBe(1);
+    const [second] = await sessions();
+    expect(second).not.toBe(first);
+    await view.close();
+    await expect.poll(sessions).toEqual([]);
+    await client.end();
   });
 
   it('wait if their COMMIT waits for the synchronous standby', async () => {

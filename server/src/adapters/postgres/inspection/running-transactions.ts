@@ -15,7 +15,7 @@ export interface RunningTransactions {
 /** 10 is the superuser that initdb makes, under whom the replica itself works. A COMMIT that waits for its synchronous standby waits to be chosen. */
 const sql = `
   SELECT pid, backend_xid::text AS xid, state, wait_event AS "waitsFor", usename AS user, datname AS database,
-         left(query, ${sqlCharactersMax + 1}) AS sql,
+         CASE WHEN $1 THEN left(query, ${sqlCharactersMax + 1}) END AS sql,
          greatest(0, extract(epoch FROM clock_timestamp() - xact_start) * 1000)::int8::text AS "sinceMs"
     FROM pg_stat_activity
    WHERE backend_type = 'client backend' AND xact_start IS NOT NULL AND usesysid <> 10
@@ -28,27 +28,33 @@ interface Row {
   readonly waitsFor: string | null;
   readonly user: string;
   readonly database: string;
-  readonly sql: string;
+  readonly sql: string | null;
   readonly sinceMs: string;
 }
 
-/** @throws Error of PostgreSQL */
-export async function runningTransactions(client: Pick<Client, 'query'>): Promise<RunningTransactions> {
-  const { rows } = await client.query<Row>(sql);
+/** `tellsSql` false: the text of statements stays in PostgreSQL. @throws Error of PostgreSQL */
+export async function runningTransactions(
+  client: Pick<Client, 'query'>,
+  tellsSql: boolean,
+): Promise<RunningTransactions> {
+  const { rows } = await client.query<Row>(sql, [tellsSql]);
   const transactions = rows.slice(0, transactionsMax).map(toTransaction);
   return { transactions, more: rows.length - transactions.length };
 }
 
 function toTransaction({ pid, xid, user, database, sinceMs, ...row }: Row): RunningTransaction {
   const state = row.waitsFor === 'SyncRep' ? 'waiting' : row.state === 'active' ? 'running' : 'idle';
-  const sql = row.sql.length > sqlCharactersMax ? `${row.sql.slice(0, sqlCharactersMax)}…` : row.sql;
   return {
     pid,
     xid: xid === null ? null : Number(xid),
     state,
     user,
     database,
-    sql,
+    sql: row.sql === null ? null : shorten(row.sql),
     sinceMs: Number(sinceMs),
   };
+}
+
+function shorten(text: string): string {
+  return text.length > sqlCharactersMax ? `${text.slice(0, sqlCharactersMax)}…` : text;
 }

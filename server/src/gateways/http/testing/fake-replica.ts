@@ -19,7 +19,7 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
   const self = id as ReplicaId;
   const listeners = new Set<{
     readonly onEvent: (event: TraceEvent) => void;
-    readonly level: 'rare' | 'all';
+    readonly attention: 'rare' | 'watching';
   }>();
   const address = { host: '127.0.0.1', port: 7532, pgwire: { host: '127.0.0.1', port: pgwirePort } };
   let status: ReplicaStatus = {
@@ -58,8 +58,8 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
   };
   return {
     status: () => status,
-    subscribe: (onEvent, level) => {
-      const listener = { onEvent, level };
+    subscribe: (onEvent, attention) => {
+      const listener = { onEvent, attention };
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
@@ -70,6 +70,12 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
     healFaults() {
       status = { ...status, faults: [] };
     },
+    readSlot: (at) =>
+      Promise.resolve(
+        at === 17
+          ? { slot: at, label: 'noop', content: { kind: 'noop' } }
+          : { error: { code: 'notChosen', message: `Slot ${at} is not known to be chosen here.` } },
+      ),
     admin: {
       members: () =>
         Promise.resolve({ ok: true, answer: { ok: true, membership: status.membership } } as const),
@@ -83,10 +89,10 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
     change(part) {
       status = { ...status, ...part };
     },
-    hearsAll: () => [...listeners].some(({ level }) => level === 'all'),
+    hearsAll: () => [...listeners].some(({ attention }) => attention === 'watching'),
     emit(event) {
-      for (const { onEvent, level } of listeners)
-        if (level === 'all' || !isFrequent(event.name)) onEvent(event);
+      for (const { onEvent, attention } of listeners)
+        if (attention === 'watching' || !isFrequent(event.name)) onEvent(event);
     },
   };
 }

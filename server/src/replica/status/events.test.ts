@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import type { TraceEvent } from '../../api/events.ts';
+import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { Lsn } from '../../payload/wal/lsn.ts';
+import { ReplicaEvents } from './events.ts';
+
+const replayed = { name: 'Replay', flushed: 1 as Lsn, replayed: 1 as Lsn } as const;
+const looked = { name: 'RunningTransactions', transactions: [], more: 0 } as const;
+const rare = { name: 'PeerLost', peer: 'r2' as ReplicaId } as const;
+
+function listener() {
+  const seen: TraceEvent[] = [];
+  return {
+    seen,
+    names: () => seen.map(({ name }) => name),
+    onEvent: (event: TraceEvent) => void seen.push(event),
+  };
+}
+
+it('frequent events are for whoever asked for them, numbered without a gap for these', () => {
+  const events = new ReplicaEvents('r1' as ReplicaId);
+  const [some, all] = [listener(), listener()];
+  events.subscribe(some.onEvent, 'rare');
+  events.apply(replayed);
+  const end = events.subscribe(all.onEvent, 'all');
+  events.apply(replayed);
+  events.operation(looked);
+  events.operation(rare);
+  end();
+  events.apply(replayed);
+  expect(all.seen.map(({ seq, name }) => [seq, name])).toEqual([
+    [1, 'Replay'],
+    [2, 'RunningTransactions'],
+    [3, 'PeerLost'],
+  ]);
+  expect(some.names()).toEqual(['PeerLost']);
+});
+
+it('the first listener is given what happened before', () => {
+  const events = new ReplicaEvents('r1' as ReplicaId);
+  events.operation(rare);
+  const [first, second] = [listener(), listener()];
+  events.subscribe(first.onEvent, 'rare');
+  events.subscribe(second.onEvent, 'rare');
+  expect([first.names(), second.names()]).toEqual([['PeerLost'], []]);
+});
+
+it('nobody watches who only writes all events down', () => {
+  const events = new ReplicaEvents('r1' as ReplicaId);
+  const levels: string[] = [];
+  events.onLevel((level) => levels.push(level));
+  const endWriting = events.subscribe(() => undefined, 'all');
+  expect(events.isWatched).toBe(false);
+  const endWatching = events.subscribe(() => undefined, 'watching');
+  expect(events.isWatched).toBe(true);
+  endWatching();
+  expect(events.isWatched).toBe(false);
+  endWriting();
+  expect(levels).toEqual(['rare', 'all', 'rare']);
+});
