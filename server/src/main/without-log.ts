@@ -32,7 +32,7 @@ export function statusWithoutLog(
     state: now.state,
     message: now.message,
     pgwire: config.pgwire,
-    http: config.http,
+    http: { host: config.http.host, port: config.http.port },
     pid: process.pid,
     postgres: { pid: null, socketDir: '', port: 0, up: false, version: null },
     wal: null,

@@ -57,7 +57,7 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
     state: parts.condition.state,
     message: parts.condition.message,
     pgwire: config.pgwire,
-    http: config.http,
+    http: { host: config.http.host, port: config.http.port },
     pid: process.pid,
     postgres,
     wal,
