@@ -85,6 +85,14 @@ describe('the chosen WAL', () => {
     expect(await wal.read(lsn(500), lsn(500), 10)).toBeNull();
   });
 
+  it('begins where the first leadership did, or at the base', async () => {
+    const { wal } = setUp([...begun, ...many, start(b2), leadership(b2, 2, 480)]);
+    await wal.catchUp();
+    expect(wal.begin).toBe(100);
+    const base = positionAfter([...begun, ...many.slice(0, 5)]);
+    expect(setUp([], { base }).wal.begin).toBe(150);
+  });
+
   it('reads what keeps up from memory alone', async () => {
     const log = [...begun, ...many];
     const { wal, reads } = setUp(log);

@@ -50,6 +50,8 @@ export class ChosenWal {
   private marks: WalPosition[];
   /** Of the chosen chain, the directory has everything below. */
   private localEnd: Lsn;
+  /** Where the first leadership above the base began. */
+  private foundedAt: Lsn | null = null;
   /** The newest positions, for finding the one that a standby has reached. */
   private recent: WalPosition[] = [];
   /** Where the last read from the log ended: the next one mostly goes on there. */
@@ -72,6 +74,12 @@ export class ChosenWal {
 
   get base(): WalPosition {
     return this.options.base;
+  }
+
+  /** Below it the log has nothing of the chosen chain: the base, or where the first leadership of a group began. */
+  get begin(): Lsn {
+    const { base } = this;
+    return base.timeline === 0 ? (this.foundedAt ?? this.folded.end) : base.end;
   }
 
   stop(): void {
@@ -138,6 +146,7 @@ export class ChosenWal {
   private remember(position: WalPosition, effect: WalEffect): void {
     if (effect.kind === 'range') this.ring.append(effect.range.start, asBuffer(effect.range.data));
     if (effect.kind === 'leadership') {
+      this.foundedAt ??= position.end;
       this.ring.cut(position.end);
       // Beyond the fork nothing of before counts any more.
       this.recent = this.recent.filter(({ end }) => end <= position.end);

@@ -6,7 +6,8 @@
  * Responsible for: which transactions commit where, from the WAL. Knows nothing of digests.
  */
 import { CommitReader } from '../../payload/wal/commit-reader.ts';
-import { segmentStart, walPageBytes, type Lsn } from '../../payload/wal/lsn.ts';
+import { formatLsn, lsnNone, walPageBytes, type Lsn } from '../../payload/wal/lsn.ts';
+import { WalFormatError } from '../../payload/wal/record/wal-fault.ts';
 import type { ChosenWal } from '../../payload/wal/chosen-wal.ts';
 import type { WalPosition } from '../../payload/wal/wal-history.ts';
 import type { WalPayload } from '../../payload/wal/wal-payload.ts';
@@ -14,8 +15,8 @@ import type { SnapshotView } from '../../ports/digest.ts';
 
 type Payload = Pick<WalPayload, 'wal' | 'isStandby' | 'barrier' | 'chosenEnd'>;
 
-/** A session that was released before so much WAL was written has most certainly had its turn; a leader that seems to differ compares twice. */
-const windowBytes = 4 * 1024 * 1024;
+/** A session that was released before so much WAL was written has most certainly had its turn; a leader that seems to differ compares twice. Less than what is in memory. */
+const windowBytes = 2 * 1024 * 1024;
 const readBytesMax = 512 * 1024;
 
 /** True of a snapshot that does not show a transaction which has committed at or below the position. @throws Error if the WAL cannot be read */
@@ -25,7 +26,7 @@ export async function missingBelow(
 ): Promise<(view: SnapshotView) => boolean> {
   const { wal } = payload;
   if (payload.isStandby || wal === null) return () => false;
-  const from = Math.max(position.end - windowBytes, segmentStart(wal.base.end));
+  const from = Math.max(position.end - windowBytes, wal.begin);
   const page = (Math.ceil(from / walPageBytes) * walPageBytes) as Lsn;
   const committed = await commitsBetween(wal, position, page, position.end);
   return (view) => committed.some((xid) => !shows(view, xid));
@@ -62,8 +63,9 @@ async function commitsBetween(
 ): Promise<readonly bigint[]> {
   const page = (Math.floor(from / walPageBytes) * walPageBytes) as Lsn;
   // Nobody waits any more for what an earlier leadership has committed.
-  const fork = position.forks.at(-1)?.at ?? page;
-  let at = Math.max(page, fork) as Lsn;
+  const fork = position.forks.at(-1)?.at ?? lsnNone;
+  const founded = wal.base.timeline === 0 ? wal.begin : lsnNone;
+  let at = Math.max(page, fork, founded) as Lsn;
   const reader = new CommitReader(at, () => position.nextXid);
   const committed: bigint[] = [];
   while (at < to) {
@@ -75,7 +77,8 @@ async function commitsBetween(
     if (at >= from) committed.push(...found.map(BigInt));
     at = pieces.reduce((sum, piece) => sum + piece.length, at as number) as Lsn;
   }
-  if (at < to || reader.fault !== null)
-    throw new Error('the WAL at the position of the comparison cannot be read');
+  if (reader.fault !== null) throw new WalFormatError(reader.fault);
+  if (at < to)
+    throw new Error(`there is no WAL at ${formatLsn(at)} for the comparison at ${formatLsn(position.end)}`);
   return committed;
 }

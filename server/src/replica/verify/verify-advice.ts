@@ -27,10 +27,9 @@ export function adviceOn(options: AdviceOptions): readonly string[] {
 
 function onAgreement({ reports, told, equal, isProven, repair }: AdviceOptions): string[] {
   const advice: string[] = [];
-  const fenced = reports.filter(({ isFenced }) => isFenced).map(({ replica }) => replica);
   const differing = reports
-    .map(({ replica }) => replica)
-    .filter((id) => told.includes(id) || fenced.includes(id));
+    .filter(({ replica, isFenced }) => isFenced || told.includes(replica))
+    .map(({ replica }) => replica);
   if (differing.length > 0 && equal.length > 0) {
     const whom = `the database of ${equal.join(' or ')}`;
     advice.push(

@@ -106,7 +106,8 @@ function compareObjects(
   present: readonly Reported[],
   voters: readonly ReplicaId[],
 ): ReadonlyMap<ReplicaId, Findings> {
-  const findings = new Map(present.map(({ replica }) => [replica, { wrong: [], contested: [] } as Findings]));
+  const findings = new Map<ReplicaId, Findings>();
+  for (const { replica } of present) findings.set(replica, { wrong: [], contested: [] });
   const ballots = present.map(({ replica, digest }) => new ObjectsOf(replica, digest!));
   const all = new Map<string, DigestObject>();
   for (const { digest } of present) for (const object of digest!.objects) all.set(keyOf(object), object);

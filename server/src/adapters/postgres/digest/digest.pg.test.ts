@@ -194,6 +194,7 @@ it('no code of a client runs, whatever is made of tables and databases', async (
   });
   await client.connect();
   const expression = '(spy(1) + n)';
+  const refusals: string[] = [];
   for (const statement of [
     `CREATE FUNCTION spy(n int) RETURNS int LANGUAGE plpgsql IMMUTABLE
        AS $$ BEGIN RAISE WARNING 'a spy runs as % (%)', current_user, current_setting('is_superuser'); RETURN n; END $$`,
@@ -216,10 +217,10 @@ it('no code of a client runs, whatever is made of tables and databases', async (
     "ALTER DATABASE theirs SET exit_on_error = 'on'",
     'CREATE FUNCTION public.concat(VARIADIC a "any") RETURNS text LANGUAGE internal AS \'text_concat\' STABLE',
   ])
-    await client
-      .query(statement)
-      .catch((error: Error) => expect(error.message).toMatch(/rules|views|internal/));
+    await client.query(statement).catch((error: Error) => refusals.push(error.message));
   await client.end();
+  // PostgreSQL knows some of the traps.
+  expect(refusals.filter((message) => !/rules|views|internal/.test(message))).toEqual([]);
   const warnings = (): number =>
     readFileSync(join(primary.directory, 'postgres.log'), 'utf8').split('a spy runs as postgres (on)')
       .length - 1;
@@ -324,19 +325,17 @@ it('of many databases some are compared at a time, by turns, and the others are 
     { databasesMax: 3 },
   );
   const ever = new Set<string>();
-  for (let slot = 1; slot < databases; slot++) {
+  for (let slot = 1; slot < databases; slot += 2) {
     const snapshot = await (await source.prepare()).open(slot as Slot, () => false, never);
-    expect(snapshot.views).toHaveLength(3);
-    if (slot % 2 === 1) {
-      const { objects, skipped } = await snapshot.digest(never);
-      const names = new Set(objects.map(({ database }) => database));
-      const left = skipped.filter(({ name }) => name === '').map(({ database }) => database);
-      for (const name of names) ever.add(name);
-      expect([names.size - 1, left.length]).toEqual([3, databases - 3]);
-      expect([...names]).toEqual(expect.arrayContaining(['', 'postgres']));
-      expect(left.filter((name) => names.has(name))).toEqual([]);
-    }
+    const { objects, skipped } = await snapshot.digest(never);
     await snapshot.close();
+    expect(snapshot.views).toHaveLength(3);
+    const names = new Set(objects.map(({ database }) => database));
+    const left = skipped.filter(({ name }) => name === '').map(({ database }) => database);
+    for (const name of names) ever.add(name);
+    expect([names.size - 1, left.length]).toEqual([3, databases - 3]);
+    expect([...names]).toEqual(expect.arrayContaining(['', 'postgres']));
+    expect(left.filter((name) => names.has(name))).toEqual([]);
   }
   expect(ever.size).toBe(databases + 1);
 });

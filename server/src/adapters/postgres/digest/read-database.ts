@@ -91,7 +91,7 @@ class DatabaseReading {
 
   /** As the snapshot shows them. */
   private async relations(): Promise<readonly RelationRow[]> {
-    const { snapshot, withShared } = this.options;
+    const { withShared } = this.options;
     await this.catalogs.query(this.begin());
     const { rows } = await this.catalogs.query<RelationRow>(relationsSql, [null]);
     await this.catalogs.query('COMMIT');
@@ -99,10 +99,11 @@ class DatabaseReading {
     for (const relation of here) if (relation.format === null) this.skip(relation, relation.reason);
     return here
       .filter(({ format }) => format !== null)
-      .map((relation) => ({
-        ...relation,
-        storage: relation.isMapped ? (snapshot.mappedStorage.get(relation.oid) ?? '') : relation.storage,
-      }));
+      .map((relation) => (relation.isMapped ? this.asItWas(relation) : relation));
+  }
+
+  private asItWas(relation: RelationRow): RelationRow {
+    return { ...relation, storage: this.options.snapshot.mappedStorage.get(relation.oid) ?? '' };
   }
 
   private begin(): string {
