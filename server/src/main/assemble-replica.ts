@@ -189,6 +189,7 @@ export function assembleReplica(
       health.onUp();
     },
     onDown: (reason) => health.onDown(reason),
+    onMayLead: () => health.onMayLead(),
     onVerify: (check, position) => {
       const why = health.fenced;
       if (why === null) void verifyPoint.meet(check, position);

@@ -65,6 +65,11 @@ export class DatabaseHealth {
     this.troubledBy = reason;
   }
 
+  /** PostgreSQL is away until this replica leads again, and for nothing that is wrong. */
+  onMayLead(): void {
+    this.troubledBy = null;
+  }
+
   onReplaced(): void {
     this.fencedBecause = null;
     this.troubledBy = null;

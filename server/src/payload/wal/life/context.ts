@@ -75,6 +75,8 @@ export interface LifeOptions {
   /** PostgreSQL is up, or why it is not; of a database that replaced another one too. */
   readonly onUp: () => void;
   readonly onDown: (reason: string) => void;
+  /** PostgreSQL does not run, and nothing is wrong with what is here: the replica may lead, and it starts then. */
+  readonly onMayLead: () => void;
 }
 
 /** What is wished of the database from outside; each phase looks at it whenever `signal` is given. */

@@ -51,8 +51,9 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
       const hintsUntrusted = role.kind === 'primary' && role.hintsUntrusted;
       return { kind: 'lost', loss: { cause: 'parted', reason, partedAt: judgement.at, hintsUntrusted } };
     }
-    // Everything that is chosen is in it: its replica may lead.
+    // Everything that is chosen is in it: its replica may lead, and must if nobody else has a database.
     context.advance(wal.position.slot);
+    context.options.onMayLead();
     const { leading } = context.wishes;
     if (leading !== null && mayResume(context, wal)) {
       // PostgreSQL shows all that it recovers, chosen or not, to its own workers at least.
@@ -80,8 +81,8 @@ async function standbyAgain(context: LifeContext, wal: ChosenWal, ownEnd: Lsn): 
 
 /** Nobody else has led since: the log up to the leader's start is folded, so nobody can have. */
 function mayResume({ options }: LifeContext, { position }: ChosenWal): boolean {
-  const { member, commitPoint } = options.host;
-  return position.leadership.replica === member && position.slot >= commitPoint();
+  const { host } = options;
+  return position.leadership.replica === host.member && position.slot >= host.commitPoint();
 }
 
 async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Promise<Next> {
@@ -116,6 +117,7 @@ async function settleFounder(context: LifeContext, state: DirectoryState, isNew:
     const over = context.over();
     if (over !== null) return over;
     context.advance(wal.position.slot);
+    context.options.onMayLead();
     if (wal.position.leadership.replica === context.options.host.member) {
       // It was chosen in the very moment of a crash.
       const { position } = wal;
