@@ -16,6 +16,7 @@ export function idsWorkload(): Workload {
       const { rows } = await session.statement('SELECT nextval($1::text::regclass)', [asked], 'writes');
       return [asked, Number(rows[0]?.[0])];
     },
+    returnsNothing: () => false,
     finalRequests: () => [],
   };
 }

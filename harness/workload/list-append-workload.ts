@@ -52,6 +52,7 @@ export function listAppendWorkload(): Workload {
         }
         return answer;
       }),
+    returnsNothing: () => false,
     finalRequests: () =>
       Array.from({ length: Math.ceil(names.length / finalKeysAtOnce) }, (_, batch) => ({
         f: 'txn',

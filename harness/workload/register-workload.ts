@@ -61,6 +61,7 @@ export function registerWorkload(): Workload {
       const { rowCount } = await session.statement(swap, [key, from, to], 'writes');
       return { key, from, to, swapped: rowCount === 1 };
     },
+    returnsNothing: (f) => f === 'write',
     finalRequests: () => keys.map(({ name }) => ({ f: 'read', asked: { key: name } })),
   };
 }

@@ -7,6 +7,7 @@
 import type { HistoryWriter, Operation } from '../checkers/history.ts';
 import { Random } from '../simulation/random.ts';
 import { mayRepeat } from './bank-workload.ts';
+import { isCommitted } from './sql-outcome.ts';
 import { SqlFailure, SqlSession } from './sql-session.ts';
 import type { Workload, WorkRequest } from './workload.ts';
 
@@ -159,6 +160,7 @@ class Run {
       } catch (error) {
         if (!(error instanceof SqlFailure)) throw error;
         if (current !== null) this.tell(current.port, 'operation', error);
+        if (isCommitted(error) && workload.returnsNothing(request.f)) return request.asked;
         // What failed now says nothing of the earlier try.
         if (doubt === null && !mayRepeat(workload, request.f, error)) throw error;
         if (error.outcome === 'info') doubt = error;

@@ -27,6 +27,7 @@ export function setWorkload(): Workload {
       await session.statement('INSERT INTO elements VALUES ($1)', [asked], 'writes');
       return asked;
     },
+    returnsNothing: (f) => f === 'add',
     finalRequests: () => [{ f: 'read', asked: null }],
   };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeError, outcomeOf } from './sql-outcome.ts';
+import { describeError, isCommitted, outcomeOf } from './sql-outcome.ts';
 
 const outcomes = (committing: boolean, ...codes: string[]) =>
   codes.map((code) => outcomeOf(code, committing));
@@ -11,6 +11,12 @@ it('an SQLSTATE promises that nothing was committed, unless it says that nobody 
 
 it('a broken connection tells nothing of a COMMIT that was sent', () => {
   expect(outcomes(true, 'ECONNRESET', 'EPIPE', 'timeout', 'connectionLost')).toEqual(Array(4).fill('info'));
+});
+
+it('a commit whose answer is lost is one for certain, and only if a COMMIT was sent', () => {
+  expect(isCommitted({ outcome: outcomeOf('RQ001', true), code: 'RQ001' })).toBe(true);
+  expect(isCommitted({ outcome: outcomeOf('RQ001', false), code: 'RQ001' })).toBe(false);
+  expect(isCommitted({ outcome: outcomeOf('08007', true), code: '08007' })).toBe(false);
 });
 
 it('nothing is committed before COMMIT was sent', () => {

@@ -22,6 +22,8 @@ export interface Workload {
   next(random: Random, kind: 'any' | 'read'): WorkRequest;
   /** The answer, for the history. @throws SqlFailure */
   run(session: SqlSession, request: WorkRequest): Promise<unknown>;
+  /** Nothing comes back of such a request but that it took effect: whoever hears that much, however it is told, has the answer. */
+  returnsNothing(f: string): boolean;
   /** What to read when all is quiet and healed. */
   finalRequests(): readonly WorkRequest[];
 }
