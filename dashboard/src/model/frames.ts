@@ -6,7 +6,7 @@
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { ClusterStatus } from '../../../server/src/api/status.ts';
 
-/** Measured over the second before the frame. Latencies are of client transactions; 0 where there were none. */
+/** Measured over the seconds before the frame. Latencies: until a range of WAL was chosen; 0 where there was none. */
 export interface ReplicaRates {
   readonly transactionsPerSecond: number;
   readonly readsPerSecond: number;

@@ -8,10 +8,11 @@ import {
   statementsMax,
   transactionsMax,
 } from './running.ts';
+import type { Running } from './running.ts';
 import { other } from './testing.ts';
 
-const open = (xid: number | null, sql: string): RunningTransaction => ({
-  pid: 7,
+const open = (xid: number | null, sql: string | null, pid = 7): RunningTransaction => ({
+  pid,
   xid,
   state: 'running',
   user: 'u',
@@ -28,10 +29,31 @@ describe('what clients are at', () => {
       sample('r1.2', 1, open(8, 'A')),
       sample('r1.2', 2, open(9, 'B')),
     ]);
-    expect(runningAt(running, 'r1', 5_000)?.transactions).toEqual([open(9, 'B')]);
-    expect(runningAt(running, 'r2', 5_000)).toBeNull();
-    expect(runningAt(running, null, 5_000)).toBeNull();
-    expect(runningAt(running, 'r1', 3_002_001)).toBeNull();
+    const shown = (leader: string | null, nowUs: number) => runningAt(running, leader, nowUs).shown;
+    expect(shown('r1', 5_000)).toEqual([{ transaction: open(9, 'B'), isOpen: true }]);
+    expect(shown('r2', 5_000)).toEqual([]);
+    expect(shown(null, 5_000)).toEqual([]);
+    expect(shown('r1', 3_002_001)).toEqual([{ transaction: open(9, 'B'), isOpen: false }]);
+    expect(shown('r1', 5_002_001)).toEqual([]);
+  });
+
+  test('is kept for a moment after it has ended, each session in its place', () => {
+    const seen = (running: Running, nowUs: number) =>
+      runningAt(running, 'r1', nowUs).shown.map(({ transaction, isOpen }) => [transaction.xid, isOpen]);
+    const both = foldRunning(emptyRunning, [
+      sample('r1', 1000, open(1, 'A', 7), open(2, 'B', 8)),
+      sample('r1', 2000, open(3, 'C', 8)),
+    ]);
+    expect(seen(both, 2_000_000)).toEqual([
+      [1, false],
+      [3, true],
+    ]);
+    const none = foldRunning(both, [sample('r1', 3000)]);
+    expect(seen(none, 3_000_000)).toEqual([
+      [1, false],
+      [3, false],
+    ]);
+    expect(seen(foldRunning(none, [sample('r1', 6500)]), 6_500_000)).toEqual([[3, false]]);
   });
 
   test('tells the statements of a transaction, as far as they were seen, by its leader', () => {

@@ -1,7 +1,8 @@
 /**
  * What clients of the leader are at, from the samples that it sends while somebody watches, and the SQL of transactions by their ids.
  *
- * Pure. Keeps: the last sample of each replica, and the statements of at most `transactionsMax` transactions.
+ * Most transactions last for moments, so each session's last one is kept for a while after it was seen.
+ * Pure. Keeps: the sessions of each replica that were seen within `keptUs`, and the statements of at most `transactionsMax` transactions.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { RunningTransaction } from '../../../server/src/api/wal-summary.ts';
@@ -12,10 +13,17 @@ export const transactionsMax = 4096;
 export const statementsMax = 4;
 /** A sample that is older says nothing of now. */
 const freshUs = 3_000_000;
+const keptUs = 5_000_000;
 
-export interface RunningSample {
+interface SeenTransaction {
   readonly atUs: number;
-  readonly transactions: readonly RunningTransaction[];
+  readonly transaction: RunningTransaction;
+}
+
+interface RunningSample {
+  readonly atUs: number;
+  /** By the process of the session, in the order in which they were first seen. */
+  readonly sessions: ReadonlyMap<number, SeenTransaction>;
   readonly more: number;
 }
 
@@ -38,7 +46,8 @@ export function foldRunning(running: Running, batch: readonly TraceEvent[]): Run
   const samples = new Map(running.samples);
   const statements = new Map(running.statements);
   for (const { replica, atUs, transactions, more } of told) {
-    samples.set(replicaOf(replica), { atUs, transactions, more });
+    const id = replicaOf(replica);
+    samples.set(id, { atUs, sessions: sessionsOf(samples.get(id), transactions, atUs), more });
     for (const { xid, sql } of transactions) {
       if (xid !== null && sql !== null) addStatement(statements, statementKey(replica, xid), sql);
     }
@@ -47,13 +56,39 @@ export function foldRunning(running: Running, batch: readonly TraceEvent[]): Run
   return { samples, statements };
 }
 
+function sessionsOf(
+  before: RunningSample | undefined,
+  transactions: readonly RunningTransaction[],
+  atUs: number,
+): ReadonlyMap<number, SeenTransaction> {
+  const kept = [...(before?.sessions ?? [])].filter(([, seen]) => atUs - seen.atUs < keptUs);
+  return new Map([...kept, ...transactions.map((each) => [each.pid, { atUs, transaction: each }] as const)]);
+}
+
 function addStatement(statements: Map<string, readonly string[]>, key: string, sql: string): void {
   const known = statements.get(key) ?? [];
   if (known.at(-1) !== sql) statements.set(key, [...known, sql].slice(-statementsMax));
 }
 
-/** What the leader was last seen at; null: nothing is known of now. */
-export function runningAt(running: Running, leader: string | null, nowUs: number): RunningSample | null {
+export interface ShownTransaction {
+  readonly transaction: RunningTransaction;
+  /** When it was last looked. */
+  readonly isOpen: boolean;
+}
+
+export interface RunningNow {
+  readonly shown: readonly ShownTransaction[];
+  /** How many open ones were left out. */
+  readonly more: number;
+}
+
+/** What the leader was last seen at, and a moment before. */
+export function runningAt(running: Running, leader: string | null, nowUs: number): RunningNow {
   const sample = leader === null ? undefined : running.samples.get(leader);
-  return sample === undefined || nowUs - sample.atUs > freshUs ? null : sample;
+  if (sample === undefined) return { shown: [], more: 0 };
+  const isFresh = nowUs - sample.atUs <= freshUs;
+  const shown = [...sample.sessions.values()]
+    .filter(({ atUs }) => nowUs - atUs < keptUs)
+    .map(({ atUs, transaction }) => ({ transaction, isOpen: isFresh && atUs === sample.atUs }));
+  return { shown, more: isFresh ? sample.more : 0 };
 }

@@ -33,7 +33,7 @@ describe('the trace model', () => {
     const apart = events.reduce((model, event) => foldEvents(model, [event]), emptyTrace);
     expect(apart).toEqual(together);
     expect(together.notes.get('c/1')).toMatchObject({ kind: 'range', start: 100, end: 150 });
-    expect(together.running.samples.get('r3')?.transactions).toEqual([running]);
+    expect(together.running.samples.get('r3')?.sessions.get(1)?.transaction).toEqual(running);
   });
 
   test('keeps the latest events up to its bound, each under the same index for ever', () => {

@@ -45,7 +45,7 @@ export function Throughput({ rates, ids, themeKey }: ChartsProps) {
   );
 }
 
-/** Nothing was measured where there was no transaction, so zeroes are gaps. */
+/** Nothing was measured where nothing was chosen, so zeroes are gaps. */
 function latencyColumns(rates: RateSeries, ids: readonly string[]): uPlot.AlignedData {
   const [times, ...p50] = columnsOf(rates, ids, 'latencyMsP50');
   const [, ...p99] = columnsOf(rates, ids, 'latencyMsP99');
@@ -67,7 +67,7 @@ export function Latency({ rates, ids, themeKey }: ChartsProps) {
     { name: `${id} p99`, color: replicaColor(ids, id), dashed: true },
   ]);
   return (
-    <Panel title="Latency" note={<span className="quiet">of a client's transaction</span>}>
+    <Panel title="Latency" note={<span className="quiet">until WAL is chosen</span>}>
       <div className="panel-body" data-testid="chart-latency">
         <Chart
           label="Latency by replica"

@@ -180,7 +180,7 @@ function Verdict({ replica, compared }: { readonly replica: string; readonly com
 function verifyLine(compared: Compared): string {
   switch (compared.state) {
     case 'idle':
-      return 'Verify compares every table, sequence and schema object of all replicas as of one slot, while they serve.';
+      return 'Verify compares the data of all databases on all replicas as of one slot, while they serve.';
     case 'running':
       return 'Every replica reads its data as of the same slot…';
     case 'failed':

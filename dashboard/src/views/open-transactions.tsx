@@ -3,6 +3,7 @@ import { formatMs } from '../components/format.ts';
 import { Panel } from '../components/panel.tsx';
 import type { RunningTransaction } from '../../../server/src/api/wal-summary.ts';
 import { runningAt } from '../model/running.ts';
+import type { ShownTransaction } from '../model/running.ts';
 import { plural } from '../model/slot-text.ts';
 import type { TraceModel } from '../model/trace-model.ts';
 import './open-transactions.css';
@@ -13,16 +14,14 @@ interface OpenTransactionsProps {
 }
 
 export function OpenTransactions({ trace, leader }: OpenTransactionsProps) {
-  const sample = runningAt(trace.running, leader, trace.lastAtUs);
-  const transactions = sample?.transactions ?? [];
-  const more = sample?.more ?? 0;
+  const { shown, more } = runningAt(trace.running, leader, trace.lastAtUs);
   return (
     <Panel
       title="Open transactions"
       className="open-panel"
       note={<span className="quiet">{leader === null ? 'no leader' : `at ${leader}, sampled`}</span>}
     >
-      {transactions.length === 0 ? (
+      {shown.length === 0 ? (
         <p className="open-none quiet" data-testid="open-transactions" data-count={0}>
           {leader === null ? 'Nobody leads, so nothing is open.' : 'None was open when last looked.'}
         </p>
@@ -30,12 +29,12 @@ export function OpenTransactions({ trace, leader }: OpenTransactionsProps) {
         <ul
           className="open-list"
           tabIndex={0}
-          aria-label="Open transactions, the oldest first"
+          aria-label="Open transactions, and those that ended a moment ago"
           data-testid="open-transactions"
-          data-count={transactions.length}
+          data-count={shown.filter(({ isOpen }) => isOpen).length}
         >
-          {transactions.map((transaction) => (
-            <OpenTransaction key={transaction.pid} transaction={transaction} />
+          {shown.map((each) => (
+            <OpenTransaction key={each.transaction.pid} shown={each} />
           ))}
           {more > 0 ? <li className="quiet open-more">and {plural(more, 'more transaction')}</li> : null}
         </ul>
@@ -44,14 +43,18 @@ export function OpenTransactions({ trace, leader }: OpenTransactionsProps) {
   );
 }
 
-const states: Readonly<Record<RunningTransaction['state'], string>> = {
+type ShownState = RunningTransaction['state'] | 'ended';
+
+const states: Readonly<Record<ShownState, string>> = {
   running: 'runs',
   waiting: 'waits to be chosen',
   idle: 'client is silent',
+  ended: 'has ended',
 };
 
-function OpenTransaction({ transaction }: { readonly transaction: RunningTransaction }) {
-  const { pid, xid, state, user, database, sql, sinceMs } = transaction;
+function OpenTransaction({ shown: { transaction, isOpen } }: { readonly shown: ShownTransaction }) {
+  const { pid, xid, user, database, sql, sinceMs } = transaction;
+  const state = isOpen ? transaction.state : 'ended';
   return (
     <li className="open-row" data-state={state} title={`Process ${pid}, ${user} in ${database}`}>
       <span className="open-xid num">{xid ?? '–'}</span>
@@ -59,7 +62,7 @@ function OpenTransaction({ transaction }: { readonly transaction: RunningTransac
         <OpenMark state={state} />
         {states[state]}
       </span>
-      <span className="open-since num quiet">{formatMs(sinceMs)}</span>
+      <span className="open-since num quiet">{isOpen ? formatMs(sinceMs) : ''}</span>
       {sql === null ? (
         <span className="open-sql quiet">its statement is not told (http.statements)</span>
       ) : (
@@ -70,7 +73,7 @@ function OpenTransaction({ transaction }: { readonly transaction: RunningTransac
 }
 
 /** The shapes of the strips: what waits to be chosen is a ring, as an accepted slot is. */
-function OpenMark({ state }: { readonly state: RunningTransaction['state'] }) {
+function OpenMark({ state }: { readonly state: ShownState }) {
   return (
     <svg width="10" height="10" viewBox="0 0 10 10" aria-hidden="true">
       {state === 'waiting' ? (

@@ -1,5 +1,5 @@
 /**
- * The demo's web server: the dashboard's files, what the cluster is doing, faults, what operators ask, and the SQL console.
+ * The demo's web server: the dashboard's files, what the cluster is doing, what its log holds, faults, what operators ask, and the SQL console.
  *
  * Responsible for: routes, their checks, and the frames of the stream. Breaks nothing itself: the supervisor does.
  * Invariants: listens on loopback only; refuses what a page of another site makes a browser send; every request is bounded in size and
@@ -20,7 +20,8 @@ import { type ClusterReport, reportReplica } from './cluster-report.ts';
 import type { DashboardState } from './dashboard-build.ts';
 import { faultRequestSchema } from './fault-table.ts';
 import { demoGroup, demoHost } from './layout.ts';
-import { type Reading, type ReplicaRates, ratesBetween } from './rates.ts';
+import { createLogProxy } from './log-proxy.ts';
+import { createRatesSender } from './rates-sender.ts';
 import { runSql, sqlBody } from './sql-console.ts';
 import { createStreamHub, type StreamHub } from './stream-hub.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -90,29 +91,6 @@ function sendCluster(hub: StreamHub, supervisor: Supervisor): void {
   hub.broadcast(JSON.stringify({ type: 'cluster', cluster: clusterOf(supervisor) }));
 }
 
-function createRatesSender(hub: StreamHub, supervisor: Supervisor): () => void {
-  let before = new Map<string, Reading | null>();
-  let busy = false;
-  const send = async (): Promise<void> => {
-    const readings = await Promise.all(
-      supervisor.monitors().map(async (monitor) => [monitor.plan.id, await monitor.read()] as const),
-    );
-    const perReplica: Record<string, ReplicaRates> = {};
-    for (const [id, reading] of readings) perReplica[id] = ratesBetween(before.get(id) ?? null, reading);
-    before = new Map(readings);
-    hub.broadcast(JSON.stringify({ type: 'rates', at: Date.now(), perReplica }));
-  };
-  return () => {
-    // A replica that is frozen answers late: then a frame is left out rather than asked for twice at a time.
-    if (hub.clients() === 0) before = new Map();
-    if (busy || hub.clients() === 0) return;
-    busy = true;
-    void send().finally(() => {
-      busy = false;
-    });
-  };
-}
-
 function routes({ supervisor, clusterSecret, dashboard, logger }: DemoServerOptions): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -125,6 +103,7 @@ function routes({ supervisor, clusterSecret, dashboard, logger }: DemoServerOpti
     await supervisor.refresh();
     response.json(reportOf(supervisor));
   });
+  app.get('/api/log/:slot', createLogProxy(supervisor));
   app.post('/api/fault', express.json({ limit: '16kb' }), postFault(supervisor, logger));
   app.post('/api/sql', express.json({ limit: '256kb' }), postSql(supervisor));
   const admin = createAdminProxy({ supervisor, clusterSecret });

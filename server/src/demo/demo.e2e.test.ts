@@ -12,7 +12,7 @@ import { segmentStore } from './demo-store.ts';
 import { portsOf } from './layout.ts';
 import { requireFreePorts } from './ports.ts';
 
-const entry = join(import.meta.dirname, '..', 'testing', 'fake-main.ts');
+const entry = join(import.meta.dirname, '..', 'main', 'testing', 'fake-main.ts');
 const nodeArgs = ['--import', 'tsx', entry];
 let dir = '';
 let basePort = 0;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noRates, quantile, type Reading, ratesBetween } from './rates.ts';
+import { noRates, quantile, type Reading, ratesBetween, RateWindow, windowMs } from './rates.ts';
 
 const upToMs = [1, 2, 4, null];
 const reading = (atMs: number, transactions: number, buckets: number[], pid = 7): Reading => ({
@@ -23,6 +23,29 @@ describe('rates', () => {
     expect(ratesBetween(null, later)).toEqual(noRates);
     expect(ratesBetween(later, null)).toEqual(noRates);
     expect(ratesBetween(later, later)).toEqual(noRates);
+  });
+});
+
+describe('a window of readings', () => {
+  const count = (window: RateWindow, atMs: number, transactions: number, pid = 7): number =>
+    window.next(reading(atMs, transactions, [0, 0, 0, 0], pid)).transactionsPerSecond;
+
+  it('makes the rate of what is counted in steps steady, and forgets what is long ago', () => {
+    const window = new RateWindow();
+    const rates = Array.from({ length: 12 }, (_, second) =>
+      count(window, 1000 * second, 20 * Math.floor(second / 2)),
+    );
+    expect(rates.slice(4)).toEqual(Array.from({ length: 8 }, () => 10));
+    expect(count(window, 11_000 + windowMs, 100)).toBe(0);
+  });
+
+  it('begins anew when the replica was started again, or has not answered', () => {
+    const window = new RateWindow();
+    count(window, 1000, 50);
+    expect(count(window, 2000, 10, 8)).toBe(0);
+    expect(count(window, 3000, 30, 8)).toBe(20);
+    expect(window.next(null)).toEqual(noRates);
+    expect(count(window, 4000, 90, 8)).toBe(0);
   });
 });
 

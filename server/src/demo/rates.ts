@@ -1,12 +1,12 @@
 /**
- * Rates and latencies of a replica over the last interval, from two readings of what it has counted since it started.
+ * Rates and latencies of a replica over the last seconds, from readings of what it has counted since it started.
  *
  * Pure. Invariant: a replica that was started again in between, or does not answer, has no rates rather than wrong ones.
  */
 import type { ReplicaStatus } from '../api/status.ts';
 import type { LatencyBuckets } from '../gateways/http/metrics.ts';
 
-/** Over the second before. Latencies are those of agreement; 0 where there was none. */
+/** Over the `windowMs` before. Latencies are those of agreement on a range of WAL; 0 where there was none. */
 export interface ReplicaRates {
   readonly transactionsPerSecond: number;
   readonly readsPerSecond: number;
@@ -21,6 +21,9 @@ export interface Reading {
   readonly counters: ReplicaStatus['counters'];
   readonly latencies: LatencyBuckets;
 }
+
+/** A replica counts transactions every two seconds: a shorter window would be empty every other time. */
+export const windowMs = 4000;
 
 export const noRates: ReplicaRates = {
   transactionsPerSecond: 0,
@@ -45,6 +48,22 @@ export function ratesBetween(before: Reading | null, after: Reading | null): Rep
     latencyMsP50: quantile(upToMs, agreements, 0.5),
     latencyMsP99: quantile(upToMs, agreements, 0.99),
   };
+}
+
+/** The readings of one replica within the last `windowMs`. */
+export class RateWindow {
+  private readings: readonly Reading[] = [];
+
+  /** `reading` null: the replica does not answer, and what was read before says nothing of what comes. */
+  next(reading: Reading | null): ReplicaRates {
+    const before = this.readings;
+    this.readings = reading === null ? [] : [...before.filter((one) => isOfWindow(one, reading)), reading];
+    return ratesBetween(this.readings[0] ?? null, reading);
+  }
+}
+
+function isOfWindow(reading: Reading, last: Reading): boolean {
+  return reading.pid === last.pid && reading.atMs >= last.atMs - windowMs;
 }
 
 function difference(before: readonly number[], after: readonly number[]): number[] {
