@@ -6,8 +6,15 @@
  * Responsible for: which transactions commit where, from the WAL. Knows nothing of digests.
  */
 import { CommitReader } from '../../payload/wal/commit-reader.ts';
-import { formatLsn, lsnNone, walPageBytes, type Lsn } from '../../payload/wal/lsn.ts';
-import { WalFormatError } from '../../payload/wal/record/wal-fault.ts';
+import {
+  formatLsn,
+  lsnNone,
+  segmentBytes,
+  segmentStart,
+  walPageBytes,
+  type Lsn,
+} from '../../payload/wal/lsn.ts';
+import { WalFormatError, type WalFault } from '../../payload/wal/record/wal-fault.ts';
 import type { ChosenWal } from '../../payload/wal/chosen-wal.ts';
 import type { WalPosition } from '../../payload/wal/wal-history.ts';
 import type { WalPayload } from '../../payload/wal/wal-payload.ts';
@@ -26,10 +33,15 @@ export async function missingBelow(
 ): Promise<(view: SnapshotView) => boolean> {
   const { wal } = payload;
   if (payload.isStandby || wal === null) return () => false;
-  const from = Math.max(position.end - windowBytes, wal.begin);
-  const page = (Math.ceil(from / walPageBytes) * walPageBytes) as Lsn;
-  const committed = await commitsBetween(wal, position, page, position.end);
+  const from = Math.max(position.end - windowBytes, wal.begin) as Lsn;
+  const committed = await commitsBetween(wal, position, readableFrom(wal, from), position.end);
   return (view) => committed.some((xid) => !shows(view, xid));
+}
+
+/** Where reading can begin, and not below: with a page, or with what a group was founded with. */
+function readableFrom({ base, begin }: ChosenWal, from: Lsn): Lsn {
+  const isRecord = base.timeline === 0 && from === begin;
+  return isRecord ? from : ((Math.ceil(from / walPageBytes) * walPageBytes) as Lsn);
 }
 
 /**
@@ -65,20 +77,39 @@ async function commitsBetween(
   // Nobody waits any more for what an earlier leadership has committed.
   const fork = position.forks.at(-1)?.at ?? lsnNone;
   const founded = wal.base.timeline === 0 ? wal.begin : lsnNone;
-  let at = Math.max(page, fork, founded) as Lsn;
-  const reader = new CommitReader(at, () => position.nextXid);
+  let start = Math.max(page, fork, founded) as Lsn;
+  for (;;) {
+    const { committed, fault } = await readCommits(wal, { start, from, to, newestXid: position.nextXid });
+    if (fault === null) return committed;
+    // The rest of a segment that PostgreSQL has switched from is empty.
+    if (fault.code !== 'zeros' || fault.at !== start) throw new WalFormatError(fault);
+    start = (segmentStart(start) + segmentBytes) as Lsn;
+  }
+}
+
+interface Stretch {
+  /** The beginning of a page or a record. */
+  readonly start: Lsn;
+  readonly from: Lsn;
+  readonly to: Lsn;
+  readonly newestXid: bigint;
+}
+
+async function readCommits(
+  wal: ChosenWal,
+  { start, from, to, newestXid }: Stretch,
+): Promise<{ committed: readonly bigint[]; fault: WalFault | null }> {
+  const reader = new CommitReader(start, () => newestXid);
   const committed: bigint[] = [];
-  while (at < to) {
+  let at = start;
+  while (at < to && reader.fault === null) {
     // Records that end at or below `from` are of no interest, but are where reading can begin.
     const limit = at < from ? from : to;
     const pieces = await wal.read(at, limit, readBytesMax);
-    if (pieces === null) break;
+    if (pieces === null) throw new Error(`the WAL at ${formatLsn(at)} is not there`);
     const found = reader.take(pieces);
     if (at >= from) committed.push(...found.map(BigInt));
     at = pieces.reduce((sum, piece) => sum + piece.length, at as number) as Lsn;
   }
-  if (reader.fault !== null) throw new WalFormatError(reader.fault);
-  if (at < to)
-    throw new Error(`there is no WAL at ${formatLsn(at)} for the comparison at ${formatLsn(position.end)}`);
-  return committed;
+  return { committed, fault: reader.fault };
 }
