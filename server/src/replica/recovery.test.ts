@@ -1,119 +1,99 @@
 /** Replicas in memory that are founded, join, and lose their disks. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { TransactionPayload } from '../apply/effects.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { TraceEvent } from '../api/events.ts';
 import type { ReplicaId } from '../multipaxos/types.ts';
-import { foundedBy, MemoryMember } from './testing/memory-member.ts';
-import { MemoryNetwork } from './testing/memory-network.ts';
+import { addressOf, foundedBy } from './testing/configurations.ts';
+import { MemoryClient } from './testing/memory-client.ts';
+import { MemoryGroup } from './testing/memory-group.ts';
+import type { MemoryMember } from './testing/memory-member.ts';
 
 const ids = ['r1', 'r2', 'r3'] as ReplicaId[];
-let network: MemoryNetwork;
-let members: MemoryMember[];
+let group: MemoryGroup;
+let client: MemoryClient;
+let events: (readonly [ReplicaId, TraceEvent])[];
+let written: string[];
 
 beforeEach(() => {
-  network = new MemoryNetwork();
-  members = ids.map((id) => new MemoryMember(id, ids, network));
+  events = [];
+  written = [];
+  group = new MemoryGroup({ replicas: 3, seed: 1, onEvent: (id, event) => events.push([id, event]) });
+  client = new MemoryClient(group);
 });
-afterEach(async () => {
-  await Promise.all(members.map((member) => member.stop()));
-  for (const { fatal } of members) if (fatal[0] !== undefined) throw fatal[0];
-});
+afterEach(() => group.stop());
 
-const leading = (): MemoryMember | undefined =>
-  members.find(({ replica }) => replica?.service.service().kind === 'here');
-
-async function execute(transaction: string): Promise<void> {
-  await vi.waitFor(() => expect(leading()).toBeDefined(), { timeout: 5000 });
-  const member = leading()!;
-  const { service } = member.replica!;
-  const payload: TransactionPayload = {
-    transaction,
-    part: 0,
-    last: true,
-    partSlots: [],
-    effects: [],
-    sql: [],
-  };
-  const outcome = await service.agree(
-    (async function* one() {
-      yield payload;
-    })(),
-    (service.service() as { generation: number }).generation,
-  );
-  if (outcome.code !== 'chosen') throw new Error(`${transaction}: ${outcome.code}`);
-  member.database!.commitSession(outcome.slot, `${transaction}#0`);
-  service.committed(outcome.slot);
+async function write(value: string): Promise<void> {
+  expect(await group.time.passUntil(() => group.serving() !== null, 20_000)).toBe(true);
+  const end = await group.time.until(client.transact({ reads: [], writes: [{ key: 'k', value }] }));
+  expect(end.kind).toBe('done');
+  written.push(value);
 }
 
-async function healthy(applied: readonly string[]): Promise<void> {
-  await vi.waitFor(
-    () => {
-      for (const member of members) {
-        expect(member.status()).toMatchObject({ state: 'serving', recovery: null });
-        expect(member.replica!.membership.isVoter()).toBe(true);
-        expect(member.database!.contents.applied.toSorted()).toEqual(applied.toSorted());
-      }
-      const commitPoints = members.map((member) => member.status()!.commitPoint);
-      expect(new Set(commitPoints).size).toBe(1);
-    },
-    { timeout: 8000 },
-  );
+/** Everybody votes, serves or is served by a standby, and has what was written, in its order. */
+async function healthy(): Promise<void> {
+  await group.healthy(60_000);
+  await group.equal();
+  for (const { process } of group.members)
+    expect(await group.time.until(process!.server.read(['k']))).toEqual([written]);
 }
 
-/** One voter that lets in the others. */
-async function grow(): Promise<void> {
-  await members[0]!.found(foundedBy(ids.slice(0, 1), ids.slice(1)));
-  for (const member of members) await member.start();
-  await execute('a');
-  await healthy(['a#0']);
-  network.fetched.length = 0;
+function follower(): MemoryMember {
+  return group.members.find(({ replica }) => replica?.service.service().kind !== 'here')!;
 }
 
 /** Why it says that it recovers, each once. */
-function causesOf({ events }: MemoryMember): string[] {
-  const causes = events.flatMap((event) =>
-    event.name === 'RecoveryPhase' && event.progress !== null ? [event.progress.cause] : [],
+function causesOf({ id }: MemoryMember): string[] {
+  const causes = events.flatMap(([of, event]) =>
+    of === id && event.name === 'RecoveryPhase' && event.progress !== null ? [event.progress.cause] : [],
   );
   return [...new Set(causes)];
 }
 
+async function untilMessage({ process }: MemoryMember, text: RegExp): Promise<void> {
+  const says = (): boolean => text.test(process!.joining?.message ?? '');
+  expect(await group.time.passUntil(says, 20_000)).toBe(true);
+}
+
 describe('a group that is founded on one replica', () => {
   it('lets in the others, and makes them voters', async () => {
-    await grow();
-    expect(members.map((member) => member.status()!.incarnation)).toEqual([1, 1, 1]);
-    expect(members.map(causesOf)).toEqual([[], ['noLog', 'new'], ['noLog', 'new']]);
-    await execute('b');
-    await healthy(['a#0', 'b#0']);
+    await group.begin();
+    expect(group.members.map(({ replica }) => replica!.status(0).incarnation)).toEqual([1, 1, 1]);
+    expect(group.members.map(causesOf)).toEqual([[], ['noLog', 'new'], ['noLog', 'new']]);
+    await write('a');
+    await healthy();
   });
 
   it('does not let in whom it does not expect', async () => {
-    await members[0]!.found(foundedBy(ids.slice(0, 1), ids.slice(1, 2)));
-    for (const member of members) await member.start();
-    await vi.waitFor(() => expect(members[2]!.joining!.message).toMatch(/refuses.*barista members add r3/), {
-      timeout: 5000,
-    });
-    expect(members[2]!.replica).toBeNull();
-    await members[0]!.replica!.admin.members({
-      action: 'add',
-      replica: ids[2]!,
-      address: { host: 'r3', port: 7003, pgwire: { host: 'r3', port: 7103 } },
-    });
-    await execute('a');
-    await healthy(['a#0']);
-    expect(members[2]!.status()!.incarnation).toBeGreaterThan(1);
-    expect(causesOf(members[2]!)).toEqual(['noLog', 'new']);
+    const [first, , third] = group.members as [MemoryMember, MemoryMember, MemoryMember];
+    await first.found(foundedBy(ids.slice(0, 1), ids.slice(1, 2)));
+    for (const member of group.members) await member.start();
+    await untilMessage(third, /refuses.*barista members add r3/);
+    expect(third.replica).toBeNull();
+    const added = await group.time.until(
+      first.replica!.admin.members({ action: 'add', replica: third.id, address: addressOf(third.id) }),
+    );
+    expect(added.ok).toBe(true);
+    await write('a');
+    await healthy();
+    expect(third.replica!.status(0).incarnation).toBeGreaterThan(1);
+    expect(causesOf(third)).toEqual(['noLog', 'new']);
   });
 
   it('is waited for by those that have nothing', async () => {
-    await members[1]!.start();
-    await members[2]!.start();
-    await vi.waitFor(() => {
-      expect(members[1]!.joining!.message).toMatch(/r3 has no log either.*barista init/);
-    });
-    expect(members[1]!.replica).toBeNull();
+    const [, second, third] = group.members as [MemoryMember, MemoryMember, MemoryMember];
+    await second.start();
+    await third.start();
+    await untilMessage(second, /r3 has no log either.*barista init/);
+    expect(second.replica).toBeNull();
   });
 });
 
 describe('a replica that comes back', () => {
+  beforeEach(async () => {
+    await group.begin();
+    await write('a');
+    group.network.copiesAsked.length = 0;
+  });
+
   it.each([
     ['log', 2, 0, ['logLost']],
     ['database', 1, 1, ['databaseLost']],
@@ -121,145 +101,70 @@ describe('a replica that comes back', () => {
   ] as const)(
     'without its %s is incarnation %i, takes %i copies, and says %s',
     async (what, incarnation, copies, causes) => {
-      await grow();
-      const victim = members.find((member) => member !== leading())!;
-      await victim.stop();
+      const victim = follower();
+      await group.time.until(victim.stop());
       victim.lose(what);
-      await execute('while it was away');
-      victim.events.length = 0;
+      await write('while it was away');
+      events = [];
       await victim.start();
-      await execute('while it heals');
-      await healthy(['a#0', 'while it was away#0', 'while it heals#0']);
+      await write('while it heals');
+      await healthy();
       expect(causesOf(victim)).toEqual(causes);
-      expect(victim.status()!.incarnation).toBe(incarnation);
-      expect(network.fetched.length).toBe(copies);
+      expect(victim.replica!.status(0).incarnation).toBe(incarnation);
+      expect(group.network.copiesAsked).toHaveLength(copies);
     },
   );
 
   it('copies from a follower, and from the leader where that fails', async () => {
-    await grow();
-    const victim = members.find((member) => member !== leading())!;
-    const follower = members.find((member) => member !== leading() && member !== victim)!;
-    await victim.stop();
+    const victim = follower();
+    const leader = group.serving()!;
+    const other = group.members.find((member) => member !== victim && member !== leader)!;
+    await group.time.until(victim.stop());
     victim.lose('database');
-    follower.copiesBreak = true;
+    // It votes, and has nothing to give.
+    other.postgres.failingStarts = 1000;
+    other.postgres.die('somebody stopped it');
     await victim.start();
-    await vi.waitFor(() => expect(network.fetched).toEqual([follower.id, leading()!.id]), { timeout: 5000 });
-    await vi.waitFor(() => expect(victim.status()).toMatchObject({ state: 'serving', recovery: null }), {
-      timeout: 5000,
-    });
-    const attempts = victim.events.flatMap((event) =>
-      event.name === 'RecoveryPhase' && event.progress?.phase === 'copying' ? [event.progress.attempts] : [],
-    );
-    expect(attempts).toContain(2);
+    const isDone = (): boolean =>
+      group.network.copiesAsked.length > 1 && victim.replica?.status(0).recovery === null;
+    expect(await group.time.passUntil(isDone, 60_000)).toBe(true);
+    expect(group.network.copiesAsked.slice(0, 2)).toEqual([other.id, leader.id]);
+    expect(victim.replica!.status(0).state).toBe('serving');
+    other.postgres.failingStarts = 0;
+    await healthy();
   });
 
   it('takes a copy when the others have purged what it lacks', async () => {
-    await grow();
-    const victim = members.find((member) => member !== leading())!;
-    await victim.stop();
-    await execute('b');
-    await execute('c');
+    const victim = follower();
+    await group.time.until(victim.stop());
+    await write('b');
+    await write('c');
     // Their logs have outgrown their bound.
-    const others = members.filter((member) => member !== victim);
-    await vi.waitFor(
-      () => {
-        for (const member of others) member.pressLog(true);
-        for (const member of others) {
-          const { log, commitPoint } = member.status()!;
-          expect(log.purgedTo).toBe(commitPoint);
-        }
-      },
-      { timeout: 5000, interval: 100 },
-    );
-    for (const member of others) member.pressLog(false);
+    const others = group.members.filter((member) => member !== victim);
+    for (const member of others) member.logBytesSaid = Number.MAX_SAFE_INTEGER;
+    const lacks = victim.logDisk.commitPoint;
+    const arePurged = (): boolean => others.every(({ logDisk }) => logDisk.purgedTo > lacks);
+    expect(await group.time.passUntil(arePurged, 30_000)).toBe(true);
+    for (const member of others) member.logBytesSaid = null;
     await victim.start();
-    await execute('d');
-    await healthy(['a#0', 'b#0', 'c#0', 'd#0']);
-    expect(network.fetched.length).toBe(1);
-    expect(victim.setAside).toBe(1);
-    expect(victim.status()!.log.purgedTo).toBeGreaterThan(1);
+    await write('d');
+    await healthy();
+    expect(group.network.copiesAsked).toHaveLength(1);
+    // Blocks that are equal stay: nothing was wrong with its data.
+    expect(victim.postgres.disk.setAside).toBe(0);
+    expect(victim.logDisk.purgedTo).toBeGreaterThan(lacks);
   });
 
   it('is told that the majority is lost when it is', async () => {
-    await grow();
-    for (const member of members.slice(1)) {
-      await member.stop();
+    const [first, second, third] = group.members as [MemoryMember, MemoryMember, MemoryMember];
+    for (const member of [second, third]) {
+      await group.time.until(member.stop());
       member.lose('both');
-      await member.start();
     }
-    await vi.waitFor(() => expect(members[0]!.status()!.message).toMatch(/lost its majority: r2, r3/), {
-      timeout: 5000,
-    });
-    await vi.waitFor(() => expect(members[1]!.joining!.message).toMatch(/lost its majority/), {
-      timeout: 5000,
-    });
-    expect(members[0]!.status()!.state).toBe('noLeader');
-  });
-});
-
-describe('a replica whose data differs', () => {
-  it.each([
-    ['at once', true],
-    ['when it is started again', false],
-  ] as const)(
-    'is repaired %s from one that was found equal, and not from another that differs',
-    async (_, repair) => {
-      const five = ['r1', 'r2', 'r3', 'r4', 'r5'] as ReplicaId[];
-      members = five.map((id) => new MemoryMember(id, five, network));
-      for (const member of members) await member.found(foundedBy(five));
-      for (const member of members) await member.start();
-      await execute('a');
-      await healthy(['a#0']);
-      // The verdict has not reached the other one yet, which would be asked first.
-      const [unaware, told] = members.filter((member) => member !== leading()) as [
-        MemoryMember,
-        MemoryMember,
-      ];
-      const equal = five.filter((id) => id !== unaware.id && id !== told.id);
-      told.replica!.database.diverged({ reason: 'table a', equal }, repair);
-      if (!repair) {
-        await told.stop();
-        await told.start();
-      }
-      await vi.waitFor(() => expect(told.setAside).toBe(1), { timeout: 5000 });
-      expect(network.fetched).toHaveLength(1);
-      expect(equal).toContain(network.fetched[0]);
-      await healthy(['a#0']);
-    },
-  );
-});
-
-describe('the database of a replica', () => {
-  it('that hangs is started again, also on a follower', async () => {
-    await grow();
-    const follower = members.find((member) => member !== leading())!;
-    const { launches } = follower;
-    follower.hangs = true;
-    await vi.waitFor(() => expect(follower.launches).toBe(launches + 1), { timeout: 3000 });
-    await execute('b');
-    await healthy(['a#0', 'b#0']);
-  });
-
-  it('that is lost is made anew from its log by a replica that is alone', async () => {
-    const [alone] = members as [MemoryMember];
-    await alone.found(foundedBy([alone.id]));
-    await alone.start();
-    await execute('a');
-    alone.replica!.database.diverged({ reason: 'table a' }, true);
-    await vi.waitFor(() => expect(alone.setAside).toBe(1), { timeout: 5000 });
-    await execute('b');
-    expect(alone.database!.contents.applied).toEqual(expect.arrayContaining(['a#0', 'b#0']));
-    expect(alone.database!.contents.applied).toHaveLength(2);
-  });
-
-  it('that is full is waited for and not started again', async () => {
-    await grow();
-    const follower = members.find((member) => member !== leading())!;
-    const { launches } = follower;
-    follower.failFull();
-    await execute('b');
-    await vi.waitFor(() => expect(follower.status()!.message).toMatch(/no space/));
-    expect(follower.launches).toBe(launches);
+    for (const member of [second, third]) await member.start();
+    const says = (): boolean => /lost its majority: r2, r3/.test(first.replica!.status(0).message ?? '');
+    expect(await group.time.passUntil(says, 20_000)).toBe(true);
+    await untilMessage(second, /lost its majority/);
+    expect(first.replica!.status(0).state).toBe('noLeader');
   });
 });

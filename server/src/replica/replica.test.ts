@@ -1,218 +1,200 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { TransactionPayload } from '../apply/effects.ts';
-import type { ReplicaId, Slot } from '../multipaxos/types.ts';
-import type { AgreementOutcome } from '../ports/agreement.ts';
-import { DatabaseError } from '../ports/database.ts';
-import { foundedBy, MemoryMember } from './testing/memory-member.ts';
-import { MemoryNetwork } from './testing/memory-network.ts';
+/** Groups of replicas in memory that lose leaders, links and databases. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ModelClient } from '../payload/wal/testing/model-client.ts';
+import { MemoryClient, type Transaction, type TransactionEnd } from './testing/memory-client.ts';
+import { MemoryGroup } from './testing/memory-group.ts';
+import type { MemoryMember } from './testing/memory-member.ts';
 
-const ids = ['r1', 'r2', 'r3'] as ReplicaId[];
+let group: MemoryGroup;
+let client: MemoryClient;
 
-/** What a gateway does with a transaction of one part. */
-async function execute(member: MemoryMember, transaction: string): Promise<AgreementOutcome> {
-  const { service } = member.replica!;
-  const here = service.service();
-  if (here.kind !== 'here') return { code: 'notLeader', reason: 'not here' };
-  const payload: TransactionPayload = {
-    transaction,
-    part: 0,
-    last: true,
-    partSlots: [],
-    effects: [],
-    sql: [transaction],
-  };
-  const outcome = await service.agree(
-    (async function* one() {
-      yield payload;
-    })(),
-    here.generation,
-  );
-  if (outcome.code === 'chosen' && service.service() === here) {
-    member.database!.commitSession(outcome.slot, `${transaction}#0`);
-    service.committed(outcome.slot);
-  }
-  return outcome;
+beforeEach(async () => {
+  group = new MemoryGroup({ replicas: 3, seed: 1 });
+  client = new MemoryClient(group);
+  await group.begin();
+});
+afterEach(() => group.stop());
+
+const writing = (value: string): Transaction => ({ reads: [], writes: [{ key: 'k', value }] });
+
+async function write(value: string): Promise<void> {
+  const end = await group.time.until(client.transact(writing(value)));
+  expect(end.kind).toBe('done');
 }
 
-describe('a group of replicas', () => {
-  let network: MemoryNetwork;
-  let members: MemoryMember[];
+/** What clients of the leader find. */
+async function list(): Promise<readonly string[]> {
+  const end = await group.time.until(client.transact({ reads: ['k'], writes: [] }));
+  if (end.kind !== 'done') throw new Error(`nobody answered: ${JSON.stringify(end)}`);
+  return end.lists[0]!;
+}
 
-  beforeEach(async () => {
-    network = new MemoryNetwork();
-    members = ids.map((id) => new MemoryMember(id, ids, network));
-    for (const member of members) {
-      await member.found(foundedBy(ids));
-      await member.start();
-    }
-  });
-  afterEach(async () => {
-    await Promise.all(members.map((member) => member.stop()));
-    for (const { fatal } of members) if (fatal[0] !== undefined) throw fatal[0];
-  });
+async function lists(): Promise<readonly (readonly string[])[]> {
+  await group.equal();
+  return Promise.all(
+    group.members.map(async ({ process }) => (await group.time.until(process!.server.read(['k'])))[0]!),
+  );
+}
 
-  const isServing = ({ replica }: MemoryMember) => replica!.service.service().kind === 'here';
-  async function leader(among: readonly MemoryMember[] = members): Promise<MemoryMember> {
-    await vi.waitFor(() => expect(among.some(isServing)).toBe(true), { timeout: 5000 });
-    return among.find(isServing)!;
-  }
-  async function agreed(applied: readonly string[]): Promise<void> {
-    await vi.waitFor(
-      () => {
-        for (const { database } of members) expect(database!.contents.applied.toSorted()).toEqual(applied);
-      },
-      { timeout: 5000 },
-    );
-  }
+async function leader(among: readonly MemoryMember[] = group.members): Promise<MemoryMember> {
+  const serving = (): MemoryMember | undefined =>
+    among.find(({ replica }) => replica?.service.service().kind === 'here');
+  expect(await group.time.passUntil(() => serving() !== undefined, 10_000)).toBe(true);
+  return serving()!;
+}
 
-  it('elects one leader, to which the others point', async () => {
+const othersThan = (member: MemoryMember): MemoryMember[] =>
+  group.members.filter((other) => other !== member);
+const service = ({ replica }: MemoryMember) => replica!.service.service();
+
+it('elects one leader, to which the others point', async () => {
+  const first = await leader();
+  for (const other of othersThan(first))
+    expect(service(other)).toMatchObject({ kind: 'at', leader: first.id });
+});
+
+it('has everywhere what its leader has answered', async () => {
+  for (const value of ['a', 'b', 'c']) await write(value);
+  expect(await lists()).toEqual(Array.from({ length: 3 }, () => ['a', 'b', 'c']));
+});
+
+describe('a leader whose PostgreSQL dies', () => {
+  it('serves nobody from that moment on, and another one has all that was answered', async () => {
     const first = await leader();
-    await vi.waitFor(() => {
-      const elsewhere = members.filter((member) => member !== first);
-      for (const { replica } of elsewhere) expect(replica!.service.service()).toMatchObject({ kind: 'at' });
+    await write('a');
+    const { generation } = service(first) as { readonly generation: number };
+    first.postgres.killMain();
+    expect(first.replica!.service.mayAnswer(generation)).toBe(false);
+    const second = await leader(othersThan(first));
+    await write('b');
+    expect(await list()).toEqual(['a', 'b']);
+    await group.healthy(30_000);
+    expect(service(second).kind).toBe('here');
+    expect(await lists()).toEqual(Array.from({ length: 3 }, () => ['a', 'b']));
+  });
+});
+
+describe('a leader that is cut off', () => {
+  it('answers nothing more, and its client is told what became of its COMMIT', async () => {
+    const first = await leader();
+    await write('a');
+    let session: ModelClient | null = null;
+    const doubtful = client.transact(writing('lost'), (made) => {
+      session = made;
     });
+    // COMMIT waits by then, for a majority that will not come.
+    await group.time.passUntil(() => session?.xid != null, 1000);
+    group.network.isolate(first.id, group.ids);
+    const second = await leader(othersThan(first));
+    group.network.heal();
+    const end: TransactionEnd = await group.time.until(doubtful);
+    expect(end).toEqual({ kind: 'asked', outcome: 'notCommitted' });
+    await write('kept');
+    await group.healthy(30_000);
+    expect(service(second).kind).toBe('here');
+    expect(await lists()).toEqual(Array.from({ length: 3 }, () => ['a', 'kept']));
+    // What it had written was never chosen: what differed was copied.
+    expect(group.network.copiesAsked.at(-1)).toBeDefined();
   });
+});
 
-  it('applies what the leader agreed on everywhere', async () => {
-    const first = await leader();
-    const outcomes = await Promise.all(['a', 'b', 'c'].map((name) => execute(first, name)));
-    expect(outcomes.map(({ code }) => code)).toEqual(['chosen', 'chosen', 'chosen']);
-    await agreed(['a#0', 'b#0', 'c#0']);
+it('a leader whose machine fails leads again with all that its PostgreSQL has, if nobody else can have led', async () => {
+  await group.stop();
+  group = new MemoryGroup({ replicas: 1, seed: 1 });
+  client = new MemoryClient(group);
+  await group.begin();
+  const [alone] = group.members as [MemoryMember];
+  await write('a');
+  const { timeline } = alone.postgres.run!.primary!.writer;
+  let session: ModelClient | null = null;
+  void client.transact(writing('b'), (made) => {
+    session = made;
   });
+  // PostgreSQL has it on its disk, and it is in no log yet.
+  expect(await group.time.passUntil(() => session?.isWaiting === true, 1000)).toBe(true);
+  alone.crashMachine();
+  await alone.start();
+  await group.healthy(30_000);
+  expect(await list()).toEqual(['a', 'b']);
+  expect(alone.postgres.run!.primary!.writer.timeline).toBe(timeline);
+  expect(alone.postgres.disk.state!.role).toMatchObject({ kind: 'primary', hintsUntrusted: true });
+});
 
-  it('deposes a leader whose database dies, and loses nothing when the database forgets', async () => {
-    const first = await leader();
-    await execute(first, 'a');
-    first.exit('killed');
-    expect(isServing(first)).toBe(false);
-    const second = await leader(members.filter((member) => member !== first));
-    await execute(second, 'b');
-    await agreed(['a#0', 'b#0']);
-    expect(first.database!.sessionsEnded).toBeGreaterThan(1);
-  });
-
-  it('answers a proposal made without a majority as unknown, and serves on with the majority', async () => {
-    const first = await leader();
-    const id = ids[members.indexOf(first)]!;
-    network.isolate(id);
-    const doubtful = execute(first, 'lost');
-    const others = members.filter((member) => member !== first);
-    const second = await leader(others);
-    expect((await execute(second, 'kept')).code).toBe('chosen');
-    expect((await doubtful).code).toBe('unknown');
-    expect(isServing(first)).toBe(false);
-    network.heal();
-    await vi.waitFor(() => expect(first.database!.contents.applied).toContain('kept#0'), { timeout: 5000 });
-    expect(first.database!.contents.applied).toEqual(others[0]!.database!.contents.applied);
-  });
-
-  it('commits a chosen transaction from the log when its session cannot', async () => {
-    const first = await leader();
-    const { service } = first.replica!;
-    const here = service.service() as { readonly generation: number };
-    const payload = { transaction: 'x', part: 0, last: true, partSlots: [], effects: [], sql: [] };
-    const outcome = await service.agree(
-      (async function* one() {
-        yield payload;
-      })(),
-      here.generation,
-    );
-    if (outcome.code !== 'chosen') throw new Error(outcome.code);
-    service.commitFailed(outcome.slot, 'the session died');
-    await agreed(['x#0']);
-  });
-
-  async function chooseOnly(member: MemoryMember, transaction: string): Promise<Slot> {
-    const { service } = member.replica!;
-    const here = service.service() as { readonly generation: number };
-    const payload = { transaction, part: 0, last: true, partSlots: [], effects: [], sql: [] };
-    const outcome = await service.agree(
-      (async function* one() {
-        yield payload;
-      })(),
-      here.generation,
-    );
-    if (outcome.code !== 'chosen') throw new Error(outcome.code);
-    return outcome.slot;
+describe('a replica whose data differs', () => {
+  /** Somebody changes what is on its disk. */
+  function corrupt({ postgres }: MemoryMember): void {
+    postgres.die('somebody stopped it');
+    const page = postgres.disk.pages.get('k');
+    expect(page).toBeDefined();
+    postgres.disk.pages.set('k', { ...page!, rows: page!.rows.slice(1) });
   }
 
-  it('does not go on as leader without a chosen transaction whose session never told what became of it', async () => {
+  async function until(member: MemoryMember, state: string): Promise<void> {
+    expect(await group.time.passUntil(() => member.replica!.status(0).state === state, 30_000)).toBe(true);
+  }
+
+  async function verify(repair: boolean): Promise<readonly (readonly [ReplicaId, string])[]> {
     const first = await leader();
-    await chooseOnly(first, 'silent');
-    await vi.waitFor(() => expect(isServing(first)).toBe(false), { timeout: 3000 });
-    await agreed(['silent#0']);
-    const second = await leader();
-    await execute(second, 'later');
-    await agreed(['later#0', 'silent#0']);
+    const { admin } = first.replica!;
+    const answer = await group.time.until(admin.verify({ repair }));
+    if (!answer.ok) throw new Error(answer.error.message);
+    return answer.answer.replicas.map(({ replica, outcome }) => [replica, outcome]);
+  }
+
+  async function withOneThatDiffers(): Promise<MemoryMember> {
+    const first = await leader();
+    await write('a');
+    const other = othersThan(first)[0]!;
+    // Until it is on its disk, and its recovery begins behind it.
+    const isOnDisk = (): boolean =>
+      other.postgres.disk.pages.has('k') &&
+      (other.postgres.disk.control?.redo.redo ?? 0) >= other.postgres.disk.pages.get('k')!.lsn;
+    expect(await group.time.passUntil(isOnDisk, 60_000)).toBe(true);
+    corrupt(other);
+    await until(other, 'serving');
+    return other;
+  }
+
+  it('is found out, and stays apart until a copy has taken the place of its data', async () => {
+    const other = await withOneThatDiffers();
+    const outcomes = await verify(false);
+    expect(outcomes).toContainEqual([other.id, 'differs']);
+    await until(other, 'diverged');
+    expect(other.replica!.status(0).message).toMatch(/^at slot .*barista verify --repair/);
+    await write('b');
+    await group.time.pass(3000);
+    expect(other.replica!.status(0).state).toBe('diverged');
+    expect(other.postgres.disk.setAside).toBe(0);
+    // It is no use to copy from, and knows so after a restart, too.
+    await group.time.until(other.stop());
+    await other.start();
+    await group.healthy(60_000);
+    expect(other.postgres.disk.setAside).toBe(1);
+    expect(await lists()).toEqual(Array.from({ length: 3 }, () => ['a', 'b']));
   });
 
-  it('goes on as leader when a session of an earlier leadership could not commit', async () => {
-    const first = await leader();
-    await execute(first, 'a');
-    first.replica!.service.commitFailed(2 as Slot, 'the session was lost');
-    expect(isServing(first)).toBe(true);
-    expect((await execute(first, 'b')).code).toBe('chosen');
+  it('is repaired at once if that is asked for', async () => {
+    const other = await withOneThatDiffers();
+    await verify(true);
+    expect(await group.time.passUntil(() => other.postgres.disk.setAside === 1, 30_000)).toBe(true);
+    await group.healthy(60_000);
+    const equal = await verify(false);
+    expect(equal.map(([, outcome]) => outcome)).toEqual(['equal', 'equal', 'equal']);
+    expect(await lists()).toEqual([['a'], ['a'], ['a']]);
   });
 
-  it('stays apart once it has diverged, until a copy of another database has taken the place of its own', async () => {
-    const first = await leader();
-    const other = members.find((member) => member !== first)!;
-    other.database!.failNextApply = new DatabaseError('applyFailed', 'no such row');
-    await execute(first, 'a');
-    const state = () => other.status()!.state;
-    await vi.waitFor(() => expect(state()).toBe('diverged'));
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(other.database!.contents.applied).toEqual([]);
-    expect(other.status()!.message).toMatch(/^no such row\. .*barista verify --repair/);
-    other.exit('killed');
-    await agreed(['a#0']);
-    await vi.waitFor(() => expect(state()).toBe('serving'));
-    expect(other.setAside).toBe(1);
-  });
-
-  it('does not keep the log beyond its bound for a database that differs, and replaces that by a copy', async () => {
-    const first = await leader();
-    const other = members.find((member) => member !== first)!;
-    other.database!.failNextApply = new DatabaseError('applyFailed', 'no such row');
-    await execute(first, 'a');
-    await vi.waitFor(() => expect(other.status()!.state).toBe('diverged'));
-    await execute(first, 'b');
-    // Nobody else lets go of what this one has not reported, so what it lets go of here, its own database must have.
-    other.pressLog(true);
-    await vi.waitFor(
-      () => {
-        const { log, commitPoint, state } = other.status()!;
-        expect({ purgedTo: log.purgedTo, state }).toEqual({ purgedTo: commitPoint, state: 'serving' });
-      },
-      { timeout: 5000 },
-    );
-    expect(other.setAside).toBe(1);
-    await execute(first, 'c');
-    await agreed(['a#0', 'b#0', 'c#0']);
+  it('does not keep the log beyond its bound, and is repaired instead', async () => {
+    const other = await withOneThatDiffers();
+    await verify(false);
+    await until(other, 'diverged');
+    await write('b');
+    other.logBytesSaid = Number.MAX_SAFE_INTEGER;
+    expect(await group.time.passUntil(() => other.postgres.disk.setAside === 1, 30_000)).toBe(true);
+    other.logBytesSaid = null;
+    await group.healthy(60_000);
+    expect(await lists()).toEqual(Array.from({ length: 3 }, () => ['a', 'b']));
     // Once is enough.
-    await new Promise((resolve) => setTimeout(resolve, 1300));
-    expect(other.setAside).toBe(1);
-  });
-
-  it('ends a large transaction that was given up, so that its parts do not keep the log for ever', async () => {
-    const first = await leader();
-    const { service } = first.replica!;
-    const { generation } = service.service() as { readonly generation: number };
-    const part = { transaction: 'big', part: 0, last: false, partSlots: [], effects: [], sql: [] };
-    const given = service.agree(
-      (async function* broken() {
-        yield part;
-        throw new Error('the client has gone');
-      })(),
-      generation,
-    );
-    await expect(given).rejects.toThrow('the client has gone');
-    await execute(first, 'a');
-    const status = () => first.replica!.status(0, 0);
-    await vi.waitFor(() => expect(status().log.purgedTo).toBe(status().commitPoint), {
-      timeout: 5000,
-      interval: 50,
-    });
-    expect(isServing(first)).toBe(true);
+    expect(other.postgres.disk.setAside).toBe(1);
   });
 });

@@ -15,11 +15,11 @@ import { foundDatabase, resumePrimary, type TestPrimary } from './test-primary.t
 
 /** What the facts are tested with; everything that it made is gone after each test. */
 export interface ContractContext {
-  fixture(): Promise<DatabaseFixture>;
+  readonly fixture: () => Promise<DatabaseFixture>;
   /** The primary of a group that was just founded. Nothing is chosen of what it writes. */
-  primary(): Promise<TestPrimary>;
+  readonly primary: () => Promise<TestPrimary>;
   /** The same, with standbys that are fed what is chosen. */
-  group(standbys: number): Promise<TestGroup>;
+  readonly group: (standbys: number) => Promise<TestGroup>;
 }
 
 export interface TestGroup {
@@ -30,7 +30,7 @@ export interface TestGroup {
 }
 
 export function describeDatabase(name: string, open: () => Promise<DatabaseFixture>): void {
-  describe(name, () => {
+  describe(`the contract of the database ports: ${name}`, () => {
     const made: DatabaseFixture[] = [];
     afterEach(async () => {
       await Promise.all(made.splice(0).map((fixture) => fixture.dispose()));

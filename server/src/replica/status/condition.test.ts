@@ -50,6 +50,15 @@ it('a replica that starts says what it is doing, and of its first moment nothing
   });
 });
 
+it('a replica whose group has lost its majority says so, though its database waits for that', () => {
+  const waiting: Facts = { ...calm, databaseUp: false, launchStep: 'judging' };
+  expect(conditionOf({ ...waiting, lostMajority: 'Two of three are lost.' })).toEqual({
+    state: 'noLeader',
+    message: 'Two of three are lost.',
+  });
+  expect(conditionOf(calm)).toEqual({ state: 'noLeader', message: null });
+});
+
 it('a leader that does not believe a member serves, and says whom it does not hear', () => {
   const leading: Facts = { ...calm, role: 'leader', service: 'here' };
   expect(conditionOf(leading)).toEqual({ state: 'serving', message: null });

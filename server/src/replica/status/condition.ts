@@ -47,11 +47,14 @@ export function conditionOf(facts: Facts): Condition {
   const trouble = troubleOf(facts);
   if (trouble !== null) return trouble;
   const quiet = (state: ReplicaCondition): Condition => ({ state, message: null });
+  // A leader that was deposed for want of a majority waits for one before its database may come up.
+  if (facts.lostMajority !== null && facts.service === 'nowhere')
+    return { state: 'noLeader', message: facts.lostMajority };
   if (!facts.databaseUp) return { state: 'starting', message: launchMessage(facts.launchStep) };
   if (facts.service === 'here') return { state: 'serving', message: facts.disbelief };
   if (facts.role === 'leader' || facts.pointer + lagSlots < facts.commitPoint) return quiet('recovering');
   if (facts.service === 'at') return quiet('serving');
-  return { state: 'noLeader', message: facts.lostMajority };
+  return quiet('noLeader');
 }
 
 const launchMessages: Readonly<Record<LaunchStep, string>> = {

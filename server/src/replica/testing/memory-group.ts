@@ -96,6 +96,25 @@ export class MemoryGroup {
     return all.length === 1 ? all[0]! : null;
   }
 
+  /** What every database that runs has, in the order in which it was committed; the same everywhere once all are healthy and nobody writes. */
+  contents(): readonly (readonly string[])[] {
+    return this.members.flatMap(({ postgres: { run } }) => (run === null ? [] : [run.buffers.commits()]));
+  }
+
+  /** All that is chosen is replayed everywhere. @throws Error if it takes longer */
+  async equal(maxMs = 20_000): Promise<void> {
+    const isEqual = (): boolean => {
+      const contents = this.contents().map((commits) => commits.join());
+      const areReady = this.members.every(({ postgres: { run } }) => run?.standby?.isReady ?? run?.letsIn);
+      return areReady && contents.length === this.members.length && new Set(contents).size === 1;
+    };
+    if (await this.time.passUntil(isEqual, maxMs)) return;
+    const sizes = this.contents().map(({ length }) => length);
+    throw new Error(
+      `the databases differ after ${maxMs} ms: ${sizes.join(', ')} commits\n${this.describe()}`,
+    );
+  }
+
   describe(): string {
     return this.members
       .map(({ id, replica, process, postgres }) => {
@@ -108,8 +127,10 @@ export class MemoryGroup {
       .join('\n');
   }
 
+  /** The power fails everywhere. @throws Error if anything has happened that must not */
   async stop(): Promise<void> {
     for (const member of this.members) member.crashMachine();
     await this.time.pass(1);
+    if (this.troubles.length > 0) throw new Error(this.troubles.slice(0, 20).join('\n'));
   }
 }

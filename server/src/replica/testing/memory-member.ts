@@ -18,6 +18,7 @@ import { memberName } from '../../multipaxos/configuration.ts';
 import type { Configuration, ReplicaId, Slot } from '../../multipaxos/types.ts';
 import { ModelCopySource } from '../../payload/wal/testing/model-copy-source.ts';
 import { receiveModelCopy } from '../../payload/wal/testing/model-copy-target.ts';
+import { ModelDigests } from '../../payload/wal/testing/model-digest.ts';
 import { ModelDirectory } from '../../payload/wal/testing/model-directory.ts';
 import { ModelPostgres, type ModelPostgresOptions } from '../../payload/wal/testing/model-postgres.ts';
 import { ModelServer } from '../../payload/wal/testing/model-server.ts';
@@ -63,7 +64,6 @@ export class MemoryMember {
   readonly id: ReplicaId;
   readonly postgres: ModelPostgres;
   process: MemberProcess | null = null;
-  /** Records that its log still has room for. */
   private disk = createMemoryDisk(testGroup);
   private readonly options: MemberOptions;
   /** The log says that it has this many bytes; null: as it is. */
@@ -174,7 +174,7 @@ export class MemoryMember {
         server,
         socketPath: '/nowhere/.s.PGSQL.5432',
         directory,
-        digests: { prepare: () => Promise.reject(new Error('the model has no digests')) },
+        digests: new ModelDigests(postgres, timers),
         timers,
         random: () => random.next(),
         prepare: () => this.prepare(server),
@@ -194,7 +194,11 @@ export class MemoryMember {
               receive: (channel, from, onProgress, signal) => {
                 const isOfUse = ({ slot }: { readonly slot: Slot }): boolean => logReaches(slot);
                 return receiveModelCopy({
-                  ...{ channel, from, onProgress, signal, isOfUse },
+                  channel,
+                  from,
+                  onProgress,
+                  signal,
+                  isOfUse,
                   disk: postgres.disk,
                   directory,
                 });

@@ -132,7 +132,7 @@ export class ModelBuffers {
 
   /** Some of what is dirty goes to disk, as far as its WAL is synced. */
   writeSome(random: Random, syncedTo: Lsn): void {
-    for (const key of [...this.dirty]) {
+    for (const key of this.dirty) {
       const page = this.pages.get(key)!;
       if (page.lsn <= syncedTo && random.chance(0.5)) this.putPage(key, page);
     }

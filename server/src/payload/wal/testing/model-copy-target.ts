@@ -95,7 +95,9 @@ async function take({
           blocksReceived: pages,
         };
       }
-      default:
+      case 'begin':
+      case 'go':
+      case 'failed':
         throw new CopyError('copyInvalid', `${message.kind} is out of place`);
     }
   }

@@ -1,5 +1,5 @@
 /** The model of PostgreSQL, held against the contract that PostgreSQL itself is held against. */
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { describeDatabase } from '../../../ports/testing/database-server-contract.ts';
 import { ModelWorld } from './model-fixture.ts';
 
@@ -12,7 +12,7 @@ beforeAll(() => {
 afterAll(() => {
   for (const world of worlds) {
     world.end();
-    expect(world.troubles).toEqual([]);
+    if (world.troubles.length > 0) throw new Error(world.troubles.join('\n'));
   }
 });
 

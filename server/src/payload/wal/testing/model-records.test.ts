@@ -23,6 +23,10 @@ const changes: readonly ModelChange[] = [
   { kind: 'endOfRecovery' },
 ];
 
+function nextPlace(place: WalPlace, { start, end }: ReturnType<typeof encodeRecord>): WalPlace {
+  return { ...place, at: end, previous: start };
+}
+
 it('what the model writes is WAL, and says what it was to say, wherever a record falls', () => {
   const random = new Random(5);
   let place: WalPlace = {
@@ -37,7 +41,7 @@ it('what the model writes is WAL, and says what it was to say, wherever a record
   while (place.at < begin + 60 * walPageBytes) {
     const change = random.pick(changes);
     const encoded = encodeRecord(place, recordOf(change));
-    place = { ...place, at: encoded.end, previous: encoded.start };
+    place = nextPlace(place, encoded);
     written.push(change);
     bytes.push(encoded.bytes);
   }

@@ -273,10 +273,14 @@ export class ModelServer implements DatabaseServer {
       };
       run.onGone.add(gone);
       run.process.after(latencyMs(), () => {
-        void (async () => work(run))().then(
-          (value) => done(() => resolve(value)),
-          (error: Error) => done(() => reject(error)),
-        );
+        void (async () => {
+          try {
+            const value = await work(run);
+            done(() => resolve(value));
+          } catch (error) {
+            done(() => reject(error));
+          }
+        })();
       });
     });
   }

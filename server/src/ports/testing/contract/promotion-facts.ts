@@ -82,9 +82,9 @@ export function promotionFacts({ group: open }: ContractContext): void {
     await putAndCommit(group, 'a');
     await replayed(group, next);
     let committed = 0;
-    let isOver = false;
+    const over = new AbortController();
     async function writeAgainAndAgain(): Promise<void> {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const session = await next.fixture.connect().catch(() => null);
         const wrote =
           session === null
@@ -106,7 +106,7 @@ export function promotionFacts({ group: open }: ContractContext): void {
     const writers = [writeAgainAndAgain(), writeAgainAndAgain()];
     const primary = await promote(group, next);
     await pass(next.fixture.timers, 200);
-    isOver = true;
+    over.abort();
     await Promise.all(writers);
     expect(committed).toBe(0);
     expect(await valuesOf(next)).toEqual(['a']);

@@ -1,0 +1,70 @@
+/** Digests of a modelled database, for comparisons: the list of each key is an object, as a table is. */
+import type { Slot } from '../../../multipaxos/types.ts';
+import type { DataDigest, DigestObject } from '../../../ports/control.ts';
+import type { Timers } from '../../../ports/clock.ts';
+import type { DigestSnapshot, DigestSource, PreparedDigest, SnapshotView } from '../../../ports/digest.ts';
+import type { ModelPostgres, ModelRun } from './model-postgres.ts';
+
+const againMs = 2;
+const triesMax = 500;
+
+export class ModelDigests implements DigestSource {
+  private readonly postgres: ModelPostgres;
+  /** Time of the replica's process. */
+  private readonly there: Timers;
+
+  constructor(postgres: ModelPostgres, there: Timers) {
+    this.postgres = postgres;
+    this.there = there;
+  }
+
+  async prepare(): Promise<PreparedDigest> {
+    await this.pause(this.postgres.latencyMs());
+    const run = this.runNow();
+    return {
+      open: (slot, isMissing, signal) => this.open(run, slot, isMissing, signal),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.there.after(ms, resolve));
+  }
+
+  private runNow(): ModelRun {
+    const { run } = this.postgres;
+    if (run === null || !run.letsIn) throw new Error('PostgreSQL is away');
+    return run;
+  }
+
+  private async open(
+    run: ModelRun,
+    slot: Slot,
+    isMissing: (view: SnapshotView) => boolean,
+    signal: AbortSignal,
+  ): Promise<DigestSnapshot> {
+    for (let tries = 0; tries < triesMax; tries++) {
+      await this.pause(againMs);
+      signal.throwIfAborted();
+      if (this.runNow() !== run) throw new Error('the connection was lost');
+      const { hidden = new Set<bigint>() } = run.primary ?? {};
+      const view = { end: run.buffers.nextXid, running: new Set([...run.buffers.running, ...hidden]) };
+      if (isMissing(view)) continue;
+      const objects = objectsOf(run, view);
+      return { views: [view], digest: () => this.digest(slot, objects), close: () => Promise.resolve() };
+    }
+    throw new Error('what is chosen does not come to show');
+  }
+
+  private async digest(slot: Slot, objects: readonly DigestObject[]): Promise<DataDigest> {
+    await this.pause(this.postgres.latencyMs());
+    return { slot, objects, skipped: [], hasSequences: false };
+  }
+}
+
+function objectsOf({ buffers }: ModelRun, { end, running }: SnapshotView): readonly DigestObject[] {
+  return buffers.keys().map((name) => {
+    const rows = buffers.list(name, (xid) => xid < end && !running.has(xid));
+    return { database: 'app', kind: 'table', name, rows: rows.length, digest: rows.join('\n') };
+  });
+}
