@@ -121,6 +121,8 @@ class Instance implements PostgresInstance {
     const state = await inspectDataDirectory(this.directory);
     if (typeof state === 'object') throw this.startError({ code: 'databaseLost', reason: state.lost }, '');
     if (state === 'missing') throw this.startError({ code: 'databaseLost', reason: 'there is none' }, '');
+    // Gone with a directory whose place a copy has taken.
+    await prepareDirectory(this.user, this.socketDir);
     await this.configure(role);
     ended?.throwIfAborted();
     const quit = (): void => void this.quit();
