@@ -11,6 +11,7 @@ import type { DirectoryRole } from '../ports/database-directory.ts';
 import { databaseToKeep, foundReplica, keepDatabase, restoreReplica } from './found-replica.ts';
 import { openLog } from './log-store.ts';
 import { configOfOne } from './testing/config-of-one.ts';
+import { backupAt, unobserved } from './testing/restoring.ts';
 
 let root = '';
 let config: ReplicaConfig;
@@ -41,7 +42,7 @@ function writeDatabase(role: DirectoryRole): void {
 
 describe.each([
   ['init', () => foundReplica(config)],
-  ['restore', () => restoreReplica(config, join(root, 'backup'), () => {})],
+  ['restore', () => restoreReplica(config, backupAt(join(root, 'backup')), unobserved)],
 ])('%s', (_command, found) => {
   it('says that a restore was interrupted, and what to move away', async () => {
     write('postgres/data/PG_VERSION', '18');

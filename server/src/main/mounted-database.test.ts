@@ -8,6 +8,7 @@ import { testBinaries } from '../adapters/postgres/testing/test-instance.ts';
 import { mountSmallDisk } from '../adapters/testing/small-disk.ts';
 import { databaseToKeep, foundReplica, restoreReplica } from './found-replica.ts';
 import { configOfOne } from './testing/config-of-one.ts';
+import { backupAt, unobserved } from './testing/restoring.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'barista-mounted-'));
 mkdirSync(join(root, 'postgres'));
@@ -24,7 +25,9 @@ describe.skipIf(!disk.isMounted)('a volume mounted at DATADIR/postgres', () => {
   it('is refused by init and restore, before anything is written', async () => {
     await expect(foundReplica(config)).rejects.toThrow(new RegExp(whatToDo));
     await expect(databaseToKeep(config)).rejects.toThrow(new RegExp(whatToDo));
-    await expect(restoreReplica(config, '/backup', () => {})).rejects.toThrow(new RegExp(whatToDo));
+    await expect(restoreReplica(config, backupAt('/backup'), unobserved)).rejects.toThrow(
+      new RegExp(whatToDo),
+    );
     expect(readdirSync(root)).toEqual(['postgres']);
   });
 

@@ -10,6 +10,8 @@ export interface LogFile {
   watch(listener: (text: string) => void): () => void;
   /** The last lines written. */
   tail(): string;
+  /** Goes on in a file of its name: the one before may have been moved away with its directory. */
+  reopen(): void;
   close(): void;
 }
 
@@ -17,19 +19,29 @@ const tailBytesMax = 4_096;
 
 /** Twice `bytesMax` at most stay on disk. */
 export function openLogFile(path: string, bytesMax: number): LogFile {
-  let file: number | null = openSync(path, 'a', 0o600);
-  let bytes = statSync(path).size;
+  let file: number | null = null;
+  let bytes = 0;
   let tail = '';
   const listeners = new Set<(text: string) => void>();
 
-  const rotate = (): void => {
-    if (file === null) return;
-    closeSync(file);
-    file = null;
-    renameSync(path, `${path}.1`);
+  function open(): void {
     file = openSync(path, 'a', 0o600);
-    bytes = 0;
-  };
+    bytes = statSync(path).size;
+  }
+
+  function close(): void {
+    if (file !== null) closeSync(file);
+    file = null;
+  }
+
+  function rotate(): void {
+    if (file === null) return;
+    close();
+    renameSync(path, `${path}.1`);
+    open();
+  }
+
+  open();
 
   return {
     write(chunk) {
@@ -48,9 +60,14 @@ export function openLogFile(path: string, bytesMax: number): LogFile {
       return () => listeners.delete(listener);
     },
     tail: () => tail.trim().split('\n').slice(-12).join('\n'),
-    close() {
-      if (file !== null) closeSync(file);
-      file = null;
+    reopen() {
+      close();
+      try {
+        open();
+      } catch {
+        // As with a line that cannot be written.
+      }
     },
+    close,
   };
 }

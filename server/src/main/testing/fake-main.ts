@@ -74,10 +74,12 @@ function found({ dataDir }: ReplicaConfig): Promise<Founded> {
   return Promise.resolve({ cluster: 'fa4e' });
 }
 
-const restore: Founding['restore'] = async (config, file, onProgress) => {
+const restore: Founding['restore'] = async (config, { file }, { onStep, onProgress }) => {
   const { cluster } = await found(config);
+  onStep('unpacking');
   onProgress(readFileSync(file).byteLength);
-  return { cluster, pointer: 7 as Slot, backupOf: 'c0ffee', takenAt: '2026-11-20T12:00:00Z' };
+  const takenAt = '2026-11-20T12:00:00Z';
+  return { cluster, pointer: 7 as Slot, backupOf: 'c0ffee', takenAt, lastCommit: null };
 };
 
 const databaseToKeep: Founding['databaseToKeep'] = () =>

@@ -123,6 +123,7 @@ class Instance implements PostgresInstance {
     if (state === 'missing') throw this.startError({ code: 'databaseLost', reason: 'there is none' }, '');
     // Gone with a directory whose place a copy has taken.
     await prepareDirectory(this.user, this.socketDir);
+    this.log.reopen();
     await this.configure(role);
     ended?.throwIfAborted();
     const quit = (): void => void this.quit();

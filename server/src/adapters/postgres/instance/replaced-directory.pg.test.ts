@@ -1,4 +1,4 @@
-import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -18,6 +18,7 @@ it('starts on a directory that has taken the place of the one that it was opened
     const client = await connectAlone(instance);
     expect((await client.query<{ one: number }>('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     await client.end();
+    expect(await readFile(join(directory, 'postgres.log'), 'utf8')).toContain('ready to accept connections');
   } finally {
     await instance.close();
     await rm(root, { recursive: true });
