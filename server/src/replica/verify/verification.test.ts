@@ -1,69 +1,193 @@
-import { pino } from 'pino';
-import { expect, it } from 'vitest';
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
-import type { ControlMessage, DataDigest } from '../../ports/control.ts';
-import { Verification, type VerificationOptions } from './verification.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ReplicaId } from '../../multipaxos/types.ts';
+import { digestMs, timeoutMs, VerifyGroup } from './testing/verify-group.ts';
 
-const ids = ['r1', 'r2', 'r3', 'r4', 'r5'] as ReplicaId[];
-const [r1, r2, r3, r4, r5] = ids as [ReplicaId, ReplicaId, ReplicaId, ReplicaId, ReplicaId];
-type Differs = Parameters<VerificationOptions['onDiffers']>;
+const [r1, r2, r3, r4, r5] = ['r1', 'r2', 'r3', 'r4', 'r5'] as [
+  ReplicaId,
+  ReplicaId,
+  ReplicaId,
+  ReplicaId,
+  ReplicaId,
+];
 
-function verificationOf(self: ReplicaId) {
-  const sent: [ReplicaId, ControlMessage][] = [];
-  const differed: Differs[] = [];
-  const verification: Verification = new Verification({
-    self,
-    run: 'run',
-    digests: () => null,
-    transport: { sendControl: (to, message) => sent.push([to, message]), connected: () => ids },
-    leadership: () => ({ serving: self === r1, leader: r1 }),
-    propose: () => Promise.resolve({ code: 'chosen', slot: 9 as Slot, label: '' }),
-    members: () => ({ all: ids, voters: ids }),
-    nowMs: () => 0,
-    timeoutMs: 1000,
-    logger: pino({ level: 'silent' }),
-    onResult: () => {},
-    onDiffers: (...what) => differed.push(what),
+let group: VerifyGroup;
+beforeEach(() => {
+  group = new VerifyGroup([r1, r2, r3]);
+});
+afterEach(async () => {
+  // One that stays open keeps VACUUM from its work.
+  if ((await group.openSnapshots()) > 0) throw new Error('a snapshot was not closed');
+});
+
+const equal = ['equal', 'equal', 'equal'];
+const reason = "at slot 1 its data differed from the majority's: table a of app";
+
+describe('a comparison', () => {
+  it('comes to its end as soon as all have reported, and tells its result', async () => {
+    const { outcomes, advice, tookMs } = await group.compare();
+    expect([outcomes, advice]).toEqual([equal, []]);
+    expect(tookMs).toBeLessThan(2 * digestMs);
+    expect(group.results).toHaveLength(1);
+    expect(group.differed()).toEqual({});
   });
-  return { verification, sent, differed };
-}
 
-const digest = (content: string): DataDigest => ({
-  slot: 9 as Slot,
-  objects: [{ kind: 'table', name: 'a', rows: 1, digest: content }],
+  it('tells each that differs once, and from whom it may copy', async () => {
+    group = new VerifyGroup([r1, r2, r3, r4, r5]);
+    group.member(r2).data = 'wrong';
+    group.member(r4).data = 'otherwise wrong';
+    await group.compare(true);
+    const loss = { reason, equal: [r1, r3, r5] };
+    expect(group.differed()).toEqual({ r2: [[loss, true]], r4: [[loss, true]] });
+  });
+
+  it('asks again for a report that was lost, and sends a verdict that was lost again', async () => {
+    group.member(r2).data = 'wrong';
+    const lost = new Set<string>();
+    group.lose = ({ kind }) => {
+      const isFirst = kind.startsWith('Verify') && !lost.has(kind);
+      lost.add(kind);
+      return isFirst;
+    };
+    const { outcomes, tookMs } = await group.compare();
+    expect(outcomes).toEqual(['equal', 'differs: table a of app', 'equal']);
+    expect(tookMs).toBeLessThan(5000);
+    expect([...lost].toSorted()).toEqual(['VerifyQuestion', 'VerifyReport', 'VerifyVerdict']);
+    expect(group.differed()).toEqual({ r2: [[{ reason, equal: [r1, r3] }, false]] });
+  });
+
+  it('does not wait for one that is down, and waits not for ever for one that says nothing', async () => {
+    group.member(r3).isUp = false;
+    const { outcomes, tookMs } = await group.compare();
+    expect(outcomes).toEqual(['equal', 'equal', 'noReport: nothing was heard of it']);
+    expect(tookMs).toBeLessThan(2 * digestMs);
+    group.member(r3).isUp = true;
+    group.member(r3).meet = () => undefined;
+    expect((await group.compare()).tookMs).toBeLessThan(timeoutMs);
+  });
+
+  it('has a reason from one that is copying at once', async () => {
+    group.member(r3).why = { reason: 'its database is being copied', isFenced: false };
+    const { outcomes, tookMs } = await group.compare(true);
+    expect(outcomes).toEqual(['equal', 'equal', 'noReport: its database is being copied']);
+    expect(tookMs).toBeLessThan(3000);
+    expect(group.differed()).toEqual({});
+  });
+
+  it('is one at a time, and for the leader only', async () => {
+    const first = group.member(r1).verification.compare(false);
+    expect(await group.member(r1).verification.compare(false)).toMatchObject({ ok: false, code: 'busy' });
+    expect(await group.member(r2).verification.compare(false)).toMatchObject({
+      ok: false,
+      code: 'notLeader',
+      leader: r1,
+    });
+    await group.time.until(first);
+    expect(await group.compare()).toMatchObject({ outcomes: equal });
+  });
+
+  it('ends with the leadership, whether that is before the check is chosen or afterwards', async () => {
+    const early = group.member(r1).verification.compare(false);
+    group.leader = r2;
+    expect(await group.time.until(early)).toMatchObject({ ok: false, code: 'unavailable' });
+    const late = group.member(r2).verification.compare(true);
+    await group.time.pass(digestMs / 2);
+    group.leader = r1;
+    expect(await group.time.until(late)).toMatchObject({ ok: true });
+    expect(group.differed()).toEqual({});
+  });
 });
 
-it('a verdict names those that have what the majority has, and nobody else', async () => {
-  const leader = verificationOf(r1);
-  const check = 'r1.run/1';
-  const comparing = leader.verification.compare(true);
-  const report = (from: ReplicaId, content: DataDigest | null, reason = ''): void =>
-    leader.verification.onReport(from, { kind: 'VerifyReport', check, digest: content, reason });
-  // Two differ, in different ways, and one of them says so itself.
-  for (const id of [r1, r3, r5]) report(id, digest('x'));
-  report(r2, digest('y'));
-  report(r4, null, 'fenced: a row is missing');
-  expect(await comparing).toMatchObject({ ok: true });
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(leader.sent.map(([to, message]) => [to, 'equal' in message ? message.equal : null])).toEqual([
-    [r2, [r1, r3, r5]],
-    [r4, [r1, r3, r5]],
-  ]);
-  leader.verification.stop();
+describe('a leader', () => {
+  it('that seems to differ is compared twice, and believed to be right if that passes', async () => {
+    group.member(r1).data = 'wrong';
+    const comparing = group.compare();
+    await group.time.pass(digestMs / 2);
+    group.member(r1).data = 'right';
+    expect(await comparing).toMatchObject({ outcomes: equal });
+    expect([group.checks, group.results.length]).toEqual([2, 1]);
+  });
+
+  it('that differs is told so like any other', async () => {
+    group.member(r1).data = 'wrong';
+    expect(await group.compare(true)).toMatchObject({
+      outcomes: ['differs: table a of app', 'equal', 'equal'],
+    });
+    expect(group.checks).toBe(2);
+    expect(group.differed()).toEqual({
+      r1: [[{ reason: reason.replace('slot 1', 'slot 2'), equal: [r2, r3] }, true]],
+    });
+  });
+
+  it('whose snapshot shows what is not chosen reports nothing, rather than a difference', async () => {
+    group.member(r1).data = 'too much';
+    group.member(r1).showsTooEarly = true;
+    const { outcomes } = await group.compare(true);
+    expect(outcomes).toEqual([
+      'noReport: a transaction showed before it was chosen: its session does not wait for that',
+      'equal',
+      'equal',
+    ]);
+    expect(group.differed()).toEqual({});
+  });
 });
 
-it('who is told that it differs knows whom to copy from', () => {
-  const { verification, differed } = verificationOf(r2);
-  verification.hooks.onVerifyGivenUp('c', 9 as Slot, 'told later');
-  const verdict = {
-    kind: 'VerifyVerdict',
-    check: 'c',
-    slot: 9 as Slot,
-    differing: ['table a'],
-    repair: true,
-  } as const;
-  verification.onVerdict({ ...verdict, equal: [r1, r3, r5] });
-  const reason = "at slot 9 its data differed from the majority's: table a";
-  expect(differed).toEqual([[{ reason, equal: [r1, r3, r5] }, true]]);
-  verification.stop();
+describe('replicas that are fenced', () => {
+  function fence(id: ReplicaId): void {
+    group.member(id).why = { reason: 'at slot 1 its data differed', isFenced: true };
+  }
+
+  /** A copy of the leader's database has taken the place of its own. */
+  function replace(id: ReplicaId): void {
+    const member = group.member(id);
+    member.verification.databaseReplaced();
+    member.why = null;
+    member.data = group.member(r1).data;
+  }
+
+  it('are no majority: their leader is not touched, both are repaired, and then all are equal at once', async () => {
+    for (const id of [r2, r3]) {
+      group.member(id).data = 'wrong';
+      fence(id);
+    }
+    const plain = await group.compare();
+    expect(plain.outcomes).toEqual([
+      'noReport: no majority of the voters has reported',
+      'noReport: at slot 1 its data differed',
+      'noReport: at slot 1 its data differed',
+    ]);
+    expect(plain.advice.join(' ')).toMatch(
+      /^Each of r2, r3 serves and leads no more\. "barista verify --repair"/,
+    );
+    expect(group.differed()).toEqual({});
+    await group.compare(true);
+    expect(Object.keys(group.differed())).toEqual(['r2', 'r3']);
+    for (const id of [r2, r3]) {
+      expect(group.member(id).differed).toEqual([
+        [{ reason: expect.any(String) as string, equal: [r1] }, true],
+      ]);
+      replace(id);
+    }
+    expect(await group.compare()).toMatchObject({ outcomes: equal, advice: [] });
+  });
+
+  it('report again after a restart, under the same leader', async () => {
+    fence(r2);
+    await group.compare();
+    replace(r2);
+    group.member(r2).restart();
+    expect(await group.compare()).toMatchObject({ outcomes: equal });
+  });
+});
+
+it('a verdict does not reach a database that has taken the place of the one that it is about', async () => {
+  group.member(r2).data = 'wrong';
+  group.lose = (message) => {
+    // In this very moment.
+    if (message.kind === 'VerifyVerdict') group.member(r2).verification.databaseReplaced();
+    return false;
+  };
+  expect(await group.compare(true)).toMatchObject({
+    outcomes: ['equal', 'differs: table a of app', 'equal'],
+  });
+  expect(group.differed()).toEqual({});
 });
