@@ -14,6 +14,8 @@ import type { Reading } from './rates.ts';
 
 const answerMsMax = 1000;
 const pollMs = 200;
+/** Of a replica that serves, while no page is open: nobody looks, and asking is most of what an idle cluster would do. */
+const quietPollMs = 1000;
 const reconnectMs = 300;
 const eventFrameBytesMax = 8 * 1024 * 1024;
 
@@ -41,6 +43,7 @@ export function createReplicaMonitor(
   let asks = 0;
   let newest = 0;
   let closed = false;
+  let watched = false;
   let timer: NodeJS.Timeout;
   const events = createEventStream(plan);
 
@@ -66,8 +69,10 @@ export function createReplicaMonitor(
     return answer;
   };
   const poll = async (): Promise<void> => {
-    await ask();
-    if (!closed) timer = setTimeout(() => void poll(), pollMs);
+    const now = await ask();
+    if (closed) return;
+    const isQuiet = !watched && now?.state === 'serving';
+    timer = setTimeout(() => void poll(), isQuiet ? quietPollMs : pollMs);
   };
   timer = setTimeout(() => void poll(), 0);
 
@@ -98,7 +103,10 @@ export function createReplicaMonitor(
       const said = answer.body as { readonly error?: { readonly message?: string } } | null | undefined;
       return said?.error?.message ?? `HTTP ${answer.status}`;
     },
-    streamEvents: (onFrame) => events.to(onFrame),
+    streamEvents(onFrame) {
+      watched = onFrame !== null;
+      events.to(onFrame);
+    },
     close() {
       closed = true;
       clearTimeout(timer);
