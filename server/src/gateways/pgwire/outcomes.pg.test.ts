@@ -290,6 +290,6 @@ describe('when the client ends the session', () => {
       expect(await one.untilClosed()).toEqual([]);
     }
     expect(await keys(pg)).toEqual([]);
-    expect(gateway.listener.clients).toBe(1);
+    await expect.poll(() => gateway.listener.clients).toBe(1);
   });
 });

@@ -215,6 +215,8 @@ it('two sessions make everything at the same time', async () => {
   await pg.superuser.query('DROP SCHEMA pg_barista CASCADE');
   await Promise.all([prepareRequests(one), prepareRequests(two)]);
   await commitNamed(barista, 'x', '');
+  const { rows } = await pg.superuser.query('SELECT id FROM pg_barista.request');
+  expect(rows).toEqual([{ id: 'x' }]);
 });
 
 describe('settings that outlive their session', () => {

@@ -12,6 +12,8 @@ import type { RequestTracker } from './request-tracker.ts';
 export class ClientInput {
   /** Where in the chunk that was read last the first message begins; its length if none does. */
   boundary = 0;
+  /** That chunk completes a mention of `barista.request_id` in a message that began in an earlier one. */
+  mentionsBeforeBoundary = false;
 
   private readonly splitter: FrameSplitter;
   private readonly tracker: RequestTracker;
@@ -32,6 +34,7 @@ export class ClientInput {
     let from = -1;
     let to = 0;
     this.boundary = chunk.length;
+    this.mentionsBeforeBoundary = false;
     splitter.feed(chunk);
     while (splitter.next()) {
       if (splitter.first && splitter.start < this.boundary) this.boundary = splitter.start;
@@ -48,9 +51,10 @@ export class ClientInput {
   }
 
   private searchPiece(chunk: Buffer): Mention | null {
-    const { payload, end, last } = this.splitter;
+    const { payload, end, first, last } = this.splitter;
     this.pieces ??= new PieceSearch();
     const mention = this.pieces.look(chunk.toString('latin1', payload, end));
+    if (!first && mention?.request === true) this.mentionsBeforeBoundary = true;
     if (last) this.pieces = null;
     return mention;
   }

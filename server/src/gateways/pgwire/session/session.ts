@@ -159,9 +159,14 @@ export class Session implements Gated {
       this.onMention(mention);
       const { names } = this;
       // While it logs in there is nothing to name.
-      if (names === null || !this.loggedIn) this.forward(chunk);
-      else
+      if (names === null) this.forward(chunk);
+      else if (!this.loggedIn) {
+        if (mention?.request === true) names.mentionedUnseen();
+        this.forward(chunk);
+      } else {
+        if (this.input.mentionsBeforeBoundary) names.mentionedUnseen();
         names.fromClient(chunk, { boundary: this.input.boundary, due, mentions: mention?.request === true });
+      }
     } catch (error) {
       const known = error instanceof ProtocolViolation;
       const told = known ? errors.protocolViolation(error.message) : errors.internalError(error);

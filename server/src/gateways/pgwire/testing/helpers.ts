@@ -67,24 +67,28 @@ export async function holdCommits(pg: TestPostgres): Promise<() => Promise<void>
   const { rows } = await probe.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   const pid = rows[0]?.pid ?? 0;
   // It is in force only when another process of PostgreSQL has taken note of it: some commits later.
-  for (let waits = false; !waits; ) {
-    let done = false;
-    const commit = probe.query("SELECT pg_logical_emit_message(true, '', '')").then(() => {
-      done = true;
-    });
-    while (!done && !waits) {
-      await sleep(5);
-      const { rowCount } = await pg.superuser.query(
-        "SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event = 'SyncRep'",
-        [pid],
-      );
-      waits = rowCount === 1;
-    }
-    if (waits) await pg.superuser.query('SELECT pg_cancel_backend($1)', [pid]);
-    await commit;
-  }
+  while (!(await waitsAtCommit(pg, probe, pid)));
   await probe.end();
   return () => pg.set('synchronous_standby_names', '');
+}
+
+/** Commits in this session of the superuser; whether that waits for the standby. It does not go on waiting. */
+async function waitsAtCommit(pg: TestPostgres, session: Client, pid: number): Promise<boolean> {
+  const progress = { done: false, waits: false };
+  const commit = session.query("SELECT pg_logical_emit_message(true, '', '')").then(() => {
+    progress.done = true;
+  });
+  while (!progress.done && !progress.waits) {
+    await sleep(5);
+    const { rowCount } = await pg.superuser.query(
+      "SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event = 'SyncRep'",
+      [pid],
+    );
+    progress.waits = rowCount === 1;
+  }
+  if (progress.waits) await pg.superuser.query('SELECT pg_cancel_backend($1)', [pid]);
+  await commit;
+  return progress.waits;
 }
 
 /** Sessions of clients that wait for the standby. */

@@ -24,7 +24,7 @@ export class NameInForce {
     return this.mayBeSet || this.lasts || this.statements.size > 0;
   }
 
-  /** A whole message of the client. */
+  /** A whole message of the client, whose turn it is: what answers to earlier ones tell must not come after it. May be called again. */
   look(frame: Buffer): void {
     const type = frame[0];
     if (type !== front.query && type !== front.parse && type !== front.bind && type !== front.functionCall)
@@ -42,6 +42,12 @@ export class NameInForce {
 
   mentioned(): void {
     this.mayBeSet = true;
+  }
+
+  /** Somewhere in a message that has passed already: what else it says is not known. */
+  mentionedUnseen(): void {
+    this.mayBeSet = true;
+    this.lasts = true;
   }
 
   /** This statement is about to be executed. */

@@ -80,6 +80,11 @@ export class NamedSession {
     this.name.mentioned();
   }
 
+  /** A message that has passed already, in whole or in part. */
+  mentionedUnseen(): void {
+    this.name.mentionedUnseen();
+  }
+
   /**
    * `boundary`: where the first message in the chunk begins. `due`: how many answers were due before it.
    */
@@ -181,6 +186,7 @@ export class NamedSession {
   /** False if nothing can be handed on now. */
   private handOn(requests: NamedRequests): boolean {
     if (this.waiting !== null) {
+      this.name.look(this.waiting);
       if (!requests.take(this.waiting)) return false;
       this.waiting = null;
     }
@@ -202,7 +208,6 @@ export class NamedSession {
       this.options.fail(errors.namedMessageTooLong(this.options.limits.namedFrameBytesMax));
       return false;
     }
-    this.name.look(frame);
     this.waiting = frame;
     return true;
   }

@@ -37,7 +37,8 @@ function claim(tag: string | null): Buffer {
 
 function run(sql: string, parameters: readonly string[] = []): Buffer {
   return Buffer.concat([
-    // One that has failed has left its statement behind.
+    // One that has failed has left its portal and its statement behind.
+    send.closePortal(name),
     send.closeStatement(name),
     send.parse(name, sql),
     send.bind({ portal: name, statement: name, parameters }),
