@@ -4,25 +4,27 @@
  * Nothing rests on it: whatever does not come to pass in time leaves a directory that may hold unchosen WAL, as a crash does.
  */
 import type { LifeContext, Next } from './context.ts';
+import type { WalPosition } from '../wal-history.ts';
+import { ownPosition } from './own-position.ts';
 import type { RunningPrimary } from './primary-phase.ts';
 
-export async function endCleanly(
-  context: LifeContext,
-  { ballot, wal, primary }: RunningPrimary,
-): Promise<Next> {
+export async function endCleanly(context: LifeContext, running: RunningPrimary): Promise<Next> {
+  const { ballot, primary } = running;
   const { host, server, directory, timers, timings, logger } = context.options;
   host.unready('the replica is stopping');
   await server.stop('fast');
-  const ownEnd = await directory.endOfWal(primary.timeline, wal.position.end);
+  // Of another leadership that has begun meanwhile nothing is in this directory.
+  const chosen = (): WalPosition => ownPosition(context, running);
+  const ownEnd = await directory.endOfWal(primary.timeline, chosen().end);
   const deadline = timers.nowMs() + timings.patienceMs;
-  while (context.leads(ballot) && wal.position.end < ownEnd && timers.nowMs() < deadline) {
+  while (context.leads(ballot) && chosen().end < ownEnd && timers.nowMs() < deadline) {
     await context.signal.wait(20);
   }
   host.event({ name: 'Depose', leadership: ballot, reason: 'the replica is stopping' });
-  const isClean = wal.position.end >= ownEnd;
+  const isClean = chosen().end >= ownEnd;
   logger.info({ isClean }, 'the primary has ended');
   // The sessions were ended before PostgreSQL was told to stop; what its shutdown showed was seen by nobody but itself.
   const written = { kind: 'primary', leadership: ballot, hintsUntrusted: true } as const;
-  await context.save(isClean ? { kind: 'standby' } : written, wal.position);
+  await context.save(isClean ? { kind: 'standby' } : written, chosen());
   return { kind: 'stopped' };
 }

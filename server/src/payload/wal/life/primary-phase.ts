@@ -13,6 +13,7 @@ import { CommitReader } from '../commit-reader.ts';
 import { Shipper } from '../shipper.ts';
 import type { LifeContext, Next } from './context.ts';
 import { endCleanly } from './clean-end.ts';
+import { ownPosition } from './own-position.ts';
 
 export interface RunningPrimary {
   readonly primary: PrimaryDatabase;
@@ -94,7 +95,8 @@ async function lead(context: LifeContext, running: RunningPrimary, watch: Primar
   let savedAtMs = options.timers.nowMs();
   for (;;) {
     if (wishes.stopping && context.leads(ballot)) return endCleanly(context, running);
-    if (hintsAreNewlyUntrusted(context)) await context.save(roleOf(context, ballot), wal.position);
+    if (hintsAreNewlyUntrusted(context))
+      await context.save(roleOf(context, ballot), ownPosition(context, running));
     if (wishes.ended !== null) return depose(context, running, 'immediate', wishes.ended);
     if (watch.trouble !== null) return depose(context, running, 'kill', watch.trouble);
     if (context.over() !== null || !context.leads(ballot))
@@ -110,9 +112,9 @@ async function lead(context: LifeContext, running: RunningPrimary, watch: Primar
 }
 
 /** What is chosen of its own WAL is in its own directory: PostgreSQL sends nothing that it has not flushed. */
-async function save(context: LifeContext, { ballot, wal }: RunningPrimary): Promise<void> {
-  const { position } = wal;
-  if (position.slot > context.durablePointer) await context.save(roleOf(context, ballot), position);
+async function save(context: LifeContext, running: RunningPrimary): Promise<void> {
+  const position = ownPosition(context, running);
+  if (position.slot > context.durablePointer) await context.save(roleOf(context, running.ballot), position);
 }
 
 function hintsAreNewlyUntrusted({ options, directoryRole, waitsBefore }: LifeContext): boolean {
@@ -129,11 +131,12 @@ function roleOf({ options, directoryRole, waitsBefore }: LifeContext, leadership
 /** Nobody is served from this moment on; what PostgreSQL has beyond the chosen WAL is looked at when it is gone. */
 async function depose(
   context: LifeContext,
-  { ballot, wal }: RunningPrimary,
+  running: RunningPrimary,
   mode: 'immediate' | 'kill',
   reason: string,
 ): Promise<Next> {
   const { host, server, logger, onDown } = context.options;
+  const { ballot } = running;
   host.unready(reason);
   // Before PostgreSQL is stopped, which ends all waits: but then nobody sees what they showed.
   const role = roleOf(context, ballot);
@@ -142,7 +145,7 @@ async function depose(
   onDown(reason);
   await server.stop(mode);
   host.event({ name: 'Depose', leadership: ballot, reason });
-  const state = await context.save(role, wal.position);
+  const state = await context.save(role, ownPosition(context, running));
   return context.over() ?? { kind: 'written', state };
 }
 
