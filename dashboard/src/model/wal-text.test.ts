@@ -41,23 +41,35 @@ describe('a replica’s WAL', () => {
   });
 
   test('of a standby is in step, or behind by what it has not replayed', () => {
-    expect(walView(wal({}))).toMatchObject({ role: 'standby', timeline: 't3', chosen: '0/3000800' });
-    expect(walView(wal({}))?.gap).toMatchObject({ name: 'Replayed', value: 'in step', isBehind: false });
-    expect(walView(wal({ replayed: '0/3000000' }))?.gap).toMatchObject({ value: '−2 KB', isBehind: true });
-    expect(walView(wal({ flushed: '0/3000400' }))?.gap.hint).toContain('flushed up to 0/3000400 (−1 KB)');
+    expect(walView(wal({}), true)).toMatchObject({ role: 'standby', timeline: 't3', chosen: '0/3000800' });
+    expect(walView(wal({}), true)?.gap).toMatchObject({
+      name: 'Replayed',
+      value: 'in step',
+      isBehind: false,
+    });
+    expect(walView(wal({ replayed: '0/3000000' }), true)?.gap).toMatchObject({
+      value: '−2 KB',
+      isBehind: true,
+    });
+    expect(walView(wal({ flushed: '0/3000400' }), true)?.gap.hint).toContain(
+      'flushed up to 0/3000400 (−1 KB)',
+    );
+    // It has just been started.
+    expect(walView(wal({ replayed: '0/0' }), true)?.gap).toMatchObject({ value: '–', isBehind: false });
   });
 
   test('of a primary is beyond what is chosen, or not', () => {
-    expect(walView(wal({ role: 'primary', unchosenBytes: 300 }))?.gap).toMatchObject({
+    expect(walView(wal({ role: 'primary', unchosenBytes: 300 }), true)?.gap).toMatchObject({
       name: 'Not chosen',
       value: '+300 B',
     });
-    expect(walView(wal({ role: 'primary' }))?.gap.value).toBe('none');
+    expect(walView(wal({ role: 'primary' }), true)?.gap.value).toBe('none');
+    expect(walView(wal({ role: 'primary' }), false)?.gap).toMatchObject({ value: '–', isBehind: false });
   });
 
   test('says nothing while it is being copied, or while there is none', () => {
-    expect(walView(wal({ role: 'copying' }))?.gap.value).toBe('–');
-    expect(walView(null)).toBeNull();
+    expect(walView(wal({ role: 'copying' }), true)?.gap.value).toBe('–');
+    expect(walView(null, true)).toBeNull();
   });
 });
 

@@ -27,8 +27,8 @@ const roles: Readonly<Record<WalStatus['role'], readonly [string, string]>> = {
   copying: ['copying', 'Half of it is another replica’s: no database yet'],
 };
 
-/** Null: nothing can be told. */
-export function walView(wal: WalStatus | null): WalView | null {
+/** Null: nothing can be told. `isUp`: its PostgreSQL is in service. */
+export function walView(wal: WalStatus | null, isUp: boolean): WalView | null {
   if (wal === null) return null;
   const [role, roleHint] = roles[wal.role];
   const { chosen, timeline } = wal;
@@ -37,13 +37,17 @@ export function walView(wal: WalStatus | null): WalView | null {
     roleHint: `${roleHint}; timeline ${timeline}`,
     timeline: `t${timeline}`,
     chosen,
-    gap: gapOf(wal),
+    gap: gapOf(wal, isUp),
   };
 }
 
-function gapOf(wal: WalStatus): WalView['gap'] {
+const notUp = 'It wrote WAL when it led; how much of that is not chosen is not known before it is looked at';
+const notTold = 'Its PostgreSQL has not told yet how far it is';
+
+function gapOf(wal: WalStatus, isUp: boolean): WalView['gap'] {
   if (wal.role === 'primary') {
     const { unchosenBytes } = wal;
+    if (!isUp) return { name: 'Not chosen', value: '–', hint: notUp, isBehind: false };
     const hint = 'WAL that its PostgreSQL has written and that is not chosen: commits in it wait';
     const value = unchosenBytes === 0 ? 'none' : `+${formatBytes(unchosenBytes)}`;
     return { name: 'Not chosen', value, hint, isBehind: false };
@@ -52,6 +56,7 @@ function gapOf(wal: WalStatus): WalView['gap'] {
   const [chosen, flushed, replayed] = [wal.chosen, wal.flushed, wal.replayed].map(
     (text) => parseLsn(text) ?? 0,
   );
+  if (replayed === 0) return { name: 'Replayed', value: '–', hint: notTold, isBehind: false };
   const behind = Math.max(0, chosen! - replayed!);
   const hint = `Of the chosen WAL; flushed up to ${wal.flushed} (${lag(chosen! - flushed!)}), replayed up to ${wal.replayed}`;
   return { name: 'Replayed', value: lag(behind), hint, isBehind: behind > 0 };

@@ -161,7 +161,7 @@ function Facts({ replica, stale }: { readonly replica: ClusterReplica; readonly 
         </dd>
       </div>
       <Fact name="Log" testId={`log-${id}`} value={status === null ? '–' : formatBytes(status.log.bytes)} />
-      <WalFacts id={id} view={walView(status?.wal ?? null)} />
+      <WalFacts id={id} view={walView(status?.wal ?? null, postgresUp)} />
     </dl>
   );
 }

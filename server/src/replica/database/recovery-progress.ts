@@ -71,19 +71,20 @@ export class RecoveryTracker {
       source,
       bytes: 0,
       bytesTotal: null,
+      bytesReceived: 0,
       percent: null,
       attempts,
     };
     this.tellPhase();
   }
 
-  received(bytes: number, bytesTotal: number | null): void {
+  received(bytes: number, bytesTotal: number | null, bytesReceived: number): void {
     if (this.progress?.phase !== 'copying') return;
     // The total is an estimate of the beginning: 100 % is for what is complete, and stays though the last pieces are counted after they came.
     const soFar =
       bytesTotal === null || bytesTotal === 0 ? null : Math.min(99, Math.floor((bytes / bytesTotal) * 100));
     const percent = this.progress.percent === 100 ? 100 : soFar;
-    this.progress = { ...this.progress, bytes, bytesTotal, percent };
+    this.progress = { ...this.progress, bytes, bytesTotal, bytesReceived, percent };
     this.log();
   }
 

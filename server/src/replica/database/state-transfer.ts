@@ -101,9 +101,9 @@ async function attempt(
   try {
     const channel = await fetcher.open(source, signal);
     tracker.attempt(source);
-    const onProgress = ({ bytesCompared, bytesToCompare }: CopyProgress): void => {
+    const onProgress = ({ bytesCompared, bytesToCompare, bytesReceived }: CopyProgress): void => {
       begun = true;
-      tracker.received(bytesCompared, bytesToCompare);
+      tracker.received(bytesCompared, bytesToCompare, bytesReceived);
     };
     const copy = await receive(channel, source, onProgress, signal);
     tracker.receivedAll();
