@@ -24,7 +24,7 @@ describe('ended waits', () => {
     for (let at = 0; at <= canceled.length; at++) {
       expect(countOf(canceled.slice(0, at), canceled.slice(at))).toBe(1);
     }
-    expect(countOf(...canceled)).toBe(1);
+    expect(countOf(...Array.from(canceled))).toBe(1);
   });
 
   it('are found behind, before and within a long line of another process', () => {

@@ -28,6 +28,7 @@ import {
 import { identify } from '../process-identity.ts';
 import { failureOf, observeStart, type StartFailure, type StartObserver } from '../start-failure.ts';
 import { gateSettings, writeSettings, type InstanceRole } from './settings.ts';
+import { watchLimits } from './standby-limits.ts';
 
 export interface InstanceOptions {
   /** Holds `data`, `socket` and `postgres.log`. */
@@ -126,13 +127,13 @@ class Instance implements PostgresInstance {
     this.log.reopen();
     await this.configure(role);
     ended?.throwIfAborted();
-    const quit = (): void => void this.quit();
+    const quit = (): void => this.quit();
     ended?.addEventListener('abort', quit);
     // From before its first word on.
     const observer = observeStart();
     const stopObserving = this.log.watch((text) => observer.add(text));
     try {
-      const running = await this.spawn();
+      const running = await this.spawn(role);
       await this.awaitReady(running, role, observer);
       ended?.throwIfAborted();
       running.expected = false;
@@ -171,8 +172,13 @@ class Instance implements PostgresInstance {
     }
   }
 
-  private async spawn(): Promise<Running> {
-    const log = await openLogPipe(join(this.directory, 'messages'), (chunk) => this.log.write(chunk));
+  private async spawn(role: InstanceRole): Promise<Running> {
+    // Its end is noticed as any other, and whoever starts it again has it start with what its WAL asks for.
+    const limits = role.kind === 'standby' ? watchLimits(() => this.quit()) : null;
+    const log = await openLogPipe(join(this.directory, 'messages'), (chunk) => {
+      this.log.write(chunk);
+      limits?.(chunk.toString('utf8'));
+    });
     let postmaster: Postmaster;
     try {
       const { binaries } = this.options;
@@ -191,9 +197,9 @@ class Instance implements PostgresInstance {
   }
 
   private exited(running: Running, { code, signal: name }: PostgresExit): void {
+    if (this.running === running) this.running = null;
     running.log.close();
     if (running.memoryFile !== null) closeSync(running.memoryFile);
-    if (this.running === running) this.running = null;
     if (running.expected) return;
     const reason = `PostgreSQL ended (${name === null ? `exit code ${code}` : name})`;
     for (const listener of this.exitListeners) listener(reason);

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { socketPort } from '../data-directory.ts';
 import { handOver, type LaunchUser } from '../launch-user.ts';
 import { gateName } from '../replication/wal-source.ts';
+import { leastSettings, raisedTo } from './standby-limits.ts';
 
 /** `connectionInfo`: how the standby reaches its feed; it holds a password. */
 export type InstanceRole =
@@ -29,12 +30,10 @@ export async function writeSettings(
   role: InstanceRole,
   options: SettingsOptions,
 ): Promise<void> {
+  const own = { ...baseSettings(options), ...options.settings, ...roleSettings(role) };
+  const settings = role.kind === 'standby' ? raisedTo(await leastSettings(data), own) : own;
   const files: Record<string, string> = {
-    'postgresql.conf': settingsText({
-      ...baseSettings(options),
-      ...options.settings,
-      ...roleSettings(role),
-    }),
+    'postgresql.conf': settingsText(settings),
     'postgresql.auto.conf': '# Not used: postgresql.conf is written at each start.\n',
     // The socket's directory lets in nobody but the operator, and the gateway refuses the user postgres.
     'pg_hba.conf': [
