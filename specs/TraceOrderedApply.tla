@@ -53,9 +53,13 @@ VARIABLES
 
 traceVars == <<vars, run, at, labels, cut, gone>>
 
-Steps == Runs[run].steps
+(* TLC would evaluate all of `Runs` whenever a step is looked at: it is done once.                                             *)
+ASSUME TLCSet(1, Runs)
+TheRun == TLCGet(1)[run]
+
+Steps == TheRun.steps
 Step == Steps[at]
-Roles0 == Runs[run].roles  \* of every directory at the beginning: "founder" or, where there is none, "copying"
+Roles0 == TheRun.roles  \* of every directory at the beginning: "founder" or, where there is none, "copying"
 
 -----------------------------------------------------------------------------
 (* In place of operators of OrderedApply, by the configuration of the run: the same, but for slots and WAL that are forgotten, or *)
@@ -138,11 +142,19 @@ TraceSkip ==
   /\ Folded(Step.r) = Step.s
   /\ labels[Step.s - purged] = Step.l
 
-(* The first report after a start may tell nothing new, and may give the replayed position as the flushed one. *)
+(* What is told as flushed is what came over this connection, which begins anew at a segment of the WAL, and a copied directory    *)
+(* may hold more than its position says: so it may be less than what the directory has, and less than what is replayed from       *)
+(* there.  It is never more, and nothing is replayed that was not to be sent.  The same may be told again.                       *)
 TraceReplay ==
-  /\ \/ \E n \in {Shift(Step.flushed), Len(pg[Step.r].wal)} : Replay(Step.r, n, Shift(Step.replayed))
-     \/ pg[Step.r].mode = "standby" /\ pg[Step.r].applied = Shift(Step.replayed) /\ UNCHANGED vars
-  /\ Step.flushed \in {WalEnd(Step.r), pg'[Step.r].applied + cut}
+  LET r == Step.r
+      had == Len(pg[r].wal)
+      replayed == Max(Shift(Step.replayed), 0)  \* a recovery begins at a checkpoint, perhaps in what is forgotten
+      end == Max(had, Max(Shift(Step.flushed), replayed))
+  IN  \/ Replay(r, end, replayed) /\ Len(pg'[r].wal) = end
+      \/ /\ pg[r].mode = "standby"
+         /\ pg[r].applied = replayed
+         /\ Shift(Step.flushed) <= had
+         /\ UNCHANGED vars
 
 (* The directory may say the same once more. *)
 TraceFlushStandby ==
@@ -215,14 +227,19 @@ TraceDatabaseUp ==
   /\ ChosenEnd(Step.s) = Step.p
   /\ Fold(Step.s).timeline = Step.t
 
+(* What is said before all is known is judged by what the replica has folded.                                                  *)
 TraceCheckPrefix ==
   LET r == Step.r
       w == Whole(pg[r].wal)
+      p == Fold(Step.s)
+      isOthers == p.timeline # pg[r].timeline \/ owner[p.leadership] # r
   IN  /\ MayBeChecked(r)
-      /\ Step.p # 0 => Len(w) + cut = Step.p  \* 0: put in, where a directory was found to be a standby's without a word
-      /\ CASE Step.outcome = "standby" -> CheckPrefix(r, Step.s)
-           [] Step.outcome = "parted" -> IsParted(r) /\ UNCHANGED vars
-           [] Step.outcome = "undecided" -> ~IsChosenWal(w, Newest) /\ ~IsParted(r) /\ UNCHANGED vars
+      /\ Len(w) + cut = Step.p
+      /\ IF Step.outcome = "standby" THEN CheckPrefix(r, Step.s)
+         ELSE /\ node[r].at = Step.s
+              /\ ~IsChosenWal(w, p)
+              /\ Step.outcome = IF isOthers THEN "parted" ELSE "undecided"
+              /\ UNCHANGED vars
 
 TraceEndCopy ==
   /\ copy[Step.r].source = Step.q
@@ -260,7 +277,7 @@ TracePurge ==
   /\ UNCHANGED vars
 
 -----------------------------------------------------------------------------
-(* Forgetting what every directory has. *)
+(* Forgetting what every directory has; nothing while somebody is being copied, who may go on from a slot that nobody else needs. *)
 
 Holders == {r \in Replica : dir[r].role # "copying"}
 LeadersBegun == {r \in Replica : node[r].stage \in {"begun", "open"}}
@@ -269,8 +286,7 @@ ForgetSlot == MinOf({Top} \cup {dir[r].durable : r \in Holders} \cup {node[r].at
 ForgetUnits ==
   MinOf({WholeEnd(Fold(ForgetSlot).wal)}
           \cup UNION {{pg[r].applied, pg[r].flushed} : r \in Holders}
-          \cup UNION {{node[r].shipped, node[r].released} : r \in LeadersBegun}
-          \cup {copy[r].from : r \in {q \in Replica : copy[q] # NoCopy}})
+          \cup UNION {{node[r].shipped, node[r].released} : r \in LeadersBegun})
 
 TraceForget ==
   LET n == ForgetUnits
@@ -282,7 +298,9 @@ TraceForget ==
           [] e.kind = "leadership" -> [e EXCEPT !.fork = @ - n]
           [] OTHER -> e
       ShiftFold(p) == [p EXCEPT !.wal = Rest(@), !.begun = [i \in 1..Len(@) |-> ShiftEntry(@[i])]]
-  IN  /\ \A r \in Holders : Prefix(pg[r].wal, n) = Prefix(Fold(s).wal, n)
+  IN  IF \E r \in Replica : copy[r] # NoCopy THEN UNCHANGED <<vars, labels, cut, gone>>
+      ELSE
+      /\ \A r \in Holders : Prefix(pg[r].wal, n) = Prefix(Fold(s).wal, n)
       /\ purged' = s
       /\ cut' = cut + n
       /\ gone' = gone \cup Commits(Prefix(Fold(s).wal, n))
@@ -292,8 +310,7 @@ TraceForget ==
       /\ proposals' = {[p EXCEPT !.entry = ShiftEntry(@)] : p \in proposals}
       /\ node' = [r \in Replica |-> [node[r] EXCEPT !.shipped = Less(@), !.released = Less(@), !.held = Less(@)]]
       /\ pg' = [r \in Replica |-> IF r \in Holders THEN [pg[r] EXCEPT !.wal = Rest(@), !.flushed = @ - n, !.applied = @ - n] ELSE pg[r]]
-      /\ copy' = [r \in Replica |-> IF copy[r] = NoCopy THEN NoCopy ELSE [copy[r] EXCEPT !.from = @ - n]]
-      /\ UNCHANGED <<ballot, owner, start, next, dir, clients, bounds>>
+      /\ UNCHANGED <<ballot, owner, start, next, dir, copy, clients, bounds>>
 
 -----------------------------------------------------------------------------
 TraceInit ==
@@ -303,7 +320,7 @@ TraceInit ==
   /\ cut = 0
   /\ gone = {}
   /\ InitWith([r \in Replica |-> NodeDown],
-              [r \in Replica |-> [NewDatabase EXCEPT !.timeline = IF r \in DOMAIN Roles0 /\ Roles0[r] = "founder" THEN Runs[run].timeline ELSE 0]],
+              [r \in Replica |-> [NewDatabase EXCEPT !.timeline = IF r \in DOMAIN Roles0 /\ Roles0[r] = "founder" THEN TheRun.timeline ELSE 0]],
               [r \in Replica |-> [role |-> IF r \in DOMAIN Roles0 THEN Roles0[r] ELSE "copying", durable |-> 0]])
 
 Do ==

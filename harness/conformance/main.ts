@@ -36,13 +36,6 @@ async function run(): Promise<number> {
   if (command === 'mutate' && rest[0] !== undefined && values.out !== undefined) {
     return runMutateCommand(rest[0], values.kind ?? '', values.out);
   }
-  if (command === 'replay') {
-    const { behaviours, depth, seed } = values;
-    return runReplayCommand({ behaviours: Number(behaviours), depth: Number(depth), seed: Number(seed) });
-  }
-  if (command === 'mutate' && rest[0] !== undefined && values.out !== undefined) {
-    return runMutateCommand(rest[0], values.kind ?? '', values.out);
-  }
   console.error(
     'usage: conformance trace FILE_OR_DIR... | replay [--behaviours N] | mutate FILE --kind K --out FILE2',
   );

@@ -3,9 +3,10 @@
  *
  * Pure. TLC's numbers are small, and only order and equality matter to specs/TraceOrderedApply.tla, so each is replaced by its rank among those that the run mentions.
  */
+import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
-import type { Ballot, EntryLabel } from '../../../server/src/multipaxos/types.ts';
-import type { ApplyItem, WalTraceEvent } from './apply-event.ts';
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { ApplyEvent, ApplyItem } from './apply-event.ts';
 
 export interface ApplyFacts {
   /** Of a position of WAL: how many units lie below it. */
@@ -13,10 +14,13 @@ export interface ApplyFacts {
   /** The positions of the units behind `from` up to `to`. */
   readonly unitEnds: (from: number, to: number) => readonly number[];
   readonly xidRank: (xid: string) => number;
+  /** Replicas are numbered in the order of their names. */
+  readonly replicas: readonly ReplicaId[];
+  readonly replicaRank: (replica: ReplicaId) => number;
   /** 0: nobody was elected in it, or only after a newer leader. */
   readonly ballotRank: (ballot: Ballot) => number;
   readonly leaderships: number;
-  /** A record is known to end there: somebody replayed it, or forked or resumed behind it. */
+  /** A record is known to end there: somebody replayed it, forked behind it, or found it to be the last in a directory. */
   readonly isWhole: (timeline: number, position: number) => boolean;
   readonly labelAt: (slot: number) => EntryLabel | undefined;
   /** 0: in none. */
@@ -36,6 +40,8 @@ export function factsOf(items: readonly ApplyItem[]): ApplyFacts {
   const slots = new Map([...labels].map(([slot, label]) => [label, slot] as const));
   const ballots = electedInOrder(items);
   const whole = wholeEnds(items);
+  const named = items.flatMap((item) => (item.kind === 'chosen' ? [] : [item.replica]));
+  const replicas = [...new Set(named)].sort();
   const asked = new Set(
     events.flatMap((event) =>
       event.name === 'TellOutcome' ? [transactionName(event.leadership, event.xid)] : [],
@@ -45,6 +51,8 @@ export function factsOf(items: readonly ApplyItem[]): ApplyFacts {
     positionRank: (position) => positions.rank.get(position) ?? 0,
     unitEnds: (from, to) =>
       positions.values.slice(positions.rank.get(from) ?? 0, positions.rank.get(to) ?? 0),
+    replicas,
+    replicaRank: (replica) => replicas.indexOf(replicaOf(replica)) + 1,
     xidRank: (xid) => xids.rank.get(xid) ?? 0,
     ballotRank: (ballot) => ballots.findIndex((one) => sameBallot(one, ballot)) + 1,
     leaderships: ballots.length,
@@ -56,7 +64,7 @@ export function factsOf(items: readonly ApplyItem[]): ApplyFacts {
   };
 }
 
-export function transactionName({ round, replica }: Ballot, xid: string): string {
+function transactionName({ round, replica }: Ballot, xid: string): string {
   return `${round}.${replica}/${xid}`;
 }
 
@@ -74,7 +82,7 @@ function compareXids(a: string, b: string): number {
 }
 
 /** 0 is no position. */
-function positionsOf(event: WalTraceEvent): number[] {
+function positionsOf(event: ApplyEvent): number[] {
   const found: number[] = [];
   for (const name of ['start', 'end', 'fork', 'position', 'flushed', 'replayed'] as const) {
     const value = (event as Readonly<Record<string, unknown>>)[name];
@@ -83,7 +91,7 @@ function positionsOf(event: WalTraceEvent): number[] {
   return found;
 }
 
-function xidsOf(event: WalTraceEvent): readonly string[] {
+function xidsOf(event: ApplyEvent): readonly string[] {
   if (event.name === 'Ship') return event.commits;
   if (event.name === 'TellOutcome') return [event.xid];
   return event.name === 'ProposeLeadership' || event.name === 'BeginLeadership' ? [event.nextXid] : [];
@@ -121,6 +129,7 @@ function wholeEnds(items: readonly ApplyItem[]): ReadonlySet<string> {
   const forks = forksOf(items);
   const known = new Map<string, number>();
   const add = (newest: number, position: number): void => {
+    if (position === 0) return;
     let timeline = newest;
     while (position <= (forks.at.get(timeline) ?? 0)) timeline--;
     whole.add(`${timeline}/${position}`);
@@ -138,9 +147,6 @@ function wholeEnds(items: readonly ApplyItem[]): ReadonlySet<string> {
         if (!event.resumes)
           add(event.timeline === forks.first ? event.timeline : event.timeline - 1, event.fork);
         break;
-      case 'Resume':
-      case 'Open':
-      case 'Barrier':
       case 'CheckPrefix':
         add(known.get(replica) ?? 0, event.position);
         break;

@@ -1,7 +1,7 @@
 /**
  * The fields of a step of specs/TraceOrderedApply.tla, and how they are written. Pure.
  */
-import type { WalTraceEvent } from './apply-event.ts';
+import type { ApplyEvent } from './apply-event.ts';
 import type { ApplyFacts } from './apply-facts.ts';
 
 /** A unit of WAL: the leadership that wrote it, whether a record ends with it, and the transactions that it commits. */
@@ -17,7 +17,7 @@ export type Fields = Readonly<Record<string, string | number | boolean | readonl
 export const noParameters: Fields = { s: 0, l: '', p: 0 };
 
 /** Everything that the event tells, under the names of the specification. */
-export function eventFields(event: WalTraceEvent, facts: ApplyFacts): Fields {
+export function eventFields(event: ApplyEvent, facts: ApplyFacts): Fields {
   const { positionRank, ballotRank } = facts;
   switch (event.name) {
     case 'Ship':
@@ -48,9 +48,9 @@ export function eventFields(event: WalTraceEvent, facts: ApplyFacts): Fields {
     case 'CheckPrefix':
       return { outcome: event.outcome, s: event.slot, p: positionRank(event.position), t: event.timeline };
     case 'BeginCopy':
-      return { q: event.source };
+      return { q: facts.replicaRank(event.source) };
     case 'EndCopy':
-      return { q: event.source, s: event.slot, p: positionRank(event.position), t: event.timeline };
+      return { q: facts.replicaRank(event.source), s: event.slot, p: positionRank(event.position), t: event.timeline };
     case 'Barrier':
       return { p: positionRank(event.position) };
     case 'TellOutcome':
@@ -65,7 +65,7 @@ export function eventFields(event: WalTraceEvent, facts: ApplyFacts): Fields {
   }
 }
 
-function range(event: Extract<WalTraceEvent, { name: 'Ship' | 'Feed' }>, facts: ApplyFacts): Fields {
+function range(event: Extract<ApplyEvent, { name: 'Ship' | 'Feed' }>, facts: ApplyFacts): Fields {
   const { label, leadership: ballot, timeline, start, end } = event;
   return {
     l: label,
@@ -77,7 +77,7 @@ function range(event: Extract<WalTraceEvent, { name: 'Ship' | 'Feed' }>, facts: 
 }
 
 function leadership(
-  event: Extract<WalTraceEvent, { name: 'ProposeLeadership' | 'BeginLeadership' }>,
+  event: Extract<ApplyEvent, { name: 'ProposeLeadership' | 'BeginLeadership' }>,
   facts: ApplyFacts,
 ): Fields {
   const { label, leadership: ballot, timeline, fork, nextXid, resumes } = event;

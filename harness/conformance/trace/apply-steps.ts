@@ -4,8 +4,9 @@
  * Responsible for: what no event tells, put in where an event shows that it happened: what a primary wrote and flushed, slots without commands, elections and choices before their consequences, the
  * ends of processes. Judges nothing: TLC does, and it judges what was put in like the rest, so a mistake here can reject a good run, but not accept a bad one. Pure.
  */
+import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
-import type { ApplyEventItem, ApplyItem, WalTraceEvent } from './apply-event.ts';
+import type { ApplyEvent, ApplyEventItem, ApplyItem } from './apply-event.ts';
 import { eventFields, noParameters, type Fields } from './apply-fields.ts';
 import { factsOf, type ApplyFacts } from './apply-facts.ts';
 
@@ -19,7 +20,6 @@ export interface ApplyStep {
 export interface ApplySteps {
   readonly steps: readonly ApplyStep[];
   readonly facts: ApplyFacts;
-  readonly replicas: readonly ReplicaId[];
   readonly founder: ReplicaId | null;
 }
 
@@ -67,14 +67,12 @@ export function applySteps(items: readonly ApplyItem[]): ApplySteps {
     put(conversion, 'Forget', {});
     conversion.forgottenAt = conversion.steps.length;
   });
-  const replicas = items.flatMap((item) => (item.kind === 'chosen' ? [] : [item.replica]));
   const founder = items.find(
     (item) => item.kind === 'event' && item.event.name === 'DatabaseUp' && item.event.role === 'founder',
   );
   return {
     steps: conversion.steps,
     facts: conversion.facts,
-    replicas: [...new Set(replicas)].sort(),
     founder: founder?.kind === 'event' ? founder.replica : null,
   };
 }
@@ -111,16 +109,16 @@ function take(conversion: Conversion, item: ApplyItem, index: number): void {
   switch (item.kind) {
     case 'begins': {
       if (trackOf(conversion, item.replica).isUp) endProcess(conversion, item.replica, index);
-      put(conversion, 'Restart', { r: item.replica, p: 0 });
+      put(conversion, 'Restart', { r: conversion.facts.replicaRank(item.replica), p: 0 });
       const track = trackOf(conversion, item.replica);
       Object.assign(track, { isUp: true, isPrimary: false, leads: null, folded: track.durable });
       return;
     }
-    case 'ends':
-      endProcess(conversion, item.replica, index);
-      return;
     case 'elected':
       elect(conversion, conversion.facts.ballotRank(item.leadership));
+      return;
+    case 'resigned':
+      depose(conversion, item, index);
       return;
     case 'chosen':
       chooseUpTo(conversion, item.slot);
@@ -137,7 +135,7 @@ function endProcess(conversion: Conversion, replica: ReplicaId, index: number): 
   const track = trackOf(conversion, replica);
   if (!track.isUp) return;
   writeWhatIsFoundLater(conversion, replica, index);
-  put(conversion, 'CrashNode', { r: replica });
+  put(conversion, 'CrashNode', { r: conversion.facts.replicaRank(replica) });
   Object.assign(track, { isUp: false, isPrimary: false, leads: null });
 }
 
@@ -151,7 +149,7 @@ function elect(conversion: Conversion, rank: number): void {
     if (item?.kind !== 'elected') return;
     takeEarlierOf(conversion, item);
     conversion.taken.add(item);
-    put(conversion, 'Elect', { r: item.replica, s: item.startSlot, b: next });
+    put(conversion, 'Elect', { r: facts.replicaRank(item.replica), s: item.startSlot, b: next });
     trackOf(conversion, item.replica).leads = item.leadership;
   }
 }
@@ -199,14 +197,15 @@ function holdsNoCommand(label: EntryLabel | undefined): boolean {
 }
 
 /** Folds in what lies below `slot` and has no event of its own; at a leader, its own ranges as well. */
-function foldBelow(conversion: Conversion, replica: ReplicaId, slot: number, isRelease: boolean): void {
+function foldBelow(conversion: Conversion, replica: ReplicaId, slot: number): void {
   const track = trackOf(conversion, replica);
-  chooseUpTo(conversion, slot);
+  chooseUpTo(conversion, slot - 1);
   while (track.folded + 1 < slot) {
     const s = track.folded + 1;
     const label = conversion.facts.labelAt(s);
-    if (holdsNoCommand(label)) put(conversion, 'Skip', { r: replica, s, l: label ?? '' });
-    else if (isRelease) put(conversion, 'Release', { r: replica, s, p: 0 });
+    const r = conversion.facts.replicaRank(replica);
+    if (holdsNoCommand(label)) put(conversion, 'Skip', { r, s, l: label ?? '' });
+    else if (track.isPrimary && track.leads !== null) put(conversion, 'Release', { r, s, p: 0 });
     else return;
     track.folded = s;
   }
@@ -214,7 +213,7 @@ function foldBelow(conversion: Conversion, replica: ReplicaId, slot: number, isR
 
 /** An event says that everything up to `slot` is folded in. */
 function foldUpTo(conversion: Conversion, replica: ReplicaId, slot: number): void {
-  if (holdsNoCommand(conversion.facts.labelAt(slot))) foldBelow(conversion, replica, slot + 1, false);
+  if (holdsNoCommand(conversion.facts.labelAt(slot))) foldBelow(conversion, replica, slot + 1);
 }
 
 /** What a primary has in its WAL up to `end` it has written, and flushed. */
@@ -236,10 +235,10 @@ function writeUpTo(
     w: facts.isWhole(track.timeline, position),
     c: position === end ? asked : [],
   }));
-  if (units.length > 0) put(conversion, 'Write', { r: replica, units });
+  if (units.length > 0) put(conversion, 'Write', { r: facts.replicaRank(replica), units });
   track.wal = Math.max(track.wal, end);
   if (end <= track.flushed) return;
-  put(conversion, 'LocalFlush', { r: replica, p: facts.positionRank(end) });
+  put(conversion, 'LocalFlush', { r: facts.replicaRank(replica), p: facts.positionRank(end) });
   track.flushed = end;
 }
 
@@ -261,10 +260,41 @@ function writeWhatIsFoundLater(conversion: Conversion, replica: ReplicaId, index
 function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number): void {
   const { event, replica } = item;
   const { facts } = conversion;
-  if ('leadership' in event && facts.ballotRank(event.leadership) === 0 && event.name === 'Depose') return;
+  if (event.name === 'Depose' && facts.ballotRank(event.leadership) === 0) return;
   prepare(conversion, item, index);
-  put(conversion, event.name, { ...noParameters, ...eventFields(event, facts), r: replica }, item);
+  const r = facts.replicaRank(replica);
+  put(conversion, event.name, { ...noParameters, ...eventFields(event, facts), r }, item);
   follow(trackOf(conversion, replica), event);
+  if (event.name === 'Resume') writeUpTo(conversion, replica, event.position);
+}
+
+/** Leads no more from the moment on in which its core says so, though its PostgreSQL is told to have ended a little later; what never had a primary tells nothing. */
+function depose(
+  conversion: Conversion,
+  { replica, leadership }: Extract<ApplyItem, { kind: 'resigned' }>,
+  index: number,
+): void {
+  const { facts, items } = conversion;
+  const track = trackOf(conversion, replica);
+  if (track.leads === null || !sameBallot(track.leads, leadership)) return;
+  const told = items.findIndex(
+    (item) => item.kind === 'event' && item.replica === replica && isDepose(item.event, leadership),
+  );
+  if (told > index) {
+    take(conversion, items[told] as ApplyItem, told);
+    return;
+  }
+  writeWhatIsFoundLater(conversion, replica, index);
+  put(conversion, 'Depose', {
+    r: facts.replicaRank(replica),
+    b: facts.ballotRank(leadership),
+    p: 0,
+  });
+  Object.assign(track, { isPrimary: false, leads: null });
+}
+
+function isDepose(event: ApplyEvent, leadership: Ballot): boolean {
+  return event.name === 'Depose' && sameBallot(event.leadership, leadership);
 }
 
 /** Puts in what must have happened before this event. */
@@ -272,20 +302,22 @@ function prepare(conversion: Conversion, { event, replica }: ApplyEventItem, ind
   const track = trackOf(conversion, replica);
   switch (event.name) {
     case 'Release':
-      foldBelow(conversion, replica, event.slot, true);
-      return;
     case 'Feed':
     case 'Skip':
     case 'BeginLeadership':
-      foldBelow(conversion, replica, event.slot, false);
+      foldBelow(conversion, replica, event.slot);
+      chooseUpTo(conversion, event.slot);
       return;
     case 'FlushStandby':
     case 'Open':
     case 'DatabaseUp':
       foldUpTo(conversion, replica, event.slot);
       return;
-    case 'EndCopy':
     case 'CheckPrefix':
+      chooseUpTo(conversion, event.slot);
+      if (event.outcome !== 'standby') foldUpTo(conversion, replica, event.slot);
+      return;
+    case 'EndCopy':
       chooseUpTo(conversion, event.slot);
       return;
     case 'ProposeLeadership':
@@ -316,7 +348,7 @@ function foldOwnStart(conversion: Conversion, replica: ReplicaId): void {
 }
 
 /** What the event tells of its replica from now on. */
-function follow(track: Track, event: WalTraceEvent): void {
+function follow(track: Track, event: ApplyEvent): void {
   if ('timeline' in event) track.timeline = event.timeline;
   if ('slot' in event && event.name !== 'Purge' && event.name !== 'FlushStandby') {
     if (event.name !== 'CheckPrefix' || event.outcome === 'standby') track.folded = event.slot;
@@ -333,7 +365,7 @@ function follow(track: Track, event: WalTraceEvent): void {
       Object.assign(track, { isPrimary: true, wal: event.fork, flushed: event.fork });
       return;
     case 'Resume':
-      Object.assign(track, { isPrimary: true, wal: event.position, flushed: event.position });
+      Object.assign(track, { isPrimary: true, flushed: track.wal });
       return;
     case 'DatabaseUp':
       track.isPrimary = event.role === 'founder';
