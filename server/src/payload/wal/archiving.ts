@@ -117,7 +117,6 @@ export class Archiving {
         history: (timeline) => timelineFile(options.wal()?.position ?? wal.position, timeline),
         missing: (from, to, timeline) => this.missing(from, to, timeline),
       });
-      this.problem = null;
       return archive;
     } catch (error) {
       const problem = (error as Error).message;
