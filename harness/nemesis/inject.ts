@@ -1,10 +1,11 @@
 /** Which code carries out which fault. */
 import { dropBallast, loadBallast } from './ballast.ts';
 import { clockRate, wallClock } from './clock-faults.ts';
+import { breakCopy, endWaits, killBackend, pausePostmaster, slowStandby } from './database-faults.ts';
 import { flippedByte, fullDisk, tornTail, wipe } from './disk-faults.ts';
 import { replaceMember } from './member-faults.ts';
 import { duplicate, halves, isolate, lossy, oneWay, ring, slow } from './network-faults.ts';
-import { kill, killPostgres, pause, pausePostgres, powerCut } from './process-faults.ts';
+import { kill, killMachine, killPostgres, pause, pausePostgres, powerCut } from './process-faults.ts';
 import type { Begun, Scene } from './scene.ts';
 import type { PlannedFault } from './schedule.ts';
 
@@ -16,6 +17,18 @@ export function inject(scene: Scene, planned: PlannedFault): Promise<Begun> {
       return kill(scene, planned);
     case 'killPostgres':
       return killPostgres(scene, planned);
+    case 'killMachine':
+      return killMachine(scene, planned);
+    case 'killBackend':
+      return killBackend(scene, planned);
+    case 'pausePostmaster':
+      return pausePostmaster(scene, planned);
+    case 'slowStandby':
+      return slowStandby(scene, planned);
+    case 'endWaits':
+      return endWaits(scene, planned);
+    case 'breakCopy':
+      return breakCopy(scene, planned);
     case 'powerCut':
       return powerCut(scene, planned);
     case 'pause':

@@ -19,7 +19,9 @@ import {
 import { nameOf } from './safety.ts';
 import type { PlannedFault } from './schedule.ts';
 
-const changeMsMax = 30_000;
+const removeMsMax = 30_000;
+/** As long as a disk that was lost may take to be replaced: the member must come back. */
+const addMsMax = 120_000;
 const requestMsMax = 10_000;
 
 export async function replaceMember(scene: Scene, planned: PlannedFault): Promise<Begun> {
@@ -27,7 +29,8 @@ export async function replaceMember(scene: Scene, planned: PlannedFault): Promis
   const replica = id as ReplicaId;
   const member = status.membership.members.find((each) => nameOf(each.replica) === id);
   if (member === undefined) throw new Skipped(`${id} does not know itself as a member`);
-  const removed = await change(scene, { action: 'remove', replica }, (members) => !has(members, id));
+  const remove = { action: 'remove', replica } as const;
+  const removed = await change(scene, remove, removeMsMax, (members) => !has(members, id));
   if (!removed) {
     scene.losses.delete(id);
     throw new Skipped('nobody could carry the removal out');
@@ -37,7 +40,7 @@ export async function replaceMember(scene: Scene, planned: PlannedFault): Promis
     tookEffect: true,
     end: async () => {
       const add = { action: 'add', replica, address: member.address } as const;
-      if (!(await change(scene, add, (members) => has(members, id)))) {
+      if (!(await change(scene, add, addMsMax, (members) => has(members, id)))) {
         scene.anomalies.push({
           kind: 'not-added',
           summary: `${id} could not be made a member again`,
@@ -59,9 +62,10 @@ function has({ members }: MembershipStatus, id: string): boolean {
 async function change(
   scene: Scene,
   request: MembersRequest,
+  timeoutMs: number,
   isDone: (membership: MembershipStatus) => boolean,
 ): Promise<boolean> {
-  return untilTrue(changeMsMax, async () => {
+  return untilTrue(timeoutMs, async () => {
     await ask(scene, request).catch(() => {});
     await sleep(300);
     const leader = (await replicasNow(scene)).map(freshStatus).find((status) => status?.role === 'leader');

@@ -60,7 +60,7 @@ export function duplicate(scene: Scene, planned: PlannedFault): Promise<Begun> {
   return breakLinks(scene, planned, what, everywhere(scene, 'duplicate', share));
 }
 
-async function breakLinks(
+export async function breakLinks(
   scene: Scene,
   { number }: PlannedFault,
   what: string,

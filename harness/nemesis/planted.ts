@@ -34,6 +34,23 @@ export interface PlantedBug {
 const attemptsMax = 3;
 const durationMs = 30_000;
 
+/** No bug: standbys are fed what was chosen a while ago, so that a leader that dies leaves them behind. */
+const feedsLate: readonly Mutation[] = [
+  {
+    file: 'payload/wal/life/context.js',
+    find: 'return this.held ?? wal.position.end;',
+    replace: `const now = performance.now();
+        (wal.past ??= []).push([now, wal.position.end]);
+        while (wal.past.length > 1 && wal.past[1][0] < now - 1500) wal.past.shift();
+        return this.held ?? wal.past[0][1];`,
+  },
+  {
+    file: 'payload/wal/life/context.js',
+    find: 'this.signal = new Signal(options.timers);',
+    replace: 'this.signal = new Signal(options.timers);\n        setInterval(() => this.feed?.more(), 100);',
+  },
+];
+
 export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'skipLeaseCheck',
@@ -46,7 +63,7 @@ export const plantedBugs: readonly PlantedBug[] = [
       },
       // No bug, but more time between the end of a lease and that of a leadership.
       {
-        file: 'replica/config.js',
+        file: 'config/replica-config.js',
         find: 'electionTimeoutMaxMs: ms.default(2000)',
         replace: 'electionTimeoutMaxMs: ms.default(5000)',
       },
@@ -56,49 +73,94 @@ export const plantedBugs: readonly PlantedBug[] = [
     expected: ['nonlinearizable'],
   },
   {
-    name: 'replyBeforeChosen',
-    sentence: 'a transaction is committed and acknowledged when it is proposed',
+    name: 'releasedWhenProposed',
+    sentence: 'PostgreSQL is told that WAL is safe when it is proposed',
     mutations: [
       {
-        file: 'replica/proposals.js',
-        find: 'this.bySlot.set(effect.slot, pending);\n            return;',
+        file: 'payload/wal/shipper.js',
+        find: 'this.options.onShipped(result.label, start, chunks);',
         replace:
-          "this.bySlot.set(effect.slot, pending);\n            this.finish(pending, { code: 'chosen', slot: effect.slot, label: pending.label });\n            return;",
+          'this.options.onShipped(result.label, start, chunks);\n            this.released = this.next;\n            this.report();',
       },
     ],
     workloads: ['set', 'bank'],
-    strain: { kind: 'isolate', wish: 'leader', everyMs: 6500, forMs: 4000 },
+    strain: { kind: 'isolate', wish: 'leader', everyMs: 9000, forMs: 6000 },
     expected: ['lost-element', 'lost-transfer', 'wrong-total'],
   },
   {
-    name: 'forgetWhatIsIn',
-    sentence:
-      'a leader that restarts forgets which transactions above its pointer are in, and applies them again',
+    name: 'promotedBeforeReplay',
+    sentence: 'a new leader begins its timeline where its standby happens to be',
     mutations: [
       {
-        file: 'apply/ordered-apply.js',
-        find: 'createAppliedSet(pointer, above)',
-        replace: 'createAppliedSet(pointer)',
+        file: 'payload/wal/life/standby-phase.js',
+        find: 'if (progress.hasAll && seen !== null && seen.replayed === expected)\n            return { fork: expected,',
+        replace: 'if (seen !== null)\n            return { fork: seen.replayed,',
       },
-      // Held twice: the database knows it as well.
-      { file: 'adapters/postgres/database.js', find: ' || at.above.has(slot)', replace: '' },
+      ...feedsLate,
     ],
     workloads: ['set', 'bank'],
-    strain: { kind: 'kill', wish: 'leader', everyMs: 4500, forMs: 2000 },
-    expected: ['doubled-element', 'doubled-transfer', 'replicas-differ', 'diverged'],
+    strain: { kind: 'kill', wish: 'leader', everyMs: 9000, forMs: 2000 },
+    expected: ['lost-element', 'lost-transfer', 'wrong-total'],
+  },
+  {
+    name: 'rejoinsUnjudged',
+    sentence: 'a leader that was deposed becomes a standby with whatever it had written',
+    mutations: [
+      {
+        file: 'payload/wal/judge-directory.js',
+        find: "return ownEnd <= left ? { kind: 'prefix' } : { kind: 'parted', at: left };",
+        replace: "return { kind: 'prefix' };",
+      },
+    ],
+    workloads: ['set', 'bank'],
+    strain: { kind: 'isolate', wish: 'leader', everyMs: 9000, forMs: 6000 },
+    expected: ['replicas-differ', 'lost-element', 'lost-transfer', 'wrong-total', 'diverged', 'not-settled'],
+  },
+  {
+    name: 'votesNotWritten',
+    sentence: 'a vote is told before it is in the log',
+    mutations: [
+      {
+        file: 'replica/consensus/core-host.js',
+        find: 'if (!(await this.append(records)))\n                break;',
+        replace: 'void new Promise((later) => setTimeout(later, 1000)).then(() => this.append(records));',
+      },
+    ],
+    workloads: ['set', 'bank'],
+    strain: { kind: 'powerCut', wish: 'anyone', everyMs: 12_000, forMs: 1500 },
+    expected: ['lost-element', 'lost-transfer', 'wrong-total', 'not-settled'],
+  },
+  {
+    name: 'endedWaitsUnnoticed',
+    sentence: 'an answer leaves although PostgreSQL has ended the wait of a commit that it shows',
+    mutations: [
+      {
+        file: 'replica/serving/answer-gate.js',
+        find: 'return this.distrusted.size === 0 && server.endedWaits() === this.cleared;',
+        replace: 'return this.distrusted.size === 0;',
+      },
+      {
+        file: 'replica/serving/answer-gate.js',
+        find: 'if (this.distrusted.size > 0 || seen !== this.cleared) {',
+        replace: 'if (this.distrusted.size > 0) {',
+      },
+    ],
+    workloads: ['register', 'set'],
+    strain: { kind: 'endWaits', wish: 'leader', everyMs: 8000, forMs: 5000 },
+    expected: ['nonlinearizable', 'lost-element'],
   },
   {
     name: 'forgetRequestIds',
     sentence: 'a transaction that is repeated under its request id is done again',
     mutations: [
       {
-        file: 'adapters/postgres/schema/gateway.js',
-        find: "request text := coalesce(current_setting('barista.request_id', true), '');",
-        replace: "request text := '';",
+        file: 'adapters/postgres/requests/request-schema.js',
+        find: 'VALUES (session_user, request, ',
+        replace: "VALUES (session_user, request || ' ' || pg_current_xact_id()::text, ",
       },
     ],
     workloads: ['bank'],
-    strain: { kind: 'kill', wish: 'leader', everyMs: 5000, forMs: 1500 },
+    strain: { kind: 'kill', wish: 'leader', everyMs: 7000, forMs: 1500 },
     expected: ['doubled-transfer'],
     requestIds: true,
   },

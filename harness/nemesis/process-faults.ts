@@ -1,7 +1,6 @@
 /** Faults of processes: killed, frozen, all at once. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
+import { childrenOf, isAlive, isStopped, signalAll } from './processes.ts';
 import {
   claimStop,
   faultIfPossible,
@@ -14,7 +13,6 @@ import {
 } from './scene.ts';
 import type { PlannedFault } from './schedule.ts';
 
-const run = promisify(execFile);
 const goneMsMax = 1500;
 
 export async function kill(scene: Scene, planned: PlannedFault): Promise<Begun> {
@@ -37,6 +35,20 @@ export async function killPostgres(scene: Scene, planned: PlannedFault): Promise
     tookEffect: await untilTrue(goneMsMax, () => Promise.resolve(!isAlive(status.postgres.pid!))),
     // The replica starts it again by itself.
     end: () => Promise.resolve(),
+  };
+}
+
+/** A replica and its PostgreSQL at once, as when one machine is lost. */
+export async function killMachine(scene: Scene, planned: PlannedFault): Promise<Begun> {
+  const { id, status } = await claimStop(scene, planned);
+  const replica = id as ReplicaId;
+  const crashed = scene.cluster.fault({ action: 'crash', replica });
+  if (status.postgres.pid !== null) signalAll([status.postgres.pid], 'SIGKILL');
+  await crashed;
+  return {
+    what: `kill -9 of ${id} and its PostgreSQL at once`,
+    tookEffect: (await replicaNow(scene, id)).process === 'stopped',
+    end: () => scene.cluster.fault({ action: 'restart', replica }),
   };
 }
 
@@ -88,36 +100,4 @@ export async function pausePostgres(scene: Scene, planned: PlannedFault): Promis
       return Promise.resolve();
     },
   };
-}
-
-function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      // Gone in between; the replica may have replaced its PostgreSQL meanwhile.
-    }
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-async function childrenOf(parent: number): Promise<readonly number[]> {
-  const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=']);
-  return stdout
-    .trim()
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/).map(Number))
-    .flatMap(([pid, ppid]) => (ppid === parent ? [pid!] : []));
-}
-
-async function isStopped(pid: number): Promise<boolean> {
-  const { stdout } = await run('ps', ['-o', 'state=', '-p', String(pid)]).catch(() => ({ stdout: '' }));
-  return stdout.trim().startsWith('T');
 }
