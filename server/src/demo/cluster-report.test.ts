@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
-import type { RecoveryProgress } from '../api/status.ts';
+import type { RecoveryProgress, WalStatus } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types.ts';
-import { tableOf, type ReplicaReport } from './cluster-report.ts';
+import { fakeReplica } from '../gateways/http/testing/fake-replica.ts';
+import { freshMs, reportReplica, tableOf, type ReplicaReport } from './cluster-report.ts';
+import type { ReplicaPlan } from './layout.ts';
 
 const [r1, r2] = ['r1', 'r2'] as [ReplicaId, ReplicaId];
 
@@ -17,6 +19,7 @@ function reportOf(id: ReplicaId, recovery: RecoveryProgress | null): ReplicaRepo
     commitPoint: null,
     applicationPointer: null,
     state: recovery === null ? 'serving' : 'restoring',
+    wal: null,
     pgwire: { host: '127.0.0.1', port: 7101 },
     pid: null,
     postgres: { pid: null, socketDir: null, port: null },
@@ -45,4 +48,27 @@ it('the table says below what last went wrong with a recovery, and nothing of on
   expect(tableOf({ group: 'demo', replicas: [reportOf(r2, arrived)] })).toContain('making the copy durable');
   const well = tableOf({ group: 'demo', replicas: [reportOf(r2, { ...recovery, lastFailure: null })] });
   expect(well.split('\n')).toHaveLength(3);
+});
+
+it('what a database is, its timeline and its positions are told while the replica answers', () => {
+  const status = fakeReplica('r1').status();
+  const plan: ReplicaPlan = {
+    ...{ id: r1, pgwirePort: 7101, peerPort: 7201, httpPort: 7301 },
+    ...{ dir: '/d/r1', configFile: '/d/r1.yaml', logFile: '/d/r1.log' },
+  };
+  const report = (ageMs: number): ReplicaReport =>
+    reportReplica(plan, { id: r1, process: 'running', status, ageMs });
+  const wal: WalStatus = {
+    role: 'primary',
+    timeline: 2,
+    chosen: '0/3000100',
+    flushed: '0/3000160',
+    replayed: '0/3000160',
+    unchosenBytes: 96,
+  };
+  expect(report(0).wal).toEqual(wal);
+  const table = tableOf({ group: 'demo', replicas: [report(0)] });
+  expect(table).toMatch(/database\s+timeline\s+WAL chosen\s+replayed/);
+  expect(table).toMatch(/primary\s+2\s+0\/3000100\s+0\/3000160/);
+  expect(report(freshMs + 1)).toMatchObject({ state: 'down', wal: null });
 });

@@ -1,5 +1,11 @@
 /** What `barista status --json` prints: fixed names that scripts rely on. Pure. */
-import type { ClusterReplica, RecoveryProgress, ReplicaCondition, ReplicaStatus } from '../api/status.ts';
+import type {
+  ClusterReplica,
+  RecoveryProgress,
+  ReplicaCondition,
+  ReplicaStatus,
+  WalStatus,
+} from '../api/status.ts';
 import type { Ballot, ReplicaId, Role, Slot } from '../multipaxos/types.ts';
 import { demoHost, type ReplicaPlan } from './layout.ts';
 
@@ -17,6 +23,8 @@ export interface ReplicaReport {
   readonly commitPoint: Slot | null;
   readonly applicationPointer: Slot | null;
   readonly state: ReplicaCondition;
+  /** What its database is, and positions in the WAL such as `0/3000060`; null: there is none, or nothing is known of it. */
+  readonly wal: WalStatus | null;
   readonly pgwire: { readonly host: string; readonly port: number };
   readonly pid: number | null;
   readonly postgres: {
@@ -49,12 +57,14 @@ export function reportReplica(plan: ReplicaPlan, replica: ClusterReplica): Repli
       commitPoint: null,
       applicationPointer: null,
       state: 'down',
+      wal: null,
       pgwire,
       pid: null,
       postgres: { pid: null, socketDir: null, port: null },
     };
   }
-  const { incarnation, recovery, role, ballot, leader, commitPoint, applicationPointer, state, pid } = status;
+  const { incarnation, recovery, role, ballot, leader, commitPoint, applicationPointer, state, wal, pid } =
+    status;
   const { pid: postgresPid, socketDir, port } = status.postgres;
   return {
     id,
@@ -67,6 +77,7 @@ export function reportReplica(plan: ReplicaPlan, replica: ClusterReplica): Repli
     commitPoint,
     applicationPointer,
     state,
+    wal,
     pgwire,
     pid,
     postgres: { pid: postgresPid, socketDir, port },
@@ -115,6 +126,10 @@ export function tableOf(report: ClusterReport): string {
     'leader',
     'commit point',
     'applied',
+    'database',
+    'timeline',
+    'WAL chosen',
+    'replayed',
     'pgwire',
     'pid',
     'postgres',
@@ -129,6 +144,10 @@ export function tableOf(report: ClusterReport): string {
     replica.leader ?? '-',
     String(replica.commitPoint ?? '-'),
     String(replica.applicationPointer ?? '-'),
+    replica.wal?.role ?? '-',
+    String(replica.wal?.timeline ?? '-'),
+    replica.wal?.chosen ?? '-',
+    replica.wal?.replayed ?? '-',
     `${replica.pgwire.host}:${replica.pgwire.port}`,
     String(replica.pid ?? '-'),
     String(replica.postgres.pid ?? '-'),
