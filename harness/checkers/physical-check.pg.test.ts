@@ -1,0 +1,85 @@
+/** A primary and a standby whose files are sound, and then are not: each kind of damage is found by what it is for. */
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  PlainPostgres,
+  testBinaries,
+} from '../../server/src/adapters/postgres/copy/testing/plain-postgres.ts';
+import { alterPage } from '../../server/src/adapters/postgres/testing/alter-page.ts';
+import { comparableDump, differencesOf } from './database-compare.ts';
+import { checkPages, checkRelations, installAmcheck } from './physical-check.ts';
+
+let root: string;
+let primary: PlainPostgres;
+let standby: PlainPostgres;
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'barista-physical-'));
+  const binaries = await testBinaries();
+  primary = new PlainPostgres(join(root, 'primary'), binaries);
+  standby = new PlainPostgres(join(root, 'standby'), binaries);
+  for (const postgres of [primary, standby]) await postgres.create(join(root, 'template'));
+  await primary.start();
+  await standby.start(primary);
+  await primary.query('CREATE DATABASE second');
+  await primary.query(
+    `CREATE TABLE drinks (id int PRIMARY KEY, name text UNIQUE);
+     INSERT INTO drinks SELECT i, 'espresso' || i FROM generate_series(1, 2000) i`,
+    'second',
+  );
+  await installAmcheck(primary);
+  await standby.caughtUp(primary);
+}, 120_000);
+afterAll(async () => {
+  await standby.stop('immediate');
+  await primary.stop('immediate');
+  await rm(root, { recursive: true, force: true });
+});
+
+const pathOf = async (relation: string): Promise<string> =>
+  join(standby.dataDir, await standby.value(`SELECT pg_relation_filepath('${relation}')`, 'second'));
+
+/** Stops the standby, changes its files and has it run again, with all that it has replayed on its disk. */
+async function whileStopped(change: () => Promise<void>): Promise<void> {
+  await primary.query('CHECKPOINT');
+  await standby.caughtUp(primary);
+  await standby.stop('fast');
+  await change();
+  await standby.start(primary);
+}
+
+it('finds nothing in what is sound, on a primary as on a standby', async () => {
+  expect(await checkRelations(primary)).toEqual([]);
+  expect(await checkRelations(standby)).toEqual([]);
+  await whileStopped(async () => expect(await checkPages(standby.dataDir)).toEqual([]));
+}, 120_000);
+
+it('finds a row that its index has otherwise, which a comparison of pages by their checksums does not', async () => {
+  const path = await pathOf('drinks');
+  await whileStopped(async () => {
+    await alterPage(path, 'espresso77', 'lungolun77');
+    expect(await checkPages(standby.dataDir)).toEqual([]);
+  });
+  const complaints = await checkRelations(standby);
+  expect(complaints).toEqual([
+    expect.stringMatching(/^second: drinks_name_key: heap tuple .* lacks matching/),
+  ]);
+  const [one, other] = [await comparableDump(primary, 'second'), await comparableDump(standby, 'second')];
+  expect(differencesOf(one, other)).toEqual([expect.stringMatching(/^table public\.drinks: 2000 rows/)]);
+  await whileStopped(() => alterPage(path, 'lungolun77', 'espresso77'));
+}, 120_000);
+
+it('finds a row that cannot be, and a page that is not as it was written', async () => {
+  const path = await pathOf('drinks');
+  // The first row of the first page ends where the page does; its header has its length in front of its data.
+  await whileStopped(() => alterPage(path, '\u0017espresso10', '\u0019espresso10'));
+  expect((await checkRelations(standby)).join('\n')).toMatch(/^second: drinks, block 0: /m);
+  await standby.stop('fast');
+  const file = await open(path, 'r+');
+  await file.write(Buffer.from('!'), 0, 1, 8192 + 5000);
+  await file.close();
+  const name = path.slice(standby.dataDir.length + 1);
+  expect(await checkPages(standby.dataDir)).toEqual([`${name}: the checksum of block 1 is wrong`]);
+}, 120_000);
