@@ -1,6 +1,5 @@
-/** The scenarios against PostgreSQL with two standbys of its own: each must hold there, or it would say nothing about Barista. And the comparison must find what differs. */
+/** What runs scenarios and what compares replicas must complain of what is not as it should be: seen with PostgreSQL and two standbys of its own. */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,13 +7,11 @@ import { startNative, type NativeSystems } from '../bench/compare/native.ts';
 import type { System } from '../bench/compare/system.ts';
 import { querySql } from '../bench/sql.ts';
 import { freePorts } from '../cluster/local-cluster.ts';
-import { allScenarios } from './all-scenarios.ts';
 import { runScenario } from './run-scenario.ts';
-import { differences, differencesOf, digestsOf } from './same-everywhere.ts';
+import { differencesOf, digestsOf } from './same-everywhere.ts';
 import { inOneSession, type Scenario } from './scenario.ts';
 
 const signal = new AbortController().signal;
-const marker = join(tmpdir(), `barista-divergences-marker-${process.pid}`);
 let root: string;
 let systems: NativeSystems;
 let native: System;
@@ -29,17 +26,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await systems.stop();
   await rm(root, { recursive: true, force: true });
-});
-
-describe('PostgreSQL with two standbys', () => {
-  test.each(allScenarios(marker))('$name: $what', async (scenario) => {
-    expect(await runScenario(native, scenario, signal)).toEqual([]);
-    expect(existsSync(marker)).toBe(false);
-  });
-
-  test('holds the same everywhere, catalogs and places of rows included', async () => {
-    expect(await differences(native, 'physical', signal)).toEqual([]);
-  });
 });
 
 describe('a scenario', () => {

@@ -68,7 +68,6 @@ export const formerlyRefused: readonly Scenario[] = [
     what: 'what an ordinary role may not do in PostgreSQL either is refused with its own codes',
     steps: [
       refused("CREATE TABLESPACE elsewhere LOCATION '/tmp'", insufficient),
-      refused("ALTER SYSTEM SET work_mem = '9MB'", insufficient),
       refused("LOAD 'auto_explain'", insufficient),
       refused("CREATE SUBSCRIPTION s CONNECTION 'dbname=x' PUBLICATION p", insufficient),
       refused('CREATE EXTENSION postgres_fdw', insufficient),
