@@ -80,9 +80,9 @@ export class WalPayload implements Payload {
         this.ranges += 1;
         context.feed?.more();
         const { leadership, timeline, start } = effect.range;
-        if (context.shipper === null)
-          context.foldEvent({ name: 'Feed', slot, label, leadership, timeline, start, end: position.end });
-        else context.shipper.chosen(position.end);
+        // A primary that leads no more is told nothing, even while it is being stopped: what is chosen from now on may be of another timeline.
+        if (context.shipper !== null && context.leads(leadership)) context.shipper.chosen(position.end);
+        else context.foldEvent({ name: 'Feed', slot, label, leadership, timeline, start, end: position.end });
         break;
       }
       case 'leadership': {
@@ -132,7 +132,7 @@ export class WalPayload implements Payload {
     context.held = null;
     context.feed?.more();
     const { position } = context;
-    if (position !== null) context.shipper?.letGo(position.end);
+    if (position !== null && context.leads(position.leadership)) context.shipper?.letGo(position.end);
   }
 
   /** The name of a comparison, into the log. Resolves with its slot once that is folded here; null if this replica does not lead any more. */
