@@ -1,0 +1,143 @@
+/** Three real replicas in this process; the processes of one's PostgreSQL stand still, as on a machine that was suspended or a disk that does not answer. */
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { isRunning, processesIn, type ProcessIdentity } from '../adapters/postgres/process-identity.ts';
+import { runSql } from '../demo/sql-console.ts';
+import { foundReplica } from './found-replica.ts';
+import { RealGroup } from './testing/real-group.ts';
+
+/** PostgreSQL is known to hang after 1 s or 2 s; what comes after is an election at most. The rest is for machines that are busy with other things. */
+const patienceMs = 15_000;
+
+let root = '';
+let group: RealGroup;
+let stopped: ProcessIdentity[] = [];
+
+beforeAll(async () => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'barista-hung-')));
+  group = await RealGroup.in(root, ['r1', 'r2', 'r3']);
+  await foundReplica(group.configOf('r1'));
+  for (const id of group.ids) await group.start(id);
+  await group.healthy();
+  await group.sql('CREATE TABLE drinks (name text)');
+}, 240_000);
+afterEach(goOn);
+afterAll(async () => {
+  await group.stopAll();
+  rmSync(root, { recursive: true, force: true });
+});
+
+type Which = 'all' | 'main process' | 'all but the main process';
+
+async function hang(id: string, which: Which): Promise<void> {
+  const main = group.statusOf(id).postgres.pid;
+  const all = await processesIn(join(root, id, 'postgres', 'data'));
+  stopped = all.filter(({ pid }) => which === 'all' || (pid === main) === (which === 'main process'));
+  expect(stopped.length).toBeGreaterThan(0);
+  for (const { pid } of stopped) process.kill(pid, 'SIGSTOP');
+}
+
+async function goOn(): Promise<void> {
+  for (const one of stopped) if (await isRunning(one)) process.kill(one.pid, 'SIGCONT');
+  stopped = [];
+}
+
+/** Writes through every replica in turn until it is stopped, and remembers what was acknowledged. */
+function keepWriting(prefix: string): { last(): number; stop(): Promise<readonly string[]> } {
+  const acknowledged: string[] = [];
+  let lastMs = performance.now();
+  let isEnough = false;
+  async function write(id: string): Promise<void> {
+    for (let n = 1; !isEnough; n += 1) {
+      const name = `${prefix} ${id} ${n}`;
+      const answer = await runSql(group.configOf(id).pgwire.port, `INSERT INTO drinks VALUES ('${name}')`);
+      if ('error' in answer) await new Promise((resolve) => setTimeout(resolve, 50));
+      else {
+        acknowledged.push(name);
+        lastMs = performance.now();
+      }
+    }
+  }
+  const writers = Promise.all(group.ids.map(write));
+  return {
+    last: () => lastMs,
+    async stop() {
+      isEnough = true;
+      await writers;
+      return acknowledged;
+    },
+  };
+}
+
+async function expectAll(acknowledged: readonly string[]): Promise<void> {
+  const rows = await group.sql('SELECT name FROM drinks');
+  const there = new Set(rows.map(([name]) => name));
+  expect(acknowledged.filter((name) => !there.has(name))).toEqual([]);
+  expect(await group.contentsOf('drinks')).toHaveLength(1);
+}
+
+it.each<Which>(['all', 'main process', 'all but the main process'])(
+  'a leader whose PostgreSQL stands still (%s) hands over; nothing that was acknowledged is lost, whenever it goes on',
+  async (which) => {
+    await vi.waitFor(() => expect(group.leader()).toBeDefined(), { timeout: patienceMs });
+    const victim = group.leader()!;
+    const writer = keepWriting(which);
+    await vi.waitFor(() => expect(writer.last()).toBeGreaterThan(performance.now() - 100), {
+      timeout: patienceMs,
+      interval: 10,
+    });
+    const hungAt = performance.now();
+    await hang(victim, which);
+    // Of the first second nothing is asked: what runs may go on for a while.
+    await vi.waitFor(
+      () => {
+        expect(group.leader()).not.toBe(victim);
+        expect(writer.last()).toBeGreaterThan(hungAt + 1_000);
+      },
+      { timeout: patienceMs, interval: 20 },
+    );
+    await goOn();
+    const acknowledged = await writer.stop();
+    expect(acknowledged.length).toBeGreaterThan(1);
+    await group.healthy();
+    await expectAll(acknowledged);
+  },
+  120_000,
+);
+
+it('a follower whose PostgreSQL stands still keeps nobody waiting, and goes on where it was', async () => {
+  const victim = group.followers()[0]!;
+  await hang(victim, 'all');
+  const writer = keepWriting('follower');
+  const hungAt = performance.now();
+  await vi.waitFor(() => expect(writer.last()).toBeGreaterThan(hungAt + 3_000), { timeout: patienceMs });
+  const acknowledged = await writer.stop();
+  await goOn();
+  await group.healthy();
+  await expectAll(acknowledged);
+}, 120_000);
+
+it('where one follower’s PostgreSQL stands still, the other takes the leader’s place', async () => {
+  const before = group.leader()!;
+  const [hung] = group.followers() as [string, string];
+  await hang(hung, 'all');
+  await group.stop(before);
+  await vi.waitFor(
+    async () => {
+      const other = group.ids.find((id) => id !== hung && id !== before)!;
+      const answer = await runSql(
+        group.configOf(other).pgwire.port,
+        "INSERT INTO drinks VALUES ('meanwhile')",
+      );
+      expect(answer).not.toHaveProperty('error');
+    },
+    { timeout: 3 * patienceMs, interval: 200 },
+  );
+  expect(group.leader()).not.toBe(hung);
+  await goOn();
+  await group.start(before);
+  await group.healthy();
+  expect(await group.contentsOf('drinks')).toHaveLength(1);
+}, 180_000);
