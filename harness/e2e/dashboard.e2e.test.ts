@@ -1,6 +1,6 @@
 /**
- * The dashboard in a real browser against a real cluster: a person writes a row, kills the leader from the page, sees another
- * elected, and the row is still there.
+ * The dashboard in a real browser against a real cluster: a person writes a row, sees it in the log, kills the leader from the page, sees another
+ * elected on a timeline of its own, and the row is still there.
  *
  * The browser is Debian's Chromium, or BARISTA_CHROMIUM. BARISTA_SCREENSHOTS=DIR keeps pictures of what the page showed.
  */
@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SlotAnswer } from '../../server/src/api/wal-summary.ts';
 import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
 
 const CHROMIUM = process.env.BARISTA_CHROMIUM ?? '/usr/bin/chromium';
@@ -36,7 +37,7 @@ describe('the dashboard', () => {
     browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
     page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
     await page.goto(cluster.dashboardUrl);
-  }, 150_000);
+  }, 260_000);
   afterAll(async () => {
     await browser?.close();
     await cluster?.stop();
@@ -86,18 +87,44 @@ describe('the dashboard', () => {
       const role = id === leader ? 'leader' : 'follower';
       await expect.poll(() => text(`role-${id}`), { timeout: 10_000 }).toBe(role);
       expect(await part(`pg-${id}`).getAttribute('data-up')).toBe('true');
+      expect(await text(`database-${id}`)).toBe(id === leader ? 'primary' : 'standby');
+      expect(await text(`timeline-${id}`)).toMatch(/^t\d+$/);
+      expect(await text(`wal-chosen-${id}`)).toMatch(/^[0-9A-F]+\/[0-9A-F]+$/);
     }
     await picture('healthy');
+  });
+
+  it('shows a transaction while it is open, and then in the slot where it was chosen', async () => {
+    const leader = await leaderOnPage();
+    await sql(leader, 'CREATE TABLE drinks (name text)');
+    const statement = "INSERT INTO drinks VALUES ('lungo'); SELECT pg_sleep(2)";
+    const written = sql(leader, statement);
+    const open = part('open-transactions').locator('li', { hasText: statement });
+    await expect.poll(() => open.getAttribute('data-state'), { timeout: 10_000 }).toBe('running');
+    const xid = Number((await open.innerText()).split(/\s/)[0]);
+    await picture('open-transaction');
+    await written;
+    await expect.poll(() => slotOf(cluster, xid), { timeout: 10_000 }).not.toBeNull();
+    await part('events-find').fill(`slot ${await slotOf(cluster, xid)} ·`);
+    await part('event-list').locator('button').first().click();
+    const transactions = part('slot-transactions').locator('li', { hasText: String(xid) });
+    await expect.poll(() => transactions.innerText(), { timeout: 10_000 }).toMatch(/drinks\s+1 inserted/);
+    expect(await transactions.innerText()).toContain('lungo');
+    await picture('slot');
+    await part('events-find').fill('');
   });
 
   it('survives the leader being killed from the page, the row still there', async () => {
     const first = await leaderOnPage();
     const survivor = ['r1', 'r2', 'r3'].find((id) => id !== first)!;
     await sql(first, "CREATE TABLE witness (word text); INSERT INTO witness VALUES ('before the crash')");
+    const before = timelineNumber(await text(`timeline-${first}`));
     await part(`crash-${first}`).click();
     await expect.poll(() => text(`role-${first}`), { timeout: 10_000 }).toBe('down');
     const second = await leaderOnPage(first);
     expect(second).not.toBe(first);
+    await expect.poll(() => text(`database-${second}`), { timeout: 10_000 }).toBe('primary');
+    expect(timelineNumber(await text(`timeline-${second}`))).toBeGreaterThan(before);
     expect(await sql(survivor, 'SELECT word FROM witness')).toContain('before the crash');
     await picture('leader-killed');
     await part(`restart-${first}`).click();
@@ -114,20 +141,17 @@ describe('the dashboard', () => {
     const load = startLoad(cluster.dashboardUrl, leader);
     await part(`wipe-${wiped}`).click();
     await picture('wipe-menu');
+    const phases = await watchPhases(page, wiped);
     await part(`wipe-both-${wiped}`).click();
-    const phases = new Set<string>();
+    const pictured = new Set<string>();
     await expect
       .poll(
         async () => {
-          const recovery = part(`recovery-${wiped}`);
-          // Looked at in one go: it may be over between two looks.
-          for (const phase of await recovery.evaluateAll((all) =>
-            all.map((one) => one.getAttribute('data-phase')),
-          ))
-            if (phase !== null && !phases.has(phase)) {
-              phases.add(phase);
-              await picture(`recovery-${phase}`);
-            }
+          const phase = (await phases()).at(-1);
+          if (phase !== undefined && !pictured.has(phase)) {
+            pictured.add(phase);
+            await picture(`recovery-${phase}`);
+          }
           const [state] = await part(`state-${wiped}`).evaluateAll((all) =>
             all.map((one) => one.getAttribute('data-state')),
           );
@@ -141,7 +165,7 @@ describe('the dashboard', () => {
       )
       .toEqual([`${wiped}.2`, 'voter', 'serving']);
     const { written, errors } = await load.stop();
-    expect([...phases]).toContain('copying');
+    expect(await phases()).toContain('copying');
     expect(errors).toEqual([]);
     expect(written).toBeGreaterThan(0);
     expect(await text(`member-row-${wiped}`)).toContain('voter');
@@ -163,6 +187,37 @@ describe('the dashboard', () => {
     await expect.poll(() => part('link-r1-r2').getAttribute('data-fault'), { timeout: 5000 }).toBe('');
   });
 });
+
+/** The phases of a replica's recovery that the page has shown so far, in order; one of them may be over between two looks of the test. */
+async function watchPhases(page: Page, replica: string): Promise<() => Promise<readonly string[]>> {
+  await page.evaluate((id) => {
+    const seen: string[] = [];
+    (globalThis as { phasesSeen?: readonly string[] }).phasesSeen = seen;
+    new MutationObserver(() => {
+      const phase = document.querySelector(`[data-testid=recovery-${id}]`)?.getAttribute('data-phase');
+      if (phase != null && seen.at(-1) !== phase) seen.push(phase);
+    }).observe(document.body, { subtree: true, childList: true, attributes: true });
+  }, replica);
+  return () => page.evaluate(() => (globalThis as { phasesSeen?: readonly string[] }).phasesSeen ?? []);
+}
+
+function timelineNumber(text: string): number {
+  return Number(text.replace(/^t/, ''));
+}
+
+/** The newest slot that holds WAL of this transaction's inserts; null: there is none yet. */
+async function slotOf(cluster: LocalCluster, xid: number): Promise<number | null> {
+  const { commitPoint } = await cluster.leader();
+  for (let slot: number = commitPoint; slot > Math.max(0, commitPoint - 30); slot -= 1) {
+    const response = await fetch(`${cluster.dashboardUrl}/api/log/${slot}`);
+    if (!response.ok) continue;
+    const { content } = (await response.json()) as SlotAnswer;
+    if (content.kind !== 'range') continue;
+    const own = content.transactions.find((each) => each.xid === xid);
+    if (own?.changes.some(({ inserted }) => inserted > 0) === true) return slot;
+  }
+  return null;
+}
 
 /** Writes one row after the other through a replica, until it is stopped. */
 function startLoad(url: string, replica: string) {

@@ -105,7 +105,7 @@ describe('a recovery', () => {
       '1,536 of 3,840 blocks compared with r3',
     );
     expect(detail({ bytes: 12 * MB, bytesReceived: MB, percent: 40 })).toBe(
-      '1,536 blocks compared with r3, 128 sent (1.0 MB)',
+      '1,536 blocks compared with r3, 1.0 MB sent',
     );
     expect(detail({ bytes: 31 * MB, bytesTotal: 30 * MB, percent: 99 })).toBe(
       '3,968 blocks compared with r3',

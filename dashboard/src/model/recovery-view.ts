@@ -103,10 +103,7 @@ function detailOf(recovery: RecoveryProgress | null): string {
 function comparedText({ bytes, bytesTotal, bytesReceived }: RecoveryProgress, source: string): string {
   // The total is an estimate of the beginning: PostgreSQL goes on writing meanwhile.
   const of = bytesTotal !== null && bytes <= bytesTotal ? ` of ${formatBlocks(bytesTotal)}` : '';
-  const sent =
-    bytesReceived === undefined
-      ? ''
-      : `, ${formatBlocks(bytesReceived)} sent (${formatBytes(bytesReceived)})`;
+  const sent = bytesReceived === undefined ? '' : `, ${formatBytes(bytesReceived)} sent`;
   return `${formatBlocks(bytes)}${of} blocks compared with ${source}${sent}`;
 }
 
