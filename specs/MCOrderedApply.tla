@@ -108,7 +108,7 @@ Sights ==
   /\ See(22, "WAL of a deposed leader is parted from the chosen WAL", \E r \in Replica : IsParted(r))
   /\ See(23, "a directory is marked and its PostgreSQL not promoted",
          \E r \in Replica : node[r].up /\ node[r].leads = 0 /\ dir[r].role = "promoting" /\ pg[r].timeline # Newest.timeline)
-  /\ See(24, "the founder crashes between the choice of its leadership and its mark",
+  /\ See(24, "the founder crashes before its mark",
          \E r \in Replica : dir[r].role = "founder" /\ ~node[r].up /\ Newest.leadership # 0)
   /\ See(25, "a third leadership lets its clients in", \E r \in Replica : node[r].stage = "open" /\ node[r].leads = 3)
 =============================================================================

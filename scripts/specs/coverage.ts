@@ -48,5 +48,5 @@ function textAt(source: string, { line, column, lastLine, lastColumn }: Place): 
 
 /** The names of the sights that were printed. */
 export function sightsSeen(output: string): ReadonlySet<string> {
-  return new Set([...output.matchAll(/<<"seen", "([^"]*)">>/g)].map((match) => match[1] ?? ''));
+  return new Set([...output.matchAll(/<<\s*"seen",\s*"([^"]*)"\s*>>/g)].map((match) => match[1] ?? ''));
 }
