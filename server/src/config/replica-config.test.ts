@@ -63,18 +63,11 @@ describe('replica configuration', () => {
     [{ ...minimal, timings: { leaseMs: 1500 } }, 'timings.leaseMs: must be below electionTimeoutMinMs'],
     [{ ...minimal, timings: { heartbeatMs: 900 } }, 'timings.heartbeatMs: must be at most half'],
     [
-      { ...minimal, bounds: { partBytesMax: 2 ** 19, acceptBatchBytesMax: 2 ** 18 } },
-      'bounds.partBytesMax: must be at most acceptBatchBytesMax',
+      { ...minimal, bounds: { entryBytesMax: 2 ** 19, acceptBatchBytesMax: 2 ** 18 } },
+      'bounds.entryBytesMax: must be at most acceptBatchBytesMax',
     ],
     [{ ...minimal, bounds: { windowBytesMax: 512 * 2 ** 20 } }, 'bounds.windowBytesMax: '],
-    [{ ...minimal, bounds: { partBytesMax: 2 ** 20 } }, 'bounds.partBytesMax: '],
-    [
-      {
-        ...minimal,
-        bounds: { windowBytesMax: 20 * 2 ** 20 },
-      },
-      'bounds.windowBytesMax: twice it and 24 times partBytesMax together must be at most 47 MiB',
-    ],
+    [{ ...minimal, bounds: { entryBytesMax: 2 ** 20 } }, 'bounds.entryBytesMax: '],
     [{ ...minimal, postgres: { settings: { fsync: 'off' } } }, 'postgres.settings.fsync: is set by Barista'],
     [{ ...minimal, id: '../x' }, 'id: must start with a letter'],
     [null, '(whole file): '],

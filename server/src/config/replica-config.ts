@@ -46,6 +46,7 @@ const timings = z.strictObject({
 
 const bounds = z.strictObject({
   windowSlotsMax: z.int().min(1).max(65_536).default(1024),
+  /** A promise carries two windows and one entry (multipaxos/follower.ts), which must fit one frame of the peers (ws-transport/limits.ts). */
   windowBytesMax: z
     .int()
     .min(64 * 1024)
@@ -220,12 +221,6 @@ function relations(config: RawConfig): Issue[] {
     b.acceptBatchBytesMax <= b.windowBytesMax,
     ['bounds', 'acceptBatchBytesMax'],
     'must be at most windowBytesMax',
-  );
-  // A promise carries two windows and one entry (multipaxos/follower.ts). It must fit one frame of the peers (ws-transport/limits.ts).
-  rule(
-    2 * b.windowBytesMax + b.entryBytesMax <= 47 * MIB,
-    ['bounds', 'windowBytesMax'],
-    'twice it and entryBytesMax together must be at most 47 MiB',
   );
   rule(
     config.archive === undefined || !isWithin(config.archive.directory, config.dataDir),
