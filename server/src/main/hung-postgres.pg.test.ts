@@ -48,9 +48,9 @@ async function goOn(): Promise<void> {
 function keepWriting(prefix: string): { last(): number; stop(): Promise<readonly string[]> } {
   const acknowledged: string[] = [];
   let lastMs = performance.now();
-  let isEnough = false;
+  const enough = new AbortController();
   async function write(id: string): Promise<void> {
-    for (let n = 1; !isEnough; n += 1) {
+    for (let n = 1; !enough.signal.aborted; n += 1) {
       const name = `${prefix} ${id} ${n}`;
       const answer = await runSql(group.configOf(id).pgwire.port, `INSERT INTO drinks VALUES ('${name}')`);
       if ('error' in answer) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -64,7 +64,7 @@ function keepWriting(prefix: string): { last(): number; stop(): Promise<readonly
   return {
     last: () => lastMs,
     async stop() {
-      isEnough = true;
+      enough.abort();
       await writers;
       return acknowledged;
     },

@@ -225,7 +225,11 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
       replace: (...loss) => replaceDatabase(database, replacing, ...loss),
     },
     {
-      ...{ events, tracker, logger, joined, onFatal },
+      events,
+      tracker,
+      logger,
+      joined,
+      onFatal,
       onAgreed: (ms) => latencies.agreement(ms),
       onProposed: () => shown.nudge(),
     },

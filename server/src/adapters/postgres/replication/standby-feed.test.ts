@@ -1,9 +1,10 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Lsn, Timeline } from '../../../payload/wal/lsn.ts';
+import { formatLsn, type Lsn, type Timeline } from '../../../payload/wal/lsn.ts';
 import { timelineFile } from '../../../payload/wal/timeline-file.ts';
 import { positionNone, type WalPosition } from '../../../payload/wal/wal-history.ts';
 import type { StandbyReport } from '../../../ports/database-server.ts';
@@ -119,7 +120,7 @@ class Receiver {
     const from = Number(first.readBigUInt64BE(1));
     let next = from;
     for (const body of found) {
-      expect(Number(body.readBigUInt64BE(1))).toBe(next);
+      assert.equal(Number(body.readBigUInt64BE(1)), next);
       next += body.length - 25;
     }
     const end = Number(found.at(-1)!.readBigUInt64BE(9));
@@ -127,13 +128,12 @@ class Receiver {
   }
 
   async until(types: string): Promise<void> {
-    await vi.waitFor(() => expect(this.types.join('')).toContain(types), { timeout: 5_000, interval: 5 });
+    await vi.waitFor(() => assert.ok(this.types.join('').includes(types)), { timeout: 5_000, interval: 5 });
   }
 
   async hears(from: number, to: number): Promise<void> {
-    const ready = (): boolean => this.wal.from + this.wal.bytes.length >= to;
-    await vi.waitFor(() => expect(ready()).toBe(true), { timeout: 5_000, interval: 5 });
-    expect(this.wal).toEqual({ from, bytes: wal(from, to), end: position.end });
+    const expected = { from, bytes: wal(from, to), end: position.end as number };
+    await vi.waitFor(() => assert.deepEqual(this.wal, expected), { timeout: 5_000, interval: 5 });
   }
 
   /** The text columns of the result that was answered last. */
@@ -162,7 +162,7 @@ async function connected(): Promise<Receiver> {
 
 async function streaming(from: number, timeline = 1): Promise<Receiver> {
   const receiver = await connected();
-  receiver.ask(`START_REPLICATION ${'0'}/${from.toString(16).toUpperCase()} TIMELINE ${timeline}`);
+  receiver.ask(`START_REPLICATION ${formatLsn(from as Lsn)} TIMELINE ${timeline}`);
   await receiver.until('W');
   return receiver;
 }
