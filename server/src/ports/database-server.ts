@@ -45,7 +45,7 @@ export interface StandbyDatabase {
   /** Nothing is sent any more, nor told of timelines, until `open`: what is about to be promoted must not hear of its own timeline from others. */
   shut(): void;
   open(): void;
-  /** The next transaction id and the position replayed, in one look. @throws Error while it lets nobody in */
+  /** A transaction id that is above all which have ended, and no higher than the next, and the position replayed, in one look. @throws Error while it lets nobody in */
   look(): Promise<{ readonly nextXid: bigint; readonly replayed: Lsn }>;
   /**
    * Makes a primary of it, on exactly this timeline, which leaves the present one at `fork`: everything below is replayed, and nothing above is fed any more. @throws Error if it does not become one in time, or becomes another one than that
@@ -83,7 +83,7 @@ export interface WalStream {
 export interface PrimaryDatabase {
   readonly timeline: Timeline;
   readonly system: bigint;
-  /** The id that the next transaction will have, or a higher one. */
+  /** Above the id of every transaction that has ended, and no higher than the next one's: right after a start it is that. */
   nextXid(): Promise<bigint>;
   /** The end of the WAL that is flushed. */
   flushed(): Promise<Lsn>;

@@ -67,4 +67,18 @@ describe('simulated time', () => {
     await time.pass(10);
     expect(told).toHaveLength(2);
   });
+
+  it('comes to a process that was stopped in the order in which it came due', async () => {
+    const time = new SimulatedTime();
+    const process = new ProcessTime(time);
+    const told: string[] = [];
+    process.after(1, () => told.push('first'));
+    process.after(2, () => told.push('second'));
+    process.stop();
+    time.after(10, () => process.goOn());
+    process.after(10, () => told.push('third'));
+    time.after(10, () => process.after(0, () => told.push('fourth')));
+    await time.pass(20);
+    expect(told).toEqual(['first', 'second', 'third', 'fourth']);
+  });
 });

@@ -91,7 +91,9 @@ export class ProcessTime implements Timers {
   private readonly bornAtMs: number;
   private isStopped = false;
   private isDead = false;
+  /** What is due, and has to wait for its turn: in the order in which it came due. */
   private late: (() => void)[] = [];
+  private catchingUp = false;
 
   /** `rate`: how fast its clock goes; 1.02 is 2 % too fast. */
   constructor(time: SimulatedTime, rate = 1) {
@@ -127,7 +129,7 @@ export class ProcessTime implements Timers {
 
   private call(work: () => void): void {
     if (this.isDead) return;
-    if (this.isStopped) this.late.push(work);
+    if (this.isStopped || this.late.length > 0) this.late.push(work);
     else work();
   }
 
@@ -148,9 +150,18 @@ export class ProcessTime implements Timers {
   goOn(): void {
     if (!this.isStopped) return;
     this.isStopped = false;
-    const { late } = this;
-    this.late = [];
-    for (const work of late) this.time.soon(() => this.call(work));
+    this.catchUp();
+  }
+
+  private catchUp(): void {
+    if (this.catchingUp) return;
+    this.catchingUp = true;
+    this.time.soon(() => {
+      this.catchingUp = false;
+      if (this.isStopped) return;
+      this.late.shift()?.();
+      if (this.late.length > 0) this.catchUp();
+    });
   }
 
   die(): void {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Client } from 'pg';
-import { historyName, type Timeline } from '../../../payload/wal/lsn.ts';
+import { historyName, walPageBytes, type Timeline } from '../../../payload/wal/lsn.ts';
 import type { DatabaseDirectory } from '../../../ports/database-directory.ts';
 import type { DatabaseFixture, TestSession } from '../../../ports/testing/database-fixture.ts';
 import { systemClock } from '../../system-clock.ts';
@@ -150,8 +150,10 @@ async function sessionOn(client: Client): Promise<TestSession> {
     async put(value) {
       if (!isOpen) await client.query('BEGIN');
       isOpen = true;
-      // Compressed, it would be no long record.
-      await client.query('INSERT INTO value (text) VALUES ($1 || $2)', [value, '']);
+      // A row is compressed, or cut into pieces: this is one long record.
+      if (value.length > walPageBytes)
+        await client.query("SELECT pg_logical_emit_message(true, 'test', $1::text)", [value]);
+      await client.query('INSERT INTO value (text) VALUES ($1)', [value]);
     },
     async xid() {
       const found = await client.query<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');

@@ -80,7 +80,7 @@ export class ModelStream implements WalStream {
     const most = this.sent + (random.chance(0.1) ? random.between(1, pieceBytesMax) : pieceBytesMax);
     if (syncedTo <= most) return syncedTo;
     const nextPage = this.sent - (this.sent % walPageBytes) + walPageBytes;
-    return Math.max(nextPage, most - (most % walPageBytes)) as Lsn;
+    return Math.min(syncedTo, Math.max(nextPage, most - (most % walPageBytes))) as Lsn;
   }
 
   private deliver(work: () => void): void {

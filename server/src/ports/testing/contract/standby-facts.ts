@@ -40,11 +40,12 @@ export function standbyFacts({ group: open }: ContractContext): void {
       await standby.untilReplayed(end);
       expect(standby.standby.streaming).toBe(true);
       expect(await valuesOf(standby)).toEqual(['a', 'b']);
-      expect((await standby.standby.look()).replayed).toBe(end);
+      // PostgreSQL writes WAL by itself, too.
+      expect((await standby.standby.look()).replayed).toBeGreaterThanOrEqual(end);
       for (const { written, flushed, replayed } of standby.reports) {
         expect(replayed).toBeLessThanOrEqual(flushed);
         expect(flushed).toBeLessThanOrEqual(written);
-        expect(written).toBeLessThanOrEqual(end);
+        expect(written).toBeLessThanOrEqual(group.log.position.end);
       }
     }
   });
