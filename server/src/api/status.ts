@@ -4,8 +4,8 @@ import type { Ballot, MemberAddress, ReplicaId, Role, Slot } from '../multipaxos
 /**
  * `starting`: PostgreSQL or the log is being opened. `recovering`: applying what was chosen. `serving`: can answer clients
  * (a leader itself, a follower through it). `noLeader`: up, but no leader is known. `databaseDown`: its PostgreSQL is away.
- * `logFull`: cannot make votes durable for want of space. `logCorrupt`: refuses to vote. `diverged`: an entry could not be
- * applied, or a comparison found other data than the majority's, so the replica has stopped applying. `joining`: it has no log, and waits to be admitted by the others.
+ * `logFull`: cannot make votes durable for want of space. `logCorrupt`: refuses to vote. `diverged`: a comparison found other data than the majority's, so the replica
+ * serves and leads no more. `joining`: it has no log, and waits to be admitted by the others.
  * `restoring`: its PostgreSQL is being copied from another replica. `removed`: it is no member any more, or another incarnation has taken its place. `down`: no answer (only the cluster view says so).
  */
 export type ReplicaCondition =
@@ -178,7 +178,7 @@ export type FaultRequest =
 /**
  * What operators ask of a replica: `POST /api/members`, `POST /api/verify` and `GET /api/backup`, each with
  * `Authorization: Bearer <hex of HMAC-SHA256(cluster secret, 'barista admin')>`. Members and verify are the leader's to carry out, and answered when
- * that is done; a backup can be had from any replica that serves. The demo answers the same requests without the header, and finds the leader by itself.
+ * that is done; a backup can be had from any replica that serves. The demo answers the same requests, but for a backup without the header, and finds the leader by itself.
  */
 export type MembersRequest =
   | { readonly action: 'add'; readonly replica: ReplicaId; readonly address: MemberAddress }
