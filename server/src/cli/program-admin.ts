@@ -75,7 +75,7 @@ Only this replica votes at first. The other "peers" of its configuration are exp
 joins by itself, gets what is there, and becomes a voter. Never do this for a replica that lost its disk: it joins by itself, too.
 
 --keep-database is for a group that has lost the logs of a majority for good, such as all of them with a ZooKeeper, and still has databases:
-what was acknowledged and is not in the database that it is founded on is lost.
+what was acknowledged and is not in the database that it is founded on is lost. What it has beyond what was chosen is kept.
 
 Examples:
   barista init --config r1.yaml && barista serve --config r1.yaml     on the first host
@@ -195,8 +195,8 @@ function addVerify(program: Command, commands: AdminCommands): void {
     .addHelpText(
       'after',
       `
-Every table, sequence and schema object is compared. A replica that differs from the majority stops serving ("diverged"); with --repair it takes
-a copy of another one's database. Exit code 5 if any differs, 1 if one gave no report.
+All tables, large objects and catalogs of all databases are compared, and between standbys where sequences stand. A replica that differs from the
+majority serves and leads no more ("diverged"); with --repair it takes a copy of another one's database. Exit code 5 if any differs, 1 if one gave no report.
 ${exitCodesText}`,
     )
     .action(({ repair, json, ...options }: WhereOptions & VerifyArguments) =>
