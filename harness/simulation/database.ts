@@ -1,5 +1,5 @@
 /**
- * A replica's simulated database: a few registers, an application pointer in the same transaction, and asynchronous commit.
+ * A replica's simulated database: a few registers, an application pointer that goes with them, and flushes that come later.
  *
  * Responsible for: applying entries in slot order, each proposal once, and taking back a suffix on a crash, never below what was
  * flushed. The pointer and the data go back together.

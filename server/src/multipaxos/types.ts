@@ -79,9 +79,9 @@ export type ConfigurationChange =
   | { readonly kind: 'remove'; readonly replica: ReplicaId };
 
 /**
- * What a slot holds. `noop` fills a hole. `leaderStart` is the first entry that a new leader adds of its own: whatever
- * an earlier leader left half-written (a chunked transaction) is dead from there on. `command` carries bytes that mean
- * something to ordered apply only. `configuration` decides who votes in the slots above its own: its leader proposes nothing above it until it is
+ * What a slot holds. `noop` fills a hole. `leaderStart` is the first entry that a new leader adds of its own: what
+ * an earlier leader has proposed has no effect above it. `command` carries bytes that mean
+ * something to the payload only. `configuration` decides who votes in the slots above its own: its leader proposes nothing above it until it is
  * chosen. `ballot` is that of the leader who made it; with `version` it names the entry.
  */
 export type Entry =
