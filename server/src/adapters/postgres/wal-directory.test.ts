@@ -1,0 +1,154 @@
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { segmentBytes, segmentName, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
+import { writeWal } from '../../payload/wal/record/testing/synthetic-wal.ts';
+import { endOfWal, readWalFile, settlePromotion } from './wal-directory.ts';
+
+const start = (3 * segmentBytes) as Lsn;
+const [one, two, three] = [1, 2, 3] as Timeline[] as [Timeline, Timeline, Timeline];
+
+let data = '';
+beforeEach(() => {
+  data = mkdtempSync(join(tmpdir(), 'barista-wal-'));
+  mkdirSync(join(data, 'pg_wal'));
+  mkdirSync(join(data, 'global'));
+});
+afterEach(() => rmSync(data, { recursive: true }));
+
+/** A whole segment file, as PostgreSQL makes them: `bytes` at the offset, zeros around. */
+function writeSegment(timeline: Timeline, at: Lsn, bytes: Uint8Array): string {
+  const path = join(data, 'pg_wal', segmentName(timeline, at));
+  const file = openSync(path, 'w');
+  ftruncateSync(file, segmentBytes);
+  writeSync(file, bytes, 0, Math.min(bytes.length, segmentBytes - (at % segmentBytes)), at % segmentBytes);
+  closeSync(file);
+  return path;
+}
+
+function text(buffer: Buffer): string {
+  return buffer.toString();
+}
+
+function later(lsn: Lsn, bytes: number): Lsn {
+  return (lsn + bytes) as Lsn;
+}
+
+describe('reading WAL', () => {
+  it('gives what is there, to the end of the segment at most', async () => {
+    writeSegment(one, later(start, 1_000), Buffer.from('ristretto'));
+    expect(text(await readWalFile(data, later(start, 1_000), one, 9))).toBe('ristretto');
+    expect(text(await readWalFile(data, later(start, 1_004), one, 5))).toBe('retto');
+    const last = later(start, segmentBytes - 10);
+    expect(await readWalFile(data, last, one, 500)).toHaveLength(10);
+  });
+
+  it('gives no more than a file has, and nothing where there is none', async () => {
+    const path = writeSegment(one, start, Buffer.from('ristretto'));
+    truncateSync(path, 5);
+    expect(text(await readWalFile(data, start, one, 100))).toBe('ristr');
+    expect(await readWalFile(data, later(start, 5), one, 100)).toHaveLength(0);
+    expect(await readWalFile(data, later(start, segmentBytes), one, 100)).toHaveLength(0);
+  });
+
+  it('takes the timeline’s own file first, then a newer one’s, never an older one’s', async () => {
+    writeSegment(one, start, Buffer.from('one'));
+    writeSegment(two, start, Buffer.from('two'));
+    expect(text(await readWalFile(data, start, one, 3))).toBe('one');
+    expect(text(await readWalFile(data, start, two, 3))).toBe('two');
+    expect(await readWalFile(data, start, three, 3)).toHaveLength(0);
+    rmSync(join(data, 'pg_wal', segmentName(one, start)));
+    expect(text(await readWalFile(data, start, one, 3))).toBe('two');
+  });
+
+  it('does not take a file of another name for WAL', async () => {
+    const name = segmentName(two, start);
+    for (const other of [`${name}.partial`, `${name}.tmp`, '00000002.history'])
+      writeFileSync(join(data, 'pg_wal', other), 'not WAL');
+    expect(await readWalFile(data, start, one, 3)).toHaveLength(0);
+  });
+});
+
+describe('the end of WAL', () => {
+  const wal = writeWal(start, [
+    { kind: 'record', mainBytes: 100 },
+    { kind: 'record', mainBytes: 20_000 },
+    { kind: 'record', mainBytes: 50 },
+  ]);
+
+  it('is that of the last whole record in the files', async () => {
+    writeSegment(one, start, wal.bytes);
+    expect(await endOfWal(data, one, wal.records[0]!.end)).toBe(wal.records[2]!.end);
+    expect(await endOfWal(data, one, wal.records[2]!.end)).toBe(wal.records[2]!.end);
+  });
+
+  it('is before a record that a crash has cut off', async () => {
+    writeSegment(one, start, wal.bytes.subarray(0, wal.records[1]!.lastByte - start - 100));
+    expect(await endOfWal(data, one, wal.records[0]!.end)).toBe(wal.records[0]!.end);
+  });
+
+  it('is an error where less is there than is known to be', async () => {
+    writeSegment(one, start, wal.bytes.subarray(0, wal.records[1]!.lastByte - start - 100));
+    await expect(endOfWal(data, one, wal.records[1]!.end)).rejects.toThrow(
+      /^the WAL of timeline 1 is not whole up to 0\/300/,
+    );
+    rmSync(join(data, 'pg_wal', segmentName(one, start)));
+    await expect(endOfWal(data, one, wal.records[0]!.end)).rejects.toThrow(/there are not enough files/);
+  });
+});
+
+describe('a promotion that was interrupted', () => {
+  /** The timelines of the last checkpoint, and of what recovery must reach. */
+  function writeControl(checkpoint: Timeline, toReach: Timeline): void {
+    const control = Buffer.alloc(8192, 9);
+    control.writeUInt32LE(checkpoint, 48);
+    control.writeUInt32LE(toReach, 144);
+    writeFileSync(join(data, 'global', 'pg_control'), control);
+  }
+
+  beforeEach(() => {
+    for (const timeline of [one, two, three]) writeSegment(timeline, start, Buffer.from('WAL'));
+    for (const name of ['00000002.history', '00000003.history'])
+      writeFileSync(join(data, 'pg_wal', name), '');
+  });
+
+  function files(): string[] {
+    return readdirSync(join(data, 'pg_wal')).sort();
+  }
+
+  it.each([
+    ['its checkpoint is on the new timeline', three, one],
+    ['it must reach the new timeline', two, three],
+  ])('is done when %s; nothing is removed', async (_what, checkpoint, toReach) => {
+    writeControl(checkpoint, toReach);
+    const before = files();
+    expect(await settlePromotion(data, two, three)).toBe('done');
+    expect(files()).toEqual(before);
+  });
+
+  it('has led elsewhere when PostgreSQL took another number', async () => {
+    writeControl((3 + 1) as Timeline, one);
+    const before = files();
+    expect(await settlePromotion(data, two, three)).toBe('other');
+    expect(files()).toEqual(before);
+  });
+
+  it('has not been when PostgreSQL knows nothing of it: what it had begun is gone', async () => {
+    writeControl(two, two);
+    expect(await settlePromotion(data, two, three)).toBe('none');
+    expect(files()).toEqual([segmentName(one, start), '00000002.history', segmentName(two, start)].sort());
+    expect(await settlePromotion(data, two, three)).toBe('none');
+  });
+});
