@@ -118,7 +118,7 @@ export class RealGroup {
           assert.deepEqual([member?.role, member?.incarnation], ['voter', incarnation]);
         }
       },
-      { timeout: 150_000, interval: 100 },
+      { timeout: 200_000, interval: 100 },
     );
   }
 
