@@ -138,20 +138,10 @@ function wholeEnds(items: readonly ApplyItem[]): ReadonlySet<string> {
     if (item.kind !== 'event') continue;
     const { event, replica } = item;
     if ('timeline' in event) known.set(replica, event.timeline);
-    switch (event.name) {
-      case 'Replay':
-        add(known.get(replica) ?? 0, event.replayed);
-        break;
-      case 'ProposeLeadership':
-      case 'BeginLeadership':
-        if (!event.resumes)
-          add(event.timeline === forks.first ? event.timeline : event.timeline - 1, event.fork);
-        break;
-      case 'CheckPrefix':
-        add(known.get(replica) ?? 0, event.position);
-        break;
-      default:
-    }
+    if (event.name === 'Replay') add(known.get(replica) ?? 0, event.replayed);
+    else if (event.name === 'CheckPrefix') add(known.get(replica) ?? 0, event.position);
+    else if ((event.name === 'ProposeLeadership' || event.name === 'BeginLeadership') && !event.resumes)
+      add(event.timeline === forks.first ? event.timeline : event.timeline - 1, event.fork);
   }
   return whole;
 }

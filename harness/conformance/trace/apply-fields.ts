@@ -50,7 +50,12 @@ export function eventFields(event: ApplyEvent, facts: ApplyFacts): Fields {
     case 'BeginCopy':
       return { q: facts.replicaRank(event.source) };
     case 'EndCopy':
-      return { q: facts.replicaRank(event.source), s: event.slot, p: positionRank(event.position), t: event.timeline };
+      return {
+        q: facts.replicaRank(event.source),
+        s: event.slot,
+        p: positionRank(event.position),
+        t: event.timeline,
+      };
     case 'Barrier':
       return { p: positionRank(event.position) };
     case 'TellOutcome':

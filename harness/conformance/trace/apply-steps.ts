@@ -7,15 +7,17 @@
 import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import type { ApplyEvent, ApplyEventItem, ApplyItem } from './apply-event.ts';
-import { eventFields, noParameters, type Fields } from './apply-fields.ts';
+import { eventFields, noParameters } from './apply-fields.ts';
 import { factsOf, type ApplyFacts } from './apply-facts.ts';
-
-export interface ApplyStep {
-  readonly action: string;
-  readonly fields: Fields;
-  /** Null: put in. */
-  readonly event: ApplyEventItem | null;
-}
+import {
+  addWhatIsFoundLater,
+  put,
+  trackOf,
+  writeUpTo,
+  type ApplyStep,
+  type Conversion,
+} from './apply-fill.ts';
+import { follow } from './apply-track.ts';
 
 export interface ApplySteps {
   readonly steps: readonly ApplyStep[];
@@ -26,30 +28,6 @@ export interface ApplySteps {
 /** So many steps after one another without forgetting what every directory has. */
 const STEPS_BETWEEN_FORGETTING = 200;
 
-/** What is known of a replica. `wal`, `flushed`: where the WAL of a primary ends, and how far it is flushed. */
-interface Track {
-  isUp: boolean;
-  isPrimary: boolean;
-  leads: Ballot | null;
-  timeline: number;
-  folded: number;
-  durable: number;
-  wal: number;
-  flushed: number;
-}
-
-interface Conversion {
-  readonly items: readonly ApplyItem[];
-  readonly facts: ApplyFacts;
-  readonly steps: ApplyStep[];
-  readonly tracks: Map<ReplicaId, Track>;
-  /** Items that are taken already, out of turn. */
-  readonly taken: Set<ApplyItem>;
-  top: number;
-  elected: number;
-  forgottenAt: number;
-}
-
 export function applySteps(items: readonly ApplyItem[]): ApplySteps {
   const conversion: Conversion = {
     items,
@@ -57,6 +35,7 @@ export function applySteps(items: readonly ApplyItem[]): ApplySteps {
     steps: [],
     tracks: new Map(),
     taken: new Set(),
+    proposals: proposalsIn(items),
     top: 0,
     elected: 0,
     forgottenAt: 0,
@@ -77,30 +56,14 @@ export function applySteps(items: readonly ApplyItem[]): ApplySteps {
   };
 }
 
-function put(
-  { steps }: Conversion,
-  action: string,
-  fields: Fields,
-  event: ApplyEventItem | null = null,
-): void {
-  steps.push({ action, fields, event });
-}
-
-function trackOf({ tracks }: Conversion, replica: ReplicaId): Track {
-  const known = tracks.get(replica);
-  if (known !== undefined) return known;
-  const track: Track = {
-    isUp: false,
-    isPrimary: false,
-    leads: null,
-    timeline: 0,
-    folded: 0,
-    durable: 0,
-    wal: 0,
-    flushed: 0,
-  };
-  tracks.set(replica, track);
-  return track;
+function proposalsIn(items: readonly ApplyItem[]): ReadonlyMap<EntryLabel, number> {
+  const found = new Map<EntryLabel, number>();
+  items.forEach((item, index) => {
+    if (item.kind !== 'event') return;
+    const { event } = item;
+    if (event.name === 'Ship' || event.name === 'ProposeLeadership') found.set(event.label, index);
+  });
+  return found;
 }
 
 function take(conversion: Conversion, item: ApplyItem, index: number): void {
@@ -111,7 +74,7 @@ function take(conversion: Conversion, item: ApplyItem, index: number): void {
       if (trackOf(conversion, item.replica).isUp) endProcess(conversion, item.replica, index);
       put(conversion, 'Restart', { r: conversion.facts.replicaRank(item.replica), p: 0 });
       const track = trackOf(conversion, item.replica);
-      Object.assign(track, { isUp: true, isPrimary: false, leads: null, folded: track.durable });
+      Object.assign(track, { isUp: true, mode: 'down', leads: null, folded: track.durable });
       return;
     }
     case 'elected':
@@ -134,9 +97,9 @@ function take(conversion: Conversion, item: ApplyItem, index: number): void {
 function endProcess(conversion: Conversion, replica: ReplicaId, index: number): void {
   const track = trackOf(conversion, replica);
   if (!track.isUp) return;
-  writeWhatIsFoundLater(conversion, replica, index);
+  addWhatIsFoundLater(conversion, replica, index);
   put(conversion, 'CrashNode', { r: conversion.facts.replicaRank(replica) });
-  Object.assign(track, { isUp: false, isPrimary: false, leads: null });
+  Object.assign(track, { isUp: false, mode: 'down', leads: null });
 }
 
 /** Elections up to this one, in the order of their ballots. */
@@ -167,15 +130,16 @@ function takeEarlierOf(conversion: Conversion, item: Exclude<ApplyItem, { kind: 
 
 /** What stands in this slot and below is chosen: an event shows it, or the consensus layer does. */
 function chooseUpTo(conversion: Conversion, slot: number): void {
-  const { facts, items, taken } = conversion;
+  const { facts, items, taken, proposals } = conversion;
   for (; conversion.top < slot; conversion.top++) {
     const s = conversion.top + 1;
     const label = facts.labelAt(s);
     if (label === undefined) return;
-    const proposal = items.find((item) => isProposalOf(item, label));
-    if (proposal?.kind === 'event' && !taken.has(proposal)) {
+    const index = proposals.get(label);
+    const proposal = index === undefined ? undefined : items[index];
+    if (index !== undefined && proposal?.kind === 'event' && !taken.has(proposal)) {
       takeEarlierOf(conversion, proposal);
-      take(conversion, proposal, items.indexOf(proposal));
+      take(conversion, proposal, index);
     }
     const start = /^start:(\d+)\.([^/]+)$/.exec(label);
     const b =
@@ -183,12 +147,6 @@ function chooseUpTo(conversion: Conversion, slot: number): void {
     const k = start !== null ? 'leaderStart' : proposal === undefined ? 'other' : 'wal';
     put(conversion, 'Choose', { s, l: label, k, b });
   }
-}
-
-function isProposalOf(item: ApplyItem, label: EntryLabel): boolean {
-  if (item.kind !== 'event') return false;
-  const { event } = item;
-  return (event.name === 'Ship' || event.name === 'ProposeLeadership') && event.label === label;
 }
 
 /** Entries that hold no command: nobody records that they are folded in. */
@@ -205,56 +163,23 @@ function foldBelow(conversion: Conversion, replica: ReplicaId, slot: number): vo
     const label = conversion.facts.labelAt(s);
     const r = conversion.facts.replicaRank(replica);
     if (holdsNoCommand(label)) put(conversion, 'Skip', { r, s, l: label ?? '' });
-    else if (track.isPrimary && track.leads !== null) put(conversion, 'Release', { r, s, p: 0 });
+    else if (track.mode === 'primary' && track.leads !== null) put(conversion, 'Release', { r, s, p: 0 });
     else return;
     track.folded = s;
   }
 }
 
+/** A slot is folded in once more: its Node has looked at the directory again. */
+function foldAnew(conversion: Conversion, replica: ReplicaId, slot: number): void {
+  const track = trackOf(conversion, replica);
+  if (slot > track.folded || track.mode !== 'down') return;
+  put(conversion, 'FoldAnew', { r: conversion.facts.replicaRank(replica) });
+  track.folded = track.durable;
+}
+
 /** An event says that everything up to `slot` is folded in. */
 function foldUpTo(conversion: Conversion, replica: ReplicaId, slot: number): void {
   if (holdsNoCommand(conversion.facts.labelAt(slot))) foldBelow(conversion, replica, slot + 1);
-}
-
-/** What a primary has in its WAL up to `end` it has written, and flushed. */
-function writeUpTo(
-  conversion: Conversion,
-  replica: ReplicaId,
-  end: number,
-  commits: readonly string[] = [],
-): void {
-  const { facts } = conversion;
-  const track = trackOf(conversion, replica);
-  const b = track.leads === null ? 0 : facts.ballotRank(track.leads);
-  const ends = facts.unitEnds(track.wal, end);
-  const asked = commits
-    .filter((xid) => track.leads !== null && facts.isAsked(track.leads, xid))
-    .map((xid) => facts.xidRank(xid));
-  const units = ends.map((position) => ({
-    b,
-    w: facts.isWhole(track.timeline, position),
-    c: position === end ? asked : [],
-  }));
-  if (units.length > 0) put(conversion, 'Write', { r: facts.replicaRank(replica), units });
-  track.wal = Math.max(track.wal, end);
-  if (end <= track.flushed) return;
-  put(conversion, 'LocalFlush', { r: facts.replicaRank(replica), p: facts.positionRank(end) });
-  track.flushed = end;
-}
-
-/** A primary stops. What its directory is found to hold later, it has written before. */
-function writeWhatIsFoundLater(conversion: Conversion, replica: ReplicaId, index: number): void {
-  const track = trackOf(conversion, replica);
-  if (!track.isPrimary) return;
-  for (const item of conversion.items.slice(index + 1)) {
-    if (item.kind !== 'event' || item.replica !== replica) continue;
-    const { event } = item;
-    if (event.name === 'Resume' || event.name === 'CheckPrefix') {
-      if (event.position > track.wal) writeUpTo(conversion, replica, event.position);
-      return;
-    }
-    if (event.name === 'DatabaseUp' || event.name === 'BeginCopy') return;
-  }
 }
 
 function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number): void {
@@ -284,13 +209,14 @@ function depose(
     take(conversion, items[told] as ApplyItem, told);
     return;
   }
-  writeWhatIsFoundLater(conversion, replica, index);
+  addWhatIsFoundLater(conversion, replica, index);
   put(conversion, 'Depose', {
     r: facts.replicaRank(replica),
     b: facts.ballotRank(leadership),
     p: 0,
   });
-  Object.assign(track, { isPrimary: false, leads: null });
+  if (track.mode === 'primary') track.mode = 'down';
+  track.leads = null;
 }
 
 function isDepose(event: ApplyEvent, leadership: Ballot): boolean {
@@ -305,6 +231,7 @@ function prepare(conversion: Conversion, { event, replica }: ApplyEventItem, ind
     case 'Feed':
     case 'Skip':
     case 'BeginLeadership':
+      foldAnew(conversion, replica, event.slot);
       foldBelow(conversion, replica, event.slot);
       chooseUpTo(conversion, event.slot);
       return;
@@ -322,7 +249,7 @@ function prepare(conversion: Conversion, { event, replica }: ApplyEventItem, ind
       return;
     case 'ProposeLeadership':
       foldOwnStart(conversion, replica);
-      if (track.isPrimary && !event.resumes) writeUpTo(conversion, replica, event.fork);
+      if (track.mode === 'primary' && !event.resumes) writeUpTo(conversion, replica, event.fork);
       return;
     case 'Resume':
       foldOwnStart(conversion, replica);
@@ -332,9 +259,18 @@ function prepare(conversion: Conversion, { event, replica }: ApplyEventItem, ind
       return;
     case 'Depose':
     case 'DatabaseDown':
-      writeWhatIsFoundLater(conversion, replica, index);
+      addWhatIsFoundLater(conversion, replica, index);
+      return;
+    case 'Replay':
+    case 'Promote':
+    case 'BeginCopy':
+    case 'EndWait':
+    case 'Barrier':
+    case 'TellOutcome':
+    case 'Purge':
       return;
     default:
+      event satisfies never;
   }
 }
 
@@ -345,37 +281,4 @@ function foldOwnStart(conversion: Conversion, replica: ReplicaId): void {
     (item) => item.kind === 'elected' && item.replica === replica && item.leadership === leads,
   );
   if (start?.kind === 'elected' && start.startSlot > folded) foldUpTo(conversion, replica, start.startSlot);
-}
-
-/** What the event tells of its replica from now on. */
-function follow(track: Track, event: ApplyEvent): void {
-  if ('timeline' in event) track.timeline = event.timeline;
-  if ('slot' in event && event.name !== 'Purge' && event.name !== 'FlushStandby') {
-    if (event.name !== 'CheckPrefix' || event.outcome === 'standby') track.folded = event.slot;
-  }
-  switch (event.name) {
-    case 'FlushStandby':
-      track.durable = event.slot;
-      return;
-    case 'CheckPrefix':
-    case 'EndCopy':
-      if (event.name === 'EndCopy' || event.outcome === 'standby') track.durable = event.slot;
-      return;
-    case 'Promote':
-      Object.assign(track, { isPrimary: true, wal: event.fork, flushed: event.fork });
-      return;
-    case 'Resume':
-      Object.assign(track, { isPrimary: true, flushed: track.wal });
-      return;
-    case 'DatabaseUp':
-      track.isPrimary = event.role === 'founder';
-      return;
-    case 'Depose':
-      Object.assign(track, { isPrimary: false, leads: null });
-      return;
-    case 'DatabaseDown':
-      track.isPrimary = false;
-      return;
-    default:
-  }
 }

@@ -1,0 +1,102 @@
+/**
+ * Steps that no event tells, put in where an event shows that they were taken: what a PostgreSQL wrote, flushed or received before it stopped or shipped.
+ *
+ * Judges nothing: TLC does, and it judges what was put in like the rest. Pure.
+ */
+import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { ApplyEventItem, ApplyItem } from './apply-event.ts';
+import type { ApplyFacts } from './apply-facts.ts';
+import type { Fields } from './apply-fields.ts';
+import { newTrack, type Track } from './apply-track.ts';
+
+export interface ApplyStep {
+  readonly action: string;
+  readonly fields: Fields;
+  /** Null: put in. */
+  readonly event: ApplyEventItem | null;
+}
+
+export interface Conversion {
+  readonly items: readonly ApplyItem[];
+  readonly facts: ApplyFacts;
+  readonly steps: ApplyStep[];
+  readonly tracks: Map<ReplicaId, Track>;
+  /** Items that are taken already, out of turn. */
+  readonly taken: Set<ApplyItem>;
+  /** Where in `items` each proposal is. */
+  readonly proposals: ReadonlyMap<EntryLabel, number>;
+  /** What is chosen so far, and the newest leadership. */
+  top: number;
+  elected: number;
+  forgottenAt: number;
+}
+
+export function put(
+  { steps }: Conversion,
+  action: string,
+  fields: Fields,
+  event: ApplyEventItem | null = null,
+): void {
+  steps.push({ action, fields, event });
+}
+
+export function trackOf({ tracks }: Conversion, replica: ReplicaId): Track {
+  const track = tracks.get(replica) ?? newTrack();
+  tracks.set(replica, track);
+  return track;
+}
+
+/** What a primary has in its WAL up to `end` it has written, and flushed. */
+export function writeUpTo(
+  conversion: Conversion,
+  replica: ReplicaId,
+  end: number,
+  commits: readonly string[] = [],
+): void {
+  const { facts } = conversion;
+  const track = trackOf(conversion, replica);
+  const b = track.leads === null ? 0 : facts.ballotRank(track.leads);
+  const asked = commits
+    .filter((xid) => track.leads !== null && facts.isAsked(track.leads, xid))
+    .map((xid) => facts.xidRank(xid));
+  const units = facts.unitEnds(track.wal, end).map((position) => ({
+    b,
+    w: facts.isWhole(track.timeline, position),
+    c: position === end ? asked : [],
+  }));
+  const r = facts.replicaRank(replica);
+  if (units.length > 0) put(conversion, 'Write', { r, units });
+  track.wal = Math.max(track.wal, end);
+  if (end <= track.flushed) return;
+  put(conversion, 'LocalFlush', { r, p: facts.positionRank(end) });
+  track.flushed = end;
+}
+
+/** PostgreSQL stops. What is found in its directory later, it has written or received before. */
+export function addWhatIsFoundLater(conversion: Conversion, replica: ReplicaId, index: number): void {
+  const track = trackOf(conversion, replica);
+  if (track.mode === 'down') return;
+  for (const item of conversion.items.slice(index + 1)) {
+    if (item.kind !== 'event' || item.replica !== replica) continue;
+    const { event } = item;
+    if (event.name === 'BeginCopy') return;
+    if (track.mode === 'primary') {
+      if (event.name === 'DatabaseUp') return;
+      if (event.name !== 'Resume' && event.name !== 'CheckPrefix') continue;
+      if (event.position > track.wal) writeUpTo(conversion, replica, event.position);
+      return;
+    }
+    if (event.name !== 'Replay') continue;
+    receive(conversion, replica, Math.min(Math.max(event.flushed, event.replayed), track.chosenEnd));
+    return;
+  }
+}
+
+/** A standby had been sent this before it stopped, and did not live to tell. */
+function receive({ facts, steps, tracks }: Conversion, replica: ReplicaId, position: number): void {
+  const track = tracks.get(replica);
+  if (track === undefined || position <= track.wal) return;
+  const fields = { flushed: facts.positionRank(position), replayed: facts.positionRank(track.replayed) };
+  steps.push({ action: 'Replay', fields: { r: facts.replicaRank(replica), ...fields }, event: null });
+  track.wal = position;
+}

@@ -1,0 +1,96 @@
+/**
+ * What is known of a replica on the way through a run: from its events, for what has to be put in between them (apply-fill.ts). Pure.
+ */
+import type { Ballot } from '../../../server/src/multipaxos/types.ts';
+import type { ApplyEvent } from './apply-event.ts';
+
+/** `wal`, `flushed`: where the WAL of a primary ends, and how far it is flushed; of a standby, what it has received and replayed, and `chosenEnd`: up to where it could be sent anything. */
+export interface Track {
+  isUp: boolean;
+  mode: 'down' | 'standby' | 'primary';
+  leads: Ballot | null;
+  timeline: number;
+  folded: number;
+  durable: number;
+  wal: number;
+  flushed: number;
+  replayed: number;
+  chosenEnd: number;
+}
+
+export function newTrack(): Track {
+  return {
+    isUp: false,
+    mode: 'down',
+    leads: null,
+    timeline: 0,
+    folded: 0,
+    durable: 0,
+    wal: 0,
+    flushed: 0,
+    replayed: 0,
+    chosenEnd: 0,
+  };
+}
+
+/** What the event tells of its replica from now on. */
+export function follow(track: Track, event: ApplyEvent): void {
+  if ('timeline' in event) track.timeline = event.timeline;
+  switch (event.name) {
+    case 'FlushStandby':
+      track.durable = event.slot;
+      return;
+    case 'CheckPrefix':
+      if (event.outcome !== 'standby') return;
+      Object.assign(track, { durable: event.slot, folded: event.slot });
+      Object.assign(track, { wal: event.position, replayed: 0 });
+      return;
+    case 'EndCopy':
+      Object.assign(track, { durable: event.slot, folded: event.slot });
+      Object.assign(track, { wal: event.position, replayed: 0, chosenEnd: event.position });
+      return;
+    case 'Promote':
+      Object.assign(track, { mode: 'primary', wal: event.fork, flushed: event.fork });
+      return;
+    case 'Resume':
+      Object.assign(track, { mode: 'primary', flushed: track.wal });
+      return;
+    case 'DatabaseUp':
+      Object.assign(track, { mode: event.role === 'founder' ? 'primary' : 'standby', folded: event.slot });
+      Object.assign(track, { chosenEnd: event.position, replayed: 0 });
+      return;
+    case 'Replay':
+      track.wal = Math.max(track.wal, event.flushed, event.replayed);
+      track.replayed = event.replayed;
+      return;
+    case 'Depose':
+      if (track.mode === 'primary') track.mode = 'down';
+      track.leads = null;
+      return;
+    case 'DatabaseDown':
+      track.mode = 'down';
+      return;
+    case 'Feed':
+      Object.assign(track, { folded: event.slot, chosenEnd: event.end });
+      return;
+    case 'BeginLeadership':
+      Object.assign(track, { folded: event.slot, chosenEnd: event.fork });
+      if (track.mode === 'standby') track.wal = Math.min(track.wal, event.fork);
+      return;
+    case 'Skip':
+    case 'Release':
+    case 'Open':
+      track.folded = event.slot;
+      return;
+    case 'Ship':
+    case 'ProposeLeadership':
+    case 'BeginCopy':
+    case 'EndWait':
+    case 'Barrier':
+    case 'TellOutcome':
+    case 'Purge':
+      return;
+    default:
+      event satisfies never;
+  }
+}
