@@ -579,6 +579,30 @@ it('long messages of a session with names have a limit', async () => {
   await small.listener.close();
 });
 
+it('of a session with names not much is kept that waits to be run: PostgreSQL gets it', async () => {
+  const wire = await connectWire(gateway.connection);
+  await ask(wire, q("SET barista.request_id = 'x'"));
+  const parse = send.parse('', `SELECT '${'x'.repeat(100_000)}'`);
+  wire.send(...Array.from({ length: 12 }, () => parse));
+  const running = (): Promise<QueryResult> =>
+    pg.superuser.query(
+      "SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT ''xxxxx%'",
+    );
+  await expect.poll(async () => (await running()).rowCount).toBe(1);
+  wire.send(run(insert), send.sync);
+  expect((await wire.until('Z')).at(-2)?.type).toBe('C');
+  expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+});
+
+it('of a batch that is very long the answers are not kept', async () => {
+  const wire = await connectWire(gateway.connection);
+  const long = [...Array.from({ length: 1_100 }, () => send.closePortal('none')), run(insert), send.sync];
+  await ask(wire, q("SET barista.request_id = 'x'"));
+  expect(await ask(wire, ...long)).toContain('C INSERT 0 1\\0');
+  await ask(wire, q("SET barista.request_id = 'x'"));
+  expect((await ask(wire, ...long)).at(-2)).toContain('C=RQ001');
+});
+
 it('a database in which names cannot be kept is told with 58000', async () => {
   gateway.service.prepare = () => Promise.reject(new Error('the disk is full'));
   const failed = await failure(name('x'));

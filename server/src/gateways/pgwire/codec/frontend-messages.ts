@@ -12,6 +12,14 @@ export function stringEnd(bytes: Buffer, from: number, to: number): number {
   return at < 0 || at > to ? to : at;
 }
 
+/** PostgreSQL knows statements and portals by the beginnings of their names: two that are alike so far are the same. */
+const nameBytesMax = 63;
+
+/** The name that begins at `from` and ends at `end`, as far as PostgreSQL looks at it. */
+export function shortName(bytes: Buffer, from: number, end: number): string {
+  return bytes.toString('latin1', from, Math.min(end, from + nameBytesMax));
+}
+
 export interface BindNames {
   readonly portal: string;
   readonly statement: string;
@@ -25,8 +33,8 @@ export function readBindNames(bytes: Buffer, from: number, to: number): BindName
   const begin = Math.min(portalEnd + 1, to);
   const end = stringEnd(bytes, begin, to);
   return {
-    portal: bytes.toString('latin1', from, portalEnd),
-    statement: bytes.toString('latin1', begin, end),
+    portal: shortName(bytes, from, portalEnd),
+    statement: shortName(bytes, begin, end),
     whole: end < to,
   };
 }

@@ -4,7 +4,7 @@
  * Responsible for: remembering it from Parse to Bind. Reads no more of a message than its first part, and says `unclear` where that does not suffice.
  * Bounded: of a session with very many such statements nothing is certain any more.
  */
-import { type BindNames, readBindNames, stringEnd } from '../codec/frontend-messages.ts';
+import { type BindNames, readBindNames, shortName, stringEnd } from '../codec/frontend-messages.ts';
 import type { StatementKind } from '../codec/statement-kinds.ts';
 import { kindOfBeginning, kindOfStatement } from '../codec/single-statement.ts';
 import type { TextRules } from '../codec/text-rules.ts';
@@ -49,7 +49,7 @@ export class PreparedKinds {
     const kind = isWhole
       ? kindOfStatement(bytes, text, stringEnd(bytes, text, to), rules)
       : kindOfBeginning(bytes, text, to);
-    this.remember(bytes.toString('latin1', from, nameEnd), kind);
+    this.remember(shortName(bytes, from, nameEnd), kind);
   }
 
   /** Of a Bind message. Null if every statement is plain: then it is not read. */

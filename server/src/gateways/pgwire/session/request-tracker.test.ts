@@ -207,6 +207,15 @@ describe('the verdict', () => {
     expect(tracker.verdict).toBe('nothing');
   });
 
+  it('knows them by as much of their names as PostgreSQL looks at', () => {
+    const tracker = inBlock();
+    const name = 'x'.repeat(63);
+    sends(tracker, send.parse(`${name}a`, 'COMMIT'), sync);
+    tracker.told(1, 'T');
+    sends(tracker, send.bind({ portal: '', statement: `${name}b` }), send.execute(''), sync);
+    expect(tracker.verdict).toBe('one');
+  });
+
   it('is not taken in by a portal that was bound to COMMIT earlier', () => {
     const tracker = inBlock();
     sends(tracker, send.parse('', 'COMMIT'), send.bind({ portal: 'p', statement: '' }), sync);

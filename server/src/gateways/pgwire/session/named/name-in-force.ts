@@ -3,7 +3,7 @@
  *
  * Responsible for: remembering what has mentioned the setting. Only PostgreSQL knows what is set; where this says no, the next transaction certainly has no name that was given literally.
  */
-import { stringEnd } from '../../codec/frontend-messages.ts';
+import { shortName, stringEnd } from '../../codec/frontend-messages.ts';
 import { headerBytes } from '../../codec/frame-splitter.ts';
 import { mentionIn } from '../../codec/mentions.ts';
 import { front } from '../../codec/message-types.ts';
@@ -33,7 +33,7 @@ export class NameInForce {
     const mentioned = mentionIn(text)?.request === true;
     if (mentioned) this.mayBeSet = true;
     if (type === front.parse) {
-      const name = frame.toString('latin1', headerBytes, stringEnd(frame, headerBytes, frame.length));
+      const name = shortName(frame, headerBytes, stringEnd(frame, headerBytes, frame.length));
       if (mentioned) this.statements.add(name);
       else if (this.statements.size > 0) this.statements.delete(name);
       if (this.statements.size > statementsMax) this.lasts = true;

@@ -5,13 +5,6 @@
  * transaction is to be committed in the middle of it.
  * Invariant: behind an error everything up to the client's Sync is skipped, as PostgreSQL does.
  */
-import {
-  bindComplete,
-  closeComplete,
-  commandComplete,
-  noData,
-  parseComplete,
-} from '../../codec/backend-messages.ts';
 import { headerBytes } from '../../codec/frame-splitter.ts';
 import { sync } from '../../codec/frontend-messages.ts';
 import { front, type TransactionStatus } from '../../codec/message-types.ts';
@@ -19,7 +12,8 @@ import type { StatementKind } from '../../codec/statement-kinds.ts';
 import type { TextRules } from '../../codec/text-rules.ts';
 import type { PreparedKinds } from '../prepared-kinds.ts';
 import { type ClientFlight, clientFlight } from './flight.ts';
-import type { NamedTransaction, Replies } from './named-transaction.ts';
+import { ExpectedReplies } from './expected-replies.ts';
+import type { NamedTransaction } from './named-transaction.ts';
 import type { NamedWire } from './named-wire.ts';
 
 /**
@@ -27,6 +21,9 @@ import type { NamedWire } from './named-wire.ts';
  * else. `cutting`: the answers to the first part are awaited. `skipping`: that part has failed.
  */
 type State = 'none' | 'held' | 'wrapped' | 'committing' | 'running' | 'cutting' | 'skipping';
+
+/** What is kept until the first Bind: beyond it PostgreSQL gets it at once. */
+const heldBytesMax = 1_048_576;
 
 export interface BatchOptions {
   readonly wire: NamedWire;
@@ -42,7 +39,8 @@ export class NamedBatch {
   private readonly options: BatchOptions;
   private state: State = 'none';
   private held: Buffer[] = [];
-  private replies: Reply[] = [];
+  private heldBytes = 0;
+  private replies = new ExpectedReplies();
   private flight: ClientFlight | null = null;
   /** As it will be when what was sent has been executed. */
   private status: TransactionStatus = 'I';
@@ -65,7 +63,8 @@ export class NamedBatch {
         if (!wire.answers.isIdle) return false;
         this.status = status;
         this.held = [];
-        this.replies = [];
+        this.heldBytes = 0;
+        this.replies = new ExpectedReplies();
         this.state = 'held';
         this.takeHeld(frame, type);
         return true;
@@ -103,14 +102,17 @@ export class NamedBatch {
     if (type === front.bind || type === front.execute) {
       this.start(this.kindOf(frame, type));
       this.options.wire.send(...this.held, frame);
+      this.held = [];
       this.note(frame, type);
       return;
     }
     this.note(frame, type);
     this.held.push(frame);
-    if (type !== front.sync && type !== front.flush) return;
+    this.heldBytes += frame.length;
+    if (type !== front.sync && type !== front.flush && this.heldBytes <= heldBytesMax) return;
     this.run();
     this.options.wire.send(...this.held);
+    this.held = [];
     if (type === front.sync) this.state = 'none';
   }
 
@@ -118,7 +120,7 @@ export class NamedBatch {
   private start(kind: StatementKind): void {
     const { transaction, wire } = this.options;
     if (this.status === 'I' && wire.name.mayBeSet && isWrapped(kind)) {
-      transaction.wrap(replyFrames(this.replies), true);
+      transaction.wrap(this.replies.frames, true);
       this.state = 'wrapped';
     } else if (this.status === 'T' && wire.name.mayBeSet && isCommit(kind)) {
       transaction.claimBefore(kind);
@@ -201,40 +203,8 @@ export class NamedBatch {
       const bytes = { bytes: frame, from: headerBytes, to: frame.length, isWhole: true };
       this.options.prepared.parse(bytes, this.options.rules());
     }
-    const reply = replyTo(frame, type);
-    if (reply !== null) this.replies.push(reply);
+    this.replies.note(frame);
   }
-}
-
-/** How PostgreSQL answers a message where nothing but success is told. `tag`: with that of the command. `unknown`: it depends. */
-type Reply = Buffer | 'tag' | 'unknown';
-
-function replyTo(frame: Buffer, type: number): Reply | null {
-  switch (type) {
-    case front.parse:
-      return parseComplete;
-    case front.bind:
-      return bindComplete;
-    case front.close:
-      return closeComplete;
-    case front.execute:
-      return 'tag';
-    case front.describe:
-      // Of a portal: without rows there is nothing to describe. Of a statement: its parameters are not known.
-      return frame[headerBytes] === portalLetter ? noData : 'unknown';
-    default:
-      return null;
-  }
-}
-
-const portalLetter = 'P'.charCodeAt(0);
-
-/** `replies` may grow until they are asked for. */
-function replyFrames(replies: readonly Reply[]): Replies {
-  return (tag) => {
-    if (replies.filter((reply) => reply === 'tag').length !== 1 || replies.includes('unknown')) return null;
-    return replies.map((reply) => (reply === 'tag' ? commandComplete(tag) : (reply as Buffer)));
-  };
 }
 
 /** It is run in a block of the gateway's if it is in none of the client's. */

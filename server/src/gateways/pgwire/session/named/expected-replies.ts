@@ -1,0 +1,56 @@
+/**
+ * The frames with which PostgreSQL would answer a batch of the extended protocol that does nothing but succeed, so that a repetition of it can be answered without being run.
+ *
+ * Bounded: of a batch with very many messages the answers are not told again.
+ */
+import {
+  bindComplete,
+  closeComplete,
+  commandComplete,
+  noData,
+  parseComplete,
+} from '../../codec/backend-messages.ts';
+import { headerBytes } from '../../codec/frame-splitter.ts';
+import { front } from '../../codec/message-types.ts';
+
+/** `tag`: with that of the command. `unknown`: it depends. */
+type Reply = Buffer | 'tag' | 'unknown';
+
+const repliesMax = 1_000;
+const portalLetter = 'P'.charCodeAt(0);
+
+export class ExpectedReplies {
+  private readonly replies: Reply[] = [];
+
+  /** The next message of the batch. */
+  note(frame: Buffer): void {
+    if (this.replies.length > repliesMax) return;
+    const reply = this.replies.length === repliesMax ? 'unknown' : replyTo(frame);
+    if (reply !== null) this.replies.push(reply);
+  }
+
+  /** To all that has been noted when it is called, by the tag of the one command in it; null if that cannot be told. */
+  readonly frames = (tag: string): readonly Buffer[] | null => {
+    const { replies } = this;
+    if (replies.filter((reply) => reply === 'tag').length !== 1 || replies.includes('unknown')) return null;
+    return replies.map((reply) => (reply === 'tag' ? commandComplete(tag) : (reply as Buffer)));
+  };
+}
+
+function replyTo(frame: Buffer): Reply | null {
+  switch (frame[0]) {
+    case front.parse:
+      return parseComplete;
+    case front.bind:
+      return bindComplete;
+    case front.close:
+      return closeComplete;
+    case front.execute:
+      return 'tag';
+    case front.describe:
+      // Of a portal: without rows there is nothing to describe. Of a statement: its parameters are not known.
+      return frame[headerBytes] === portalLetter ? noData : 'unknown';
+    default:
+      return null;
+  }
+}
