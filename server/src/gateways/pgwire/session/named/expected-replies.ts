@@ -38,7 +38,8 @@ export class ExpectedReplies {
 }
 
 function replyTo(frame: Buffer): Reply | null {
-  switch (frame[0]) {
+  const type = frame[0]!;
+  switch (type) {
     case front.parse:
       return parseComplete;
     case front.bind:
