@@ -49,7 +49,10 @@ function onAgreement({ reports, told, equal, isProven, repair }: AdviceOptions):
 /** Nothing says who is right. */
 function onContradiction({ reports, repair }: AdviceOptions): string[] {
   const present = reports.filter(({ digest }) => digest !== null).map(({ replica }) => replica);
-  const silent = reports.filter(({ digest }) => digest === null).map(({ replica }) => replica);
+  // One that is fenced has no word in it.
+  const silent = reports
+    .filter(({ digest, isFenced }) => digest === null && !isFenced)
+    .map(({ replica }) => replica);
   const advice = [
     `${present.join(', ')} contradict each other, and no majority of the voters has the same: nobody is told to stop${repair ? ', and nothing is repaired' : ''}.`,
   ];

@@ -164,6 +164,8 @@ describe('a replica that is fenced', () => {
     const judgement = judged([has(right), has(otherwiseWrong), fenced], { repair: true });
     expect(judgement.told).toEqual([]);
     expect(outcomes(judgement)[2]).toBe('noReport; at slot 8 its data differed');
+    // And it has no word in who is right.
+    expect(judgement.result.advice.join(' ')).not.toMatch(/may decide/);
   });
 
   it('is not repaired where nobody has anything', () => {

@@ -1,0 +1,40 @@
+/** For tests: data that differ, as nobody's SQL can make them: what a follower has on its disk is changed while it is stopped. */
+import { join } from 'node:path';
+import { vi } from 'vitest';
+import { alterPage } from '../../adapters/postgres/testing/alter-page.ts';
+import type { ReplicaConfig } from '../../config/replica-config.ts';
+import type { RealGroup } from './real-group.ts';
+
+export interface Tampering {
+  readonly table: string;
+  /** The first of these in the table's file becomes `to`, which has the same length. */
+  readonly from: string;
+  readonly to: string;
+  /** To its configuration, for its next life. */
+  readonly changes?: Partial<ReplicaConfig>;
+}
+
+/** Resolves when it serves again, with data that differ, for as long as nobody writes to the table: WAL may hold a page as a whole. */
+export async function tamper(
+  group: RealGroup,
+  victim: string,
+  { table, from, to, changes = {} }: Tampering,
+): Promise<void> {
+  // Else it would write what was changed again, from its WAL.
+  await group.inside(group.leader()!, (client) => client.query('CHECKPOINT'));
+  await group.contentsOf(table);
+  const file = await group.inside(victim, async (client) => {
+    await client.query('CHECKPOINT');
+    const { rows } = await client.query<{ path: string }>('SELECT pg_relation_filepath($1) AS path', [table]);
+    return rows[0]!.path;
+  });
+  await group.stop(victim);
+  await alterPage(join(group.configOf(victim).dataDir, 'postgres', 'data', file), from, to);
+  await group.start(victim, changes);
+  await vi.waitFor(() => expectServing(group, victim), { timeout: 60_000, interval: 100 });
+}
+
+function expectServing(group: RealGroup, replica: string): void {
+  const { state, recovery } = group.statusOf(replica);
+  if (state !== 'serving' || recovery !== null) throw new Error(`${replica} is ${state}`);
+}
