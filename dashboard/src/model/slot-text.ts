@@ -121,3 +121,8 @@ export function describeContent(content: Exclude<SlotContent, RangeContent>): st
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
+
+/** One below the other, each ended once, however its client wrote it. */
+export function joinStatements(statements: readonly string[]): string {
+  return statements.map((sql) => `${sql.trim().replace(/;$/, '')};`).join('\n');
+}

@@ -9,6 +9,7 @@ import {
   describeCuts,
   describeFile,
   describeRows,
+  joinStatements,
   sortChanges,
 } from './slot-text.ts';
 import { ballot, other } from './testing.ts';
@@ -135,6 +136,12 @@ describe('a slot in words', () => {
       'The members, version 2: r1, r2.',
     );
   });
+});
+
+test('statements are ended once', () => {
+  expect(joinStatements(['BEGIN', ' UPDATE a SET b = 1;\n', 'COMMIT ;'])).toBe(
+    'BEGIN;\nUPDATE a SET b = 1;\nCOMMIT ;',
+  );
 });
 
 describe('an event about WAL', () => {

@@ -15,6 +15,7 @@ import {
   describeEnd,
   describeFile,
   describeRows,
+  joinStatements,
   plural,
   sortChanges,
 } from '../model/slot-text.ts';
@@ -96,8 +97,12 @@ function Transaction({ transaction, sql }: TransactionProps) {
       </span>
       <Changes changes={changes} more={changesMore} />
       {sql === undefined ? null : (
-        <pre className="transaction-sql mono" data-testid="slot-sql">
-          {sql.join(';\n')}
+        <pre
+          className="transaction-sql mono"
+          data-testid="slot-sql"
+          title="What it ran, as far as it was seen: the leader was looked at now and then"
+        >
+          {joinStatements(sql)}
         </pre>
       )}
     </li>
