@@ -22,4 +22,23 @@ export const protectedSettings: readonly string[] = [
   'unix_socket_permissions',
   'port',
   'allow_alter_system',
+  // A standby with a target stops there, or makes a primary of itself; one with a delay keeps a new leader waiting.
+  'recovery_target',
+  'recovery_target_action',
+  'recovery_target_inclusive',
+  'recovery_target_lsn',
+  'recovery_target_name',
+  'recovery_target_time',
+  'recovery_target_xid',
+  'recovery_min_apply_delay',
+  'promote_trigger_file',
+  // Damage must be found, and not passed over.
+  'ignore_checksum_failure',
+  'ignore_invalid_pages',
+  'zero_damaged_pages',
+  // Where its files are.
+  'data_directory',
+  'config_file',
+  'hba_file',
+  'ident_file',
 ];
