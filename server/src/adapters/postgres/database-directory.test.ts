@@ -69,6 +69,13 @@ describe('what is there', () => {
     expect(await directory.inspect()).toEqual({ kind: 'usable', state: asStandby });
   });
 
+  it('is half a copy, and not lost, when it has no control file and says so', async () => {
+    const role = { kind: 'copying', from: 'r2' as ReplicaId } as const;
+    await makeDatabase(cluster, { ...asStandby, role });
+    rmSync(join(places.data, 'global', 'pg_control'));
+    expect(await directory.inspect()).toEqual({ kind: 'usable', state: { ...asStandby, role } });
+  });
+
   it('is lost without a state, for nobody knows how far it is', async () => {
     await makeDatabase(cluster, null);
     const reason = expect.stringContaining('state.json is missing') as string;

@@ -68,7 +68,9 @@ export async function whyNotReplaceable({ postgres }: Places): Promise<string | 
 export async function inspectDatabase(places: Places, cluster: string | null): Promise<DirectoryContents> {
   const files = await inspectDataDirectory(places.postgres);
   if (files === 'missing') return { kind: 'missing' };
-  if (files !== 'usable') return { kind: 'lost', reason: files.lost };
+  // Half a copy has no control file, on purpose.
+  const isHalf = files !== 'usable' && (await isHalfCopied(places));
+  if (files !== 'usable' && !isHalf) return { kind: 'lost', reason: files.lost };
   const owner = await ownerOf(places);
   if (cluster !== null && owner !== cluster) {
     const whose = owner === '' ? 'does not say of which group' : `holds the data of another group (${owner})`;
@@ -77,6 +79,11 @@ export async function inspectDatabase(places: Places, cluster: string | null): P
   const state = await readDirectoryState(places.postgres);
   if (state !== null) return { kind: 'usable', state };
   return { kind: 'lost', reason: `${places.postgres} does not say what is in it (state.json is missing)` };
+}
+
+async function isHalfCopied({ postgres }: Places): Promise<boolean> {
+  const state = await readDirectoryState(postgres).catch(() => null);
+  return state?.role.kind === 'copying';
 }
 
 /** The cluster whose data it is; empty: it does not say. */

@@ -2,7 +2,7 @@
  * Has a copy of another replica's database take the place of what is lost here.
  *
  * Responsible for: what becomes of what is here, and telling what happens. Whom to ask, and how often, is state-transfer.ts; how a copy is received the adapters' business.
- * Invariant: what is damaged, or differs, is condemned durably before anything else, and set aside before anything takes its place; what is only behind, or went another way, is made equal where it stands.
+ * Invariant: what is damaged, or differs, is condemned durably before anything else, and set aside before anything takes its place; what is only behind, went another way, or is half a copy is made equal where it stands.
  */
 import type { Duplex } from 'node:stream';
 import type { ApplyTraceEvent } from '../../api/events.ts';
@@ -34,7 +34,7 @@ export async function replaceDatabase(
 ): Promise<void> {
   const { directory, tracker, receive, onEvent } = options;
   tracker.begin(loss.cause, 'copying');
-  const isInPlace = loss.cause === 'parted' || loss.cause === 'logPurged';
+  const isInPlace = loss.cause === 'parted' || loss.cause === 'logPurged' || (await isHalfCopied(directory));
   if (!isInPlace && (await directory.inspect()).kind !== 'missing') await directory.condemn(loss);
   const copy = await transferState(
     {
@@ -62,4 +62,10 @@ export async function replaceDatabase(
   const { slot, end: position, timeline } = copy.position;
   onEvent({ name: 'EndCopy', source: copy.from, slot, position, timeline });
   tracker.starting();
+}
+
+/** What is here is another replica's as far as it goes: the next attempt goes on with it. */
+async function isHalfCopied(directory: Pick<DatabaseDirectory, 'inspect'>): Promise<boolean> {
+  const found = await directory.inspect();
+  return found.kind === 'usable' && found.state.role.kind === 'copying';
 }

@@ -52,7 +52,8 @@ export class ModelDirectory implements DatabaseDirectory {
       const { control, state } = this.disk;
       if (control === null && state === null) return { kind: 'missing' };
       if (control === null && state?.role.kind === 'founder') return { kind: 'missing' };
-      if (control === null) return { kind: 'lost', reason: 'pg_control is missing' };
+      if (control === null && state?.role.kind !== 'copying')
+        return { kind: 'lost', reason: 'pg_control is missing' };
       return state === null ? { kind: 'lost', reason: 'state.json is missing' } : { kind: 'usable', state };
     });
   }
