@@ -55,17 +55,8 @@ export interface Phase extends Pick<RecoveryProgress, 'phase' | 'cause'> {
 
 /** The phases of recovery that the replica entered since the mark, each once in a row, as its log tells them. */
 export async function phasesSince(cluster: LocalCluster, replica: string, mark: number): Promise<Phase[]> {
-  const file = await open(logFile(cluster, replica));
-  let text: string;
-  try {
-    const { size } = await file.stat();
-    const { buffer } = await file.read(Buffer.alloc(size - mark), 0, size - mark, mark);
-    text = buffer.toString();
-  } finally {
-    await file.close();
-  }
   const phases: Phase[] = [];
-  for (const line of text.split('\n')) {
+  for (const line of await linesSince(cluster, replica, mark)) {
     if (!line.includes('"recovery":{')) continue;
     const { time, recovery } = JSON.parse(line) as {
       readonly time: number;
@@ -76,6 +67,31 @@ export async function phasesSince(cluster: LocalCluster, replica: string, mark: 
     if (last?.phase !== phase || last.cause !== cause) phases.push({ phase, cause, atMs: time });
   }
   return phases;
+}
+
+/** What came over the wire for a copy, and how large the database is that it makes. */
+export interface CopySize {
+  readonly bytesReceived: number;
+  readonly bytesTotal: number;
+}
+
+/** The copies that the replica completed since the mark, as its log tells them. */
+export async function copiesSince(cluster: LocalCluster, replica: string, mark: number): Promise<CopySize[]> {
+  const lines = await linesSince(cluster, replica, mark);
+  return lines
+    .filter((line) => line.includes('"a copy of the database is here"'))
+    .map((line) => JSON.parse(line) as CopySize);
+}
+
+async function linesSince(cluster: LocalCluster, replica: string, mark: number): Promise<readonly string[]> {
+  const file = await open(logFile(cluster, replica));
+  try {
+    const { size } = await file.stat();
+    const { buffer } = await file.read(Buffer.alloc(size - mark), 0, size - mark, mark);
+    return buffer.toString().split('\n');
+  } finally {
+    await file.close();
+  }
 }
 
 function logFile(cluster: LocalCluster, replica: string): string {

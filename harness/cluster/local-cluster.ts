@@ -21,7 +21,9 @@ const startMsMax = 240_000;
 const logLinesMax = 25;
 const logLineCharsMax = 400;
 
-const BIN = fileURLToPath(new URL('../../bin/barista.js', import.meta.url));
+/** BARISTA_BIN: another build of the command than that of this tree. */
+export const BIN =
+  process.env['BARISTA_BIN'] ?? fileURLToPath(new URL('../../bin/barista.js', import.meta.url));
 
 export interface LocalCluster {
   readonly dataDir: string;

@@ -9,13 +9,11 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { ReplicaStatus } from '../../server/src/api/status.ts';
 import type { ReplicaConfigInput } from '../../server/src/config/replica-config.ts';
-import { freePorts, isWhole } from './local-cluster.ts';
+import { BIN, freePorts, isWhole } from './local-cluster.ts';
 
-const BIN = fileURLToPath(new URL('../../bin/barista.js', import.meta.url));
 const HOST = '127.0.0.1';
 const PORTS_EACH = 3;
 const IDS = ['r1', 'r2', 'r3'] as const;

@@ -49,7 +49,7 @@ describe('a cluster of three replicas', () => {
   let cluster: LocalCluster;
   beforeAll(async () => {
     cluster = await startCluster();
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster?.stop();
   });
@@ -154,7 +154,9 @@ describe('a cluster of three replicas', () => {
     ]);
     expect(superuser.status).not.toBe(0);
     expect(superuser.stderr.toString()).toContain('postgres');
-    expect((await psql(port, 'SELECT * FROM _barista.captured')).stderr).toMatch(/permission denied/);
+    expect((await psql(port, "COPY (SELECT 1) TO PROGRAM 'true'")).stderr).toMatch(/permission denied/);
+    expect((await psql(port, "SELECT pg_read_file('pg_hba.conf')")).stderr).toMatch(/permission denied/);
+    expect((await psql(port, 'SELECT pg_promote()')).stderr).toMatch(/permission denied/);
     expect((await psql(port, 'SET session_replication_role = replica')).stderr).toMatch(/permission denied/);
   });
 });

@@ -69,10 +69,10 @@ export async function slowStandby(scene: Scene, planned: PlannedFault): Promise<
     (name, each) => isUp(name, each) && each.wal?.role === 'standby',
   );
   const postmaster = status.postgres.pid!;
-  let isOver = false;
+  const over = new AbortController();
   const pids = async (): Promise<readonly number[]> => [postmaster, ...(await childrenOf(postmaster))];
   async function hold(): Promise<void> {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       signalAll(await pids(), 'SIGSTOP');
       await sleep(stillMs);
       signalAll(await pids(), 'SIGCONT');
@@ -84,7 +84,7 @@ export async function slowStandby(scene: Scene, planned: PlannedFault): Promise<
     what: `the standby of ${id} runs for ${movingMs} ms of each second`,
     tookEffect: await untilTrue(goneMsMax, () => isStopped(postmaster)),
     end: async () => {
-      isOver = true;
+      over.abort();
       await held;
     },
   };
@@ -109,9 +109,9 @@ export async function endWaits(scene: Scene, planned: PlannedFault): Promise<Beg
   const cut = await breakLinks(scene, planned, `${id} cut off`, betweenSides([id], others));
   const how = (planned.choice * 32) % 1 < 0.5 ? 'cancel' : 'terminate';
   let ended = 0;
-  let isOver = false;
+  const over = new AbortController();
   async function endAll(): Promise<void> {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const found = await client.query<{ ended: number }>(endWaitsSql(how)).catch(() => null);
       if (found === null) return;
       ended += found.rows[0]?.ended ?? 0;
@@ -123,7 +123,7 @@ export async function endWaits(scene: Scene, planned: PlannedFault): Promise<Beg
     what: `${id} cut off, and commits that wait there are ended (pg_${how}_backend)`,
     tookEffect: await untilTrue(goneMsMax, () => Promise.resolve(ended > 0)),
     end: async () => {
-      isOver = true;
+      over.abort();
       await ending;
       await client.end().catch(() => {});
       await cut.end();

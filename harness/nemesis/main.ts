@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { checkHistory } from '../checkers/check-history.ts';
 import { HistoryError, readHistory } from '../checkers/history.ts';
 import { parseWorkloads } from '../workload/all-workloads.ts';
+import { runLeaderKills } from './leader-kills.ts';
 import { runPlanted } from './planted.ts';
 import { describeFindings, describeResult, describeWorkload } from './report.ts';
 import { isClean, runOnce } from './run.ts';
@@ -26,6 +27,8 @@ const usage = `npm run nemesis -- [options]
   --out DIR          where the histories go (default: a new directory)
   --bin FILE         another build of the barista command
   --schedule         print the schedule and end
+  --leader-kills N   no faults but this one: kill the leader and its PostgreSQL under pgbench, N times
+  --scale S          pgbench's, for --leader-kills (default 5)
   --check FILE...    judge histories again, without a cluster
   --planted [NAME]   plant bugs into copies of the server and see each caught`;
 
@@ -43,6 +46,8 @@ async function main(): Promise<number> {
       out: { type: 'string' },
       bin: { type: 'string' },
       schedule: { type: 'boolean', default: false },
+      'leader-kills': { type: 'string' },
+      scale: { type: 'string', default: '5' },
       check: { type: 'boolean', default: false },
       planted: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -54,6 +59,16 @@ async function main(): Promise<number> {
   }
   if (values.check) return check(positionals);
   if (values.planted) return runPlanted(positionals, console.log);
+  if (values['leader-kills'] !== undefined) {
+    return runLeaderKills({
+      kills: number('leader-kills', values['leader-kills']),
+      replicas: number('replicas', values.replicas),
+      scale: number('scale', values.scale),
+      directory: values.out ?? (await mkdtemp(join(tmpdir(), 'barista-leader-kills-'))),
+      ...(values.bin === undefined ? {} : { bin: values.bin }),
+      say: console.log,
+    });
+  }
   if (positionals.length > 0) throw new RangeError(`what is ${positionals.join(' ')}?`);
   const seed = number('seed', values.seed);
   const durationMs = number('minutes', values.minutes) * 60_000;
