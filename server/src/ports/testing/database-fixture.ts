@@ -176,6 +176,21 @@ export class FedStandby {
     return Math.max(0, ...this.reports.map(({ flushed }) => flushed)) as Lsn;
   }
 
+  /** What it says of itself, as soon as it lets anybody in. */
+  async look(): ReturnType<StandbyDatabase['look']> {
+    const seen: Awaited<ReturnType<StandbyDatabase['look']>>[] = [];
+    await until(this.fixture.timers, async () => {
+      seen.push(
+        ...(await this.standby.look().then(
+          (one) => [one],
+          () => [],
+        )),
+      );
+      return seen.length > 0;
+    });
+    return seen[0]!;
+  }
+
   /** Everything that is chosen, and may be fed, is replayed. */
   async untilReplayed(to: Lsn): Promise<void> {
     await until(this.fixture.timers, () => {

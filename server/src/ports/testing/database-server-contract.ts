@@ -3,7 +3,7 @@
  *
  * A test of either calls `describeDatabase` with a way to make a fixture.
  */
-import { afterEach, describe } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { directoryFacts } from './contract/directory-facts.ts';
 import { gateFacts } from './contract/gate-facts.ts';
 import { promotionFacts } from './contract/promotion-facts.ts';
@@ -11,7 +11,7 @@ import { standbyFacts } from './contract/standby-facts.ts';
 import { transactionFacts } from './contract/transaction-facts.ts';
 import { type DatabaseFixture, FedStandby, type TestLog } from './database-fixture.ts';
 import type { WalPosition } from '../../payload/wal/wal-history.ts';
-import { foundDatabase, resumePrimary, type TestPrimary } from './test-primary.ts';
+import { foundDatabase, type Foundation, logOf, resumePrimary, type TestPrimary } from './test-primary.ts';
 
 /** What the facts are tested with; everything that it made is gone after each test. */
 export interface ContractContext {
@@ -32,29 +32,36 @@ export interface TestGroup {
 export function describeDatabase(name: string, open: () => Promise<DatabaseFixture>): void {
   describe(`the contract of the database ports: ${name}`, () => {
     const made: DatabaseFixture[] = [];
+    /** Made once: facts begin with copies of it. */
+    let template: { readonly fixture: DatabaseFixture; readonly foundation: Foundation };
+    beforeAll(async () => {
+      const one = await open();
+      template = { fixture: one, foundation: await foundDatabase(one) };
+    });
+    afterAll(() => template.fixture.dispose());
     afterEach(async () => {
       await Promise.all(made.splice(0).map((fixture) => fixture.dispose()));
     });
-    async function fixture(): Promise<DatabaseFixture> {
-      const one = await open();
+    async function copy(): Promise<DatabaseFixture> {
+      const one = await template.fixture.clone();
       made.push(one);
       return one;
     }
     const context: ContractContext = {
-      fixture,
+      async fixture() {
+        const one = await open();
+        made.push(one);
+        return one;
+      },
       async primary() {
-        const one = await fixture();
-        const { log } = await foundDatabase(one);
-        return resumePrimary(one, log);
+        return resumePrimary(await copy(), logOf(template.foundation));
       },
       async group(count) {
-        const one = await fixture();
-        const { log, base } = await foundDatabase(one);
-        const copies: DatabaseFixture[] = [];
-        for (let n = 0; n < count; n++) copies.push(await one.clone());
-        made.push(...copies);
-        const primary = await resumePrimary(one, log);
-        const standbys = await Promise.all(copies.map((copy) => FedStandby.start(copy, log, base)));
+        const log = logOf(template.foundation);
+        const base = log.position;
+        const primary = await resumePrimary(await copy(), log);
+        const standbys: FedStandby[] = [];
+        for (let n = 0; n < count; n++) standbys.push(await FedStandby.start(await copy(), log, base));
         return { log, base, primary, standbys };
       },
     };

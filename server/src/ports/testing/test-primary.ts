@@ -1,6 +1,5 @@
 /** A primary of the contract's tests: its WAL is received, and chosen when the test says so, or at once. */
 import type { Lsn } from '../../payload/wal/lsn.ts';
-import type { WalPosition } from '../../payload/wal/wal-history.ts';
 import type { PrimaryDatabase, WalStream } from '../database-server.ts';
 import { never, type DatabaseFixture, TestLog, type TestSession, until } from './database-fixture.ts';
 
@@ -81,8 +80,14 @@ export class TestPrimary {
   }
 }
 
-/** A new database with its table, stopped, and the log in which its first leadership has begun: what copies of its directory have is chosen. */
-export async function foundDatabase(fixture: DatabaseFixture): Promise<{ log: TestLog; base: WalPosition }> {
+/** A new database with its table, stopped; everything up to `end` is in it. */
+export interface Foundation {
+  readonly end: Lsn;
+  readonly system: bigint;
+  readonly nextXid: bigint;
+}
+
+export async function foundDatabase(fixture: DatabaseFixture): Promise<Foundation> {
   const { server, directory } = fixture;
   await directory.create(never);
   const primary = await server.startPrimary(never);
@@ -90,9 +95,14 @@ export async function foundDatabase(fixture: DatabaseFixture): Promise<{ log: Te
   const [flushed, nextXid] = [await primary.flushed(), await primary.nextXid()];
   await server.stop('fast');
   const end = await directory.endOfWal(primary.timeline, flushed);
+  return { end, system: primary.system, nextXid };
+}
+
+/** The log in which the first leadership has begun: what copies of its directory have is chosen. */
+export function logOf({ end, system, nextXid }: Foundation): TestLog {
   const log = new TestLog();
-  log.lead(end, { system: primary.system, nextXid });
-  return { log, base: log.position };
+  log.lead(end, { system, nextXid });
+  return log;
 }
 
 /** It goes on with the newest timeline of the log. */

@@ -38,7 +38,7 @@ interface Doubt {
   readonly request: NamedRequest | null;
 }
 
-const lateMs = 40;
+const lateMs = 6;
 const lookMs = 5;
 const outcomeWaitMs = 8_000;
 

@@ -39,6 +39,8 @@ export class MemoryJudge {
   private readonly reads: Read[] = [];
   private readonly samples: Sample[] = [];
   private readonly timelines = new Map<number, string>();
+  /** The highest position that any replica has said to be chosen. */
+  private chosenTo = 0 as Lsn;
   private readonly effects = new Map<Slot, string>();
 
   get acknowledgements(): number {
@@ -81,7 +83,13 @@ export class MemoryJudge {
         this.fault(`timeline ${timeline} is of ${before} and, says ${id}, of ${who}`);
       this.timelines.set(timeline, who);
     }
+    if (event.name === 'Release') this.isChosen(event.position);
+    if (event.name === 'Feed') this.isChosen(event.end);
     if (event.name === 'Feed') this.effect(id, event.slot, `WAL ${event.start} ${event.end}`);
+  }
+
+  private isChosen(end: number): void {
+    if (end > this.chosenTo) this.chosenTo = end as Lsn;
   }
 
   private effect(id: string, slot: Slot, what: string): void {
@@ -100,17 +108,14 @@ export class MemoryJudge {
 
   /** To be called now and then. */
   look(group: MemoryGroup): void {
-    const chosen = Math.max(
-      0,
-      ...group.members.map(({ process }) => process?.assembled?.payload.chosenEnd ?? 0),
-    );
+    for (const { process } of group.members) this.isChosen(process?.assembled?.payload.chosenEnd ?? 0);
     for (const member of group.members) {
-      const { postgres, id, process } = member;
+      const { postgres, id } = member;
       const standby = postgres.run?.standby ?? null;
       if (standby !== null) this.sample(id, postgres.run!.buffers.commits());
-      if (standby !== null && process !== null && standby.replayed > chosen)
+      if (standby !== null && standby.replayed > this.chosenTo)
         this.fault(
-          `the standby of ${id} has replayed ${formatLsn(standby.replayed)}, and ${formatLsn(chosen as Lsn)} is chosen`,
+          `the standby of ${id} has replayed ${formatLsn(standby.replayed)}, and ${formatLsn(this.chosenTo)} is chosen`,
         );
       if (postgres.run === null) this.lookAtDisk(member);
     }

@@ -134,7 +134,7 @@ class Schedule {
   // ------------------------------------------------------------------------------------------------- clients
 
   private async write(random: Random): Promise<void> {
-    const { group, judge, client } = this;
+    const { judge, client } = this;
     this.writers += 1;
     while (this.isWriting) {
       await this.pause(random.next() * (random.chance(0.1) ? 400 : 60));
@@ -144,7 +144,6 @@ class Schedule {
         if (random.chance(0.1)) this.disturb(session, random);
       });
       judge.ends(transaction, end, acknowledgements);
-      if (group.time.nowMs() < 0) return;
     }
     this.writers -= 1;
   }

@@ -9,7 +9,7 @@ import { putAndCommit, valuesOf } from './standby-facts.ts';
 
 /** Of what is replayed. The standby does not hear of it. */
 async function promote(group: TestGroup, standby: FedStandby): Promise<TestPrimary> {
-  const { nextXid, replayed } = await standby.standby.look();
+  const { nextXid, replayed } = await standby.look();
   standby.standby.shut();
   group.log.lead(replayed, { system: group.log.position.system, nextXid });
   return finishPromotion(group, standby);
@@ -139,9 +139,9 @@ export function promotionFacts({ group: open }: ContractContext): void {
       return next.flushed >= page && other.flushed >= page;
     });
     await primary.fixture.server.stop('immediate');
-    const fork = (await next.standby.look()).replayed;
+    const fork = (await next.look()).replayed;
     expect(fork).toBeLessThan(page);
-    expect((await other.standby.look()).replayed).toBe(fork);
+    expect((await other.look()).replayed).toBe(fork);
     const reportsBefore = other.reports.length;
     const promoted = await promote(group, next);
     await promoted.open();

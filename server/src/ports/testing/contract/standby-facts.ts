@@ -41,7 +41,7 @@ export function standbyFacts({ group: open }: ContractContext): void {
       expect(standby.standby.streaming).toBe(true);
       expect(await valuesOf(standby)).toEqual(['a', 'b']);
       // PostgreSQL writes WAL by itself, too.
-      expect((await standby.standby.look()).replayed).toBeGreaterThanOrEqual(end);
+      expect((await standby.look()).replayed).toBeGreaterThanOrEqual(end);
       for (const { written, flushed, replayed } of standby.reports) {
         expect(replayed).toBeLessThanOrEqual(flushed);
         expect(flushed).toBeLessThanOrEqual(written);
@@ -64,7 +64,7 @@ export function standbyFacts({ group: open }: ContractContext): void {
     standby.standby.ask();
     await pass(standby.fixture.timers, 100);
     expect(await valuesOf(standby)).toEqual(['a']);
-    expect((await standby.standby.look()).replayed).toBe(limit);
+    expect((await standby.look()).replayed).toBe(limit);
     for (const { written } of standby.reports) expect(written).toBeLessThanOrEqual(limit);
     standby.limit = null;
     standby.standby.more();
@@ -78,7 +78,7 @@ export function standbyFacts({ group: open }: ContractContext): void {
     group.primary.chooseAlways();
     await putAndCommit(group, 'a');
     await standby.untilReplayed(group.log.position.end);
-    const { replayed: before } = await standby.standby.look();
+    const { replayed: before } = await standby.look();
     standby.limit = before;
     await putAndCommit(group, 'x'.repeat(3 * walPageBytes));
     // At the end of the first page on which nothing but that record is.
@@ -89,7 +89,7 @@ export function standbyFacts({ group: open }: ContractContext): void {
       standby.standby.ask();
       return standby.flushed >= page;
     });
-    const { replayed } = await standby.standby.look();
+    const { replayed } = await standby.look();
     expect(replayed).toBeLessThan(page);
     expect(replayed).toBeGreaterThanOrEqual(before);
     expect(await valuesOf(standby)).toEqual(['a']);
@@ -128,7 +128,7 @@ export function standbyFacts({ group: open }: ContractContext): void {
     standby.standby.more();
     await pass(standby.fixture.timers, 300);
     expect(standby.standby.streaming).toBe(false);
-    expect((await standby.standby.look()).replayed).toBe(end);
+    expect((await standby.look()).replayed).toBe(end);
     standby.standby.open();
     await standby.untilReplayed(group.log.position.end);
     expect(await valuesOf(standby)).toEqual(['a', 'b']);

@@ -92,7 +92,7 @@ export function transactionFacts({ primary: open, group, fixture }: ContractCont
     await primary.primary.barrier();
     for (const xid of given) expect(await primary.primary.nextXid()).toBeGreaterThan(xid);
     await standby.untilReplayed(primary.log.position.end);
-    const { nextXid } = await standby.standby.look();
+    const { nextXid } = await standby.look();
     for (const xid of given) expect(nextXid).toBeGreaterThan(xid);
   });
 
