@@ -67,8 +67,9 @@ export async function settlePromotion(
   const reached = Math.max(...timelinesAt.map((at) => control.readUInt32LE(at)));
   if (reached > from) return reached === timeline ? 'done' : 'other';
   for (const name of await readdir(join(dataDir, 'pg_wal'))) {
-    const ofFile = Number.parseInt(name.slice(0, 8), 16);
-    if (ofFile > from) await rm(join(dataDir, 'pg_wal', name), { force: true });
+    // Folders, whose names may begin like a number, are left alone.
+    const number = /^[0-9A-F]{8}/.exec(name)?.[0] ?? '0';
+    if (Number.parseInt(number, 16) > from) await rm(join(dataDir, 'pg_wal', name), { force: true });
   }
   return 'none';
 }
