@@ -249,11 +249,12 @@ TraceEndCopy ==
 
 (* The gate has noticed: some transaction that waited is visible. *)
 TraceEndWait ==
-  /\ node[Step.r].stage = "open"
-  /\ node' = [node EXCEPT ![Step.r].held = Max(@, HeldUntil(Step.r))]
+  /\ node[Step.r].stage \in {"none", "open"}
+  /\ node' = [node EXCEPT ![Step.r].held = IF node[Step.r].stage = "open" THEN Max(@, HeldUntil(Step.r)) ELSE @]
   /\ UNCHANGED <<replicated, pg, dir, copy, clients, bounds>>
 
 TraceBarrier ==
+  /\ node[Step.r].stage \in {"none", "open"}  \* "none": it was replaced meanwhile, and answers nobody
   /\ Shift(Step.p) >= node[Step.r].held
   /\ Step.p <= ChosenEnd(node[Step.r].at)
   /\ IF node[Step.r].held = 0 THEN UNCHANGED vars ELSE Barrier(Step.r)

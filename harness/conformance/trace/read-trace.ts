@@ -1,11 +1,12 @@
 /**
- * Reads recorded traces: NDJSON files of one or many replicas, one event a line.
+ * Reads recorded traces: NDJSON files of one or many replicas, one event a line; one that is named and ends in `.gz` may be compressed.
  *
  * Responsible for: putting the events of each replica in order, run after run, and refusing a trace with gaps: what was not
  * recorded cannot be checked. A last line that is cut (the process was killed in the middle of it) is left out.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import type { SpecConfiguration } from './spec-message.ts';
@@ -47,7 +48,10 @@ export function parseTrace(text: string, file: string): TraceEvent[] {
 }
 
 export function readEvents(paths: readonly string[]): TraceEvent[] {
-  return traceFiles(paths).flatMap((file) => parseTrace(readFileSync(file, 'utf8'), file));
+  return traceFiles(paths).flatMap((file) => {
+    const bytes = readFileSync(file);
+    return parseTrace((file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString(), file);
+  });
 }
 
 /** @throws Error if a run has gaps or does not begin with Restart */

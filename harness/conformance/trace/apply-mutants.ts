@@ -1,0 +1,160 @@
+/**
+ * Alters a recorded run at the layer `apply` in one place, as a defect of the server or a forger would, to show that the check notices. Pure.
+ */
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types.ts';
+import type { Lsn, Timeline } from '../../../server/src/payload/wal/lsn.ts';
+import type { ApplyEvent } from './apply-event.ts';
+
+type Named<Name extends ApplyEvent['name']> = Extract<ApplyEvent, { readonly name: Name }>;
+
+/** Events of one run of one replica, in their order. */
+type Alteration = (events: readonly TraceEvent[]) => readonly TraceEvent[];
+
+const lsn = (position: number): Lsn => position as Lsn;
+
+/** The last event of this name that the test is true of. @throws Error if there is none */
+function last<Name extends ApplyEvent['name']>(
+  events: readonly TraceEvent[],
+  name: Name,
+  test: (event: Named<Name>) => boolean = () => true,
+): Named<Name> {
+  const isIt = (event: TraceEvent): event is Named<Name> =>
+    event.layer === 'apply' && event.name === name && test(event as Named<Name>);
+  const found = events.filter(isIt).at(-1);
+  if (found === undefined) throw new Error(`the run has no ${name} to alter`);
+  return found;
+}
+
+function replace(
+  events: readonly TraceEvent[],
+  target: TraceEvent,
+  by: readonly TraceEvent[],
+): readonly TraceEvent[] {
+  const shift = by.length - 1;
+  return events.flatMap((event) => {
+    if (event === target) return by.map((one, index) => ({ ...one, seq: target.seq + index }));
+    const isBehind = event.run === target.run && event.seq > target.seq;
+    return [isBehind ? { ...event, seq: event.seq + shift } : event];
+  });
+}
+
+function drop<Name extends ApplyEvent['name']>(
+  name: Name,
+  test?: (event: Named<Name>) => boolean,
+): Alteration {
+  return (events) => replace(events, last(events, name, test), []);
+}
+
+function alter<Name extends ApplyEvent['name']>(
+  name: Name,
+  change: (event: Named<Name>) => Partial<Named<Name>>,
+  test?: (event: Named<Name>) => boolean,
+): Alteration {
+  return (events) => {
+    const target = last(events, name, test);
+    return replace(events, target, [{ ...target, ...change(target) }]);
+  };
+}
+
+/** Exchanges what happened with what happened next at the layer `apply` of the same run. */
+function exchange<Name extends ApplyEvent['name']>(
+  name: Name,
+  next: ApplyEvent['name'],
+  test?: (event: Named<Name>) => boolean,
+): Alteration {
+  return (events) => {
+    const first = last(events, name, test);
+    const isNext = (event: TraceEvent): boolean =>
+      event.run === first.run && event.seq > first.seq && event.layer === 'apply' && event.name === next;
+    const second = events.filter(isNext).sort((a, b) => a.seq - b.seq)[0];
+    if (second === undefined) throw new Error(`the run has no ${next} behind ${name}`);
+    const { seq, atUs } = first;
+    return events.map((event) => {
+      if (event === first) return { ...event, seq: second.seq, atUs: second.atUs };
+      return event === second ? { ...event, seq, atUs } : event;
+    });
+  };
+}
+
+/** Behind the last Open: somebody is told this of a transaction that was committed in an earlier leadership. */
+function tell(outcome: Named<'TellOutcome'>['outcome'], isShipped: boolean): Alteration {
+  return (events) => {
+    const open = last(events, 'Open');
+    const { leadership, commits } = last(
+      events,
+      'Ship',
+      (ship) => ship.commits.length > 0 && ship.leadership.round < open.leadership.round,
+    );
+    const { run, replica, atUs, layer } = open;
+    const xid = isShipped ? commits[0]! : String(BigInt(commits.at(-1)!) + 1000n);
+    const told: TraceEvent = {
+      ...{ seq: 0, run, replica, atUs, layer },
+      ...{ name: 'TellOutcome', xid, leadership, outcome },
+    };
+    return replace(events, open, [open, told]);
+  };
+}
+
+/** Those that a run must be rejected for. */
+export const applyMutants: Readonly<Record<string, Alteration>> = {
+  'a range was never shipped': drop('Ship'),
+  'a range was never fed to a follower that goes on behind it': drop('Feed'),
+  'a timeline was never begun by a follower': drop('BeginLeadership', ({ role }) => role === 'standby'),
+  'nobody proposed the leadership': drop('ProposeLeadership'),
+  'a leader ships without having been promoted': drop('Promote'),
+  'a primary answers behind a barrier without having been opened': drop('Open'),
+  'a directory is whole without a copy': drop('EndCopy'),
+  'a copy has no beginning': drop('BeginCopy'),
+  'a directory that may hold unchosen WAL is started as a standby unlooked at': drop('CheckPrefix'),
+  'a primary leads on, though it was deposed': drop('Depose', ({ reason }) => reason !== ''),
+  'PostgreSQL comes up twice': drop('DatabaseDown'),
+  'two ranges are fed in the other order': exchange('Feed', 'Feed'),
+  'a primary is opened before it is promoted': exchange('Promote', 'Open'),
+  'a leader is promoted before its leadership has begun': exchange(
+    'BeginLeadership',
+    'Promote',
+    ({ role }) => role === 'promoting',
+  ),
+  'more is released than is chosen': alter('Release', ({ position }) => ({ position: lsn(position + 8) })),
+  'a range begins behind a gap': alter('Ship', ({ start }) => ({ start: lsn(start + 8) })),
+  'a range ends elsewhere than the next begins': alter('Feed', ({ end }) => ({ end: lsn(end + 8) })),
+  'a range is of another timeline': alter('Feed', ({ timeline }) => ({
+    timeline: (timeline - 1) as Timeline,
+  })),
+  'a range is of another leadership': alter('Feed', ({ leadership }) => ({
+    leadership: { ...leadership, round: leadership.round - 1 },
+  })),
+  'another range than the chosen one is fed': alter('Feed', () => ({ label: 'forged/1' })),
+  'a standby replays what is not chosen': alter('Replay', ({ replayed }) => ({
+    replayed: lsn(replayed + 8),
+  })),
+  'a directory says more than it has': alter('FlushStandby', ({ slot }) => ({ slot: (slot + 1) as Slot })),
+  'a timeline takes another number': alter('Promote', ({ timeline }) => ({
+    timeline: (timeline + 1) as Timeline,
+  })),
+  'a timeline begins inside a record': alter('BeginLeadership', ({ fork }) => ({ fork: lsn(fork - 8) })),
+  'a leadership counts for a resumed one': alter('BeginLeadership', () => ({ resumes: true })),
+  'a leader does not mark its directory': alter(
+    'BeginLeadership',
+    () => ({ role: 'standby' }),
+    ({ role }) => role === 'promoting',
+  ),
+  'clients are let in before what was written is chosen': alter('Open', ({ position }) => ({
+    position: lsn(position + 8),
+  })),
+  'a directory is taken for another than it is': alter('CheckPrefix', () => ({ outcome: 'parted' })),
+  'a copy holds more than its position says': alter('EndCopy', ({ slot }) => ({ slot: (slot + 1) as Slot })),
+  'a copy comes from another than it began with': alter('EndCopy', ({ source }) => ({
+    source: (source === 'r3' ? 'r2' : 'r3') as ReplicaId,
+  })),
+  'the log lets go of what a standby lacks': alter('Purge', ({ slot }) => ({ slot: (slot + 1) as Slot })),
+  'a client is told that a transaction is not committed, and it is': tell('notCommitted', true),
+  'a client is told that a transaction is committed, and there is none': tell('committed', false),
+};
+
+/** Those that a run must be accepted with: what is told is true. */
+export const applyVariants: Readonly<Record<string, Alteration>> = {
+  'a client is told that its transaction is committed': tell('committed', true),
+  'a client is told that there is no such transaction': tell('notCommitted', false),
+};
