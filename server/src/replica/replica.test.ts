@@ -73,6 +73,15 @@ describe('a leader whose PostgreSQL dies', () => {
     expect(service(second).kind).toBe('here');
     expect(await lists()).toEqual(Array.from({ length: 3 }, () => ['a', 'b']));
   });
+
+  it('leaves it to one whose PostgreSQL is a standby no more from then on, and has all that is chosen', async () => {
+    const first = await leader();
+    first.postgres.killMain();
+    const second = await leader(othersThan(first));
+    await write('a');
+    const { wal } = second.replica!.status(0);
+    expect(wal).toMatchObject({ role: 'primary', flushed: wal!.chosen, replayed: wal!.chosen });
+  });
 });
 
 describe('a leader that is cut off', () => {

@@ -155,6 +155,9 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
     return wishes.stopping ? { kind: 'stopped' } : written;
   }
   await context.save({ kind: 'primary', leadership: ballot, hintsUntrusted: false }, begun);
+  // It is no standby from here on, whoever asks.
+  context.feed = null;
+  context.standby = null;
   return bePrimary(context, { primary, ballot, wal: running.wal, from: fork.fork });
 }
 
