@@ -17,7 +17,7 @@ import { BIN, freePorts, isWhole } from './local-cluster.ts';
 const HOST = '127.0.0.1';
 const PORTS_EACH = 3;
 const IDS = ['r1', 'r2', 'r3'] as const;
-const settleMs = 120_000;
+const settleMs = 240_000;
 const lookMs = 50;
 const answerMs = 5000;
 
