@@ -21,6 +21,19 @@ export class TestPrimary {
   }
 
   async open(from: Lsn = this.log.position.end): Promise<void> {
+    await until(this.fixture.timers, async () => {
+      try {
+        await this.tryToOpen(from);
+        return true;
+      } catch (error) {
+        // The walsender of a stream that was closed goes a moment later.
+        if (error instanceof Error && /slot .* is active/.test(error.message)) return false;
+        throw error;
+      }
+    });
+  }
+
+  private async tryToOpen(from: Lsn): Promise<void> {
     this.stream = await this.primary.openStream(from, {
       onWal: (_start, pieces) => {
         this.received.push(...pieces.map((piece) => Buffer.from(piece)));

@@ -73,7 +73,10 @@ export class ModelStandby {
     this.timeline = control.redoTimeline;
     this.mustReach = control.mustReach;
     assertLeadsTo(this.history, control.redo.redo, control.redoTimeline);
-    if (control.mustReach > 0) assertLeadsTo(this.history, (control.mustReach - 1) as Lsn, control.timeline);
+    // Pages of another timeline than that of this history may be on the disk.
+    const last = timelineAlong(this.history, Math.max(0, control.mustReach - 1) as Lsn);
+    if (last > control.timeline)
+      throw new Error(`timeline ${this.target} does not contain ${formatLsn(control.mustReach)}`);
     this.replay = this.replayFrom(control.redo.redo);
     this.synced = control.redo.redo;
     this.readyAtMs = timers.nowMs() + random.below(40);

@@ -42,10 +42,10 @@ export function standbyFacts({ group: open }: ContractContext): void {
       expect(await valuesOf(standby)).toEqual(['a', 'b']);
       // PostgreSQL writes WAL by itself, too.
       expect((await standby.look()).replayed).toBeGreaterThanOrEqual(end);
+      // What it has written begins anew with each connection, and may be said to be less than what is flushed.
       for (const { written, flushed, replayed } of standby.reports) {
         expect(replayed).toBeLessThanOrEqual(flushed);
-        expect(flushed).toBeLessThanOrEqual(written);
-        expect(written).toBeLessThanOrEqual(group.log.position.end);
+        expect(Math.max(flushed, written)).toBeLessThanOrEqual(group.log.position.end);
       }
     }
   });
@@ -65,7 +65,8 @@ export function standbyFacts({ group: open }: ContractContext): void {
     await pass(standby.fixture.timers, 100);
     expect(await valuesOf(standby)).toEqual(['a']);
     expect((await standby.look()).replayed).toBe(limit);
-    for (const { written } of standby.reports) expect(written).toBeLessThanOrEqual(limit);
+    for (const { written, flushed } of standby.reports)
+      expect(Math.max(flushed, written)).toBeLessThanOrEqual(limit);
     standby.limit = null;
     standby.standby.more();
     await standby.untilReplayed(group.log.position.end);
