@@ -11,7 +11,7 @@ import { tamper } from './testing/tamper.ts';
 
 const ids = ['r1', 'r2', 'r3'];
 /** In a file it is a minute at least. */
-const changes = { verify: { everyMinutes: 0.25, timeoutMinutes: 1 } };
+const changes = { verify: { everyMinutes: 0.1, timeoutMinutes: 2 } };
 let root = '';
 let group: RealGroup;
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   await group.sql('CREATE TABLE orders (drink text)');
   // Waits until everybody has them.
   await group.contentsOf('drinks');
-}, 240_000);
+}, 300_000);
 afterAll(async () => {
   await group.stopAll();
   rmSync(root, { recursive: true, force: true });
@@ -59,7 +59,7 @@ it('one that differs is found, stands apart, and is repaired when that is asked 
   const writer = group.keepWriting("INSERT INTO orders (drink) VALUES ('ristretto')");
   await alter(victim, 'americo!');
   // By itself.
-  await vi.waitFor(() => expect(group.statusOf(victim).state).toBe('diverged'), { timeout: 90_000 });
+  await vi.waitFor(() => expect(group.statusOf(victim).state).toBe('diverged'), { timeout: 150_000 });
   expect(group.statusOf(victim).message).toMatch(
     /differed from the majority's: table public\.drinks of barista/,
   );
@@ -68,7 +68,7 @@ it('one that differs is found, stands apart, and is repaired when that is asked 
   await whole();
   // What differed is kept, for whoever wants to know why.
   expect(readdirSync(join(root, victim)).filter((name) => name.startsWith('postgres.'))).toHaveLength(1);
-}, 240_000);
+}, 300_000);
 
 it('of two that differ in different ways none is touched, until an operator has decided as the advice says', async () => {
   const [one, other] = group.followers() as [string, string];
@@ -89,4 +89,4 @@ it('of two that differ in different ways none is touched, until an operator has 
     await group.start(id, changes);
   }
   await whole();
-}, 240_000);
+}, 300_000);
