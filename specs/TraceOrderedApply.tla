@@ -8,7 +8,7 @@
 (* runner turns events of layer "apply" into steps, puts in before them     *)
 (* those that nobody records (Write, LocalFlush, Choose, Elect, crashes of  *)
 (* processes), and writes a module that holds `Runs` as a literal: a        *)
-(* sequence of [roles, steps].  What it puts in is judged like the rest: a  *)
+(* sequence of [roles, timeline, from, steps].  What it puts in is judged like the rest: a  *)
 (* mistake of the runner can reject a good run, but not accept a bad one.   *)
 (*                                                                         *)
 (*   a, r: the action and the replica; further fields as in specs/          *)
@@ -57,8 +57,9 @@ traceVars == <<vars, run, at, labels, cut, gone>>
 ASSUME TLCSet(1, Runs)
 TheRun == TLCGet(1)[run]
 
-Steps == TheRun.steps
-Step == Steps[at]
+(* A run may have its first steps in common with the first run, and has only those behind.                                      *)
+Step == TheRun.steps[at - TheRun.from]
+LastStep == TheRun.from + Len(TheRun.steps)
 Roles0 == TheRun.roles  \* of every directory at the beginning: "founder" or, where there is none, "copying"
 
 -----------------------------------------------------------------------------
@@ -315,7 +316,7 @@ TraceForget ==
 
 -----------------------------------------------------------------------------
 TraceInit ==
-  /\ run \in 1..Len(Runs)
+  /\ run \in {i \in 1..Len(Runs) : Runs[i].from = 0}
   /\ at = 1
   /\ labels = <<>>
   /\ cut = 0
@@ -357,8 +358,8 @@ TraceToldIsTrue ==
   told # {} => LET done == {t.request : t \in gone \cup Commits(Newest.wal)}
                IN  \A a \in told : (a.outcome = "committed") = (a.request \in done)
 
-TraceNext ==
-  /\ at <= Len(Steps)
+TraceStep ==
+  /\ at <= LastStep
   /\ \/ Step.a = "Elect" /\ TraceElect /\ UNCHANGED <<cut, gone>>
      \/ Step.a = "Choose" /\ TraceChoose /\ UNCHANGED <<cut, gone>>
      \/ Step.a = "Forget" /\ TraceForget
@@ -366,6 +367,14 @@ TraceNext ==
   /\ at' = at + 1
   /\ UNCHANGED run
   /\ TraceToldIsTrue'
+
+(* Another run goes on from here. *)
+TraceBranch ==
+  /\ run = 1
+  /\ \E i \in 2..Len(TLCGet(1)) : TLCGet(1)[i].from = at - 1 /\ at > 1 /\ run' = i
+  /\ UNCHANGED <<vars, at, labels, cut, gone>>
+
+TraceNext == TraceStep \/ TraceBranch
 
 TraceSpec == TraceInit /\ [][TraceNext]_traceVars
 

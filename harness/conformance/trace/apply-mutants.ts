@@ -61,14 +61,16 @@ function alter<Name extends ApplyEvent['name']>(
 function exchange<Name extends ApplyEvent['name']>(
   name: Name,
   next: ApplyEvent['name'],
-  test?: (event: Named<Name>) => boolean,
+  test: (event: Named<Name>) => boolean = () => true,
 ): Alteration {
   return (events) => {
-    const first = last(events, name, test);
-    const isNext = (event: TraceEvent): boolean =>
-      event.run === first.run && event.seq > first.seq && event.layer === 'apply' && event.name === next;
-    const second = events.filter(isNext).sort((a, b) => a.seq - b.seq)[0];
-    if (second === undefined) throw new Error(`the run has no ${next} behind ${name}`);
+    const behind = (first: TraceEvent): TraceEvent[] =>
+      events.filter(
+        ({ run, seq, layer, name: other }) =>
+          run === first.run && seq > first.seq && layer === 'apply' && other === next,
+      );
+    const first = last(events, name, (event) => test(event) && behind(event).length > 0);
+    const second = behind(first).sort((one, other) => one.seq - other.seq)[0] as TraceEvent;
     const { seq, atUs } = first;
     return events.map((event) => {
       if (event === first) return { ...event, seq: second.seq, atUs: second.atUs };
@@ -107,8 +109,6 @@ export const applyMutants: Readonly<Record<string, Alteration>> = {
   'a directory is whole without a copy': drop('EndCopy'),
   'a copy has no beginning': drop('BeginCopy'),
   'a directory that may hold unchosen WAL is started as a standby unlooked at': drop('CheckPrefix'),
-  'a primary leads on, though it was deposed': drop('Depose', ({ reason }) => reason !== ''),
-  'PostgreSQL comes up twice': drop('DatabaseDown'),
   'two ranges are fed in the other order': exchange('Feed', 'Feed'),
   'a primary is opened before it is promoted': exchange('Promote', 'Open'),
   'a leader is promoted before its leadership has begun': exchange(

@@ -89,11 +89,17 @@ async function runSteps(runs: readonly ApplySteps[]): Promise<readonly number[]>
   }
 }
 
-export function moduleText(runs: readonly ApplySteps[]): string {
-  const literals = runs.map(({ steps, facts, founder }) => {
-    const roles = founder === null ? '<<>>' : `(${facts.replicaRank(founder)} :> "founder")`;
-    const taken = steps.map(({ action, fields }) => fieldsLiteral(action, fields)).join(',\n');
-    return `[roles|->${roles},timeline|->${facts.firstTimeline},steps|-><<\n${taken}\n>>]`;
+function moduleText(runs: readonly ApplySteps[]): string {
+  const written = runs.map(({ steps, facts, founder }) => ({
+    roles: founder === null ? '<<>>' : `(${facts.replicaRank(founder)} :> "founder")`,
+    timeline: facts.firstTimeline,
+    steps: steps.map(({ action, fields }) => fieldsLiteral(action, fields)),
+  }));
+  const literals = written.map(({ roles, timeline, steps }, index) => {
+    const first = written[0] as (typeof written)[number];
+    const isAlike = index > 0 && first.roles === roles && first.timeline === timeline;
+    const from = isAlike ? sameSteps(first.steps, steps) : 0;
+    return `[roles|->${roles},timeline|->${timeline},from|->${from},steps|-><<\n${steps.slice(from).join(',\n')}\n>>]`;
   });
   return [
     `---- MODULE ${MODULE} ----`,
@@ -102,6 +108,12 @@ export function moduleText(runs: readonly ApplySteps[]): string {
     '====',
     '',
   ].join('\n');
+}
+
+/** How many steps both begin with; mutants of a run have most of it in common, and cost only what is left. */
+function sameSteps(a: readonly string[], b: readonly string[]): number {
+  const differing = a.findIndex((step, index) => step !== b[index]);
+  return differing === -1 ? Math.min(a.length, b.length) : differing;
 }
 
 /** What the trace puts in the place of operators of OrderedApply: see there. */
@@ -119,7 +131,7 @@ const replaced: Readonly<Record<string, string>> = {
   Optional: 'OptionalActions',
 };
 
-export function configurationText(runs: readonly ApplySteps[]): string {
+function configurationText(runs: readonly ApplySteps[]): string {
   const replicas = Math.max(...runs.map(({ facts }) => facts.replicas.length));
   const leaderships = Math.max(1, ...runs.map(({ facts }) => facts.leaderships));
   const constants = {
