@@ -53,8 +53,13 @@ it('the table says below what last went wrong with a recovery, and nothing of on
 it('what a database is, its timeline and its positions are told while the replica answers', () => {
   const status = fakeReplica('r1').status();
   const plan: ReplicaPlan = {
-    ...{ id: r1, pgwirePort: 7101, peerPort: 7201, httpPort: 7301 },
-    ...{ dir: '/d/r1', configFile: '/d/r1.yaml', logFile: '/d/r1.log' },
+    id: r1,
+    pgwirePort: 7101,
+    peerPort: 7201,
+    httpPort: 7301,
+    dir: '/d/r1',
+    configFile: '/d/r1.yaml',
+    logFile: '/d/r1.log',
   };
   const report = (ageMs: number): ReplicaReport =>
     reportReplica(plan, { id: r1, process: 'running', status, ageMs });
