@@ -1,6 +1,6 @@
 /** A primary of the contract's tests: its WAL is received, and chosen when the test says so, or at once. */
 import type { Lsn } from '../../payload/wal/lsn.ts';
-import type { PrimaryDatabase, WalStream } from '../database-server.ts';
+import type { PrimaryDatabase, WalStream, WalStreamHandlers } from '../database-server.ts';
 import { never, type DatabaseFixture, TestLog, type TestSession, until } from './database-fixture.ts';
 
 export class TestPrimary {
@@ -21,20 +21,7 @@ export class TestPrimary {
   }
 
   async open(from: Lsn = this.log.position.end): Promise<void> {
-    await until(this.fixture.timers, async () => {
-      try {
-        await this.tryToOpen(from);
-        return true;
-      } catch (error) {
-        // The walsender of a stream that was closed goes a moment later.
-        if (error instanceof Error && /slot .* is active/.test(error.message)) return false;
-        throw error;
-      }
-    });
-  }
-
-  private async tryToOpen(from: Lsn): Promise<void> {
-    this.stream = await this.primary.openStream(from, {
+    this.stream = await this.openStream(from, {
       onWal: (_start, pieces) => {
         this.received.push(...pieces.map((piece) => Buffer.from(piece)));
         if (this.choosesAll) this.choose();
@@ -44,6 +31,20 @@ export class TestPrimary {
       },
       onEnd: (reason) => this.ended.push(reason),
     });
+  }
+
+  /** The walsender of a stream that was closed goes a moment later: this one waits for that. @throws Error with PostgreSQL's reason */
+  async openStream(from: Lsn, handlers: WalStreamHandlers): Promise<WalStream> {
+    const opened: WalStream[] = [];
+    await until(this.fixture.timers, async () => {
+      try {
+        opened.push(await this.primary.openStream(from, handlers));
+      } catch (error) {
+        if (!(error instanceof Error) || !/slot .* is active/.test(error.message)) throw error;
+      }
+      return opened.length > 0;
+    });
+    return opened[0]!;
   }
 
   /** The end of what was received. */

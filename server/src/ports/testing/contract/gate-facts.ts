@@ -163,7 +163,8 @@ export function gateFacts({ primary: open }: ContractContext): void {
     const from = primary.log.position.end;
     const pieces: { start: Lsn; length: number }[] = [];
     const bytes: Buffer[] = [];
-    const stream = await primary.primary.openStream(from, {
+    primary.stream.close();
+    const stream = await primary.openStream(from, {
       onWal: (start, parts) => {
         let at = start as number;
         for (const part of parts) {
@@ -197,8 +198,8 @@ export function gateFacts({ primary: open }: ContractContext): void {
     }
     stream.close();
     await expect(
-      primary.primary.openStream((flushed + 1024 * 1024) as Lsn, { onWal() {}, onHeard() {}, onEnd() {} }),
-    ).rejects.toThrow(/ahead of the WAL flush position|slot .* is active/);
+      primary.openStream((flushed + 1024 * 1024) as Lsn, { onWal() {}, onHeard() {}, onEnd() {} }),
+    ).rejects.toThrow(/ahead of the WAL flush position/);
   });
 
   it('is heard when it is asked for a sign of life; stopped by a signal, it is seen to stand still', async () => {
