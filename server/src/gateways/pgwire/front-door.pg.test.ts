@@ -2,7 +2,6 @@
 import { connect, type Socket } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import * as send from './codec/frontend-messages.ts';
 import { createPgwireListener } from './listener.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import { ask, backends, codeOf, fatal, lastWords, q, sleep } from './testing/helpers.ts';
@@ -98,8 +97,15 @@ describe('start-up', () => {
     expect((await wire.until('Z')).at(-1)?.type).toBe('Z');
   });
 
-  it('garbage ends with 08P01', async () => {
-    expect((await say(Buffer.from('GET / HTTP/1.1\r\n\r\n'))).toString()).toContain('C08P01');
+  it.each([
+    ['another protocol', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+    ['the end of a session that has not begun', Buffer.from([0x58, 0, 0, 0, 4])],
+  ])('%s is closed without a word, as by PostgreSQL', async (_, bytes) => {
+    expect((await say(bytes)).toString()).toBe('');
+  });
+
+  it('another version of the protocol is refused with 08P01', async () => {
+    expect((await say(startup(2 << 16, 'user\0barista\0\0'))).toString()).toContain('C08P01');
   });
 
   it('PostgreSQL that is down is told with 57P03', async () => {
@@ -315,16 +321,5 @@ describe('many clients', () => {
     for (const wire of wires) expect(await lastWords(wire)).toEqual([fatal('57P01')]);
     await closed;
     await expect.poll(() => waiting.destroyed).toBe(true);
-  });
-
-  it('what each is running can be seen', async () => {
-    const wire = await connectWire(gateway.connection);
-    wire.send(q('SELECT pg_sleep(1)'));
-    await expect.poll(() => gateway.listener.running().map(({ sql }) => sql)).toEqual(['SELECT pg_sleep(1)']);
-    const { rows } = await pg.superuser.query("SELECT pid FROM pg_stat_activity WHERE usename = 'barista'");
-    expect(gateway.listener.running()[0]?.pid).toBe(rows[0].pid);
-    await wire.until('Z');
-    expect(gateway.listener.running()).toEqual([]);
-    wire.send(send.terminate);
   });
 });

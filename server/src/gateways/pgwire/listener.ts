@@ -14,7 +14,6 @@ import { defaultLimits, type PgwireLimits } from './limits.ts';
 import { AnswerGate } from './session/answer-gate.ts';
 import { LateWatch } from './session/late-watch.ts';
 import { RequestDatabases } from './session/named/request-databases.ts';
-import type { Session } from './session/session.ts';
 
 export interface PgwireLogger {
   info(fields: object, message: string): void;
@@ -30,16 +29,6 @@ export interface PgwireListenerOptions {
   readonly limits?: Partial<PgwireLimits>;
 }
 
-/** What a session is running now, for people to see. */
-export interface RunningQuery {
-  /** Of PostgreSQL's process. */
-  readonly pid: number;
-  /** The transaction's id, where it is known. */
-  readonly xid: bigint | null;
-  /** Of the simple protocol; shortened. */
-  readonly sql: string;
-}
-
 export interface PgwireListener {
   readonly port: number;
   /** Clients that are logged in, here or through this replica at the leader. */
@@ -48,14 +37,12 @@ export interface PgwireListener {
   readonly strangers: number;
   /** How often answers had to wait until they could leave. */
   readonly answersHeld: number;
-  running(): readonly RunningQuery[];
   /** Ends every client and stops listening. */
   close(): Promise<void>;
 }
 
 /** A dead client's connection is noticed some minutes later, though nothing is sent on it. */
 const keepAliveDelayMs = 60_000;
-const sqlCharsShown = 400;
 
 /** @throws Error that names the address if it cannot be listened on */
 export async function createPgwireListener(options: PgwireListenerOptions): Promise<PgwireListener> {
@@ -96,8 +83,6 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     get answersHeld() {
       return front.answersHeld + front.gate.holds;
     },
-    running: () =>
-      [...front.served].flatMap(({ session }) => (session === null ? [] : runningQuery(session))),
     async close() {
       stopListening();
       const closed = new Promise<void>((resolve) => {
@@ -109,11 +94,4 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
       await closed;
     },
   };
-}
-
-function runningQuery({ pid, tracker, known }: Session): RunningQuery[] {
-  const sql = tracker.loneText;
-  if (sql === null) return [];
-  const xid = known.doubt?.kind === 'transaction' ? known.doubt.transaction.xid : null;
-  return [{ pid, xid, sql: sql.slice(0, sqlCharsShown) }];
 }

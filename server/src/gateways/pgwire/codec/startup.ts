@@ -3,7 +3,7 @@
  *
  * Pure: takes the bytes so far, says what they are or that more are needed.
  */
-import { ProtocolViolation } from './protocol-violation.ts';
+import { ProtocolViolation, UnreadableStart } from './protocol-violation.ts';
 
 /** PostgreSQL's own bound. */
 export const startupBytesMax = 10_000;
@@ -43,7 +43,7 @@ export function readFirstPacket(
 ): { readonly packet: FirstPacket; readonly length: number } | null {
   if (bytes.length < 4) return null;
   const length = bytes.readInt32BE(0);
-  if (length < 8 || length > startupBytesMax) throw new ProtocolViolation('invalid length of startup packet');
+  if (length < 8 || length > startupBytesMax) throw new UnreadableStart('invalid length of startup packet');
   if (bytes.length < length) return null;
   const code = bytes.readInt32BE(4);
   const rest = bytes.subarray(8, length);
@@ -55,7 +55,7 @@ export function readFirstPacket(
     case cancelCode:
     case forwardedCancelCode:
       if (rest.length < 8 || rest.length > cancelKeyBytesMax) {
-        throw new ProtocolViolation('invalid length of cancel request');
+        throw new UnreadableStart('invalid length of cancel request');
       }
       return {
         packet: { kind: 'cancel', key: Buffer.from(rest), forwarded: code === forwardedCancelCode },

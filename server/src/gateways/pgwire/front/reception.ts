@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import type { ClientService, Service } from '../../../ports/client-service.ts';
 import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
-import { ProtocolViolation } from '../codec/protocol-violation.ts';
+import { ProtocolViolation, UnreadableStart } from '../codec/protocol-violation.ts';
 import { type StartupMessage, startupParameter } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
@@ -24,7 +24,6 @@ import { Tunnel } from './tunnel.ts';
 /** A client's connection that is being served: here, or by the leader. */
 export interface Served {
   readonly client: Socket;
-  readonly session: Session | null;
   onService(service: Service): void;
   end(error: GatewayError, options?: { readonly atOnce?: boolean }): void;
 }
@@ -72,6 +71,10 @@ export async function receive(front: Front, client: Socket): Promise<void> {
       if (error !== null) refuse(error);
     }
   } catch (error) {
+    if (error instanceof UnreadableStart) {
+      closeWithWords(client, [], limits.lastWordsMs);
+      return;
+    }
     const known = error instanceof ProtocolViolation;
     if (!known) front.warn({ error }, 'a client could not be served');
     refuse(known ? errors.protocolViolation(error.message) : errors.internalError(error));
@@ -131,7 +134,6 @@ function openTunnel(front: Front, arrival: Arrival, leader: Extract<Service, { k
   });
   serve(front, {
     client,
-    session: null,
     onService: (service) => tunnel.onService(service),
     end: (error, options) => tunnel.end(error, options),
   });
@@ -163,7 +165,7 @@ function openSession(front: Front, arrival: Arrival, placement: Extract<Placemen
   function onService(service: Service): void {
     if (service.kind !== 'here' || service.generation !== generation) session.end(errors.notLeaderAnyMore);
   }
-  serve(front, { client, session, onService, end: (error, options) => session.end(error, options) });
+  serve(front, { client, onService, end: (error, options) => session.end(error, options) });
   // It may have moved while the client waited for its turn.
   onService(front.service.service());
 }

@@ -24,6 +24,8 @@ export interface MemoryClientService extends ClientService {
   readonly distrusted: number;
   /** How often each was called. */
   readonly calls: { mayAnswer: number; awaitAnswer: number; barrier: number; openTransactions: number };
+  /** Open transactions that it has told of. */
+  readonly told: OpenTransaction[];
   /** What it was asked for outcomes. */
   readonly asked: (OpenTransaction | NamedRequest)[];
   /** What it answers. */
@@ -68,6 +70,7 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
 
   const memory: MemoryClientService = {
     calls: { mayAnswer: 0, awaitAnswer: 0, barrier: 0, openTransactions: 0 },
+    told: [],
     asked: [],
     outcome: 'unknown',
     requestOutcome: { code: 'unknown' },
@@ -109,7 +112,9 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
       const ballot = leadership(generation);
       const found = await memory.transactionsOf(pids);
       if (ballot === null) return new Map();
-      return new Map([...found].map(([pid, xid]) => [pid, { leadership: ballot, xid }]));
+      const open = new Map([...found].map(([pid, xid]) => [pid, { leadership: ballot, xid }]));
+      memory.told.push(...open.values());
+      return open;
     },
     outcomeOf(transaction) {
       memory.asked.push(transaction);

@@ -21,7 +21,7 @@ export interface WireClient {
   close(): void;
 }
 
-const waitMs = 20_000;
+const waitMs = 50_000;
 
 export async function connectWire(config: ClientConfig): Promise<WireClient> {
   const client = new Client(config);
