@@ -23,10 +23,17 @@ export async function installAmcheck(primary: PostgresAddress): Promise<void> {
 export async function checkRelations(server: PostgresAddress): Promise<readonly string[]> {
   const complaints: string[] = [];
   await inEveryDatabase(server, async (client, database) => {
+    await expectInstalled(client, database);
     const found = [...(await checkHeaps(client)), ...(await checkTrees(client))];
     complaints.push(...found.map((complaint) => `${database}: ${complaint}`));
   });
   return complaints;
+}
+
+async function expectInstalled(client: Client, database: string): Promise<void> {
+  const sql = `SELECT to_regproc('${schema}.verify_heapam') IS NOT NULL AS is`;
+  const { rows } = await client.query<{ is: boolean }>(sql);
+  if (rows[0]?.is !== true) throw new Error(`amcheck is not in the database ${database} yet`);
 }
 
 async function checkHeaps(client: Client): Promise<string[]> {
