@@ -76,7 +76,11 @@ const gauges: readonly (readonly [name: string, help: string, read: Reading])[] 
     (s) => s.membership.version,
   ],
   ['barista_voters', 'Members that count for majorities', (s) => s.membership.members.filter(isVoter).length],
-  ['barista_recovery_bytes', "Bytes of a database that were compared with a peer's", (s) => s.recovery?.bytes ?? 0],
+  [
+    'barista_recovery_bytes',
+    "Bytes of a database that were compared with a peer's",
+    (s) => s.recovery?.bytes ?? 0,
+  ],
   [
     'barista_recovery_bytes_expected',
     'Bytes that the copy has, about; 0: not known, or none under way',

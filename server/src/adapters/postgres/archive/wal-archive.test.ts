@@ -87,7 +87,7 @@ it('what is given is found again in files of whole segments, the last one partia
   ]);
   for (const name of await contents(directory)) {
     const bytes = await readFile(join(directory, name));
-    const [segment] = (await listSegments(directory)).filter((listed) => listed.name === name);
+    const segment = (await listSegments(directory)).find((listed) => listed.name === name);
     const expected = Buffer.alloc(segmentBytes);
     wal(segment!.start, Math.min(segment!.start + segmentBytes, end) as Lsn).copy(expected);
     expect(bytes.equals(expected)).toBe(true);
