@@ -21,7 +21,7 @@ function last<Name extends ApplyEvent['name']>(
 ): Named<Name> {
   const isIt = (event: TraceEvent): event is Named<Name> =>
     event.layer === 'apply' && event.name === name && test(event as Named<Name>);
-  const found = events.filter(isIt).at(-1);
+  const found = events.findLast(isIt);
   if (found === undefined) throw new Error(`the run has no ${name} to alter`);
   return found;
 }
@@ -91,8 +91,15 @@ function tell(outcome: Named<'TellOutcome'>['outcome'], isShipped: boolean): Alt
     const { run, replica, atUs, layer } = open;
     const xid = isShipped ? commits[0]! : String(BigInt(commits.at(-1)!) + 1000n);
     const told: TraceEvent = {
-      ...{ seq: 0, run, replica, atUs, layer },
-      ...{ name: 'TellOutcome', xid, leadership, outcome },
+      seq: 0,
+      run,
+      replica,
+      atUs,
+      layer,
+      name: 'TellOutcome',
+      xid,
+      leadership,
+      outcome,
     };
     return replace(events, open, [open, told]);
   };
