@@ -2,12 +2,13 @@
  * Copies of a database between real replicas that are held to a bound: how long they take, what is told of them, and what becomes of them when
  * either end is killed midway.
  */
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RecoveryProgress, ReplicaStatus } from '../../server/src/api/status.ts';
 import { bearer } from '../../server/src/cli/admin/admin-token.ts';
+import type { DirectoryState } from '../../server/src/ports/database-directory.ts';
 import { comparableDump } from '../checkers/database-compare.ts';
 import { isWhole } from '../cluster/local-cluster.ts';
 import { psql, psqlSocket } from '../cluster/pg-tools.ts';
@@ -42,7 +43,7 @@ beforeAll(async () => {
   const rows = 'SELECT id, repeat(md5(id::text), 20) AS name FROM generate_series(1, 1000) id';
   await psql(port, `CREATE TABLE drinks AS ${rows}`);
   drinks = (await psql(port, DRINKS_SQL)).stdout;
-}, 180_000);
+});
 afterAll(async () => {
   await ledger?.stop();
   await group?.stop();
@@ -100,9 +101,10 @@ async function bytesBelow(directory: string): Promise<number> {
 
 /** Nobody gets anything of what a replica has received so far: clients are answered by the leader, and whoever wants a copy is turned away. */
 async function expectNotServed(id: string): Promise<void> {
-  const below = await readdir(group.dataDir(id));
-  expect(below).toContain('incoming');
-  expect(below).not.toContain('postgres');
+  const postgres = join(group.dataDir(id), 'postgres');
+  const { role } = JSON.parse(await readFile(join(postgres, 'state.json'), 'utf8')) as DirectoryState;
+  expect(role.kind).toBe('copying');
+  expect(await readdir(join(postgres, 'data', 'global'))).not.toContain('pg_control');
   expect(await psql(group.pgwirePort(id), DRINKS_SQL)).toMatchObject({ code: 0, stdout: drinks });
   expect((await group.ask(id, '/api/backup', bearer(group.secret)))?.status).toBe(503);
   expect((await group.ask(id, '/readyz'))?.status).toBe(503);
@@ -124,7 +126,7 @@ async function expectUnusedUntilWhole(id: string, looks: readonly Look[]): Promi
   expect(entered.slice(1)).not.toContain('copying');
   const below = await readdir(group.dataDir(id));
   expect(below).toContain('postgres');
-  expect(below.filter((name) => /^(incoming|postgres\.)/.test(name))).toEqual([]);
+  expect(below.filter((name) => name.startsWith('postgres.'))).toEqual([]);
 }
 
 /** All that run have the same, and every row that was acknowledged. Returns when each was. */
@@ -145,13 +147,13 @@ function expectHeldToBound(looks: readonly Look[]): void {
   // Before the first look that shows it: as long as it can have been.
   const beganMs = looks[begin - 1]!.askedMs;
   const received = looks.slice(begin).map(({ status, answeredMs }) => {
-    const bytes = status?.recovery?.bytes ?? 0;
+    const bytes = status?.recovery?.bytesReceived ?? 0;
     const tookMs = answeredMs - beganMs;
     expect(tookMs + SLACK_MS).toBeGreaterThanOrEqual((bytes / BYTES_PER_SECOND_MAX) * 1000);
     return { bytes, tookMs };
   });
   const whole = received.reduce((most, each) => (each.bytes > most.bytes ? each : most));
-  expect(whole.bytes).toBeGreaterThan(30_000_000);
+  expect(whole.bytes).toBeGreaterThan(10_000_000);
   console.log(`${whole.bytes} bytes came in ${Math.round(whole.tookMs)} ms`);
 }
 
@@ -211,8 +213,9 @@ describe('a copy that is held to a bound', () => {
     await expectNotServed(victim);
     await group.kill(victim);
     const { recovery } = cutOff.findLast(isCopying)!.status;
-    // What was told to have come is there; tar's own headers, and files that are not taken over, are not.
-    expect(await bytesBelow(join(group.dataDir(victim), 'incoming'))).toBeGreaterThan(0.7 * recovery.bytes);
+    // What was told to have come is there, and the next attempt goes on with it.
+    const kept = await bytesBelow(join(group.dataDir(victim), 'postgres', 'data'));
+    expect(kept).toBeGreaterThan(0.7 * (recovery.bytesReceived ?? 0));
 
     group.start(victim);
     const looks = await watch(victim, isWhole);

@@ -102,7 +102,7 @@ describe('five replicas under the load of a bank', () => {
   let cluster: LocalCluster;
   beforeAll(async () => {
     cluster = await startCluster({ replicas: 5 });
-  }, 180_000);
+  });
   afterAll(async () => {
     await cluster?.stop();
   });
@@ -177,7 +177,7 @@ describe('a replica that is away while the others go on, with short logs', () =>
     await psql(cluster.pgwirePorts[0]!, 'CREATE TABLE filler (line text)');
     const ports = cluster.pgwirePorts.filter((port) => port !== away.pgwire.port);
     bank = await startBankLoad({ ports, seed: 2 });
-  }, 180_000);
+  });
   afterAll(async () => {
     await bank?.stop();
     await cluster?.stop();

@@ -45,7 +45,7 @@ describe('the trace of a cluster whose leader is killed, and whose disks are wip
     }
     await cluster.interrupt();
     events = readEvents(statuses.map(({ id }) => join(cluster.dataDir, id, 'trace')));
-  }, 180_000);
+  });
   afterAll(async () => {
     await cluster?.stop();
   });

@@ -228,7 +228,7 @@ async function strain(
       schedule: scheduleOf(bug),
       logStore: 'segment',
       requestIds: bug.requestIds ?? false,
-      settleMs: 20_000,
+      settleMs: 60_000,
       pace: 2,
       say: () => {},
     });
