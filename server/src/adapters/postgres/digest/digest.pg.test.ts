@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Slot } from '../../../multipaxos/types.ts';
 import type { PgBinaries } from '../binaries.ts';
 import { PlainPostgres, testBinaries } from '../copy/testing/plain-postgres.ts';
@@ -16,6 +16,8 @@ let binaries: PgBinaries;
 let primary: PlainPostgres;
 let standbys: readonly PlainPostgres[];
 const never = new AbortController().signal;
+// Each digest reads all catalogs of several databases.
+vi.setConfig({ testTimeout: 180_000 });
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'barista-digest-'));
