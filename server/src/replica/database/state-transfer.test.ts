@@ -24,6 +24,10 @@ it('whose log or database was lost asks the leader last', () => {
   expect(ranked('r2 r3 r4', { leader: r3! })).toBe('r2 r4 r3');
 });
 
+it('who joins asks the leader before those that join, too', () => {
+  expect(ranked('r2 r3 r1', { leader: named('r1')[0]!, voters: named('r1') })).toBe('r1 r2 r3');
+});
+
 it('who differs asks nobody that was not found equal', () => {
   const equal = named('r3 r4 r5');
   expect(ranked('r2 r3 r4 r5', { equal })).toBe('r3 r4 r5');

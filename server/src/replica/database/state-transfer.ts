@@ -43,14 +43,15 @@ export interface Candidates {
 }
 
 /**
- * Whom to ask, best first: those that were found equal, and of them the leader last, which has enough to do. One that differs, too, may not have heard of it yet, and
+ * Whom to ask, best first: those that were found equal, and of them the leader last, which has enough to do. A learner comes after all voters: it mostly waits for a copy itself. One that differs, too, may not have heard of it yet, and
  * would pass its difference on: so nobody else is asked while those that were equal are a majority of the voters, as they were then. They are waited for
  * in vain no longer than the group stands still: any majority that serves has one of them in it.
  */
 export function rankSources({ connected, leader, voters, equal }: Candidates): ReplicaId[] {
   const isEqual = (peer: ReplicaId): boolean => equal?.includes(peer) ?? true;
   const restricted = 2 * voters.filter(isEqual).length > voters.length;
-  const rank = (peer: ReplicaId): number => (isEqual(peer) ? 0 : 2) + (peer === leader ? 1 : 0);
+  const rank = (peer: ReplicaId): number =>
+    (voters.includes(peer) ? 0 : 4) + (isEqual(peer) ? 0 : 2) + (peer === leader ? 1 : 0);
   return connected
     .filter((peer) => !restricted || isEqual(peer))
     .toSorted((one, other) => rank(one) - rank(other));
