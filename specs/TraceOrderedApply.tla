@@ -151,7 +151,7 @@ TraceReplay ==
       had == Len(pg[r].wal)
       replayed == Max(Shift(Step.replayed), 0)  \* a recovery begins at a checkpoint, perhaps in what is forgotten
       end == Max(had, Max(Shift(Step.flushed), replayed))
-  IN  \/ Replay(r, end, replayed) /\ Len(pg'[r].wal) = end
+  IN  \/ end <= Max(had, Len(WalToFeed(r))) /\ Replay(r, end, replayed) /\ Len(pg'[r].wal) = end
       \/ /\ pg[r].mode = "standby"
          /\ pg[r].applied = replayed
          /\ Shift(Step.flushed) <= had
