@@ -242,9 +242,13 @@ TraceCheckPrefix ==
               /\ Step.outcome = IF isOthers THEN "parted" ELSE "undecided"
               /\ UNCHANGED vars
 
+(* `n`: the end of what is found in the copied directory later; its WAL may go on behind the slot that it tells.                 *)
 TraceEndCopy ==
+  LET n == Shift(Step.n)
+      end == IF n \in CopyEnds(Step.r) /\ CopyIsChosen(Step.q, n) THEN n ELSE Shift(Step.p)
+  IN
   /\ copy[Step.r].source = Step.q
-  /\ EndCopy(Step.r, Shift(Step.p), Step.s)
+  /\ EndCopy(Step.r, end, Step.s)
   /\ ChosenEnd(Step.s) = Step.p
   /\ Fold(Step.s).timeline = Step.t
 

@@ -7,7 +7,7 @@
 import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import type { ApplyEvent, ApplyEventItem, ApplyItem } from './apply-event.ts';
-import { eventFields, noParameters } from './apply-fields.ts';
+import { eventFields, noParameters, type Fields } from './apply-fields.ts';
 import { factsOf, type ApplyFacts } from './apply-facts.ts';
 import {
   addWhatIsFoundLater,
@@ -188,7 +188,8 @@ function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number):
   if (event.name === 'Depose' && facts.ballotRank(event.leadership) === 0) return;
   prepare(conversion, item, index);
   const r = facts.replicaRank(replica);
-  put(conversion, event.name, { ...noParameters, ...eventFields(event, facts), r }, item);
+  const more: Fields = event.name === 'EndCopy' ? { n: foundInCopy(conversion, item, index) } : {};
+  put(conversion, event.name, { ...noParameters, ...eventFields(event, facts), ...more, r }, item);
   follow(trackOf(conversion, replica), event);
   if (event.name === 'Resume') writeUpTo(conversion, replica, event.position);
 }
@@ -221,6 +222,17 @@ function depose(
 
 function isDepose(event: ApplyEvent, leadership: Ballot): boolean {
   return event.name === 'Depose' && sameBallot(event.leadership, leadership);
+}
+
+/** Where the WAL of a copied directory ends, by what its standby says first. */
+function foundInCopy({ items, facts }: Conversion, { replica }: ApplyEventItem, index: number): number {
+  for (const item of items.slice(index + 1)) {
+    if (item.kind !== 'event' || item.replica !== replica) continue;
+    const { event } = item;
+    if (event.name === 'BeginCopy') return 0;
+    if (event.name === 'Replay') return facts.positionRank(Math.max(event.flushed, event.replayed));
+  }
+  return 0;
 }
 
 /** Puts in what must have happened before this event. */
