@@ -127,6 +127,20 @@ describe('when leadership ends', () => {
     expect(gateway.service.calls.openTransactions).toBe(0);
   });
 
+  it('PostgreSQL takes statements for the same whose names are alike for 63 bytes, and so does the gateway', async () => {
+    const statement = 'x'.repeat(63);
+    await ask(wire, q('BEGIN'), send.parse(`${statement}a`, 'COMMIT'), send.sync);
+    await wire.until('Z');
+    letCommitsGo = await holdCommits(pg);
+    await ask(wire, q(insert));
+    wire.send(send.bind({ portal: '', statement: `${statement}b` }), send.execute(''), send.sync);
+    await expect.poll(() => waitingCommits(pg)).toBe(1);
+    await transactionIsKnown();
+    gateway.service.outcome = 'committed';
+    gateway.service.setService(elsewhere);
+    expect(await lastWords(wire)).toEqual([fatal('RQ001')]);
+  });
+
   it('a commit whose transaction is not known yet is unknown', async () => {
     const quick = await startGateway(pg, { limits: { lateMs: 60_000 } });
     wire.close();

@@ -7,13 +7,19 @@ describe('messages of a client', () => {
   it.each([
     ['portal', 's'],
     ['', ''],
-    ['p\u00e4', 'x'.repeat(100)],
+    ['p\u00e4', 'x'.repeat(63)],
   ])('the names in Bind are read as they were written: %j %j', (portal, statement) => {
     const bytes = send.bind({ portal, statement, parameters: ['a', 'é'] });
     const read = send.readBindNames(bytes, 5, bytes.length);
     expect(Buffer.from(read.statement, 'latin1').toString()).toBe(statement);
     expect(Buffer.from(read.portal, 'latin1').toString()).toBe(portal);
     expect(read.whole).toBe(true);
+  });
+
+  it('of longer names as much is read as PostgreSQL looks at', () => {
+    const bytes = send.bind({ portal: 'p'.repeat(64), statement: 's'.repeat(100) });
+    const read = send.readBindNames(bytes, 5, bytes.length);
+    expect(read).toEqual({ portal: 'p'.repeat(63), statement: 's'.repeat(63), whole: true });
   });
 
   it('a Bind of which only the beginning is there is told as such', () => {
