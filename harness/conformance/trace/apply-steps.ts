@@ -6,6 +6,7 @@
  */
 import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import { segmentBytes, type Lsn } from '../../../server/src/payload/wal/lsn.ts';
 import type { ApplyEvent, ApplyEventItem, ApplyItem } from './apply-event.ts';
 import { eventFields, noParameters, type Fields } from './apply-fields.ts';
 import { factsOf, type ApplyFacts } from './apply-facts.ts';
@@ -17,7 +18,7 @@ import {
   type ApplyStep,
   type Conversion,
 } from './apply-fill.ts';
-import { follow } from './apply-track.ts';
+import { follow, type Track } from './apply-track.ts';
 
 export interface ApplySteps {
   readonly steps: readonly ApplyStep[];
@@ -182,9 +183,20 @@ function foldUpTo(conversion: Conversion, replica: ReplicaId, slot: number): voi
   if (holdsNoCommand(conversion.facts.labelAt(slot))) foldBelow(conversion, replica, slot + 1);
 }
 
+/**
+ * Replaying a switch of segments leads to the segment's end at once, though the empty rest of it may not be chosen yet: there is nothing in it, so it counts as far as it is.
+ */
+function withoutEmptyRest(event: ApplyEvent, { chosenEnd }: Track): ApplyEvent {
+  if (event.name !== 'Replay') return event;
+  const within = (position: Lsn): Lsn =>
+    (position % segmentBytes === 0 ? Math.min(position, chosenEnd) : position) as Lsn;
+  return { ...event, flushed: within(event.flushed), replayed: within(event.replayed) };
+}
+
 function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number): void {
-  const { event, replica } = item;
+  const { replica } = item;
   const { facts } = conversion;
+  const event = withoutEmptyRest(item.event, trackOf(conversion, replica));
   if (event.name === 'Depose' && facts.ballotRank(event.leadership) === 0) return;
   prepare(conversion, item, index);
   const r = facts.replicaRank(replica);
