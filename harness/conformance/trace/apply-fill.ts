@@ -92,8 +92,8 @@ export function addWhatIsFoundLater(conversion: Conversion, replica: ReplicaId, 
   }
 }
 
-/** A standby had been sent this before it stopped, and did not live to tell. */
-function receive({ facts, steps, tracks }: Conversion, replica: ReplicaId, position: number): void {
+/** A standby has this, and did not tell. */
+export function receive({ facts, steps, tracks }: Conversion, replica: ReplicaId, position: number): void {
   const track = tracks.get(replica);
   if (track === undefined || position <= track.wal) return;
   const fields = { flushed: facts.positionRank(position), replayed: facts.positionRank(track.replayed) };

@@ -13,6 +13,7 @@ import { factsOf, type ApplyFacts } from './apply-facts.ts';
 import {
   addWhatIsFoundLater,
   put,
+  receive,
   trackOf,
   writeUpTo,
   type ApplyStep,
@@ -196,7 +197,10 @@ function withoutEmptyRest(event: ApplyEvent, { chosenEnd }: Track): ApplyEvent {
 function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number): void {
   const { replica } = item;
   const { facts } = conversion;
-  const event = withoutEmptyRest(item.event, trackOf(conversion, replica));
+  const track = trackOf(conversion, replica);
+  const event = withoutEmptyRest(item.event, track);
+  if (item.event.name === 'Replay')
+    track.restTo = Math.max(track.restTo, item.event.replayed % segmentBytes === 0 ? item.event.replayed : 0);
   if (event.name === 'Depose' && facts.ballotRank(event.leadership) === 0) return;
   prepare(conversion, item, index);
   const r = facts.replicaRank(replica);
@@ -260,6 +264,9 @@ function prepare(conversion: Conversion, { event, replica }: ApplyEventItem, ind
       chooseUpTo(conversion, event.slot);
       return;
     case 'FlushStandby':
+      foldUpTo(conversion, replica, event.slot);
+      if (track.mode === 'standby') receive(conversion, replica, Math.min(track.restTo, track.chosenEnd));
+      return;
     case 'Open':
     case 'DatabaseUp':
       foldUpTo(conversion, replica, event.slot);

@@ -16,6 +16,8 @@ export interface Track {
   flushed: number;
   replayed: number;
   chosenEnd: number;
+  /** The end of the segment whose empty rest a standby has replayed. */
+  restTo: number;
 }
 
 export function newTrack(): Track {
@@ -30,6 +32,7 @@ export function newTrack(): Track {
     flushed: 0,
     replayed: 0,
     chosenEnd: 0,
+    restTo: 0,
   };
 }
 
@@ -47,7 +50,7 @@ export function follow(track: Track, event: ApplyEvent): void {
       return;
     case 'EndCopy':
       Object.assign(track, { durable: event.slot, folded: event.slot });
-      Object.assign(track, { wal: event.position, replayed: 0, chosenEnd: event.position });
+      Object.assign(track, { wal: event.position, replayed: 0, chosenEnd: event.position, restTo: 0 });
       return;
     case 'Promote':
       Object.assign(track, { mode: 'primary', wal: event.fork, flushed: event.fork });
