@@ -84,6 +84,7 @@ export class ServedGroup {
       clusterSecret: this.secret,
       pgwire: { port: this.basePort + at },
       http: { port: this.httpPort(id) },
+      bootstrap: { password: 'barista' },
       ...settings,
     };
   }

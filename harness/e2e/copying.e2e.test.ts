@@ -104,7 +104,7 @@ async function expectNotServed(id: string): Promise<void> {
   const postgres = join(group.dataDir(id), 'postgres');
   const { role } = JSON.parse(await readFile(join(postgres, 'state.json'), 'utf8')) as DirectoryState;
   expect(role.kind).toBe('copying');
-  expect(await readdir(join(postgres, 'data', 'global'))).not.toContain('pg_control');
+  await expect(stat(join(postgres, 'data', 'global', 'pg_control'))).rejects.toThrow('ENOENT');
   expect(await psql(group.pgwirePort(id), DRINKS_SQL)).toMatchObject({ code: 0, stdout: drinks });
   expect((await group.ask(id, '/api/backup', bearer(group.secret)))?.status).toBe(503);
   expect((await group.ask(id, '/readyz'))?.status).toBe(503);
