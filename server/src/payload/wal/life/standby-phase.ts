@@ -7,7 +7,7 @@
  */
 import type { Ballot } from '../../../multipaxos/types.ts';
 import type { DirectoryState } from '../../../ports/database-directory.ts';
-import type { PrimaryDatabase, StandbyDatabase } from '../../../ports/database-server.ts';
+import type { PrimaryDatabase, StandbyDatabase, StandbyReport } from '../../../ports/database-server.ts';
 import { WalMissingError, type ChosenWal } from '../chosen-wal.ts';
 import { lastWholeRecord } from '../last-whole-record.ts';
 import { formatLsn, type Lsn } from '../lsn.ts';
@@ -26,7 +26,7 @@ export interface RunningStandby {
 
 /** @throws LaunchError; whatever else goes wrong is what `Next` says */
 export async function beStandby(context: LifeContext, state: DirectoryState): Promise<Next> {
-  const { options, signal, end } = context;
+  const { options, end } = context;
   const wal = context.take(state);
   const progress = new StandbyProgress(wal);
   context.standby = progress;
@@ -38,12 +38,7 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
       history: (timeline) => timelineFile(wal.position, timeline),
     },
     {
-      onReport: (report) => {
-        if (!progress.report(report, options.timers.nowMs())) return;
-        const { flushed, replayed } = progress;
-        options.host.event({ name: 'Replay', flushed, replayed });
-        signal.notify();
-      },
+      onReport: (report) => noteReport(context, progress, report),
       onStreaming: (from, timeline) =>
         options.logger.info({ from: formatLsn(from), timeline }, 'the standby is fed'),
       onStreamEnded: (reason) => options.logger.info({ reason }, 'the standby has left the feed'),
@@ -61,6 +56,17 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
     context.feed = null;
     context.standby = null;
   }
+}
+
+function noteReport(
+  { options, signal }: LifeContext,
+  progress: StandbyProgress,
+  report: StandbyReport,
+): void {
+  if (!progress.report(report, options.timers.nowMs())) return;
+  const { flushed, replayed } = progress;
+  options.host.event({ name: 'Replay', flushed, replayed });
+  signal.notify();
 }
 
 /** Where WAL is missing, only a copy helps. */
@@ -175,8 +181,11 @@ async function replayedFork(
   const expected = await lastWholeRecord(wal, wal.position);
   while (context.leads(ballot) && context.over() === null) {
     const seen = await standby.look().catch(() => null);
-    if (progress.hasAll && seen !== null && seen.replayed === expected)
+    if (progress.hasAll && seen !== null && seen.replayed === expected) {
+      // It was asked directly, and what it told by itself may be of a moment before.
+      noteReport(context, progress, { flushed: progress.flushed, replayed: seen.replayed });
       return { fork: expected, nextXid: seen.nextXid };
+    }
     if (timers.nowMs() > deadline) {
       const replayed = seen === null ? null : formatLsn(seen.replayed);
       logger.error({ expected: formatLsn(expected), replayed }, 'the standby does not replay what is chosen');
