@@ -183,7 +183,8 @@ async function replayedFork(
     const seen = await standby.look().catch(() => null);
     if (progress.hasAll && seen !== null && seen.replayed === expected) {
       // It was asked directly, and what it told by itself may be of a moment before.
-      noteReport(context, progress, { flushed: progress.flushed, replayed: seen.replayed });
+      const { flushed } = progress;
+      noteReport(context, progress, { written: flushed, flushed, replayed: seen.replayed });
       return { fork: expected, nextXid: seen.nextXid };
     }
     if (timers.nowMs() > deadline) {

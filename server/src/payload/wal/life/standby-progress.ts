@@ -36,7 +36,7 @@ export class StandbyProgress {
   }
 
   /** True if that is further than before. */
-  report({ flushed, replayed }: Pick<StandbyReport, 'flushed' | 'replayed'>, nowMs: number): boolean {
+  report({ flushed, replayed }: StandbyReport, nowMs: number): boolean {
     const isNews = flushed > this.flushedTo || replayed > this.replayedTo;
     if (isNews || this.movedAtMs === null) this.movedAtMs = nowMs;
     if (flushed > this.flushedTo) this.flushedTo = flushed;
