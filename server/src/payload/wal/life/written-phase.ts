@@ -75,6 +75,8 @@ function explain(judgement: Judgement, ownEnd: Lsn, wal: ChosenWal) {
 }
 
 async function standbyAgain(context: LifeContext, wal: ChosenWal, ownEnd: Lsn): Promise<Next> {
+  // Folding begins anew from what the directory says, and not before.
+  wal.stop();
   const state = await context.save({ kind: 'standby' }, wal.positionAt(ownEnd));
   return { kind: 'standby', state };
 }
