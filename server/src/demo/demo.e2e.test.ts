@@ -151,6 +151,14 @@ describe('a running demo', () => {
       pgwire: { host: '127.0.0.1', port: basePort + 1 },
       pid: expect.any(Number) as number,
       postgres: { pid: expect.any(Number) as number, socketDir: join(dir, 'r2'), port: 5432 },
+      wal: {
+        role: 'primary',
+        timeline: 2,
+        chosen: '0/3000100',
+        flushed: '0/3000160',
+        replayed: '0/3000160',
+        unchosenBytes: 96,
+      },
     });
     const table = await barista('status', '--dashboard-port', String(dashboardPort()));
     expect(table.stdout).toMatch(/r1 +1 +voter +leader +serving/);
