@@ -93,8 +93,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     mutations: [
       {
         file: 'payload/wal/life/standby-phase.js',
-        find: 'if (progress.hasAll && seen !== null && seen.replayed === expected)\n            return { fork: expected,',
-        replace: 'if (seen !== null)\n            return { fork: seen.replayed,',
+        find: 'if (progress.hasAll && seen !== null && seen.replayed === expected) {',
+        replace: 'if (seen !== null) {',
+      },
+      {
+        file: 'payload/wal/life/standby-phase.js',
+        find: 'return { fork: expected,',
+        replace: 'return { fork: seen.replayed,',
       },
       ...feedsLate,
     ],
