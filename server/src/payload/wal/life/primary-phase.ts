@@ -196,10 +196,11 @@ class PrimaryWatch {
   look(): void {
     const { server, timers, timings } = this.context.options;
     const nowMs = timers.nowMs();
-    if (server.isMoving()) this.movedAtMs = nowMs;
     // Whoever is not read from cannot be heard.
     if (this.shipper.isPaused) this.heardAtMs = nowMs;
+    // Each slot that is chosen leads here; looking at a process costs calls of the system.
     if (nowMs - this.pingedAtMs < timings.pingMs) return;
+    if (server.isMoving()) this.movedAtMs = nowMs;
     // A turn of the event loop that took too long is not PostgreSQL's silence.
     if (nowMs - this.pingedAtMs > 4 * timings.pingMs) this.heardAtMs = nowMs;
     this.pingedAtMs = nowMs;

@@ -95,6 +95,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
   const { progress, wal, standby } = running;
   const { askMs, askLeadingMs, saveMs } = options.timings;
   let savedAtMs = options.timers.nowMs();
+  let askedAtMs = Number.NEGATIVE_INFINITY;
   for (;;) {
     const over = context.over();
     if (over !== null) {
@@ -115,8 +116,13 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
       if (next !== null) return next;
     }
     const behind = progress.appliedSlot < wal.position.slot;
-    if (behind) standby.ask();
-    await signal.wait(behind ? (options.host.isAwaited() ? askLeadingMs : askMs) : saveMs);
+    const againMs = options.host.isAwaited() ? askLeadingMs : askMs;
+    // Each slot that is chosen leads here, and PostgreSQL tells most of what it does by itself.
+    if (behind && options.timers.nowMs() - askedAtMs >= againMs) {
+      askedAtMs = options.timers.nowMs();
+      standby.ask();
+    }
+    await signal.wait(behind ? againMs : saveMs);
   }
 }
 
