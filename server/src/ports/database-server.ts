@@ -135,8 +135,6 @@ export interface DatabaseServer {
   endedWaits(): number;
   /** False if the main process does not do anything, though it is there (it was stopped by a signal). */
   isMoving(): boolean;
-  /** Resolves when it lets a new session in, or has another answer. @throws Error if it has none */
-  probe(): Promise<void>;
   /** As this PostgreSQL knows it; works on a standby, too. @throws Error while it lets nobody in */
   statusOf(xid: bigint): Promise<TransactionStatus>;
   /** The command tag with which a named transaction was committed; null: it was not; `tag` null: it was not kept. As `statusOf`. @throws Error */

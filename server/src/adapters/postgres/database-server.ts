@@ -227,16 +227,6 @@ class Server implements PostgresDatabaseServer {
     }
   }
 
-  async probe(): Promise<void> {
-    try {
-      const client = await connectPg({ socketDir: this.instance.socketDir, database: 'postgres' });
-      await client.end();
-    } catch (error) {
-      // It has an answer, so it lives: too many clients, say, or it is recovering.
-      if (sqlStateOf(error) === null) throw error;
-    }
-  }
-
   async stop(mode: 'fast' | 'immediate' | 'kill'): Promise<void> {
     this.forgetSession();
     await this.instance.stop(mode);

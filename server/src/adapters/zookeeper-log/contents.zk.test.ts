@@ -164,7 +164,7 @@ describe('purging', () => {
 
   it('and writing again go on while the same slots are read, and no read ever fails or mixes entries', async () => {
     const stopped = new AbortController();
-    let reads = 0;
+    const counts = { reads: 0 };
     const records = (i: number) => Array.from({ length: 30 }, (_, n) => voteOf(n + 1, 1, large(i, 500 + i)));
     await store.append(records(0));
     const reader = async (): Promise<void> => {
@@ -173,14 +173,14 @@ describe('purging', () => {
           if (entry.kind !== 'command') throw new Error(`found a ${entry.kind}`);
           const { request } = entry.proposal;
           if (!entry.payload.every((byte) => byte === request % 256)) throw new Error('entries are mixed');
-          reads++;
+          counts.reads++;
         }
         await new Promise(setImmediate);
       }
     };
     const readers = Promise.all([reader(), reader()]);
     try {
-      for (let i = 1; i <= 100 || (reads <= 100 && i <= 1000); i++) {
+      for (let i = 1; i <= 100 || (counts.reads <= 100 && i <= 1000); i++) {
         await store.append(records(i));
         if (i === 90) await store.purge(slotOf(10));
       }
@@ -188,7 +188,7 @@ describe('purging', () => {
       stopped.abort();
     }
     await readers;
-    expect(reads).toBeGreaterThan(100);
+    expect(counts.reads).toBeGreaterThan(100);
   });
 });
 

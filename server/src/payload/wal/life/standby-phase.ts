@@ -45,10 +45,8 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
     },
     end.signal,
   );
-  options.onStep(null);
   const { slot, end: position, timeline } = wal.position;
   options.host.event({ name: 'DatabaseUp', role: 'standby', slot, position, timeline });
-  options.onUp();
   context.feed = standby;
   try {
     return await follow(context, { standby, progress, wal });
@@ -96,6 +94,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
   const { askMs, askLeadingMs, saveMs } = options.timings;
   let savedAtMs = options.timers.nowMs();
   let askedAtMs = Number.NEGATIVE_INFINITY;
+  let isUp = false;
   for (;;) {
     const over = context.over();
     if (over !== null) {
@@ -107,6 +106,11 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     }
     await puzzle(running, options.timers.nowMs());
     context.advance(progress.appliedSlot);
+    if (!isUp && progress.isConsistent) {
+      isUp = true;
+      options.onStep(null);
+      options.onUp();
+    }
     if (options.timers.nowMs() - savedAtMs >= saveMs) {
       savedAtMs = options.timers.nowMs();
       await save(context, progress);
@@ -115,7 +119,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
       const next = await lead(context, running, wishes.leading);
       if (next !== null) return next;
     }
-    const behind = progress.appliedSlot < wal.position.slot;
+    const behind = !isUp || progress.appliedSlot < wal.position.slot;
     const againMs = options.host.isAwaited() ? askLeadingMs : askMs;
     // Each slot that is chosen leads here, and PostgreSQL tells most of what it does by itself.
     if (behind && options.timers.nowMs() - askedAtMs >= againMs) {

@@ -34,6 +34,23 @@ describe('the progress of a standby', () => {
     expect(progress.appliedSlot).toBe(4);
   });
 
+  it('lets nobody in before it has replayed what it had when it was started', () => {
+    const { progress, report } = setUp(100, 110);
+    expect(progress.isConsistent).toBe(false);
+    report(110, 99);
+    expect(progress.isConsistent).toBe(false);
+    report(110, 100);
+    expect(progress.isConsistent).toBe(true);
+  });
+
+  it('is let in to where what it had ends within a record', () => {
+    const { progress, report, positions } = setUp(128);
+    report(128, 120);
+    expect(progress.isConsistent).toBe(false);
+    progress.wholeRecords(positions.at(-1)!, lsn(120));
+    expect(progress.isConsistent).toBe(true);
+  });
+
   it('never goes back on an older report', () => {
     const { progress, report } = setUp(100, 110);
     report(110, 110);

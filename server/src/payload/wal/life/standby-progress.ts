@@ -14,6 +14,8 @@ const puzzledAfterMs = 50;
 
 export class StandbyProgress {
   private readonly wal: Pick<ChosenWal, 'position' | 'positionAt' | 'base'>;
+  /** How far it had come when it was started: its pages may be of anywhere up to here. */
+  private readonly startedAt: Lsn;
   private flushedTo: Lsn;
   private replayedTo: Lsn;
   /** When it reported something new; null: it has reported nothing yet. */
@@ -23,6 +25,7 @@ export class StandbyProgress {
 
   constructor(wal: Pick<ChosenWal, 'position' | 'positionAt' | 'base'>) {
     this.wal = wal;
+    this.startedAt = wal.base.end;
     this.flushedTo = wal.base.end;
     this.replayedTo = 0 as Lsn;
   }
@@ -66,13 +69,21 @@ export class StandbyProgress {
     return stands && this.hasAll && this.replayedTo < end && this.whole?.at !== end;
   }
 
+  /** PostgreSQL lets nobody in before that. */
+  get isConsistent(): boolean {
+    return this.replayedTo >= this.startedAt || this.hasReplayedAll;
+  }
+
   /** Everything up to it is replayed. */
   get appliedSlot(): Slot {
-    const { position } = this.wal;
-    if (this.replayedTo >= position.end) return position.slot;
+    return this.hasReplayedAll ? this.wal.position.slot : this.wal.positionAt(this.replayedTo).slot;
+  }
+
+  private get hasReplayedAll(): boolean {
+    const { end } = this.wal.position;
     const { whole } = this;
-    const isWhole = whole !== null && whole.at === position.end && this.replayedTo >= whole.end;
-    return isWhole && this.hasAll ? position.slot : this.wal.positionAt(this.replayedTo).slot;
+    if (this.replayedTo >= end) return true;
+    return whole?.at === end && this.replayedTo >= whole.end && this.hasAll;
   }
 
   /** Everything up to it is in the directory, durably. */

@@ -195,10 +195,6 @@ export class ModelServer implements DatabaseServer {
     return run !== null && run.stillness !== 'stopped';
   }
 
-  probe(): Promise<void> {
-    return this.ask(() => undefined);
-  }
-
   statusOf(xid: bigint): Promise<TransactionStatus> {
     return this.ask((run) => {
       const { buffers, standby } = run;

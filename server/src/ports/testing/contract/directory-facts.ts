@@ -93,8 +93,7 @@ export function directoryFacts({ primary: openPrimary, group, fixture }: Contrac
     expect(Buffer.concat(pieces).equals(Buffer.concat(chosen))).toBe(true);
   });
 
-  // On a busy machine PostgreSQL has broken the connection off in the middle of this promotion, once in some twenty runs; a replica settles that by looking at its directory again.
-  it('knows how far a promotion came', { retry: 1 }, async () => {
+  it('knows how far a promotion came', async () => {
     const { log, primary, standbys } = await group(1);
     const [standby] = standbys as [FedStandby];
     primary.chooseAlways();
