@@ -27,6 +27,12 @@ TimelineTakenLocally(r, p) == 1 + MaxOf({1} \cup {pg[r].wal[i].timeline : i \in 
 ForkAtTheEnd(r, p) == Len(p.wal)
 HasReceived(r, p) == Len(pg[r].wal) = Len(p.wal)
 
+(* MayForkAt: nothing above what is chosen.                                                                                       *)
+WithinChosen(p, e) == e.fork <= Len(p.wal)
+
+(* ForkToTake: the end of the last record, be it a switch.                                                                        *)
+ForkBehindSwitch(r, p) == WholeEnd(p.wal)
+
 (* RoleWhenBegun: the directory goes on saying what it said.                                                                      *)
 NotMarked(r, e) == dir[r].role
 
@@ -61,7 +67,7 @@ WalAtTheBeginning(r, n) == Prefix(pg[copy[r].source].wal, copy[r].from)
 StaleRangeHasEffect(p, e) == e.leadership = p.leadership /\ e.timeline = p.timeline /\ GoesOn(p, e)
 StaleLeadershipBegins(p, e) ==
   /\ e.leadership > p.leadership
-  /\ p.timeline = 0 \/ IF e.resumes THEN ResumesRightly(p, e) ELSE IsNextTimeline(p, e) /\ e.fork <= Len(p.wal)
+  /\ p.timeline = 0 \/ IF e.resumes THEN ResumesRightly(p, e) ELSE IsNextTimeline(p, e) /\ MayForkAt(p, e)
 
 (* IsSettled: as soon as a newer leadership has begun.                                                                            *)
 SettledByAnyLeadership(r, p, d) == pg[r].mode = "standby" /\ \E i \in LaterThan(p, d) : pg[r].applied >= p.begun[i].fork

@@ -65,6 +65,11 @@ AllOrNothing(r) ==
       whole == IF IsPrefix(WalToFeed(r), pg[r].wal) THEN WholeEnd(pg[r].wal) ELSE WholeEnd(WalToFeed(r))
   IN  {<<n, whole>>, <<n, pg[r].applied>>}
 
+(* The first leader switches, and clients ask for something only after it. *)
+SwitchedBefore ==
+  /\ others' # others => ballot = 1 /\ \E r \in Replica : Len(pg'[r].wal) = Len(pg[r].wal) + 2
+  /\ executed' # executed => ballot > 1
+
 -----------------------------------------------------------------------------
 (* Sights: what must have been seen in some state of a model, so that what holds there says something.  Each is printed when it  *)
 (* is seen first; the manifest says which models must see what.                                                                 *)
@@ -111,4 +116,6 @@ Sights ==
   /\ See(24, "the founder crashes before its mark",
          \E r \in Replica : dir[r].role = "founder" /\ ~node[r].up /\ Newest.leadership # 0)
   /\ See(25, "a third leadership lets its clients in", \E r \in Replica : node[r].stage = "open" /\ node[r].leads = 3)
+  /\ See(26, "a timeline begins above what is chosen, behind the rest of a segment",
+         \E s \in 1..Top : EffectAt(s) = "leadership" /\ Entry(s).fork > Len(Fold(s - 1).wal))
 =============================================================================

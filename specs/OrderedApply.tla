@@ -41,7 +41,7 @@ CONSTANTS
 
 (* What a model may leave out.                                                                                                 *)
 OptionalActions ==
-  {"RunRead", "ReadStandby", "FoldAnew", "FlushStandby", "Purge", "RelievePressure", "CrashPostgres", "CrashNode", "CrashBoth"}
+  {"WriteSwitch", "RunRead", "ReadStandby", "FoldAnew", "FlushStandby", "Purge", "RelievePressure", "CrashPostgres", "CrashNode", "CrashBoth"}
 
 ASSUME Halved \subseteq Request /\ Optional \subseteq OptionalActions
 
@@ -98,6 +98,11 @@ Unit(timeline, b, q, xid, whole) == [timeline |-> timeline, leadership |-> b, re
 (* What PostgreSQL writes after a crash that left half a record behind: that half counts for nothing.                          *)
 Overwrite(timeline, b) == Unit(timeline, b, "overwrite", 0, TRUE)
 
+(* A switch of segments is a record whose end is the end of its segment: what is left of that is empty, and the second unit.        *)
+SwitchRecord(timeline, b) == Unit(timeline, b, "switch", 0, TRUE)
+EmptyRest(timeline, b) == Unit(timeline, b, "rest", 0, TRUE)
+IsSwitch(unit) == unit.request = "switch"
+
 UnitsOf(q, timeline, b, xid) ==
   IF q \in Halved THEN <<Unit(timeline, b, q, xid, FALSE), Unit(timeline, b, q, xid, TRUE)>>
   ELSE <<Unit(timeline, b, q, xid, TRUE)>>
@@ -117,6 +122,18 @@ NextXid(w) == 1 + MaxOf({w[i].xid : i \in 1..Len(w)})
 (* The end of the last whole record.                                                                                          *)
 WholeEnd(w) == MaxOf({i \in 1..Len(w) : w[i].whole})
 Whole(w) == Prefix(w, WholeEnd(w))
+
+(* Where PostgreSQL says that it is when it has replayed all of w: of a switch it has replayed the rest, which it need not have.    *)
+RecordEnd(w) ==
+  LET e == WholeEnd(w) IN IF e > 0 /\ IsSwitch(w[e]) THEN e + 1 ELSE e
+
+(* The end of the segment that the unit behind position n would be in, at most.                                                *)
+SegmentEnd(n) == n + 1
+
+(* w up to position n, or on to there by the rest of a segment.                                                                *)
+UpTo(w, n) ==
+  IF n <= Len(w) THEN Prefix(w, n)
+  ELSE w \o [i \in 1..(n - Len(w)) |-> EmptyRest(w[Len(w)].timeline, w[Len(w)].leadership)]
 
 -----------------------------------------------------------------------------
 (* Entries of the log *)
@@ -166,11 +183,14 @@ ResumesRightly(p, e) ==
   /\ e.timeline = p.timeline
   /\ e.fork = Len(p.wal)
 
+(* It leaves that behind, or its end or above it the rest of the segment, which a log need not have: it is empty.                 *)
+MayForkAt(p, e) == e.fork <= SegmentEnd(Len(p.wal))
+
 LeadershipBegins(p, e) ==
   /\ IsCurrent(p, e)
   /\ e.leadership > p.leadership
   /\ \/ p.timeline = 0  \* the first of a group: whatever its founder's database has
-     \/ IF e.resumes THEN ResumesRightly(p, e) ELSE IsNextTimeline(p, e) /\ e.fork <= Len(p.wal)
+     \/ IF e.resumes THEN ResumesRightly(p, e) ELSE IsNextTimeline(p, e) /\ MayForkAt(p, e)
 
 (* A new leader has everything chosen that its log held, its own first entry included: only then it knows what its leadership   *)
 (* comes after.                                                                                                               *)
@@ -179,8 +199,9 @@ HasOwnStart(r, p) == p.newestStart = node[r].leads
 (* Its standby has replayed all of that before it proposes its leadership entry.                                               *)
 HasReplayed(r, p) == pg[r].applied = WholeEnd(p.wal)
 
-(* Its timeline begins at the end of the last whole record that is chosen; a part of a record beyond is nobody's.              *)
-ForkToTake(r, p) == WholeEnd(p.wal)
+(* Its timeline begins at the end of the last whole record that is chosen, where PostgreSQL says that this is; a part of a        *)
+(* record beyond is nobody's.                                                                                                 *)
+ForkToTake(r, p) == RecordEnd(p.wal)
 
 (* The number of its timeline comes from the log.                                                                             *)
 TimelineToTake(r, p) == p.timeline + 1
@@ -261,7 +282,7 @@ OutcomeOf(r, p, d) ==
 
 Begin(p, e) ==
   [p EXCEPT !.leadership = e.leadership, !.timeline = e.timeline, !.begun = Append(@, e),
-            !.wal = IF p.timeline = 0 THEN e.base ELSE Prefix(@, e.fork)]
+            !.wal = IF p.timeline = 0 THEN e.base ELSE UpTo(@, e.fork)]
 
 FoldEntry(p, e) ==
   CASE e.kind = "leaderStart" -> [p EXCEPT !.newestStart = Max(@, e.leadership)]
@@ -438,7 +459,7 @@ Resume(r) ==
       /\ Knows(r, start[b])
       /\ HasOwnStart(r, Fold(s))
       /\ MayResume(r, Fold(s))
-      /\ LET recovered == IF w # Whole(w) THEN Append(w, Overwrite(pg[r].timeline, b)) ELSE w
+      /\ LET recovered == IF w # Whole(w) THEN Append(w, Overwrite(pg[r].timeline, b)) ELSE UpTo(w, RecordEnd(w))
          IN  pg' = [pg EXCEPT ![r].mode = "primary", ![r].wal = recovered, ![r].flushed = Len(recovered), ![r].applied = Len(recovered)]
       /\ node' = [node EXCEPT ![r].at = s, ![r].held = Len(pg'[r].wal)]
       /\ dir' = [dir EXCEPT ![r].role = "primary"]
@@ -487,7 +508,7 @@ Promote(r) ==
   LET e == Fold(node[r].at).begun[Len(Fold(node[r].at).begun)]
   IN  /\ node[r].stage = "begun"
       /\ pg[r].mode = "standby"
-      /\ pg' = [pg EXCEPT ![r].mode = "primary", ![r].timeline = e.timeline, ![r].wal = Prefix(@, e.fork), ![r].flushed = e.fork,
+      /\ pg' = [pg EXCEPT ![r].mode = "primary", ![r].timeline = e.timeline, ![r].wal = UpTo(@, e.fork), ![r].flushed = e.fork,
                           ![r].applied = e.fork]
       /\ VoidCopiesFrom(r)
       /\ UNCHANGED <<replicated, node, dir, clients, bounds>>
@@ -540,6 +561,14 @@ Write(r, q) ==
 WriteOwn(r) ==
   /\ others < MaxOther
   /\ WriteWal(r, <<OwnRecord(pg[r].timeline, node[r].leads)>>, {})
+  /\ others' = others + 1
+  /\ UNCHANGED <<clients, crashes, endWaits>>
+
+(* It switches to the next segment: on demand, at the end of a backup.                                                         *)
+WriteSwitch(r) ==
+  /\ "WriteSwitch" \in Optional
+  /\ others < MaxOther
+  /\ WriteWal(r, <<SwitchRecord(pg[r].timeline, node[r].leads), EmptyRest(pg[r].timeline, node[r].leads)>>, {})
   /\ others' = others + 1
   /\ UNCHANGED <<clients, crashes, endWaits>>
 
@@ -859,7 +888,7 @@ Next ==
        \/ BeginLeadership(r) \/ Promote(r) \/ Open(r)
        \/ \E k \in Survivals(r) : Depose(r, k)
        \/ \E q \in Request : Write(r, q)
-       \/ WriteOwn(r)
+       \/ WriteOwn(r) \/ WriteSwitch(r)
        \/ \E n \in 1..Len(pg[r].wal) : LocalFlush(r, n)
        \/ Ship(r)
        \/ \E s \in {node[r].at, node[r].at + 1} \cap (0..Top) : \E p \in ReportUpTo(r, s) : Release(r, s, p)
@@ -952,13 +981,15 @@ ChosenWalStays == \A s \in 1..Top : IsPrefix(Whole(Fold(s - 1).wal), Fold(s).wal
 CurrentLeadershipBegins ==
   \A s \in 1..Top : Entry(s).kind = "leadership" /\ Entry(s).leadership = Fold(s).newestStart => EffectAt(s) = "leadership"
 
-(* No record in the chosen WAL is torn: a first half is followed by its second, or by word that it counts for nothing, and a    *)
-(* timeline begins behind a whole record.                                                                                     *)
+(* No record in the chosen WAL is torn: a first half is followed by its second, or by word that it counts for nothing, a switch  *)
+(* by the rest of its segment, and a timeline begins behind a whole record.                                                    *)
 ChosenRecordsAreWhole ==
   LET w == Newest.wal
-  IN  /\ \A i \in 1..Len(Newest.begun) : Newest.begun[i].resumes \/ WholeEnd(Prefix(w, Newest.begun[i].fork)) = Newest.begun[i].fork
+  IN  /\ \A i \in 1..Len(Newest.begun) : Newest.begun[i].resumes \/ RecordEnd(Prefix(w, Newest.begun[i].fork)) = Newest.begun[i].fork
       /\ \A i \in 1..Len(w) :
            /\ ~w[i].whole /\ i < Len(w) => w[i + 1] = [w[i] EXCEPT !.whole = TRUE] \/ w[i + 1].request = "overwrite"
+           /\ IsSwitch(w[i]) /\ i < Len(w) => w[i + 1] = EmptyRest(w[i].timeline, w[i].leadership)
+           /\ w[i].request = "rest" => i > 1 /\ IsSwitch(w[i - 1])
            /\ w[i].whole /\ w[i].request \in Halved => i > 1 /\ w[i - 1] = [w[i] EXCEPT !.whole = FALSE]
 
 (* A timeline and a position on it name one unit, wherever it is: two leaderships share a timeline only if one resumes.         *)

@@ -34,6 +34,8 @@
 (*     tell which transactions are in their ranges.                         *)
 (*   - Any replica may ask for a copy at any time: its database may be      *)
 (*     lost, damaged or set aside (Recovery).                              *)
+(*   - A fork above what is chosen is taken for the end of a segment behind *)
+(*     a switch where the runner says so (`rest`): units have no segments.  *)
 (*   - Purge says what a log has dropped; nothing is dropped here for that. *)
 (*     Only members that are up count.                                     *)
 (*                                                                         *)
@@ -62,6 +64,8 @@ Step == TheRun.steps[at - TheRun.from]
 LastStep == TheRun.from + Len(TheRun.steps)
 Roles0 == TheRun.roles  \* of every directory at the beginning: "founder" or, where there is none, "copying"
 
+Shift(n) == n - cut
+
 -----------------------------------------------------------------------------
 (* In place of operators of OrderedApply, by the configuration of the run: the same, but for slots and WAL that are forgotten, or *)
 (* for what is weaker here. *)
@@ -73,6 +77,16 @@ TraceFold(s) == fold[s - purged + 1]
 RECURSIVE WholeEndFrom(_, _)
 WholeEndFrom(w, n) == IF n = 0 \/ w[n].whole THEN n ELSE WholeEndFrom(w, n - 1)
 FastWholeEnd(w) == WholeEndFrom(w, Len(w))
+
+(* The rest of a segment holds as many units as there are positions in it. *)
+TraceIsSwitch(unit) == FALSE
+TraceMayForkAt(p, e) == TRUE
+TraceForkToTake(r, p) == IF Step.rest THEN Shift(Step.f) ELSE WholeEnd(p.wal)
+TraceUpTo(w, n) ==
+  IF n <= Len(w) THEN Prefix(w, n)
+  ELSE w \o [i \in 1..(n - Len(w)) |->
+                [timeline |-> w[Len(w)].timeline, leadership |-> w[Len(w)].leadership, request |-> {}, xid |-> 0,
+                 whole |-> i = n - Len(w)]]
 
 (* A unit holds a set of transactions. *)
 TraceUnit(r, u) == [timeline |-> pg[r].timeline, leadership |-> u.b, request |-> u.c, xid |-> MaxOf({t.xid : t \in u.c}), whole |-> u.w]
@@ -97,8 +111,6 @@ TraceCandidates(s) ==
 TraceNeedsCopy(r) == node[r].up /\ node[r].leads = 0
 
 -----------------------------------------------------------------------------
-Shift(n) == n - cut
-
 (* What the parts of a replica come to in the next state. *)
 Folded(r) == node'[r].at
 ChosenEnd(s) == Len(Fold(s).wal) + cut

@@ -87,7 +87,8 @@ async function inEveryDatabase(
   work: (client: Client, database: string) => Promise<void>,
 ): Promise<void> {
   const names = await withClient(server, 'postgres', async (client) => {
-    const sql = 'SELECT datname AS name FROM pg_database WHERE datallowconn ORDER BY oid';
+    const sql =
+      'SELECT datname AS name FROM pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY oid';
     return (await client.query<{ name: string }>(sql)).rows.map(({ name }) => name);
   });
   for (const name of names) await withClient(server, name, (client) => work(client, name));

@@ -104,7 +104,7 @@ describe('the dashboard', () => {
     const xid = Number((await open.innerText()).split(/\s/)[0]);
     await picture('open-transaction');
     await written;
-    await expect.poll(() => slotOf(cluster, xid), { timeout: 10_000 }).not.toBeNull();
+    await expect.poll(() => slotOf(cluster, xid), { timeout: 20_000 }).not.toBeNull();
     await part('events-find').fill(`slot ${await slotOf(cluster, xid)} ·`);
     await part('event-list').locator('button').first().click();
     const transactions = part('slot-transactions').locator('li', { hasText: String(xid) });
@@ -208,7 +208,7 @@ function timelineNumber(text: string): number {
 /** The newest slot that holds WAL of this transaction's inserts; null: there is none yet. */
 async function slotOf(cluster: LocalCluster, xid: number): Promise<number | null> {
   const { commitPoint } = await cluster.leader();
-  for (let slot: number = commitPoint; slot > Math.max(0, commitPoint - 30); slot -= 1) {
+  for (let slot: number = commitPoint; slot > Math.max(0, commitPoint - 100); slot -= 1) {
     const response = await fetch(`${cluster.dashboardUrl}/api/log/${slot}`);
     if (!response.ok) continue;
     const { content } = (await response.json()) as SlotAnswer;

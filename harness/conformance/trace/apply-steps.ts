@@ -7,6 +7,7 @@
 import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
 import { segmentBytes, type Lsn } from '../../../server/src/payload/wal/lsn.ts';
+import { segmentEnd } from '../../../server/src/payload/wal/record/places.ts';
 import type { ApplyEvent, ApplyEventItem, ApplyItem } from './apply-event.ts';
 import { eventFields, noParameters, type Fields } from './apply-fields.ts';
 import { factsOf, type ApplyFacts } from './apply-facts.ts';
@@ -194,6 +195,14 @@ function withoutEmptyRest(event: ApplyEvent, { chosenEnd }: Track): ApplyEvent {
   return { ...event, flushed: within(event.flushed), replayed: within(event.replayed) };
 }
 
+/** A standby that has replayed a switch leads from the end of the segment on, whatever of its rest is chosen. */
+function isBehindEmptyRest(
+  { fork, resumes }: Extract<ApplyEvent, { name: 'ProposeLeadership' }>,
+  { mode, chosenEnd }: Track,
+): boolean {
+  return mode === 'standby' && !resumes && fork > chosenEnd && fork === segmentEnd(chosenEnd);
+}
+
 function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number): void {
   const { replica } = item;
   const { facts } = conversion;
@@ -204,7 +213,12 @@ function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number):
   if (event.name === 'Depose' && facts.ballotRank(event.leadership) === 0) return;
   prepare(conversion, item, index);
   const r = facts.replicaRank(replica);
-  const more: Fields = event.name === 'EndCopy' ? { n: foundInCopy(conversion, item, index) } : {};
+  const more: Fields =
+    event.name === 'EndCopy'
+      ? { n: foundInCopy(conversion, item, index) }
+      : event.name === 'ProposeLeadership'
+        ? { rest: isBehindEmptyRest(event, track) }
+        : {};
   put(conversion, event.name, { ...noParameters, ...eventFields(event, facts), ...more, r }, item);
   follow(trackOf(conversion, replica), event);
   if (event.name === 'Resume') writeUpTo(conversion, replica, event.position);

@@ -27,6 +27,7 @@ import { openInstance, type InstanceOptions, type PostgresInstance } from './ins
 import { chooseLaunchUser, handOver } from './launch-user.ts';
 import { LaunchError } from './launch-error.ts';
 import { connectPg } from './pg-client.ts';
+import { nextXidSql } from './next-xid.ts';
 import { openPrimary } from './primary-database.ts';
 import { isStopped } from './process-identity.ts';
 import { readRequest } from './requests/request-outcome.ts';
@@ -114,12 +115,14 @@ class Server implements PostgresDatabaseServer {
 
   private async look(): Promise<{ nextXid: bigint; replayed: Lsn }> {
     const client = await this.session();
-    const { rows } = await client.query<{ xmax: string; replayed: string | null }>(
-      'SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax, pg_last_wal_replay_lsn()::text AS replayed',
+    const before = await client.query<{ replayed: string | null }>(
+      'SELECT pg_last_wal_replay_lsn()::text AS replayed',
     );
-    const { xmax, replayed } = rows[0]!;
+    const { replayed } = before.rows[0]!;
     if (replayed === null) throw new Error('the standby has replayed nothing');
-    return { nextXid: BigInt(xmax), replayed: parseLsn(replayed) };
+    // Only then: what is replayed meanwhile may use ids.
+    const after = await client.query<{ next: string }>(`SELECT ${nextXidSql} AS next`);
+    return { nextXid: BigInt(after.rows[0]!.next), replayed: parseLsn(replayed) };
   }
 
   private async promote(promotion: Promotion, feed: StandbyFeed): Promise<PrimaryDatabase> {
@@ -190,7 +193,7 @@ class Server implements PostgresDatabaseServer {
     const client = await this.session();
     const { rows } = await client.query<{ damaged: string; ended: string; next: string }>(
       `SELECT coalesce(sum(checksum_failures), 0)::text AS damaged, coalesce(sum(xact_commit + xact_rollback), 0)::text AS ended,
-              pg_snapshot_xmax(pg_current_snapshot())::text AS next
+              ${nextXidSql} AS next
        FROM pg_stat_database`,
     );
     const { damaged, ended, next } = rows[0]!;

@@ -8,6 +8,7 @@ import { parseLsn, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
 import type { PrimaryDatabase, WalStream, WalStreamHandlers } from '../../ports/database-server.ts';
 import { sqlStateOf } from './database-error.ts';
 import type { PostgresInstance } from './instance/postgres-instance.ts';
+import { nextXidSql } from './next-xid.ts';
 import { connectPg } from './pg-client.ts';
 import { gateName, openWalSource } from './replication/wal-source.ts';
 
@@ -47,10 +48,8 @@ class Primary implements PrimaryDatabase {
   }
 
   async nextXid(): Promise<bigint> {
-    const { rows } = await this.client.query<{ xmax: string }>(
-      'SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax',
-    );
-    return BigInt(rows[0]!.xmax);
+    const { rows } = await this.client.query<{ next: string }>(`SELECT ${nextXidSql} AS next`);
+    return BigInt(rows[0]!.next);
   }
 
   async flushed(): Promise<Lsn> {

@@ -274,7 +274,7 @@ describe('when the client ends the session', () => {
       await letCommitsGo?.();
       await expect.poll(() => keys(pg)).toEqual([1]);
       await expect.poll(() => backends(pg)).toBe(0);
-      expect(gateway.listener.clients).toBe(0);
+      await expect.poll(() => gateway.listener.clients).toBe(0);
     },
   );
 

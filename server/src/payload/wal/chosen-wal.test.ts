@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/system-clock.ts';
 import type { Entry, Slot } from '../../multipaxos/types.ts';
 import { ChosenWal, type ChosenWalOptions } from './chosen-wal.ts';
-import type { Lsn } from './lsn.ts';
+import { segmentBytes, type Lsn } from './lsn.ts';
 import { ballot, leadership, lsn, noop, range, slots, start, walBytes } from './testing/entries.ts';
 import { foldEntry, positionNone, type WalPosition } from './wal-history.ts';
 
@@ -115,6 +115,26 @@ describe('the chosen WAL', () => {
     const expected = Buffer.concat([walBytes(100, 28), other]);
     for (const bytesMax of [1, 7, 30, 1000]) expect(await readAll(wal, 100, bytesMax)).toEqual(expected);
     expect(await readAll(wal, 140)).toEqual(other.subarray(12));
+  });
+
+  it('reads zeros up to a fork above what is chosen, from any position', async () => {
+    const log: Entry[] = [...begun, ...many.slice(0, 2)];
+    const { wal } = setUp(log, { ringBytesMax: 1_000_000 });
+    await wal.catchUp();
+    const fork = segmentBytes;
+    const more = [start(b2), leadership(b2, 2, fork), range(b2, 2, fork, 10)];
+    const first = log.length + 1;
+    log.push(...more);
+    wal.push(slots(more, first));
+    expect(wal.position.end).toBe(fork + 10);
+    const expected = Buffer.concat([
+      walBytes(lsn(100), 20),
+      Buffer.alloc(fork - 120),
+      walBytes(lsn(fork), 10),
+    ]);
+    for (const from of [100, 110, 115, 120, 125, 8192, fork - 1, fork, fork + 3]) {
+      expect((await readAll(wal, from, 1_000_000)).equals(expected.subarray(from - 100))).toBe(true);
+    }
   });
 
   it('reads from the directory what the log has let go of, and nothing else', async () => {

@@ -234,13 +234,20 @@ export class ChosenWal {
       const entries = await this.options.log.read(first, this.folded.slot, readBytesMax);
       if (entries.length === 0) throw new WalMissingError(`slot ${first} is not in the log any more`);
       for (const [index, entry] of entries.entries()) {
+        const { end: endBefore, timeline: timelineBefore } = at;
         const { position, effect } = foldEntry(at, { slot: (first + index) as Slot, entry });
         at = position;
         // What was found beyond the fork lies beyond the limit.
         if (effect.kind === 'leadership' && position.end < next) break;
-        if (effect.kind !== 'range' || position.end <= next) continue;
-        found.push(asBuffer(effect.range.data).subarray(next - effect.range.start));
-        next = position.end;
+        if (position.end <= next) continue;
+        if (effect.kind === 'range') {
+          found.push(asBuffer(effect.range.data).subarray(next - effect.range.start));
+          next = position.end;
+        } else if (timelineBefore !== 0 && position.end > endBefore) {
+          const rest = emptyRest(next, position.end, from + bytesMax);
+          found.push(rest);
+          next = (next + rest.length) as Lsn;
+        }
         if (next - from >= bytesMax) break;
       }
     }
@@ -256,6 +263,11 @@ export class ChosenWal {
 }
 
 const recentMax = 2048;
+
+/** What a fork above what is chosen leaves between: up to its end, or to the first page at or above `enough`. */
+function emptyRest(from: Lsn, end: Lsn, enough: number): Buffer {
+  return Buffer.alloc(Math.min(end, Math.ceil(enough / walPageBytes) * walPageBytes) - from);
+}
 
 function asBuffer(data: Uint8Array): Buffer {
   return Buffer.from(data.buffer, data.byteOffset, data.byteLength);

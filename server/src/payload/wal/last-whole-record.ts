@@ -15,22 +15,28 @@ const readBytesMax = 1024 * 1024;
 
 /** @throws Error if the WAL cannot be read, or makes no sense */
 export async function lastWholeRecord(wal: Pick<ChosenWal, 'read'>, { end }: WalPosition): Promise<Lsn> {
-  for (const start of placesToLookFrom(end)) {
+  const segment = segmentStart((end - 1) as Lsn);
+  // Near the end first.
+  const near = (Math.floor((end - firstLookBytes) / walPageBytes) * walPageBytes) as Lsn;
+  if (near > segment) {
+    const found = await walk(wal, near, end).catch(passOverFault);
+    if (found !== null) return found;
+  }
+  // Then segment by segment: of a database that was copied there may be no more than the last one.
+  for (let start = segment; start >= 0; start = (start - segmentBytes) as Lsn) {
     const found = await walk(wal, start, end);
     if (found !== null) return found;
   }
   throw new Error('no record ends in the chosen WAL');
 }
 
-/** Near the end first, then segment by segment: of a database that was copied there may be no more than the last one. */
-function* placesToLookFrom(end: Lsn): Generator<Lsn> {
-  const segment = segmentStart((end - 1) as Lsn);
-  const near = Math.floor((end - firstLookBytes) / walPageBytes) * walPageBytes;
-  if (near > segment) yield near as Lsn;
-  for (let start = segment; start >= 0; start = (start - segmentBytes) as Lsn) yield start;
+/** In the rest of a segment, behind a switch, a directory may have anything. */
+function passOverFault(error: unknown): null {
+  if (error instanceof WalFormatError) return null;
+  throw error;
 }
 
-/** Null if no record ends in it, or it begins where a switch of segments has left nothing. */
+/** Null if no record ends in it. */
 async function walk(wal: Pick<ChosenWal, 'read'>, start: Lsn, end: Lsn): Promise<Lsn | null> {
   const walker = new WalWalker(beginWalkAt(start));
   let at = start;
@@ -39,7 +45,6 @@ async function walk(wal: Pick<ChosenWal, 'read'>, start: Lsn, end: Lsn): Promise
     if (pieces === null || pieces.length === 0) throw new Error('chosen WAL is missing');
     for (const piece of pieces) {
       const fault = walker.add(piece);
-      if (fault?.code === 'zeros' && walker.lastRecordEnd === null) return null;
       if (fault !== null) throw new WalFormatError(fault);
       at = (at + piece.length) as Lsn;
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../multipaxos/types.ts';
-import type { Timeline } from './lsn.ts';
+import { segmentBytes, type Timeline } from './lsn.ts';
 import { ballot, leadership, lsn, noop, range, slots, start, verify } from './testing/entries.ts';
 import { timelineFile } from './timeline-file.ts';
 import {
@@ -58,8 +58,8 @@ describe('the chosen log of WAL', () => {
     ]);
   });
 
-  it('forks within what is chosen, onto the next number, and keeps the number of a leadership that wrote nothing', () => {
-    expect(kinds([...begun, start(b2), leadership(b2, 2, 151)]).at(-1)).toBe('nobodys');
+  it('forks onto the next number, and keeps the number of a leadership that wrote nothing', () => {
+    expect(kinds([...begun, start(b2), leadership(b2, 2, segmentBytes + 1)]).at(-1)).toBe('nobodys');
     expect(kinds([...begun, start(b2), leadership(b2, 3, 150)]).at(-1)).toBe('nobodys');
     expect(kinds([...begun, start(b2), leadership(b2, 1, 150)]).at(-1)).toBe('nobodys');
     expect(kinds([...begun, start(b2), leadership(b2, 2, 150, { system: 8n })]).at(-1)).toBe('nobodys');
@@ -75,6 +75,13 @@ describe('the chosen log of WAL', () => {
       { timeline: 2, at: 144 },
       { timeline: 3, at: 144 },
     ]);
+  });
+
+  it('forks at the end of the segment above what is chosen, and no further', () => {
+    const forked = (fork: number) =>
+      fold([start(b1), leadership(b1, 1, 100), range(b1, 1, 100, 10), start(b2), leadership(b2, 2, fork)]);
+    expect(forked(segmentBytes).position).toMatchObject({ timeline: 2, end: segmentBytes });
+    expect(forked(segmentBytes + 8).position).toMatchObject({ timeline: 1, end: 110 });
   });
 
   it('lets a replica go on with its own timeline, and nobody else', () => {

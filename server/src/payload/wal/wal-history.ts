@@ -7,11 +7,13 @@
  * - A range has effect if its leadership is the newest that has begun, nobody else's `leaderStart` stands in between, and it begins exactly where the chosen WAL ends.
  * - A leadership begins if no newer leader's `leaderStart` stands below it, and its timeline is one above the newest that the log knows, or, where it resumes, the same: then its replica led
  *   last, and it goes on at the end.
+ * - A new timeline begins where the chosen WAL ends or below, or above it at the end of the segment: what lies between is the empty rest behind a switch, and zeros.
  * - Everything else is nobody's: it changes nothing, on any replica.
  */
 import { ballotNone, compareBallots, sameBallot } from '../../multipaxos/ballot.ts';
 import type { Ballot, Slot, SlotEntry } from '../../multipaxos/types.ts';
 import { formatLsn, lsnNone, type Lsn, type Timeline } from './lsn.ts';
+import { segmentEnd } from './record/places.ts';
 import { decodeWalEntry, type LeadershipEntry, type VerifyEntry, type WalRange } from './wal-entry.ts';
 
 /** Where a timeline left the one before it, which has the number `timeline - 1`. */
@@ -133,7 +135,8 @@ function whyNoLeadership(position: WalPosition, entry: LeadershipEntry): string 
       : 'it does not go on at the end';
   }
   if (entry.timeline !== position.timeline + 1) return `timeline ${position.timeline + 1} is the next`;
-  return entry.fork <= position.end ? null : 'it forks above what is chosen';
+  // PostgreSQL counts the empty rest of a segment to the record that switched to the next one, and nobody misses that rest.
+  return entry.fork <= segmentEnd(position.end) ? null : 'it forks above what is chosen';
 }
 
 function begin(position: WalPosition, entry: LeadershipEntry): WalPosition {

@@ -38,6 +38,8 @@ export class WalRing {
 
   /** The chain ends at `end` from now on. */
   cut(end: Lsn): void {
+    // Above it: there is nothing to be had in between.
+    if (end > this.end) this.clear();
     this.compact();
     while (this.pieces.length > 0 && this.pieces.at(-1)!.start >= end)
       this.bytes -= this.pieces.pop()!.data.length;

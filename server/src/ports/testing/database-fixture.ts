@@ -48,6 +48,8 @@ export interface DatabaseFixture {
   goOn(): void;
   /** The next transaction of this database, which does not run, has this id or a higher one. Null: that cannot be had here. */
   readonly raiseXid: ((xid: bigint) => Promise<void>) | null;
+  /** The rest of the segment at hand stays empty. Null: that cannot be had here. */
+  readonly switchSegment: (() => Promise<void>) | null;
   /** As PostgreSQL's first step of a promotion leaves it: a history file, and nothing else. Nothing runs. */
   beginPromotion(timeline: Timeline, history: string): Promise<void>;
   /** Another replica, whose directory is a copy of this one's as it is. Nothing runs in either. */

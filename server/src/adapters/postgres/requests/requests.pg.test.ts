@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../gateways/pgwire/testing/postgres.ts';
 import { readRequest } from './request-outcome.ts';
 import { prepareRequests } from './request-schema.ts';
-import { findWeakenedCommits } from './weakened-commits.ts';
+import { findWeakenedCommits, findWeakenedCommitsIn } from './weakened-commits.ts';
 
 let pg: TestPostgres;
 let barista: Client;
@@ -277,5 +277,12 @@ describe('settings that outlive their session', () => {
     expect(where[0]).toContain(
       found.replace(/ (f|v|d)\b/, ' public.$1').replace('type dm', 'type public.dm'),
     );
+  });
+
+  it('are looked for in every database but one whose removal was interrupted', async () => {
+    await pg.superuser.query('CREATE DATABASE broken');
+    await pg.superuser.query("UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'broken'");
+    expect(await findWeakenedCommitsIn(pg)).toEqual([]);
+    await pg.superuser.query('DROP DATABASE broken');
   });
 });

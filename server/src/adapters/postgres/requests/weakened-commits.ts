@@ -65,7 +65,7 @@ async function databasesOf(socketDir: string): Promise<string[]> {
   const client = await connectPg({ socketDir, database: 'postgres' });
   try {
     const { rows } = await client.query<{ name: string }>(
-      'SELECT datname AS name FROM pg_catalog.pg_database WHERE datallowconn ORDER BY 1',
+      'SELECT datname AS name FROM pg_catalog.pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY 1',
     );
     return rows.map(({ name }) => name);
   } finally {

@@ -116,6 +116,8 @@ class RealFixture implements DatabaseFixture {
     this.signal('SIGCONT');
   }
 
+  readonly switchSegment = (): Promise<void> => this.ask('SELECT pg_switch_wal()');
+
   async beginPromotion(timeline: Timeline, history: string): Promise<void> {
     const path = join(this.parts.places.data, 'pg_wal', historyName(timeline));
     await writeFile(path, history, { mode: 0o600 });

@@ -94,6 +94,8 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
   const { askMs, askLeadingMs, saveMs } = options.timings;
   let savedAtMs = options.timers.nowMs();
   let askedAtMs = Number.NEGATIVE_INFINITY;
+  let lookedAtMs = options.timers.nowMs();
+  let isMoving = true;
   let isUp = false;
   for (;;) {
     const over = context.over();
@@ -106,10 +108,19 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     }
     await puzzle(running, options.timers.nowMs());
     context.advance(progress.appliedSlot);
-    if (!isUp && progress.isConsistent) {
+    if (options.timers.nowMs() - lookedAtMs >= saveMs) {
+      lookedAtMs = options.timers.nowMs();
+      isMoving = options.server.isMoving();
+    }
+    if (!isUp && isMoving && progress.isConsistent) {
       isUp = true;
       options.onStep(null);
       options.onUp();
+    }
+    // It could not be promoted: another replica had better lead.
+    if (isUp && !isMoving) {
+      isUp = false;
+      options.onDown('PostgreSQL does not do anything: its main process is stopped');
     }
     if (options.timers.nowMs() - savedAtMs >= saveMs) {
       savedAtMs = options.timers.nowMs();

@@ -127,6 +127,9 @@ class ModelFixture implements DatabaseFixture {
     disk.control = { ...disk.control!, redo: { ...disk.control!.redo, nextXid: xid } };
   };
 
+  /** The model writes no such record. */
+  readonly switchSegment = null;
+
   async beginPromotion(
     timeline: Parameters<DatabaseFixture['beginPromotion']>[0],
     history: string,

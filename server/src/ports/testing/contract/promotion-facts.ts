@@ -1,6 +1,7 @@
 /** Facts about promotions and timelines. */
 import { expect, it } from 'vitest';
-import { walPageBytes, type Lsn } from '../../../payload/wal/lsn.ts';
+import { lastWholeRecord } from '../../../payload/wal/last-whole-record.ts';
+import { segmentBytes, walPageBytes, type Lsn } from '../../../payload/wal/lsn.ts';
 import { timelineFile } from '../../../payload/wal/timeline-file.ts';
 import type { ContractContext, TestGroup } from '../database-server-contract.ts';
 import { FedStandby, pass, until } from '../database-fixture.ts';
@@ -158,6 +159,41 @@ export function promotionFacts({ group: open }: ContractContext): void {
     expect(await valuesOf(other)).toEqual(['a', 'b']);
     const [first] = other.reports.slice(reportsBefore);
     expect(first!.flushed <= fork || other.streamed.at(-1)!.startsWith('2 ')).toBe(true);
+  });
+
+  it('of a switch of segments the empty rest need not be chosen: the promotion forks at its end, and others are fed zeros', async (test) => {
+    const group = await open(2);
+    const [next, other] = group.standbys as [FedStandby, FedStandby];
+    const { primary, log } = group;
+    const { switchSegment } = primary.fixture;
+    if (switchSegment === null) return test.skip();
+    primary.chooseAlways();
+    await putAndCommit(group, 'a');
+    primary.choosesAll = false;
+    await switchSegment();
+    await primary.untilReceived();
+    const end = primary.receivedTo;
+    expect(end % segmentBytes).toBe(0);
+    const chosen = (end - segmentBytes / 2) as Lsn;
+    expect(chosen).toBeGreaterThan(log.position.end);
+    primary.keepUpTo(chosen);
+    primary.choose();
+    await next.untilReplayed(chosen);
+    expect((await next.look()).replayed).toBe(end);
+    await primary.fixture.server.stop('immediate');
+    expect(await lastWholeRecord(next.wal, log.position)).toBe(end);
+    const promoted = await promote(group, next);
+    expect(log.position).toMatchObject({ timeline: 2, end });
+    expect(await lastWholeRecord(next.wal, log.position)).toBe(end);
+    await promoted.open();
+    promoted.chooseAlways();
+    await putAndCommit({ primary: promoted }, 'b');
+    await other.untilReplayed(log.position.end);
+    expect(await valuesOf(other)).toEqual(['a', 'b']);
+    await other.fixture.server.stop('fast');
+    await other.launch();
+    await other.look();
+    expect(await valuesOf(other)).toEqual(['a', 'b']);
   });
 
   it('what was a primary, and has nothing but what is chosen, becomes a standby of the next timeline', async () => {

@@ -96,6 +96,19 @@ export function transactionFacts({ primary: open, group, fixture }: ContractCont
     for (const xid of given) expect(nextXid).toBeGreaterThan(xid);
   });
 
+  it('the next id is above what is prepared when nothing has ended since', async () => {
+    const { primary, standbys } = await group(1);
+    const [standby] = standbys as [(typeof standbys)[0]];
+    primary.chooseAlways();
+    const session = await primary.connect();
+    await session.put('prepared');
+    const xid = await session.xid();
+    await session.prepare('p');
+    expect(await primary.primary.nextXid()).toBe(xid + 1n);
+    await standby.untilReplayed(primary.log.position.end);
+    expect((await standby.look()).nextXid).toBe(xid + 1n);
+  });
+
   it('a standby knows the outcomes that it has replayed', async () => {
     const { primary, standbys } = await group(1);
     const [standby] = standbys as [(typeof standbys)[0]];

@@ -26,7 +26,7 @@ export async function differences(primary: PlainPostgres, standby: PlainPostgres
 
 async function databasesOf(postgres: PlainPostgres): Promise<string[]> {
   const rows = await postgres.query<{ name: string }>(
-    'SELECT datname AS name FROM pg_database WHERE datallowconn ORDER BY datname',
+    'SELECT datname AS name FROM pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY datname',
   );
   return rows.map(({ name }) => name);
 }
