@@ -71,6 +71,7 @@ function optionsOf(args: CompareArguments): CompareOptions {
     rounds: args.rounds ?? (quick ? 3 : 5),
     secondsPerRun: args.seconds ?? (quick ? { fitSeconds: quickSeconds } : 5),
     scale,
+    warmUpSeconds: quick ? 8 : 20,
     freshTables: !quick,
     direct,
     patient,

@@ -11,7 +11,7 @@ import { describeMachine } from '../machine.ts';
 import { spread } from '../summary.ts';
 import { untilSettled } from './arrival.ts';
 import { requireBuilt, startBarista, versionOf, type BaristaSystems } from './barista.ts';
-import { toolVersion } from './client-tools.ts';
+import { pgbench, toolVersion } from './client-tools.ts';
 import type { Comparison } from './comparison.ts';
 import { runCopies, type CopyRun } from './copy.ts';
 import { runFailovers, type Failover } from './failover.ts';
@@ -22,7 +22,7 @@ import { summarize } from './report.ts';
 import { runRounds, type WorkloadResult } from './rounds.ts';
 import type { System } from './system.ts';
 import type { Patience } from './undisturbed.ts';
-import { load, workload, writeUpdateScript, type LoadRun, type Workload } from './workloads.ts';
+import { load, pgbenchArgs, workload, writeUpdateScript, type LoadRun, type Workload } from './workloads.ts';
 
 export interface CompareOptions {
   readonly command: string;
@@ -33,6 +33,8 @@ export interface CompareOptions {
   /** `fit`: as long as the budget allows. */
   readonly secondsPerRun: number | { readonly fitSeconds: number };
   readonly scale: number;
+  /** UPDATE with 16 clients on each system, before anything is measured. */
+  readonly warmUpSeconds: number;
   /** Load the tables anew for each workload. */
   readonly freshTables: boolean;
   /** Clients at the socket of the leader's PostgreSQL as a system of its own. */
@@ -80,7 +82,7 @@ export async function compare(options: CompareOptions, shell: CompareShell): Pro
   const { signal, progress, startedMs } = shell;
   const startedAt = new Date().toISOString();
   const machine = describeMachine();
-  const [psql, pgbench] = [await toolVersion('psql', signal), await toolVersion('pgbench', signal)];
+  const [psql, bench] = [await toolVersion('psql', signal), await toolVersion('pgbench', signal)];
   const bin = requireBuilt(options.checkout);
   const barista = await versionOf(options.checkout);
   const root = await mkdtemp(join(tmpdir(), 'barista-compare-'));
@@ -103,12 +105,13 @@ export async function compare(options: CompareOptions, shell: CompareShell): Pro
       startedAt,
       tookSeconds: (performance.now() - startedMs) / 1000,
       machine,
-      versions: { barista, postgres: native.version, psql, pgbench },
+      versions: { barista, postgres: native.version, psql, pgbench: bench },
       method: {
         protocol: 'simple',
         scale: options.scale,
         rounds: options.rounds,
         secondsPerRun,
+        warmUpSeconds: options.warmUpSeconds,
         replicas: 3,
         settings,
         standbys: 'ANY 1 (s1, s2), synchronous_commit = on',
@@ -140,6 +143,7 @@ async function measure(stage: Stage): Promise<Measured> {
     progress(`an idle cluster for ${options.idleSeconds} s`);
     idle = await measureIdle(replicas, options.idleSeconds, signal);
   }
+  await warmUp(stage, three);
   const patience: Patience = { repeats: options.patient, signal, progress };
   const systems = options.direct ? [...three, replicas.direct] : three;
   const secondsPerRun = lengthOfRuns(stage, systems);
@@ -177,6 +181,19 @@ async function measure(stage: Stage): Promise<Measured> {
           patience,
         });
   return { secondsPerRun, workloads, copies, idle, failovers };
+}
+
+/** A server that has just been started, with nothing compiled and no page at hand, is not what anybody runs. */
+async function warmUp({ options, shell, updateScript }: Stage, systems: readonly System[]): Promise<void> {
+  const { scale, warmUpSeconds: seconds } = options;
+  const { signal, progress } = shell;
+  for (const system of systems) {
+    signal.throwIfAborted();
+    progress(`warming up for ${seconds} s: ${system.label}`);
+    const args = pgbenchArgs({ workload: workload('update', 16), scale, seconds, updateScript });
+    await pgbench(await system.client(), args, signal);
+    await untilSettled(system, signal);
+  }
 }
 
 /** What is left of the budget, in equal parts; whole seconds, for pgbench knows no others. */

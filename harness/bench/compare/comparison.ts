@@ -27,6 +27,8 @@ export interface Comparison {
     readonly scale: number;
     readonly rounds: number;
     readonly secondsPerRun: number;
+    /** Missing in results of before there was a warm-up. */
+    readonly warmUpSeconds?: number;
     readonly replicas: 3;
     /** Of every PostgreSQL, Barista's included. */
     readonly settings: Readonly<Record<string, string>>;

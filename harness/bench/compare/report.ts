@@ -42,11 +42,13 @@ export function reportText(comparison: Comparison, before: Comparison | null): s
   const { machine, versions, method } = comparison;
   const { barista } = versions;
   const at = barista.commit === null ? '' : ` at ${barista.commit}`;
+  const { warmUpSeconds = 0 } = method;
+  const warmUp = warmUpSeconds === 0 ? '' : ` after ${warmUpSeconds} s of warming up`;
   return [
     machineLines(machine),
     `Barista     ${barista.version}${at} (${barista.checkout})`,
     `PostgreSQL  ${versions.postgres}; pgbench ${versions.pgbench}, simple protocol, scale ${method.scale}`,
-    `rounds      ${method.rounds} of ${method.secondsPerRun} s each, interleaved; medians, and the least and most of the rounds`,
+    `rounds      ${method.rounds} of ${method.secondsPerRun} s each${warmUp}, interleaved; medians, and the least and most of the rounds`,
     othersLine(comparison),
     '',
     ratesTable(comparison),

@@ -51,7 +51,7 @@ export async function openReplicaDatabase(
     settings: config.postgres.settings,
     // Sessions of clients, and the replica's own.
     connectionsMax: config.bounds.clientsMax + 20,
-    gatherMs: 5,
+    gatherMs: 50,
     promotionTimeoutMs: 10_000,
   });
   const directory = openDatabaseDirectory({

@@ -1,5 +1,5 @@
 /**
- * Group commit: gathers the appends that wait into one frame, writes it with one write, and only then starts the next.
+ * Group commit: an append to an idle log is written at once, and those that come meanwhile are gathered into the next frame. A frame is one write.
  *
  * Invariants kept:
  * - At most one write is in flight, so of all frames only the last can be torn (segment-scan.ts builds on it).
@@ -35,6 +35,12 @@ interface Waiting {
   readonly reject: (error: LogStoreError) => void;
 }
 
+interface Unfinished {
+  readonly segment: Segment;
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface GroupWriter {
   /** Without records: resolves when all earlier appends are durable. @throws LogStoreError */
   readonly append: (records: readonly StoredRecord[]) => Promise<void>;
@@ -59,7 +65,7 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
   let running: Promise<void> | null = null;
   let failed: LogStoreError | null = null;
   let closed = false;
-  let unfinished: { readonly segment: Segment; readonly from: number; readonly to: number } | null = null;
+  let unfinished: Unfinished | null = null;
   let buffer = Buffer.alloc(256 * 1024);
 
   const sealTimer = setTimeout(() => {
@@ -74,14 +80,24 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
     const bytes = records.reduce((sum, record) => sum + recordBytes(record), 0);
     return new Promise((resolve, reject) => {
       waiting.push({ records, bytes, isNote, resolve, reject });
-      running ??= run();
+      if (running === null) start();
     });
   };
   const append = (records: readonly StoredRecord[]): Promise<void> => enqueue(records, false);
 
+  /** The write is under way when this returns: whatever else this turn of the event loop does, such as sending to others, goes on beside it. */
+  const start = (): void => {
+    const mine = run().then(() => {
+      if (running !== mine) return;
+      running = null;
+      // Came between the last look and now.
+      if (waiting.length > 0) start();
+      else if (!closed) sealTimer.refresh();
+    });
+    running = mine;
+  };
+
   const run = async (): Promise<void> => {
-    // Lets everything that this turn of the event loop has to append join the first group.
-    await new Promise(setImmediate);
     while (waiting.length > 0) {
       const batch = takeBatch(waiting);
       try {
@@ -95,16 +111,12 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
         if (failure.code === 'logFailed') failed = failure;
         for (const one of [...batch, ...waiting.splice(0)]) one.reject(failure);
       }
-      // Those who were just answered append their next records before the next group is closed.
-      await new Promise(setImmediate);
     }
-    running = null;
-    if (!closed) sealTimer.refresh();
   };
 
   const writeFrame = async (records: readonly StoredRecord[], isNote: boolean): Promise<void> => {
     if (records.length === 0 && state.sealed) return;
-    await eraseUnfinished();
+    if (unfinished !== null) await erase(unfinished);
     const payloadBytes = records.reduce((sum, record) => sum + recordBytes(record), 0);
     const frameBytes = roundUpToSector(FRAME_HEADER_BYTES + payloadBytes);
     const reserved = isNote ? 0 : NOTES_BYTES;
@@ -129,9 +141,8 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
   };
 
   /** A write that failed for want of space may have left a part of its frame. */
-  const eraseUnfinished = async (): Promise<void> => {
-    if (unfinished === null) return;
-    await writeZeros(unfinished.segment.file, unfinished.from, unfinished.to);
+  const erase = async ({ segment, from, to }: Unfinished): Promise<void> => {
+    await writeZeros(segment.file, from, to);
     unfinished = null;
   };
 

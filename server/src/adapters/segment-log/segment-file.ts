@@ -5,7 +5,7 @@
  * - `write` resolves only when all its bytes are on stable storage; if it rejects, any part of them may be there.
  * - No call blocks the event loop.
  */
-import { constants } from 'node:fs';
+import { constants, write } from 'node:fs';
 import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -62,14 +62,23 @@ export async function nodeSegmentDirectory(path: string): Promise<SegmentDirecto
   };
 }
 
+/** Each vote passes here, and the file handle's own `write` costs twice as much. */
+function writeOnce(fd: number, data: Uint8Array, from: number, position: number): Promise<number> {
+  return new Promise((done, failed) => {
+    write(fd, data, from, data.length - from, position, (error, bytesWritten) => {
+      if (error === null) done(bytesWritten);
+      else failed(error);
+    });
+  });
+}
+
 function nodeSegmentFile(handle: FileHandle): SegmentFile {
   return {
     size: async () => (await handle.stat()).size,
     async write(data, position) {
       let done = 0;
       while (done < data.length) {
-        const { bytesWritten } = await handle.write(data, done, data.length - done, position + done);
-        done += bytesWritten;
+        done += await writeOnce(handle.fd, data, done, position + done);
       }
       if (SYNC_AFTER_WRITE) await handle.datasync();
     },

@@ -225,7 +225,8 @@ export class FeedConnection {
   }
 
   more(): void {
-    if (this.options.gatherMs === 0) void this.pump();
+    const waits = this.options.source.position().end - this.next;
+    if (this.options.gatherMs === 0 || waits >= gatheredBytes) void this.pump();
     else this.waiting ??= setTimeout(() => void this.pump(), this.options.gatherMs);
   }
 
