@@ -5,6 +5,8 @@
  * that the peer dialled; only a replica that was removed, which nobody dials, is answered over this one.
  * Invariant: `send` never throws and never blocks; what cannot be queued is dropped.
  */
+import type { Duplex } from 'node:stream';
+import type { WebSocket } from 'ws';
 import type { ReplicaId } from '../../multipaxos/types.ts';
 import { type DialledSocket, type DialOptions, dialPeer } from './dial.ts';
 import { type Envelope, envelopeReader, envelopeWriter } from './envelope.ts';
@@ -113,14 +115,34 @@ function startAttempt(options: LinkOptions, events: AttemptEvents): Attempt {
     },
   );
   const write = envelopeWriter(dialled.socket);
+  const gather = oneWriteATurn(dialled.socket);
   return {
     dialled,
     cluster: () => cluster,
     send(envelope, frame) {
       if (!dialled.isUp()) return false;
       if (dialled.socket.bufferedAmount + frame.byteLength > limits.queueBytesMax) return false;
+      gather();
       write(envelope, frame);
       return true;
     },
+  };
+}
+
+/** To be called before something is written: all that this turn writes leaves with one call of the system. */
+function oneWriteATurn(socket: WebSocket): () => void {
+  let raw: Duplex | null = null;
+  let corked = false;
+  socket.once('upgrade', (response) => {
+    raw = response.socket;
+  });
+  return () => {
+    if (raw === null || corked) return;
+    corked = true;
+    raw.cork();
+    process.nextTick(() => {
+      corked = false;
+      raw?.uncork();
+    });
   };
 }

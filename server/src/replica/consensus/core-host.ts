@@ -36,9 +36,12 @@ import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
 import type { Transport } from '../../ports/transport.ts';
+import { EagerQuorum } from './eager-quorum.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+/** A vote that is not needed may come so late. Where the others do not answer, everybody is asked at once again. */
+const eagerness = { delayMs: 10, silentMs: 50, waitingBytesMax: 256 * 1024 } as const;
 /** Payload bytes on their way to the log beyond which no more is taken in. */
 const waitingBytesMax = 64 * 1024 * 1024;
 
@@ -87,6 +90,7 @@ export function coreConfigOf({ group, timings, bounds }: ReplicaConfig, id: Repl
 
 export class CoreHost {
   private readonly options: CoreHostOptions;
+  private readonly sending: EagerQuorum;
   private state: State;
   /** The newest that is known to be chosen. */
   private configuration: Configuration;
@@ -107,6 +111,13 @@ export class CoreHost {
     const { config, log, timers, random } = options;
     this.state = createState(config, log.recovered, timers.nowMs(), random());
     this.configuration = log.recovered.configuration;
+    this.sending = new EagerQuorum({
+      self: config.id,
+      send: (to, message) => options.transport.send(to, message),
+      timers,
+      ...eagerness,
+    });
+    this.sending.configure(this.configuration);
   }
 
   /** From here on it votes. */
@@ -168,6 +179,7 @@ export class CoreHost {
   private receive(from: ReplicaId, message: Message): void {
     const fillsLog = message.kind === 'Accept' || message.kind === 'CatchUpReply';
     if (fillsLog && (this.troubled || this.waitingBytes > waitingBytesMax)) return;
+    if (message.kind === 'Accepted') this.sending.accepted(from, message.lastSlot);
     this.input({ kind: 'Receive', from, message });
     // A leader that serves has all that it needs, whatever a peer says.
     if (message.kind !== 'CatchUpReply' || message.entries.length > 0 || isServing(this.state)) return;
@@ -177,6 +189,7 @@ export class CoreHost {
   stop(): void {
     this.stopped = true;
     this.stopTicking?.();
+    this.sending.stop();
   }
 
   private run(input: Input): void {
@@ -193,7 +206,7 @@ export class CoreHost {
         void this.write();
         return;
       case 'send':
-        this.options.transport.send(effect.to, effect.message);
+        this.sending.send(effect.to, effect.message);
         return;
       case 'chosen':
         this.listener?.chosen(effect.entries);
@@ -206,10 +219,12 @@ export class CoreHost {
         void this.serveCatchUp(effect.to, effect.fromSlot, effect.toSlot);
         return;
       case 'leadership':
+        this.sending.askEverybody();
         this.listener?.leadership(effect);
         return;
       case 'configuration':
         this.configuration = effect.configuration;
+        this.sending.configure(effect.configuration);
         this.listener?.configuration(effect);
         return;
       case 'reconfigured':
