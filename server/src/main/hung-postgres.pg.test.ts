@@ -141,3 +141,16 @@ it('where one followerâ€™s PostgreSQL stands still, the other takes the leaderâ€
   await group.healthy();
   expect(await group.contentsOf('drinks')).toHaveLength(1);
 }, 180_000);
+
+it('a leader that was a standby is not ended by what a client has its PostgreSQL write to its log', async () => {
+  const leader = group.leader()!;
+  const before = group.statusOf(leader);
+  const { port } = group.configOf(leader).pgwire;
+  const text = 'hot standby is not possible because of insufficient parameter settings';
+  expect(await runSql(port, `SELECT '${text}'::int`)).toMatchObject({ error: { code: '22P02' } });
+  expect(await runSql(port, `DO $$ BEGIN RAISE LOG '${text}'; END $$`)).not.toHaveProperty('error');
+  expect(await runSql(port, "INSERT INTO drinks VALUES ('after')")).not.toHaveProperty('error');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(group.leader()).toBe(leader);
+  expect(group.statusOf(leader).postgres.pid).toBe(before.postgres.pid);
+}, 60_000);

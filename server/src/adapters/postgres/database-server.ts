@@ -130,6 +130,7 @@ class Server implements PostgresDatabaseServer {
     feed.shut();
     const client = await this.session();
     const deadline = performance.now() + this.options.promotionTimeoutMs;
+    this.instance.promoted();
     await client.query('SELECT pg_promote(false)');
     while (await isInRecovery(client)) {
       if (performance.now() > deadline)

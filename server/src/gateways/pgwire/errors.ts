@@ -144,8 +144,8 @@ export const committedBeforeUntold: GatewayError = {
 export const namedTransactionHidden: GatewayError = {
   sqlState: '0A000',
   message:
-    'a transaction that has a barista.request_id cannot be ended inside a message of several statements',
-  hint: 'Send COMMIT, ROLLBACK and PREPARE TRANSACTION as messages of their own.',
+    'a transaction that has a barista.request_id cannot be begun behind others, or ended, inside a message of several statements',
+  hint: 'Send BEGIN, COMMIT, ROLLBACK and PREPARE TRANSACTION as messages of their own.',
 };
 
 export function namedMessageTooLong(bytesMax: number): GatewayError {

@@ -135,6 +135,21 @@ describe('a named transaction', () => {
     expect(await keys(pg)).toEqual([1, 2, 3]);
   });
 
+  it('names a block that is opened behind settings, and refuses one behind anything else', async () => {
+    await client.query("SET barista.request_id = 'x'; BEGIN");
+    await client.query(insert);
+    await client.query('ROLLBACK');
+    expect(await keys(pg)).toEqual([]);
+    await client.query("SET barista.request_id = 'x'; BEGIN");
+    await client.query(insert);
+    await client.query('COMMIT');
+    expect([await recorded(), await keys(pg)]).toEqual([['barista x COMMIT'], [1]]);
+    await name('y');
+    const late = "INSERT INTO t VALUES (5, 'x'); BEGIN; INSERT INTO t VALUES (6, 'x')";
+    expect(await codeOf(client.query(late))).toBe('0A000');
+    expect(await keys(pg)).toEqual([1]);
+  });
+
   it('that cannot be committed leaves its name', async () => {
     await client.query('ALTER TABLE t ADD c int REFERENCES t (a) DEFERRABLE INITIALLY DEFERRED');
     for (const begin of [[], ['BEGIN']]) {

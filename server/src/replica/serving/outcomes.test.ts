@@ -56,6 +56,14 @@ describe('what became of a transaction', () => {
     ]);
   });
 
+  it('is not told by what was a primary and has not everything that is chosen', async () => {
+    const { of, successions, world } = setUp({ 51: 'aborted' });
+    successions.add(beginning(b2, 60n, 500), false);
+    world.replayed = 500;
+    world.standby = false;
+    expect(await of(51n)).toBe('unknown');
+  });
+
   it('is not that of another transaction with the same id under the next leader', async () => {
     const { of, successions, world } = setUp({ 60: 'committed', 61: 'committed' });
     successions.add(beginning(b2, 60n, 500), false);
@@ -72,6 +80,14 @@ describe('what became of a transaction', () => {
     world.replayed = 900;
     expect(await of(65n)).toBe('notCommitted');
     expect(await of(65n, b2)).toBe('committed');
+  });
+
+  it('is not that of another one whose id was used again after a leader that resumed in vain', async () => {
+    const { of, successions, world } = setUp({ 10: 'committed' });
+    successions.add(beginning(ballot(2, 'r1'), 11n, 500), true);
+    successions.add(beginning(b3, 10n, 500), false);
+    world.replayed = 900;
+    expect(await of(10n)).toBe('notCommitted');
   });
 
   it('is unknown where a leadership in between was not seen', async () => {

@@ -87,8 +87,9 @@ export class Outcomes {
 
   /** This replica's PostgreSQL has everything of that leadership. */
   private isComplete({ fork }: Ending): boolean {
-    const { serves, replayed } = this.options;
-    return serves() || (fork !== null && replayed() >= fork);
+    const { serves, replayed, isStandby } = this.options;
+    // What was a primary has more than is chosen, and less than all that is.
+    return serves() || (fork !== null && isStandby() && replayed() >= fork);
   }
 
   private async settle<T>(deadline: number, look: () => Promise<T | null>): Promise<T | null> {

@@ -9,7 +9,7 @@ import type { Lsn } from '../../payload/wal/lsn.ts';
 import type { WalPosition } from '../../payload/wal/wal-history.ts';
 
 /**
- * How the time of a leadership ended. No transaction with `nextXid` or a higher id has effect from then. Everything else of it lies below `fork`; null: the same replica went on with it (it resumed), and what it
+ * How the time of a leadership ended. No transaction of it with `nextXid` or a higher id has effect: the lowest next id of all leaderships since. Everything else of it lies below `fork`; null: the same replica went on with it (it resumed), and what it
  * brought along has no end that is told, but all of it is chosen before that replica serves.
  */
 export interface Ending {
@@ -48,7 +48,10 @@ export class Successions {
     // The one before must be this very one, or another may stand between the two.
     const before = this.beginnings[index - 1];
     if (before === undefined || !sameBallot(before.leadership, leadership)) return 'unknown';
-    const parting = this.beginnings.slice(index).find(({ resumes }) => !resumes);
-    return { nextXid: first.nextXid, fork: parting?.at ?? null };
+    const later = this.beginnings.slice(index);
+    const parting = later.find(({ resumes }) => !resumes);
+    // One that resumed may have recovered, and counted, what the next one left behind, whose ids are used again then (spec: IsAnothers).
+    const nextXid = later.reduce((least, one) => (one.nextXid < least ? one.nextXid : least), first.nextXid);
+    return { nextXid, fork: parting?.at ?? null };
   }
 }

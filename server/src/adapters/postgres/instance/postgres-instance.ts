@@ -56,6 +56,8 @@ export interface PostgresInstance {
   /** A primary: until it lets sessions in. A standby: until it is one; queries come later, when it is consistent. @throws LaunchError; the signal's reason */
   start(role: InstanceRole, ended?: AbortSignal): Promise<void>;
   stop(mode: StopMode): Promise<void>;
+  /** It is a primary from now on. */
+  promoted(): void;
   /** True if the main process certainly lives; some microseconds. */
   isAlive(): boolean;
   /** Hands all that PostgreSQL has written to its log until now to the watchers. Some microseconds if there is nothing. */
@@ -100,6 +102,7 @@ class Instance implements PostgresInstance {
   private readonly log: LogFile;
   private readonly exitListeners = new Set<(reason: string) => void>();
   private running: Running | null = null;
+  private isStandby = false;
 
   constructor(options: InstanceOptions, user: LaunchUser, directory: string, socketDir: string) {
     this.options = options;
@@ -174,7 +177,9 @@ class Instance implements PostgresInstance {
 
   private async spawn(role: InstanceRole): Promise<Running> {
     // Its end is noticed as any other, and whoever starts it again has it start with what its WAL asks for.
-    const limits = role.kind === 'standby' ? watchLimits(() => this.quit()) : null;
+    const limits =
+      role.kind === 'standby' ? watchLimits(() => (this.isStandby ? this.quit() : undefined)) : null;
+    this.isStandby = role.kind === 'standby';
     const log = await openLogPipe(join(this.directory, 'messages'), (chunk) => {
       this.log.write(chunk);
       limits?.(chunk.toString('utf8'));
@@ -194,6 +199,11 @@ class Instance implements PostgresInstance {
     void postmaster.exited.then((exit) => this.exited(running, exit));
     await writeOwner(this.directory, postmaster.pid);
     return running;
+  }
+
+  promoted(): void {
+    // What clients have it write to its log must not be taken for what it says of itself as a standby.
+    this.isStandby = false;
   }
 
   private exited(running: Running, { code, signal: name }: PostgresExit): void {

@@ -143,8 +143,10 @@ describe('the statements of a text', () => {
 
   it('together have a shape', () => {
     const of = (text: string) => shapeOf(Buffer.from(text), 0, Buffer.byteLength(text), usualRules);
-    expect(of('')).toEqual({ statements: 0, first: 'setting', ends: false });
-    expect(of('BEGIN; SELECT 1')).toEqual({ statements: 2, first: 'begin', ends: false });
-    expect(of('SELECT 1; ROLLBACK')).toEqual({ statements: 2, first: 'plain', ends: true });
+    expect(of('')).toEqual({ statements: 0, first: 'setting', opensLate: false, ends: false });
+    expect(of('BEGIN; SELECT 1')).toEqual({ statements: 2, first: 'begin', opensLate: false, ends: false });
+    expect(of('SET a = 1; BEGIN; SELECT 1')).toMatchObject({ first: 'begin', opensLate: false });
+    expect(of('SELECT 1; BEGIN')).toMatchObject({ first: 'plain', opensLate: true });
+    expect(of('SELECT 1; ROLLBACK')).toEqual({ statements: 2, first: 'plain', opensLate: false, ends: true });
   });
 });

@@ -5,8 +5,10 @@ import type { TextRules } from './text-rules.ts';
 
 export interface TextShape {
   readonly statements: number;
-  /** Of the first one; `setting` if there is none. */
+  /** Of the first one; `begin` if there are only settings before one; `setting` if there is none. */
   readonly first: StatementKind;
+  /** A transaction is opened behind something else than settings. */
+  readonly opensLate: boolean;
   /** One of them may end a transaction, or that is not clear. */
   readonly ends: boolean;
 }
@@ -25,12 +27,16 @@ export function shapeOf(bytes: Buffer, from: number, to: number, rules: TextRule
   let statements = 0;
   let first: StatementKind = 'setting';
   let ends = false;
+  let opensLate = false;
+  let onlySettings = true;
   const reader = new StatementReader(rules, (kind) => {
-    if (statements === 0) first = kind;
+    if (statements === 0 || (kind === 'begin' && onlySettings)) first = kind;
+    if (kind === 'begin' && !onlySettings && first !== 'begin') opensLate = true;
+    onlySettings &&= kind === 'setting';
     statements += 1;
     ends ||= endings.has(kind);
   });
   reader.push(bytes, from, to);
   reader.end();
-  return { statements, first, ends };
+  return { statements, first, opensLate, ends };
 }

@@ -101,6 +101,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     const over = context.over();
     if (over !== null) {
       await save(context, progress);
+      if (over.kind === 'inspect') options.host.stepDown();
       options.host.event({ name: 'DatabaseDown', reason: wishes.ended ?? over.kind });
       options.onDown(wishes.ended ?? 'PostgreSQL is stopped');
       await options.server.stop('fast');
@@ -122,6 +123,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
       isUp = false;
       options.onDown('PostgreSQL does not do anything: its main process is stopped');
     }
+    if (!isMoving || isStuck(context, running)) options.host.stepDown();
     if (options.timers.nowMs() - savedAtMs >= saveMs) {
       savedAtMs = options.timers.nowMs();
       await save(context, progress);
@@ -139,6 +141,12 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     }
     await signal.wait(behind ? againMs : saveMs);
   }
+}
+
+/** This replica is to lead as soon as everything is replayed, and nothing is. */
+function isStuck({ options }: LifeContext, { progress }: RunningStandby): boolean {
+  const { host, timers, timings } = options;
+  return host.isAwaited() && progress.standsSince(timers.nowMs()) > timings.patienceMs;
 }
 
 async function save(context: LifeContext, progress: StandbyProgress): Promise<void> {

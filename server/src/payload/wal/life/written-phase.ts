@@ -48,7 +48,8 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
     if (judgement.kind === 'prefix') return standbyAgain(context, wal, ownEnd);
     if (judgement.kind === 'parted') {
       const reason = `others went another way at ${formatLsn(judgement.at)}, and it goes on to ${formatLsn(ownEnd)}`;
-      const hintsUntrusted = role.kind === 'primary' && role.hintsUntrusted;
+      // PostgreSQL's own workers wait for nobody (autovacuum commits locally), and says nothing of it: what was never chosen may have been seen in any primary.
+      const hintsUntrusted = true;
       return { kind: 'lost', loss: { cause: 'parted', reason, partedAt: judgement.at, hintsUntrusted } };
     }
     // Everything that is chosen is in it: its replica may lead, and must if nobody else has a database.

@@ -78,7 +78,7 @@ export class NamedRequests {
     const shape = shapeOf(frame, headerBytes, frame.length, rules());
     const single = shape.statements <= 1;
     if (status === 'E' || !wire.name.mayBeSet) this.pass(frame);
-    else if (!single && shape.ends) this.refuse(status);
+    else if (!single && (shape.ends || (status === 'I' && shape.opensLate))) this.refuse(status);
     else if (status === 'T' && isCommit(shape.first)) {
       this.transaction.claimBefore(shape.first);
       wire.send(frame);
