@@ -114,7 +114,7 @@ export class EagerQuorum {
   }
 
   private flushAll(): void {
-    for (const peer of [...this.waiting.keys()]) this.flush(peer);
+    for (const peer of this.waiting.keys()) this.flush(peer);
   }
 
   private flush(to: ReplicaId): void {
