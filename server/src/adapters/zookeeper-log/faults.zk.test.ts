@@ -290,12 +290,12 @@ describe('when ZooKeeper is away', () => {
   });
 
   it('and pauses for less than a session, appends only wait', async () => {
-    zookeeper.pause(true);
+    await zookeeper.pause(true);
     let done = false;
     const waiting = store.append([voteOf(1)]).then(() => (done = true));
     await sleep(300);
     expect(done).toBe(false);
-    zookeeper.pause(false);
+    await zookeeper.pause(false);
     await waiting;
   });
 });

@@ -9,6 +9,8 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isStopped } from '../../postgres/process-identity.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { ensureZooKeeper } from './ensure-zookeeper.ts';
 
@@ -33,8 +35,8 @@ export interface RunningZooKeeper {
   readonly server: string;
   /** SIGKILL: as a crash. */
   readonly kill: () => Promise<void>;
-  /** SIGSTOP and SIGCONT: as a long pause of the Java machine. */
-  readonly pause: (paused: boolean) => void;
+  /** SIGSTOP and SIGCONT: as a long pause of the Java machine. Resolves when it stands still, or goes on. */
+  readonly pause: (paused: boolean) => Promise<void>;
   /** Starts it again on its data and port, after `kill`. */
   readonly restart: () => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -89,7 +91,12 @@ export async function startZooKeeper(options: StartZooKeeperOptions): Promise<Ru
     port,
     server: `127.0.0.1:${port}`,
     kill: end,
-    pause: (paused) => void child?.kill(paused ? 'SIGSTOP' : 'SIGCONT'),
+    async pause(paused) {
+      const pid = child?.pid;
+      if (pid === undefined) return;
+      process.kill(pid, paused ? 'SIGSTOP' : 'SIGCONT');
+      while (process.platform === 'linux' && isStopped(pid) !== paused) await sleep(1);
+    },
     restart: async () => {
       await end();
       await start();
