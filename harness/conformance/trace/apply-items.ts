@@ -12,6 +12,9 @@ import { linearize } from './linearize.ts';
 import { orderTrace, type ConsensusEvent } from './read-trace.ts';
 import type { SpecState } from './spec-state.ts';
 
+type Ship = Extract<ApplyEvent, { name: 'Ship' }>;
+type Feed = Extract<ApplyEvent, { name: 'Feed' }>;
+
 /** One run of a replica's process. */
 interface Run {
   readonly host: ReplicaId;
@@ -111,7 +114,41 @@ function runsOf(events: readonly TraceEvent[]): ReadonlyMap<string, Run> {
     waiting.sort((a, b) => a.seq - b.seq);
     ahead.sort((a, b) => a - b);
   }
+  addLostShips(runs, events);
   return runs;
+}
+
+/**
+ * A process that is killed may have sent a range of which its record does not tell any more: that others were fed it says all of it but its transactions. It stands at the end of that record, so a range that is missing from the
+ * middle of one is still missing.
+ */
+function addLostShips(runs: ReadonlyMap<string, Run>, events: readonly TraceEvent[]): void {
+  const told = new Set<EntryLabel>();
+  const lost = new Map<EntryLabel, Feed>();
+  const last = new Map<string, Ship>();
+  for (const event of events) {
+    if (event.layer !== 'apply' || event.name !== 'Ship') continue;
+    told.add(event.label);
+    const client = clientOf(event.label);
+    if ((last.get(client)?.seq ?? 0) < event.seq) last.set(client, event);
+  }
+  for (const event of events)
+    if (event.layer === 'apply' && event.name === 'Feed' && !told.has(event.label))
+      lost.set(event.label, event);
+  for (const feed of [...lost.values()].sort((a, b) => a.start - b.start)) {
+    const ship = last.get(clientOf(feed.label));
+    const run = ship === undefined ? undefined : runs.get(ship.run);
+    if (ship === undefined || run === undefined) continue;
+    const before = run.waiting.at(-1) as ApplyEvent;
+    const { label, leadership, timeline, start, end } = feed;
+    const { seq, atUs } = before;
+    run.waiting.push({ ...ship, seq: seq + 1, atUs, label, leadership, timeline, start, end, commits: [] });
+  }
+}
+
+/** A proposal's label begins with the name of the process that made it. */
+function clientOf(label: EntryLabel): string {
+  return label.slice(0, label.lastIndexOf('/'));
 }
 
 /** Where each leader's own first entry stands, by its label. */
