@@ -23,8 +23,8 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const FILLER = 'filler.tmp';
-/** Room that is there before it is filled, for the replica to start in. */
-const spareBytes = 20 * 1024 * 1024;
+/** Room that is there before it is filled: for the replica to start in, with the segment that it makes ahead, and for as much again when room is made. */
+const spareBytes = 64 * 1024 * 1024;
 
 let known: Promise<string | null> | null = null;
 
