@@ -1,4 +1,7 @@
-/** Ids from sequences, by several clients, one sequence of which hands out values to each session in advance. */
+/**
+ * Ids from sequences, by several clients, one sequence of which hands out values to each session in advance. Each is used for a row, as ids are: a value that no committed transaction holds may be handed out again after a failover
+ * (docs/limits.md).
+ */
 import type { Workload } from './workload.ts';
 
 const sequences = ['ids', 'ids_cached'] as const;
@@ -10,10 +13,15 @@ export function idsWorkload(): Workload {
     clients: 2,
     readersEverywhere: false,
     pauseMs: 50,
-    setup: ['CREATE SEQUENCE ids', 'CREATE SEQUENCE ids_cached CACHE 20'],
+    setup: [
+      'CREATE SEQUENCE ids',
+      'CREATE SEQUENCE ids_cached CACHE 20',
+      'CREATE TABLE handed_out (sequence text, id bigint)',
+    ],
     next: (random) => ({ f: 'generate', asked: random.pick(sequences) }),
     async run(session, { asked }) {
-      const { rows } = await session.statement('SELECT nextval($1::text::regclass)', [asked], 'writes');
+      const sql = 'INSERT INTO handed_out SELECT $1::text, nextval($1::text::regclass) RETURNING id';
+      const { rows } = await session.statement(sql, [asked], 'writes');
       return [asked, Number(rows[0]?.[0])];
     },
     returnsNothing: () => false,
