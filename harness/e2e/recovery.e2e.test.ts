@@ -22,8 +22,7 @@ const TIMEOUT_MS = 240_000 + LOAD_SECONDS * 2000;
 const HEAL_MS = 180_000;
 /** What clients may be told while a leader is replaced, and how long that may take on a machine that is busy with other things. */
 const FAILOVER_MS = 10_000;
-/** `timeout`: the client's own patience, while there is no leader. */
-const FAILOVER_ERRORS = /^(57P01|57P02|57P03|08007|08001|08006|40001|connectionLost|timeout|E[A-Z]+)$/;
+const FAILOVER_ERRORS = /^(57P01|57P02|57P03|08007|08001|08006|40001|connectionLost|E[A-Z]+)$/;
 /** What a client of a replica that is being wiped is told: its own connection breaks, and another is not to be had there yet. */
 const OWN_REPLICA_ERRORS = /^(57P01|57P02|57P03|08001|connectionLost|E[A-Z]+)$/;
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
