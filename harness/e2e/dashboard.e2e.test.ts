@@ -173,7 +173,12 @@ describe('the dashboard', () => {
     await expect
       .poll(() => part('verify-result').getAttribute('data-state'), { timeout: 60_000 })
       .not.toBe('running');
-    expect(await text('verify-result')).toMatch(/^Data as of slot \d+: all replicas equal\.$/);
+    const replicas = ['r1', 'r2', 'r3'];
+    const verdicts = await Promise.all(replicas.map((id) => text(`verdict-${id}`)));
+    expect([await text('verify-result'), ...verdicts]).toEqual([
+      expect.stringMatching(/^Data as of slot \d+: all replicas equal\.$/),
+      ...replicas.map(() => 'equal'),
+    ]);
     expect(await sql(leader, 'SELECT count(*) FROM orders')).toContain(String(written));
     await picture('recovered');
   });

@@ -2,17 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { memberName } from '../../multipaxos/configuration.ts';
 import type { Ballot, GroupId, Message, ReplicaId, Slot } from '../../multipaxos/types.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
-import { foundedBy } from '../testing/configurations.ts';
+import { fiveReplicas, foundedBy } from '../testing/configurations.ts';
 import { EagerQuorum } from './eager-quorum.ts';
 
 const group = 'g' as GroupId;
-const [r1, r2, r3, r4, r5] = ['r1', 'r2', 'r3', 'r4', 'r5'] as [
-  ReplicaId,
-  ReplicaId,
-  ReplicaId,
-  ReplicaId,
-  ReplicaId,
-];
+const [r1, r2, r3, r4, r5] = fiveReplicas;
 const ballot: Ballot = { round: 1, replica: r1 };
 
 function accept(slot: number, bytes = 10): Message {

@@ -8,6 +8,15 @@ import type { Configuration, GroupId, MemberAddress, ReplicaId, Slot } from '../
 
 export const testGroup = 'g' as GroupId;
 
+/** r1 to r5. */
+export const fiveReplicas = ['r1', 'r2', 'r3', 'r4', 'r5'] as [
+  ReplicaId,
+  ReplicaId,
+  ReplicaId,
+  ReplicaId,
+  ReplicaId,
+];
+
 export function addressOf(id: ReplicaId): MemberAddress {
   const n = Number(id.slice(1));
   return { host: id, port: 7000 + n, pgwire: { host: id, port: 7100 + n } };

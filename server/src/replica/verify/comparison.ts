@@ -58,8 +58,9 @@ export class Comparison {
     this.reports.set(from, report);
   }
 
-  async gather(slot: Slot): Promise<readonly Reported[]> {
-    const { timers, timeoutMs, self, serving } = this.options;
+  /** Null: the replica leads no more, and is sent no reports. */
+  async gather(slot: Slot): Promise<readonly Reported[] | null> {
+    const { timers, timeoutMs, self, serving, members } = this.options;
     const startedAtMs = timers.nowMs();
     let askedAtMs = startedAtMs;
     let ownAtMs: number | null = null;
@@ -68,14 +69,14 @@ export class Comparison {
       const elapsedMs = timers.nowMs() - startedAtMs;
       if (ownAtMs === null && this.reports.has(self)) ownAtMs = elapsedMs;
       const isOver = elapsedMs > timeoutMs || (ownAtMs !== null && elapsedMs > 2 * ownAtMs + graceMs);
-      if (missing.length === 0 || isOver) break;
+      if (missing.length === 0 || isOver) return members().map((replica) => this.reportOf(replica));
       if (timers.nowMs() - askedAtMs >= askEveryMs) {
         askedAtMs = timers.nowMs();
         this.ask(missing, slot);
       }
       await pause(timers, pollMs);
     }
-    return this.options.members().map((replica) => this.reportOf(replica));
+    return null;
   }
 
   /** Those that are up and have not reported. */

@@ -1,14 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types.ts';
+import { fiveReplicas } from '../testing/configurations.ts';
 import { digestMs, timeoutMs, VerifyGroup } from './testing/verify-group.ts';
 
-const [r1, r2, r3, r4, r5] = ['r1', 'r2', 'r3', 'r4', 'r5'] as [
-  ReplicaId,
-  ReplicaId,
-  ReplicaId,
-  ReplicaId,
-  ReplicaId,
-];
+const [r1, r2, r3, r4, r5] = fiveReplicas;
 
 let group: VerifyGroup;
 beforeEach(() => {
@@ -73,6 +68,14 @@ describe('a comparison', () => {
     expect(group.differed()).toEqual({});
   });
 
+  it('is made once more where most had no snapshot in time', async () => {
+    group.member(r2).misses = 1;
+    group.member(r3).misses = 2;
+    const comparing = group.compare();
+    expect((await comparing).outcomes).toEqual(['equal', 'equal', 'noReport: at slot 2: too late']);
+    expect([group.checks, group.results.length]).toEqual([2, 1]);
+  });
+
   it('is one at a time, and for the leader only', async () => {
     const first = group.member(r1).verification.compare(false);
     expect(await group.member(r1).verification.compare(false)).toMatchObject({ ok: false, code: 'busy' });
@@ -92,7 +95,7 @@ describe('a comparison', () => {
     const late = group.member(r2).verification.compare(true);
     await group.time.pass(digestMs / 2);
     group.leader = r1;
-    expect(await group.time.until(late)).toMatchObject({ ok: true });
+    expect(await group.time.until(late)).toMatchObject({ ok: false, code: 'unavailable' });
     expect(group.differed()).toEqual({});
   });
 });

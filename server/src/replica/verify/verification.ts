@@ -194,10 +194,10 @@ export class Verification {
     this.isBusy = true;
     try {
       let found = await this.compareOnce(repair);
-      // Its snapshot is taken amid sessions that come and go: what it alone seems to lack is looked at twice.
-      if (found !== null && isAtOdds(found.judgement, self)) found = await this.compareOnce(repair);
-      if (found === null)
-        return refuse('unavailable', 'leadership ended before the comparison was agreed on');
+      // Its snapshot is taken amid sessions that come and go: what it alone seems to lack is looked at twice. So is a group too busy to take snapshots in time, most of it.
+      if (found !== null && (isAtOdds(found.judgement, self) || isUndecided(found.judgement)))
+        found = await this.compareOnce(repair);
+      if (found === null) return refuse('unavailable', 'leadership ended during the comparison');
       onResult(found.judgement.result);
       this.tellVerdicts(found.check, found.judgement, repair);
       return { ok: true, result: found.judgement.result };
@@ -227,6 +227,7 @@ export class Verification {
       const slot = await propose(check);
       if (slot === null) return null;
       const reports = await comparison.gather(slot);
+      if (reports === null) return null;
       return { check, judgement: judge({ slot, reports, voters: members().voters, repair }) };
     } finally {
       this.comparing = null;
@@ -255,4 +256,8 @@ export class Verification {
 
 function isAtOdds({ result }: Judgement, replica: ReplicaId): boolean {
   return result.replicas.some((each) => each.replica === replica && each.outcome === 'differs');
+}
+
+function isUndecided({ result }: Judgement): boolean {
+  return result.replicas.every(({ outcome }) => outcome === 'noReport');
 }

@@ -22,6 +22,8 @@ export class VerifyMember {
   why: { reason: string; isFenced: boolean } | null = null;
   verification: Verification;
   openSnapshots = 0;
+  /** So many checks are too much for it. */
+  misses = 0;
   /** What a commit shows that is not chosen. */
   showsTooEarly = false;
   private readonly group: VerifyGroup;
@@ -96,7 +98,10 @@ export class VerifyMember {
 
   /** As the payload does when it comes to the check in the log. */
   meet(check: string, slot: Slot): void {
-    if (this.why === null) void this.point.meet(check, { ...positionNone, slot });
+    if (this.misses > 0) {
+      this.misses--;
+      this.verification.givenUp(check, slot, 'too late');
+    } else if (this.why === null) void this.point.meet(check, { ...positionNone, slot });
     else if (this.why.isFenced) this.verification.passOver(check, this.why.reason);
   }
 
