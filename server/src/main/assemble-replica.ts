@@ -9,6 +9,7 @@ import type { ReplicaConfig } from '../config/replica-config.ts';
 import { Archiving } from '../payload/wal/archiving.ts';
 import { WalPayload } from '../payload/wal/wal-payload.ts';
 import type { Timers } from '../ports/clock.ts';
+import type { LookAtCommits } from '../ports/commits-look.ts';
 import type { DatabaseDirectory, Loss } from '../ports/database-directory.ts';
 import type { DatabaseServer } from '../ports/database-server.ts';
 import type { DigestSource } from '../ports/digest.ts';
@@ -54,7 +55,8 @@ export interface ReplicaAdapters {
   /** Makes what a group's first PostgreSQL must have before anybody comes. @throws Error */
   readonly prepare: () => Promise<void>;
   readonly installRequests: (database: string) => Promise<void>;
-  readonly weakenedCommits: () => Promise<readonly string[]>;
+  /** Of a new leader. */
+  readonly lookAtCommits: () => LookAtCommits;
   /** Null: no WAL is archived. */
   readonly openArchive: ((source: ArchiveSource) => Promise<WalArchive>) | null;
   /** Has a copy take the place of what is lost; `sources` says whom to ask now. */
@@ -240,7 +242,9 @@ export function assembleReplica(
     reservedUsers,
     primary: () => payload.primary,
     installRequests: adapters.installRequests,
-    weakenedCommits: adapters.weakenedCommits,
+    lookAtCommits: adapters.lookAtCommits,
+    timers,
+    lookAgainMs: 5_000,
     logger,
   });
   const verification: Verification = new Verification({

@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import { openWalArchive } from '../adapters/postgres/archive/wal-archive.ts';
 import { createDigestSource } from '../adapters/postgres/digest/digest-source.ts';
 import { inspectDatabase, placesOf } from '../adapters/postgres/database-directory.ts';
-import { findWeakenedCommitsIn } from '../adapters/postgres/requests/weakened-commits.ts';
+import { lookAtCommits } from '../adapters/postgres/requests/look-at-commits.ts';
 import { installRequestsIn } from '../adapters/postgres/requests/install-requests.ts';
 import { systemClock } from '../adapters/system-clock.ts';
 import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
@@ -219,7 +219,7 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
       random: Math.random,
       socketPath: database.server.instance.socketPath,
       prepare: () => prepareDatabase(config, database),
-      weakenedCommits: () => findWeakenedCommitsIn(database.server.instance),
+      lookAtCommits: () => lookAtCommits(database.server.instance),
       installRequests: (name) => installRequestsIn(database.server.instance, name),
       openArchive: archiveOf(config, logger),
       replace: (...loss) => replaceDatabase(database, replacing, ...loss),

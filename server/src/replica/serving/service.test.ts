@@ -4,6 +4,7 @@ import { systemClock } from '../../adapters/system-clock.ts';
 import type { ReplicaId } from '../../multipaxos/types.ts';
 import type { Lsn } from '../../payload/wal/lsn.ts';
 import type { Service } from '../../ports/client-service.ts';
+import type { CommitsLook } from '../../ports/commits-look.ts';
 import { AnswerGate } from './answer-gate.ts';
 import type { Outcomes } from './outcomes.ts';
 import { ReplicaService } from './service.ts';
@@ -13,7 +14,8 @@ const r2 = 'r2' as ReplicaId;
 
 function setUp() {
   let barriers = 0;
-  const looks: { find: (what: readonly string[]) => void; fail: () => void }[] = [];
+  const looks: { tell: (look: CommitsLook) => void; fail: () => void }[] = [];
+  let lookers = 0;
   const gate = new AnswerGate({
     leaseHeld: () => true,
     server: { isAlive: () => true, endedWaits: () => 0 },
@@ -35,10 +37,15 @@ function setUp() {
     reservedUsers: ['postgres'],
     primary: () => null,
     installRequests: () => Promise.resolve(),
-    weakenedCommits: () =>
-      new Promise((resolve, reject) => {
-        looks.push({ find: resolve, fail: () => reject(new Error('away')) });
-      }),
+    lookAtCommits: () => {
+      lookers += 1;
+      return () =>
+        new Promise((resolve, reject) => {
+          looks.push({ tell: resolve, fail: () => reject(new Error('away')) });
+        });
+    },
+    timers: systemClock,
+    lookAgainMs: 1,
     logger: pino({ level: 'silent' }),
   });
   const told: Service[] = [];
@@ -48,7 +55,7 @@ function setUp() {
     if (now.kind !== 'here') throw new Error('it does not serve');
     return now.generation;
   };
-  return { service, told, looks, generation, barriers: () => barriers };
+  return { service, told, looks, lookers: () => lookers, generation, barriers: () => barriers };
 }
 
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
@@ -76,27 +83,57 @@ describe('the service of a replica', () => {
     expect(await service.awaitAnswer(generation())).toBe(true);
     expect(await service.awaitAnswer(generation())).toBe(true);
     expect([service.mayAnswer(generation()), barriers()]).toEqual([false, 2]);
-    looks[0]!.find([]);
+    looks[0]!.tell({ code: 'clean' });
+    await settle();
+    expect(service.mayAnswer(generation())).toBe(true);
+  });
+
+  it('goes on so where something is found, in that generation', async () => {
+    const { service, looks, generation } = setUp();
+    service.serveHere(ballot(1));
+    looks[0]!.tell({ code: 'weakened', found: ['role app'] });
+    await settle();
+    expect(looks).toHaveLength(1);
+    expect(await service.awaitAnswer(generation())).toBe(true);
+    expect(service.mayAnswer(generation())).toBe(false);
+    service.serveElsewhere(null, 'nobody leads');
+    service.serveHere(ballot(2));
+    looks[1]!.tell({ code: 'clean' });
+    expect(await service.awaitAnswer(generation())).toBe(true);
     await settle();
     expect(service.mayAnswer(generation())).toBe(true);
   });
 
   it.each([
-    (look: ReturnType<typeof setUp>['looks'][number]) => look.find(['role app']),
+    (look: ReturnType<typeof setUp>['looks'][number]) => look.tell({ code: 'unclear', reason: 'prepared' }),
     (look: ReturnType<typeof setUp>['looks'][number]) => look.fail(),
-  ])('goes on so where something is found, or it cannot be known, in that generation: %#', async (answer) => {
-    const { service, looks, generation } = setUp();
+  ])('looks again where it cannot be known, and trusts when all is clear: %#', async (answer) => {
+    const { service, looks, lookers, generation } = setUp();
     service.serveHere(ballot(1));
-    answer(looks[0]!);
-    await settle();
     expect(await service.awaitAnswer(generation())).toBe(true);
-    expect(service.mayAnswer(generation())).toBe(false);
+    for (const n of [0, 1]) {
+      answer(looks[n]!);
+      await expect.poll(() => looks.length).toBe(n + 2);
+      expect(service.mayAnswer(generation())).toBe(false);
+    }
+    looks[2]!.tell({ code: 'clean' });
+    await settle();
+    expect([service.mayAnswer(generation()), looks.length, lookers()]).toEqual([true, 3, 1]);
+  });
+
+  it('does not look again for a generation that has ended', async () => {
+    const { service, looks, lookers } = setUp();
+    service.serveHere(ballot(1));
+    looks[0]!.fail();
     service.serveElsewhere(null, 'nobody leads');
-    service.serveHere(ballot(2));
-    looks[1]!.find([]);
-    expect(await service.awaitAnswer(generation())).toBe(true);
     await settle();
-    expect(service.mayAnswer(generation())).toBe(true);
+    expect(looks).toHaveLength(1);
+    service.serveHere(ballot(2));
+    looks[1]!.tell({ code: 'unclear', reason: 'prepared' });
+    await Promise.resolve();
+    service.serveElsewhere(null, 'nobody leads');
+    await settle();
+    expect([looks.length, lookers()]).toEqual([2, 2]);
   });
 
   it('takes nothing from a look of a generation that has ended', async () => {
@@ -105,7 +142,7 @@ describe('the service of a replica', () => {
     service.serveElsewhere(null, 'nobody leads');
     service.serveHere(ballot(2));
     expect(await service.awaitAnswer(generation())).toBe(true);
-    looks[0]!.find([]);
+    looks[0]!.tell({ code: 'clean' });
     await settle();
     expect(service.mayAnswer(generation())).toBe(false);
   });

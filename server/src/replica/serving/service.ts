@@ -7,6 +7,7 @@
 import type { Logger } from 'pino';
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { Ballot, ReplicaId } from '../../multipaxos/types.ts';
+import { pause } from '../../payload/pause.ts';
 import type {
   ClientService,
   NamedRequest,
@@ -16,6 +17,8 @@ import type {
   Service,
   TransactionOutcome,
 } from '../../ports/client-service.ts';
+import type { Timers } from '../../ports/clock.ts';
+import type { CommitsLook, LookAtCommits } from '../../ports/commits-look.ts';
 import type { PrimaryDatabase } from '../../ports/database-server.ts';
 import type { AnswerGate } from './answer-gate.ts';
 import type { Outcomes } from './outcomes.ts';
@@ -29,14 +32,19 @@ export interface ServiceOptions {
   readonly reservedUsers: readonly string[];
   readonly primary: () => PrimaryDatabase | null;
   readonly installRequests: (database: string) => Promise<void>;
-  /** What makes commits not wait to be chosen without a session's naming it, for people. @throws Error if PostgreSQL is away */
-  readonly weakenedCommits: () => Promise<readonly string[]>;
+  /** Called once in each generation: its looks at what makes commits not wait to be chosen without a session's naming it. */
+  readonly lookAtCommits: () => LookAtCommits;
+  readonly timers: Pick<Timers, 'after'>;
+  /** How long after a look that told nothing clear the next one comes. */
+  readonly lookAgainMs: number;
   readonly logger: Logger;
 }
 
 export class ReplicaService implements ClientService {
   private readonly options: ServiceOptions;
   private generation = 0;
+  /** Of the present generation. */
+  private ended = new AbortController();
   private ballot: Ballot | null = null;
   private current: Service = { kind: 'nowhere', reason: 'the replica is starting' };
   private readonly listeners = new Set<(service: Service) => void>();
@@ -56,40 +64,69 @@ export class ReplicaService implements ClientService {
 
   /** From now on clients are served here. */
   serveHere(ballot: Ballot): void {
-    this.generation++;
+    this.endGeneration();
     this.ballot = ballot;
     this.options.gate.renew();
     void this.look(this.generation, this.options.gate.distrust());
     this.change({ kind: 'here', generation: this.generation });
   }
 
-  /** A role, a database or a function may turn `synchronous_commit` down where no gateway sees it: until it is known that none does, and as long as one does, answers wait behind barriers. */
+  /**
+   * A role, a database or a function may turn `synchronous_commit` down where no gateway sees it: until it is known that none does, and as long as one does, answers wait behind barriers. What cannot be known now may be known later,
+   * so that is looked for again; what is found has perhaps worked already.
+   */
   private async look(generation: number, trust: () => void): Promise<void> {
-    const { weakenedCommits, logger } = this.options;
-    try {
-      const found = await weakenedCommits();
+    const { lookAtCommits, logger, timers, lookAgainMs } = this.options;
+    const look = lookAtCommits();
+    let told: string | null = null;
+    for (;;) {
+      const seen = await this.lookOnce(look);
       if (!this.holds(generation)) return;
-      if (found.length === 0) trust();
-      else
+      if (seen.code === 'clean') {
+        trust();
+        return;
+      }
+      if (seen.code === 'weakened') {
+        const { found } = seen;
         logger.warn(
           { found: found.slice(0, 20), more: Math.max(0, found.length - 20) },
           'commits are told not to wait: every answer waits behind a commit of its own instead',
         );
+        return;
+      }
+      if (seen.reason !== told)
+        logger.warn(
+          { reason: seen.reason },
+          'it is not known yet whether all commits wait: until then every answer waits behind a commit of its own',
+        );
+      told = seen.reason;
+      await pause(timers, lookAgainMs, this.ended.signal);
+      if (!this.holds(generation)) return;
+    }
+  }
+
+  private async lookOnce(look: LookAtCommits): Promise<CommitsLook> {
+    try {
+      return await look();
     } catch (error) {
-      // Distrust stays.
-      if (this.holds(generation))
-        logger.warn({ err: error }, 'it could not be found out whether all commits wait');
+      return { code: 'unclear', reason: String(error) };
     }
   }
 
   /** From now on clients are served by `leader`, if anybody is known. Ends a generation of this replica. */
   serveElsewhere(leader: ReplicaId | null, reason: string): void {
-    if (this.current.kind === 'here') this.generation++;
+    if (this.current.kind === 'here') this.endGeneration();
     this.ballot = null;
     const replica = leader === null ? null : replicaOf(leader);
     const address = replica === null || replica === this.options.id ? null : this.options.pgwireOf(replica);
     if (replica === null || address === null) this.change({ kind: 'nowhere', reason });
     else this.change({ kind: 'at', leader: replica, ...address });
+  }
+
+  private endGeneration(): void {
+    this.generation++;
+    this.ended.abort();
+    this.ended = new AbortController();
   }
 
   private change(service: Service): void {

@@ -285,4 +285,25 @@ describe('settings that outlive their session', () => {
     expect(await findWeakenedCommitsIn(pg)).toEqual([]);
     await pg.superuser.query('DROP DATABASE broken');
   });
+
+  it('are taken for found in a database that lets nobody in, unless that is the one that initdb made so', async () => {
+    await pg.superuser.query('CREATE DATABASE shut ALLOW_CONNECTIONS false');
+    const found = await findWeakenedCommitsIn(pg);
+    await pg.superuser.query('DROP DATABASE shut');
+    expect(found).toEqual(['the database shut cannot be looked into: it lets nobody in']);
+    expect(await findWeakenedCommitsIn(pg)).toEqual([]);
+  });
+
+  it.each([
+    ['', true],
+    ['synchronous_commit = local', true],
+    ['synchronous_commit = on', false],
+    ['synchronous_commit = remote_apply', false],
+  ])('are those of a subscription whose workers do not wait: "%s"', async (setting, isFound) => {
+    const options = ['connect = false', 'slot_name = NONE', setting].filter((one) => one !== '').join(', ');
+    await pg.superuser.query(`CREATE SUBSCRIPTION s CONNECTION 'dbname=x' PUBLICATION p WITH (${options})`);
+    const found = await findWeakenedCommitsIn(pg);
+    await pg.superuser.query('DROP SUBSCRIPTION s');
+    expect(found).toEqual(isFound ? [`subscription s (database ${pg.database})`] : []);
+  });
 });

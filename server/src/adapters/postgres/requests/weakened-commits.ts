@@ -2,7 +2,7 @@
  * Where a database says that commits need not wait to be chosen: settings of `synchronous_commit` that outlive the session that made them.
  *
  * The gateway notices a session that names the setting (gateways/pgwire/codec/mentions.ts), but not one that has it from a role, a database or a function. So a new leader looks here
- * after its promotion, in every database, before it serves; if it finds anything, every answer of its generation must wait behind a barrier (ClientService.distrust, never taken back).
+ * after its promotion, in every database; until it has looked, and for all of its generation if it finds anything, every answer must wait behind a barrier (look-at-commits.ts, ClientService.distrust).
  */
 import type { Client } from 'pg';
 import { connectPg } from '../pg-client.ts';
@@ -42,14 +42,17 @@ export async function findWeakenedCommits(client: Client): Promise<readonly stri
   return rows.map(({ what }) => what);
 }
 
-/** The same of every database that lets anybody in, one after the other. @throws Error of PostgreSQL */
+/**
+ * The same of every database, one after the other, and of what belongs to no single one: subscriptions, whose workers do not wait unless they are told to, and databases that let nobody in, since whoever may open one, or copy it,
+ * uses what is in it. Of those only the one that initdb makes so holds nothing of anybody's. A database whose removal was interrupted is of no use to anybody. @throws Error of PostgreSQL
+ */
 export async function findWeakenedCommitsIn({
   socketDir,
 }: {
   readonly socketDir: string;
 }): Promise<string[]> {
-  const found: string[] = [];
-  for (const database of await databasesOf(socketDir)) {
+  const { databases, found } = await lookAround(socketDir);
+  for (const database of databases) {
     const client = await connectPg({ socketDir, database });
     try {
       const here = await findWeakenedCommits(client);
@@ -61,13 +64,28 @@ export async function findWeakenedCommitsIn({
   return found;
 }
 
-async function databasesOf(socketDir: string): Promise<string[]> {
+const databasesSql = `
+SELECT datname AS name, datallowconn AS open FROM pg_database
+WHERE datconnlimit <> -2 AND NOT (datname = 'template0' AND oid < 16384 AND NOT datallowconn) ORDER BY 1`;
+
+const subscriptionsSql = `
+SELECT format('subscription %s (database %s)', subname, datname) AS what
+FROM pg_subscription s JOIN pg_database d ON d.oid = subdbid WHERE subsynccommit NOT IN ('on', 'remote_write', 'remote_apply') ORDER BY 1`;
+
+async function lookAround(socketDir: string): Promise<{ databases: string[]; found: string[] }> {
   const client = await connectPg({ socketDir, database: 'postgres' });
   try {
-    const { rows } = await client.query<{ name: string }>(
-      'SELECT datname AS name FROM pg_catalog.pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY 1',
-    );
-    return rows.map(({ name }) => name);
+    await takeOwnSettings(client);
+    const { rows } = await client.query<{ name: string; open: boolean }>(databasesSql);
+    const subscriptions = await client.query<{ what: string }>(subscriptionsSql);
+    const shut = rows.filter(({ open }) => !open);
+    return {
+      databases: rows.filter(({ open }) => open).map(({ name }) => name),
+      found: [
+        ...shut.map(({ name }) => `the database ${name} cannot be looked into: it lets nobody in`),
+        ...subscriptions.rows.map(({ what }) => what),
+      ],
+    };
   } finally {
     await client.end();
   }

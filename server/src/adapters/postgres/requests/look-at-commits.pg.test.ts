@@ -1,0 +1,76 @@
+/** What a new leader finds out about commits that do not wait, look by look, in a real PostgreSQL. */
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { startTestPostgres, type TestPostgres } from '../../../gateways/pgwire/testing/postgres.ts';
+import { lookAtCommits } from './look-at-commits.ts';
+
+let pg: TestPostgres;
+
+beforeAll(async () => {
+  pg = await startTestPostgres();
+});
+afterAll(() => pg.stop());
+afterEach(async () => {
+  await pg.superuser.query('ALTER ROLE barista RESET ALL');
+  const { rows } = await pg.superuser.query<{ gid: string }>('SELECT gid FROM pg_prepared_xacts');
+  for (const { gid } of rows) await pg.superuser.query(`ROLLBACK PREPARED '${gid}'`);
+});
+
+async function prepare(gid: string, ...statements: string[]): Promise<void> {
+  for (const sql of ['BEGIN', ...statements, `PREPARE TRANSACTION '${gid}'`]) await pg.superuser.query(sql);
+}
+
+/** Of the role barista: a client. */
+async function connectClient(): Promise<Client> {
+  const client = new Client({ host: pg.socketDir, port: pg.port, user: 'barista', password: 'barista' });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+const turnDown = 'ALTER ROLE barista SET synchronous_commit = off';
+
+it('nothing is unclear where nothing is prepared, whoever is connected', async () => {
+  const client = await connectClient();
+  expect(await lookAtCommits(pg)()).toEqual({ code: 'clean' });
+  await client.end();
+});
+
+it('a setting that a prepared transaction holds is found when that is committed, and is not overlooked before', async () => {
+  await prepare('p', turnDown);
+  const look = lookAtCommits(pg);
+  for (let n = 0; n < 2; n += 1)
+    expect(await look()).toEqual({
+      code: 'unclear',
+      reason: `transactions were prepared before, and are not decided: 'p'`,
+    });
+  await pg.superuser.query("COMMIT PREPARED 'p'");
+  expect(await look()).toMatchObject({ code: 'weakened' });
+});
+
+it('what was prepared is over when it has ended, though its name is used again', async () => {
+  await prepare('p', turnDown);
+  const look = lookAtCommits(pg);
+  expect(await look()).toMatchObject({ code: 'unclear' });
+  await pg.superuser.query("ROLLBACK PREPARED 'p'");
+  await prepare('p', 'SELECT pg_current_xact_id()');
+  expect(await look()).toEqual({ code: 'clean' });
+});
+
+it('a session that may have got the setting before it was taken back keeps it: all is clear when that has ended', async () => {
+  await prepare('p', turnDown);
+  const look = lookAtCommits(pg);
+  expect(await look()).toMatchObject({ code: 'unclear' });
+  await pg.superuser.query("COMMIT PREPARED 'p'");
+  const client = await connectClient();
+  expect((await client.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: 'off' }]);
+  await pg.superuser.query('ALTER ROLE barista RESET ALL');
+  expect(await look()).toEqual({
+    code: 'unclear',
+    reason: 'sessions live that may have got a setting before it was looked for',
+  });
+  const later = await connectClient();
+  await client.end();
+  await expect.poll(look).toEqual({ code: 'clean' });
+  await later.end();
+});
