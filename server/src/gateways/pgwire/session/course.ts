@@ -1,7 +1,7 @@
 /**
  * What may have been committed by what a client has sent and has had no answer to.
  *
- * Pure. Follows the statements as PostgreSQL would run them if none of them failed; a failure commits less, never more.
+ * Pure. Follows the statements as PostgreSQL would run them if none of them failed. A failure commits less, but for one: where a BEGIN was not executed, what other messages do behind it is committed.
  */
 import type { StatementKind } from '../codec/statement-kinds.ts';
 
@@ -15,11 +15,16 @@ export type Verdict = 'nothing' | 'one' | 'several';
 
 export class Course {
   private block: Block = 'none';
+  /** The block was begun in a message that has ended, and may have failed: then there is none. */
+  private mayBeNone = false;
+  private beginsHere = false;
   private ended: 'nothing' | 'rolledBack' | 'one' | 'several' = 'nothing';
 
   /** Nothing is under way; the session is in a transaction block or not. */
   reset(inBlock: boolean): void {
     this.block = inBlock ? 'explicit' : 'none';
+    this.mayBeNone = false;
+    this.beginsHere = false;
     this.ended = 'nothing';
   }
 
@@ -31,6 +36,7 @@ export class Course {
         this.begin('implicit');
         return;
       case 'begin':
+        if (this.block !== 'explicit') this.beginsHere = true;
         this.begin('explicit');
         this.block = 'explicit';
         return;
@@ -60,6 +66,8 @@ export class Course {
   /** The end of a Query message, or a Sync: what is not in a block of its own is committed. */
   endMessage(): void {
     if (this.block === 'implicit') this.commit('none');
+    this.mayBeNone ||= this.beginsHere;
+    this.beginsHere = false;
   }
 
   get verdict(): Verdict {
@@ -69,7 +77,7 @@ export class Course {
   private begin(block: 'implicit' | 'explicit'): void {
     if (this.block === 'none') this.block = block;
     // It belongs to a second transaction, then: an id that the session had at some moment may be that of either.
-    if (this.ended !== 'nothing') this.ended = 'several';
+    if (this.ended !== 'nothing' || this.mayBeNone) this.ended = 'several';
   }
 
   private commit(next: Block): void {
