@@ -124,8 +124,8 @@ export interface DatabaseServer {
   startPrimary(ended: AbortSignal): Promise<PrimaryDatabase>;
   /** No process is left when it resolves. */
   stop(mode: StopMode): Promise<void>;
-  /** Calls back when it ends without `stop`. */
-  onExit(listener: (reason: string) => void): () => void;
+  /** Calls back when it ends without `stop`. `damage`: a standby met it in its files, which ended it; null: nothing of the kind is known. */
+  onExit(listener: (reason: string, damage: string | null) => void): () => void;
   /** False as soon as its main process is gone, before any other process can have noticed. Some microseconds. */
   isAlive(): boolean;
   /**

@@ -115,6 +115,16 @@ describe('a replica that comes back', () => {
     },
   );
 
+  it('after it met damage in its files while it followed takes a copy', async () => {
+    const victim = follower();
+    events = [];
+    victim.postgres.die('PostgreSQL ended (exit code 1)', 'an invalid page');
+    await write('while it heals');
+    await healthy();
+    expect(causesOf(victim)).toEqual(['databaseLost']);
+    expect(group.network.copiesAsked).toHaveLength(1);
+  });
+
   it('copies from a follower, and from the leader where that fails', async () => {
     const victim = follower();
     const leader = group.serving()!;

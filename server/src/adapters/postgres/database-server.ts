@@ -243,7 +243,7 @@ class Server implements PostgresDatabaseServer {
     await feed?.close();
   }
 
-  onExit(listener: (reason: string) => void): () => void {
+  onExit(listener: (reason: string, damage: string | null) => void): () => void {
     return this.instance.onExit(listener);
   }
 

@@ -48,6 +48,23 @@ it('damaged files are told from a full disk, from want of memory, and from setti
   );
 });
 
+it('a standby that replays is ended by what the process that replays meets, and by nothing else', () => {
+  const other = { code: 'launchFailed', reason: '' };
+  const standby = `${at} [9] 00000 LOG:  entering standby mode`;
+  const page = 'invalid page in block 0 of relation "base/5/16384"';
+  expect(verdict(standby, `${at} [9] XX001 FATAL:  ${page}`)).toEqual({ code: 'databaseLost', reason: page });
+  // One that receives WAL, or a session.
+  expect(verdict(standby, `${at} [12] XX001 FATAL:  ${page}`)).toEqual(other);
+  expect(verdict(standby, `${at} [12] XX001 postgres@postgres FATAL:  ${page}`)).toEqual(other);
+  expect(
+    verdict(
+      standby,
+      `${at} [12] 53100 FATAL:  could not write to file "pg_wal/x"`,
+      `${at} [9] XX001 FATAL:  ${page}`,
+    ).code,
+  ).toBe('databaseLost');
+});
+
 it('no client can have a start taken for damage', () => {
   const other = { code: 'launchFailed', reason: '' };
   expect(verdict(`${at} [9] XX001 app@barista FATAL:  invalid page in block 0`)).toEqual(other);

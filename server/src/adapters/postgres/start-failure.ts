@@ -1,5 +1,5 @@
 /**
- * Why PostgreSQL did not start, from what it said while it was starting: damaged files, want of space or memory, or something else.
+ * Why PostgreSQL did not start, from what it said while it was starting: damaged files, want of space or memory, or something else. Also why a standby ended: it goes on replaying as it begins, and meets damage late.
  *
  * Only the first kind is `databaseLost`, which has the database replaced. So what cannot be told for certain counts as something else, and is tried
  * again. Lines of clients are not looked at: a line begins with the SQLSTATE (log_line_prefix, data-directory.ts), and what a message
@@ -17,13 +17,13 @@ export interface StartFailure {
 export interface StartObserver {
   /** A piece of PostgreSQL's log. */
   add(text: string): void;
-  /** It has said that it is a standby: it replays WAL and waits for more. */
+  /** It has said that it is a standby: it replays WAL and waits for more. From then on only what ends that is looked at. */
   readonly isStandby: boolean;
   verdict(): StartFailure;
 }
 
 /** Time, time zone, pid, SQLSTATE; of a session also its user and database. */
-const line = /^\S+ \S+ \S+ \[\d+\] ([0-9A-Z]{5}) (?:postgres@\S* )?(LOG|FATAL|PANIC):  (.*)$/;
+const line = /^\S+ \S+ \S+ \[(\d+)\] ([0-9A-Z]{5}) (?:postgres@\S* )?(LOG|FATAL|PANIC):  (.*)$/;
 
 const damaged = [
   /could not locate (?:a valid|required) checkpoint record/,
@@ -52,13 +52,16 @@ export function observeStart(): StartObserver {
   let lost: string | null = null;
   let crash: string | null = null;
   let outOfSpace: string | null = null;
-  let isStandby = false;
+  /** The process that replays the WAL, once it has said that this is a standby. */
+  let replaying: string | null = null;
 
   const judge = (text: string): void => {
-    const [, sqlState = '', level = '', message = ''] = line.exec(text) ?? [];
-    if (message === 'entering standby mode') isStandby = true;
-    if (full.test(sqlState)) outOfSpace ??= message;
+    const [, pid = '', sqlState = '', level = '', message = ''] = line.exec(text) ?? [];
+    if (message === 'entering standby mode') replaying = pid;
     if (crashed.test(message)) crash ??= message;
+    // A standby does not end with any other process.
+    if (replaying !== null && pid !== replaying) return;
+    if (full.test(sqlState)) outOfSpace ??= message;
     if (level !== 'FATAL' && level !== 'PANIC') return;
     const ofFiles = fileStates.test(sqlState) && dataFile.test(message);
     if (corrupted.test(sqlState) || ofFiles || damaged.some((pattern) => pattern.test(message)))
@@ -72,7 +75,7 @@ export function observeStart(): StartObserver {
       for (const one of lines) judge(one);
     },
     get isStandby() {
-      return isStandby;
+      return replaying !== null;
     },
     verdict() {
       judge(rest);

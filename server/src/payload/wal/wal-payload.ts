@@ -49,7 +49,10 @@ export class WalPayload implements Payload {
   constructor(options: WalPayloadOptions) {
     this.options = options;
     this.context = new LifeContext({ ...options, openWal: (state) => this.openWal(state.position) });
-    options.server.onExit((reason) => this.suspect(reason));
+    options.server.onExit((reason, damage) => {
+      if (damage === null) this.suspect(reason);
+      else this.lose({ cause: 'databaseLost', reason: damage });
+    });
   }
 
   private openWal(base: WalPosition): ChosenWal {

@@ -64,8 +64,8 @@ export interface PostgresInstance {
   drainLog(): void;
   /** Calls back with what PostgreSQL writes. Returns the way to stop. */
   watchLog(listener: (text: string) => void): () => void;
-  /** Calls back when the main process ends without `stop`. Returns the way to stop listening. */
-  onExit(listener: (reason: string) => void): () => void;
+  /** Calls back when the main process ends without `stop`; `damage`: what a standby met in its files that ended it. Returns the way to stop listening. */
+  onExit(listener: (reason: string, damage: string | null) => void): () => void;
   /** Stopped for good; the log is closed. */
   close(): Promise<void>;
 }
@@ -100,9 +100,11 @@ class Instance implements PostgresInstance {
   private readonly user: LaunchUser;
   private readonly directory: string;
   private readonly log: LogFile;
-  private readonly exitListeners = new Set<(reason: string) => void>();
+  private readonly exitListeners = new Set<(reason: string, damage: string | null) => void>();
   private running: Running | null = null;
   private isStandby = false;
+  /** Hears why a start fails, or a standby ends. Not what clients of a primary may have it write. */
+  private observer: StartObserver | null = null;
 
   constructor(options: InstanceOptions, user: LaunchUser, directory: string, socketDir: string) {
     this.options = options;
@@ -134,18 +136,18 @@ class Instance implements PostgresInstance {
     ended?.addEventListener('abort', quit);
     // From before its first word on.
     const observer = observeStart();
-    const stopObserving = this.log.watch((text) => observer.add(text));
+    this.observer = observer;
     try {
       const running = await this.spawn(role);
       await this.awaitReady(running, role, observer);
       ended?.throwIfAborted();
+      if (role.kind === 'primary') this.observer = null;
       running.expected = false;
     } catch (error) {
       await this.stop('immediate');
       ended?.throwIfAborted();
       throw error;
     } finally {
-      stopObserving();
       ended?.removeEventListener('abort', quit);
     }
   }
@@ -182,7 +184,9 @@ class Instance implements PostgresInstance {
     this.isStandby = role.kind === 'standby';
     const log = await openLogPipe(join(this.directory, 'messages'), (chunk) => {
       this.log.write(chunk);
-      limits?.(chunk.toString('utf8'));
+      const text = chunk.toString('utf8');
+      this.observer?.add(text);
+      limits?.(text);
     });
     let postmaster: Postmaster;
     try {
@@ -204,6 +208,7 @@ class Instance implements PostgresInstance {
   promoted(): void {
     // What clients have it write to its log must not be taken for what it says of itself as a standby.
     this.isStandby = false;
+    this.observer = null;
   }
 
   private exited(running: Running, { code, signal: name }: PostgresExit): void {
@@ -212,7 +217,14 @@ class Instance implements PostgresInstance {
     if (running.memoryFile !== null) closeSync(running.memoryFile);
     if (running.expected) return;
     const reason = `PostgreSQL ended (${name === null ? `exit code ${code}` : name})`;
-    for (const listener of this.exitListeners) listener(reason);
+    const damage = this.replayDamage();
+    for (const listener of this.exitListeners) listener(reason, damage);
+  }
+
+  /** What ended a standby that was started long ago; null: nothing of the kind. */
+  private replayDamage(): string | null {
+    const verdict = this.observer?.verdict();
+    return verdict?.code === 'databaseLost' ? this.startError(verdict, '').message : null;
   }
 
   private async awaitReady(running: Running, role: InstanceRole, observer: StartObserver): Promise<void> {
@@ -267,7 +279,7 @@ class Instance implements PostgresInstance {
     return this.log.watch(listener);
   }
 
-  onExit(listener: (reason: string) => void): () => void {
+  onExit(listener: (reason: string, damage: string | null) => void): () => void {
     this.exitListeners.add(listener);
     return () => this.exitListeners.delete(listener);
   }

@@ -67,7 +67,7 @@ export class ModelPostgres {
   promotionHangs = false;
   readonly trouble: (what: string) => void;
   private readonly options: ModelPostgresOptions;
-  private exitListeners: ((reason: string) => void)[] = [];
+  private exitListeners: ((reason: string, damage: string | null) => void)[] = [];
   private pids = 100;
 
   constructor(options: ModelPostgresOptions) {
@@ -86,7 +86,7 @@ export class ModelPostgres {
     return this.random.chance(0.02) ? this.random.next() * 20 : 0.05 + this.random.next() * 0.5;
   };
 
-  onExit(listener: (reason: string) => void): () => void {
+  onExit(listener: (reason: string, damage: string | null) => void): () => void {
     this.exitListeners.push(listener);
     return () => {
       this.exitListeners = this.exitListeners.filter((other) => other !== listener);
@@ -235,8 +235,8 @@ export class ModelPostgres {
     if (this.run === run) this.die(null);
   }
 
-  /** Everything of it is gone. `reason` null: that was asked for. */
-  die(reason: string | null): void {
+  /** Everything of it is gone. `reason` null: that was asked for. `damage`: what a standby met that ended it. */
+  die(reason: string | null, damage: string | null = null): void {
     const { run } = this;
     if (run === null) return;
     this.run = null;
@@ -246,7 +246,7 @@ export class ModelPostgres {
     run.feed?.shut();
     for (const gone of run.onGone) gone();
     this.disk.crash(this.random);
-    if (reason !== null) for (const listener of this.exitListeners) listener(reason);
+    if (reason !== null) for (const listener of this.exitListeners) listener(reason, damage);
   }
 
   /** kill -9 of the main process: the others go on until they notice it. */

@@ -176,9 +176,9 @@ export class ModelServer implements DatabaseServer {
     });
   }
 
-  onExit(listener: (reason: string) => void): () => void {
-    return this.postgres.onExit((reason) =>
-      this.there.after(this.postgres.latencyMs(), () => listener(reason)),
+  onExit(listener: (reason: string, damage: string | null) => void): () => void {
+    return this.postgres.onExit((reason, damage) =>
+      this.there.after(this.postgres.latencyMs(), () => listener(reason, damage)),
     );
   }
 
