@@ -13,6 +13,9 @@ export class FrameError extends Error {
 export type Fields = Readonly<Record<string, unknown>>;
 
 export const nameCharsMax = 64;
+export const clientCharsMax = 256;
+/** More entries than any window or catch-up may hold. */
+export const entriesMax = 131_072;
 
 export function object(value: unknown, what: string): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value))

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { pack } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
 import type {
   Configuration,
@@ -162,6 +163,47 @@ describe('the codec of peer messages', () => {
       leader: true,
     } as unknown as Message;
     expect(Object.keys(decodeMessage(encodeMessage(extra), group))).toEqual(['kind', 'group', 'ballot']);
+  });
+
+  it('spends few bytes on a vote, and reads one that is msgpack, too', () => {
+    const vote: Message = {
+      kind: 'Accepted',
+      group,
+      ballot: { round: 3, replica: 'r1' as ReplicaId },
+      firstSlot: 7 as Slot,
+      lastSlot: 8 as Slot,
+      commitPoint: 6 as Slot,
+      sentAtMs: 12.5,
+    };
+    expect(encodeMessage(vote).byteLength).toBeLessThan(60);
+    expect(decodeMessage(pack(vote), group)).toEqual(vote);
+  });
+
+  it.each([1, 600])('refuses an Accept that is cut short or longer than it says, of %i bytes', (bytes) => {
+    const accept: Message = {
+      kind: 'Accept',
+      group,
+      ballot: { round: 3, replica: 'r1' as ReplicaId },
+      firstSlot: 7 as Slot,
+      entries: [
+        {
+          kind: 'command',
+          group,
+          proposal: { client: 'c', request: 1 },
+          payload: new Uint8Array(bytes).fill(7),
+        },
+      ],
+      commitPoint: 6 as Slot,
+      sentAtMs: 12.5,
+    };
+    const frame = Buffer.from(encodeMessage(accept));
+    expect(bytesOf(decodeMessage(frame, group))).toEqual(bytesOf(accept));
+    // Of a larger buffer: what stands behind the frame is not the frame's.
+    const within = Buffer.concat([frame, frame]);
+    for (let length = 1; length < frame.length; length++)
+      expect(() => decodeFrame(within.subarray(0, length), group)).toThrow(FrameError);
+    expect(() => decodeFrame(within.subarray(0, frame.length + 1), group)).toThrow(FrameError);
+    expect(() => decodeFrame(frame, 'other' as GroupId)).toThrow(/of another group/);
   });
 
   it('does not copy a payload', () => {

@@ -1,5 +1,5 @@
 /**
- * Frames of the peers' connections: consensus messages and control messages as msgpack, and back.
+ * Frames of the peers' connections: consensus messages and control messages as msgpack, and back; those that travel for every entry as vote-codec.ts has it.
  *
  * Responsible for: encoding, and decoding with a check of every field, so that the core only ever sees well-formed messages.
  * Does not judge what a message means, nor say whom it is for (envelope.ts). Invariant: a decoded message holds exactly the known
@@ -20,6 +20,8 @@ import type { ControlMessage } from '../../ports/control.ts';
 import { clipped, controlBytesMax, isControlKind, readControl, withoutDigest } from './control-codec.ts';
 import {
   bool,
+  clientCharsMax,
+  entriesMax,
   type Fields,
   FrameError,
   integer,
@@ -31,17 +33,14 @@ import {
   time,
 } from './fields.ts';
 import { readConfiguration, readMembers } from './member-codec.ts';
-
-/** More entries than any window or catch-up may hold. */
-const entriesMax = 131_072;
-const clientCharsMax = 256;
+import { decodeVote, encodeVote, isVote } from './vote-codec.ts';
 
 // No record extension: a frame says all that is needed to read it, whatever came before on the connection.
 const packr = new Packr({ useRecords: false, variableMapSize: true });
 const unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' });
 
 export function encodeMessage(message: Message): Uint8Array {
-  return packr.pack(message);
+  return encodeVote(message) ?? packr.pack(message);
 }
 
 /** A report whose digest is too large goes without it, and says so. Null: too large to be sent. */
@@ -58,6 +57,7 @@ export type Frame =
 
 /** @throws FrameError if the frame is not a well-formed message of this group */
 export function decodeFrame(frame: Uint8Array, group: GroupId): Frame {
+  if (isVote(frame)) return { of: 'consensus', message: decodeVote(frame, group) };
   let value: unknown;
   try {
     value = unpackr.unpack(frame);
