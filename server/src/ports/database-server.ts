@@ -89,8 +89,11 @@ export interface PrimaryDatabase {
   flushed(): Promise<Lsn>;
   /** @throws Error with PostgreSQL's reason */
   openStream(from: Lsn, handlers: WalStreamHandlers): Promise<WalStream>;
-  /** A commit of its own: resolves when everything that was visible at the call is chosen. @throws Error if PostgreSQL is away */
-  barrier(): Promise<void>;
+  /**
+   * A commit of its own, which waits like any other. Resolves when it is under way, with a position: everything that was visible at the call is chosen when the WAL up to there is. Whether it waits that long decides nothing,
+   * for others can end a wait. @throws Error if its session was ended before, or PostgreSQL is away
+   */
+  barrier(): Promise<Lsn>;
   /** Full ids of the transactions that these backends have open. @throws Error */
   openTransactions(pids: readonly number[]): Promise<ReadonlyMap<number, bigint>>;
 }

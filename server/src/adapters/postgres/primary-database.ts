@@ -1,30 +1,29 @@
 /**
  * A PostgreSQL that is a primary: its WAL, its barrier, and what the replica asks it as its superuser.
  *
- * Responsible for: the replica's own session, and the slot that keeps WAL until it is chosen. Starts and stops nothing.
+ * Responsible for: the slot that keeps WAL until it is chosen, and what is asked in the replica's own session. Starts and stops nothing.
  */
 import type { Client } from 'pg';
 import { parseLsn, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
 import type { PrimaryDatabase, WalStream, WalStreamHandlers } from '../../ports/database-server.ts';
+import { BarrierSessions } from './barrier-sessions.ts';
 import { sqlStateOf } from './database-error.ts';
 import type { PostgresInstance } from './instance/postgres-instance.ts';
 import { nextXidSql } from './next-xid.ts';
-import { connectPg } from './pg-client.ts';
 import { gateName, openWalSource } from './replication/wal-source.ts';
 
 /** The walsender of a connection that has just ended may still hold the slot. */
 const slotPatienceMs = 5_000;
 const slotPollMs = 20;
 
-/** `client`: a session of the superuser. A barrier waits in a session of its own, so that nothing else waits behind it. @throws Error */
+/** `client`: a session of the superuser. Barriers wait in sessions of their own, so that nothing else waits behind them. @throws Error */
 export async function openPrimary(instance: PostgresInstance, client: Client): Promise<PrimaryDatabase> {
   const { rows } = await client.query<{ name: string; system: string }>(
     'SELECT pg_walfile_name(pg_current_wal_insert_lsn()) AS name, system_identifier::text AS system FROM pg_control_system()',
   );
   const { name, system } = rows[0]!;
-  const waiting = await connectPg({ socketDir: instance.socketDir, database: 'postgres' });
   const timeline = Number.parseInt(name.slice(0, 8), 16) as Timeline;
-  return new Primary(instance, { client, waiting }, timeline, BigInt(system));
+  return new Primary(instance, client, timeline, BigInt(system));
 }
 
 class Primary implements PrimaryDatabase {
@@ -32,17 +31,12 @@ class Primary implements PrimaryDatabase {
   readonly system: bigint;
   private readonly instance: PostgresInstance;
   private readonly client: Client;
-  private readonly waiting: Client;
+  private readonly barriers: BarrierSessions;
 
-  constructor(
-    instance: PostgresInstance,
-    { client, waiting }: { readonly client: Client; readonly waiting: Client },
-    timeline: Timeline,
-    system: bigint,
-  ) {
+  constructor(instance: PostgresInstance, client: Client, timeline: Timeline, system: bigint) {
     this.instance = instance;
     this.client = client;
-    this.waiting = waiting;
+    this.barriers = new BarrierSessions(instance.socketDir);
     this.timeline = timeline;
     this.system = BigInt.asUintN(64, system);
   }
@@ -87,8 +81,8 @@ class Primary implements PrimaryDatabase {
     );
   }
 
-  async barrier(): Promise<void> {
-    await this.waiting.query("SELECT pg_logical_emit_message(true, 'barista', '')");
+  barrier(): Promise<Lsn> {
+    return this.barriers.begin();
   }
 
   async openTransactions(pids: readonly number[]): Promise<ReadonlyMap<number, bigint>> {

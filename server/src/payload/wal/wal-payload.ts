@@ -136,6 +136,7 @@ export class WalPayload implements Payload {
     context.feed?.more();
     const { position } = context;
     if (position !== null && context.leads(position.leadership)) context.shipper?.letGo(position.end);
+    context.signal.notify();
   }
 
   /** The name of a comparison, into the log. Resolves with its slot once that is folded here; null if this replica does not lead any more. */
@@ -164,11 +165,11 @@ export class WalPayload implements Payload {
     return standby !== null && standby.appliedSlot >= slot;
   }
 
-  /** A commit of Barista's own. @throws Error if there is no primary */
+  /** A commit of Barista's own: resolves when everything that was visible at the call is chosen. @throws Error if there is no primary, or not long enough */
   async barrier(): Promise<void> {
-    const { primary } = this.context;
-    if (primary === null) throw new Error('PostgreSQL is no primary here');
-    await primary.barrier();
+    const { barriers } = this.context;
+    if (barriers === null) throw new Error('PostgreSQL is no primary here');
+    await barriers.pass();
   }
 
   /** What the directory holds, durably. @throws Error if there is nothing to rely on */

@@ -39,6 +39,8 @@ export interface DatabaseFixture {
   /** Makes the table, by commits that wait for nobody. The gate is shut. */
   makeTable(): Promise<void>;
   connect(): Promise<TestSession>;
+  /** The sessions whose commits wait, whosever they are. */
+  waiting(): Promise<readonly number[]>;
   cancel(pid: number): Promise<void>;
   terminate(pid: number): Promise<void>;
   /** kill -9 of the main process. Returns when the system has been told. */

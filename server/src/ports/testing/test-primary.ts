@@ -83,6 +83,12 @@ export class TestPrimary {
     this.received = [];
   }
 
+  /** Everything that is visible is chosen, if what is received is. */
+  async passBarrier(): Promise<void> {
+    const position = await this.primary.barrier();
+    await until(this.fixture.timers, () => this.log.position.end >= position);
+  }
+
   async connect(): Promise<TestSession> {
     return this.fixture.connect();
   }

@@ -17,7 +17,7 @@ import type { DatabaseServer } from '../../ports/database-server.ts';
 export interface AnswerGateOptions {
   readonly leaseHeld: () => boolean;
   readonly server: Pick<DatabaseServer, 'isAlive' | 'endedWaits'>;
-  /** A commit of Barista's own. @throws Error if PostgreSQL is away */
+  /** A commit of Barista's own: resolves when it is chosen, and not when something else ends its wait. @throws Error if PostgreSQL is away */
   readonly barrier: () => Promise<void>;
   readonly chosenEnd: () => Lsn;
   readonly onEvent: (event: ApplyTraceEvent) => void;

@@ -91,6 +91,14 @@ class RealFixture implements DatabaseFixture {
     return sessionOn(await this.client());
   }
 
+  async waiting(): Promise<readonly number[]> {
+    const client = await this.client();
+    const { rows } = await client
+      .query<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+      .finally(() => void client.end());
+    return rows.map(({ pid }) => pid);
+  }
+
   cancel(pid: number): Promise<void> {
     return this.ask(`SELECT pg_cancel_backend(${pid})`);
   }

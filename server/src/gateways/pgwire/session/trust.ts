@@ -32,7 +32,7 @@ export class Trust {
     const { restore } = this;
     if (restore === null || this.lasting) return;
     this.restore = null;
-    await this.service.barrier(this.generation);
-    restore();
+    // What it left may be visible, and not chosen: if that cannot be found out, distrust lasts as long as the generation.
+    if (await this.service.barrier(this.generation)) restore();
   }
 }

@@ -20,6 +20,7 @@ import type { ChosenWal } from '../chosen-wal.ts';
 import type { Lsn } from '../lsn.ts';
 import type { Shipper } from '../shipper.ts';
 import type { WalPosition } from '../wal-history.ts';
+import type { Barriers } from './barriers.ts';
 import { Signal } from './signal.ts';
 import type { StandbyProgress } from './standby-progress.ts';
 
@@ -101,6 +102,7 @@ export class LifeContext {
   standby: StandbyProgress | null = null;
   shipper: Shipper | null = null;
   primary: PrimaryDatabase | null = null;
+  barriers: Barriers | null = null;
   /** How many waits PostgreSQL had ended early before it served as a primary. */
   waitsBefore = 0;
   /** Events of the fold that wait until the directory says what the replica is about to be. */

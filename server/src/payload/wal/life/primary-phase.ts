@@ -1,7 +1,7 @@
 /**
  * PostgreSQL as a primary: its WAL is proposed, and clients are served once everything that it began with is chosen.
  *
- * Responsible for: the stream of its WAL, the barrier before it serves, noticing that it hangs, and its end. Spec: Ship, Release, Open, Depose of OrderedApply.tla.
+ * Responsible for: the stream of its WAL, the barrier before it serves, noticing that it hangs or makes no barriers, and its end. Spec: Ship, Release, Open, Depose of OrderedApply.tla.
  * Invariants: nobody is served before everything that PostgreSQL had recovered or written is chosen; when leadership ends nobody is served any more before anything else happens, and PostgreSQL is stopped at once.
  */
 import type { Ballot } from '../../../multipaxos/types.ts';
@@ -11,6 +11,7 @@ import type { ChosenWal } from '../chosen-wal.ts';
 import { formatLsn, type Lsn } from '../lsn.ts';
 import { CommitReader } from '../commit-reader.ts';
 import { Shipper } from '../shipper.ts';
+import { Barriers } from './barriers.ts';
 import type { LifeContext, Next } from './context.ts';
 import { endCleanly } from './clean-end.ts';
 import { ownPosition } from './own-position.ts';
@@ -30,13 +31,15 @@ export async function bePrimary(context: LifeContext, running: RunningPrimary): 
   context.shipper = shipper;
   context.waitsBefore = context.options.server.endedWaits();
   context.primary = running.primary;
+  const barriers = new Barriers(context, running.primary, shipper);
+  context.barriers = barriers;
   const watch = new PrimaryWatch(context, running.primary, shipper);
   let next: Next;
   try {
     await watch.connect();
     context.options.onUp();
     shipper.chosen(running.wal.position.end);
-    void open(context, running);
+    void open(context, running, barriers);
     next = await lead(context, running, watch);
   } catch (error) {
     logger.error({ err: error }, 'the primary failed');
@@ -46,6 +49,7 @@ export async function bePrimary(context: LifeContext, running: RunningPrimary): 
     shipper.stop();
     context.shipper = null;
     context.primary = null;
+    context.barriers = null;
   }
   return next;
 }
@@ -73,12 +77,16 @@ function createShipper(context: LifeContext, { ballot, primary, from, wal }: Run
 }
 
 /** Everything that is visible in the new primary must be chosen before anybody sees it. */
-async function open(context: LifeContext, { primary, ballot, wal }: RunningPrimary): Promise<void> {
+async function open(
+  context: LifeContext,
+  { primary, ballot, wal }: RunningPrimary,
+  barriers: Barriers,
+): Promise<void> {
   const { host, logger } = context.options;
   try {
-    await primary.barrier();
+    await barriers.pass();
   } catch (error) {
-    // Its end is noticed elsewhere.
+    // Its end is noticed elsewhere; or the leader hands over because of it.
     logger.warn({ err: error }, 'the barrier of a new primary was not passed');
     return;
   }
@@ -98,7 +106,8 @@ async function lead(context: LifeContext, running: RunningPrimary, watch: Primar
     if (hintsAreNewlyUntrusted(context))
       await context.save(roleOf(context, ballot), ownPosition(context, running));
     if (wishes.ended !== null) return depose(context, running, 'immediate', wishes.ended);
-    if (watch.trouble !== null) return depose(context, running, 'kill', watch.trouble);
+    const trouble = watch.trouble ?? context.barriers?.trouble ?? null;
+    if (trouble !== null) return depose(context, running, 'kill', trouble);
     if (context.over() !== null || !context.leads(ballot))
       return depose(context, running, 'immediate', 'leadership has ended');
     context.advance(wal.position.slot);

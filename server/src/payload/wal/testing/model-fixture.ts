@@ -102,6 +102,11 @@ class ModelFixture implements DatabaseFixture {
     };
   }
 
+  async waiting(): Promise<readonly number[]> {
+    const sessions = this.postgres.run?.primary?.sessions.values() ?? [];
+    return [...sessions].filter(({ isWaiting }) => isWaiting).map(({ pid }) => pid);
+  }
+
   async cancel(pid: number): Promise<void> {
     this.postgres.run?.primary?.sessions.get(pid)?.cancel();
   }

@@ -62,8 +62,9 @@ export class ModelPostgres {
   endedWaits = 0;
   /** How much longer a standby takes for everything. */
   slowness = 1;
-  /** Starts that fail, and promotions that never come to an end. */
+  /** Starts and barriers that fail, and promotions that never come to an end. */
   failingStarts = 0;
+  failingBarriers = 0;
   promotionHangs = false;
   readonly trouble: (what: string) => void;
   private readonly options: ModelPostgresOptions;
@@ -189,6 +190,11 @@ export class ModelPostgres {
         this.endedWaits += 1;
       },
       onReported: (position) => this.options.onReported?.(position, writer.timeline),
+      failsBarrier: () => {
+        const fails = this.failingBarriers > 0;
+        if (fails) this.failingBarriers -= 1;
+        return fails;
+      },
     });
   }
 

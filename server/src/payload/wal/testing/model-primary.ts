@@ -23,6 +23,8 @@ export interface PrimaryOptions {
   /** PostgreSQL says in its log that it ends a wait, or all of them. */
   readonly onEndedWait: () => void;
   readonly onReported: (position: Lsn) => void;
+  /** The session of the barrier that begins now is terminated by somebody. */
+  readonly failsBarrier: () => boolean;
   readonly nextPid: () => number;
 }
 
@@ -101,19 +103,10 @@ export class ModelPrimary {
     return xid;
   }
 
-  /** A commit of nothing. Resolves when its position is reported. */
-  async barrier(): Promise<void> {
-    const session = this.connect(() => undefined);
-    await this.moment();
-    const { writer } = this;
-    writer.insert({ kind: 'filler', bytes: 16 });
-    const xid = this.beginTransaction();
-    this.hidden.add(xid);
-    const end = writer.insert({ kind: 'commit', xid });
-    await writer.sync(end);
-    if (this.reportedTo < end) await new Promise<void>((over) => this.waitFor(end, over));
-    this.hidden.delete(xid);
-    this.forget(session);
+  /** Each in a session of its own: resolves when its commit is under way. @throws Error if that is ended before its commit begins */
+  async barrier(): Promise<Lsn> {
+    if (this.options.failsBarrier()) throw new Error('terminating connection due to administrator command');
+    return this.connect(() => undefined).beginBarrier();
   }
 
   waitFor(end: Lsn, over: () => void): void {

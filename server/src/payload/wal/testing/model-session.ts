@@ -165,6 +165,19 @@ export class ModelSession {
     });
   }
 
+  /** A commit of nothing, which is under way when it resolves. Returns a position above all that was seen before. */
+  async beginBarrier(): Promise<Lsn> {
+    const { primary } = this;
+    await primary.moment();
+    if (this.ended) return never();
+    const position = primary.writer.insert({ kind: 'filler', bytes: 16 });
+    const xid = primary.beginTransaction();
+    this.id = xid;
+    const insert = (): Lsn => primary.writer.insert({ kind: 'commit', xid });
+    void this.finish(xid, insert).then(() => this.end('it has done what it was for'));
+    return position;
+  }
+
   /** As by pg_cancel_backend or a cancel request. */
   cancel(): void {
     if (this.isCommitting) this.endWaitEarly('cancelled', true);

@@ -46,19 +46,50 @@ export function gateFacts({ primary: open }: ContractContext): void {
     expect(await reader.values()).toEqual(['a', 'b']);
   });
 
-  it('a barrier is passed when everything that was written before it is chosen', async () => {
+  it('a barrier waits like any commit, and its position, above all that was written before it, is received', async () => {
     const primary = await open();
+    const { fixture } = primary;
     const [one] = await connectThree(primary);
     await one.put('a');
     await waitingCommit(primary, one);
-    const barrier = watch(primary.primary.barrier());
-    await pass(primary.fixture.timers, 100);
-    expect(barrier.state).toBe('waiting');
-    await primary.untilReceived();
-    const end = primary.choose();
-    await barrier.ended;
-    expect(barrier.state).toBe('done');
-    expect(end).toBeLessThanOrEqual(await primary.primary.flushed());
+    const written = primary.receivedTo;
+    const position = await primary.primary.barrier();
+    expect(position).toBeGreaterThan(written);
+    await until(fixture.timers, () => primary.receivedTo >= position);
+    await until(fixture.timers, async () => (await fixture.waiting()).length === 2);
+    primary.chooseAlways();
+    await until(fixture.timers, async () => (await fixture.waiting()).length === 0);
+  });
+
+  it.each(['cancel', 'terminate'] as const)(
+    'after a barrier whose wait somebody has ended there are others, whose positions are above: %s',
+    async (how) => {
+      const primary = await open();
+      const { fixture } = primary;
+      const positions: Lsn[] = [];
+      for (let n = 0; n < 3; n++) {
+        positions.push(await primary.primary.barrier());
+        await until(fixture.timers, async () => (await fixture.waiting()).length === 1);
+        const before = fixture.server.endedWaits();
+        for (const pid of await fixture.waiting()) await fixture[how](pid);
+        await until(fixture.timers, async () => (await fixture.waiting()).length === 0);
+        expect(fixture.server.endedWaits()).toBeGreaterThan(before);
+      }
+      expect(positions).toEqual([...new Set(positions)].toSorted((a, b) => a - b));
+      await until(fixture.timers, () => primary.receivedTo >= positions.at(-1)!);
+      expect(primary.log.position.end).toBeLessThan(positions[0]!);
+    },
+  );
+
+  it('barriers can be begun while others wait', async () => {
+    const primary = await open();
+    const { fixture } = primary;
+    const positions = [await primary.primary.barrier(), await primary.primary.barrier()];
+    await until(fixture.timers, async () => (await fixture.waiting()).length === 2);
+    expect(positions[1]).toBeGreaterThan(positions[0]!);
+    primary.chooseAlways();
+    await until(fixture.timers, async () => (await fixture.waiting()).length === 0);
+    expect(await primary.primary.barrier()).toBeGreaterThan(positions[1]!);
   });
 
   it.each(['cancel', 'terminate'] as const)(

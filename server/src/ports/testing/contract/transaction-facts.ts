@@ -89,7 +89,7 @@ export function transactionFacts({ primary: open, group, fixture }: ContractCont
     await two.put('prepared');
     const given = [await open.xid(), await two.xid()];
     await two.prepare('p');
-    await primary.primary.barrier();
+    await primary.passBarrier();
     for (const xid of given) expect(await primary.primary.nextXid()).toBeGreaterThan(xid);
     await standby.untilReplayed(primary.log.position.end);
     const { nextXid } = await standby.look();
@@ -126,7 +126,7 @@ export function transactionFacts({ primary: open, group, fixture }: ContractCont
     const other = await primary.connect();
     await other.put('open');
     xids.push(await other.xid());
-    await primary.primary.barrier();
+    await primary.passBarrier();
     await standby.untilReplayed(primary.log.position.end);
     const { server } = standby.fixture;
     const statuses = await Promise.all(xids.map((xid) => server.statusOf(xid)));
