@@ -1,6 +1,7 @@
 /** The end of a leadership, of PostgreSQL, of a session: what becomes of a client's transaction, and what the client is told. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as send from './codec/frontend-messages.ts';
+import { frame } from './testing/frames.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import {
   ask,
@@ -139,6 +140,30 @@ describe('when leadership ends', () => {
     gateway.service.outcome = 'committed';
     gateway.service.setService(elsewhere);
     expect(await lastWords(wire)).toEqual([fatal('RQ001')]);
+  });
+
+  it.each([
+    [
+      'the COMMIT behind a COPY',
+      [q('COPY t FROM STDIN'), frame('d', '1\n'), frame('c'), run('COMMIT'), send.sync],
+    ],
+    ['a COMMIT that was bound before', [send.execute(''), send.sync]],
+  ])('%s, sent without waiting, is not taken for nothing', async (_, messages) => {
+    await ask(wire, q('BEGIN; INSERT INTO t VALUES (0)'));
+    await ask(wire, send.parse('', 'COMMIT'), send.bind({ portal: '', statement: '' }), send.sync);
+    await commitThatWaits(...messages);
+    await transactionIsKnown();
+    gateway.service.outcome = 'committed';
+    gateway.service.setService(elsewhere);
+    expect((await lastWords(wire)).at(-1)).toBe(fatal('RQ001'));
+  });
+
+  it('what follows a BEGIN that failed is not taken for a part of its block', async () => {
+    await commitThatWaits(q('BEGIN ISOLATION LEVEL nonsense'), q(insert));
+    gateway.service.setService(elsewhere);
+    expect((await lastWords(wire)).at(-1)).toBe(fatal('08007'));
+    await letCommitsGo?.();
+    await expect.poll(() => keys(pg)).toEqual([1]);
   });
 
   it('a commit whose transaction is not known yet is unknown', async () => {

@@ -85,6 +85,7 @@ export class TunnelReader {
     this.leaderDoubts = fields.get('C') === unknownState && endsSession(fields);
     if (this.leaderDoubts) return;
     this.saidFatal ||= endsSession(fields);
+    this.options.tracker.failed();
     this.begun = true;
     this.views.push(message);
   }
@@ -110,6 +111,7 @@ export class TunnelReader {
     switch (this.splitter.type) {
       case back.errorResponse:
         this.saidFatal ||= endsSession(readErrorFields(message));
+        tracker.failed();
         return;
       case back.authentication:
         if (saysAuthenticated(message)) onAuthenticated();

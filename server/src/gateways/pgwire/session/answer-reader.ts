@@ -17,6 +17,7 @@ export interface AnswerListener {
   readonly backendKey: (key: Buffer) => void;
   readonly parameter: (name: string, value: string) => void;
   readonly copyBegan: () => void;
+  readonly failed: () => void;
 }
 
 /** Takes every part of every message, where a session must tell them apart. */
@@ -80,6 +81,7 @@ export class AnswerReader implements Told {
     switch (this.splitter.type) {
       case back.errorResponse:
         this.saidFatal ||= endsSession(readErrorFields(message));
+        this.listener.failed();
         return;
       case back.authentication:
         if (saysAuthenticated(message)) this.listener.authenticated();

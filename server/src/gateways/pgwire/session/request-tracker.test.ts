@@ -142,6 +142,147 @@ describe('what a client is owed', () => {
   });
 });
 
+describe('what a client is owed around a COPY that it did not wait for', () => {
+  const copyData = frame('d', '1\n');
+
+  it('what was sent behind the end of the data is owed as well', () => {
+    const tracker = started();
+    sends(tracker, query('COPY t FROM STDIN'), copyData, copyDone, run('INSERT INTO t VALUES (2)'), sync);
+    tracker.copyBegan();
+    expect(tracker.due).toBe(2);
+    tracker.told(1, 'I');
+    expect([tracker.due, tracker.outstanding]).toEqual([1, true]);
+    expect(tracker.verdict).not.toBe('nothing');
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(false);
+  });
+
+  it('only a Sync ahead of the end of the data is ignored', () => {
+    const tracker = started();
+    const copy = [run('COPY t FROM STDIN'), sync, copyData, copyDone, sync];
+    sends(tracker, ...copy, query('INSERT INTO t VALUES (2)'), ...copy);
+    tracker.copyBegan();
+    expect(tracker.due).toBe(4);
+    tracker.told(1, 'I');
+    tracker.told(1, 'I');
+    tracker.copyBegan();
+    expect(tracker.due).toBe(1);
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(false);
+  });
+
+  it('a COPY behind another request is not taken for that one', () => {
+    const tracker = started();
+    sends(tracker, run('SELECT 1'), sync, run('COPY t FROM STDIN'), sync, copyData, copyDone, sync);
+    // PostgreSQL has answered the first one, which the client has not been told yet.
+    tracker.copyBegan(1);
+    expect(tracker.due).toBe(2);
+    tracker.told(1, 'I');
+    expect([tracker.due, tracker.outstanding]).toEqual([1, true]);
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(false);
+  });
+
+  it('the answer to an earlier request does not end the COPY', () => {
+    const tracker = started();
+    sends(tracker, query('SELECT 1'), query('COPY t FROM STDIN'));
+    tracker.copyBegan(1);
+    tracker.told(1, 'I');
+    sends(tracker, sync, copyData, copyDone);
+    expect(tracker.due).toBe(1);
+  });
+
+  it('two in one batch are told apart', () => {
+    const tracker = started();
+    const copy = [run('COPY t FROM STDIN'), copyData, copyDone];
+    sends(tracker, ...copy, ...copy, sync);
+    tracker.copyBegan();
+    tracker.copyBegan();
+    expect(tracker.due).toBe(1);
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(false);
+  });
+
+  it('the statements ahead of it in its batch are not taken for it', () => {
+    const tracker = started();
+    sends(tracker, run('INSERT INTO t VALUES (2)'), run('COPY t FROM STDIN'), sync);
+    tracker.copyBegan();
+    expect([tracker.due, tracker.outstanding]).toEqual([0, true]);
+    sends(tracker, copyData, copyDone, sync);
+    expect(tracker.due).toBe(1);
+  });
+
+  it('one that fails before it has read what was sent with it has not ignored the Sync', () => {
+    const tracker = started();
+    sends(tracker, run('COPY t FROM STDIN'), sync);
+    tracker.copyBegan();
+    tracker.failed();
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(false);
+  });
+
+  it('an error ends it: the Sync behind that is answered', () => {
+    const tracker = started();
+    sends(tracker, run('COPY t FROM STDIN'), flush);
+    tracker.copyBegan();
+    sends(tracker, frame('d', 'wrong\n'));
+    tracker.failed();
+    sends(tracker, sync, query('INSERT INTO t VALUES (2)'));
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(true);
+    expect(tracker.verdict).not.toBe('nothing');
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(false);
+  });
+
+  it('an error that was told behind the end of the data takes nothing away', () => {
+    const tracker = started();
+    sends(tracker, run('COPY t FROM STDIN'), sync);
+    tracker.copyBegan();
+    sends(tracker, frame('d', 'wrong\n'), copyDone, sync);
+    tracker.failed();
+    expect(tracker.due).toBe(1);
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(false);
+  });
+
+  it('where a failed COPY may have ignored a Sync or not, what was sent behind it is never taken for answered', () => {
+    const tracker = started();
+    sends(
+      tracker,
+      run('COPY t FROM STDIN'),
+      sync,
+      copyData,
+      copyDone,
+      sync,
+      query('INSERT INTO t VALUES (2)'),
+    );
+    tracker.copyBegan();
+    tracker.failed();
+    tracker.told(1, 'I');
+    tracker.told(1, 'I');
+    expect(tracker.outstanding).toBe(true);
+    expect(tracker.verdict).not.toBe('nothing');
+    const later = started();
+    sends(later, run('COPY t FROM STDIN'), sync);
+    later.copyBegan();
+    sends(later, copyData, copyDone, sync);
+    later.failed();
+    sends(later, query('INSERT INTO t VALUES (2)'));
+    later.told(1, 'I');
+    later.told(1, 'I');
+    expect(later.outstanding).toBe(true);
+  });
+
+  it('of very many requests that are sent at once none is taken for answered', () => {
+    const tracker = started();
+    const copy = [run('COPY t FROM STDIN'), sync, copyData, copyDone, sync];
+    for (let n = 0; n < 5_000; n += 1) sends(tracker, ...copy);
+    tracker.copyBegan(9_998);
+    expect(tracker.due).toBe(10_000);
+  });
+});
+
 describe('the verdict', () => {
   it.each([
     ['a statement of its own', started, [query('INSERT INTO t VALUES (1)')], 'one'],
@@ -221,6 +362,49 @@ describe('the verdict', () => {
     sends(tracker, send.parse('', 'COMMIT'), send.bind({ portal: 'p', statement: '' }), sync);
     tracker.told(1, 'T');
     sends(tracker, send.execute('p'), sync);
+    expect(tracker.verdict).toBe('one');
+  });
+
+  it('follows the unnamed portal when it is executed, in whatever message that is', () => {
+    const commit = [send.parse('', 'COMMIT'), send.bind({ portal: '', statement: '' })];
+    const later = inBlock();
+    sends(later, ...commit, sync);
+    expect(later.verdict).toBe('nothing');
+    later.told(1, 'T');
+    sends(later, send.execute(''), sync);
+    expect(later.verdict).toBe('one');
+    const behindAnother = inBlock();
+    const rollback = [send.parse('', 'ROLLBACK'), send.bind({ portal: '', statement: '' })];
+    sends(behindAnother, ...rollback, ...commit, send.execute(''), sync);
+    expect(behindAnother.verdict).toBe('one');
+  });
+
+  it('keeps the portals of a block that was opened while the answer to an earlier request was due', () => {
+    const tracker = started();
+    sends(tracker, query('SELECT 1'), query('BEGIN'), send.parse('', 'COMMIT'));
+    sends(tracker, send.bind({ portal: 'p', statement: '' }), sync);
+    tracker.told(1, 'I');
+    tracker.told(2, 'T');
+    sends(tracker, send.execute('p'), sync);
+    expect(tracker.verdict).toBe('one');
+  });
+
+  it('is not taken in by a portal whose name or statement was cut from its message', () => {
+    for (const tracker of inPieces(
+      query('BEGIN'),
+      send.parse('c', 'COMMIT'),
+      send.bind({ portal: 'p', statement: 'c' }),
+      send.execute('p'),
+      sync,
+    ))
+      expect(tracker.verdict).not.toBe('nothing');
+  });
+
+  it('does not count on portals that it could not keep', () => {
+    const tracker = inBlock();
+    sends(tracker, send.parse('', 'COMMIT'));
+    for (let n = 0; n <= 1000; n += 1) sends(tracker, send.bind({ portal: `p${n}`, statement: '' }));
+    sends(tracker, send.execute('p1000'), sync);
     expect(tracker.verdict).toBe('several');
   });
 

@@ -1,18 +1,30 @@
 /**
  * What a client is owed, and what may have become of its transactions while it is owed something.
  *
- * Responsible for: counting the ReadyForQuery messages that are due (Query, Sync and FunctionCall owe one each), and following what was sent since the client was last owed nothing.
+ * Responsible for: following what was sent since the client was last owed nothing. What it is owed is counted in owed-answers.ts.
  * Looks at every message of a client, on the leader and on a follower, so it must be quick: the text of a lone Query is kept as a view and read only if that is ever needed.
  * Invariant: what it says of outcomes (`verdict`) is never more than what holds whatever PostgreSQL made of the messages.
- *
- * Not exact in one case: a client that pipelines COPY data and further requests behind a COPY without waiting for CopyInResponse may be taken to be owed one answer more.
  */
 import type { FrameSplitter } from '../codec/frame-splitter.ts';
 import { front, type TransactionStatus } from '../codec/message-types.ts';
+import type { StatementKind } from '../codec/statement-kinds.ts';
 import { StatementReader } from '../codec/statement-reader.ts';
 import { type TextRules, usualRules } from '../codec/text-rules.ts';
 import { Course, type Verdict } from './course.ts';
+import { OpenPortals } from './open-portals.ts';
+import { OwedAnswers } from './owed-answers.ts';
 import { type Payload, PreparedKinds } from './prepared-kinds.ts';
+
+/** To bind a statement is to evaluate its parameters, which may write. These have none. */
+const lackParameters: ReadonlySet<StatementKind> = new Set([
+  'begin',
+  'commit',
+  'commitChain',
+  'prepare',
+  'rollback',
+  'rollbackChain',
+  'setting',
+]);
 
 /** The zero-terminated SQL of a Query message, in a chunk that the client has sent. */
 interface TextView {
@@ -22,10 +34,6 @@ interface TextView {
 }
 
 export class RequestTracker {
-  /** ReadyForQuery messages that the client has not been told yet. */
-  due = 0;
-  /** Messages of the extended protocol were sent behind the last Sync. */
-  open = false;
   /** What the client was told last. */
   status: TransactionStatus = 'I';
   /** Counts up when the client, owed nothing, begins to send something that is to be answered. */
@@ -36,20 +44,26 @@ export class RequestTracker {
   readonly prepared = new PreparedKinds();
 
   private readonly course = new Course();
+  private readonly portals = new OpenPortals();
+  private readonly owed = new OwedAnswers();
   /** The only message that is being answered is this Query. */
   private lone: TextView | null = null;
   private followedLone = false;
   /** Of a Query message that comes in pieces. */
   private reader: StatementReader | null = null;
-  /** A portal of a statement that is not plain is open, and may be executed later. */
-  private portalEnds = false;
-  /** Syncs since the last message that may have begun a COPY, until the client ended one: PostgreSQL ignores them if it did. */
-  private syncsInCopy = 0;
-  private copyEnded = false;
-  private copying = false;
+
+  /** ReadyForQuery messages that the client has not been told yet. */
+  get due(): number {
+    return this.owed.due;
+  }
+
+  /** Messages of the extended protocol were sent behind the last Sync. */
+  get open(): boolean {
+    return this.owed.open;
+  }
 
   get outstanding(): boolean {
-    return this.due > 0 || this.open;
+    return this.owed.outstanding;
   }
 
   get verdict(): Verdict {
@@ -75,22 +89,19 @@ export class RequestTracker {
         this.sentQuery(part, chunk);
         return;
       case front.parse:
-        this.sentExtended();
+        this.sentExtended(part);
         if (part.first) this.prepared.parse(payloadOf(part, chunk), this.rules);
         return;
       case front.bind:
-        this.sentExtended();
+        this.sentExtended(part);
         if (part.first) this.bound(part, chunk);
         return;
       case front.execute:
-        this.sentExtended();
-        this.mayCopy();
-        if (this.portalEnds) this.course.statement('unclear');
+        if (part.first) this.executed(part, chunk);
         return;
       case front.describe:
       case front.close:
-      case front.flush:
-        this.sentExtended();
+        this.sentExtended(part);
         return;
       case front.sync:
         if (part.last) this.sentSync();
@@ -100,44 +111,41 @@ export class RequestTracker {
         return;
       case front.copyDone:
       case front.copyFail:
-        this.copying = false;
-        this.copyEnded = true;
+        this.owed.endedCopy();
         return;
       case front.terminate:
         this.terminated = true;
         return;
       default:
-      // COPY data, passwords, and what PostgreSQL will refuse.
+      // COPY data, Flush, passwords, and what PostgreSQL will refuse.
     }
   }
 
-  /** PostgreSQL has begun to take COPY data: it ignores Sync until the client has ended it. */
-  copyBegan(): void {
-    if (this.syncsInCopy > 0) {
-      this.due = Math.max(0, this.due - this.syncsInCopy);
-      this.syncsInCopy = 0;
-      if (this.due === 0) this.open = true;
-    }
-    this.copying = !this.copyEnded;
+  /** PostgreSQL takes COPY data. `untold`: ReadyForQuery messages that it has sent before and the client has not been told. */
+  copyBegan(untold = 0): void {
+    this.owed.copyBegan(untold);
+  }
+
+  /** PostgreSQL has said an error. */
+  failed(untold = 0): void {
+    this.owed.failed(untold);
   }
 
   /** The client has been told ReadyForQuery so many times, the last time with this status. */
   told(times: number, status: TransactionStatus): void {
-    this.due = Math.max(0, this.due - times);
+    this.owed.told(times);
     this.status = status;
-    this.copying = false;
-    if (status === 'I') this.portalEnds = false;
   }
 
   /** Start-up owes a ReadyForQuery, too. */
   startedUp(): void {
     this.begin();
-    this.due += 1;
+    this.owed.sentCall();
   }
 
   /** Something is sent that will be answered. */
   private begin(): void {
-    if (this.due > 0 || this.open) {
+    if (this.outstanding) {
       this.followLone();
       this.lone = null;
       return;
@@ -145,6 +153,7 @@ export class RequestTracker {
     this.request += 1;
     this.lone = null;
     this.course.reset(this.status !== 'I');
+    if (this.status === 'I') this.portals.clear();
   }
 
   private sentQuery(part: FrameSplitter, chunk: Buffer): void {
@@ -165,45 +174,38 @@ export class RequestTracker {
       this.reader = null;
       this.course.endMessage();
     }
-    this.open = false;
-    this.mayCopy();
-    this.due += 1;
+    this.owed.sentQuery();
   }
 
-  private sentExtended(): void {
+  private sentExtended(part: FrameSplitter): void {
+    if (!part.first) return;
     if (!this.open) this.begin();
-    this.open = true;
+    this.owed.sentExtended();
+  }
+
+  private executed(part: FrameSplitter, chunk: Buffer): void {
+    if (!this.open) this.begin();
+    this.owed.sentExecute();
+    this.course.statement(this.portals.execute(payloadOf(part, chunk)));
   }
 
   private bound(part: FrameSplitter, chunk: Buffer): void {
-    const portal = this.prepared.bind(payloadOf(part, chunk));
-    this.course.statement(portal?.kind ?? 'plain');
-    if (portal === null || portal.portal === '') return;
-    if (portal.kind !== 'plain' && portal.kind !== 'setting') this.portalEnds = true;
+    const payload = payloadOf(part, chunk);
+    const portal = this.prepared.bind(payload);
+    this.portals.bind(payload, portal);
+    if (!lackParameters.has(portal?.kind ?? 'plain')) this.course.statement('plain');
   }
 
   private sentSync(): void {
-    if (this.copying) return;
-    if (!this.open) this.begin();
-    this.course.endMessage();
-    this.open = false;
-    if (!this.copyEnded) this.syncsInCopy += 1;
-    this.due += 1;
+    if (!this.open && !this.owed.isTaking) this.begin();
+    if (this.owed.sentSync()) this.course.endMessage();
   }
 
   private calledFunction(): void {
     this.begin();
     this.course.statement('plain');
     this.course.endMessage();
-    this.open = false;
-    this.due += 1;
-  }
-
-  /** What is being sent may begin a COPY. */
-  private mayCopy(): void {
-    this.syncsInCopy = 0;
-    this.copyEnded = false;
-    this.copying = false;
+    this.owed.sentCall();
   }
 
   private followLone(): void {

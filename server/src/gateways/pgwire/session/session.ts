@@ -110,8 +110,15 @@ export class Session implements Gated {
       parameter: (name, value) => {
         this.tracker.rules = rulesAfter(this.tracker.rules, name, value);
       },
-      copyBegan: () => this.tracker.copyBegan(),
+      copyBegan: () => this.tracker.copyBegan(this.readiesUntold),
+      failed: () => this.tracker.failed(this.readiesUntold),
     });
+  }
+
+  /** ReadyForQuery messages for the client that have been read. Where names are kept, each is in the outbox at once. */
+  private get readiesUntold(): number {
+    const inChunk = this.names?.visitor == null ? this.answers.readies : 0;
+    return this.outbox.readiesWaiting + inChunk;
   }
 
   private onAnswer(chunk: Buffer): void {
