@@ -16,7 +16,7 @@ export default defineConfig({
   test: {
     reporters: process.env.CI ? ['default'] : ['default'],
     projects: [
-      { test: { name: 'unit', include: suite('test'), exclude: slow, testTimeout: 20_000 } },
+      { test: { name: 'unit', include: suite('test'), exclude: slow, testTimeout: 20_000, maxWorkers: 2 } },
       {
         test: {
           name: 'pg',
