@@ -217,6 +217,7 @@ it('no code of a client runs, whatever is made of tables and databases', async (
     "ALTER DATABASE theirs SET search_path = 'public', 'pg_catalog'",
     "ALTER DATABASE theirs SET statement_timeout = '1ms'",
     "ALTER DATABASE theirs SET exit_on_error = 'on'",
+    "ALTER DATABASE theirs SET local_preload_libraries = 'nowhere'",
     'CREATE FUNCTION public.concat(VARIADIC a "any") RETURNS text LANGUAGE internal AS \'text_concat\' STABLE',
   ])
     await client.query(statement).catch((error: Error) => refusals.push(error.message));

@@ -7,6 +7,7 @@
  */
 import { Client } from 'pg';
 import { socketPort } from '../data-directory.ts';
+import { startupOptions, withoutLibraries } from '../pg-client.ts';
 
 /** `socketDir`, `version`: of the replica's PostgreSQL. */
 export interface ReadingAddress {
@@ -22,6 +23,7 @@ export const readingUser = 'postgres';
 export const lockTimeoutMs = 5000;
 
 const settings: Readonly<Record<string, string>> = {
+  ...withoutLibraries,
   role: 'none',
   search_path: '',
   row_security: 'off',
@@ -50,12 +52,10 @@ const settings: Readonly<Record<string, string>> = {
   idle_session_timeout: '0',
 };
 
-/** For the startup packet: words of the form `-c name=value`, of which none has a blank. */
+/** For the startup packet. */
 export function readingOptions(version: string): string {
   const all = Number.parseInt(version, 10) >= 17 ? { ...settings, transaction_timeout: '0' } : settings;
-  return Object.entries(all)
-    .map(([name, value]) => `-c ${name}=${value}`)
-    .join(' ');
+  return startupOptions(all);
 }
 
 /** @throws whatever `pg` throws when PostgreSQL is away; Error if the session is not the superuser's */

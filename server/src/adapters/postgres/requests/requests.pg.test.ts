@@ -2,6 +2,9 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../gateways/pgwire/testing/postgres.ts';
+import { connectPg } from '../pg-client.ts';
+import { installRequestsIn } from './install-requests.ts';
+import { takeOwnSettings } from './own-settings.ts';
 import { readRequest } from './request-outcome.ts';
 import { prepareRequests } from './request-schema.ts';
 import { findWeakenedCommits, findWeakenedCommitsIn } from './weakened-commits.ts';
@@ -284,6 +287,33 @@ describe('settings that outlive their session', () => {
     await pg.superuser.query("UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'broken'");
     expect(await findWeakenedCommitsIn(pg)).toEqual([]);
     await pg.superuser.query('DROP DATABASE broken');
+  });
+
+  it.each([
+    "local_preload_libraries = 'nowhere'",
+    "session_preload_libraries = 'nowhere'",
+    'role = other',
+    "idle_session_timeout = '1ms'",
+    "transaction_timeout = '20ms'",
+  ])('are looked for whatever else its owner has set for a database: %s', async (setting) => {
+    await pg.superuser.query("CREATE VIEW public.v AS SELECT set_config('synchronous_commit', 'off', false)");
+    await pg.superuser.query(`ALTER DATABASE ${pg.database} SET ${setting}`);
+    const found = await findWeakenedCommitsIn(pg).catch((error: unknown) => error);
+    const names = await installRequestsIn(pg, pg.database).catch((error: unknown) => error);
+    const after = await pg.connect('postgres');
+    await after.query(`ALTER DATABASE ${pg.database} RESET ALL`);
+    await pg.superuser.query('DROP VIEW public.v');
+    expect([found, names]).toEqual([[`rule or view public.v (database ${pg.database})`], undefined]);
+  });
+
+  it('are looked for without a limit on the time of a transaction', async () => {
+    await pg.superuser.query(`ALTER DATABASE ${pg.database} SET transaction_timeout = '1min'`);
+    const client = await connectPg({ ...pg, database: pg.database });
+    await pg.superuser.query(`ALTER DATABASE ${pg.database} RESET ALL`);
+    await takeOwnSettings(client);
+    const { rows } = await client.query('SHOW transaction_timeout');
+    await client.end();
+    expect(rows).toEqual([{ transaction_timeout: '0' }]);
   });
 
   it('are taken for found in a database that lets nobody in, unless that is the one that initdb made so', async () => {
