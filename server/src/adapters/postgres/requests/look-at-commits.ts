@@ -36,7 +36,7 @@ class Looks {
   async look(): Promise<CommitsLook> {
     const { isFirst } = this;
     this.isFirst = false;
-    const client = await connectPg({ ...this.place, database: 'postgres' });
+    const client = await connectPg({ socketDir: this.place.socketDir, database: 'postgres' });
     try {
       await takeOwnSettings(client);
       // Before the catalogs: what is committed in between is in one of them.
