@@ -100,13 +100,14 @@ export class BackupTar {
     yield encodeHeader(`pg_wal/${file.name}`, segmentBytes);
     const handle = await open(join(this.options.dataDir, 'pg_wal', file.name), 'r');
     const bytes = bytesToCopy(file);
+    const keep = keepChosen(file);
     try {
       for (let from = 0; from < segmentBytes; from += walChunkBytes) {
         const chunk = Buffer.alloc(walChunkBytes);
         const wanted = Math.max(0, Math.min(walChunkBytes, bytes - from));
         const { bytesRead } = await handle.read(chunk, 0, wanted, from);
         if (bytesRead < wanted) throw new CopyError('transferFailed', `${file.name} ends too early`);
-        keepChosen(file, chunk.subarray(0, wanted), from);
+        keep(chunk.subarray(0, wanted), from);
         yield chunk;
         await this.pacer.pass(wanted);
       }

@@ -169,14 +169,13 @@ class Copying {
     for (const file of walFilesFrom(redo, position)) {
       const path = `${walDirectory}/${file.name}`;
       const handle = await open(join(this.options.dataDir, path), 'r');
-      const prepare = (chunk: Buffer, from: number): void => keepChosen(file, chunk, from);
       await sender.add({
         path,
         name: file.name,
         class: classOf(path),
         handle,
         bytes: bytesToCopy(file),
-        prepare,
+        prepare: keepChosen(file),
       });
     }
     await sender.endDirectory();

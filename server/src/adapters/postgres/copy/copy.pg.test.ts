@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,15 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Lsn, segmentBytes, segmentName, segmentStart } from '../../../payload/wal/lsn.ts';
+import {
+  type Lsn,
+  parseLsn,
+  segmentBytes,
+  segmentName,
+  segmentStart,
+  type Timeline,
+  walPageBytes,
+} from '../../../payload/wal/lsn.ts';
 import type { CopyProgress } from '../../../ports/copy.ts';
 import { seededRandom } from '../../ws-transport/link-faults.ts';
 import { readDirectoryState } from '../directory-state.ts';
@@ -102,6 +110,28 @@ describe('a copy', () => {
     const again = await copyTo(target, await sourceOf(standby));
     expect(again.blocksReceived).toBeLessThan(50);
     expect(again.bytesTotal).toBeGreaterThan(40_000_000);
+  }, 60_000);
+
+  it('of a standby that never received the empty rest of a segment has zeros there', async () => {
+    await primary.query('CHECKPOINT');
+    await standby.caughtUp(primary);
+    await standby.query('CHECKPOINT');
+    await primary.query('CREATE TABLE before_switch AS SELECT 1 AS i');
+    const end = parseLsn(await primary.value('SELECT pg_switch_wal()'));
+    await primary.query('CREATE TABLE after_switch AS SELECT 1 AS i');
+    await standby.caughtUp(primary);
+    const name = join('pg_wal', segmentName(1 as Timeline, segmentStart(end)));
+    const restAt = Math.ceil((end % segmentBytes) / walPageBytes) * walPageBytes;
+    const file = await open(join(standby.dataDir, name), 'r+');
+    // As in a file that was used before.
+    await file.write(Buffer.alloc(segmentBytes - restAt, 5), 0, segmentBytes - restAt, restAt);
+    await file.close();
+    await copyTo(target, await sourceOf(standby));
+    const copied = await readFile(join(target.dataDir, name));
+    expect(copied.subarray(restAt).every((byte) => byte === 0)).toBe(true);
+    await target.start(primary);
+    await target.caughtUp(primary);
+    expect(await target.value('SELECT count(*) FROM before_switch, after_switch')).toBe('1');
   }, 60_000);
 
   it('of a member that was away holds what the source holds now', async () => {

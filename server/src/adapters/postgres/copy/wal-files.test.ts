@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Lsn, segmentBytes, type Timeline, walPageBytes } from '../../../payload/wal/lsn.ts';
 import { positionNone, type WalPosition } from '../../../payload/wal/wal-history.ts';
+import { encodeRecord } from '../../../payload/wal/testing/encode-record.ts';
 import { bytesToCopy, keepChosen, walFilesFrom } from './wal-files.ts';
 
 const MiB = 1024 * 1024;
@@ -53,21 +54,47 @@ describe('a file of WAL', () => {
     expect(bytesToCopy(file!)).toBe(4 * walPageBytes);
     const pages = pagesFrom(at(64), 4 * walPageBytes);
     const before = Buffer.from(pages);
-    keepChosen(file!, pages, 0);
+    keepChosen(file!)(pages, 0);
     const end = 3 * walPageBytes + 100;
     expect(pages.subarray(0, end).equals(before.subarray(0, end))).toBe(true);
     expect(pages.subarray(end).every((byte) => byte === 0)).toBe(true);
     expect(bytesToCopy(walFilesFrom(at(0), position(at(70)))[0]!)).toBe(segmentBytes);
   });
 
+  it('has zeros behind a switch of segments, whatever the file held before', () => {
+    const [whole] = walFilesFrom(at(32), position(at(48)));
+    const place = { at: at(32), previous: (at(32) - 100) as Lsn, timeline: 3 as Timeline, system: 7n };
+    // Two pages, and some.
+    const filler = encodeRecord(place, { manager: 0, info: 0x20, xid: 0n, main: Buffer.alloc(20_000) });
+    const after = { ...place, at: filler.end, previous: filler.start };
+    const end = encodeRecord(after, { manager: 0, info: 0x40, xid: 0n, main: Buffer.alloc(0) });
+    const wal = Buffer.concat([filler.bytes, end.bytes]);
+    const old = pagesFrom(at(16), 8 * walPageBytes);
+    wal.copy(old);
+    const restAt = Math.ceil(wal.length / walPageBytes) * walPageBytes;
+    for (const cut of [walPageBytes, restAt, old.length]) {
+      const pages = Buffer.from(old);
+      const keep = keepChosen(whole!);
+      keep(pages.subarray(0, cut), 0);
+      keep(pages.subarray(cut), cut);
+      expect(pages.subarray(0, restAt).equals(old.subarray(0, restAt))).toBe(true);
+      expect(pages.subarray(restAt).every((byte) => byte === 0)).toBe(true);
+    }
+    // Without the switch it is no WAL of this place.
+    const broken = Buffer.from(old);
+    filler.bytes.copy(broken);
+    broken.fill(0, filler.bytes.length, restAt);
+    expect(() => keepChosen(whole!)(broken, 0)).toThrow(/is not in 000000030000000000000002/);
+  });
+
   it('that was used again for other WAL is told from it, and the zeros after a switch are not', () => {
     const other = pagesFrom(at(32), 4 * walPageBytes);
-    expect(() => keepChosen(file!, other, 0)).toThrow(/0\/4000000 is not in 000000040000000000000004/);
+    expect(() => keepChosen(file!)(other, 0)).toThrow(/0\/4000000 is not in 000000040000000000000004/);
     const switched = pagesFrom(at(64), 4 * walPageBytes);
     switched.fill(0, walPageBytes);
-    keepChosen(file!, switched, 0);
+    keepChosen(file!)(switched, 0);
     const second = pagesFrom((at(64) + walPageBytes) as Lsn, walPageBytes);
-    keepChosen(file!, second, walPageBytes);
+    keepChosen(file!)(second, walPageBytes);
     expect(second.readUInt8(100)).toBe(5);
   });
 });

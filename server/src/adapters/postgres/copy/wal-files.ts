@@ -2,7 +2,7 @@
  * Which files of pg_wal hold the chosen WAL from one position to another, and what of them is chosen.
  *
  * Responsible for: names, bounds, and the look at page headers by which WAL is told from what a file held before it was used again. The file of a segment in which timelines fork is that of the newest of them:
- * PostgreSQL begins it with what the older one has up to the fork.
+ * PostgreSQL begins it with what the older one has up to the fork. What follows a switch of segments means nothing, and need not have been received where the next timeline forks behind it.
  */
 import {
   formatLsn,
@@ -13,6 +13,8 @@ import {
   type Timeline,
   walPageBytes,
 } from '../../../payload/wal/lsn.ts';
+import { WalWalker } from '../../../payload/wal/record/wal-walker.ts';
+import { beginWalkAt } from '../../../payload/wal/record/walk-position.ts';
 import { timelineAt, type WalPosition } from '../../../payload/wal/wal-history.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { isZeroPage } from './page.ts';
@@ -44,16 +46,23 @@ export function bytesToCopy({ start, end }: WalFile): number {
 const pageAddressAt = 8;
 const headBytes = 16;
 
-/** Makes zeros of what is not chosen of these pages, which begin at `from` in the file. @throws CopyError if one of them is not the WAL that it should be */
-export function keepChosen(file: WalFile, pages: Buffer, from: number): void {
-  for (let at = 0; at < pages.length; at += walPageBytes) {
-    const page = (file.start + from + at) as Lsn;
-    const chosen = Math.min(walPageBytes, file.end - page);
-    const address = chosen >= headBytes ? Number(pages.readBigUInt64LE(at + pageAddressAt)) : page;
-    // Where PostgreSQL went on in the next file, zeros fill the rest of this one.
-    if (address !== page && !isZeroPage(pages, at)) {
-      throw new CopyError('transferFailed', `the WAL at ${formatLsn(page)} is not in ${file.name}`);
+/**
+ * To be given all pages of the file that are copied, in their order; `from`: where they begin in it. Makes zeros of what is not chosen of them, and of the rest of a segment behind a switch.
+ * What it returns @throws CopyError if one of them is not the WAL that it should be
+ */
+export function keepChosen(file: WalFile): (pages: Buffer, from: number) => void {
+  const walker = new WalWalker(beginWalkAt(file.start));
+  return (pages, from) => {
+    for (let at = 0; at < pages.length; at += walPageBytes) {
+      const page = (file.start + from + at) as Lsn;
+      // A switch ends with its segment.
+      const isRest = (walker.lastRecordEnd ?? file.start) >= page + walPageBytes;
+      const kept = isRest ? 0 : Math.min(walPageBytes, file.end - page);
+      const address = kept >= headBytes ? Number(pages.readBigUInt64LE(at + pageAddressAt)) : page;
+      if (address !== page && !isZeroPage(pages, at))
+        throw new CopyError('transferFailed', `the WAL at ${formatLsn(page)} is not in ${file.name}`);
+      if (!isRest) walker.add(pages.subarray(at, at + kept));
+      if (kept < walPageBytes) pages.fill(0, at + kept, at + walPageBytes);
     }
-    if (chosen < walPageBytes) pages.fill(0, at + chosen, at + walPageBytes);
-  }
+  };
 }
