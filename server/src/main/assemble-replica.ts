@@ -98,6 +98,7 @@ const timings = {
   hangMs: 2000,
   pingMs: 250,
   patienceMs: 5000,
+  promotionMs: 10_000,
   retryMinMs: 100,
   retryMaxMs: 5000,
 } as const;

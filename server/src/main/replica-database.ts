@@ -52,7 +52,6 @@ export async function openReplicaDatabase(
     // Sessions of clients, and the replica's own.
     connectionsMax: config.bounds.clientsMax + 20,
     gatherMs: 50,
-    promotionTimeoutMs: 10_000,
   });
   const directory = openDatabaseDirectory({
     places,

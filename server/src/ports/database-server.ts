@@ -48,7 +48,8 @@ export interface StandbyDatabase {
   /** A transaction id that is above all which have ended, and no higher than the next, and the position replayed, in one look. @throws Error while it lets nobody in */
   look(): Promise<{ readonly nextXid: bigint; readonly replayed: Lsn }>;
   /**
-   * Makes a primary of it, on exactly this timeline, which leaves the present one at `fork`: everything below is replayed, and nothing above is fed any more. @throws Error if it does not become one in time, or becomes another one than that
+   * Makes a primary of it, on exactly this timeline, which leaves the present one at `fork`: everything below is replayed, and nothing above is fed any more. Takes for ever if PostgreSQL hangs; no other run of PostgreSQL than
+   * this one is promoted, however late. @throws Error if it is stopped before, or becomes another one than that
    */
   promote(promotion: Promotion): Promise<PrimaryDatabase>;
 }

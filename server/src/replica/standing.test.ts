@@ -1,4 +1,4 @@
-/** A follower whose PostgreSQL stands still must not be the one that leads next: it could not be promoted. */
+/** A follower whose PostgreSQL stands still must not be the one that leads next: it could not be promoted. One that has nothing to do may be. */
 import { expect, it } from 'vitest';
 import { MemoryGroup } from './testing/memory-group.ts';
 
@@ -16,5 +16,14 @@ it('a follower whose PostgreSQL stands still says so, and follows again when tha
   victim.postgres.goOn();
   await group.time.pass(3_000);
   expect(state()).toMatchObject({ state: 'serving', message: null });
+  await group.stop();
+});
+
+it('a standby that has had nothing to replay for long is not taken for one that stands still when its replica is to lead', async () => {
+  const group = new MemoryGroup({ replicas: 1, seed: 5 });
+  await group.begin();
+  group.serving()!.postgres.killMain();
+  expect(await group.time.passUntil(() => group.serving() === null, 5_000)).toBe(true);
+  expect(await group.time.passUntil(() => group.serving() !== null, 20_000)).toBe(true);
   await group.stop();
 });

@@ -147,7 +147,6 @@ it('a damaged page that a client meets is counted, and an error that a client im
     settings: {},
     connectionsMax: 30,
     gatherMs: 0,
-    promotionTimeoutMs: 10_000,
   });
   try {
     await server.startPrimary(new AbortController().signal);

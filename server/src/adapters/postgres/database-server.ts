@@ -6,6 +6,7 @@
  */
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { formatLsn, historyName, parseLsn, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
 import type { NamedRequest } from '../../ports/client-service.ts';
@@ -36,8 +37,6 @@ import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts
 export interface DatabaseServerOptions extends InstanceOptions {
   /** How long small amounts of WAL wait for more before the standby is woken. */
   readonly gatherMs: number;
-  /** How long a promotion may take. */
-  readonly promotionTimeoutMs: number;
 }
 
 /** Also what only the adapters around need: the instance behind it. */
@@ -52,6 +51,8 @@ export async function createDatabaseServer(options: DatabaseServerOptions): Prom
 }
 
 const pollMs = 5;
+/** PostgreSQL has answered a moment ago that it lets sessions in: what takes longer hangs. */
+const firstAnswerMs = 5_000;
 
 class Server implements PostgresDatabaseServer {
   readonly instance: PostgresInstance;
@@ -110,7 +111,12 @@ class Server implements PostgresDatabaseServer {
 
   async startPrimary(ended: AbortSignal): Promise<PrimaryDatabase> {
     await this.instance.start({ kind: 'primary' }, ended);
-    return openPrimary(this.instance, await this.session());
+    const opening = this.session().then((client) => openPrimary(this.instance, client));
+    const isOpen = new AbortController();
+    const late = setTimeout(firstAnswerMs, null, { signal: isOpen.signal }).then(() => {
+      throw new LaunchError('PostgreSQL has started, and answers nothing', { code: 'launchFailed' });
+    });
+    return Promise.race([opening, late]).finally(() => isOpen.abort());
   }
 
   private async look(): Promise<{ nextXid: bigint; replayed: Lsn }> {
@@ -129,14 +135,11 @@ class Server implements PostgresDatabaseServer {
     await this.keepNumbers(promotion);
     feed.shut();
     const client = await this.session();
-    const deadline = performance.now() + this.options.promotionTimeoutMs;
+    // Nobody may have waited for this any more, and PostgreSQL have been started again since.
+    if (this.feed !== feed) throw new Error('PostgreSQL was stopped');
     this.instance.promoted();
     await client.query('SELECT pg_promote(false)');
-    while (await isInRecovery(client)) {
-      if (performance.now() > deadline)
-        throw new LaunchError('PostgreSQL did not become a primary in time', { code: 'launchFailed' });
-      await new Promise((resolve) => setTimeout(resolve, pollMs));
-    }
+    while (await isInRecovery(client)) await setTimeout(pollMs);
     await this.assertPromoted(promotion, client);
     await this.closeFeed();
     return openPrimary(this.instance, client);

@@ -18,7 +18,7 @@ import { connectPg, quoteLiteral } from '../pg-client.ts';
 const run = promisify(execFile);
 const cluster = 'contract';
 
-export async function openRealFixture(binaries: PgBinaries): Promise<DatabaseFixture> {
+export async function openRealFixture(binaries: PgBinaries): Promise<RealFixture> {
   const root = await mkdtemp(join(tmpdir(), 'barista-contract-'));
   const places = placesOf(root);
   const server = await createDatabaseServer({
@@ -27,7 +27,6 @@ export async function openRealFixture(binaries: PgBinaries): Promise<DatabaseFix
     settings: {},
     connectionsMax: 30,
     gatherMs: 0,
-    promotionTimeoutMs: 15_000,
   });
   const directory = openDatabaseDirectory({ places, cluster, binaries, onSetAside: () => undefined });
   const resetWal = join(dirname(binaries.postgres), 'pg_resetwal');
@@ -47,7 +46,7 @@ interface Parts {
   readonly resetWal: string | null;
 }
 
-class RealFixture implements DatabaseFixture {
+export class RealFixture implements DatabaseFixture {
   readonly timers = systemClock;
   readonly server: PostgresDatabaseServer;
   readonly directory: DatabaseDirectory;
@@ -134,7 +133,7 @@ class RealFixture implements DatabaseFixture {
 
   async clone(): Promise<DatabaseFixture> {
     const { places, binaries } = this.parts;
-    const copy = (await openRealFixture(binaries)) as RealFixture;
+    const copy = await openRealFixture(binaries);
     for (const name of ['data', 'cluster', 'state.json']) {
       await cp(join(places.postgres, name), join(copy.parts.places.postgres, name), { recursive: true });
     }

@@ -45,8 +45,10 @@ export interface LifeTimings {
   /** A primary of which nothing is heard for so long hangs. */
   readonly hangMs: number;
   readonly pingMs: number;
-  /** How long a standby, a promotion or a clean end may keep a new leader, or a replica that stops, waiting. */
+  /** How long a standby, a question to PostgreSQL or a clean end may keep a new leader, or a replica that stops, waiting. */
   readonly patienceMs: number;
+  /** The same of a promotion, and of the first session of the primary that comes of it. */
+  readonly promotionMs: number;
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
 }

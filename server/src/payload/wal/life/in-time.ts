@@ -1,4 +1,5 @@
 /** Whatever PostgreSQL is asked may hang without a word: nobody waits for it any longer than is said here. */
+import type { Ballot } from '../../../multipaxos/types.ts';
 import type { LifeContext } from './context.ts';
 
 export interface TimeLimit {
@@ -8,6 +9,12 @@ export interface TimeLimit {
   readonly untilMs: number;
   /** Nobody needs it any more. Looked at whenever the signal is given. */
   readonly isOver: () => boolean;
+}
+
+/** For what a new leader waits for before it serves: no longer than it leads. */
+export function forLeader(context: LifeContext, ballot: Ballot, what: string, maxMs: number): TimeLimit {
+  const untilMs = context.options.timers.nowMs() + maxMs;
+  return { what, untilMs, isOver: () => !context.leads(ballot) || context.over() !== null };
 }
 
 /** What comes of the work later is nobody's. @throws Error if it fails, takes longer, or is not needed any more */

@@ -13,6 +13,7 @@ import { CommitReader } from '../commit-reader.ts';
 import { Shipper } from '../shipper.ts';
 import { Barriers } from './barriers.ts';
 import type { LifeContext, Next } from './context.ts';
+import { forLeader, inTime } from './in-time.ts';
 import { endCleanly } from './clean-end.ts';
 import { ownPosition } from './own-position.ts';
 
@@ -36,7 +37,8 @@ export async function bePrimary(context: LifeContext, running: RunningPrimary): 
   const watch = new PrimaryWatch(context, running.primary, shipper);
   let next: Next;
   try {
-    await watch.connect();
+    const limit = forLeader(context, running.ballot, 'the stream of WAL', context.options.timings.patienceMs);
+    await inTime(context, limit, watch.connect());
     context.options.onUp();
     shipper.chosen(running.wal.position.end);
     void open(context, running, barriers);

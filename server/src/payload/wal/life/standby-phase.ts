@@ -13,6 +13,7 @@ import { lastWholeRecord } from '../last-whole-record.ts';
 import { formatLsn, type Lsn } from '../lsn.ts';
 import { timelineFile } from '../timeline-file.ts';
 import type { LifeContext, Next } from './context.ts';
+import { forLeader, inTime } from './in-time.ts';
 import { proposeLeadership } from './leadership.ts';
 import { bePrimary } from './primary-phase.ts';
 import { StandbyProgress } from './standby-progress.ts';
@@ -95,6 +96,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
   let savedAtMs = options.timers.nowMs();
   let askedAtMs = Number.NEGATIVE_INFINITY;
   let lookedAtMs = options.timers.nowMs();
+  let awaitedAtMs: number | null = null;
   let isMoving = true;
   let isUp = false;
   for (;;) {
@@ -123,7 +125,8 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
       isUp = false;
       options.onDown('PostgreSQL does not do anything: its main process is stopped');
     }
-    if (!isMoving || isStuck(context, running)) options.host.stepDown();
+    awaitedAtMs = options.host.isAwaited() ? (awaitedAtMs ?? options.timers.nowMs()) : null;
+    if (!isMoving || isStuck(context, running, awaitedAtMs)) options.host.stepDown();
     if (options.timers.nowMs() - savedAtMs >= saveMs) {
       savedAtMs = options.timers.nowMs();
       await save(context, progress);
@@ -143,10 +146,15 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
   }
 }
 
-/** This replica is to lead as soon as everything is replayed, and nothing is. */
-function isStuck({ options }: LifeContext, { progress }: RunningStandby): boolean {
-  const { host, timers, timings } = options;
-  return host.isAwaited() && progress.standsSince(timers.nowMs()) > timings.patienceMs;
+/** This replica is to lead as soon as everything is replayed (since `awaitedAtMs`), and nothing more is. A standby that had nothing to replay before stood still, too. */
+function isStuck(
+  { options: { timers, timings } }: LifeContext,
+  { progress, wal }: RunningStandby,
+  awaitedAtMs: number | null,
+): boolean {
+  if (awaitedAtMs === null || progress.appliedSlot >= wal.position.slot) return false;
+  const nowMs = timers.nowMs();
+  return Math.min(nowMs - awaitedAtMs, progress.unchangedForMs(nowMs)) > timings.patienceMs;
 }
 
 async function save(context: LifeContext, progress: StandbyProgress): Promise<void> {
@@ -181,7 +189,8 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
   let primary: PrimaryDatabase;
   try {
     const history = (number: typeof timeline): string => timelineFile(begun, number);
-    primary = await running.standby.promote({ timeline, fork: fork.fork, history });
+    const limit = forLeader(context, ballot, 'a promotion', options.timings.promotionMs);
+    primary = await inTime(context, limit, running.standby.promote({ timeline, fork: fork.fork, history }));
     host.event({ name: 'Promote', leadership: ballot, timeline, fork: fork.fork });
   } catch (error) {
     logger.error({ err: error }, 'PostgreSQL could not be promoted');
@@ -206,17 +215,17 @@ async function replayedFork(
   ballot: Ballot,
 ): Promise<{ readonly fork: Lsn; readonly nextXid: bigint } | null> {
   const { timers, timings, host, logger } = context.options;
-  const deadline = timers.nowMs() + timings.patienceMs;
+  const limit = forLeader(context, ballot, 'a look at the standby', timings.patienceMs);
   const expected = await lastWholeRecord(wal, wal.position);
-  while (context.leads(ballot) && context.over() === null) {
-    const seen = await standby.look().catch(() => null);
+  while (!limit.isOver()) {
+    const seen = await inTime(context, limit, standby.look()).catch(() => null);
     if (progress.hasAll && seen !== null && seen.replayed === expected) {
       // It was asked directly, and what it told by itself may be of a moment before.
       const { flushed } = progress;
       noteReport(context, progress, { written: flushed, flushed, replayed: seen.replayed });
       return { fork: expected, nextXid: seen.nextXid };
     }
-    if (timers.nowMs() > deadline) {
+    if (timers.nowMs() >= limit.untilMs) {
       const replayed = seen === null ? null : formatLsn(seen.replayed);
       logger.error({ expected: formatLsn(expected), replayed }, 'the standby does not replay what is chosen');
       host.stepDown();

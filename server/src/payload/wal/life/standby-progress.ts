@@ -62,9 +62,9 @@ export class StandbyProgress {
     this.whole = { at: position.end, slot: position.slot, end };
   }
 
-  /** For how long it has reported nothing new, in milliseconds; 0 while it has reported nothing at all. */
-  standsSince(nowMs: number): number {
-    return this.movedAtMs === null ? 0 : nowMs - this.movedAtMs;
+  /** For how long it has reported nothing new; without end while it has reported nothing at all. */
+  unchangedForMs(nowMs: number): number {
+    return this.movedAtMs === null ? Number.POSITIVE_INFINITY : nowMs - this.movedAtMs;
   }
 
   /** True if it stands still below the end, and it is not known whether all that can be replayed is. */

@@ -11,6 +11,7 @@ import type { ChosenWal } from '../chosen-wal.ts';
 import { judgeDirectory, type Judgement } from '../judge-directory.ts';
 import { formatLsn, type Lsn, type Timeline } from '../lsn.ts';
 import type { LifeContext, Next } from './context.ts';
+import { forLeader, inTime } from './in-time.ts';
 import { proposeLeadership } from './leadership.ts';
 import { bePrimary } from './primary-phase.ts';
 
@@ -100,8 +101,9 @@ async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Pro
     const reason = `PostgreSQL came up on timeline ${primary.timeline}, and the log says ${timeline}`;
     return { kind: 'lost', loss: { cause: 'databaseLost', reason } };
   }
-  const nextXid = await primary.nextXid();
-  const position = await primary.flushed();
+  const limit = forLeader(context, ballot, 'what a primary begins with', options.timings.patienceMs);
+  const nextXid = await inTime(context, limit, primary.nextXid());
+  const position = await inTime(context, limit, primary.flushed());
   options.host.event({ name: 'Resume', leadership: ballot, timeline, position });
   const entry = { leadership: ballot, timeline, fork: from, nextXid, resumes: true, system };
   const begun = await proposeLeadership(context, wal, entry);
@@ -152,13 +154,14 @@ async function found(context: LifeContext, wal: ChosenWal, ballot: Ballot, isNew
   options.onStep('preparing');
   if (isNew) await options.prepare();
   options.onStep(null);
-  const from = await primary.flushed();
+  const limit = forLeader(context, ballot, 'what a primary begins with', options.timings.patienceMs);
+  const from = await inTime(context, limit, primary.flushed());
   const timeline: Timeline = primary.timeline;
   const entry = {
     leadership: ballot,
     timeline,
     fork: from,
-    nextXid: await primary.nextXid(),
+    nextXid: await inTime(context, limit, primary.nextXid()),
     resumes: false,
     system: primary.system,
   };

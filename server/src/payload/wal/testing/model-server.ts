@@ -25,8 +25,6 @@ import type { ModelPrimary } from './model-primary.ts';
 import { ModelStream } from './model-stream.ts';
 import { Wire } from './wire.ts';
 
-const promotionTimeoutMs = 10_000;
-
 export class ModelServer implements DatabaseServer {
   private readonly postgres: ModelPostgres;
   /** Time of the replica's process. */
@@ -114,10 +112,8 @@ export class ModelServer implements DatabaseServer {
       await this.later();
     }
     run.feed!.shut();
-    await this.within(
-      this.ask((asked) => this.postgres.promote(asked)),
-      promotionTimeoutMs,
-    );
+    if (this.postgres.run !== run) throw new Error('PostgreSQL was stopped');
+    await this.ask((asked) => this.postgres.promote(asked));
     const primary = run.primary!;
     const at = histories.get(timeline)?.trim().split('\n').at(-1)?.split('\t')[1];
     if (primary.writer.timeline === timeline && at === formatLsn(fork)) return this.primaryOf(run, primary);
@@ -125,15 +121,6 @@ export class ModelServer implements DatabaseServer {
     throw new Error(
       `PostgreSQL was promoted to ${became}, instead of timeline ${timeline} at ${formatLsn(fork)}`,
     );
-  }
-
-  private within<T>(work: Promise<T>, ms: number): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const cancel = this.there.after(ms, () =>
-        reject(new Error('PostgreSQL did not become a primary in time')),
-      );
-      work.finally(cancel).then(resolve, reject);
-    });
   }
 
   private primaryOf(run: ModelRun, primary: ModelPrimary): PrimaryDatabase {

@@ -1,0 +1,29 @@
+/** A PostgreSQL that lets sessions in, and then does nothing any more. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { foundDatabase } from '../../ports/testing/test-primary.ts';
+import { never } from '../../ports/testing/database-fixture.ts';
+import { openRealFixture, type RealFixture } from './testing/real-fixture.ts';
+import { testBinaries } from './testing/test-instance.ts';
+
+let fixture: RealFixture;
+
+beforeEach(async () => {
+  fixture = await openRealFixture(await testBinaries());
+  await foundDatabase(fixture);
+});
+afterEach(() => fixture.dispose());
+
+it('fails to start as a primary within seconds, and can be started again', async () => {
+  const { server } = fixture;
+  const start = server.instance.start.bind(server.instance);
+  server.instance.start = async (role, ended) => {
+    await start(role, ended);
+    fixture.stand();
+  };
+  const begunAtMs = performance.now();
+  await expect(server.startPrimary(never)).rejects.toMatchObject({ code: 'launchFailed' });
+  expect(performance.now() - begunAtMs).toBeLessThan(20_000);
+  await server.stop('kill');
+  server.instance.start = start;
+  expect(await (await server.startPrimary(never)).flushed()).toBeGreaterThan(0);
+});

@@ -1,0 +1,107 @@
+/** A PostgreSQL that hangs, though its main process seems to live, while its replica comes to lead: another one leads instead, or the same one with its PostgreSQL started anew. */
+import { expect, it } from 'vitest';
+import type { TraceEvent } from '../api/events.ts';
+import type { ReplicaId } from '../multipaxos/types.ts';
+import { pause } from '../payload/pause.ts';
+import { MemoryGroup } from './testing/memory-group.ts';
+import type { MemoryMember } from './testing/memory-member.ts';
+
+interface Hung {
+  readonly group: MemoryGroup;
+  /** The leader of before, and who comes to lead after it. */
+  readonly old: MemoryMember;
+  readonly hung: MemoryMember;
+  readonly other: MemoryMember;
+}
+
+async function begin(onEvent?: (member: ReplicaId, event: TraceEvent) => void): Promise<MemoryGroup> {
+  const group = new MemoryGroup({ replicas: 3, seed: 5, ...(onEvent === undefined ? {} : { onEvent }) });
+  await group.begin();
+  return group;
+}
+
+const leads = ({ replica }: MemoryMember): boolean => replica!.status(0).role === 'leader';
+
+/** The leader dies, and one of the others is elected. */
+async function elect(group: MemoryGroup): Promise<Hung> {
+  const old = group.serving()!;
+  const others = group.members.filter((member) => member !== old);
+  old.crash();
+  expect(await group.time.passUntil(() => others.some(leads), 10_000)).toBe(true);
+  const hung = others.find(leads)!;
+  return { group, old, hung, other: others.find((member) => member !== hung)! };
+}
+
+async function expectHandOver({ group, old, hung, other }: Hung): Promise<void> {
+  expect(await group.time.passUntil(() => group.serving() === other, 30_000)).toBe(true);
+  hung.postgres.promotionHangs = false;
+  hung.postgres.goOn();
+  await old.start();
+  await group.healthy(60_000);
+  await group.equal();
+  await group.stop();
+}
+
+it('another replica leads when the standby of the one that is elected answers nothing', async () => {
+  const group = await begin();
+  const standbys = group.members.filter((member) => member !== group.serving());
+  for (const { postgres } of standbys) postgres.stand('hanging');
+  const elected = await elect(group);
+  elected.other.postgres.goOn();
+  await expectHandOver(elected);
+});
+
+it('another replica leads when a promotion does not come to an end', async () => {
+  const group = await begin();
+  for (const { postgres } of group.members) postgres.promotionHangs = true;
+  const elected = await elect(group);
+  elected.old.postgres.promotionHangs = false;
+  elected.other.postgres.promotionHangs = false;
+  await expectHandOver(elected);
+});
+
+it('another replica leads when a new primary does not send its WAL', async () => {
+  const hung: ReplicaId[] = [];
+  const group = await begin((id, { name }) => {
+    if (name !== 'Promote' || hung.length > 0 || group.serving() !== null) return;
+    hung.push(id);
+    group.member(id).postgres.stand('hanging');
+  });
+  const elected = await elect(group);
+  await expectHandOver(elected);
+  expect(hung).toEqual([elected.hung.id]);
+});
+
+it('a primary that is started again, and answers nothing, is started once more', async () => {
+  const group = await begin();
+  const leader = group.serving()!;
+  const others = group.members.filter((member) => member !== leader);
+  for (const other of others) other.crash();
+  const { server, timers } = leader.process!;
+  const [start, stop] = [server.startPrimary.bind(server), server.stop.bind(server)];
+  // What PostgreSQL writes after its replica has stopped leading is in no log: it is to lead again with that.
+  server.stop = (mode) => pause(timers, 500).then(() => stop(mode));
+  const client = await group.time.until(server.connect());
+  await group.time.until(client.ask({ kind: 'mode', mode: 'local' }));
+  expect(await group.time.passUntil(() => !leads(leader), 20_000)).toBe(true);
+  await group.time.until(client.ask({ kind: 'append', key: 'k', value: 'unchosen' }));
+  await group.time.until(client.ask({ kind: 'commit' }));
+  let starts = 0;
+  server.startPrimary = async (ended) => {
+    const primary = await start(ended);
+    starts += 1;
+    if (starts === 1) leader.postgres.stand('hanging');
+    return primary;
+  };
+  expect(await group.time.passUntil(() => leader.postgres.run === null, 20_000)).toBe(true);
+  // Nobody else can lead.
+  for (const other of others) {
+    other.lose('database');
+    await other.start();
+  }
+  expect(await group.time.passUntil(() => group.serving() === leader, 60_000)).toBe(true);
+  expect(starts).toBe(2);
+  await group.healthy(60_000);
+  await group.equal();
+  await group.stop();
+});
