@@ -1,5 +1,5 @@
 /** The kind of a statement that stands alone, as in a Parse message. Pure. */
-import { isSpace, isWordByte } from './sql-bytes.ts';
+import { isSpace, isWordByte, quote } from './sql-bytes.ts';
 import { type StatementKind, tellingWords } from './statement-kinds.ts';
 import { StatementReader, wordBytesMax } from './statement-reader.ts';
 import type { TextRules } from './text-rules.ts';
@@ -30,7 +30,9 @@ function readKind(bytes: Buffer, from: number, to: number, rules: TextRules): St
   const reader = new StatementReader(rules, (kind) => {
     found = found === null ? kind : 'unclear';
   });
-  reader.push(bytes, from, to);
+  // Strings may be misread in such encodings; what stands before the first one tells the kind.
+  const string = rules.mixedBytes ? bytes.indexOf(quote, from) : -1;
+  reader.push(bytes, from, string < 0 ? to : Math.min(string, to));
   reader.end();
   return found ?? 'setting';
 }

@@ -10,34 +10,67 @@ import { front } from '../../codec/message-types.ts';
 
 /** What lets a mention have an effect later, without another one. */
 const lasting = /\b(?:create|prepare|do|declare|alter)\b/i;
+/** NOTIFY and pg_notify. What hides in functions is not seen. */
+const notification = /notify\b/i;
 const statementsMax = 1000;
+
+/** What one message says that concerns the name of its transaction. */
+export interface MessageMentions {
+  readonly type: number;
+  /** The setting. */
+  readonly name: boolean;
+  readonly notifies: boolean;
+  /** With something that lets it have an effect later. */
+  readonly lasts: boolean;
+  /** Of a Parse. */
+  readonly statement: string;
+}
+
+/** Null if it is of a type that can say nothing. Reads all of the message. */
+export function messageMentions(frame: Buffer): MessageMentions | null {
+  const type = frame[0]!;
+  if (type !== front.query && type !== front.parse && type !== front.bind && type !== front.functionCall)
+    return null;
+  const text = frame.toString('latin1', headerBytes);
+  const name = mentionIn(text)?.request === true;
+  const notifies = notification.test(text);
+  const isParse = type === front.parse;
+  return {
+    type,
+    name,
+    notifies,
+    lasts: (name || notifies) && !isParse && lasting.test(text),
+    statement: isParse ? shortName(frame, headerBytes, stringEnd(frame, headerBytes, frame.length)) : '',
+  };
+}
 
 export class NameInForce {
   /** A name may be set. */
   mayBeSet = false;
-  /** Prepared statements that mention the setting. */
-  private readonly statements = new Set<string>();
+  /** The transaction may have notified others, which counts as having written, though PostgreSQL does not say so before its COMMIT. */
+  notifies = false;
+  /** Prepared statements that mention the setting, or notify. */
+  private readonly naming = new StatementNames();
+  private readonly notifying = new StatementNames();
   private lasts = false;
+  private notifiesLater = false;
 
   /** The session's messages must be looked at one by one. */
   get needsCare(): boolean {
-    return this.mayBeSet || this.lasts || this.statements.size > 0;
+    return this.mayBeSet || this.lasts || this.naming.size > 0;
   }
 
-  /** A whole message of the client, whose turn it is: what answers to earlier ones tell must not come after it. May be called again. */
-  look(frame: Buffer): void {
-    const type = frame[0];
-    if (type !== front.query && type !== front.parse && type !== front.bind && type !== front.functionCall)
-      return;
-    const text = frame.toString('latin1', headerBytes);
-    const mentioned = mentionIn(text)?.request === true;
-    if (mentioned) this.mayBeSet = true;
+  /** A message of the client, whose turn it is: what answers to earlier ones tell must not come after it. May be called again. */
+  note({ type, name, notifies, lasts, statement }: MessageMentions): void {
+    if (name) this.mayBeSet = true;
     if (type === front.parse) {
-      const name = shortName(frame, headerBytes, stringEnd(frame, headerBytes, frame.length));
-      if (mentioned) this.statements.add(name);
-      else if (this.statements.size > 0) this.statements.delete(name);
-      if (this.statements.size > statementsMax) this.lasts = true;
-    } else if (mentioned && lasting.test(text)) this.lasts = true;
+      if (!this.naming.note(statement, name)) this.lasts = true;
+      if (!this.notifying.note(statement, notifies)) this.notifiesLater = true;
+      return;
+    }
+    if (notifies) this.notifies = true;
+    if (lasts && name) this.lasts = true;
+    if (lasts && notifies) this.notifiesLater = true;
   }
 
   mentioned(): void {
@@ -52,11 +85,38 @@ export class NameInForce {
 
   /** This statement is about to be executed. */
   bound(statement: string): void {
-    if (this.statements.has(statement)) this.mayBeSet = true;
+    if (this.naming.has(statement)) this.mayBeSet = true;
+    if (this.notifying.has(statement)) this.notifies = true;
+  }
+
+  /** No transaction is open, and the next message is the first of another one. */
+  outsideOfTransaction(): void {
+    this.notifies = this.notifiesLater;
   }
 
   /** The name is used up, or none was set. */
   cleared(): void {
     this.mayBeSet = this.lasts;
+  }
+}
+
+/** Prepared statements of one kind. */
+class StatementNames {
+  private readonly names = new Set<string>();
+
+  get size(): number {
+    return this.names.size;
+  }
+
+  has(name: string): boolean {
+    return this.names.has(name);
+  }
+
+  /** It is prepared, and is one of them or not. False if that cannot be kept. */
+  note(name: string, isOne: boolean): boolean {
+    if (!isOne) this.names.delete(name);
+    else if (this.names.size < statementsMax || this.names.has(name)) this.names.add(name);
+    else return false;
+    return true;
   }
 }

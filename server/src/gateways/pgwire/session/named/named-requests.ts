@@ -77,8 +77,11 @@ export class NamedRequests {
     const status = this.options.status();
     const shape = shapeOf(frame, headerBytes, frame.length, rules());
     const single = shape.statements <= 1;
+    // In such encodings what looks like one statement may be several; in others PostgreSQL refuses what cannot be read here.
+    const isUnreadable = shape.first === 'unclear' && rules().mixedBytes;
     if (status === 'E' || !wire.name.mayBeSet) this.pass(frame);
-    else if (!single && (shape.ends || (status === 'I' && shape.opensLate))) this.refuse(status);
+    else if (isUnreadable || (!single && (shape.ends || (status === 'I' && shape.opensLate))))
+      this.refuse(status);
     else if (status === 'T' && isCommit(shape.first)) {
       this.transaction.claimBefore(shape.first);
       wire.send(frame);

@@ -17,7 +17,7 @@ import type { AnswerReader, AnswerVisitor } from '../answer-reader.ts';
 import type { Told } from '../outbox.ts';
 import type { RequestTracker } from '../request-tracker.ts';
 import { FlightAnswers } from './flight-answers.ts';
-import { NameInForce } from './name-in-force.ts';
+import { type MessageMentions, messageMentions, NameInForce } from './name-in-force.ts';
 import { NamedRequests } from './named-requests.ts';
 import type { NamedWire } from './named-wire.ts';
 import type { RequestDatabases } from './request-databases.ts';
@@ -59,7 +59,7 @@ export class NamedSession {
   private splitter: FrameSplitter;
   private readonly gatherer: FrameGatherer;
   /** A message that must wait until something is answered. */
-  private waiting: Buffer | null = null;
+  private waiting: { readonly frame: Buffer; readonly mentions: MessageMentions | null } | null = null;
   private dueBefore = 0;
   private clientEnded: (() => void) | null = null;
 
@@ -186,8 +186,10 @@ export class NamedSession {
   /** False if nothing can be handed on now. */
   private handOn(requests: NamedRequests): boolean {
     if (this.waiting !== null) {
-      this.name.look(this.waiting);
-      if (!requests.take(this.waiting)) return false;
+      const { frame, mentions } = this.waiting;
+      if (requests.isIdle && this.options.answers.status === 'I') this.name.outsideOfTransaction();
+      if (mentions !== null) this.name.note(mentions);
+      if (!requests.take(frame)) return false;
       this.waiting = null;
     }
     if (!this.splitter.next()) {
@@ -208,7 +210,7 @@ export class NamedSession {
       this.options.fail(errors.namedMessageTooLong(this.options.limits.namedFrameBytesMax));
       return false;
     }
-    this.waiting = frame;
+    this.waiting = { frame, mentions: messageMentions(frame) };
     return true;
   }
 }

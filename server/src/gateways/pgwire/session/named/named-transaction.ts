@@ -19,7 +19,7 @@ import * as errors from '../../errors.ts';
 import { type ClientFlight, clientFlight, ownFlight, type OwnResult } from './flight.ts';
 import type { NamedWire } from './named-wire.ts';
 import * as own from './own-statements.ts';
-import { readRequestRow } from './request-row.ts';
+import { readRequestRow, type RequestRow } from './request-row.ts';
 
 /** `invalid_schema_name`, `undefined_function`. */
 const missingStates: ReadonlySet<string> = new Set(['3F000', '42883']);
@@ -57,20 +57,21 @@ export class NamedTransaction {
     const { answers, send } = this.wire;
     const prepares = kind === 'prepare';
     let refused: ErrorFields | null = null;
-    let isClaimed = false;
+    let found: RequestRow['kind'] = 'unused';
     const client = clientFlight('pass', false, (status) => {
       if (refused !== null) this.refuseCommit(client, refused, status);
-      else if (isClaimed && !client.failed) this.used();
+      // Else what the block did to the name is undone, or it may still be.
+      else if (!client.failed && (status === 'I' || kind === 'commitChain')) this.committed(found);
     });
     answers.expect(
       ownFlight(({ row, error }) => {
         refused = error;
-        if (error === null) isClaimed = this.noteClaim(row);
+        if (error === null) found = this.noteClaim(row);
         else client.mode = isRepetition(error) && !prepares ? 'commitBefore' : 'swallow';
       }),
     );
     answers.expect(client);
-    send(own.claimName(prepares ? 'PREPARE TRANSACTION' : 'COMMIT'));
+    send(own.claimName(prepares ? 'PREPARE TRANSACTION' : 'COMMIT', this.wire.name.notifies));
   }
 
   private wrappedAnswered(wrapped: {
@@ -103,9 +104,9 @@ export class NamedTransaction {
     const { answers } = this.wire;
     const { completion, completions, tellsData } = client;
     const tag = completion === null || completions > 1 || tellsData ? null : commandTag(completion);
-    this.run(own.claimAndCommit(tag), ({ row, error, status }) => {
+    this.run(own.claimAndCommit(tag, this.wire.name.notifies), ({ row, error, status }) => {
       if (error === null) {
-        if (this.noteClaim(row)) this.used();
+        this.committed(this.noteClaim(row));
         this.tellSuccess(client);
         answers.sayReady(status);
         return;
@@ -170,18 +171,17 @@ export class NamedTransaction {
     if (row.kind !== 'none') this.wire.learn(row);
   }
 
-  /** Whether the transaction that is about to be committed has its name. */
-  private noteClaim(text: string | null): boolean {
+  /** What PostgreSQL says of the name as the transaction is about to be committed. */
+  private noteClaim(text: string | null): RequestRow['kind'] {
     const row = readRequestRow(text);
-    if (row.kind === 'none') this.wire.name.cleared();
-    if (row.kind !== 'claimed') return false;
-    this.wire.learn(row);
-    return true;
+    if (row.kind === 'claimed') this.wire.learn(row);
+    return row.kind;
   }
 
-  private used(): void {
-    this.wire.name.cleared();
-    this.wire.used();
+  /** The transaction is committed, and this was found out about its name. */
+  private committed(found: RequestRow['kind']): void {
+    if (found === 'none' || found === 'claimed') this.wire.name.cleared();
+    if (found === 'claimed') this.wire.used();
   }
 
   private run(flight: Buffer, done: (result: OwnResult) => void): void {

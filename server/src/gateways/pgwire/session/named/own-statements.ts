@@ -11,14 +11,16 @@ const name = 'barista.request';
 /** Begins a block, and fails with RQ001 if a transaction of the name that is set has been committed; waits for one that is under way. */
 export const beginNamed = flight(run('BEGIN'), run('SELECT pg_barista.begin_request()'));
 
-/** Claims the name for the transaction that is open, which is about to be committed. `tag`: how its success will be told; null if that cannot be kept. */
-export function claimName(tag: string | null): Buffer {
-  return flight(claim(tag));
+/**
+ * Claims the name for the transaction that is open, which is about to be committed. `tag`: how its success will be told; null if that cannot be kept. `always`: also if it has written nothing.
+ */
+export function claimName(tag: string | null, always: boolean): Buffer {
+  return flight(claim(tag, always));
 }
 
-export function claimAndCommit(tag: string | null): Buffer {
+export function claimAndCommit(tag: string | null, always: boolean): Buffer {
   // Without the Flush the claim's answer would come only when the COMMIT has waited.
-  return flight(claim(tag), send.flush, run('COMMIT'));
+  return flight(claim(tag, always), send.flush, run('COMMIT'));
 }
 
 export const rollBack = flight(run('ROLLBACK'));
@@ -31,8 +33,10 @@ export const rollBackAndForget = flight(run('ROLLBACK'), forget);
 /** Fails, so that a block that is open is a failed one. */
 export const failBlock = flight(send.parse(name, `SELECT 'refused by the gateway'::pg_catalog.int4`));
 
-function claim(tag: string | null): Buffer {
-  return run('SELECT pg_barista.claim_request($1)', [tag ?? '']);
+function claim(tag: string | null, always: boolean): Buffer {
+  // A transaction that has an id counts as one that has written.
+  const told = always ? 'CASE WHEN pg_catalog.pg_current_xact_id() IS NOT NULL THEN $1 END' : '$1';
+  return run(`SELECT pg_barista.claim_request(${told})`, [tag ?? '']);
 }
 
 function run(sql: string, parameters: readonly string[] = []): Buffer {

@@ -1,0 +1,150 @@
+/** Transactions of which it does not show, or not at once, that they must be recorded under their name. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as send from './codec/frontend-messages.ts';
+import { frame } from './testing/frames.ts';
+import { ask, codeOf, keys, q, run } from './testing/helpers.ts';
+import {
+  client,
+  connect,
+  gateway,
+  insert,
+  name,
+  pg,
+  recorded,
+  useNamedTransactions,
+} from './testing/named.ts';
+import { connectWire, type WireClient } from './testing/wire-client.ts';
+
+useNamedTransactions();
+
+describe('a text that cannot be read in the encoding of its session', () => {
+  // In SJIS 0x83 0x5c is one character; read byte by byte, its second half escapes the quote.
+  const literal = Buffer.from("E'\x83\x5c'", 'latin1');
+  let wire: WireClient;
+
+  beforeEach(async () => {
+    wire = await connectWire(gateway.connection);
+    await ask(wire, q('SET client_encoding = SJIS'));
+    await ask(wire, q("SET barista.request_id = 'x'"));
+  });
+  afterEach(async () => {
+    wire.close();
+    const { rows } = await pg.superuser.query<{ sql: string }>(
+      "SELECT format('ROLLBACK PREPARED %L', gid) AS sql FROM pg_prepared_xacts",
+    );
+    for (const { sql } of rows) await pg.superuser.query(sql);
+  });
+
+  function text(before: string, after: string): Buffer {
+    return Buffer.concat([Buffer.from(before), literal, Buffer.from(after), Buffer.from([0])]);
+  }
+
+  it('is refused, whether it hides the end of a transaction or not, in a block and outside', async () => {
+    for (const after of ['); COMMIT', ')']) {
+      const message = frame('Q', text('INSERT INTO t VALUES (1, ', after));
+      expect((await ask(wire, message))[0]).toContain('C=0A000');
+      await ask(wire, q('BEGIN'));
+      expect((await ask(wire, message)).at(-1)).toBe('Z E');
+      await ask(wire, q('ROLLBACK'));
+    }
+    expect(await keys(pg)).toEqual([]);
+  });
+
+  it('is one statement in the extended protocol, and taken for that', async () => {
+    const parse = (before: string, after: string): Buffer =>
+      frame('P', Buffer.concat([Buffer.from([0]), text(before, after), Buffer.from([0, 0])]));
+    const rest = [send.bind({ portal: '', statement: '' }), send.execute(''), send.sync];
+    await ask(wire, parse('INSERT INTO t VALUES (1, ', ')'), ...rest);
+    expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+    await ask(wire, q("SET barista.request_id = 'y'"));
+    await ask(wire, q('BEGIN'));
+    await ask(wire, q("INSERT INTO t VALUES (2, 'x')"));
+    await ask(wire, parse('PREPARE TRANSACTION ', ''), ...rest);
+    const { rows } = await pg.superuser.query('SELECT FROM pg_prepared_xacts');
+    expect(rows).toHaveLength(1);
+    await ask(wire, q('ROLLBACK'));
+    await ask(wire, q("INSERT INTO t VALUES (3, 'x')"));
+    expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+  });
+});
+
+describe('a transaction that only notifies', () => {
+  let heard: string[];
+  beforeEach(async () => {
+    heard = [];
+    client.on('notification', ({ payload }) => heard.push(payload ?? ''));
+    await client.query('LISTEN c');
+  });
+
+  it.each([
+    ['NOTIFY', (payload: string) => [`NOTIFY c, '${payload}'`]],
+    ['pg_notify in a block', (payload: string) => ['BEGIN', `SELECT pg_notify('c', '${payload}')`, 'COMMIT']],
+  ])('is recorded, and not repeated: %s', async (_, statements) => {
+    for (const payload of ['first', 'again']) {
+      const one = await connect();
+      await name('x', one);
+      for (const sql of statements(payload)) await codeOf(one.query(sql)).catch(() => '');
+      await one.end();
+    }
+    await client.query('SELECT 1');
+    expect(heard).toEqual(['first']);
+    expect(await recorded()).toHaveLength(1);
+  });
+
+  it('by a prepared statement, too; a transaction that reads behind it leaves its name', async () => {
+    const notify = { name: 'n', text: "SELECT pg_notify('c', $1)" };
+    const one = await connect();
+    await one.query("SET barista.request_id = 'w'");
+    for (const payload of ['first', 'again']) {
+      await name('x', one);
+      await codeOf(one.query({ ...notify, values: [payload] })).catch(() => '');
+    }
+    await name('y', one);
+    await one.query('SELECT 1');
+    await one.query(insert);
+    await one.end();
+    await client.query('SELECT 1');
+    expect(heard).toEqual(['first']);
+    expect(await recorded()).toEqual(['barista x', 'barista y INSERT 0 1']);
+  });
+});
+
+describe('a name that is cleared in a block', () => {
+  it.each([
+    ['simple', (sql: string) => [q(sql)]],
+    ['extended', (sql: string) => [run(sql), send.sync]],
+  ])('is there again when its COMMIT fails, and is claimed then (%s protocol)', async (_, message) => {
+    await client.query('ALTER TABLE t ADD c int REFERENCES t (a) DEFERRABLE INITIALLY DEFERRED');
+    const wire = await connectWire(gateway.connection);
+    await ask(wire, q("SET barista.request_id = 'x'"));
+    await ask(wire, ...message('BEGIN'));
+    await ask(wire, ...message("SET barista.request_id = ''"));
+    await ask(wire, ...message('INSERT INTO t VALUES (1, NULL, 7)'));
+    expect((await ask(wire, ...message('COMMIT'))).join()).toContain('C=23503');
+    await ask(wire, ...message(insert));
+    expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+    wire.close();
+  });
+
+  it('is none when the block is committed', async () => {
+    await name('x');
+    await client.query('BEGIN');
+    await name('');
+    await client.query(insert);
+    await client.query('COMMIT');
+    await client.query("INSERT INTO t VALUES (2, 'x')");
+    expect(await recorded()).toEqual([]);
+  });
+
+  it('is there as long as a COMMIT is bound and not executed', async () => {
+    const wire = await connectWire(gateway.connection);
+    await ask(wire, q("SET barista.request_id = 'x'"));
+    await ask(wire, q('BEGIN'));
+    await ask(wire, run(insert), send.sync);
+    await ask(wire, send.parse('', 'COMMIT'), send.bind({ portal: '', statement: '' }), send.sync);
+    await ask(wire, q('ROLLBACK'));
+    await ask(wire, q(insert));
+    expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+    wire.close();
+  });
+});
