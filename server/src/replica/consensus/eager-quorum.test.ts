@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { memberName } from '../../multipaxos/configuration.ts';
-import type { Ballot, GroupId, Message, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Accept, Ballot, GroupId, Message, ReplicaId, Slot } from '../../multipaxos/types.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { fiveReplicas, foundedBy } from '../testing/configurations.ts';
 import { EagerQuorum } from './eager-quorum.ts';
@@ -9,7 +9,7 @@ const group = 'g' as GroupId;
 const [r1, r2, r3, r4, r5] = fiveReplicas;
 const ballot: Ballot = { round: 1, replica: r1 };
 
-function accept(slot: number, bytes = 10): Message {
+function accept(slot: number, bytes = 10): Accept {
   const proposal = { client: 'c', request: slot };
   const entries = [{ kind: 'command', group, proposal, payload: new Uint8Array(bytes) }] as const;
   return {
@@ -23,12 +23,25 @@ function accept(slot: number, bytes = 10): Message {
   };
 }
 
-function setUp(members: readonly ReplicaId[] = [r1, r2, r3]) {
+/** The slots that votes are asked for, or what else it is. */
+function told(message: Message): string {
+  if (message.kind !== 'Accept') return message.kind;
+  const { firstSlot, entries } = message;
+  return entries.length === 1 ? String(firstSlot) : `${firstSlot}-${firstSlot + entries.length - 1}`;
+}
+
+function setUp(
+  members: readonly ReplicaId[] = [r1, r2, r3],
+  onSent: (to: ReplicaId, message: Message) => void = () => undefined,
+) {
   const time = new SimulatedTime();
   const sent: string[] = [];
   const quorum = new EagerQuorum({
     self: r1,
-    send: (to, message) => sent.push(`${to} ${message.kind === 'Accept' ? message.firstSlot : message.kind}`),
+    send: (to, message) => {
+      sent.push(`${to} ${told(message)}`);
+      onSent(to, message);
+    },
     timers: time,
     delayMs: 10,
     silentMs: 50,
@@ -56,7 +69,7 @@ describe('who is asked for votes at once', () => {
     await time.pass(9);
     expect(take()).toEqual([]);
     await time.pass(2);
-    expect(take()).toEqual(['r2 2', 'r2 3']);
+    expect(take()).toEqual(['r2 2-3']);
   });
 
   it('are two of five replicas', () => {
@@ -135,6 +148,24 @@ describe('what waits', () => {
     expect(take()).toEqual(['r2 2', 'r2 Reject']);
   });
 
+  it('is one message where slots follow one another in one ballot, as old as its first part', async () => {
+    const messages: Message[] = [];
+    const { time, quorum, ask, votes } = setUp([r1, r2, r3], (_, message) => messages.push(message));
+    ask(1);
+    votes(r3, 1);
+    messages.length = 0;
+    const parts = [
+      { ...accept(2), sentAtMs: 5, commitPoint: 1 as Slot },
+      { ...accept(3), sentAtMs: 6, commitPoint: 2 as Slot },
+      { ...accept(5), sentAtMs: 7, commitPoint: 2 as Slot },
+      { ...accept(6), ballot: { round: 2, replica: r1 } },
+    ];
+    for (const part of parts) quorum.send(r2, part);
+    await time.pass(10);
+    const entries = [...parts[0]!.entries, ...parts[1]!.entries];
+    expect(messages).toEqual([{ ...accept(2), entries, sentAtMs: 5, commitPoint: 2 }, parts[2], parts[3]]);
+  });
+
   it('is bounded', () => {
     const { ask, take, votes } = setUp();
     ask(1);
@@ -143,7 +174,7 @@ describe('what waits', () => {
     ask(2, 600);
     expect(take()).toEqual(['r3 2']);
     ask(3, 600);
-    expect(take()).toEqual(['r2 2', 'r2 3', 'r3 3']);
+    expect(take()).toEqual(['r2 2-3', 'r3 3']);
   });
 
   it('never leaves when it is stopped', async () => {

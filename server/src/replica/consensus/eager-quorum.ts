@@ -1,16 +1,15 @@
 /**
- * Asks for votes no sooner than they are needed: a quorum at once, the others a little later, many entries together.
+ * Asks for votes no sooner than they are needed: a quorum at once, the others a little later, many entries in one message.
  *
  * A leader that asks everybody at once makes every replica wake for every entry, though the votes of a quorum decide. The others are asked within `delayMs`, so a member of the quorum that stalls costs that much; where it
  * stays silent for `silentMs`, everybody is asked at once until it is seen who answers first.
  * Responsible for: who is asked at once, and what waits for the others. Messages may be late on any network: no rule of the protocol is touched (multipaxos/ knows nothing of this).
  * Invariants: messages to one peer leave in the order in which they were given; none waits longer than `delayMs`; what waits is bounded by `waitingBytesMax`, but for one message.
  */
-import type { Configuration, Message, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import { sameBallot } from '../../multipaxos/ballot.ts';
 import { memberName } from '../../multipaxos/configuration.ts';
+import type { Accept, Configuration, Message, ReplicaId, Slot } from '../../multipaxos/types.ts';
 import type { Timers } from '../../ports/clock.ts';
-
-type Accept = Extract<Message, { kind: 'Accept' }>;
 
 export interface EagerQuorumOptions {
   readonly self: ReplicaId;
@@ -121,11 +120,32 @@ export class EagerQuorum {
     const queue = this.waiting.get(to);
     if (queue === undefined) return;
     this.waiting.delete(to);
-    for (const message of queue) {
-      this.waitingBytes -= bytesOf(message);
-      this.options.send(to, message);
-    }
+    for (const message of queue) this.waitingBytes -= bytesOf(message);
+    for (const message of joined(queue)) this.options.send(to, message);
   }
+}
+
+/** Accepts for slots that follow one another in one ballot become one: whoever receives it reads, writes and answers once. */
+function joined(queue: readonly Accept[]): readonly Accept[] {
+  const runs: Accept[][] = [];
+  for (const message of queue) {
+    const run = runs.at(-1);
+    const last = run?.at(-1);
+    if (run !== undefined && last !== undefined && follows(message, last)) run.push(message);
+    else runs.push([message]);
+  }
+  return runs.map(join);
+}
+
+function follows({ ballot, firstSlot }: Accept, before: Accept): boolean {
+  return firstSlot === before.firstSlot + before.entries.length && sameBallot(ballot, before.ballot);
+}
+
+/** The lease goes by when the first one was sent, and the newest commit point counts. */
+function join(run: readonly Accept[]): Accept {
+  const [first, last] = [run[0]!, run.at(-1)!];
+  if (run.length === 1) return first;
+  return { ...first, entries: run.flatMap(({ entries }) => entries), commitPoint: last.commitPoint };
 }
 
 function bytesOf({ entries }: Accept): number {
