@@ -15,6 +15,8 @@ export const protectedSettings: readonly string[] = [
   'log_destination',
   'logging_collector',
   'log_min_messages',
+  'log_min_error_statement',
+  'log_error_verbosity',
   'log_line_prefix',
   'lc_messages',
   'listen_addresses',

@@ -103,6 +103,9 @@ export function gateSettings({
     log_destination: 'stderr',
     logging_collector: 'off',
     log_min_messages: 'warning',
+    // The end of a wait must be told in fewer bytes than a pipe takes at once, or others' messages may come between its pieces: without its context and statement, which clients choose. They get theirs all the same.
+    log_error_verbosity: 'terse',
+    log_min_error_statement: 'error',
     lc_messages: 'C',
     log_line_prefix: '%m [%p] %e %q%u@%d ',
     ...(majorVersion >= 17 ? { allow_alter_system: 'off' } : {}),
