@@ -1,14 +1,18 @@
 /**
  * Asks PostgreSQL which transactions those sessions have open whose answers are late: if the leader dies, it can never be asked again.
  *
- * Responsible for: when to ask. One query for all of them, and no two at the same time; a session that is late for long is asked for less and less often.
+ * Responsible for: when to ask. One query for all of one generation, and no two at the same time; a session that is late for long is asked for less and less often.
  * Costs nothing on the way of a message: it looks at the sessions some times a second.
  */
 import type { ClientService } from '../../../ports/client-service.ts';
 import type { Session } from './session.ts';
 
+export type WatchedSession = Pick<Session, 'tracker' | 'pid' | 'lacksTransaction' | 'learn' | 'tellDoubt'>;
+
 interface Watched {
-  readonly session: Session;
+  readonly session: WatchedSession;
+  /** In which it began: sessions of an earlier one may still be there, waiting for their last words. */
+  readonly generation: number;
   /** The request that was outstanding at the last look, and how many looks ago it was first seen. */
   request: number;
   looks: number;
@@ -30,10 +34,10 @@ export class LateWatch {
   }
 
   /** Returns the way to stop. */
-  watch(session: Session, generation: number): () => void {
-    const watched: Watched = { session, request: 0, looks: 0, askAtLook: 1 };
+  watch(session: WatchedSession, generation: number): () => void {
+    const watched: Watched = { session, generation, request: 0, looks: 0, askAtLook: 1 };
     this.watched.add(watched);
-    this.timer ??= setInterval(() => void this.look(generation), this.lateMs);
+    this.timer ??= setInterval(() => void this.look(), this.lateMs);
     return () => {
       this.watched.delete(watched);
       if (this.watched.size > 0 || this.timer === null) return;
@@ -42,21 +46,28 @@ export class LateWatch {
     };
   }
 
-  private async look(generation: number): Promise<void> {
+  private async look(): Promise<void> {
     const late = [...this.watched].filter(isLate);
     for (const { session } of late) session.tellDoubt();
-    const due = this.asking
-      ? []
-      : late.filter((one) => one.looks >= one.askAtLook && one.session.lacksTransaction);
-    if (due.length === 0) return;
+    if (this.asking) return;
+    const due = late.filter((one) => one.looks >= one.askAtLook && one.session.lacksTransaction);
+    this.asking = true;
+    for (const generation of new Set(due.map((one) => one.generation))) {
+      await this.ask(
+        due.filter((one) => one.generation === generation),
+        generation,
+      );
+    }
+    this.asking = false;
+  }
+
+  private async ask(due: readonly Watched[], generation: number): Promise<void> {
     for (const one of due) one.askAtLook = one.looks + Math.min(askEveryLooksMax, 2 + one.looks);
     const requests = due.map(({ session }) => session.tracker.request);
-    this.asking = true;
     const found = await this.service.openTransactions(
       due.map(({ session }) => session.pid),
       generation,
     );
-    this.asking = false;
     for (const [index, { session }] of due.entries()) {
       const transaction = found.get(session.pid);
       // Of another request it would be another transaction.
