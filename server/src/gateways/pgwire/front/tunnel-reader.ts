@@ -21,8 +21,10 @@ export interface TunnelReaderOptions {
   readonly onAuthenticated: () => void;
 }
 
-/** Errors that are looked into before they are passed on are held whole. */
-const messageBytesMax = 16 * 1_048_576;
+/** So much of an error, and of the other messages that are looked into, is looked at. */
+const lookedBytesMax = 16_384;
+/** So much of an error is held back until it is known whether the client gets it: severity and SQLSTATE come first. */
+const heldBytesMax = 1_024;
 const unknownState = outcomeUnknown('').sqlState;
 
 export class TunnelReader {
@@ -34,9 +36,14 @@ export class TunnelReader {
 
   private readonly options: TunnelReaderOptions;
   private readonly splitter: FrameSplitter;
-  private readonly gatherer = new FrameGatherer(messageBytesMax);
-  /** The message that is coming in is not passed on until it is whole, if at all. */
+  private readonly gatherer = new FrameGatherer(lookedBytesMax);
+  /** The message that is coming in is not passed on until it has been looked into, if at all. */
   private withholds = false;
+  /** The beginning of an error that is withheld. */
+  private held: Buffer[] = [];
+  private heldBytes = 0;
+  /** The error that is coming in has been looked into, and goes to the client. */
+  private passesRest = false;
   private views: Buffer[] = [];
 
   constructor(options: TunnelReaderOptions) {
@@ -57,15 +64,16 @@ export class TunnelReader {
     let from = 0;
     splitter.feed(chunk);
     while (splitter.next() && !this.leaderDoubts) {
-      if (splitter.first) this.withholds = this.isWithheld(splitter.type);
+      if (splitter.first) {
+        this.withholds = this.isWithheld(splitter.type);
+        this.passesRest = false;
+      }
       if (!this.withholds) {
-        this.pass(chunk);
+        if (!this.passesRest) this.pass(chunk);
         continue;
       }
       if (splitter.start > from) this.views.push(chunk.subarray(from, splitter.start));
-      from = splitter.end;
-      const message = this.gatherer.add(splitter, chunk);
-      if (message !== null) this.takeWithheld(message);
+      from = this.takeWithheld(chunk) ? splitter.start : splitter.end;
     }
     if (from < chunk.length && !this.leaderDoubts) this.views.push(from === 0 ? chunk : chunk.subarray(from));
     return this.views;
@@ -75,19 +83,38 @@ export class TunnelReader {
     return type === doubtType || (type === back.errorResponse && this.options.known.doubt !== null);
   }
 
-  private takeWithheld(message: Buffer): void {
-    const { known } = this.options;
-    if (this.splitter.type === doubtType) {
-      known.doubt = readDoubt(message);
-      return;
+  /** A part of a message that may not be for the client. Whether the client gets it now. */
+  private takeWithheld(chunk: Buffer): boolean {
+    const { splitter, gatherer } = this;
+    if (splitter.type === doubtType) {
+      const message = gatherer.add(splitter, chunk);
+      if (message !== null) this.options.known.doubt = readDoubt(message);
+      return false;
     }
-    const fields = readErrorFields(message);
+    const part = chunk.subarray(splitter.start, splitter.end);
+    if (!splitter.last && this.heldBytes + part.length < heldBytesMax) {
+      this.held.push(Buffer.from(part));
+      this.heldBytes += part.length;
+      return false;
+    }
+    const { held } = this;
+    this.held = [];
+    this.heldBytes = 0;
+    return this.judgeError(held, part);
+  }
+
+  /** Whether it is for the client: then what was held goes ahead of the part. */
+  private judgeError(held: readonly Buffer[], part: Buffer): boolean {
+    const fields = readErrorFields(Buffer.concat([...held, part.subarray(0, heldBytesMax)]));
     this.leaderDoubts = fields.get('C') === unknownState && endsSession(fields);
-    if (this.leaderDoubts) return;
+    if (this.leaderDoubts) return false;
     this.saidFatal ||= endsSession(fields);
     this.options.tracker.failed();
     this.begun = true;
-    this.views.push(message);
+    this.withholds = false;
+    this.passesRest = true;
+    this.views.push(...held);
+    return true;
   }
 
   /** A part of a message that the client gets. */
