@@ -145,4 +145,22 @@ describe('a replica', () => {
     await start();
     expect(await rowsOf('SELECT name FROM drinks ORDER BY id')).toEqual([['flat white'], ['mocha']]);
   });
+
+  /** Whether an answer had to wait for a commit of its own. */
+  async function waits(): Promise<boolean> {
+    const barriers = (): number => events.filter(({ name }) => name === 'Barrier').length;
+    const before = barriers();
+    await rowsOf('SELECT 1');
+    return barriers() > before;
+  }
+
+  it('has answers wait behind barriers only while it is not known whether all commits wait', async () => {
+    await expect.poll(waits).toBe(false);
+    await rowsOf("BEGIN; CREATE TABLE prepared (); PREPARE TRANSACTION 'p'");
+    await replica.stop();
+    await start();
+    for (let n = 0; n < 10; n += 1) expect(await waits()).toBe(true);
+    await rowsOf("COMMIT PREPARED 'p'");
+    await expect.poll(waits, { timeout: 20_000 }).toBe(false);
+  });
 });
