@@ -34,6 +34,25 @@ describe('ended waits', () => {
     expect(countOf(`${long}\n${canceled}${long}`)).toBe(1);
   });
 
+  it('are found among a flood of short lines, which costs little', () => {
+    const flood = '\n'.repeat(65_536);
+    const waits = new EndedWaits();
+    // Warm, so that the time is that of the work.
+    for (let n = 0; n < 20; n++) waits.add(flood);
+    const before = process.cpuUsage();
+    for (let n = 0; n < 200; n++) waits.add(flood);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 200).toBeLessThan(1_500);
+    waits.add(canceled.slice(0, 90));
+    waits.add(`${canceled.slice(90)}${flood}${canceled}${flood}`);
+    expect(waits.count).toBe(2);
+  });
+
+  it('are counted once if other text follows on their line', () => {
+    expect(countOf(canceled.slice(0, -1), 'x', '\n', 'y\n')).toBe(1);
+    expect(countOf(`${canceled.slice(0, -1)} ${canceled}`)).toBe(1);
+  });
+
   it('are not what ordinary messages say', () => {
     expect(countOf(`${prefix}ERROR:  canceling statement due to user request\n`)).toBe(0);
     expect(countOf('LOG:  standby "barista" is now a synchronous standby with priority 1\n')).toBe(0);

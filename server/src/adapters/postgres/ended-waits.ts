@@ -6,13 +6,9 @@
  * Invariant: a message is counted no later than its line is complete; what cannot be understood counts for nothing else than itself.
  */
 
-/** The texts of PostgreSQL 15 to 18, without translation (lc_messages is C). */
-const ends = [
-  /cancell?ing (?:the )?wait for synchronous replication/,
-  /received (?:smart|fast|immediate) shutdown request/,
-  /aborting any active transactions/,
-  /terminating any other active server processes/,
-];
+/** The texts of PostgreSQL 15 to 18, without translation (lc_messages is C). Each lies within one line. */
+const ends =
+  /cancell?ing (?:the )?wait for synchronous replication|received (?:smart|fast|immediate) shutdown request|aborting any active transactions|terminating any other active server processes/;
 const lineBytesMax = 4_096;
 
 export class EndedWaits {
@@ -24,12 +20,15 @@ export class EndedWaits {
   }
 
   add(text: string): void {
-    if (!text.includes('\n')) {
+    const lineEnd = text.lastIndexOf('\n');
+    if (lineEnd < 0) {
       this.rest = (this.rest + text).slice(-lineBytesMax);
       return;
     }
-    const lines = (this.rest + text).split('\n');
-    this.rest = (lines.pop() ?? '').slice(-lineBytesMax);
-    for (const line of lines) if (ends.some((pattern) => pattern.test(line))) this.found += 1;
+    const lines = this.rest + text.slice(0, lineEnd);
+    this.rest = text.slice(lineEnd + 1).slice(-lineBytesMax);
+    // Clients can have very many lines written: they are told apart only where there is something to count.
+    if (!ends.test(lines)) return;
+    for (const line of lines.split('\n')) if (ends.test(line)) this.found += 1;
   }
 }

@@ -1,0 +1,88 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { readyForQuery } from '../../codec/backend-messages.ts';
+import { FrameSplitter } from '../../codec/frame-splitter.ts';
+import { query } from '../../codec/frontend-messages.ts';
+import { defaultLimits } from '../../limits.ts';
+import { frame } from '../../testing/frames.ts';
+import { createMemoryClientService } from '../../testing/memory-client-service.ts';
+import { AnswerReader } from '../answer-reader.ts';
+import { RequestTracker } from '../request-tracker.ts';
+import { NamedSession } from './named-session.ts';
+import { RequestDatabases } from './request-databases.ts';
+
+interface Fixture {
+  readonly session: NamedSession;
+  readonly sent: Buffer[];
+  readonly fromClient: (chunk: Buffer) => void;
+  readonly fromPostgres: (chunk: Buffer) => void;
+}
+
+/** A session whose names are kept in memory, and PostgreSQL played by the test. */
+function start(): Fixture {
+  const service = createMemoryClientService(null);
+  const sent: Buffer[] = [];
+  const nothing = (): void => {};
+  const tracker = new RequestTracker();
+  const answers = new AnswerReader(defaultLimits.frameBytesMax, {
+    authenticated: nothing,
+    backendKey: nothing,
+    parameter: nothing,
+    copyBegan: nothing,
+    failed: nothing,
+  });
+  const session = new NamedSession({
+    tracker,
+    answers,
+    limits: defaultLimits,
+    service,
+    databases: new RequestDatabases(service),
+    database: 'd',
+    generation: 1,
+    send: (bytes) => sent.push(bytes),
+    emit: nothing,
+    learn: nothing,
+    pause: nothing,
+    resume: nothing,
+    fail: (error) => {
+      throw new Error(error.message);
+    },
+  });
+  const splitter = new FrameSplitter(defaultLimits.frameBytesMax);
+  return {
+    session,
+    sent,
+    fromClient(chunk) {
+      splitter.feed(chunk);
+      while (splitter.next()) tracker.sent(splitter, chunk);
+      session.fromClient(chunk, { boundary: 0, due: 0, mentions: chunk.includes('barista.request_id') });
+    },
+    fromPostgres(chunk) {
+      answers.read(chunk, session.visitor);
+      session.answered();
+    },
+  };
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe('a session with names', () => {
+  it('reads a message that must wait once, however much of an answer comes meanwhile', async () => {
+    const { sent, fromClient, fromPostgres } = start();
+    fromClient(query("SET barista.request_id = 'x'"));
+    await vi.waitFor(() => expect(sent).toHaveLength(1));
+    fromPostgres(readyForQuery('I'));
+    fromClient(query('SHOW work_mem'));
+    const long = query(`SELECT '${'x'.repeat(2_000_000)}'`);
+    const read = vi.spyOn(Buffer.prototype, 'toString');
+    fromClient(long);
+    const row = frame('D', Buffer.alloc(1_000));
+    for (let n = 0; n < 100; n += 1) fromPostgres(row);
+    const longReads = read.mock.results.filter(({ value }) => String(value).length > 1_000_000);
+    expect(longReads).toHaveLength(1);
+    expect(sent.at(-1)?.equals(long)).toBe(false);
+    fromPostgres(readyForQuery('I'));
+    expect(sent.at(-1)?.equals(long)).toBe(true);
+  });
+});
