@@ -77,11 +77,12 @@ describe('the chosen log of WAL', () => {
     ]);
   });
 
-  it('forks at the end of the segment above what is chosen, and no further', () => {
+  it('forks above what is chosen at the end of the segment, and nowhere else', () => {
     const forked = (fork: number) =>
       fold([start(b1), leadership(b1, 1, 100), range(b1, 1, 100, 10), start(b2), leadership(b2, 2, fork)]);
     expect(forked(segmentBytes).position).toMatchObject({ timeline: 2, end: segmentBytes });
-    expect(forked(segmentBytes + 8).position).toMatchObject({ timeline: 1, end: 110 });
+    for (const fork of [112, segmentBytes - 8, segmentBytes + 8, 2 * segmentBytes])
+      expect(forked(fork).position).toMatchObject({ timeline: 1, end: 110 });
   });
 
   it('lets a replica go on with its own timeline, and nobody else', () => {

@@ -135,8 +135,9 @@ function whyNoLeadership(position: WalPosition, entry: LeadershipEntry): string 
       : 'it does not go on at the end';
   }
   if (entry.timeline !== position.timeline + 1) return `timeline ${position.timeline + 1} is the next`;
-  // PostgreSQL counts the empty rest of a segment to the record that switched to the next one, and nobody misses that rest.
-  return entry.fork <= segmentEnd(position.end) ? null : 'it forks above what is chosen';
+  // PostgreSQL counts the empty rest of a segment to the record that switched to the next one, and nobody misses that rest. Spec: MayForkAt.
+  const mayFork = entry.fork <= position.end || entry.fork === segmentEnd(position.end);
+  return mayFork ? null : 'it forks above what is chosen';
 }
 
 function begin(position: WalPosition, entry: LeadershipEntry): WalPosition {
