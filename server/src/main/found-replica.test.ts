@@ -99,7 +99,7 @@ describe.each([
 });
 
 it('a group on the database that is left numbers everything above what its data knows', async () => {
-  writeDatabase({ kind: 'primary', leadership: lastLeadership, hintsUntrusted: true });
+  writeDatabase({ kind: 'primary', leadership: lastLeadership });
   const looked = await databaseToKeep(config);
   expect(looked).toEqual({ dataOf: 'c7', pointer: 40 });
   const kept = await keepDatabase(config);

@@ -24,7 +24,6 @@ import type { DatabaseDirectory, Loss } from '../ports/database-directory.ts';
 import type { RecoveryTracker } from '../replica/database/recovery-progress.ts';
 import { replaceDatabase as replaceLost } from '../replica/database/replace-database.ts';
 import type { AssembledReplica } from './assemble-replica.ts';
-import { suspicionOf } from './suspicion.ts';
 
 export interface ReplicaDatabase {
   readonly binaries: PgBinaries;
@@ -166,7 +165,6 @@ export function replaceDatabase(
           directory: placesOf(config.dataDir).postgres,
           owner: { group: config.group, cluster },
           installation,
-          suspicion: suspicionOf(loss),
           isOfUse: ({ slot }) => logReaches(slot),
           onProgress,
           signal,

@@ -10,13 +10,13 @@ import type { WalPosition } from '../payload/wal/wal-history.ts';
 
 /**
  * `founder`: a primary in whose group no leadership has begun; `isNew`: its database was made for it, and holds nothing yet. `standby`: holds chosen WAL and nothing else, up to the position at least. `promoting`: a standby that may have become a
- * primary for this leadership. `primary`: may hold WAL that was never chosen; `hintsUntrusted`: what was never chosen may have been visible in it, and so be hinted at in blocks that seem to be of before. `copying`: half of it is another replica's: not a database.
+ * primary for this leadership. `primary`: may hold WAL that was never chosen, and hints of it in any block. `copying`: half of it is another replica's: not a database.
  */
 export type DirectoryRole =
   | { readonly kind: 'founder'; readonly isNew: boolean }
   | { readonly kind: 'standby' }
   | { readonly kind: 'promoting'; readonly leadership: Ballot }
-  | { readonly kind: 'primary'; readonly leadership: Ballot; readonly hintsUntrusted: boolean }
+  | { readonly kind: 'primary'; readonly leadership: Ballot }
   | { readonly kind: 'copying'; readonly from: ReplicaId };
 
 /** What a directory says, durably, of what is in it. `position`, `configuration`: of the slot up to which everything is in it, durably, or (`copying`) was before. */
@@ -32,10 +32,6 @@ export interface Loss {
   readonly reason: string;
   /** Found by a comparison: who had what the majority had. Left out: nobody was compared. */
   readonly equal?: readonly ReplicaId[];
-  /** Of cause `parted`: where others have gone another way. Below, blocks are the same but for hints. */
-  readonly partedAt?: Lsn;
-  /** Its hints are not to be believed. */
-  readonly hintsUntrusted?: boolean;
 }
 
 /** `foreign`: of another group's data. */

@@ -127,7 +127,7 @@ it('a leader whose machine fails leads again with all that its PostgreSQL has, i
   await group.healthy(30_000);
   expect(await list()).toEqual(['a', 'b']);
   expect(alone.postgres.run!.primary!.writer.timeline).toBe(timeline);
-  expect(alone.postgres.disk.state!.role).toMatchObject({ kind: 'primary', hintsUntrusted: true });
+  expect(alone.postgres.disk.state!.role).toMatchObject({ kind: 'primary' });
 });
 
 describe('a replica whose data differs', () => {

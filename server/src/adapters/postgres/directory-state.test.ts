@@ -45,7 +45,7 @@ const roles: readonly DirectoryRole[] = [
   { kind: 'founder', isNew: true },
   { kind: 'standby' },
   { kind: 'promoting', leadership: ballot },
-  { kind: 'primary', leadership: ballot, hintsUntrusted: true },
+  { kind: 'primary', leadership: ballot },
   { kind: 'copying', from: 'r2' as ReplicaId },
 ];
 
@@ -73,7 +73,7 @@ it('a file that is cut off anywhere is no state', async () => {
 });
 
 it.each([
-  ['of another format', { version: 2 }, /^x cannot be understood: version/],
+  ['of another format', { version: 1 }, /^x cannot be understood: version/],
   ['with a role that nobody knows', { role: { kind: 'witness' } }, /^x cannot be understood: role/],
   ['that says more than is known', { note: 'hello' }, /^x cannot be understood/],
   [

@@ -17,7 +17,7 @@ export class DirectoryStateError extends Error {
 }
 
 const fileName = 'state.json';
-const formatVersion = 1;
+const formatVersion = 2;
 
 const big = z.string().regex(/^\d+$/).transform(BigInt);
 const count = z.int().min(0);
@@ -28,7 +28,7 @@ const shape = z.strictObject({
     z.strictObject({ kind: z.literal('founder'), isNew: z.boolean() }),
     z.strictObject({ kind: z.literal('standby') }),
     z.strictObject({ kind: z.literal('promoting'), leadership: ballot }),
-    z.strictObject({ kind: z.literal('primary'), leadership: ballot, hintsUntrusted: z.boolean() }),
+    z.strictObject({ kind: z.literal('primary'), leadership: ballot }),
     z.strictObject({ kind: z.literal('copying'), from: z.string() }),
   ]),
   position: z.strictObject({

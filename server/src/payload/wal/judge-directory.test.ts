@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { judgeDirectory } from './judge-directory.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import { judgeDirectory, mayResume } from './judge-directory.ts';
 import type { Timeline } from './lsn.ts';
 import { ballot, lsn } from './testing/entries.ts';
 import { positionNone, type WalPosition } from './wal-history.ts';
@@ -44,5 +45,27 @@ describe('the directory of a primary', () => {
       forks: [{ timeline: 9 as Timeline, at: lsn(300) }],
     };
     expect(judge(100, far)).toEqual({ kind: 'parted', at: 0 });
+  });
+});
+
+describe('a replica that leads goes on with what it had written', () => {
+  const host = (member: string, commitPoint: number) => ({
+    member: member as ReplicaId,
+    commitPoint: commitPoint as Slot,
+  });
+  const folded: WalPosition = { ...chosen, slot: 40 as Slot };
+
+  it('if it led last, by all of the log that is known to be chosen', () => {
+    expect(mayResume(host('r1', 40), folded)).toBe(true);
+    expect(mayResume(host('r1', 39), folded)).toBe(true);
+  });
+
+  it('not before it has folded all of that: another may have led in the rest', () => {
+    expect(mayResume(host('r1', 41), folded)).toBe(false);
+  });
+
+  it('not after another has led, or as another incarnation of itself', () => {
+    expect(mayResume(host('r1', 40), { ...folded, leadership: parted.leadership })).toBe(false);
+    expect(mayResume(host('r1#2', 40), folded)).toBe(false);
   });
 });

@@ -5,7 +5,7 @@
  * leadership came from this very WAL, and nobody else writes on its timeline.
  */
 import { sameBallot } from '../../multipaxos/ballot.ts';
-import type { Ballot } from '../../multipaxos/types.ts';
+import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types.ts';
 import { lsnNone, type Lsn, type Timeline } from './lsn.ts';
 import { endOfTimeline, type WalPosition } from './wal-history.ts';
 
@@ -35,4 +35,15 @@ export function judgeDirectory(
   if (left === undefined) return { kind: 'parted', at: lsnNone };
   if (left !== null) return ownEnd <= left ? { kind: 'prefix' } : { kind: 'parted', at: left };
   return ownEnd <= chosen.end ? { kind: 'prefix' } : { kind: 'own' };
+}
+
+/**
+ * Of a directory that is its `own`, when its replica leads: whether it may go on with it. The leadership that was begun last must be this member's, by the log up to its newest entry: a replica that came back without its log is another
+ * member, and one that knows only a part of what is chosen may have missed another's leadership.
+ */
+export function mayResume(
+  { member, commitPoint }: { readonly member: ReplicaId; readonly commitPoint: Slot },
+  { leadership, slot }: WalPosition,
+): boolean {
+  return leadership.replica === member && slot >= commitPoint;
 }

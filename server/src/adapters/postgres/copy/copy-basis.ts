@@ -7,45 +7,29 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Lsn } from '../../../payload/wal/lsn.ts';
 import { writeDurably } from '../../file-system.ts';
 
-/** `hintsUntrusted`: blocks must be compared by hash. `parted`: the history of what is here may differ from the source's above it; null: nowhere. */
-export interface Suspicion {
-  readonly hintsUntrusted: boolean;
-  readonly parted: Lsn | null;
-}
-
-/** `system`: the identifier of the cluster that the files are of; null: there are none yet, or it is not known. */
-export interface CopyBasis extends Suspicion {
+/** `byPosition`: whole pages of relations may be compared by the position of their last change; else everything is compared by hash. `system`: the identifier of the cluster that the files are of; null: there are none yet, or it is not known. */
+export interface CopyBasis {
+  readonly byPosition: boolean;
   readonly system: bigint | null;
 }
 
-export const noSuspicion: Suspicion = { hintsUntrusted: false, parted: null };
-
-export function bothSuspicions(one: Suspicion, other: Suspicion): Suspicion {
-  const parted = [one.parted, other.parted].filter((at) => at !== null);
-  return {
-    hintsUntrusted: one.hintsUntrusted || other.hintsUntrusted,
-    parted: parted.length === 0 ? null : (Math.min(...parted) as Lsn),
-  };
-}
-
 const fileName = 'copy.json';
+const formatVersion = 2;
 const shape = z.strictObject({
-  version: z.literal(1),
-  hintsUntrusted: z.boolean(),
-  parted: z.int().min(0).nullable(),
+  version: z.literal(formatVersion),
+  byPosition: z.boolean(),
   system: z.string().regex(/^\d+$/).transform(BigInt).nullable(),
 });
 
-/** Of the attempt that was interrupted. What cannot be read says that nothing is known. */
+/** Of the attempt that was interrupted. What cannot be read, or is of another version, says that nothing is known. */
 export async function readBasis(directory: string): Promise<CopyBasis> {
   const text = await readFile(join(directory, fileName), 'utf8').catch(() => '');
   const parsed = shape.safeParse(jsonOf(text));
-  if (!parsed.success) return { hintsUntrusted: true, parted: null, system: null };
-  const { hintsUntrusted, parted, system } = parsed.data;
-  return { hintsUntrusted, parted: parted as Lsn | null, system };
+  if (!parsed.success) return { byPosition: false, system: null };
+  const { byPosition, system } = parsed.data;
+  return { byPosition, system };
 }
 
 function jsonOf(text: string): unknown {
@@ -56,11 +40,8 @@ function jsonOf(text: string): unknown {
   }
 }
 
-export async function writeBasis(
-  directory: string,
-  { hintsUntrusted, parted, system }: CopyBasis,
-): Promise<void> {
-  const document = { version: 1, hintsUntrusted, parted, system: system === null ? null : String(system) };
+export async function writeBasis(directory: string, { byPosition, system }: CopyBasis): Promise<void> {
+  const document = { version: formatVersion, byPosition, system: system === null ? null : String(system) };
   await writeDurably(join(directory, fileName), `${JSON.stringify(document)}\n`);
 }
 

@@ -220,7 +220,7 @@ describe('what is not chosen', () => {
       message: expect.stringContaining('lost its leadership') as string,
     });
     await expectHalfACopy(target);
-    expect((await readBasis(target.directory)).hintsUntrusted).toBe(true);
+    expect((await readBasis(target.directory)).byPosition).toBe(false);
     await copyTo(target, await sourceOf(standby));
     expect(await roleOf(target)).toBe('standby');
   }, 60_000);
@@ -269,7 +269,7 @@ describe('what is not chosen', () => {
       message: expect.stringContaining('promoted') as string,
     });
     await expectHalfACopy(target);
-    expect((await readBasis(target.directory)).hintsUntrusted).toBe(false);
+    expect((await readBasis(target.directory)).byPosition).toBe(true);
     expect(await highestPosition(join(target.dataDir, 'base'))).toBeLessThanOrEqual(
       await promoted.forkedAt(),
     );

@@ -11,7 +11,6 @@ import {
   evidenceOf,
   isEqualBy,
   noEvidence,
-  type Trust,
 } from './evidence.ts';
 import type { FileClass } from './file-class.ts';
 import { pageBytes, pageChecksum, pageLsn } from './page.ts';
@@ -23,10 +22,15 @@ const sequence = golden.subarray(2 * pageBytes);
 const lsn = pageLsn(page, 0);
 const relation: FileClass = { kind: 'relation', firstBlock: 0 };
 const bytes: FileClass = { kind: 'bytes' };
-const trusted: Trust = { positions: true, parted: null };
 
-function evidence(of: Buffer, block: number, file: FileClass, trust: Trust, length = pageBytes): Evidence {
-  return evidenceOf(of, 0, { length, block, file, trust });
+function evidence(
+  of: Buffer,
+  block: number,
+  file: FileClass,
+  byPosition = true,
+  length = pageBytes,
+): Evidence {
+  return evidenceOf(of, 0, { length, block, file, byPosition });
 }
 
 /** As PostgreSQL leaves it after a hint: another byte, another checksum, the same position. */
@@ -38,43 +42,40 @@ function hinted(original: Buffer, block: number): Buffer {
 }
 
 describe('a page is judged', () => {
-  it('by its position, up to where histories part', () => {
-    for (const parted of [null, lsn, (lsn + 1000) as Lsn]) {
-      expect(evidence(page, 2, relation, { positions: true, parted })).toEqual({ kind: 'lsn', lsn });
-    }
-    expect(evidence(page, 2, { kind: 'relation', firstBlock: 1 }, trusted).kind).toBe('none');
-    expect(evidence(page, 1, { kind: 'relation', firstBlock: 1 }, trusted).kind).toBe('lsn');
+  it('by its position', () => {
+    expect(evidence(page, 2, relation)).toEqual({ kind: 'lsn', lsn });
+    expect(evidence(page, 2, { kind: 'relation', firstBlock: 1 }).kind).toBe('none');
+    expect(evidence(page, 1, { kind: 'relation', firstBlock: 1 }).kind).toBe('lsn');
   });
 
-  it('by its hash above, and where positions are not to be believed, or mean nothing', () => {
-    expect(evidence(page, 2, relation, { positions: true, parted: (lsn - 1) as Lsn }).kind).toBe('hash');
-    expect(evidence(page, 2, relation, { positions: false, parted: null }).kind).toBe('hash');
-    expect(evidence(page, 2, bytes, trusted).kind).toBe('hash');
-    expect(evidence(page, 2, { kind: 'wal' }, trusted).kind).toBe('hash');
-    expect(evidence(sequence, 0, relation, trusted).kind).toBe('hash');
-    expect(evidence(Buffer.alloc(pageBytes), 5, relation, trusted).kind).toBe('hash');
-    expect(evidence(page, 2, relation, trusted, 4000).kind).toBe('hash');
+  it('by its hash where positions are not to be believed, or mean nothing', () => {
+    expect(evidence(page, 2, relation, false).kind).toBe('hash');
+    expect(evidence(page, 2, bytes).kind).toBe('hash');
+    expect(evidence(page, 2, { kind: 'wal' }).kind).toBe('hash');
+    expect(evidence(sequence, 0, relation).kind).toBe('hash');
+    expect(evidence(Buffer.alloc(pageBytes), 5, relation).kind).toBe('hash');
+    expect(evidence(page, 2, relation, true, 4000).kind).toBe('hash');
   });
 
   it('by nothing if it is damaged, whatever its position says', () => {
     const torn = Buffer.from(page).fill(7, pageBytes / 2);
-    for (const trust of [trusted, { positions: false, parted: null }]) {
-      expect(evidence(torn, 2, relation, trust)).toBe(noEvidence);
+    for (const byPosition of [true, false]) {
+      expect(evidence(torn, 2, relation, byPosition)).toBe(noEvidence);
     }
     // Without checksums of its own there is no telling: by its hash.
-    expect(evidence(torn, 2, bytes, trusted).kind).toBe('hash');
+    expect(evidence(torn, 2, bytes).kind).toBe('hash');
   });
 });
 
 describe('a block of the source', () => {
   it('is the target’s if its position is, or all its bytes are', () => {
     const other = hinted(page, 2);
-    const byPosition = evidence(page, 2, relation, trusted);
+    const byPosition = evidence(page, 2, relation);
     expect(isEqualBy(byPosition, page, 0, pageBytes)).toBe(true);
     expect(isEqualBy(byPosition, other, 0, pageBytes)).toBe(true);
     expect(isEqualBy(byPosition, sequence, 0, pageBytes)).toBe(false);
     expect(isEqualBy(byPosition, page, 0, 100)).toBe(false);
-    const byHash = evidence(page, 2, bytes, trusted);
+    const byHash = evidence(page, 2, bytes);
     expect(isEqualBy(byHash, page, 0, pageBytes)).toBe(true);
     expect(isEqualBy(byHash, other, 0, pageBytes)).toBe(false);
     expect(isEqualBy(byHash, page, 0, pageBytes - 1)).toBe(false);

@@ -5,19 +5,20 @@
  *
  * The rule, and why it is safe. A copy is the source's files as they were read, followed by replay of the WAL from a checkpoint before the first read on. It may leave out a block of the target's that is equal to the
  * source's in everything that replay and readers go by. That is certainly so if the bytes are equal (`hash`). For most blocks less is enough. With data checksums on, PostgreSQL changes a page of a
- * relation's main fork together with a WAL record, and the page bears the position where that record ends. Up to the position where the histories of source and target part, one record ends
- * at one position, and what a page looks like after it follows from the records up to it. So two pages of one name and number that bear the same position below that are equal but for what PostgreSQL writes without a
+ * relation's main fork together with a WAL record, and the page bears the position where that record ends. A target that was a standby has chosen WAL and nothing else: one record ends
+ * at one position, and what a page looks like after it follows from the records up to it. So two pages of one name and number that bear the same position are equal but for what PostgreSQL writes without a
  * record:
  *
  * - Hints: bits that say how a transaction ended, dead index entries, hints about free space. They are true for the replica that set them, whatever record is on the page. A hint about a transaction that is not chosen would
- *   be a lie elsewhere. Nobody but the transaction itself takes its end for certain while it waits for its synchronous standby (it is still counted as running), and the end that a crash brings to a
- *   running transaction is the same in every history in which its commit was not chosen. A wait that is ended early breaks the first; a PostgreSQL that restarts as a primary and recovers a
- *   commit which is not chosen does, too. Then (`hintsUntrusted`) every block is compared by hash.
+ *   be a lie elsewhere. Nobody but the transaction itself takes its end for certain while it waits for its synchronous standby (it is still counted as running), and a standby replays nothing that is not chosen.
  * - A sequence's page: its numbers are used without a record, up to the one that the last record names. A page with a stale number and the same position would hand numbers out a second time. By hash.
  * - Visibility maps and free space maps: cleared and changed without a position. By hash; they are small.
  * - Pages without a position, such as those that were added and not used yet. By hash.
  *
- * Above the position where the histories part, two records may end at the same place: by hash, too. A page whose checksum is wrong was written in part: its position says nothing, and it is sent. All
+ * Of a target that was a primary every block is compared by hash. Above the place where histories part, two records may end at the same position. Below it, hints may tell of what was never chosen: PostgreSQL's own workers
+ * commit without waiting, waits are ended early, and a restart recovers what is not chosen.
+ *
+ * A page whose checksum is wrong was written in part: its position says nothing, and it is sent. All
  * that is no main fork (commit status, maps, control data) has no such positions: by hash.
  *
  * That the source's page may be ahead of or behind any one moment is the same as in every online backup: what was changed after the checkpoint is in the WAL, whole.
@@ -26,12 +27,6 @@ import { hash } from 'node:crypto';
 import { type Lsn, lsnNone } from '../../../payload/wal/lsn.ts';
 import type { FileClass } from './file-class.ts';
 import { isWholePage, isZeroPage, looksLikeSequence, pageBytes, pageLsn } from './page.ts';
-
-/** How far the target's pages may be judged by their positions. `parted`: above it the histories of target and source may differ; null: they do not. */
-export interface Trust {
-  readonly positions: boolean;
-  readonly parted: Lsn | null;
-}
 
 export type Evidence =
   /** Damaged: send it. */
@@ -45,18 +40,21 @@ export const noEvidence: Evidence = { kind: 'none' };
 export const absentEvidence: Evidence = { kind: 'absent' };
 const hashBytes = 16;
 
-/** Of the block that begins at `at`; `length` is less than a page at the end of some files only. `block`: its number in the file. */
+/** Of the block that begins at `at`; `length` is less than a page at the end of some files only. `block`: its number in the file. `byPosition`: a position may be believed. */
 export function evidenceOf(
   bytes: Buffer,
   at: number,
-  { length, block, file, trust }: { length: number; block: number; file: FileClass; trust: Trust },
+  {
+    length,
+    block,
+    file,
+    byPosition,
+  }: { length: number; block: number; file: FileClass; byPosition: boolean },
 ): Evidence {
   if (file.kind === 'relation' && length === pageBytes) {
     if (!isWholePage(bytes, at, file.firstBlock + block)) return noEvidence;
     const lsn = pageLsn(bytes, at);
-    const isCommon = trust.parted === null || lsn <= trust.parted;
-    if (trust.positions && lsn !== lsnNone && isCommon && !looksLikeSequence(bytes, at))
-      return { kind: 'lsn', lsn };
+    if (byPosition && lsn !== lsnNone && !looksLikeSequence(bytes, at)) return { kind: 'lsn', lsn };
   }
   return { kind: 'hash', hash: hashOf(bytes, at, length) };
 }

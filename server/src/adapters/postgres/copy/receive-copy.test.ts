@@ -13,7 +13,6 @@ import type { CopiedDatabase } from '../../../ports/copy.ts';
 import { mountSmallDisk } from '../../testing/small-disk.ts';
 import { encodeDirectoryState, readDirectoryState } from '../directory-state.ts';
 import { readControlFacts } from './control-file.ts';
-import { noSuspicion } from './copy-basis.ts';
 import { Conversation } from './conversation.ts';
 import type { CopyMessage, MessageOf } from './messages.ts';
 import { receiveCopy } from './receive-copy.ts';
@@ -108,7 +107,6 @@ async function receive(
       directory: into,
       owner: { group: 'main', cluster: 'c1' },
       installation: testInstallation,
-      suspicion: noSuspicion,
       isOfUse: () => true,
     });
   } finally {

@@ -18,7 +18,6 @@ import { decodeDirectoryState, type DirectoryState } from '../directory-state.ts
 import { readLabel } from './backup-session.ts';
 import { type ControlFacts, readControlFacts } from './control-file.ts';
 import { Conversation, outOfPlace } from './conversation.ts';
-import type { Suspicion } from './copy-basis.ts';
 import type { CopyOwner } from './copy-source.ts';
 import { controlFile, labelFile, walDirectory } from './file-class.ts';
 import { type Installation, unlikeFiles, unlikeness } from './installation.ts';
@@ -37,8 +36,6 @@ export interface ReceiveCopyOptions {
   /** Whose data it is. The file `cluster` must name the cluster, unless there is nothing yet. */
   readonly owner: CopyOwner;
   readonly installation: Installation;
-  /** What is to be suspected of the blocks that are here; what an interrupted attempt knew is added. */
-  readonly suspicion: Suspicion;
   /** Whether this replica's log goes on from there. Asked twice: when the source says where it is, and of what the copy has. */
   readonly isOfUse: (position: WalPosition) => boolean;
   readonly onProgress?: (progress: CopyProgress) => void;
@@ -91,14 +88,14 @@ class Receiving {
       const started = await conversation.expect('started');
       this.bytesToCompare = started.bytesToCompare;
       await assertSpace(options.directory, started.bytesToCompare);
-      const trust = await markCopying({
+      const byPosition = await markCopying({
         ...options,
         before,
         source: started.database,
         sourceControl: begin.control,
       });
       await this.tree.removeLeftovers();
-      files = new TargetFiles(this.data, conversation, trust);
+      files = new TargetFiles(this.data, conversation, byPosition);
       const complete = await this.receive(files);
       const state = await this.finish(files, complete, begin.control);
       return {

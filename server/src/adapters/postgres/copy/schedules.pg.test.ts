@@ -6,9 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CopyProgress } from '../../../ports/copy.ts';
 import { seededRandom } from '../../ws-transport/link-faults.ts';
-import type { Suspicion } from './copy-basis.ts';
 import { differences, installAmcheck } from './testing/compare-databases.ts';
-import { copyTo, sourceOf } from './testing/copying.ts';
+import { copyTo, ledRole, say, sourceOf } from './testing/copying.ts';
 import { PlainPostgres, testBinaries } from './testing/plain-postgres.ts';
 import { pick, type Random, settle, startLoad, startReaders } from './testing/random-load.ts';
 
@@ -52,7 +51,7 @@ async function runSchedule(random: Random): Promise<{ story: string; problems: s
   const [old, heir, third] = trio;
   const story: string[] = [];
   const moment = (): Promise<void> => sleep(200 + random() * 1_300);
-  // Either nobody sees a commit that was not chosen, or the copy is told that somebody may have.
+  // Either nobody sees a commit that was not chosen, or somebody may.
   const waits = random() < 0.6;
   if (waits) await old.set('synchronous_standby_names', '*');
   const load = startLoad(old, 3, random);
@@ -74,11 +73,11 @@ async function runSchedule(random: Random): Promise<{ story: string; problems: s
     story.push('restarted');
   }
   await heir.promote();
-  const parted = await heir.forkedAt();
   const later = startLoad(heir, 3, random);
   await moment();
   if (random() < 0.5) await later.stop();
-  story.push(await rewind(old, [heir, third], { hintsUntrusted: !waits, parted }, random));
+  await say(old, ledRole);
+  story.push(await rewind(old, [heir, third], random));
   await later.stop();
   await old.start(heir);
   await settle(heir, random);
@@ -93,7 +92,6 @@ async function runSchedule(random: Random): Promise<{ story: string; problems: s
 async function rewind(
   old: PlainPostgres,
   sources: readonly PlainPostgres[],
-  suspicion: Suspicion,
   random: Random,
 ): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
@@ -104,9 +102,7 @@ async function rewind(
       if (bytesReceived > end) control.abort(new Error('enough'));
     };
     try {
-      // Who goes on knows no more of it.
-      const given = attempt === 1 ? { suspicion } : {};
-      const copied = await copyTo(old, source, { ...given, onProgress, signal: control.signal });
+      const copied = await copyTo(old, source, { onProgress, signal: control.signal });
       const share = Math.round((100 * copied.blocksReceived * 8192) / copied.bytesTotal);
       return `${attempt} attempts, ${copied.blocksReceived} blocks in the last, ${share}%`;
     } catch (error) {

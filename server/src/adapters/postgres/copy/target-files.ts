@@ -12,7 +12,7 @@ import { segmentBytes } from '../../../payload/wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { BlockReader } from './block-reader.ts';
 import type { Conversation } from './conversation.ts';
-import { type Evidence, evidenceOf, type Trust } from './evidence.ts';
+import { type Evidence, evidenceOf } from './evidence.ts';
 import { classOf, type FileClass } from './file-class.ts';
 import { pageBytes } from './page.ts';
 
@@ -36,7 +36,7 @@ interface IncomingFile {
 export class TargetFiles {
   private readonly dataDir: string;
   private readonly conversation: Conversation;
-  private readonly trust: Trust;
+  private readonly byPosition: boolean;
   private readonly open = new Map<number, IncomingFile>();
   private readonly queue: IncomingFile[] = [];
   private wakeTeller: () => void = () => undefined;
@@ -50,10 +50,10 @@ export class TargetFiles {
   /** Of files that are complete. */
   bytesCompared = 0;
 
-  constructor(dataDir: string, conversation: Conversation, trust: Trust) {
+  constructor(dataDir: string, conversation: Conversation, byPosition: boolean) {
     this.dataDir = dataDir;
     this.conversation = conversation;
-    this.trust = trust;
+    this.byPosition = byPosition;
   }
 
   /** `path`: relative to the data directory; what is there is a file, or nothing. */
@@ -105,7 +105,9 @@ export class TargetFiles {
     for (let chunk = await reader.read(); chunk !== null; chunk = await reader.read()) {
       for (let at = 0; at < chunk.length; at += pageBytes, block += 1) {
         const length = Math.min(pageBytes, chunk.length - at);
-        gathered.push(evidenceOf(chunk, at, { length, block, file: file.class, trust: this.trust }));
+        gathered.push(
+          evidenceOf(chunk, at, { length, block, file: file.class, byPosition: this.byPosition }),
+        );
       }
       if (gathered.length >= evidenceMax) await send(false);
     }

@@ -4,13 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ballotNone } from '../../../multipaxos/ballot.ts';
 import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
-import type { Lsn } from '../../../payload/wal/lsn.ts';
 import { positionNone } from '../../../payload/wal/wal-history.ts';
 import type { DirectoryRole } from '../../../ports/database-directory.ts';
 import { readDirectoryState, writeDirectoryState } from '../directory-state.ts';
 import type { ControlFacts } from './control-file.ts';
-import { bothSuspicions, noSuspicion, readBasis, type Suspicion } from './copy-basis.ts';
-import type { Trust } from './evidence.ts';
+import { readBasis } from './copy-basis.ts';
 import { lookAt, markCopying, markStandby, type MarkOptions } from './target-marks.ts';
 
 let root: string;
@@ -37,17 +35,15 @@ const control: ControlFacts = {
   checksums: true,
 };
 const position = { ...positionNone, slot: 9 as Slot };
-const parted = 5000 as Lsn;
-const suspected: Suspicion = { hintsUntrusted: false, parted };
 
-async function mark(changes: Partial<MarkOptions> = {}): Promise<Trust> {
+/** Whether pages may be compared by position. */
+async function mark(changes: Partial<MarkOptions> = {}): Promise<boolean> {
   const before = { isThere: true, state: await readDirectoryState(directory).catch(() => null), control };
   const from = 'r2' as ReplicaId;
   return markCopying({
     directory,
     owner,
     before,
-    suspicion: noSuspicion,
     from,
     source: 'standby',
     sourceControl: control,
@@ -62,12 +58,12 @@ async function make(role: DirectoryRole): Promise<void> {
 }
 
 const standby: DirectoryRole = { kind: 'standby' };
-const primary: DirectoryRole = { kind: 'primary', leadership: ballotNone, hintsUntrusted: false };
+const primary: DirectoryRole = { kind: 'primary', leadership: ballotNone };
 
 describe('a directory that is copied into', () => {
   it('says so, keeps the position that it had, and cannot be started', async () => {
     await make(standby);
-    expect(await mark()).toEqual({ positions: true, parted: null });
+    expect(await mark()).toBe(true);
     expect(await readDirectoryState(directory)).toEqual({
       role: { kind: 'copying', from: 'r2' },
       position,
@@ -80,8 +76,7 @@ describe('a directory that is copied into', () => {
   });
 
   it('is made if it is not there', async () => {
-    const trust = await mark({ before: { isThere: false, state: null, control: null } });
-    expect(trust).toEqual({ positions: true, parted: null });
+    expect(await mark({ before: { isThere: false, state: null, control: null } })).toBe(true);
     expect(await lookAt(directory, owner)).toMatchObject({
       isThere: true,
       state: { role: { kind: 'copying' } },
@@ -89,65 +84,71 @@ describe('a directory that is copied into', () => {
     });
   });
 
-  it('is a standby’s when the copy is complete, and nothing is suspected any more', async () => {
+  it('is a standby’s when the copy is complete, and is believed as such', async () => {
     await make(primary);
-    await mark({ suspicion: { hintsUntrusted: true, parted } });
+    expect(await mark()).toBe(false);
     await markStandby(directory, { role: standby, position, configuration: null });
     expect((await readDirectoryState(directory))?.role).toEqual(standby);
-    expect(await mark()).toEqual({ positions: true, parted: null });
+    expect(await mark()).toBe(true);
   });
 });
 
-describe('blocks are believed', () => {
-  it('up to where histories part, of a leader’s directory', async () => {
-    await make(primary);
-    expect(await mark({ suspicion: suspected })).toEqual({ positions: true, parted });
+describe('pages are compared by position', () => {
+  it('of a standby, and of nothing else: whatever has led may have hints of what was never chosen', async () => {
+    await make(standby);
+    expect(await mark()).toBe(true);
+    const others: readonly DirectoryRole[] = [
+      primary,
+      { kind: 'promoting', leadership: ballotNone },
+      { kind: 'founder', isNew: false },
+    ];
+    for (const role of others) {
+      await make(role);
+      expect(await mark()).toBe(false);
+    }
   });
 
-  it('not at all where hints are not, where nobody knows where a leader’s history parts, or whose they are', async () => {
-    await make(primary);
-    expect((await mark({ suspicion: { hintsUntrusted: true, parted } })).positions).toBe(false);
-    await make(primary);
-    expect((await mark()).positions).toBe(false);
-    await make({ ...primary, hintsUntrusted: true });
-    expect((await mark({ suspicion: suspected })).positions).toBe(false);
-    await make({ kind: 'promoting', leadership: ballotNone });
-    expect((await mark()).positions).toBe(false);
-    await make(standby);
-    expect((await mark({ before: { isThere: true, state: null, control } })).positions).toBe(false);
+  it('not where nobody knows whose they are, or there are no checksums', async () => {
     await make(standby);
     const state = await readDirectoryState(directory);
-    expect((await mark({ before: { isThere: true, state, control: null } })).positions).toBe(false);
-    await make(standby);
-    expect((await mark({ sourceControl: { ...control, checksums: false } })).positions).toBe(false);
-    await make(standby);
-    expect(
-      (await mark({ before: { isThere: true, state, control: { ...control, checksums: false } } })).positions,
-    ).toBe(false);
+    const bare = { ...control, checksums: false };
+    expect(await mark({ before: { isThere: true, state: null, control } })).toBe(false);
+    expect(await mark({ before: { isThere: true, state, control: null } })).toBe(false);
+    expect(await mark({ before: { isThere: true, state, control: bare } })).toBe(false);
+    expect(await mark({ before: { isThere: true, state, control }, sourceControl: bare })).toBe(false);
   });
 
-  it('as before by the next attempt, which knows less', async () => {
-    await make(primary);
-    await mark({ suspicion: suspected });
-    // pg_control is gone; what the directory is of stands in the note.
-    const again = async (changes: Partial<MarkOptions> = {}): Promise<Trust> =>
-      mark({ before: await lookAt(directory, owner), ...changes });
-    expect(await again()).toEqual({ positions: true, parted });
-    const lower = { hintsUntrusted: false, parted: 3000 as Lsn };
-    expect(await again({ suspicion: lower })).toEqual({ positions: true, parted: 3000 });
-    expect(await again()).toEqual({ positions: true, parted: 3000 });
+  // pg_control is gone; what the directory is of stands in the note.
+  const again = async (changes: Partial<MarkOptions> = {}): Promise<boolean> =>
+    mark({ before: await lookAt(directory, owner), ...changes });
+
+  it.each([
+    [standby, true],
+    [primary, false],
+  ])('by the next attempt as by the one that was interrupted: $kind', async (role, byPosition) => {
+    await make(role);
+    expect(await mark()).toBe(byPosition);
+    expect([await again(), await again()]).toEqual([byPosition, byPosition]);
     await expect(again({ sourceControl: { ...control, system: 8n } })).rejects.toMatchObject({
       code: 'unlike',
     });
-    await writeFile(join(directory, 'copy.json'), 'torn');
-    expect((await again()).positions).toBe(false);
   });
+
+  it.each(['torn', '{"version":1,"hintsUntrusted":false,"parted":null,"system":"7"}'])(
+    'not where the note of an interrupted attempt cannot be read: %s',
+    async (note) => {
+      await make(standby);
+      await mark();
+      await writeFile(join(directory, 'copy.json'), note);
+      expect(await again()).toBe(false);
+    },
+  );
 
   it('no more after an attempt from a primary: what it sent may never have been chosen', async () => {
     await make(standby);
-    expect((await mark({ source: 'primary' })).positions).toBe(true);
-    expect((await readBasis(directory)).hintsUntrusted).toBe(true);
-    expect((await mark({ before: await lookAt(directory, owner) })).positions).toBe(false);
+    expect(await mark({ source: 'primary' })).toBe(true);
+    expect((await readBasis(directory)).byPosition).toBe(false);
+    expect(await again()).toBe(false);
   });
 });
 
@@ -166,12 +167,4 @@ describe('a directory', () => {
     await writeFile(join(directory, 'state.json'), '{');
     expect(await lookAt(directory, owner)).toMatchObject({ isThere: true, state: null });
   });
-});
-
-it('of two suspicions the worse holds', () => {
-  const low = { hintsUntrusted: false, parted: 10 as Lsn };
-  const high = { hintsUntrusted: true, parted: 20 as Lsn };
-  expect(bothSuspicions(low, high)).toEqual({ hintsUntrusted: true, parted: 10 });
-  expect(bothSuspicions(noSuspicion, high)).toEqual(high);
-  expect(bothSuspicions(noSuspicion, noSuspicion)).toEqual(noSuspicion);
 });

@@ -2,7 +2,7 @@
  * What the directory of a copy's target says before, during and after.
  *
  * Responsible for: whose it is, what its blocks may be believed of, and the marks, in the order in which they are made. Copies nothing.
- * Invariants: when `markCopying` has resolved, a crash at any instant leaves a directory that is known to be half a copy, and in which no PostgreSQL starts; what was suspected of its blocks is not forgotten
+ * Invariants: when `markCopying` has resolved, a crash at any instant leaves a directory that is known to be half a copy, and in which no PostgreSQL starts; what is known of its blocks is not forgotten
  * before the copy is complete.
  */
 import { lstat, mkdir, readFile, realpath, rm } from 'node:fs/promises';
@@ -20,17 +20,8 @@ import {
 import { processesIn } from '../process-identity.ts';
 import type { SourceKind } from './backup-session.ts';
 import { type ControlFacts, ControlFileError, readControlFacts } from './control-file.ts';
-import {
-  bothSuspicions,
-  type CopyBasis,
-  noSuspicion,
-  readBasis,
-  removeBasis,
-  type Suspicion,
-  writeBasis,
-} from './copy-basis.ts';
+import { type CopyBasis, readBasis, removeBasis, writeBasis } from './copy-basis.ts';
 import type { CopyOwner } from './copy-source.ts';
-import type { Trust } from './evidence.ts';
 import { controlFile } from './file-class.ts';
 
 export interface Before {
@@ -76,48 +67,42 @@ export interface MarkOptions {
   readonly directory: string;
   readonly owner: CopyOwner;
   readonly before: Before;
-  /** What the caller suspects of the blocks that are here. */
-  readonly suspicion: Suspicion;
   readonly from: ReplicaId;
   readonly source: SourceKind;
   readonly sourceControl: ControlFacts;
 }
 
-/** From here on there is no database in the directory. Returns how far its blocks may be believed. @throws CopyError if it is half a copy of another cluster */
-export async function markCopying(options: MarkOptions): Promise<Trust> {
+/** From here on there is no database in the directory. Returns whether its pages may be compared by position. @throws CopyError if it is half a copy of another cluster */
+export async function markCopying(options: MarkOptions): Promise<boolean> {
   const { directory, owner, before, from, source, sourceControl } = options;
-  const basis = await basisOf(directory, before, options.suspicion);
+  const basis = await basisOf(directory, before);
   const { system, checksums } = sourceControl;
   if (basis.system !== null && basis.system !== system) {
     const of = `half a copy of the cluster with the identifier ${basis.system}, not ${system}`;
     throw new CopyError('unlike', `${directory} is ${of}`);
   }
   // What a primary sends may hold effects and hints of WAL that is never chosen, if the copy does not become whole.
-  const hintsUntrusted = basis.hintsUntrusted || source === 'primary';
+  const byPosition = basis.byPosition && source !== 'primary';
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await writeDurably(join(directory, 'cluster'), `${owner.cluster}\n`);
-  await writeBasis(directory, { ...basis, hintsUntrusted, system });
+  await writeBasis(directory, { byPosition, system });
   const { position = positionNone, configuration = null } = before.state ?? {};
   await writeDirectoryState(directory, { role: { kind: 'copying', from }, position, configuration });
   await syncPath(dirname(directory));
   await mkdir(join(directory, 'data'), { recursive: true, mode: 0o700 });
   await rm(join(directory, 'data', controlFile), { force: true });
-  return { positions: checksums && !basis.hintsUntrusted, parted: basis.parted };
+  return checksums && basis.byPosition;
 }
 
-async function basisOf(directory: string, before: Before, suspicion: Suspicion): Promise<CopyBasis> {
-  const { isThere, state, control } = before;
-  if (!isThere) return { ...noSuspicion, system: null };
-  const isCopying = state?.role.kind === 'copying';
-  const earlier = isCopying ? await readBasis(directory) : { ...noSuspicion, system: null };
-  const system = control?.system ?? earlier.system;
-  const both = bothSuspicions(earlier, suspicion);
-  // A leader's directory has WAL of its own: where it parts must be known, or nothing of it is believed.
-  const hasLed = state === null || state.role.kind === 'primary' || state.role.kind === 'promoting';
-  const isUnknown = system === null || (hasLed && suspicion.parted === null);
-  const saidSo = state?.role.kind === 'primary' && state.role.hintsUntrusted;
-  const noChecksums = control !== null && !control.checksums;
-  return { ...both, system, hintsUntrusted: both.hintsUntrusted || isUnknown || saidSo || noChecksums };
+/** Only a standby has nothing but chosen WAL: whatever else a directory says of itself, its blocks may tell of more. */
+async function basisOf(directory: string, { isThere, state, control }: Before): Promise<CopyBasis> {
+  if (!isThere) return { byPosition: true, system: null };
+  const role = state?.role.kind;
+  const said =
+    role === 'copying' ? await readBasis(directory) : { byPosition: role === 'standby', system: null };
+  const system = control?.system ?? said.system;
+  const hasChecksums = control === null || control.checksums;
+  return { byPosition: said.byPosition && system !== null && hasChecksums, system };
 }
 
 /** Everything is here, and durable: the directory is a standby's. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { readDirectoryState } from '../directory-state.ts';
 import { inspectDataDirectory } from '../inspect-data-directory.ts';
 import { pageBytes } from './page.ts';
-import { copyTo, sourceOf } from './testing/copying.ts';
+import { copyTo, ledRole, say, sourceOf } from './testing/copying.ts';
 import { PlainPostgres, testBinaries } from './testing/plain-postgres.ts';
 
 let root: string;
@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-it('a hint about a lost transaction survives where nothing is suspected, and is replaced where hints are', async () => {
+it('a hint about a lost transaction survives where positions are believed, as of a standby, and is replaced in what was a primary', async () => {
   await primary.query('CREATE TABLE t (id int)');
   await primary.query('INSERT INTO t VALUES (1)');
   await primary.query('CHECKPOINT');
@@ -53,15 +53,16 @@ it('a hint about a lost transaction survives where nothing is suspected, and is 
   await primary.stop('immediate');
   await standby.promote();
   expect(await standby.value('SELECT count(*) FROM t')).toBe('1');
-  const parted = await standby.forkedAt();
 
-  await copyTo(primary, await sourceOf(standby), { suspicion: { hintsUntrusted: false, parted } });
+  await say(primary, { kind: 'standby' });
+  await copyTo(primary, await sourceOf(standby));
   await primary.start(standby);
   await primary.caughtUp(standby);
   expect(await primary.value('SELECT count(*) FROM t')).toBe('2');
   await primary.stop('immediate');
 
-  await copyTo(primary, await sourceOf(standby), { suspicion: { hintsUntrusted: true, parted } });
+  await say(primary, ledRole);
+  await copyTo(primary, await sourceOf(standby));
   await primary.start(standby);
   await primary.caughtUp(standby);
   expect(await primary.value('SELECT count(*) FROM t')).toBe('1');
@@ -81,9 +82,9 @@ it("a sequence's page is stale without its position telling so, and no number is
   await standby.caughtUp(primary);
   await primary.stop('immediate');
   await standby.promote();
-  await copyTo(primary, await sourceOf(standby), {
-    suspicion: { hintsUntrusted: false, parted: await standby.forkedAt() },
-  });
+  // All that it has is chosen.
+  await say(primary, { kind: 'standby' });
+  await copyTo(primary, await sourceOf(standby));
   await primary.start(standby);
   await primary.caughtUp(standby);
   await standby.stop('immediate');

@@ -56,7 +56,10 @@ export interface PostgresInstance {
   /** A primary: until it lets sessions in. A standby: until it is one; queries come later, when it is consistent. @throws LaunchError; the signal's reason */
   start(role: InstanceRole, ended?: AbortSignal): Promise<void>;
   stop(mode: StopMode): Promise<void>;
-  /** It is a primary from now on. */
+  /**
+   * It is a primary from now on; to be called before the promotion begins. Clients can have a primary write to its log whatever they like (RAISE): without this their words would be taken for a standby's own about its limits or
+   * its files, for which it is stopped, or its database given up.
+   */
   promoted(): void;
   /** True if the main process certainly lives; some microseconds. */
   isAlive(): boolean;

@@ -23,8 +23,7 @@ export async function endCleanly(context: LifeContext, running: RunningPrimary):
   host.event({ name: 'Depose', leadership: ballot, reason: 'the replica is stopping' });
   const isClean = chosen().end >= ownEnd;
   logger.info({ isClean }, 'the primary has ended');
-  // The sessions were ended before PostgreSQL was told to stop; what its shutdown showed was seen by nobody but itself.
-  const written = { kind: 'primary', leadership: ballot, hintsUntrusted: true } as const;
+  const written = { kind: 'primary', leadership: ballot } as const;
   await context.save(isClean ? { kind: 'standby' } : written, chosen());
   return { kind: 'stopped' };
 }

@@ -105,8 +105,6 @@ export class LifeContext {
   shipper: Shipper | null = null;
   primary: PrimaryDatabase | null = null;
   barriers: Barriers | null = null;
-  /** How many waits PostgreSQL had ended early before it served as a primary. */
-  waitsBefore = 0;
   /** Events of the fold that wait until the directory says what the replica is about to be. */
   private heldEvents: ApplyTraceEvent[] | null = null;
   /** A comparison of data is under way at this position: nothing beyond it is fed or released. */

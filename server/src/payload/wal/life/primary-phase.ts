@@ -5,7 +5,6 @@
  * Invariants: nobody is served before everything that PostgreSQL had recovered or written is chosen; when leadership ends nobody is served any more before anything else happens, and PostgreSQL is stopped at once.
  */
 import type { Ballot } from '../../../multipaxos/types.ts';
-import type { DirectoryRole } from '../../../ports/database-directory.ts';
 import type { PrimaryDatabase, WalStream } from '../../../ports/database-server.ts';
 import type { ChosenWal } from '../chosen-wal.ts';
 import { formatLsn, type Lsn } from '../lsn.ts';
@@ -30,7 +29,6 @@ export async function bePrimary(context: LifeContext, running: RunningPrimary): 
   const { logger } = context.options;
   const shipper = createShipper(context, running);
   context.shipper = shipper;
-  context.waitsBefore = context.options.server.endedWaits();
   context.primary = running.primary;
   const barriers = new Barriers(context, running.primary, shipper);
   context.barriers = barriers;
@@ -105,8 +103,6 @@ async function lead(context: LifeContext, running: RunningPrimary, watch: Primar
   let savedAtMs = options.timers.nowMs();
   for (;;) {
     if (wishes.stopping && context.leads(ballot)) return endCleanly(context, running);
-    if (hintsAreNewlyUntrusted(context))
-      await context.save(roleOf(context, ballot), ownPosition(context, running));
     if (wishes.ended !== null) return depose(context, running, 'immediate', wishes.ended);
     const trouble = watch.trouble ?? context.barriers?.trouble ?? null;
     if (trouble !== null) return depose(context, running, 'kill', trouble);
@@ -125,18 +121,8 @@ async function lead(context: LifeContext, running: RunningPrimary, watch: Primar
 /** What is chosen of its own WAL is in its own directory: PostgreSQL sends nothing that it has not flushed. */
 async function save(context: LifeContext, running: RunningPrimary): Promise<void> {
   const position = ownPosition(context, running);
-  if (position.slot > context.durablePointer) await context.save(roleOf(context, running.ballot), position);
-}
-
-function hintsAreNewlyUntrusted({ options, directoryRole, waitsBefore }: LifeContext): boolean {
-  const known = directoryRole?.kind === 'primary' && directoryRole.hintsUntrusted;
-  return !known && options.server.endedWaits() > waitsBefore;
-}
-
-/** Once a wait was ended early, what was not chosen may have been seen, and hints of it be anywhere. */
-function roleOf({ options, directoryRole, waitsBefore }: LifeContext, leadership: Ballot): DirectoryRole {
-  const before = directoryRole?.kind === 'primary' && directoryRole.hintsUntrusted;
-  return { kind: 'primary', leadership, hintsUntrusted: before || options.server.endedWaits() > waitsBefore };
+  if (position.slot > context.durablePointer)
+    await context.save({ kind: 'primary', leadership: running.ballot }, position);
 }
 
 /** Nobody is served from this moment on; what PostgreSQL has beyond the chosen WAL is looked at when it is gone. */
@@ -149,14 +135,12 @@ async function depose(
   const { host, server, logger, onDown } = context.options;
   const { ballot } = running;
   host.unready(reason);
-  // Before PostgreSQL is stopped, which ends all waits: but then nobody sees what they showed.
-  const role = roleOf(context, ballot);
   logger.info({ reason }, 'the primary is stopped');
   if (context.leads(ballot)) host.stepDown();
   onDown(reason);
   await server.stop(mode);
   host.event({ name: 'Depose', leadership: ballot, reason });
-  const state = await context.save(role, ownPosition(context, running));
+  const state = await context.save({ kind: 'primary', leadership: ballot }, ownPosition(context, running));
   return context.over() ?? { kind: 'written', state };
 }
 

@@ -198,7 +198,7 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
     await options.server.stop('kill');
     return wishes.stopping ? { kind: 'stopped' } : written;
   }
-  await context.save({ kind: 'primary', leadership: ballot, hintsUntrusted: false }, begun);
+  await context.save({ kind: 'primary', leadership: ballot }, begun);
   // It is no standby from here on, whoever asks.
   context.feed = null;
   context.standby = null;

@@ -8,7 +8,7 @@ import { replicaOf } from '../../../multipaxos/configuration.ts';
 import type { Ballot } from '../../../multipaxos/types.ts';
 import type { DirectoryState } from '../../../ports/database-directory.ts';
 import type { ChosenWal } from '../chosen-wal.ts';
-import { judgeDirectory, type Judgement } from '../judge-directory.ts';
+import { judgeDirectory, type Judgement, mayResume } from '../judge-directory.ts';
 import { formatLsn, type Lsn, type Timeline } from '../lsn.ts';
 import type { LifeContext, Next } from './context.ts';
 import { forLeader, inTime } from './in-time.ts';
@@ -27,7 +27,7 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
     // It was told to become a primary, and did not get there.
     if (promotion === 'none') return standbyAgain(context, wal, end);
     const reason = `PostgreSQL was promoted, and not to timeline ${timeline}`;
-    if (promotion === 'other') return { kind: 'lost', loss: { cause: 'parted', reason, partedAt: end } };
+    if (promotion === 'other') return { kind: 'lost', loss: { cause: 'parted', reason } };
   }
   context.options.onStep('judging');
   const ownEnd = await directory.endOfWal(timeline, end);
@@ -49,20 +49,18 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
     if (judgement.kind === 'prefix') return standbyAgain(context, wal, ownEnd);
     if (judgement.kind === 'parted') {
       const reason = `others went another way at ${formatLsn(judgement.at)}, and it goes on to ${formatLsn(ownEnd)}`;
-      // PostgreSQL's own workers wait for nobody (autovacuum commits locally), and says nothing of it: what was never chosen may have been seen in any primary.
-      const hintsUntrusted = true;
-      return { kind: 'lost', loss: { cause: 'parted', reason, partedAt: judgement.at, hintsUntrusted } };
+      return { kind: 'lost', loss: { cause: 'parted', reason } };
     }
     // Everything that is chosen is in it: its replica may lead, and must if nobody else has a database.
     context.advance(wal.position.slot);
     context.options.onMayLead();
     const { leading } = context.wishes;
-    if (leading !== null && mayResume(context, wal)) {
-      // PostgreSQL shows all that it recovers, chosen or not, to its own workers at least.
-      await context.save(
-        { kind: 'primary', leadership: role.leadership, hintsUntrusted: true },
-        wal.position,
-      );
+    if (
+      leading !== null &&
+      mayResume({ member: host.member, commitPoint: host.commitPoint() }, wal.position)
+    ) {
+      // A promotion that was interrupted is settled: what is started now is a primary.
+      await context.save({ kind: 'primary', leadership: role.leadership }, wal.position);
       return resume(context, wal, leading);
     }
     await context.signal.wait();
@@ -81,12 +79,6 @@ async function standbyAgain(context: LifeContext, wal: ChosenWal, ownEnd: Lsn): 
   wal.stop();
   const state = await context.save({ kind: 'standby' }, wal.positionAt(ownEnd));
   return { kind: 'standby', state };
-}
-
-/** Nobody else has led since: the log up to the leader's start is folded, so nobody can have. */
-function mayResume({ options }: LifeContext, { position }: ChosenWal): boolean {
-  const { host } = options;
-  return position.leadership.replica === host.member && position.slot >= host.commitPoint();
 }
 
 async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Promise<Next> {
@@ -111,7 +103,7 @@ async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Pro
     await options.server.stop('immediate');
     return context.over() ?? written;
   }
-  await context.save({ kind: 'primary', leadership: ballot, hintsUntrusted: true }, wal.position);
+  await context.save({ kind: 'primary', leadership: ballot }, wal.position);
   return bePrimary(context, { primary, ballot, wal, from });
 }
 
@@ -126,7 +118,7 @@ async function settleFounder(context: LifeContext, state: DirectoryState, isNew:
     if (wal.position.leadership.replica === context.options.host.member) {
       // It was chosen in the very moment of a crash.
       const { position } = wal;
-      const role = { kind: 'primary', leadership: position.leadership, hintsUntrusted: true } as const;
+      const role = { kind: 'primary', leadership: position.leadership } as const;
       return { kind: 'written', state: await context.save(role, position) };
     }
     if (wal.position.timeline !== 0) {
@@ -169,6 +161,6 @@ async function found(context: LifeContext, wal: ChosenWal, ballot: Ballot, isNew
     await options.server.stop('immediate');
     return context.over() ?? { kind: 'inspect' };
   }
-  await context.save({ kind: 'primary', leadership: ballot, hintsUntrusted: false }, wal.position);
+  await context.save({ kind: 'primary', leadership: ballot }, wal.position);
   return bePrimary(context, { primary, ballot, wal, from });
 }

@@ -20,7 +20,7 @@ export function directoryFacts({ primary: openPrimary, group, fixture }: Contrac
     expect(await directory.inspect()).toEqual({ kind: 'usable', state });
     const next: DirectoryState = {
       ...state,
-      role: { kind: 'primary', leadership: { round: 3, replica: 'r1' as never }, hintsUntrusted: true },
+      role: { kind: 'primary', leadership: { round: 3, replica: 'r1' as never } },
     };
     await directory.write(next);
     expect(await directory.inspect()).toEqual({ kind: 'usable', state: next });

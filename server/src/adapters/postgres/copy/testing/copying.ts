@@ -4,8 +4,11 @@ import { join } from 'node:path';
 import type { ReplicaId } from '../../../../multipaxos/types.ts';
 import type { Lsn } from '../../../../payload/wal/lsn.ts';
 import type { CopiedDatabase, CopySource } from '../../../../ports/copy.ts';
+import type { DirectoryRole } from '../../../../ports/database-directory.ts';
+import { ballotNone } from '../../../../multipaxos/ballot.ts';
+import { positionNone } from '../../../../payload/wal/wal-history.ts';
+import { writeDirectoryState } from '../../directory-state.ts';
 import { connectPg } from '../../pg-client.ts';
-import { noSuspicion } from '../copy-basis.ts';
 import type { DurablePosition } from '../chosen.ts';
 import { type CopySourceOptions, createCopySource } from '../copy-source.ts';
 import type { Installation } from '../installation.ts';
@@ -58,6 +61,13 @@ export function socketPair(path: string): Promise<readonly [Socket, Socket]> {
   });
 }
 
+/** What the directory says of itself. */
+export async function say(target: PlainPostgres, role: DirectoryRole): Promise<void> {
+  await writeDirectoryState(target.directory, { role, position: positionNone, configuration: null });
+}
+
+export const ledRole: DirectoryRole = { kind: 'primary', leadership: ballotNone };
+
 let pairs = 0;
 
 /** Copies to `target`, which does not run. */
@@ -75,7 +85,6 @@ export async function copyTo(
       directory: target.directory,
       owner: testOwner,
       installation: testInstallation,
-      suspicion: noSuspicion,
       isOfUse: () => true,
       ...changes,
     });

@@ -1,7 +1,6 @@
 /** A process for tests to kill: receives a copy over the Unix socket given into the directory given. */
 import { connect } from 'node:net';
 import type { ReplicaId } from '../../../../multipaxos/types.ts';
-import { noSuspicion } from '../copy-basis.ts';
 import { receiveCopy } from '../receive-copy.ts';
 import { testInstallation } from './copying.ts';
 import { testOwner } from './plain-postgres.ts';
@@ -13,7 +12,6 @@ async function main(path: string, directory: string): Promise<void> {
     directory,
     owner: testOwner,
     installation: testInstallation,
-    suspicion: noSuspicion,
     isOfUse: () => true,
     onProgress: ({ bytesReceived }) => process.stdout.write(`${bytesReceived}\n`),
   });
