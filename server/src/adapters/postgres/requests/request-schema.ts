@@ -19,6 +19,9 @@ export const requestIdCharsMax = 128;
 /** Tags are short: `INSERT 0 1`. */
 const tagCharsMax = 64;
 
+/** Waiting for others that make the same. */
+const lockTimeoutMs = 5_000;
+
 /** To be raised with every change of what is below. */
 const version = 'barista requests 1';
 
@@ -113,7 +116,8 @@ export async function prepareRequests(client: Client, kept = requestsKept): Prom
 async function install(client: Client): Promise<void> {
   await client.query('BEGIN');
   try {
-    // Two at the same time: the second finds everything there.
+    // Two at the same time: the second finds everything there. Anybody may hold this lock, and for ever.
+    await client.query(`SET LOCAL lock_timeout = '${lockTimeoutMs}ms'`);
     await client.query(`SELECT pg_advisory_xact_lock(7432, 0)`);
     await client.query('SET LOCAL allow_system_table_mods = on');
     await client.query(`${tables}${functions}COMMENT ON SCHEMA pg_barista IS '${version}'`);

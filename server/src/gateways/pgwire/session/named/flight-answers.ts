@@ -48,22 +48,31 @@ export class FlightAnswers implements AnswerVisitor {
     return this.flights.length === 0;
   }
 
+  /** PostgreSQL waits for COPY data of the client, and for nothing else. */
+  get takesData(): boolean {
+    const [flight] = this.flights;
+    return flight?.kind === 'client' && flight.copy === 'taking';
+  }
+
   /**
    * Whether a Sync (or Flush) of the client belongs to the COPY that is under way: PostgreSQL ignores those that come before the end of the COPY data, and behind that end comes one more,
-   * the `last`.
+   * the `last`, if the protocol is the extended one.
    */
   takeInCopy(isSync: boolean): 'no' | 'ignored' | 'last' {
+    if (this.takesData) return 'ignored';
     const [flight] = this.flights;
     if (flight?.kind !== 'client' || !flight.extended || flight.copy === 'none') return 'no';
-    if (flight.copy === 'taking' || !isSync) return 'ignored';
+    if (!isSync) return 'ignored';
     flight.copy = 'none';
     return 'last';
   }
 
   /** The client has ended its COPY data. */
   copyEnded(): void {
-    const [flight] = this.flights;
-    if (flight?.kind === 'client' && flight.copy === 'taking') flight.copy = 'ended';
+    const flight = this.flights.find((one) => one.kind === 'client');
+    if (flight === undefined) return;
+    if (flight.copy === 'taking') flight.copy = 'ended';
+    else flight.dataEnded = true;
   }
 
   expect(flight: Flight): void {
@@ -136,7 +145,8 @@ export class FlightAnswers implements AnswerVisitor {
         this.clientCompletion(flight, part, chunk);
         return;
       case back.copyInResponse:
-        flight.copy = 'taking';
+        flight.copy = flight.dataEnded ? 'ended' : 'taking';
+        flight.dataEnded = false;
         break;
       default:
     }
@@ -158,6 +168,7 @@ export class FlightAnswers implements AnswerVisitor {
     this.saidFatal ||= fatal;
     if (flight?.kind === 'client') {
       flight.failed = true;
+      if (flight.copy === 'taking') flight.copy = 'ended';
       this.showCompletion(flight);
     }
     if (flight === undefined || (flight.kind === 'client' && flight.mode !== 'swallow'))

@@ -33,8 +33,10 @@ export interface ClientFlight {
   /** Rows, or COPY data, are part of the answer. */
   tellsData: boolean;
   failed: boolean;
-  /** `taking`: PostgreSQL takes COPY data. `ended`: the client has sent all of it. */
+  /** `taking`: PostgreSQL takes COPY data. `ended`: the client has sent all of it, or PostgreSQL takes no more. */
   copy: 'none' | 'taking' | 'ended';
+  /** The client has ended its data before PostgreSQL has said that it takes them. */
+  dataEnded: boolean;
   readonly done: (status: TransactionStatus) => void;
 }
 
@@ -59,6 +61,7 @@ export function clientFlight(
     tellsData: false,
     failed: false,
     copy: 'none',
+    dataEnded: false,
     done,
   };
 }

@@ -53,6 +53,11 @@ export class NamedBatch {
     return this.state === 'none';
   }
 
+  /** Nothing that it has begun is awaited but the client's next message. */
+  get awaitsClient(): boolean {
+    return this.state !== 'none' && this.state !== 'cutting';
+  }
+
   /** The next message; false if it must wait until something is answered. `status`: the session's, between batches. */
   take(frame: Buffer, status: TransactionStatus): boolean {
     const { wire } = this.options;

@@ -41,6 +41,11 @@ export class NamedRequests {
     return this.batch.isNone && this.options.wire.answers.isIdle;
   }
 
+  /** The session may be ended without losing anything that the client has sent: only what it has not sent is awaited. */
+  get mayEnd(): boolean {
+    return this.isIdle || this.batch.awaitsClient || this.options.wire.answers.takesData;
+  }
+
   /** A whole message of the client; false if it must wait until something is answered. */
   take(frame: Buffer): boolean {
     const { wire, status } = this.options;
@@ -64,10 +69,14 @@ export class NamedRequests {
         return true;
       default:
     }
+    if (type === front.terminate && this.mayEnd) {
+      wire.send(frame);
+      return true;
+    }
     if (!this.isIdle) return false;
     if (type === front.query) this.query(frame);
     else if (type === front.functionCall) this.call(frame);
-    // The end of the session, or what PostgreSQL will refuse.
+    // What PostgreSQL will refuse.
     else wire.send(frame);
     return true;
   }

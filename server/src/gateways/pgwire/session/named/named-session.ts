@@ -173,14 +173,18 @@ export class NamedSession {
     const { requests } = this;
     if (this.state !== 'on' || requests === null) return;
     while (this.handOn(requests));
+    if (this.clientEnded !== null && this.isDone(requests)) this.clientEnded();
     if (this.waiting !== null) {
       this.options.pause();
       return;
     }
     this.options.resume();
-    if (!requests.isIdle || !this.splitter.atBoundary) return;
-    if (!this.name.needsCare) this.state = 'off';
-    this.clientEnded?.();
+    if (requests.isIdle && this.splitter.atBoundary && !this.name.needsCare) this.state = 'off';
+  }
+
+  /** Of what a client has sent that sends nothing more, PostgreSQL has all that it can get. Data that do not come would be awaited for ever, with all locks held. */
+  private isDone(requests: NamedRequests): boolean {
+    return this.waiting === null ? requests.mayEnd : this.answers.takesData;
   }
 
   /** False if nothing can be handed on now. */
