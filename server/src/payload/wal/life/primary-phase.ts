@@ -113,7 +113,7 @@ async function lead(context: LifeContext, running: RunningPrimary, watch: Primar
       savedAtMs = options.timers.nowMs();
       await save(context, running);
     }
-    await signal.wait(options.timings.pingMs);
+    await signal.waitPatiently(options.timings.pingMs);
     watch.look();
   }
 }

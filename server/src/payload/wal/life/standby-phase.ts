@@ -65,7 +65,7 @@ function noteReport(
   if (!progress.report(report, options.timers.nowMs())) return;
   const { flushed, replayed } = progress;
   options.host.event({ name: 'Replay', flushed, replayed });
-  signal.notify();
+  signal.stir();
 }
 
 /** Where WAL is missing, only a copy helps. */
@@ -142,7 +142,8 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
       askedAtMs = options.timers.nowMs();
       standby.ask();
     }
-    await signal.wait(behind ? againMs : saveMs);
+    const waitMs = behind ? againMs : saveMs;
+    await (isUp ? signal.waitPatiently(waitMs) : signal.wait(waitMs));
   }
 }
 
