@@ -60,5 +60,5 @@ export class Signal {
 }
 
 function wakeAll(waiters: Waiters): void {
-  for (const wake of [...waiters]) wake();
+  for (const wake of waiters) wake();
 }
