@@ -18,6 +18,7 @@ describe('a mention', () => {
       'create or replace view v as select synchronous_commit',
       { commit: true, lasting: true, request: false },
     ],
+    ["CREATE  SUBSCRIPTION s CONNECTION '' PUBLICATION p", { commit: true, lasting: true, request: false }],
     ['SET created = synchronous_commit', { commit: true, lasting: false, request: false }],
     ["SET barista.request_id = 'x'", { commit: false, lasting: false, request: true }],
     ['SET "barista" . "request_id" = 1', { commit: false, lasting: false, request: true }],
@@ -33,6 +34,7 @@ describe('a mention', () => {
     'synchronous-commit',
     'baristarequest_id',
     'ALTER TABLE t ADD a int',
+    'SELECT * FROM subscription',
     'barista.x',
   ])('is not there: %s', (text) => {
     expect(mentionIn(text)).toBeNull();

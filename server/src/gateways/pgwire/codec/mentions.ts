@@ -7,7 +7,7 @@
 import type { StartupMessage } from './startup.ts';
 
 export interface Mention {
-  /** `synchronous_commit`. */
+  /** `synchronous_commit`, or what has it off without saying so. */
   readonly commit: boolean;
   /** Together with something that may make its setting outlive the session. */
   readonly lasting: boolean;
@@ -15,8 +15,9 @@ export interface Mention {
   readonly request: boolean;
 }
 
-const either = /synchronous_commit|barista["\s]*\.["\s]*request_/i;
-const commitName = /synchronous_commit/i;
+const either = /synchronous_commit|create\s+subscription|barista["\s]*\.["\s]*request_/i;
+/** A subscription's workers do not wait unless it says that they do. */
+const commitName = /synchronous_commit|create\s+subscription/i;
 const requestName = /barista["\s]*\.["\s]*request_/i;
 /** ALTER ROLE ... SET and the like, or the definition of something that sets it whenever it is used: a function, a view, a default. */
 const definition = /\b(?:alter|create)\b/i;
