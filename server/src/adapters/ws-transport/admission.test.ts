@@ -1,6 +1,7 @@
 /** Who is let in at the peers port, and what closes a connection. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { pack } from 'msgpackr';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { GroupId, Message, ReplicaId } from '../../multipaxos/types.ts';
 import { freePort } from '../testing/free-port.ts';
@@ -123,12 +124,13 @@ describe('a malformed frame', () => {
     ['of another group', encodeMessage({ ...heartbeat(1), group: 'x' as GroupId })],
     ['a negative slot', encodeMessage(heartbeat(-1))],
     ['an unknown kind', encodeMessage({ ...heartbeat(1), kind: 'Vote' } as unknown as Message)],
-    ['entries missing', encodeMessage({ ...accept(new Uint8Array(1)), entries: null } as unknown as Message)],
+    ['entries missing', pack({ ...accept(new Uint8Array(1)), entries: null })],
+    ['an Accept cut short', encodeMessage(accept(new Uint8Array(100))).subarray(0, 90)],
     [
       'a configuration missing',
       encodeMessage({ ...heartbeat(1), configuration: undefined } as unknown as Message),
     ],
-    ['a payload of text', encodeMessage(accept('drop' as unknown as Uint8Array))],
+    ['a payload of text', pack(accept('drop' as unknown as Uint8Array))],
   ];
   it.each(bad)('closes that connection alone: %s', async (_name, frame) => {
     const ports = { r1: await freePort(), r2: await freePort(), r3: await freePort() };
