@@ -58,8 +58,10 @@ it('finds nothing in what is sound, on a primary as on a standby', async () => {
 
 it('finds a row that its index has otherwise, which a comparison of pages by their checksums does not', async () => {
   const path = await pathOf('drinks');
+  // amcheck remembers an index in a Bloom filter, and passes over one missing row in fifty by chance: over all four hardly ever.
+  const others = [77, 78, 81, 82];
   await whileStopped(async () => {
-    await alterPage(path, 'espresso77', 'lungolun77');
+    for (const n of others) await alterPage(path, `espresso${n}`, `lungolun${n}`);
     expect(await checkPages(standby.dataDir)).toEqual([]);
   });
   const complaints = await checkRelations(standby);
@@ -68,7 +70,9 @@ it('finds a row that its index has otherwise, which a comparison of pages by the
   ]);
   const [one, other] = [await comparableDump(primary, 'second'), await comparableDump(standby, 'second')];
   expect(differencesOf(one, other)).toEqual([expect.stringMatching(/^table public\.drinks: 2000 rows/)]);
-  await whileStopped(() => alterPage(path, 'lungolun77', 'espresso77'));
+  await whileStopped(async () => {
+    for (const n of others) await alterPage(path, `lungolun${n}`, `espresso${n}`);
+  });
 }, 120_000);
 
 it('finds a row that cannot be, and a page that is not as it was written', async () => {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { createStreamHub, type StreamHub } from './stream-hub.ts';
+import { eventually } from '../ports/testing/eventually.ts';
 
 let server: WebSocketServer;
 let hub: StreamHub;
@@ -36,41 +37,41 @@ function open(): { page: WebSocket; texts: string[] } {
 describe('the stream to the pages', () => {
   it('greets each page, with the latest events for one that comes late', async () => {
     const first = open();
-    await vi.waitFor(() => expect(first.texts).toEqual(['hello']));
+    await eventually(() => expect(first.texts).toEqual(['hello']));
     for (let number = 1; number <= 100; number += 1) hub.broadcastEvents(`events ${number}`);
     hub.broadcast('cluster');
     const second = open();
-    await vi.waitFor(() => expect(second.texts.length).toBe(61));
+    await eventually(() => expect(second.texts.length).toBe(61));
     expect([second.texts[0], second.texts[1], second.texts.at(-1)]).toEqual([
       'hello',
       'events 41',
       'events 100',
     ]);
-    await vi.waitFor(() => expect(first.texts.length).toBe(102));
+    await eventually(() => expect(first.texts.length).toBe(102));
   });
 
   it('tells when someone begins to watch, and when nobody does any more', async () => {
     const [one, two] = [open(), open()];
-    await vi.waitFor(() => expect(hub.clients()).toBe(2));
+    await eventually(() => expect(hub.clients()).toBe(2));
     one.page.close();
-    await vi.waitFor(() => expect(hub.clients()).toBe(1));
+    await eventually(() => expect(hub.clients()).toBe(1));
     expect(told).toEqual(['first']);
     two.page.close();
-    await vi.waitFor(() => expect(told).toEqual(['first', 'last']));
+    await eventually(() => expect(told).toEqual(['first', 'last']));
   });
 
   it('leaves frames out for a page that does not read, within bounded memory, and goes on for the others', async () => {
     const [slow, quick] = [open(), open()];
-    await vi.waitFor(() => expect([slow.texts.length, quick.texts.length]).toEqual([1, 1]));
+    await eventually(() => expect([slow.texts.length, quick.texts.length]).toEqual([1, 1]));
     slow.page.pause();
     const frame = 'x'.repeat(1024 * 1024);
     for (let number = 1; number <= 60; number += 1) {
       hub.broadcastEvents(frame);
-      await vi.waitFor(() => expect(quick.texts.length).toBe(number + 1));
+      await eventually(() => expect(quick.texts.length).toBe(number + 1));
     }
     slow.page.resume();
     hub.broadcast('end');
-    await vi.waitFor(() => expect(quick.texts.at(-1)).toBe('end'));
+    await eventually(() => expect(quick.texts.at(-1)).toBe('end'));
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(slow.texts.length).toBeGreaterThan(1);
     expect(slow.texts.length).toBeLessThan(40);

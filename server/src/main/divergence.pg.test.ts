@@ -3,11 +3,12 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { VerifyResult } from '../api/status.ts';
 import { foundReplica } from './found-replica.ts';
 import { RealGroup } from './testing/real-group.ts';
 import { tamper } from './testing/tamper.ts';
+import { eventually } from '../ports/testing/eventually.ts';
 
 const ids = ['r1', 'r2', 'r3'];
 /** In a file it is a minute at least. */
@@ -37,7 +38,7 @@ const alter = (victim: string, to: string): Promise<void> =>
 
 /** Asked for again while replicas compare by themselves. */
 const verify = (repair: boolean): Promise<VerifyResult> =>
-  vi.waitFor(() => group.askLeader((admin) => admin.verify({ repair })), { timeout: 60_000, interval: 500 });
+  eventually(() => group.askLeader((admin) => admin.verify({ repair })), { timeout: 60_000, interval: 500 });
 
 const outcomesOf = ({ replicas }: VerifyResult): Record<string, string> =>
   Object.fromEntries(replicas.map(({ replica, outcome }) => [replica, outcome]));
@@ -47,7 +48,7 @@ const allEqual = Object.fromEntries(ids.map((id) => [id, 'equal']));
 async function whole(): Promise<void> {
   await group.healthy();
   // One that has just come back may be on its way to the position of the comparison for longer than commits wait for it.
-  await vi.waitFor(async () => expect(outcomesOf(await verify(false))).toEqual(allEqual), {
+  await eventually(async () => expect(outcomesOf(await verify(false))).toEqual(allEqual), {
     timeout: 60_000,
     interval: 1000,
   });
@@ -59,7 +60,7 @@ it('one that differs is found, stands apart, and is repaired when that is asked 
   const writer = group.keepWriting("INSERT INTO orders (drink) VALUES ('ristretto')");
   await alter(victim, 'americo!');
   // By itself.
-  await vi.waitFor(() => expect(group.statusOf(victim).state).toBe('diverged'), { timeout: 150_000 });
+  await eventually(() => expect(group.statusOf(victim).state).toBe('diverged'), { timeout: 150_000 });
   expect(group.statusOf(victim).message).toMatch(
     /differed from the majority's: table public\.drinks of barista/,
   );

@@ -2,11 +2,12 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { isRunning, processesIn, type ProcessIdentity } from '../adapters/postgres/process-identity.ts';
 import { runSql } from '../demo/sql-console.ts';
 import { foundReplica } from './found-replica.ts';
 import { RealGroup } from './testing/real-group.ts';
+import { eventually } from '../ports/testing/eventually.ts';
 
 /** PostgreSQL is known to hang after 1 s or 2 s; what comes after is an election at most. The rest is for machines that are busy with other things. */
 const patienceMs = 15_000;
@@ -81,17 +82,17 @@ async function expectAll(acknowledged: readonly string[]): Promise<void> {
 it.each<Which>(['all', 'main process', 'all but the main process'])(
   'a leader whose PostgreSQL stands still (%s) hands over; nothing that was acknowledged is lost, whenever it goes on',
   async (which) => {
-    await vi.waitFor(() => expect(group.leader()).toBeDefined(), { timeout: patienceMs });
+    await eventually(() => expect(group.leader()).toBeDefined(), { timeout: patienceMs });
     const victim = group.leader()!;
     const writer = keepWriting(which);
-    await vi.waitFor(() => expect(writer.last()).toBeGreaterThan(performance.now() - 100), {
+    await eventually(() => expect(writer.last()).toBeGreaterThan(performance.now() - 100), {
       timeout: patienceMs,
       interval: 10,
     });
     const hungAt = performance.now();
     await hang(victim, which);
     // Of the first second nothing is asked: what runs may go on for a while.
-    await vi.waitFor(
+    await eventually(
       () => {
         expect(group.leader()).not.toBe(victim);
         expect(writer.last()).toBeGreaterThan(hungAt + 1_000);
@@ -112,7 +113,7 @@ it('a follower whose PostgreSQL stands still keeps nobody waiting, and goes on w
   await hang(victim, 'all');
   const writer = keepWriting('follower');
   const hungAt = performance.now();
-  await vi.waitFor(() => expect(writer.last()).toBeGreaterThan(hungAt + 3_000), { timeout: patienceMs });
+  await eventually(() => expect(writer.last()).toBeGreaterThan(hungAt + 3_000), { timeout: patienceMs });
   const acknowledged = await writer.stop();
   await goOn();
   await group.healthy();
@@ -124,7 +125,7 @@ it('where one followerâ€™s PostgreSQL stands still, the other takes the leaderâ€
   const [hung] = group.followers() as [string, string];
   await hang(hung, 'all');
   await group.stop(before);
-  await vi.waitFor(
+  await eventually(
     async () => {
       const other = group.ids.find((id) => id !== hung && id !== before)!;
       const answer = await runSql(

@@ -3,10 +3,11 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ReplicaId } from '../multipaxos/types.ts';
 import { foundReplica } from './found-replica.ts';
 import { RealGroup } from './testing/real-group.ts';
+import { eventually } from '../ports/testing/eventually.ts';
 
 let root = '';
 let group: RealGroup;
@@ -31,7 +32,7 @@ function phasesOf(id: string): readonly string[] {
 }
 
 async function leaderOf(): Promise<string> {
-  await vi.waitFor(() => expect(group.leader()).toBeDefined(), { timeout: 30_000 });
+  await eventually(() => expect(group.leader()).toBeDefined(), { timeout: 30_000 });
   return group.leader()!;
 }
 
@@ -44,7 +45,7 @@ it(
   'a group is founded on one replica, and the others join it',
   async () => {
     await group.start('r2');
-    await vi.waitFor(
+    await eventually(
       () => expect(group.statusOf('r2')).toMatchObject({ state: 'joining', message: waiting }),
       {
         timeout: 10_000,
@@ -73,10 +74,10 @@ it.each([
     await leaderOf();
     const id = victim();
     const writer = group.keepWriting(`INSERT INTO drinks (name) VALUES ('${what}')`);
-    await vi.waitFor(() => expect(writer.written()).toBeGreaterThan(2), { timeout: 30_000 });
+    await eventually(() => expect(writer.written()).toBeGreaterThan(2), { timeout: 30_000 });
     process.kill(group.statusOf(id).postgres.pid!, 'SIGKILL');
     const before = writer.written();
-    await vi.waitFor(() => expect(writer.written()).toBeGreaterThan(before + 2), { timeout: 30_000 });
+    await eventually(() => expect(writer.written()).toBeGreaterThan(before + 2), { timeout: 30_000 });
     const written = await writer.stop();
     const [[count]] = (await group.sql(`SELECT count(*) FROM drinks WHERE name = '${what}'`)) as [[string]];
     // Of one whose outcome was unknown there may be two.
@@ -158,7 +159,7 @@ it(
       error: { code: 'notLeader' },
     });
     await group.askLeader((admin) => admin.members({ action: 'remove', replica }));
-    await vi.waitFor(() => expect(group.statusOf(victim).state).toBe('removed'), { timeout: 30_000 });
+    await eventually(() => expect(group.statusOf(victim).state).toBe('removed'), { timeout: 30_000 });
     await group.sql("INSERT INTO drinks (name) VALUES ('among two')");
     await group.stop(victim);
     await rm(join(root, victim), { recursive: true });

@@ -4,12 +4,13 @@ import { copyFile, readFile, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeSegmentHeader, segmentName, type SegmentHeader } from '../adapters/segment-log/layout.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { databaseToKeep, foundReplica, keepDatabase, restoreReplica } from './found-replica.ts';
 import { RealGroup } from './testing/real-group.ts';
 import { backupAt, unobserved } from './testing/restoring.ts';
+import { eventually } from '../ports/testing/eventually.ts';
 
 let root = '';
 let old: RealGroup;
@@ -111,7 +112,7 @@ describe('a replica that is its whole group', () => {
     await old.stop('r1');
     rmSync(join(old.configOf('r1').dataDir, 'postgres'), { recursive: true });
     await old.start('r1');
-    await vi.waitFor(
+    await eventually(
       () => {
         const { state, message, recovery } = old.statusOf('r1');
         expect({ state, message, recovery }).toMatchObject({

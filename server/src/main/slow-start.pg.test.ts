@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { testBinaries } from '../adapters/postgres/testing/test-instance.ts';
 import { foundReplica } from './found-replica.ts';
 import { RealGroup } from './testing/real-group.ts';
+import { eventually } from '../ports/testing/eventually.ts';
 
 let root = '';
 let group: RealGroup;
@@ -34,7 +35,7 @@ it('says that a database is being created, stops at once, and begins again', asy
   const { postgres } = group.configOf('r1');
   const starting = { postgres: { ...postgres, pgBin: await slowPrograms() } };
   await group.start('r1', starting);
-  await vi.waitFor(
+  await eventually(
     () =>
       expect(group.statusOf('r1')).toMatchObject({
         state: 'starting',

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../adapters/testing/free-port.ts';
 import type { TraceEvent } from '../api/events.ts';
 import { parseReplicaConfig, type ReplicaConfig } from '../config/replica-config.ts';
@@ -12,6 +12,7 @@ import { runSql, type SqlResult } from '../demo/sql-console.ts';
 import { foundReplica } from './found-replica.ts';
 import type { ServedReplica } from './serve.ts';
 import { startReplica } from './start-replica.ts';
+import { eventually } from '../ports/testing/eventually.ts';
 
 let dir = '';
 let ports: number[] = [];
@@ -48,7 +49,7 @@ async function start(): Promise<void> {
       throw error;
     },
   });
-  await vi.waitFor(() => expect(replica.status().state).toBe('serving'), 50_000);
+  await eventually(() => expect(replica.status().state).toBe('serving'), 50_000);
 }
 
 beforeAll(async () => {

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pack } from 'msgpackr';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { GroupId, Message, ReplicaId } from '../../multipaxos/types.ts';
 import { freePort } from '../testing/free-port.ts';
 import { answerChallenge, newNonce, protocolVersion, readChallenge } from './handshake.ts';
@@ -23,6 +23,7 @@ import {
   secret,
   start,
 } from './testing/transports.ts';
+import { eventually } from '../../ports/testing/eventually.ts';
 
 afterEach(endAll);
 
@@ -47,7 +48,7 @@ describe('admission to the peers port', () => {
       {},
       { secret: 'another secret', onPeerChange: (_peer, _up, why) => reasons.push(why) },
     );
-    await vi.waitFor(() => expect(reasons).toContain('refused: does not know the cluster secret'));
+    await eventually(() => expect(reasons).toContain('refused: does not know the cluster secret'));
     expect([one.connected(), two.connected()]).toEqual([[], []]);
   });
 
@@ -71,7 +72,7 @@ describe('admission to the peers port', () => {
       { r1: 0, r2: port },
       { onPeerChange: (_peer, _up, why) => reasons.push(why) },
     );
-    await vi.waitFor(() => expect(reasons).toContain('does not know the cluster secret'));
+    await eventually(() => expect(reasons).toContain('does not know the cluster secret'));
     one.send(r2, heartbeat(1));
     await pause(50);
     expect(frames.includes(true)).toBe(false);
@@ -136,12 +137,12 @@ describe('a malformed frame', () => {
     const ports = { r1: await freePort(), r2: await freePort(), r3: await freePort() };
     const one = await start(r1, ports);
     const two = await start(r2, ports);
-    await vi.waitFor(() => expect(two.connected()).toEqual([r1]));
+    await eventually(() => expect(two.connected()).toEqual([r1]));
     const { reason } = await proven(one.port, r3, r1, (socket) => sendRaw(socket, 'r3', 'r1', frame));
     expect(reason).toMatch(/^malformed frame: /);
     expect(one.received).toEqual([]);
     two.send(r1, heartbeat(5));
-    await vi.waitFor(() => expect(points(one.received)).toEqual([5]));
+    await eventually(() => expect(points(one.received)).toEqual([5]));
   });
 
   it('is not what a failing handler is taken for', async () => {
@@ -151,7 +152,7 @@ describe('a malformed frame', () => {
       throw new Error('invariant broken');
     });
     two.send(r1, heartbeat(1));
-    await vi.waitFor(() => expect(errors).toEqual([new Error('invariant broken')]));
+    await eventually(() => expect(errors).toEqual([new Error('invariant broken')]));
     expect(two.connected()).toEqual([r1]);
   });
 });

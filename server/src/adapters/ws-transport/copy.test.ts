@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types.ts';
 import { CopyError } from '../../ports/copy.ts';
 import { freePort } from '../testing/free-port.ts';
@@ -9,6 +9,7 @@ import { readCopyText } from './copy-texts.ts';
 import type { TransportLimits } from './limits.ts';
 import { endAll, onEnd, pair, r1, r2, start, type StartOptions } from './testing/transports.ts';
 import type { WsTransport } from './ws-transport.ts';
+import { eventually } from '../../ports/testing/eventually.ts';
 
 const never = new AbortController().signal;
 const MiB = 1024 * 1024;
@@ -19,8 +20,8 @@ afterEach(endAll);
 const unjoined = (limits: Partial<TransportLimits>): StartOptions => ({ joined: false, limits });
 
 /** r1 gives, r2 takes. */
-async function sourceAndTarget(limits: Partial<TransportLimits> = {}) {
-  const { one, two } = await pair(unjoined(limits), unjoined(limits));
+async function sourceAndTarget(limits: Partial<TransportLimits> = {}, ofTarget = limits) {
+  const { one, two } = await pair(unjoined(limits), unjoined(ofTarget));
   return { source: one, target: two };
 }
 
@@ -163,7 +164,7 @@ describe('a channel that cannot be had', () => {
     const channels = [await target.open(r1, never), await target.open(r1, never)];
     expect(await codeOf(target.open(r1, never))).toBe('sourceBusy');
     for (const channel of channels) channel.destroy();
-    await vi.waitFor(() => expect(told.closed).toBe(2));
+    await eventually(() => expect(told.closed).toBe(2));
     offerBlocks(source, 1);
     expect((await taken(target)).length).toBe(64 * 1024);
     expect(await codeOf(target.open('r9' as ReplicaId, never))).toBe('sourceUnavailable');
@@ -185,7 +186,7 @@ describe('a channel that is cut off', () => {
     const channel = await target.open(r1, never);
     setTimeout(() => void source.close(), 50);
     expect(await codeOf(bytesOf(channel))).toBe('transferFailed');
-    await vi.waitFor(() => expect(errors).toMatchObject([{ name: 'CopyError', code: 'transferFailed' }]));
+    await eventually(() => expect(errors).toMatchObject([{ name: 'CopyError', code: 'transferFailed' }]));
   });
 
   it('is one when the other side lets go without having ended', async () => {
@@ -217,13 +218,19 @@ describe('a channel that is cut off', () => {
     expect(performance.now() - startedAt).toBeLessThan(2000);
   });
 
-  it('is given up when nothing moves though the other side lives, by either side', async () => {
-    const { source, target } = await sourceAndTarget({ probeMs: 50, copyStallMsMax: 400 });
+  const hasty = { probeMs: 50, copyStallMsMax: 400 };
+  const patient = { probeMs: 50, copyStallMsMax: 60_000 };
+  it('is given up by its user when nothing moves though the other side lives', async () => {
+    const { source, target } = await sourceAndTarget(patient, hasty);
     offerSilence(source);
     await expect(bytesOf(await target.open(r1, never))).rejects.toThrow('r1: nothing for 0 s');
+  });
+
+  it('is given up by its source when nothing moves though the other side lives', async () => {
+    const { source, target } = await sourceAndTarget(hasty, patient);
     const told = offerBlocks(source, 4000);
     const unread = await target.open(r1, never);
-    await vi.waitFor(() => expect(told.closed).toBe(1), 5000);
+    await eventually(() => expect(told.closed).toBe(1), 5000);
     expect(await codeOf(bytesOf(unread))).toBe('transferFailed');
   });
 
@@ -234,7 +241,7 @@ describe('a channel that is cut off', () => {
     const channel = await target.open(r1, giveUp.signal);
     giveUp.abort();
     expect(await codeOf(bytesOf(channel))).toBe('transferFailed');
-    await vi.waitFor(() => expect(told.closed).toBe(1));
+    await eventually(() => expect(told.closed).toBe(1));
     expect(await codeOf(target.open(r1, giveUp.signal))).toBe('transferFailed');
     const later = new AbortController();
     const waiting = target.open(r1, later.signal);

@@ -1,7 +1,8 @@
 /** Faults that are asked for on the links of real transports. */
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types.ts';
 import { connectedPair, endAll, heartbeat, pause, points, r1, r2, r3, start } from './testing/transports.ts';
+import { eventually } from '../../ports/testing/eventually.ts';
 
 afterEach(endAll);
 
@@ -14,10 +15,10 @@ describe('faults', () => {
     expect(one.faults()).toEqual([{ ...fault, cut: true }]);
     one.send(r2, heartbeat(1));
     two.send(r1, heartbeat(2));
-    await vi.waitFor(() => expect(points(one.received)).toEqual([2]));
+    await eventually(() => expect(points(one.received)).toEqual([2]));
     one.heal();
     one.send(r2, heartbeat(3));
-    await vi.waitFor(() => expect(points(two.received)).toEqual([3]));
+    await eventually(() => expect(points(two.received)).toEqual([3]));
     expect(one.faults()).toEqual([]);
   });
 
@@ -28,7 +29,7 @@ describe('faults', () => {
     one.send(r2, heartbeat(2));
     await pause(100);
     expect(two.received).toEqual([]);
-    await vi.waitFor(() => expect(points(two.received)).toEqual([1, 2]));
+    await eventually(() => expect(points(two.received)).toEqual([1, 2]));
     one.send(r2, heartbeat(3));
     one.setFault({ ...fault, cut: true });
     await pause(300);
@@ -39,12 +40,12 @@ describe('faults', () => {
     const { one, two } = await connectedPair();
     one.setFault({ ...fault, duplicate: 1 });
     one.send(r2, heartbeat(1));
-    await vi.waitFor(() => expect(points(two.received)).toEqual([1, 1]));
+    await eventually(() => expect(points(two.received)).toEqual([1, 1]));
     one.setFault({ ...fault, drop: 0.5 });
     for (let count = 0; count < 1000; count += 1) one.send(r2, heartbeat(2));
     one.setFault(fault);
     one.send(r2, heartbeat(3));
-    await vi.waitFor(() => expect(points(two.received)).toContain(3));
+    await eventually(() => expect(points(two.received)).toContain(3));
     expect(points(two.received).filter((point) => point === 2).length).toBeGreaterThan(400);
     expect(points(two.received).filter((point) => point === 2).length).toBeLessThan(600);
   });

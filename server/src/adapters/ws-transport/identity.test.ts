@@ -1,5 +1,5 @@
 /** Incarnations and clusters: nothing reaches a replica that was meant for another, or for an earlier life of it. */
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types.ts';
 import type { JoinRequest } from '../../ports/control.ts';
 import { freePort } from '../testing/free-port.ts';
@@ -19,6 +19,7 @@ import {
   start,
   type TestTransport,
 } from './testing/transports.ts';
+import { eventually } from '../../ports/testing/eventually.ts';
 
 afterEach(endAll);
 
@@ -32,11 +33,11 @@ describe('incarnations', () => {
     const { one, two } = await connectedPair();
     one.become('r1.3' as ReplicaId, cluster);
     one.send(r2, heartbeat(1));
-    await vi.waitFor(() => expect(two.received).toEqual([['r1.3', heartbeat(1)]]));
+    await eventually(() => expect(two.received).toEqual([['r1.3', heartbeat(1)]]));
     two.send(r1, heartbeat(2));
     two.send('r1.2' as ReplicaId, heartbeat(3));
     two.send('r1.3' as ReplicaId, heartbeat(4));
-    await vi.waitFor(() => expect(points(one.received)).toEqual([4]));
+    await eventually(() => expect(points(one.received)).toEqual([4]));
     expect(one.counters()).toMatchObject({ received: 1, misdirected: 2 });
   });
 
@@ -45,7 +46,7 @@ describe('incarnations', () => {
     one.setFault({ from: r1, to: r2, cut: false, delayMs: 100, drop: 0, duplicate: 0 });
     one.send(r2, heartbeat(1));
     two.become('r2.2' as ReplicaId, cluster);
-    await vi.waitFor(() => expect(two.counters().misdirected).toBe(1));
+    await eventually(() => expect(two.counters().misdirected).toBe(1));
     expect(two.received).toEqual([]);
   });
 
@@ -74,7 +75,7 @@ describe('incarnations', () => {
     const asked: unknown[] = [];
     one.onControl((from, message) => asked.push([from, message]));
     two.sendControl(r1, joinRequest);
-    await vi.waitFor(() => expect(asked).toEqual([['r2.0', joinRequest]]));
+    await eventually(() => expect(asked).toEqual([['r2.0', joinRequest]]));
     await two.close();
     const told = await proven(one.port, r2, r1, (socket) =>
       sendRaw(socket, 'r2.0', null, encodeMessage(heartbeat(1))),
@@ -96,7 +97,7 @@ describe('clusters of one name', () => {
       { joined: false, onPeerChange: (_peer, _up, why) => reasons.push(why) },
     );
     two.become(r2, 'decaf');
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(reasons.at(-1)).toMatch(/another group of the same name \(cluster decaf, not c0ffee\)/),
     );
     expect([one.connected(), two.connected()]).toEqual([[], []]);
@@ -105,7 +106,7 @@ describe('clusters of one name', () => {
   it('part when one of them learns which it belongs to, also if they were connected before', async () => {
     const { one, two } = await connectedPair({}, { joined: false });
     two.become(r2, 'decaf');
-    await vi.waitFor(() => expect([one.connected(), two.connected()]).toEqual([[], []]));
+    await eventually(() => expect([one.connected(), two.connected()]).toEqual([[], []]));
     one.send(r2, heartbeat(1));
     two.send(r1, heartbeat(2));
     await pause(300);
@@ -117,6 +118,6 @@ describe('clusters of one name', () => {
     two.become('r2.2' as ReplicaId, cluster);
     two.send(r1, heartbeat(5));
     expect(two.counters().dropped).toBe(0);
-    await vi.waitFor(() => expect(one.received).toEqual([['r2.2', heartbeat(5)]]));
+    await eventually(() => expect(one.received).toEqual([['r2.2', heartbeat(5)]]));
   });
 });

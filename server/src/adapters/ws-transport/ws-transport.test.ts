@@ -1,5 +1,5 @@
 /** Messages between peers, and peers that change. */
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types.ts';
 import { freePort } from '../testing/free-port.ts';
 import { proven } from './testing/stranger.ts';
@@ -19,6 +19,7 @@ import {
   r3,
   start,
 } from './testing/transports.ts';
+import { eventually } from '../../ports/testing/eventually.ts';
 
 afterEach(endAll);
 
@@ -27,7 +28,7 @@ describe('messages', () => {
     const { one, two } = await connectedPair();
     one.send(r2, heartbeat(7));
     two.send(r1, heartbeat(9));
-    await vi.waitFor(() => expect([one.received.length, two.received.length]).toEqual([1, 1]));
+    await eventually(() => expect([one.received.length, two.received.length]).toEqual([1, 1]));
     expect(two.received[0]).toEqual([r1, heartbeat(7)]);
     expect(one.received[0]).toEqual([r2, heartbeat(9)]);
   });
@@ -36,7 +37,7 @@ describe('messages', () => {
     const { one, two } = await connectedPair();
     const payload = new Uint8Array(5_000_000).map((_, index) => (index * 31) & 255);
     one.send(r2, accept(payload));
-    await vi.waitFor(() => expect(two.received.length).toBe(1), 5000);
+    await eventually(() => expect(two.received.length).toBe(1), 5000);
     const message = two.received[0]?.[1];
     const entry = message?.kind === 'Accept' ? message.entries[0] : undefined;
     expect(entry?.kind === 'command' && Buffer.compare(entry.payload, payload)).toBe(0);
@@ -45,13 +46,13 @@ describe('messages', () => {
   it('to a peer that is away are dropped and counted, and flow again when it is back', async () => {
     const { one, two, ports } = await connectedPair();
     await two.close();
-    await vi.waitFor(() => expect(one.connected()).toEqual([]));
+    await eventually(() => expect(one.connected()).toEqual([]));
     one.send(r2, heartbeat(1));
     expect(one.counters().dropped).toBe(1);
     const again = await start(r2, ports);
-    await vi.waitFor(() => expect(one.connected()).toEqual([r2]), 5000);
+    await eventually(() => expect(one.connected()).toEqual([r2]), 5000);
     one.send(r2, heartbeat(2));
-    await vi.waitFor(() => expect(points(again.received)).toEqual([2]));
+    await eventually(() => expect(points(again.received)).toEqual([2]));
   });
 
   it('beyond the bound of the queue are dropped', async () => {
@@ -59,7 +60,7 @@ describe('messages', () => {
     const payload = new Uint8Array(100_000);
     for (let count = 0; count < 1000; count += 1) one.send(r2, accept(payload));
     expect(one.counters().dropped).toBeGreaterThan(900);
-    await vi.waitFor(() => expect(two.received.length).toBe(one.counters().sent));
+    await eventually(() => expect(two.received.length).toBe(one.counters().sent));
   });
 
   it('larger than a frame may be are not sent', async () => {
@@ -78,7 +79,7 @@ describe('the peers', () => {
     expect(three.connected()).toEqual([]);
     for (const transport of [one, two]) transport.setPeers(peersOf(moved));
     // Each end notices for itself.
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(three.connected()).toEqual([r1, r2]);
       expect([one.connected(), two.connected()].map((names) => names.length)).toEqual([2, 2]);
     }, 5000);
@@ -86,7 +87,7 @@ describe('the peers', () => {
     const elsewhere = { ...moved, r2: await freePort() };
     await start(r2, elsewhere);
     for (const transport of [one, three]) transport.setPeers(peersOf(elsewhere));
-    await vi.waitFor(
+    await eventually(
       () =>
         expect([one.connected(), three.connected()]).toEqual([
           [r3, r2],
@@ -116,14 +117,14 @@ describe('the peers', () => {
     one.setPeers(peersOf({ r1: ports.r1 }));
     expect(told.at(-1)).toBe('r2 false is no peer any more');
     expect(one.connected()).toEqual([]);
-    await vi.waitFor(() => expect(tellsTwo.slice(-2)).toEqual(['false', 'true']), 5000);
+    await eventually(() => expect(tellsTwo.slice(-2)).toEqual(['false', 'true']), 5000);
     one.onMessage((from, message) => {
       one.received.push([from, message]);
       one.send(from, { kind: 'PreVoteReply', group, ballot, granted: false, configuration });
     });
     two.send(r1, heartbeat(1));
     two.send(r1, { kind: 'PreVote', group, ballot });
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(two.received.map(([from, { kind }]) => [from, kind])).toEqual([[r1, 'PreVoteReply']]),
     );
     expect(one.received.map(([, { kind }]) => kind)).toEqual(['PreVote']);

@@ -1,12 +1,13 @@
 import { request as httpRequest } from 'node:http';
 import { Readable } from 'node:stream';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { TraceEvent } from '../../api/events.ts';
 import { type HttpGateway, startHttpGateway } from './http-gateway.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { databaseDown, type FakeReplica, fakeReplica, replay } from './testing/fake-replica.ts';
+import { eventually } from '../../ports/testing/eventually.ts';
 
 let replica: FakeReplica;
 let metrics: Metrics;
@@ -171,7 +172,7 @@ describe('the stream of events', () => {
     replica.emit(replay('r1', 1001));
     const listener = await listen();
     replica.emit(replay('r1', 1002));
-    await vi.waitFor(() => expect(listener.events.at(-1)?.seq).toBe(1002));
+    await eventually(() => expect(listener.events.at(-1)?.seq).toBe(1002));
     expect(listener.events.map((event) => event.seq)).toEqual([
       ...Array.from({ length: 400 }, (_, i) => 601 + i),
       1002,
@@ -185,18 +186,18 @@ describe('the stream of events', () => {
     expect(replica.hearsAll()).toBe(true);
     first.socket.close();
     replica.emit(replay('r1', 1));
-    await vi.waitFor(() => expect(second.events).toHaveLength(1));
+    await eventually(() => expect(second.events).toHaveLength(1));
     expect(replica.hearsAll()).toBe(true);
     second.socket.close();
-    await vi.waitFor(() => expect(replica.hearsAll()).toBe(false));
+    await eventually(() => expect(replica.hearsAll()).toBe(false));
   });
 
   it('leaves out what is too much and says how many, but not the rare events', async () => {
     const listener = await listen();
-    await vi.waitFor(() => expect(gateway.droppedEvents()).toBe(0));
+    await eventually(() => expect(gateway.droppedEvents()).toBe(0));
     for (let seq = 1; seq <= 5000; seq += 1) replica.emit(replay('r1', seq));
     replica.emit(databaseDown('r1', 5001));
-    await vi.waitFor(() => expect(listener.events.at(-1)?.name).toBe('DatabaseDown'));
+    await eventually(() => expect(listener.events.at(-1)?.name).toBe('DatabaseDown'));
     expect(listener.events.length + listener.dropped).toBe(5001);
     expect(listener.dropped).toBeGreaterThan(4000);
     expect(gateway.droppedEvents()).toBe(listener.dropped);

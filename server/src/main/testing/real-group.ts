@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { pino } from 'pino';
-import { vi } from 'vitest';
 import { freePort } from '../../adapters/testing/free-port.ts';
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaStatus } from '../../api/status.ts';
@@ -13,6 +12,7 @@ import { demoUser } from '../../demo/layout.ts';
 import { runSql } from '../../demo/sql-console.ts';
 import type { ServedReplica } from '../serve.ts';
 import { startReplica } from '../start-replica.ts';
+import { eventually } from '../../ports/testing/eventually.ts';
 
 async function makeConfigs(root: string, ids: readonly string[]): Promise<Map<string, ReplicaConfig>> {
   const ports = await Promise.all(
@@ -108,7 +108,7 @@ export class RealGroup {
 
   /** Each counts for quorums, serves, and has everything. */
   async healthy(): Promise<void> {
-    await vi.waitFor(
+    await eventually(
       () => {
         assert.deepEqual(this.fatal, []);
         for (const id of this.ids) {
@@ -175,7 +175,7 @@ export class RealGroup {
 
   /** A summary of a table as each replica has it, everything applied; one if it is the same everywhere. */
   async contentsOf(table: string): Promise<string[]> {
-    await vi.waitFor(
+    await eventually(
       () => {
         const top = Math.max(...this.ids.map((id) => this.statusOf(id).commitPoint));
         for (const id of this.ids) assert.equal(this.statusOf(id).applicationPointer, top);

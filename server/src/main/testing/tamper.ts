@@ -1,9 +1,9 @@
 /** For tests: data that differ, as nobody's SQL can make them: what a follower has on its disk is changed while it is stopped. */
 import { join } from 'node:path';
-import { vi } from 'vitest';
 import { alterPage } from '../../adapters/postgres/testing/alter-page.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 import type { RealGroup } from './real-group.ts';
+import { eventually } from '../../ports/testing/eventually.ts';
 
 export interface Tampering {
   readonly table: string;
@@ -31,7 +31,7 @@ export async function tamper(
   await group.stop(victim);
   await alterPage(join(group.configOf(victim).dataDir, 'postgres', 'data', file), from, to);
   await group.start(victim, changes);
-  await vi.waitFor(() => expectServing(group, victim), { timeout: 60_000, interval: 100 });
+  await eventually(() => expectServing(group, victim), { timeout: 60_000, interval: 100 });
 }
 
 function expectServing(group: RealGroup, replica: string): void {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createMemoryDisk, createMemoryLog, type MemoryDisk } from '../../adapters/memory-log/memory-log.ts';
 import { systemClock } from '../../adapters/system-clock.ts';
 import { ballotNone } from '../../multipaxos/ballot.ts';
@@ -6,6 +6,7 @@ import type { Ballot, Entry, GroupId, Message, ReplicaId, Slot } from '../../mul
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
 import { foundedBy } from '../testing/configurations.ts';
 import { CoreHost, type CoreListener } from './core-host.ts';
+import { eventually } from '../../ports/testing/eventually.ts';
 
 const group = 'g' as GroupId;
 const [r1, r2, r3] = ['r1', 'r2', 'r3'] as [ReplicaId, ReplicaId, ReplicaId];
@@ -108,21 +109,21 @@ describe('the host of the core', () => {
   it('takes in nothing more while the log is full, and goes on when there is space', async () => {
     const core = await start(0);
     deliver(r2, accept(1));
-    await vi.waitFor(() => expect(troubles).toHaveLength(1));
+    await eventually(() => expect(troubles).toHaveLength(1));
     for (let slot = 2; slot <= 200; slot++) deliver(r2, accept(slot));
     expect(core.snapshot()).toMatchObject({ lastSlot: 1, commitPoint: 0 });
     expect(votes()).toBe(0);
     disk.recordsFree = 1000;
-    await vi.waitFor(() => expect(troubles.at(-1)).toBeNull());
+    await eventually(() => expect(troubles.at(-1)).toBeNull());
     for (let slot = 2; slot <= 20; slot++) deliver(r2, accept(slot));
-    await vi.waitFor(() => expect(votes()).toBe(20));
+    await eventually(() => expect(votes()).toBe(20));
     expect(core.snapshot()).toMatchObject({ lastSlot: 20, commitPoint: 19 });
   });
 
   it('tries again to purge a log that was full', async () => {
     const core = await start(Number.POSITIVE_INFINITY);
     for (let slot = 1; slot <= 3; slot++) deliver(r2, accept(slot));
-    await vi.waitFor(() => expect(votes()).toBe(3));
+    await eventually(() => expect(votes()).toBe(3));
     const real = log;
     let attempts = 0;
     log = {
@@ -132,10 +133,10 @@ describe('the host of the core', () => {
     };
     core.input({ kind: 'Applied', slot: 2 as Slot, durableSlot: 2 as Slot });
     core.input({ kind: 'LogPressure' });
-    await vi.waitFor(() => expect(log.stats().purgedTo).toBe(2));
+    await eventually(() => expect(log.stats().purgedTo).toBe(2));
     expect(attempts).toBe(3);
     deliver(r2, accept(4));
-    await vi.waitFor(() => expect(votes()).toBe(4));
+    await eventually(() => expect(votes()).toBe(4));
   });
 
   it('says so when a peer has purged what this replica needs next', async () => {
@@ -156,7 +157,7 @@ describe('the host of the core', () => {
 
   it('says nothing of what a peer has purged while it leads and serves: it needs nothing', async () => {
     const core = await start(Number.POSITIVE_INFINITY, true);
-    await vi.waitFor(() => expect(core.commitPoint).toBe(1));
+    await eventually(() => expect(core.commitPoint).toBe(1));
     const reply = { kind: 'CatchUpReply', group, ballot, firstSlot: 2 as Slot, entries: [] } as const;
     const message = { ...reply, commitPoint: 90 as Slot, purgedTo: 50 as Slot, configuration };
     core.input({ kind: 'Applied', slot: 1 as Slot, durableSlot: 1 as Slot });

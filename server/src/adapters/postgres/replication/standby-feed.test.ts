@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { formatLsn, type Lsn, type Timeline } from '../../../payload/wal/lsn.ts';
 import { timelineFile } from '../../../payload/wal/timeline-file.ts';
 import { positionNone, type WalPosition } from '../../../payload/wal/wal-history.ts';
@@ -11,6 +11,7 @@ import type { StandbyReport } from '../../../ports/database-server.ts';
 import { socketPort } from '../data-directory.ts';
 import { cString, int32, letter, message, MessageReader, startupPacket } from './messages.ts';
 import { openStandbyFeed, type StandbyFeed } from './standby-feed.ts';
+import { eventually } from '../../../ports/testing/eventually.ts';
 
 const base = 0x3000000;
 const fork = (base + 300) as Lsn;
@@ -128,12 +129,12 @@ class Receiver {
   }
 
   async until(types: string): Promise<void> {
-    await vi.waitFor(() => assert.ok(this.types.join('').includes(types)), { timeout: 5_000, interval: 5 });
+    await eventually(() => assert.ok(this.types.join('').includes(types)), { timeout: 5_000, interval: 5 });
   }
 
   async hears(from: number, to: number): Promise<void> {
     const expected = { from, bytes: wal(from, to), end: position.end as number };
-    await vi.waitFor(() => assert.deepEqual(this.wal, expected), { timeout: 5_000, interval: 5 });
+    await eventually(() => assert.deepEqual(this.wal, expected), { timeout: 5_000, interval: 5 });
   }
 
   /** The text columns of the result that was answered last. */
@@ -181,7 +182,7 @@ describe('whoever connects', () => {
   it('is sent nothing without the password', async () => {
     const stranger = new Receiver();
     stranger.say('p', cString('a guess'));
-    await vi.waitFor(() => expect(stranger.closed).toBe(true));
+    await eventually(() => expect(stranger.closed).toBe(true));
     expect(stranger.types).toEqual(['R', 'E']);
     expect(stranger.bodies[1]!.toString()).toContain('C28P01');
     expect(ends).toEqual([]);
@@ -190,7 +191,7 @@ describe('whoever connects', () => {
   it('cannot ask before it has given it', async () => {
     const stranger = new Receiver();
     stranger.ask('IDENTIFY_SYSTEM');
-    await vi.waitFor(() => expect(stranger.closed).toBe(true));
+    await eventually(() => expect(stranger.closed).toBe(true));
     expect(stranger.types).toEqual(['R', 'E']);
   });
 
@@ -206,20 +207,20 @@ describe('whoever connects', () => {
       socket.write(Buffer.from([byte]));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await vi.waitFor(() => expect(Buffer.concat(heard).toString()).toBe('NN'));
+    await eventually(() => expect(Buffer.concat(heard).toString()).toBe('NN'));
     socket.write(startupPacket({ user: 'barista_feed' }));
-    await vi.waitFor(() => expect(Buffer.concat(heard).toString()).toContain('NNR'));
+    await eventually(() => expect(Buffer.concat(heard).toString()).toContain('NNR'));
     socket.destroy();
   });
 
   it('takes the place of who was fed before: a walreceiver that comes again has given up the one before', async () => {
     const first = await streaming(base);
     const second = await streaming(base);
-    await vi.waitFor(() => expect(first.closed).toBe(true));
+    await eventually(() => expect(first.closed).toBe(true));
     await second.hears(base, base + 1000);
     expect([feed.connected, ends]).toEqual([true, []]);
     second.say('X');
-    await vi.waitFor(() => expect(ends).toHaveLength(1));
+    await eventually(() => expect(ends).toHaveLength(1));
     expect(feed.connected).toBe(false);
   });
 
@@ -227,7 +228,7 @@ describe('whoever connects', () => {
     const before = await streaming(base);
     feed.shut();
     const during = new Receiver();
-    await vi.waitFor(() => expect([before.closed, during.closed]).toEqual([true, true]));
+    await eventually(() => expect([before.closed, during.closed]).toEqual([true, true]));
     expect(during.types).toEqual([]);
     feed.open();
     await (await streaming(base)).hears(base, base + 1000);
@@ -263,7 +264,7 @@ describe('a standby', () => {
     position = { ...position, end: (base + 1100) as Lsn };
     feed.ask();
     await receiver.hears(base, base + 1100);
-    await vi.waitFor(() => expect(receiver.bodies.at(-1)![0]).toBe(letter('k')));
+    await eventually(() => expect(receiver.bodies.at(-1)![0]).toBe(letter('k')));
     expect(receiver.bodies.at(-1)![17]).toBe(1);
   });
 
@@ -271,7 +272,7 @@ describe('a standby', () => {
     const receiver = await streaming(base);
     await receiver.hears(base, base + 1000);
     receiver.report(base + 5000, base + 900, base + 800);
-    await vi.waitFor(() => expect(reports).toHaveLength(1));
+    await eventually(() => expect(reports).toHaveLength(1));
     expect(reports[0]).toEqual({ written: base + 1000, flushed: base + 900, replayed: base + 800 });
   });
 
@@ -280,24 +281,24 @@ describe('a standby', () => {
     const receiver = await connected();
     receiver.socket.pause();
     receiver.ask('START_REPLICATION 0/3000000 TIMELINE 1');
-    await vi.waitFor(() => expect(readTo).toBeGreaterThan(base + 1_000_000));
+    await eventually(() => expect(readTo).toBeGreaterThan(base + 1_000_000));
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(readTo).toBeLessThan(base + 4_000_000);
     receiver.socket.resume();
-    await vi.waitFor(() => expect(readTo).toBeGreaterThan(position.end), { timeout: 10_000 });
+    await eventually(() => expect(readTo).toBeGreaterThan(position.end), { timeout: 10_000 });
   });
 
   it('is let go where it asks for what is gone', async () => {
     const receiver = await connected();
     receiver.ask('START_REPLICATION 0/2000000 TIMELINE 1');
-    await vi.waitFor(() => expect(receiver.closed).toBe(true));
+    await eventually(() => expect(receiver.closed).toBe(true));
     expect(ends).toEqual(['there is no WAL any more']);
   });
 
   it('is let go where it asks what no walreceiver asks', async () => {
     const receiver = await connected();
     receiver.ask('BASE_BACKUP');
-    await vi.waitFor(() => expect(receiver.closed).toBe(true));
+    await eventually(() => expect(receiver.closed).toBe(true));
     expect(receiver.bodies.at(-1)!.toString()).toContain('C0A000');
   });
 });
@@ -322,7 +323,7 @@ describe('the end of a timeline', () => {
     await receiver.until('c');
     expect(receiver.wal).toMatchObject({ from: base, bytes: wal(base, fork) });
     receiver.report(base + 900, base + 900, base + 900);
-    await vi.waitFor(() => expect(reports).toHaveLength(1));
+    await eventually(() => expect(reports).toHaveLength(1));
     expect(reports[0]).toEqual({ written: fork, flushed: fork, replayed: fork });
   });
 
@@ -340,7 +341,7 @@ describe('the end of a timeline', () => {
   it('is unknown of a timeline that is not of this group: nothing is sent', async () => {
     const receiver = await connected();
     receiver.ask('START_REPLICATION 0/3000000 TIMELINE 5');
-    await vi.waitFor(() => expect(receiver.closed).toBe(true));
+    await eventually(() => expect(receiver.closed).toBe(true));
     expect(ends).toEqual(["timeline 5 is not of this group's history"]);
     expect(receiver.types).not.toContain('d');
   });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Lsn, Timeline } from '../../../payload/wal/lsn.ts';
 import {
   authenticationCleartext,
@@ -18,6 +18,7 @@ import {
   walHead,
 } from './messages.ts';
 import { openWalSource, type WalSource } from './wal-source.ts';
+import { eventually } from '../../../ports/testing/eventually.ts';
 
 const from = 0x3000100 as Lsn;
 const greeting = Buffer.concat([authenticationOk, readyForQuery]);
@@ -129,7 +130,7 @@ describe('the stream of the primary’s WAL', () => {
     ]);
     answer = Buffer.concat([copyBothResponse, bytes]);
     await open();
-    await vi.waitFor(() => expect(received()).toBe('ristretto lungo cortado'));
+    await eventually(() => expect(received()).toBe('ristretto lungo cortado'));
     expect(wal[0]!.start).toBe(from);
     sockets[0]!.destroy();
     [wal, answer] = [[], copyBothResponse];
@@ -139,7 +140,7 @@ describe('the stream of the primary’s WAL', () => {
       say(Buffer.from([byte]));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await vi.waitFor(() => expect(received()).toBe('ristretto lungo cortado'));
+    await eventually(() => expect(received()).toBe('ristretto lungo cortado'));
     expect(wal.map(({ start }) => start)).toEqual([from, from + 10, from + 16]);
     expect(heard).toBeGreaterThanOrEqual(4);
   });
@@ -147,7 +148,7 @@ describe('the stream of the primary’s WAL', () => {
   it('ends where a piece is missing: nothing behind it is handed on', async () => {
     await open();
     say(walMessage(from, 'ristretto'), walMessage(from + 10, 'lungo'));
-    await vi.waitFor(() => expect(ends).toHaveLength(1));
+    await eventually(() => expect(ends).toHaveLength(1));
     expect(ends[0]).toBe('WAL from 0/300010A came where 0/3000109 was due');
     expect(received()).toBe('');
   });
@@ -160,7 +161,7 @@ describe('the stream of the primary’s WAL', () => {
   ])('ends once, with the reason, when %s', async (_what, work, reason) => {
     await open();
     work();
-    await vi.waitFor(() => expect(ends).toHaveLength(1));
+    await eventually(() => expect(ends).toHaveLength(1));
     expect(ends[0]).toMatch(reason);
     say(walMessage(from, 'too late'));
     await new Promise((resolve) => setTimeout(resolve, 30));
@@ -182,7 +183,7 @@ describe('the stream of the primary’s WAL', () => {
     await new Promise((resolve) => setTimeout(resolve, 30));
     expect(received()).toBe('');
     source.resume();
-    await vi.waitFor(() => expect(received()).toBe('ristretto'));
+    await eventually(() => expect(received()).toBe('ristretto'));
   });
 });
 
@@ -190,16 +191,16 @@ describe('what the primary is told', () => {
   it('is what is chosen, and never less than before', async () => {
     const source = await open();
     for (const position of [from, from + 20, from + 10, from + 20, from + 30]) source.report(position as Lsn);
-    await vi.waitFor(() => expect(statuses).toHaveLength(2));
+    await eventually(() => expect(statuses).toHaveLength(2));
     expect(statuses.map(({ flushed }) => flushed)).toEqual([from + 20, from + 30]);
   });
 
   it('is not what has come: a sign of life that it asks for has the chosen position', async () => {
     const source = await open();
     say(walMessage(from, 'ristretto'), keepalive((from + 9) as Lsn, true));
-    await vi.waitFor(() => expect(statuses).toEqual([{ flushed: from, replyRequested: false }]));
+    await eventually(() => expect(statuses).toEqual([{ flushed: from, replyRequested: false }]));
     source.ping();
-    await vi.waitFor(() => expect(statuses.at(-1)).toEqual({ flushed: from, replyRequested: true }));
+    await eventually(() => expect(statuses.at(-1)).toEqual({ flushed: from, replyRequested: true }));
   });
 });
 

@@ -3,7 +3,7 @@
  *
  * What is started here ends with the test: a test file that uses it says `afterEach(endAll)`.
  */
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import type {
   Configuration,
   Entry,
@@ -16,6 +16,7 @@ import type {
 import type { Peer } from '../../../ports/transport.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { createWsTransport, type WsTransport, type WsTransportOptions } from '../ws-transport.ts';
+import { eventually } from '../../../ports/testing/eventually.ts';
 
 export const group = 'main' as GroupId;
 export const [r1, r2, r3] = ['r1', 'r2', 'r3'] as ReplicaId[] as [ReplicaId, ReplicaId, ReplicaId];
@@ -113,7 +114,7 @@ export async function pair(extra1: StartOptions = {}, extra2: StartOptions = {})
 
 export async function connectedPair(extra1: StartOptions = {}, extra2: StartOptions = {}): Promise<Pair> {
   const both = await pair(extra1, extra2);
-  await vi.waitFor(() => {
+  await eventually(() => {
     expect(both.one.connected()).toEqual([r2]);
     expect(both.two.connected()).toEqual([r1]);
   }, 5000);

@@ -9,6 +9,7 @@ import { AnswerReader } from '../answer-reader.ts';
 import { RequestTracker } from '../request-tracker.ts';
 import { NamedSession } from './named-session.ts';
 import { RequestDatabases } from './request-databases.ts';
+import { eventually } from '../../../../ports/testing/eventually.ts';
 
 interface Fixture {
   readonly session: NamedSession;
@@ -71,7 +72,7 @@ describe('a session with names', () => {
   it('reads a message that must wait once, however much of an answer comes meanwhile', async () => {
     const { sent, fromClient, fromPostgres } = start();
     fromClient(query("SET barista.request_id = 'x'"));
-    await vi.waitFor(() => expect(sent).toHaveLength(1));
+    await eventually(() => expect(sent).toHaveLength(1));
     fromPostgres(readyForQuery('I'));
     fromClient(query('SHOW work_mem'));
     const long = query(`SELECT '${'x'.repeat(2_000_000)}'`);
