@@ -31,8 +31,22 @@ function readKind(bytes: Buffer, from: number, to: number, rules: TextRules): St
     found = found === null ? kind : 'unclear';
   });
   // Strings may be misread in such encodings; what stands before the first one tells the kind.
-  const string = rules.mixedBytes ? bytes.indexOf(quote, from) : -1;
-  reader.push(bytes, from, string < 0 ? to : Math.min(string, to));
+  let end = to;
+  if (rules.mixedBytes) end = pushToString(reader, bytes, from, to);
+  else reader.push(bytes, from, to);
   reader.end();
-  return found ?? 'setting';
+  return found ?? (end < to ? 'unclear' : 'setting');
+}
+
+/** Reads up to the first quote that is in no comment. Returns where that is. */
+function pushToString(reader: StatementReader, bytes: Buffer, from: number, to: number): number {
+  let at = from;
+  for (;;) {
+    const found = bytes.indexOf(quote, at);
+    const end = found < 0 ? to : Math.min(found, to);
+    reader.push(bytes, at, end);
+    if (end === to || !reader.isInComment) return end;
+    reader.push(bytes, end, end + 1);
+    at = end + 1;
+  }
 }

@@ -69,6 +69,26 @@ describe('the kind of a statement', () => {
     expect(all).toEqual(sql.replaceAll(/--.*|\s/g, '') === '' ? [] : [kind]);
   });
 
+  it.each([
+    ["-- it's done\nCOMMIT", 'commit'],
+    ["-- client's\nINSERT INTO t SELECT 'x'", 'plain'],
+    ["/* it's */ COMMIT -- isn't it", 'commit'],
+    ["ROLLBACK -- it's\n TO s", 'plain'],
+    ["PREPARE /* it's */ TRANSACTION 'x'", 'prepare'],
+    ["SET a = 'b'", 'setting'],
+    ["-- it's nothing", 'setting'],
+    ['-- nothing', 'setting'],
+    ["'x'", 'unclear'],
+    ['"it\'s"', 'unclear'],
+  ] as const)(
+    'is not taken from the apostrophes of comments where strings cannot be read: %s',
+    (sql, kind) => {
+      const rules = rulesAfter(usualRules, 'client_encoding', 'GBK');
+      const bytes = Buffer.from(`x${sql}\0'y`);
+      expect(kindOfStatement(bytes, 1, bytes.length - 3, rules)).toBe(kind);
+    },
+  );
+
   it('of which only the beginning is there is plain only if its first word is whole and tells nothing', () => {
     const of = (text: string): StatementKind =>
       kindOfBeginning(Buffer.from(text), 0, Buffer.byteLength(text));

@@ -64,6 +64,10 @@ export class StatementReader {
     this.onStatement = onStatement;
   }
 
+  get isInComment(): boolean {
+    return this.state === 'lineComment' || this.state === 'blockComment';
+  }
+
   /** The next piece of the text; a zero byte ends it. */
   push(bytes: Buffer, from: number, to: number): void {
     for (let at = from; at < to && !this.ended; at += 1) {
