@@ -60,7 +60,7 @@ export class NameInForce {
     return this.mayBeSet || this.lasts || this.naming.size > 0;
   }
 
-  /** A message of the client, whose turn it is: what answers to earlier ones tell must not come after it. May be called again. */
+  /** A message of the client, whose turn it is: what answers to earlier ones tell must not come after it. May be called again, until it is taken. */
   note({ type, name, notifies, lasts, statement }: MessageMentions): void {
     if (name) this.mayBeSet = true;
     if (type === front.parse) {
@@ -68,9 +68,13 @@ export class NameInForce {
       if (!this.notifying.note(statement, notifies)) this.notifiesLater = true;
       return;
     }
-    if (notifies) this.notifies = true;
     if (lasts && name) this.lasts = true;
     if (lasts && notifies) this.notifiesLater = true;
+  }
+
+  /** The message belongs to the transaction that is open, or begins one: those before it are answered. */
+  taken({ type, notifies }: MessageMentions): void {
+    if (notifies && type !== front.parse) this.notifies = true;
   }
 
   mentioned(): void {

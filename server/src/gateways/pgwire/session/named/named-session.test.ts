@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { readyForQuery } from '../../codec/backend-messages.ts';
+import { commandComplete, readyForQuery } from '../../codec/backend-messages.ts';
 import { FrameSplitter } from '../../codec/frame-splitter.ts';
 import { query } from '../../codec/frontend-messages.ts';
 import { defaultLimits } from '../../limits.ts';
@@ -8,6 +8,7 @@ import { createMemoryClientService } from '../../testing/memory-client-service.t
 import { AnswerReader } from '../answer-reader.ts';
 import { RequestTracker } from '../request-tracker.ts';
 import { NamedSession } from './named-session.ts';
+import { claimAndCommit } from './own-statements.ts';
 import { RequestDatabases } from './request-databases.ts';
 import { eventually } from '../../../../ports/testing/eventually.ts';
 
@@ -64,6 +65,12 @@ function start(): Fixture {
   };
 }
 
+function row(text: string): Buffer {
+  const bytes = Buffer.from(`\0\x01\0\0\0\0${text}`);
+  bytes.writeInt32BE(text.length, 2);
+  return frame('D', bytes);
+}
+
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -78,12 +85,30 @@ describe('a session with names', () => {
     const long = query(`SELECT '${'x'.repeat(2_000_000)}'`);
     const read = vi.spyOn(Buffer.prototype, 'toString');
     fromClient(long);
-    const row = frame('D', Buffer.alloc(1_000));
-    for (let n = 0; n < 100; n += 1) fromPostgres(row);
+    const longRow = frame('D', Buffer.alloc(1_000));
+    for (let n = 0; n < 100; n += 1) fromPostgres(longRow);
     const longReads = read.mock.results.filter(({ value }) => String(value).length > 1_000_000);
     expect(longReads).toHaveLength(1);
     expect(sent.at(-1)?.equals(long)).toBe(false);
     fromPostgres(readyForQuery('I'));
     expect(sent.at(-1)?.equals(long)).toBe(true);
+  });
+
+  it('takes no notification of a message that waits for one of the transaction before it', async () => {
+    for (const notifying of ["INSERT INTO log VALUES ('notify me')", "SELECT pg_notify('a', 'b')"]) {
+      const { sent, fromClient, fromPostgres } = start();
+      fromClient(query("SET barista.request_id = 'x'"));
+      await eventually(() => expect(sent).toHaveLength(1));
+      fromPostgres(readyForQuery('I'));
+      fromClient(Buffer.concat([query('SELECT 1'), query(notifying)]));
+      fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
+      fromPostgres(Buffer.concat([commandComplete('SELECT 1'), readyForQuery('T')]));
+      expect(sent.at(-1)?.equals(claimAndCommit('SELECT 1', false))).toBe(true);
+      fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('I')]));
+      expect(sent.at(-1)?.equals(query(notifying))).toBe(true);
+      fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
+      fromPostgres(Buffer.concat([commandComplete('SELECT 1'), readyForQuery('T')]));
+      expect(sent.at(-1)?.equals(claimAndCommit('SELECT 1', true))).toBe(true);
+    }
   });
 });

@@ -194,6 +194,7 @@ export class NamedSession {
       if (requests.isIdle && this.options.answers.status === 'I') this.name.outsideOfTransaction();
       if (mentions !== null) this.name.note(mentions);
       if (!requests.take(frame)) return false;
+      if (mentions !== null) this.name.taken(mentions);
       this.waiting = null;
     }
     if (!this.splitter.next()) {
