@@ -38,6 +38,30 @@ it('nothing is unclear where nothing is prepared, whoever is connected', async (
   await client.end();
 });
 
+it('a look that fails is made again, and does not ask for the end of the sessions of that time', async () => {
+  const place = { socketDir: '/nowhere' };
+  const look = lookAtCommits(place);
+  await expect(look()).rejects.toThrow('ENOENT');
+  const client = await connectClient();
+  place.socketDir = pg.socketDir;
+  expect(await look()).toEqual({ code: 'clean' });
+  await client.end();
+});
+
+it('a lock on what a view reads is not waited for long', async () => {
+  await pg.superuser.query(
+    'CREATE TABLE read_by_view (k int); CREATE VIEW reading AS SELECT k FROM read_by_view',
+  );
+  const look = lookAtCommits(pg);
+  await pg.superuser.query('BEGIN; LOCK TABLE read_by_view IN ACCESS EXCLUSIVE MODE');
+  try {
+    await expect(look()).rejects.toMatchObject({ code: '55P03' });
+  } finally {
+    await pg.superuser.query('ROLLBACK; DROP TABLE read_by_view CASCADE');
+  }
+  expect(await look()).toEqual({ code: 'clean' });
+});
+
 it('a setting that a prepared transaction holds is found when that is committed, and is not overlooked before', async () => {
   await prepare('p', turnDown);
   const look = lookAtCommits(pg);

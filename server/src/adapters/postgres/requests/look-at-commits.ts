@@ -2,7 +2,8 @@
  * The looks of one new leader at what may have commits not wait to be chosen (weakened-commits.ts), until all is clear or something is found.
  *
  * Responsible for: what a look cannot see. A transaction that was prepared before (PREPARE TRANSACTION) may hold any such setting, and nobody names it again when it is committed; so nothing is clear while one of them is there.
- * What it brought may have been taken back by the time that it is looked for, and a session that got it keeps it; so after a look that could not be made at once, the sessions that began before it must have ended, too.
+ * What it brought may have been taken back by the time that it is looked for, and a session that got it keeps it; so where something was prepared, the sessions that began before the look that finds nothing must have ended, too.
+ * A look that fails (a database is dropped meanwhile, somebody holds a lock) has found nothing prepared, and is only made again: the sessions of a pool live on for ever.
  * What is prepared after the first look has passed the gateway in this generation, and was seen there.
  */
 import type { Client } from 'pg';
@@ -23,7 +24,8 @@ export function lookAtCommits(place: Place): LookAtCommits {
 
 class Looks {
   private readonly place: Place;
-  private isFirst = true;
+  /** A look has found transactions that were prepared before. */
+  private hasWaited = false;
   /** Prepared before the first look and not seen to have ended since, by transaction id; null: not asked yet. */
   private prepared: ReadonlySet<string> | null = null;
   /** PostgreSQL's time after a later look that found nothing. */
@@ -34,14 +36,13 @@ class Looks {
   }
 
   async look(): Promise<CommitsLook> {
-    const { isFirst } = this;
-    this.isFirst = false;
     const client = await connectPg({ socketDir: this.place.socketDir, database: 'postgres' });
     try {
       await takeOwnSettings(client);
       // Before the catalogs: what is committed in between is in one of them.
       const prepared = await this.stillPrepared(client);
       if (prepared.length > 0) {
+        this.hasWaited = true;
         const names = prepared.slice(0, 20).join(', ');
         const reason = `transactions were prepared before, and are not decided: ${names}`;
         return { code: 'unclear', reason };
@@ -49,7 +50,7 @@ class Looks {
       if (this.cleanSince === null) {
         const found = await findWeakenedCommitsIn(this.place);
         if (found.length > 0) return { code: 'weakened', found };
-        if (isFirst) return { code: 'clean' };
+        if (!this.hasWaited) return { code: 'clean' };
         this.cleanSince = await timeOf(client);
       }
       if (!(await hasSessionsBefore(client, this.cleanSince))) return { code: 'clean' };

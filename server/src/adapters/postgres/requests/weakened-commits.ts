@@ -35,9 +35,13 @@ SELECT what FROM (
 ) AS definition(what, text)
 WHERE text ILIKE '%synchronous\\_commit%'`;
 
+/** Reading a rule locks what the rule reads. Less than it takes PostgreSQL to look for a deadlock: who holds the lock is not to pay for the look. */
+const lockTimeout = "SET lock_timeout = '500ms'";
+
 /** For people; empty if there is nothing of the kind in the database of this connection. @throws Error of PostgreSQL */
 export async function findWeakenedCommits(client: Client): Promise<readonly string[]> {
   await takeOwnSettings(client);
+  await client.query(lockTimeout);
   const { rows } = await client.query<{ what: string }>(weakenedCommitsSql);
   return rows.map(({ what }) => what);
 }
