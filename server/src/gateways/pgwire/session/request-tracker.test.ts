@@ -379,6 +379,34 @@ describe('the verdict', () => {
     expect(behindAnother.verdict).toBe('one');
   });
 
+  it('counts on no Bind of an earlier message that PostgreSQL may have refused', () => {
+    for (const portal of ['p', '']) {
+      for (const other of ['SELECT 1', 'ROLLBACK']) {
+        const tracker = inBlock();
+        sends(tracker, send.parse('', 'COMMIT'), send.bind({ portal, statement: '' }), sync);
+        tracker.told(1, 'T');
+        sends(
+          tracker,
+          query('SAVEPOINT a'),
+          send.parse('', other),
+          send.bind({ portal, statement: '' }),
+          sync,
+        );
+        tracker.told(1, 'T');
+        tracker.told(1, 'E');
+        sends(tracker, query('ROLLBACK TO a'));
+        tracker.told(1, 'T');
+        sends(tracker, send.execute(portal), sync);
+        expect(tracker.verdict).toBe('several');
+        // What is bound again ahead of it in its message is what is executed, if anything is.
+        tracker.told(1, 'T');
+        sends(tracker, send.parse('', 'SELECT 1'), send.bind({ portal, statement: '' }));
+        sends(tracker, send.execute(portal), sync);
+        expect(tracker.verdict).toBe('nothing');
+      }
+    }
+  });
+
   it('keeps the portals of a block that was opened while the answer to an earlier request was due', () => {
     const tracker = started();
     sends(tracker, query('SELECT 1'), query('BEGIN'), send.parse('', 'COMMIT'));

@@ -199,6 +199,7 @@ export class RequestTracker {
   private sentSync(): void {
     if (!this.open && !this.owed.isTaking) this.begin();
     if (this.owed.sentSync()) this.course.endMessage();
+    this.portals.sync();
   }
 
   private calledFunction(): void {
