@@ -72,7 +72,7 @@ export class FlightAnswers implements AnswerVisitor {
     const flight = this.flights.find((one) => one.kind === 'client');
     if (flight === undefined) return;
     if (flight.copy === 'taking') flight.copy = 'ended';
-    else flight.dataEnded = true;
+    else flight.dataEnds += 1;
   }
 
   expect(flight: Flight): void {
@@ -145,8 +145,8 @@ export class FlightAnswers implements AnswerVisitor {
         this.clientCompletion(flight, part, chunk);
         return;
       case back.copyInResponse:
-        flight.copy = flight.dataEnded ? 'ended' : 'taking';
-        flight.dataEnded = false;
+        flight.copy = flight.dataEnds > 0 ? 'ended' : 'taking';
+        flight.dataEnds = Math.max(0, flight.dataEnds - 1);
         break;
       default:
     }

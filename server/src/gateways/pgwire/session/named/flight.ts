@@ -35,8 +35,8 @@ export interface ClientFlight {
   failed: boolean;
   /** `taking`: PostgreSQL takes COPY data. `ended`: the client has sent all of it, or PostgreSQL takes no more. */
   copy: 'none' | 'taking' | 'ended';
-  /** The client has ended its data before PostgreSQL has said that it takes them. */
-  dataEnded: boolean;
+  /** How often the client has ended its data before PostgreSQL has said that it takes them. */
+  dataEnds: number;
   readonly done: (status: TransactionStatus) => void;
 }
 
@@ -61,7 +61,7 @@ export function clientFlight(
     tellsData: false,
     failed: false,
     copy: 'none',
-    dataEnded: false,
+    dataEnds: 0,
     done,
   };
 }

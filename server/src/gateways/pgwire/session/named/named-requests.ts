@@ -24,7 +24,19 @@ export interface NamedRequestsOptions {
   readonly status: () => TransactionStatus;
   /** The session cannot go on: what it does cannot be done under a name. */
   readonly refuse: () => void;
+  /** The client sent another message where it had COPY data to end: PostgreSQL would end the session. */
+  readonly violated: () => void;
 }
+
+/** What a client may send while PostgreSQL takes its COPY data. */
+const amidCopy: ReadonlySet<number> = new Set([
+  front.copyData,
+  front.copyDone,
+  front.copyFail,
+  front.flush,
+  front.sync,
+  front.terminate,
+]);
 
 export class NamedRequests {
   private readonly options: NamedRequestsOptions;
@@ -50,6 +62,10 @@ export class NamedRequests {
   take(frame: Buffer): boolean {
     const { wire, status } = this.options;
     const type = frame[0]!;
+    if (wire.answers.takesData && !amidCopy.has(type)) {
+      this.options.violated();
+      return false;
+    }
     switch (type) {
       case front.parse:
       case front.bind:

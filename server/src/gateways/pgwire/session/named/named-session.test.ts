@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { commandComplete, readyForQuery } from '../../codec/backend-messages.ts';
 import { FrameSplitter } from '../../codec/frame-splitter.ts';
-import { query } from '../../codec/frontend-messages.ts';
+import { parse, query } from '../../codec/frontend-messages.ts';
 import { defaultLimits } from '../../limits.ts';
 import { frame } from '../../testing/frames.ts';
 import { createMemoryClientService } from '../../testing/memory-client-service.ts';
@@ -19,8 +19,8 @@ interface Fixture {
   readonly fromPostgres: (chunk: Buffer) => void;
 }
 
-/** A session whose names are kept in memory, and PostgreSQL played by the test. */
-function start(): Fixture {
+/** A session whose names are kept in memory, and PostgreSQL played by the test. `failures`: why it has ended; without, it must not end. */
+function start(failures?: string[]): Fixture {
   const service = createMemoryClientService(null);
   const sent: Buffer[] = [];
   const nothing = (): void => {};
@@ -45,8 +45,9 @@ function start(): Fixture {
     learn: nothing,
     pause: nothing,
     resume: nothing,
-    fail: (error) => {
-      throw new Error(error.message);
+    fail: ({ sqlState, message }) => {
+      if (failures === undefined) throw new Error(message);
+      failures.push(sqlState);
     },
   });
   const splitter = new FrameSplitter(defaultLimits.frameBytesMax);
@@ -110,5 +111,40 @@ describe('a session with names', () => {
       fromPostgres(Buffer.concat([commandComplete('SELECT 1'), readyForQuery('T')]));
       expect(sent.at(-1)?.equals(claimAndCommit('SELECT 1', true))).toBe(true);
     }
+  });
+
+  it.each([
+    ['a Query', [query('SELECT 1')]],
+    ['a Parse', [parse('', 'SELECT 1')]],
+    ['a call', [frame('F', 'x')]],
+  ])('ends at %s amid COPY data, which are never ended then', async (_, messages) => {
+    const failures: string[] = [];
+    const { sent, fromClient, fromPostgres } = start(failures);
+    fromClient(query("SET barista.request_id = 'x'"));
+    await eventually(() => expect(sent).toHaveLength(1));
+    fromPostgres(readyForQuery('I'));
+    fromClient(Buffer.concat([query('COPY t FROM STDIN'), frame('d', '1\n'), ...messages]));
+    fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
+    expect(failures).toEqual([]);
+    fromPostgres(frame('G', '\0\0\0'));
+    expect(failures).toEqual(['08P01']);
+  });
+
+  it('goes on behind several COPYs of one message whose data were sent at once', async () => {
+    const { sent, fromClient, fromPostgres } = start();
+    fromClient(query("SET barista.request_id = 'x'"));
+    await eventually(() => expect(sent).toHaveLength(1));
+    fromPostgres(readyForQuery('I'));
+    const data = [frame('d', '1\n'), frame('c')];
+    const copies = query('COPY t FROM STDIN; COPY t FROM STDIN');
+    fromClient(Buffer.concat([copies, ...data, ...data, query('SELECT 1')]));
+    fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
+    for (let n = 0; n < 2; n += 1) {
+      fromPostgres(frame('G', '\0\0\0'));
+      fromPostgres(commandComplete('COPY 1'));
+    }
+    fromPostgres(readyForQuery('T'));
+    fromPostgres(Buffer.concat([row('claimed 61 62'), readyForQuery('I')]));
+    expect(sent.at(-1)?.equals(query('SELECT 1'))).toBe(true);
   });
 });

@@ -150,6 +150,7 @@ export class NamedSession {
       rules: () => tracker.rules,
       status: () => answers.status,
       refuse: () => fail(errors.namedTransactionHidden),
+      violated: () => fail(errors.protocolViolation('another message during COPY from stdin')),
     });
   }
 
