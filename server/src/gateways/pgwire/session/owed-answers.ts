@@ -3,8 +3,10 @@
  *
  * It ignores those that come while it takes COPY data, and a client may have sent them before anybody knows that a COPY has begun. So the Syncs behind a request that may
  * begin one are noted with it, until the client ends the data or sends something else; when PostgreSQL says that it takes data, it is known which request it has come to.
- * Invariant: where it cannot know, it counts more than come, never less. There is one such case: a COPY fails, and it is not known whether it had read those Syncs before, and the client
- * has sent more without waiting. (Syncs that were not ignored though nothing had been sent behind them are not counted: they commit nothing.)
+ * Where it cannot know, it counts more than come. There are two such cases: a COPY fails, it is not known whether it had read those Syncs before, and the client has sent more without waiting; and a
+ * Sync during the second COPY of one Query, which is counted though it is ignored.
+ * It counts less in one: Syncs that a failed COPY has perhaps not ignored are not counted where nothing is sent behind them before the error is told. They commit nothing, but a ReadyForQuery
+ * of theirs that is told behind the next request is taken for the answer to that (docs/open-points.md).
  */
 
 /** A request that may begin a COPY. */
