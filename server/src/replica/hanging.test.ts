@@ -32,6 +32,30 @@ async function elect(group: MemoryGroup): Promise<Hung> {
   return { group, old, hung, other: others.find((member) => member !== hung)! };
 }
 
+/** How often it has given up its leadership, or would have, because of its database. */
+function stepDowns({ process }: MemoryMember): () => number {
+  const { core } = process!.assembled!;
+  const input = core.input.bind(core);
+  let times = 0;
+  core.input = (event) => {
+    if (event.kind === 'StepDown') times += 1;
+    input(event);
+  };
+  return () => times;
+}
+
+/** What it says of its database whenever that is killed. */
+function statesWhenKilled(member: MemoryMember): string[] {
+  const states: string[] = [];
+  const { server } = member.process!;
+  const stop = server.stop.bind(server);
+  server.stop = (mode) => {
+    if (mode === 'kill') states.push(member.replica!.status(0).state);
+    return stop(mode);
+  };
+  return states;
+}
+
 async function expectHandOver({ group, old, hung, other }: Hung): Promise<void> {
   expect(await group.time.passUntil(() => group.serving() === other, 30_000)).toBe(true);
   hung.postgres.promotionHangs = false;
@@ -57,7 +81,57 @@ it('another replica leads when a promotion does not come to an end', async () =>
   const elected = await elect(group);
   elected.old.postgres.promotionHangs = false;
   elected.other.postgres.promotionHangs = false;
+  const states = statesWhenKilled(elected.hung);
   await expectHandOver(elected);
+  expect(states).toEqual(['databaseDown']);
+});
+
+it('a promotion that its leadership does not outlive is nothing that is wrong with the database', async () => {
+  const group = await begin();
+  for (const { postgres } of group.members) postgres.promotionHangs = true;
+  const { old, hung, other } = await elect(group);
+  const isPromoting = (): boolean =>
+    hung.process!.assembled!.payload.durableState().role.kind === 'promoting';
+  expect(await group.time.passUntil(isPromoting, 10_000)).toBe(true);
+  const states = statesWhenKilled(hung);
+  const given = stepDowns(hung);
+  other.crash();
+  expect(await group.time.passUntil(() => states.length > 0, 20_000)).toBe(true);
+  expect([given(), leads(hung)]).toEqual([0, false]);
+  for (const { postgres } of group.members) postgres.promotionHangs = false;
+  await old.start();
+  await other.start();
+  await group.healthy(60_000);
+  await group.equal();
+  await group.stop();
+});
+
+it('a standby that replays for long what it has already is waited for', async () => {
+  const group = new MemoryGroup({ replicas: 1, seed: 5 });
+  await group.begin();
+  const [only] = group.members;
+  only!.crashMachine();
+  await only!.start();
+  const { server, timers } = only!.process!;
+  const start = server.startStandby.bind(server);
+  let isThrough = false;
+  server.startStandby = async (source, handlers, ended) => {
+    const standby = await start(
+      source,
+      { ...handlers, onReport: (report) => (isThrough ? handlers.onReport(report) : undefined) },
+      ended,
+    );
+    timers.after(20_000, () => {
+      isThrough = true;
+    });
+    const look: typeof standby.look = () =>
+      isThrough ? standby.look() : Promise.reject(new Error('the database system is starting up'));
+    return { ...standby, ask: () => standby.ask(), look };
+  };
+  const given = stepDowns(only!);
+  expect(await group.time.passUntil(() => group.serving() === only, 40_000)).toBe(true);
+  expect([isThrough, given()]).toEqual([true, 0]);
+  await group.stop();
 });
 
 it('another replica leads when a new primary does not send its WAL', async () => {

@@ -18,6 +18,9 @@ import { proposeLeadership } from './leadership.ts';
 import { bePrimary } from './primary-phase.ts';
 import { StandbyProgress } from './standby-progress.ts';
 
+/** It reports nothing while it replays what was in its directory already, and that takes as long as any start. */
+const firstReportMs = 120_000;
+
 /** A standby that is started, and what is known of it. */
 export interface RunningStandby {
   readonly standby: StandbyDatabase;
@@ -155,7 +158,8 @@ function isStuck(
 ): boolean {
   if (awaitedAtMs === null || progress.appliedSlot >= wal.position.slot) return false;
   const nowMs = timers.nowMs();
-  return Math.min(nowMs - awaitedAtMs, progress.unchangedForMs(nowMs)) > timings.patienceMs;
+  const patienceMs = progress.hasReported ? timings.patienceMs : firstReportMs;
+  return Math.min(nowMs - awaitedAtMs, progress.unchangedForMs(nowMs)) > patienceMs;
 }
 
 async function save(context: LifeContext, progress: StandbyProgress): Promise<void> {
@@ -195,7 +199,9 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
     host.event({ name: 'Promote', leadership: ballot, timeline, fork: fork.fork });
   } catch (error) {
     logger.error({ err: error }, 'PostgreSQL could not be promoted');
-    host.stepDown();
+    // Where the leadership ended before, nothing may be wrong with this database.
+    if (context.leads(ballot)) host.stepDown();
+    options.onDown('PostgreSQL was being promoted, and is stopped');
     await options.server.stop('kill');
     return wishes.stopping ? { kind: 'stopped' } : written;
   }
@@ -216,17 +222,21 @@ async function replayedFork(
   ballot: Ballot,
 ): Promise<{ readonly fork: Lsn; readonly nextXid: bigint } | null> {
   const { timers, timings, host, logger } = context.options;
-  const limit = forLeader(context, ballot, 'a look at the standby', timings.patienceMs);
+  const begun = forLeader(context, ballot, 'a look at the standby', timings.patienceMs);
+  const begunAtMs = timers.nowMs();
+  let { untilMs } = begun;
   const expected = await lastWholeRecord(wal, wal.position);
-  while (!limit.isOver()) {
-    const seen = await inTime(context, limit, standby.look()).catch(() => null);
+  while (!begun.isOver()) {
+    const nowMs = timers.nowMs();
+    if (!progress.hasReported && nowMs - begunAtMs < firstReportMs) untilMs = nowMs + timings.patienceMs;
+    const seen = await inTime(context, { ...begun, untilMs }, standby.look()).catch(() => null);
     if (progress.hasAll && seen !== null && seen.replayed === expected) {
       // It was asked directly, and what it told by itself may be of a moment before.
       const { flushed } = progress;
       noteReport(context, progress, { written: flushed, flushed, replayed: seen.replayed });
       return { fork: expected, nextXid: seen.nextXid };
     }
-    if (timers.nowMs() >= limit.untilMs) {
+    if (timers.nowMs() >= untilMs && (progress.hasReported || timers.nowMs() - begunAtMs >= firstReportMs)) {
       const replayed = seen === null ? null : formatLsn(seen.replayed);
       logger.error({ expected: formatLsn(expected), replayed }, 'the standby does not replay what is chosen');
       host.stepDown();

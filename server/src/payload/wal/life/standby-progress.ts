@@ -62,6 +62,10 @@ export class StandbyProgress {
     this.whole = { at: position.end, slot: position.slot, end };
   }
 
+  get hasReported(): boolean {
+    return this.movedAtMs !== null;
+  }
+
   /** For how long it has reported nothing new; without end while it has reported nothing at all. */
   unchangedForMs(nowMs: number): number {
     return this.movedAtMs === null ? Number.POSITIVE_INFINITY : nowMs - this.movedAtMs;
