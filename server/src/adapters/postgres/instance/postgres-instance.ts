@@ -137,12 +137,15 @@ class Instance implements PostgresInstance {
     ended?.throwIfAborted();
     const quit = (): void => this.quit();
     ended?.addEventListener('abort', quit);
+    const isOver = ended === undefined ? null : aborted(ended);
     // From before its first word on.
     const observer = observeStart();
     this.observer = observer;
     try {
       const running = await this.spawn(role);
-      await this.awaitReady(running, role, observer);
+      // One that hangs answers nothing, and does not hear that it is to end.
+      const ready = this.awaitReady(running, role, observer);
+      await (isOver === null ? ready : Promise.race([ready, isOver]));
       ended?.throwIfAborted();
       if (role.kind === 'primary') this.observer = null;
       running.expected = false;
@@ -323,6 +326,14 @@ function hasMemory(file: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Resolves when it is, at once if it has been. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 function sleep(timeoutMs: number): Promise<void> {

@@ -7,6 +7,7 @@
 import { replicaOf } from '../../../multipaxos/configuration.ts';
 import type { Ballot } from '../../../multipaxos/types.ts';
 import type { DirectoryState } from '../../../ports/database-directory.ts';
+import type { PrimaryDatabase } from '../../../ports/database-server.ts';
 import type { ChosenWal } from '../chosen-wal.ts';
 import { judgeDirectory, type Judgement, mayResume } from '../judge-directory.ts';
 import { formatLsn, type Lsn, type Timeline } from '../lsn.ts';
@@ -81,13 +82,37 @@ async function standbyAgain(context: LifeContext, wal: ChosenWal, ownEnd: Lsn): 
   return { kind: 'standby', state };
 }
 
+/** A primary; null: the leadership ended before it let anybody in, and it is stopped. @throws LaunchError */
+async function startToLead(context: LifeContext, ballot: Ballot): Promise<PrimaryDatabase | null> {
+  const { options, end, signal } = context;
+  const over = new AbortController();
+  const start = options.server.startPrimary(AbortSignal.any([end.signal, over.signal]));
+  const state = { isSettled: false };
+  const settle = (): void => {
+    state.isSettled = true;
+    signal.notify();
+  };
+  start.then(settle, settle);
+  while (!state.isSettled) {
+    if (!context.leads(ballot) || context.over() !== null) {
+      over.abort(new Error('the leadership ended'));
+      await start.catch(() => undefined);
+      await options.server.stop('immediate');
+      return null;
+    }
+    await signal.wait();
+  }
+  return start;
+}
+
 async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Promise<Next> {
-  const { options, end } = context;
+  const { options } = context;
   const { timeline, system, end: from } = wal.position;
   options.onStep('starting');
-  const primary = await options.server.startPrimary(end.signal);
+  const primary = await startToLead(context, ballot);
   options.onStep(null);
   const written: Next = { kind: 'inspect' };
+  if (primary === null) return context.over() ?? written;
   if (primary.timeline !== timeline || primary.system !== system) {
     await options.server.stop('immediate');
     const reason = `PostgreSQL came up on timeline ${primary.timeline}, and the log says ${timeline}`;
@@ -133,9 +158,13 @@ async function settleFounder(context: LifeContext, state: DirectoryState, isNew:
 }
 
 async function found(context: LifeContext, wal: ChosenWal, ballot: Ballot, isNew: boolean): Promise<Next> {
-  const { options, end } = context;
+  const { options } = context;
   options.onStep('starting');
-  const primary = await options.server.startPrimary(end.signal);
+  const primary = await startToLead(context, ballot);
+  if (primary === null) {
+    options.onStep(null);
+    return context.over() ?? { kind: 'inspect' };
+  }
   options.host.event({
     name: 'DatabaseUp',
     role: 'founder',
