@@ -39,7 +39,6 @@ export class BarrierSessions {
       if (this.idle === session) this.idle = null;
     });
     await takeOwnSettings(session);
-    await session.query('SET idle_session_timeout = 0');
     return session;
   }
 

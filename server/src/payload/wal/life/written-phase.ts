@@ -82,27 +82,24 @@ async function standbyAgain(context: LifeContext, wal: ChosenWal, ownEnd: Lsn): 
   return { kind: 'standby', state };
 }
 
+/** A start gives up by itself long before. */
+const startMsMax = 600_000;
+
 /** A primary; null: the leadership ended before it let anybody in, and it is stopped. @throws LaunchError */
 async function startToLead(context: LifeContext, ballot: Ballot): Promise<PrimaryDatabase | null> {
-  const { options, end, signal } = context;
+  const { options, end } = context;
   const over = new AbortController();
   const start = options.server.startPrimary(AbortSignal.any([end.signal, over.signal]));
-  const state = { isSettled: false };
-  const settle = (): void => {
-    state.isSettled = true;
-    signal.notify();
-  };
-  start.then(settle, settle);
-  while (!state.isSettled) {
-    if (!context.leads(ballot) || context.over() !== null) {
-      over.abort(new Error('the leadership ended'));
-      await start.catch(() => undefined);
-      await options.server.stop('immediate');
-      return null;
-    }
-    await signal.wait();
+  const limit = forLeader(context, ballot, 'a start', startMsMax);
+  try {
+    return await inTime(context, limit, start);
+  } catch (error) {
+    if (!limit.isOver()) throw error;
+    over.abort(new Error('the leadership ended'));
+    await start.catch(() => undefined);
+    await options.server.stop('immediate');
+    return null;
   }
-  return start;
 }
 
 async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Promise<Next> {
