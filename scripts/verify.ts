@@ -113,13 +113,20 @@ async function runLane(lane: Lane): Promise<readonly Result[]> {
 
 const FAILURES_MAX = 20;
 
-/** Whoever sees only the end of a long output sees them too. */
+/** Each test that failed, with the first line of why. Whoever sees only the end of a long output sees them too. */
 function failuresIn(text: string): readonly string[] {
-  const lines = stripVTControlCharacters(text).split('\n');
-  return [...new Set(lines.map((line) => line.trim()).filter((line) => line.startsWith('FAIL ')))].slice(
-    0,
-    FAILURES_MAX,
-  );
+  const lines = stripVTControlCharacters(text)
+    .split('\n')
+    .map((line) => line.trim());
+  const failures: string[] = [];
+  lines.forEach((line, i) => {
+    if (!line.startsWith('FAIL ') || failures.includes(line)) return;
+    failures.push(line);
+    // Tests that failed in the same way are named together.
+    const next = lines[i + 1] ?? '';
+    if (!next.startsWith('FAIL ') && next !== '') failures.push(`  ${next}`);
+  });
+  return failures.slice(0, 2 * FAILURES_MAX);
 }
 
 function tail(text: string, lines: number): string {

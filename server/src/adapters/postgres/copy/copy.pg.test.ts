@@ -173,8 +173,9 @@ describe('a copy', () => {
         await primary.query(`ROLLBACK PREPARED '${gid}'`);
       }
       await target.start(primary);
-      expect(await differences(primary, target)).toEqual([]);
+      const problems = await differences(primary, target);
       await primary.start();
+      expect(problems).toEqual([]);
     },
     90_000,
   );

@@ -1,12 +1,14 @@
 /** For tests: whether a standby that was made by a copy holds what its primary holds, by what it answers, by amcheck, and by its pages. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type JudgedRelation, judgePages } from './page-judge.ts';
 import type { PlainPostgres } from './plain-postgres.ts';
 
 /** Needed on the primary, in each database, before the copy. */
 export const installAmcheck = 'CREATE EXTENSION IF NOT EXISTS amcheck';
 
-/** The standby has replayed all of the primary. Both are stopped afterwards. Empty: nothing is wrong. */
+/** Ends what clients do to the primary, and autovacuum. Both are stopped afterwards. Empty: nothing is wrong. */
 export async function differences(primary: PlainPostgres, standby: PlainPostgres): Promise<string[]> {
+  await comeToRest(primary);
   await standby.caughtUp(primary);
   const databases = await databasesOf(primary);
   const problems: string[] = [];
@@ -22,6 +24,18 @@ export async function differences(primary: PlainPostgres, standby: PlainPostgres
   await primary.stop('fast');
   await standby.stop('fast');
   return [...problems, ...judgePages(primary.dataDir, standby.dataDir, relations)];
+}
+
+/** They are read one after the other: what is written between makes them differ. */
+async function comeToRest(primary: PlainPostgres): Promise<void> {
+  await primary.set('autovacuum', 'off');
+  const writers = `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+    WHERE backend_type IN ('client backend', 'autovacuum worker', 'autovacuum launcher') AND pid <> pg_backend_pid()`;
+  const deadline = performance.now() + 60_000;
+  while ((await primary.value(writers)) !== '0') {
+    if (performance.now() > deadline) throw new Error('the primary does not come to rest');
+    await sleep(50);
+  }
 }
 
 async function databasesOf(postgres: PlainPostgres): Promise<string[]> {
