@@ -55,9 +55,17 @@ class Wal {
   }
 
   /** To the next segment, as a backup does at its end. */
-  switchSegment(): void {
+  switchSegment(rest: 'zeros' | 'old pages' = 'zeros'): void {
     this.write({ manager: 0, info: 0x40, xid: 0n, main: new Uint8Array() });
-    this.choose(Buffer.alloc(segmentBytes - (this.next % segmentBytes)));
+    // Zeros up to the next page, always.
+    const bytes = Buffer.alloc(segmentBytes - (this.next % segmentBytes));
+    const firstPage = walPageBytes - (this.next % walPageBytes);
+    for (let at = firstPage; rest === 'old pages' && at < bytes.length; at += walPageBytes) {
+      bytes.writeUInt16LE(0xd118, at);
+      bytes.writeUInt32LE(1, at + 4);
+      bytes.writeBigUInt64LE(BigInt(this.next + at - segmentBytes), at + 8);
+    }
+    this.choose(bytes);
   }
 
   private choose(bytes: Buffer): void {
@@ -127,20 +135,23 @@ it('a standby shows what it has replayed, whatever is in the WAL', async () => {
   expect(await shownTooEarly(standby, positionNone, [view(2000n)])).toBe(false);
 });
 
-it('the empty rest of a segment is passed over, wherever reading begins', async () => {
-  wal.switchSegment();
-  const within = { ...wal.chosen.position, end: (2 * segmentBytes - walPageBytes - 100) as Lsn };
-  wal.commit(1000n);
-  expect((await missingBelow(primary(), wal.chosen.position))(view(1001n, 1000n))).toBe(true);
-  expect(await shownTooEarly(primary(), within, [view(1001n)])).toBe(true);
-  // And where the first page that is read is empty.
-  wal.switchSegment();
-  wal.fill(1024 * 1024);
-  wal.commit(1002n);
-  const isMissing = await missingBelow(primary(), wal.chosen.position);
-  expect(isMissing(view(1003n, 1002n))).toBe(true);
-  expect(isMissing(view(1003n))).toBe(false);
-});
+it.each(['zeros', 'old pages'] as const)(
+  'the rest of a segment, %s, is passed over, wherever reading begins',
+  async (rest) => {
+    wal.switchSegment(rest);
+    const within = { ...wal.chosen.position, end: (2 * segmentBytes - walPageBytes - 100) as Lsn };
+    wal.commit(1000n);
+    expect((await missingBelow(primary(), wal.chosen.position))(view(1001n, 1000n))).toBe(true);
+    expect(await shownTooEarly(primary(), within, [view(1001n)])).toBe(true);
+    // And where the first page that is read is in it.
+    wal.switchSegment(rest);
+    wal.fill(1024 * 1024);
+    wal.commit(1002n);
+    const isMissing = await missingBelow(primary(), wal.chosen.position);
+    expect(isMissing(view(1003n, 1002n))).toBe(true);
+    expect(isMissing(view(1003n))).toBe(false);
+  },
+);
 
 it('what was released long ago is not looked for', async () => {
   wal = new Wal(1024);

@@ -81,10 +81,16 @@ async function commitsBetween(
   for (;;) {
     const { committed, fault } = await readCommits(wal, { start, from, to, newestXid: position.nextXid });
     if (fault === null) return committed;
-    // The rest of a segment that PostgreSQL has switched from is empty.
-    if (fault.code !== 'zeros' || fault.at !== start) throw new WalFormatError(fault);
+    if (fault.at !== start || !isRestOfSegment(fault)) throw new WalFormatError(fault);
     start = (segmentStart(start) + segmentBytes) as Lsn;
   }
+}
+
+/**
+ * Chosen WAL has a page without a header only behind a switch of segments. Empty as a rule; one that was shipped after a crash may hold what the file had held before.
+ */
+function isRestOfSegment({ code, at }: WalFault): boolean {
+  return code === 'zeros' || (code === 'pageHeader' && at % segmentBytes !== 0);
 }
 
 interface Stretch {
