@@ -60,7 +60,8 @@ class Wal {
     // Zeros up to the next page, always.
     const bytes = Buffer.alloc(segmentBytes - (this.next % segmentBytes));
     const firstPage = walPageBytes - (this.next % walPageBytes);
-    for (let at = firstPage; rest === 'old pages' && at < bytes.length; at += walPageBytes) {
+    const end = rest === 'old pages' ? bytes.length : 0;
+    for (let at = firstPage; at < end; at += walPageBytes) {
       bytes.writeUInt16LE(0xd118, at);
       bytes.writeUInt32LE(1, at + 4);
       bytes.writeBigUInt64LE(BigInt(this.next + at - segmentBytes), at + 8);
