@@ -158,6 +158,17 @@ describe('when leadership ends', () => {
     expect((await lastWords(wire)).at(-1)).toBe(fatal('RQ001'));
   });
 
+  it('a COMMIT whose name another statement was to have, and has not, is not taken for that one', async () => {
+    await ask(wire, send.parse('c', 'COMMIT'), send.sync);
+    await ask(wire, q('BEGIN; INSERT INTO t VALUES (0); SAVEPOINT a'));
+    const refused = await ask(wire, send.parse('c', insert), send.sync);
+    expect(refused[0]).toContain('C=42P05');
+    await ask(wire, q('ROLLBACK TO a'));
+    await commitThatWaits(send.bind({ portal: '', statement: 'c' }), send.execute(''), send.sync);
+    gateway.service.setService(elsewhere);
+    expect((await lastWords(wire)).at(-1)).toBe(fatal('08007'));
+  });
+
   it('what follows a BEGIN that failed is not taken for a part of its block', async () => {
     await commitThatWaits(q('BEGIN ISOLATION LEVEL nonsense'), q(insert));
     gateway.service.setService(elsewhere);

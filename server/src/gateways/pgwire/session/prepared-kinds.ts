@@ -1,15 +1,13 @@
 /**
  * What the prepared statements of one session do to transactions, as far as it is more than `plain`.
  *
- * Responsible for: remembering it from Parse to Bind. Reads no more of a message than its first part, and says `unclear` where that does not suffice.
- * Bounded: of a session with very many such statements nothing is certain any more.
+ * Responsible for: remembering it from Parse to Bind; what is certain of it is told by given-kinds.ts. Reads no more of a message than its first part, and says `unclear` where that does not suffice.
  */
 import { type BindNames, readBindNames, shortName, stringEnd } from '../codec/frontend-messages.ts';
 import type { StatementKind } from '../codec/statement-kinds.ts';
 import { kindOfBeginning, kindOfStatement } from '../codec/single-statement.ts';
 import type { TextRules } from '../codec/text-rules.ts';
-
-const namesMax = 1000;
+import { GivenKinds } from './given-kinds.ts';
 
 /** The payload of a Parse or Bind message, or its beginning, in `bytes`. */
 export interface Payload {
@@ -24,39 +22,37 @@ export interface BoundPortal extends BindNames {
 }
 
 export class PreparedKinds {
-  private unnamed: StatementKind = 'plain';
-  private readonly named = new Map<string, StatementKind>();
-  /** There is a statement of which not even the name is known. */
-  private unknown = false;
+  private readonly names: GivenKinds;
 
+  constructor(names = new GivenKinds()) {
+    this.names = names;
+  }
+
+  /** As if PostgreSQL had refused nothing. */
   copy(): PreparedKinds {
-    const copy = new PreparedKinds();
-    copy.unnamed = this.unnamed;
-    copy.unknown = this.unknown;
-    for (const [name, kind] of this.named) copy.named.set(name, kind);
-    return copy;
+    return new PreparedKinds(this.names.copy());
   }
 
   /** Of a Parse message. */
   parse({ bytes, from, to, isWhole }: Payload, rules: TextRules): void {
     const nameEnd = stringEnd(bytes, from, to);
     if (nameEnd === to) {
-      this.unnamed = 'unclear';
-      this.unknown = true;
+      this.names.giveUnknown();
       return;
     }
     const text = nameEnd + 1;
     const kind = isWhole
       ? kindOfStatement(bytes, text, stringEnd(bytes, text, to), rules)
       : kindOfBeginning(bytes, text, to);
-    this.remember(shortName(bytes, from, nameEnd), kind);
+    if (kind === 'plain' && this.names.arePlain) return;
+    this.names.give(shortName(bytes, from, nameEnd), kind);
   }
 
   /** Of a Bind message. Null if every statement is plain: then it is not read. */
   bind({ bytes, from, to }: Payload): BoundPortal | null {
-    if (this.unnamed === 'plain' && this.named.size === 0 && !this.unknown) return null;
+    if (this.names.arePlain) return null;
     const names = readBindNames(bytes, from, to);
-    return { ...names, kind: names.whole ? this.kindOf(names.statement) : 'unclear' };
+    return { ...names, kind: names.whole ? this.names.kindOf(names.statement) : 'unclear' };
   }
 
   /** The statement that a whole Bind message names. */
@@ -64,16 +60,12 @@ export class PreparedKinds {
     return readBindNames(bytes, from, to).statement;
   }
 
-  private remember(name: string, kind: StatementKind): void {
-    if (name === '') this.unnamed = kind;
-    else if (kind === 'plain') {
-      if (this.named.size > 0) this.named.delete(name);
-    } else if (this.named.has(name) || this.named.size < namesMax) this.named.set(name, kind);
-    else this.unknown = true;
+  sync(): void {
+    this.names.sync();
   }
 
-  private kindOf(name: string): StatementKind {
-    if (name === '') return this.unnamed;
-    return this.named.get(name) ?? (this.unknown ? 'unclear' : 'plain');
+  /** All that was sent is answered. `failed`: with an error among it. */
+  answered(failed: boolean): void {
+    this.names.answered(failed);
   }
 }

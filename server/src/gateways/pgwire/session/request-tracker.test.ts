@@ -348,6 +348,75 @@ describe('the verdict', () => {
     expect(tracker.verdict).toBe('nothing');
   });
 
+  it('counts on no Parse that PostgreSQL may have refused or skipped', () => {
+    const other = [send.parse('c', 'INSERT INTO t VALUES (2)'), sync];
+    const execute = [send.bind({ portal: '', statement: 'c' }), send.execute(''), sync];
+    const commit = inBlock();
+    sends(commit, send.parse('c', 'COMMIT'), sync);
+    commit.told(1, 'T');
+    sends(commit, ...other);
+    commit.failed();
+    commit.told(1, 'E');
+    sends(commit, query('ROLLBACK TO a'));
+    commit.told(1, 'T');
+    sends(commit, ...execute);
+    expect(commit.verdict).toBe('several');
+
+    const insert = started();
+    sends(insert, ...other);
+    insert.told(1, 'I');
+    sends(insert, send.parse('c', 'COMMIT'), sync);
+    insert.failed();
+    insert.told(1, 'I');
+    sends(insert, ...execute);
+    expect(insert.verdict).toBe('several');
+
+    const unnamed = started();
+    sends(unnamed, send.parse('', 'INSERT INTO t VALUES (2)'), sync);
+    unnamed.told(1, 'I');
+    sends(unnamed, send.parse('x', 'nonsense'), flush);
+    unnamed.failed();
+    sends(unnamed, send.parse('', 'COMMIT'), sync);
+    unnamed.told(1, 'I');
+    sends(unnamed, send.bind({ portal: '', statement: '' }), send.execute(''), sync);
+    expect(unnamed.verdict).toBe('several');
+  });
+
+  it('counts on a Parse behind which something is executed before the next Sync, or whose answer is no error', () => {
+    const tracker = inBlock();
+    const commit = send.parse('c', 'COMMIT');
+    const execute = [send.bind({ portal: '', statement: 'c' }), send.execute(''), sync];
+    sends(tracker, commit, sync, ...execute);
+    expect(tracker.verdict).toBe('several');
+    const refused = inBlock();
+    sends(refused, commit, sync);
+    refused.failed();
+    refused.told(1, 'E');
+    sends(refused, query('ROLLBACK TO a'));
+    refused.told(1, 'T');
+    sends(refused, send.closeStatement('c'), commit, ...execute);
+    expect(refused.verdict).toBe('one');
+    refused.told(1, 'I');
+    sends(refused, query('BEGIN'));
+    refused.told(1, 'T');
+    sends(refused, ...execute);
+    expect(refused.verdict).toBe('one');
+  });
+
+  it('counts on no portal whose Bind was refused, whatever it was before', () => {
+    const tracker = inBlock();
+    sends(tracker, send.parse('', 'INSERT INTO t VALUES (2)'));
+    sends(tracker, send.bind({ portal: 'p', statement: '' }), sync);
+    tracker.told(1, 'T');
+    sends(tracker, send.parse('', 'ROLLBACK'), send.bind({ portal: 'p', statement: '' }), sync);
+    tracker.failed();
+    tracker.told(1, 'E');
+    sends(tracker, query('ROLLBACK TO a'));
+    tracker.told(1, 'T');
+    sends(tracker, send.execute('p'), sync, query('COMMIT'));
+    expect(tracker.verdict).toBe('several');
+  });
+
   it('knows them by as much of their names as PostgreSQL looks at', () => {
     const tracker = inBlock();
     const name = 'x'.repeat(63);
@@ -393,6 +462,7 @@ describe('the verdict', () => {
           sync,
         );
         tracker.told(1, 'T');
+        tracker.failed();
         tracker.told(1, 'E');
         sends(tracker, query('ROLLBACK TO a'));
         tracker.told(1, 'T');

@@ -49,6 +49,8 @@ export class RequestTracker {
   /** The only message that is being answered is this Query. */
   private lone: TextView | null = null;
   private followedLone = false;
+  /** An error has been said since the client was last owed nothing. */
+  private saidError = false;
   /** Of a Query message that comes in pieces. */
   private reader: StatementReader | null = null;
 
@@ -128,6 +130,7 @@ export class RequestTracker {
 
   /** PostgreSQL has said an error. */
   failed(untold = 0): void {
+    this.saidError = true;
     this.owed.failed(untold);
   }
 
@@ -135,6 +138,9 @@ export class RequestTracker {
   told(times: number, status: TransactionStatus): void {
     this.owed.told(times);
     this.status = status;
+    if (this.outstanding) return;
+    this.prepared.answered(this.saidError);
+    this.portals.answered(this.saidError);
   }
 
   /** Start-up owes a ReadyForQuery, too. */
@@ -151,6 +157,7 @@ export class RequestTracker {
       return;
     }
     this.request += 1;
+    this.saidError = false;
     this.lone = null;
     this.course.reset(this.status !== 'I');
     if (this.status === 'I') this.portals.clear();
@@ -199,6 +206,7 @@ export class RequestTracker {
   private sentSync(): void {
     if (!this.open && !this.owed.isTaking) this.begin();
     if (this.owed.sentSync()) this.course.endMessage();
+    this.prepared.sync();
     this.portals.sync();
   }
 
