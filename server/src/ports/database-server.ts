@@ -45,8 +45,8 @@ export interface StandbyDatabase {
   /** Nothing is sent any more, nor told of timelines, until `open`: what is about to be promoted must not hear of its own timeline from others. */
   shut(): void;
   open(): void;
-  /** A transaction id that is above all which have ended, and no higher than the next, and the position replayed, in one look. @throws Error while it lets nobody in */
-  look(): Promise<{ readonly nextXid: bigint; readonly replayed: Lsn }>;
+  /** A transaction id that is above all which have ended, and no higher than the next, and the position replayed, in one look. Whatever is asked after `givenUp` does not wait behind it. @throws Error while it lets nobody in */
+  look(givenUp: AbortSignal): Promise<{ readonly nextXid: bigint; readonly replayed: Lsn }>;
   /**
    * Makes a primary of it, on exactly this timeline, which leaves the present one at `fork`: everything below is replayed, and nothing above is fed any more. Takes for ever if PostgreSQL hangs; no other run of PostgreSQL than
    * this one is promoted, however late. @throws Error if it is stopped before, or becomes another one than that

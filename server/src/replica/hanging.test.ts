@@ -124,8 +124,8 @@ it('a standby that replays for long what it has already is waited for', async ()
     timers.after(20_000, () => {
       isThrough = true;
     });
-    const look: typeof standby.look = () =>
-      isThrough ? standby.look() : Promise.reject(new Error('the database system is starting up'));
+    const look: typeof standby.look = (givenUp) =>
+      isThrough ? standby.look(givenUp) : Promise.reject(new Error('the database system is starting up'));
     return { ...standby, ask: () => standby.ask(), look };
   };
   const given = stepDowns(only!);

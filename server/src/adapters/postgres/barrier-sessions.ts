@@ -38,7 +38,12 @@ export class BarrierSessions {
     session.once('end', () => {
       if (this.idle === session) this.idle = null;
     });
-    await takeOwnSettings(session);
+    try {
+      await takeOwnSettings(session);
+    } catch (error) {
+      void session.end().catch(() => undefined);
+      throw error;
+    }
     return session;
   }
 

@@ -29,6 +29,7 @@ import { chooseLaunchUser, handOver } from './launch-user.ts';
 import { LaunchError } from './launch-error.ts';
 import { connectPg } from './pg-client.ts';
 import { nextXidSql } from './next-xid.ts';
+import { OwnSession } from './own-session.ts';
 import { openPrimary } from './primary-database.ts';
 import { isStopped } from './process-identity.ts';
 import { readRequest } from './requests/request-outcome.ts';
@@ -58,13 +59,13 @@ class Server implements PostgresDatabaseServer {
   readonly instance: PostgresInstance;
   private readonly options: DatabaseServerOptions;
   private feed: StandbyFeed | null = null;
-  /** The replica's own session: opened when it is first needed, and again when it is gone. */
-  private client: Promise<Client> | null = null;
+  private readonly session: OwnSession;
   private readonly waits = new EndedWaits();
 
   constructor(options: DatabaseServerOptions, instance: PostgresInstance) {
     this.options = options;
     this.instance = instance;
+    this.session = new OwnSession(instance);
     instance.watchLog((text) => this.waits.add(text));
   }
 
@@ -94,7 +95,7 @@ class Server implements PostgresDatabaseServer {
       get streaming() {
         return feed.connected;
       },
-      look: () => this.look(),
+      look: (givenUp) => this.session.ask(givenUp, look),
       promote: (promotion) => this.promote(promotion, feed),
     };
   }
@@ -111,7 +112,7 @@ class Server implements PostgresDatabaseServer {
 
   async startPrimary(ended: AbortSignal): Promise<PrimaryDatabase> {
     await this.instance.start({ kind: 'primary' }, ended);
-    const opening = this.session().then((client) => openPrimary(this.instance, client));
+    const opening = this.session.get().then((client) => openPrimary(this.instance, client));
     const isOpen = new AbortController();
     const late = setTimeout(firstAnswerMs, null, { signal: isOpen.signal }).then(() => {
       throw new LaunchError('PostgreSQL has started, and answers nothing', { code: 'launchFailed' });
@@ -119,29 +120,17 @@ class Server implements PostgresDatabaseServer {
     return Promise.race([opening, late]).finally(() => isOpen.abort());
   }
 
-  private async look(): Promise<{ nextXid: bigint; replayed: Lsn }> {
-    const client = await this.session();
-    const before = await client.query<{ replayed: string | null }>(
-      'SELECT pg_last_wal_replay_lsn()::text AS replayed',
-    );
-    const { replayed } = before.rows[0]!;
-    if (replayed === null) throw new Error('the standby has replayed nothing');
-    // Only then: what is replayed meanwhile may use ids.
-    const after = await client.query<{ next: string }>(`SELECT ${nextXidSql} AS next`);
-    return { nextXid: BigInt(after.rows[0]!.next), replayed: parseLsn(replayed) };
-  }
-
   private async promote(promotion: Promotion, feed: StandbyFeed): Promise<PrimaryDatabase> {
     await this.keepNumbers(promotion);
     feed.shut();
-    const client = await this.session();
+    const client = await this.session.get();
     // Nobody may have waited for this any more, and PostgreSQL have been started again since.
     if (this.feed !== feed) throw new Error('PostgreSQL was stopped');
     this.instance.promoted();
     await client.query('SELECT pg_promote(false)');
     while (await isInRecovery(client)) await setTimeout(pollMs);
     await this.assertPromoted(promotion, client);
-    await this.closeFeed();
+    await this.closeFeed(feed);
     return openPrimary(this.instance, client);
   }
 
@@ -175,26 +164,8 @@ class Server implements PostgresDatabaseServer {
     );
   }
 
-  private session(): Promise<Client> {
-    this.client ??= connectPg({ socketDir: this.instance.socketDir, database: 'postgres' }).then(
-      (client) => {
-        client.once('end', () => this.forgetSession());
-        return client;
-      },
-      (error: unknown) => {
-        this.forgetSession();
-        throw error;
-      },
-    );
-    return this.client;
-  }
-
-  private forgetSession(): void {
-    this.client = null;
-  }
-
   async checkup(): Promise<Checkup> {
-    const client = await this.session();
+    const client = await this.session.get();
     const { rows } = await client.query<{ damaged: string; ended: string; next: string }>(
       `SELECT coalesce(sum(checksum_failures), 0)::text AS damaged, coalesce(sum(xact_commit + xact_rollback), 0)::text AS ended,
               ${nextXidSql} AS next
@@ -205,7 +176,7 @@ class Server implements PostgresDatabaseServer {
   }
 
   async statusOf(xid: bigint): Promise<TransactionStatus> {
-    const client = await this.session();
+    const client = await this.session.get();
     try {
       const { rows } = await client.query<{ status: string | null; prepared: boolean }>(
         `SELECT pg_xact_status($1::text::xid8) AS status,
@@ -235,15 +206,15 @@ class Server implements PostgresDatabaseServer {
   }
 
   async stop(mode: 'fast' | 'immediate' | 'kill'): Promise<void> {
-    this.forgetSession();
+    this.session.drop();
     await this.instance.stop(mode);
-    await this.closeFeed();
+    if (this.feed !== null) await this.closeFeed(this.feed);
   }
 
-  private async closeFeed(): Promise<void> {
-    const { feed } = this;
-    this.feed = null;
-    await feed?.close();
+  /** Another one may have been opened since. */
+  private async closeFeed(feed: StandbyFeed): Promise<void> {
+    if (this.feed === feed) this.feed = null;
+    await feed.close();
   }
 
   onExit(listener: (reason: string, damage: string | null) => void): () => void {
@@ -273,6 +244,17 @@ class Server implements PostgresDatabaseServer {
     await this.stop('fast');
     await this.instance.close();
   }
+}
+
+async function look(client: Client): Promise<{ nextXid: bigint; replayed: Lsn }> {
+  const before = await client.query<{ replayed: string | null }>(
+    'SELECT pg_last_wal_replay_lsn()::text AS replayed',
+  );
+  const { replayed } = before.rows[0]!;
+  if (replayed === null) throw new Error('the standby has replayed nothing');
+  // Only then: what is replayed meanwhile may use ids.
+  const after = await client.query<{ next: string }>(`SELECT ${nextXidSql} AS next`);
+  return { nextXid: BigInt(after.rows[0]!.next), replayed: parseLsn(replayed) };
 }
 
 async function isInRecovery(client: Client): Promise<boolean> {

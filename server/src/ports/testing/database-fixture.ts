@@ -185,7 +185,7 @@ export class FedStandby {
     const seen: Awaited<ReturnType<StandbyDatabase['look']>>[] = [];
     await until(this.fixture.timers, async () => {
       seen.push(
-        ...(await this.standby.look().then(
+        ...(await this.standby.look(never).then(
           (one) => [one],
           () => [],
         )),

@@ -229,7 +229,10 @@ async function replayedFork(
   while (!begun.isOver()) {
     const nowMs = timers.nowMs();
     if (!progress.hasReported && nowMs - begunAtMs < firstReportMs) untilMs = nowMs + timings.patienceMs;
-    const seen = await inTime(context, { ...begun, untilMs }, standby.look()).catch(() => null);
+    const given = new AbortController();
+    const look = inTime(context, { ...begun, untilMs }, standby.look(given.signal));
+    const seen = await look.catch(() => null);
+    given.abort();
     if (progress.hasAll && seen !== null && seen.replayed === expected) {
       // It was asked directly, and what it told by itself may be of a moment before.
       const { flushed } = progress;
