@@ -77,7 +77,7 @@ function hold(text: string): { readonly isHeld: () => boolean; readonly release:
       return result;
     });
   }
-  vi.spyOn(Client.prototype, 'query').mockImplementation(answer as typeof Client.prototype.query);
+  vi.spyOn(Client.prototype, 'query').mockImplementation(answer);
   return { isHeld: () => isHeld, release };
 }
 
