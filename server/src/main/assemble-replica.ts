@@ -244,9 +244,7 @@ export function assembleReplica(
     primary: () => payload.primary,
     installRequests: adapters.installRequests,
     lookAtCommits: adapters.lookAtCommits,
-    timers,
-    lookAgainMs: 5_000,
-    logger,
+    looks: { timers, patienceMs: 500, retryMs: 20, againMs: 5_000, logger },
   });
   const verification: Verification = new Verification({
     self: config.id,

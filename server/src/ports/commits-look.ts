@@ -6,5 +6,7 @@ export type CommitsLook =
   /** It cannot be known now, for a reason that may pass. */
   | { readonly code: 'unclear'; readonly reason: string };
 
-/** Looks now, and remembers the looks before it. @throws Error of PostgreSQL, which may pass, too */
-export type LookAtCommits = () => Promise<CommitsLook>;
+/**
+ * Looks now, and remembers the looks before it. `isServed`: clients have sessions already, which may have got what somebody has taken back since; the first look is made before. @throws Error of PostgreSQL, which may pass, too
+ */
+export type LookAtCommits = (isServed: boolean) => Promise<CommitsLook>;

@@ -12,9 +12,9 @@ import { ReplicaService } from './service.ts';
 const ballot = (round: number) => ({ round, replica: 'r1' as ReplicaId });
 const r2 = 'r2' as ReplicaId;
 
-function setUp() {
+function setUp({ patienceMs = 10_000 } = {}) {
   let barriers = 0;
-  const looks: { tell: (look: CommitsLook) => void; fail: () => void }[] = [];
+  const looks: { isServed: boolean; tell: (look: CommitsLook) => void; fail: () => void }[] = [];
   let lookers = 0;
   const gate = new AnswerGate({
     leaseHeld: () => true,
@@ -39,14 +39,12 @@ function setUp() {
     installRequests: () => Promise.resolve(),
     lookAtCommits: () => {
       lookers += 1;
-      return () =>
+      return (isServed) =>
         new Promise((resolve, reject) => {
-          looks.push({ tell: resolve, fail: () => reject(new Error('away')) });
+          looks.push({ isServed, tell: resolve, fail: () => reject(new Error('away')) });
         });
     },
-    timers: systemClock,
-    lookAgainMs: 1,
-    logger: pino({ level: 'silent' }),
+    looks: { timers: systemClock, patienceMs, retryMs: 1, againMs: 1, logger: pino({ level: 'silent' }) },
   });
   const told: Service[] = [];
   service.onServiceChange((now) => told.push(now));
@@ -61,9 +59,11 @@ function setUp() {
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 
 describe('the service of a replica', () => {
-  it('is told when it changes, and has a new generation for each leadership', () => {
-    const { service, told, generation } = setUp();
+  it('is told when it changes, and has a new generation for each leadership', async () => {
+    const { service, told, looks, generation } = setUp();
     service.serveHere(ballot(1));
+    looks[0]!.tell({ code: 'clean' });
+    await settle();
     const first = generation();
     expect(service.leadership(first)).toEqual(ballot(1));
     service.serveElsewhere(r2, 'r2 leads');
@@ -72,23 +72,53 @@ describe('the service of a replica', () => {
     service.serveElsewhere(r2, 'r2 leads');
     service.serveElsewhere(null, 'nobody leads');
     service.serveHere(ballot(3));
+    looks[1]!.tell({ code: 'clean' });
+    await settle();
     expect(generation()).not.toBe(first);
     expect(told.map(({ kind }) => kind)).toEqual(['here', 'at', 'nowhere', 'here']);
     expect(service.mayAnswer(first)).toBe(false);
   });
 
-  it('lets answers leave only behind barriers until nothing is found that turns the waiting of commits off', async () => {
-    const { service, looks, generation, barriers } = setUp();
+  it('looks for what turns the waiting of commits off before anybody is served, and again where that fails', async () => {
+    const { service, looks, lookers, generation, barriers } = setUp();
     service.serveHere(ballot(1));
-    expect(await service.awaitAnswer(generation())).toBe(true);
-    expect(await service.awaitAnswer(generation())).toBe(true);
-    expect([service.mayAnswer(generation()), barriers()]).toEqual([false, 2]);
-    looks[0]!.tell({ code: 'clean' });
+    for (const n of [0, 1]) {
+      looks[n]!.fail();
+      await expect.poll(() => looks.length).toBe(n + 2);
+      expect(service.service().kind).toBe('nowhere');
+    }
+    looks[2]!.tell({ code: 'clean' });
     await settle();
-    expect(service.mayAnswer(generation())).toBe(true);
+    expect(await service.awaitAnswer(generation())).toBe(true);
+    expect([service.mayAnswer(generation()), barriers(), lookers()]).toEqual([true, 1, 1]);
+    expect(looks.map(({ isServed }) => isServed)).toEqual([false, false, false]);
   });
 
-  it('goes on so where something is found, in that generation', async () => {
+  it.each(['hangs', 'fails'])(
+    'serves without having found out anything where that %s for too long: then answers leave only behind barriers',
+    async (how) => {
+      const { service, looks, generation, barriers } = setUp({ patienceMs: 30 });
+      service.serveHere(ballot(1));
+      const failing = setInterval(() => {
+        if (how === 'fails') looks.at(-1)!.fail();
+      }, 1);
+      await expect.poll(() => service.service().kind).toBe('here');
+      clearInterval(failing);
+      expect(await service.awaitAnswer(generation())).toBe(true);
+      expect(await service.awaitAnswer(generation())).toBe(true);
+      expect([service.mayAnswer(generation()), barriers()]).toEqual([false, 2]);
+      await expect.poll(() => looks.at(-1)!.isServed).toBe(true);
+      // What the first ones find out now counts for nothing: somebody may have taken it back since.
+      for (const { isServed, tell } of looks) if (!isServed) tell({ code: 'clean' });
+      await settle();
+      expect(service.mayAnswer(generation())).toBe(false);
+      looks.at(-1)!.tell({ code: 'clean' });
+      await settle();
+      expect(service.mayAnswer(generation())).toBe(true);
+    },
+  );
+
+  it('lets answers leave only behind barriers where something is found, in that generation', async () => {
     const { service, looks, generation } = setUp();
     service.serveHere(ballot(1));
     looks[0]!.tell({ code: 'weakened', found: ['role app'] });
@@ -99,30 +129,28 @@ describe('the service of a replica', () => {
     service.serveElsewhere(null, 'nobody leads');
     service.serveHere(ballot(2));
     looks[1]!.tell({ code: 'clean' });
-    expect(await service.awaitAnswer(generation())).toBe(true);
     await settle();
+    expect(await service.awaitAnswer(generation())).toBe(true);
     expect(service.mayAnswer(generation())).toBe(true);
   });
 
-  it.each([
-    (look: ReturnType<typeof setUp>['looks'][number]) => look.tell({ code: 'unclear', reason: 'prepared' }),
-    (look: ReturnType<typeof setUp>['looks'][number]) => look.fail(),
-  ])('looks again where it cannot be known, and trusts when all is clear: %#', async (answer) => {
+  it('serves at once where it cannot be known, looks again, and trusts when all is clear', async () => {
     const { service, looks, lookers, generation } = setUp();
     service.serveHere(ballot(1));
-    expect(await service.awaitAnswer(generation())).toBe(true);
-    for (const n of [0, 1]) {
-      answer(looks[n]!);
+    for (const n of [0, 1, 2]) {
+      looks[n]!.tell({ code: 'unclear', reason: 'prepared' });
       await expect.poll(() => looks.length).toBe(n + 2);
+      expect(await service.awaitAnswer(generation())).toBe(true);
       expect(service.mayAnswer(generation())).toBe(false);
     }
-    looks[2]!.tell({ code: 'clean' });
+    looks[3]!.tell({ code: 'clean' });
     await settle();
-    expect([service.mayAnswer(generation()), looks.length, lookers()]).toEqual([true, 3, 1]);
+    expect([service.mayAnswer(generation()), looks.length, lookers()]).toEqual([true, 4, 1]);
+    expect(looks.map(({ isServed }) => isServed)).toEqual([false, true, true, true]);
   });
 
-  it('does not look again for a generation that has ended', async () => {
-    const { service, looks, lookers } = setUp();
+  it('does not look again for a generation that has ended, nor serve in it', async () => {
+    const { service, looks, lookers, told } = setUp();
     service.serveHere(ballot(1));
     looks[0]!.fail();
     service.serveElsewhere(null, 'nobody leads');
@@ -130,10 +158,9 @@ describe('the service of a replica', () => {
     expect(looks).toHaveLength(1);
     service.serveHere(ballot(2));
     looks[1]!.tell({ code: 'unclear', reason: 'prepared' });
-    await Promise.resolve();
     service.serveElsewhere(null, 'nobody leads');
     await settle();
-    expect([looks.length, lookers()]).toEqual([2, 2]);
+    expect([looks.length, lookers(), told.map(({ kind }) => kind)]).toEqual([2, 2, ['nowhere', 'nowhere']]);
   });
 
   it('takes nothing from a look of a generation that has ended', async () => {
@@ -141,9 +168,12 @@ describe('the service of a replica', () => {
     service.serveHere(ballot(1));
     service.serveElsewhere(null, 'nobody leads');
     service.serveHere(ballot(2));
-    expect(await service.awaitAnswer(generation())).toBe(true);
     looks[0]!.tell({ code: 'clean' });
     await settle();
+    expect(service.service().kind).toBe('nowhere');
+    looks[1]!.tell({ code: 'unclear', reason: 'prepared' });
+    await settle();
+    expect(await service.awaitAnswer(generation())).toBe(true);
     expect(service.mayAnswer(generation())).toBe(false);
   });
 });

@@ -4,10 +4,8 @@
  * Responsible for: the generation of this replica's service, telling gateways when it changes, and putting the gate of answers and the outcomes behind it. Decides nothing about consensus: it is told.
  * Invariant: within one generation the replica led, and its PostgreSQL ran, without a break; whoever shows an old generation gets nothing.
  */
-import type { Logger } from 'pino';
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { Ballot, ReplicaId } from '../../multipaxos/types.ts';
-import { pause } from '../../payload/pause.ts';
 import type {
   ClientService,
   NamedRequest,
@@ -17,10 +15,10 @@ import type {
   Service,
   TransactionOutcome,
 } from '../../ports/client-service.ts';
-import type { Timers } from '../../ports/clock.ts';
-import type { CommitsLook, LookAtCommits } from '../../ports/commits-look.ts';
+import type { LookAtCommits } from '../../ports/commits-look.ts';
 import type { PrimaryDatabase } from '../../ports/database-server.ts';
 import type { AnswerGate } from './answer-gate.ts';
+import { CommitLooks, type CommitLooksOptions } from './commit-looks.ts';
 import type { Outcomes } from './outcomes.ts';
 
 export interface ServiceOptions {
@@ -34,10 +32,7 @@ export interface ServiceOptions {
   readonly installRequests: (database: string) => Promise<void>;
   /** Called once in each generation: its looks at what makes commits not wait to be chosen without a session's naming it. */
   readonly lookAtCommits: () => LookAtCommits;
-  readonly timers: Pick<Timers, 'after'>;
-  /** How long after a look that told nothing clear the next one comes. */
-  readonly lookAgainMs: number;
-  readonly logger: Logger;
+  readonly looks: Omit<CommitLooksOptions, 'look'>;
 }
 
 export class ReplicaService implements ClientService {
@@ -62,60 +57,27 @@ export class ReplicaService implements ClientService {
     return () => this.listeners.delete(listener);
   }
 
-  /** From now on clients are served here. */
+  /** From now on clients are served here, as soon as it has been looked at what may have their commits not wait. */
   serveHere(ballot: Ballot): void {
     this.endGeneration();
+    if (this.current.kind === 'here') this.change({ kind: 'nowhere', reason: 'another leadership begins' });
     this.ballot = ballot;
     this.options.gate.renew();
-    void this.look(this.generation, this.options.gate.distrust());
+    void this.begin(this.ended.signal, this.options.gate.distrust());
+  }
+
+  private async begin(ended: AbortSignal, trust: () => void): Promise<void> {
+    const { lookAtCommits, looks } = this.options;
+    const all = new CommitLooks({ ...looks, look: lookAtCommits() }, trust, ended);
+    await all.first();
+    if (ended.aborted) return;
     this.change({ kind: 'here', generation: this.generation });
-  }
-
-  /**
-   * A role, a database or a function may turn `synchronous_commit` down where no gateway sees it: until it is known that none does, and as long as one does, answers wait behind barriers. What cannot be known now may be known later,
-   * so that is looked for again; what is found has perhaps worked already.
-   */
-  private async look(generation: number, trust: () => void): Promise<void> {
-    const { lookAtCommits, logger, timers, lookAgainMs } = this.options;
-    const look = lookAtCommits();
-    let told: string | null = null;
-    for (;;) {
-      const seen = await this.lookOnce(look);
-      if (!this.holds(generation)) return;
-      if (seen.code === 'clean') {
-        trust();
-        return;
-      }
-      if (seen.code === 'weakened') {
-        const { found } = seen;
-        logger.warn(
-          { found: found.slice(0, 20), more: Math.max(0, found.length - 20) },
-          'commits are told not to wait: every answer waits behind a commit of its own instead',
-        );
-        return;
-      }
-      if (seen.reason !== told)
-        logger.warn(
-          { reason: seen.reason },
-          'it is not known yet whether all commits wait: until then every answer waits behind a commit of its own',
-        );
-      told = seen.reason;
-      await pause(timers, lookAgainMs, this.ended.signal);
-      if (!this.holds(generation)) return;
-    }
-  }
-
-  private async lookOnce(look: LookAtCommits): Promise<CommitsLook> {
-    try {
-      return await look();
-    } catch (error) {
-      return { code: 'unclear', reason: String(error) };
-    }
+    await all.goOn();
   }
 
   /** From now on clients are served by `leader`, if anybody is known. Ends a generation of this replica. */
   serveElsewhere(leader: ReplicaId | null, reason: string): void {
-    if (this.current.kind === 'here') this.endGeneration();
+    if (this.ballot !== null) this.endGeneration();
     this.ballot = null;
     const replica = leader === null ? null : replicaOf(leader);
     const address = replica === null || replica === this.options.id ? null : this.options.pgwireOf(replica);

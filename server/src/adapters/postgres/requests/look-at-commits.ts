@@ -3,7 +3,7 @@
  *
  * Responsible for: what a look cannot see. A transaction that was prepared before (PREPARE TRANSACTION) may hold any such setting, and nobody names it again when it is committed; so nothing is clear while one of them is there.
  * What it brought may have been taken back by the time that it is looked for, and a session that got it keeps it; so where something was prepared, the sessions that began before the look that finds nothing must have ended, too.
- * A look that fails (a database is dropped meanwhile, somebody holds a lock) has found nothing prepared, and is only made again: the sessions of a pool live on for ever.
+ * The same where no look has told anything before clients were served. A look before that which fails is only made again: the sessions of a pool live on for ever.
  * What is prepared after the first look has passed the gateway in this generation, and was seen there.
  */
 import type { Client } from 'pg';
@@ -19,13 +19,13 @@ interface Place {
 /** A new leader's own. */
 export function lookAtCommits(place: Place): LookAtCommits {
   const looks = new Looks(place);
-  return () => looks.look();
+  return (isServed) => looks.look(isServed);
 }
 
 class Looks {
   private readonly place: Place;
-  /** A look has found transactions that were prepared before. */
-  private hasWaited = false;
+  /** Clients may have had sessions before anything was clear: a look has found transactions that were prepared before, or was made too late. */
+  private isLate = false;
   /** Prepared before the first look and not seen to have ended since, by transaction id; null: not asked yet. */
   private prepared: ReadonlySet<string> | null = null;
   /** PostgreSQL's time after a later look that found nothing. */
@@ -35,14 +35,15 @@ class Looks {
     this.place = place;
   }
 
-  async look(): Promise<CommitsLook> {
+  async look(isServed: boolean): Promise<CommitsLook> {
+    if (isServed) this.isLate = true;
     const client = await connectPg({ socketDir: this.place.socketDir, database: 'postgres' });
     try {
       await takeOwnSettings(client);
       // Before the catalogs: what is committed in between is in one of them.
       const prepared = await this.stillPrepared(client);
       if (prepared.length > 0) {
-        this.hasWaited = true;
+        this.isLate = true;
         const names = prepared.slice(0, 20).join(', ');
         const reason = `transactions were prepared before, and are not decided: ${names}`;
         return { code: 'unclear', reason };
@@ -50,7 +51,7 @@ class Looks {
       if (this.cleanSince === null) {
         const found = await findWeakenedCommitsIn(this.place);
         if (found.length > 0) return { code: 'weakened', found };
-        if (!this.hasWaited) return { code: 'clean' };
+        if (!this.isLate) return { code: 'clean' };
         this.cleanSince = await timeOf(client);
       }
       if (!(await hasSessionsBefore(client, this.cleanSince))) return { code: 'clean' };
