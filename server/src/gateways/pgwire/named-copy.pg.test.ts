@@ -88,6 +88,27 @@ it.each([[[send.sync]], [[]]])('a COPY that fails is over with the next Sync (%#
   wire.close();
 });
 
+it.each(['outside of a block', 'in a block'])(
+  'a Sync sent while a COPY fails ends its batch %s',
+  async (where) => {
+    await pg.superuser.query(
+      `CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+       $$ BEGIN PERFORM pg_sleep(0.3); RAISE EXCEPTION 'refused'; END $$;
+     CREATE TRIGGER refusing BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION refuse()`,
+    );
+    if (where === 'in a block') await ask(wire, q('BEGIN'));
+    wire.send(run('COPY t FROM STDIN'), send.flush);
+    await wire.until('G');
+    wire.send(data, send.sync);
+    expect((await wire.until('Z')).map(({ type }) => type).join('')).toBe('EZ');
+    await pg.superuser.query('DROP FUNCTION refuse CASCADE');
+    await ask(wire, q('ROLLBACK'));
+    await ask(wire, q(insert));
+    expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+    wire.close();
+  },
+);
+
 it('a lock that somebody holds keeps names from being given for a while, and is told with 58000', async () => {
   wire.close();
   await pg.superuser.query('DROP SCHEMA pg_barista CASCADE; SELECT pg_advisory_lock(7432, 0)');

@@ -169,6 +169,17 @@ describe('when leadership ends', () => {
     expect((await lastWords(wire)).at(-1)).toBe(fatal('08007'));
   });
 
+  it('what follows a COPY that failed is not taken for answered by the Syncs that were sent with it', async () => {
+    const refuse =
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$";
+    await ask(wire, q(refuse));
+    await ask(wire, q('CREATE TRIGGER refusing BEFORE INSERT ON t EXECUTE FUNCTION refuse()'));
+    const copy = [q('COPY t FROM STDIN'), send.sync, send.sync, frame('c')];
+    await commitThatWaits(...copy, q('DROP FUNCTION refuse CASCADE'));
+    gateway.service.setService(elsewhere);
+    expect((await lastWords(wire)).at(-1)).toBe(fatal('08007'));
+  });
+
   it('what follows a BEGIN that failed is not taken for a part of its block', async () => {
     await commitThatWaits(q('BEGIN ISOLATION LEVEL nonsense'), q(insert));
     gateway.service.setService(elsewhere);

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../../multipaxos/types.ts';
-import { errorResponse, readyForQuery } from '../codec/backend-messages.ts';
+import { commandComplete, errorResponse, readyForQuery } from '../codec/backend-messages.ts';
 import { doubtFrame } from '../codec/doubt-frame.ts';
+import { FrameSplitter } from '../codec/frame-splitter.ts';
+import { query, sync } from '../codec/frontend-messages.ts';
 import { outcomeUnknown } from '../errors.ts';
 import { KnownTransaction } from '../session/known-transaction.ts';
 import { RequestTracker } from '../session/request-tracker.ts';
@@ -95,4 +97,20 @@ describe('what the leader tells a client while its transaction is in doubt', () 
     reader.read(error.subarray(2_500));
     expect(reader.atBoundary).toBe(true);
   });
+});
+
+it('a Sync that a COPY which failed has not ignored is not taken for the answer to what is sent behind it', () => {
+  const copyIn = frame('G', '\0\0\0');
+  const failed = Buffer.concat([copyIn, errorOf('x'), readyForQuery('I'), readyForQuery('I')]);
+  for (const chunks of cuts(failed)) {
+    const { reader, tracker } = createReader();
+    const messages = Buffer.concat([query('COPY t FROM STDIN'), sync, query('SELECT 1')]);
+    const splitter = new FrameSplitter(MiB);
+    splitter.feed(messages);
+    while (splitter.next()) tracker.sent(splitter, messages);
+    pass(reader, chunks);
+    expect(tracker.due).toBe(1);
+    pass(reader, [commandComplete('SELECT 1'), readyForQuery('I')]);
+    expect(tracker.outstanding).toBe(false);
+  }
 });

@@ -122,6 +122,7 @@ export class TunnelReader {
     const { splitter } = this;
     if (splitter.type === back.readyForQuery) {
       if (!splitter.last) return;
+      if (this.options.tracker.mayHaveSurplus) this.options.tracker.ready(!this.begun);
       this.options.tracker.told(1, statusOf(chunk[splitter.end - 1]!));
       this.options.known.afterReady();
       this.begun = false;

@@ -18,6 +18,8 @@ export interface AnswerListener {
   readonly parameter: (name: string, value: string) => void;
   readonly copyBegan: () => void;
   readonly failed: () => void;
+  /** ReadyForQuery, which is not in `readies` yet. `isBare`: no answer came before it. */
+  readonly ready: (isBare: boolean) => void;
 }
 
 /** Takes every part of every message, where a session must tell them apart. */
@@ -39,6 +41,8 @@ export class AnswerReader implements Told {
   private readonly splitter: FrameSplitter;
   private readonly gatherer = new FrameGatherer(lookedBytesMax);
   private readonly listener: AnswerListener;
+  /** Part of the answer that goes on came in earlier chunks. */
+  private begunBefore = false;
 
   constructor(frameBytesMax: number, listener: AnswerListener) {
     this.splitter = new FrameSplitter(frameBytesMax);
@@ -53,6 +57,7 @@ export class AnswerReader implements Told {
   read(chunk: Buffer, visitor: AnswerVisitor | null = null): void {
     const { splitter } = this;
     this.readies = 0;
+    this.begunBefore ||= this.begun;
     this.begun = false;
     this.saidFatal = false;
     splitter.feed(chunk);
@@ -69,8 +74,10 @@ export class AnswerReader implements Told {
 
   private ready(chunk: Buffer): void {
     if (!this.splitter.last) return;
+    this.listener.ready(!this.begun && !this.begunBefore);
     this.readies += 1;
     this.begun = false;
+    this.begunBefore = false;
     // The payload is one byte: it is in the last part.
     this.status = statusOf(chunk[this.splitter.end - 1]!);
   }

@@ -2,30 +2,36 @@
  * Counts the ReadyForQuery messages that a client is owed: one for each Query, Sync and FunctionCall, but for the Syncs that PostgreSQL ignores.
  *
  * It ignores those that come while it takes COPY data, and a client may have sent them before anybody knows that a COPY has begun. So the Syncs behind a request that may
- * begin one are noted with it, until the client ends the data or sends something else; when PostgreSQL says that it takes data, it is known which request it has come to.
- * Where it cannot know, it counts more than come. There are two such cases: a COPY fails, it is not known whether it had read those Syncs before, and the client has sent more without waiting; and a
- * Sync during the second COPY of one Query, which is counted though it is ignored.
- * It counts less in one: Syncs that a failed COPY has perhaps not ignored are not counted where nothing is sent behind them before the error is told. They commit nothing, but a ReadyForQuery
- * of theirs that is told behind the next request is taken for the answer to that (docs/open-points.md).
+ * begin one are noted with it, until the client sends something else; when PostgreSQL says that it takes data, it is known which request it has come to.
+ * Where a COPY fails it is not known which of them PostgreSQL had read. Those that it had not are answered with a ReadyForQuery ahead of the next request's answer, and before that one nothing else is
+ * said: by this such `surplus` messages are found when they come.
+ * It counts more than come in one case: of a batch of the extended protocol that goes on behind a COPY that failed, in which a Sync was sent ahead of the end of the data (`miscounts`).
  */
 
-/** A request that may begin a COPY. */
+/** A request that may begin a COPY; a Query may begin several. */
 interface MaybeCopy {
   /** ReadyForQuery messages that come before those of this request, counted from the beginning of the session. */
   position: number;
-  /** Syncs behind it that are ignored if it is a COPY. */
-  syncs: number;
-  /** The client may still be sending data for it. */
-  open: boolean;
+  /** The same of the next request that is more than a Sync; null while there is none. */
+  next: number | null;
+  /** How often PostgreSQL has said that it takes data, and how often the client has ended them. */
+  began: number;
+  ended: number;
+  /** Syncs behind it, by how often the data had been ended before. */
+  syncs: number[] | null;
 }
 
 /** Requests that are kept in mind; of more, what would be ignored is counted. */
 const requestsMax = 1000;
+/** The same of the COPYs of one request. */
+const copiesMax = 1000;
 
 export class OwedAnswers {
   due = 0;
   /** Messages of the extended protocol were sent behind the last Sync that counts. */
   open = false;
+  /** It is counted more than comes. */
+  miscounts = false;
 
   private toldBefore = 0;
   private readonly maybe: MaybeCopy[] = [];
@@ -33,8 +39,9 @@ export class OwedAnswers {
   private last: MaybeCopy | null = null;
   /** The one that PostgreSQL takes data for, or took them for, until the client is told its end. */
   private taking: MaybeCopy | null = null;
-  /** Syncs that were perhaps not ignored. */
-  private perhaps = 0;
+  /** The one that failed last, and how many Syncs behind it may be answered that are not counted. */
+  private failedCopy: MaybeCopy | null = null;
+  private surplus = 0;
 
   get outstanding(): boolean {
     return this.due > 0 || this.open;
@@ -42,7 +49,11 @@ export class OwedAnswers {
 
   /** PostgreSQL takes COPY data, as far as is known, and ignores Syncs. */
   get isTaking(): boolean {
-    return this.taking?.open === true;
+    return this.taking !== null && this.taking.ended < this.taking.began;
+  }
+
+  get mayHaveSurplus(): boolean {
+    return this.surplus > 0;
   }
 
   /** A request that owes an answer of its own and may begin a COPY. */
@@ -73,20 +84,20 @@ export class OwedAnswers {
 
   /** Returns whether it counts. */
   sentSync(): boolean {
-    if (this.taking?.open === true) {
-      this.taking.syncs += 1;
+    if (this.isTaking) {
+      noteSync(this.taking);
       return false;
     }
     this.due += 1;
     this.open = false;
-    if (this.last?.open === true) this.last.syncs += 1;
+    noteSync(this.last);
     return true;
   }
 
   /** CopyDone or CopyFail. */
   endedCopy(): void {
-    if (this.last !== null) this.last.open = false;
-    if (this.taking !== null) this.taking.open = false;
+    const copy = this.last ?? this.taking;
+    if (copy !== null) copy.ended += 1;
   }
 
   /** PostgreSQL takes COPY data. `untold`: ReadyForQuery messages that it has sent before and the client has not been told. */
@@ -94,12 +105,13 @@ export class OwedAnswers {
     const { maybe } = this;
     const position = this.toldBefore + untold;
     while (maybe.length > 0 && maybe[0]!.position < position) maybe.shift();
-    const copy = maybe[0];
+    if (maybe[0]?.position === position) this.taking = maybe.shift()!;
+    const copy = this.taking;
     if (copy?.position !== position) return;
-    maybe.shift();
-    this.taking = copy;
-    this.due -= copy.syncs;
-    for (const later of maybe) later.position -= copy.syncs;
+    const ignored = copy.syncs?.[copy.began] ?? 0;
+    copy.began += 1;
+    this.due -= ignored;
+    this.move(copy, -ignored);
     if (this.due <= untold) this.open = true;
   }
 
@@ -107,10 +119,27 @@ export class OwedAnswers {
   failed(untold: number): void {
     const { taking } = this;
     if (taking === null || taking.position !== this.toldBefore + untold) return;
-    taking.open = false;
     this.taking = null;
-    if (this.last === taking) this.perhaps += taking.syncs;
-    else this.due += taking.syncs;
+    this.failedCopy = taking;
+    this.surplus = taking.syncs?.[taking.began - 1] ?? 0;
+    this.countSurplus();
+  }
+
+  /** PostgreSQL has said ReadyForQuery. `isBare`: no answer came before it. */
+  ready(isBare: boolean, untold: number): void {
+    const { failedCopy } = this;
+    if (failedCopy === null || this.surplus === 0) return;
+    const { next } = failedCopy;
+    if (next === null ? untold < this.due : this.toldBefore + untold < next) return;
+    if (next !== null && !isBare) {
+      this.surplus = 0;
+      return;
+    }
+    this.surplus -= 1;
+    this.due += 1;
+    // The Sync has ended the batch of the COPY.
+    if (next === null) this.open = false;
+    this.move(failedCopy, 1);
   }
 
   told(times: number): void {
@@ -118,8 +147,10 @@ export class OwedAnswers {
     if (times > this.due) this.open = false;
     this.due = Math.max(0, this.due - times);
     this.toldBefore += times;
-    if (this.due === 0) this.perhaps = 0;
-    if (!this.outstanding) this.maybe.length = 0;
+    if (!this.outstanding) {
+      this.maybe.length = 0;
+      this.miscounts = false;
+    }
     if (this.taking !== null && this.taking.position < this.toldBefore) this.taking = null;
   }
 
@@ -128,15 +159,40 @@ export class OwedAnswers {
   }
 
   private sentRequest(): void {
-    this.due += this.perhaps;
-    this.perhaps = 0;
-    // If that one is a COPY after all, PostgreSQL ends the session: its data were not ended.
-    if (this.last?.open === true && this.maybe.at(-1) === this.last) this.maybe.pop();
+    const { last } = this;
+    if (last === null) return;
     this.last = null;
+    last.next = this.position;
+    this.countSurplus();
+    // If that one is a COPY after all, PostgreSQL ends the session: its data were not ended.
+    if (last.ended === 0 && this.maybe.at(-1) === last) this.maybe.pop();
   }
 
   private mayCopy(): void {
-    this.last = { position: this.position, syncs: 0, open: true };
+    this.last = { position: this.position, next: null, began: 0, ended: 0, syncs: null };
     if (this.maybe.length < requestsMax) this.maybe.push(this.last);
   }
+
+  /** If the next request belongs to the batch of the COPY that failed, it cannot be told which of two answers comes: what was perhaps not ignored is counted. */
+  private countSurplus(): void {
+    if (this.surplus === 0 || this.failedCopy?.next !== this.failedCopy?.position) return;
+    this.due += this.surplus;
+    this.surplus = 0;
+    this.miscounts = true;
+  }
+
+  /** So many more answers come behind this one. */
+  private move(copy: MaybeCopy, by: number): void {
+    if (copy.next !== null) copy.next += by;
+    for (const later of this.maybe) {
+      later.position += by;
+      if (later.next !== null) later.next += by;
+    }
+  }
+}
+
+function noteSync(copy: MaybeCopy | null): void {
+  if (copy === null || copy.ended > copiesMax) return;
+  copy.syncs ??= [];
+  copy.syncs[copy.ended] = (copy.syncs[copy.ended] ?? 0) + 1;
 }

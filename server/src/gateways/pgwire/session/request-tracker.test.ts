@@ -246,32 +246,89 @@ describe('what a client is owed around a COPY that it did not wait for', () => {
     expect(tracker.outstanding).toBe(false);
   });
 
-  it('where a failed COPY may have ignored a Sync or not, what was sent behind it is never taken for answered', () => {
+  describe('that failed, and may have ignored a Sync or not', () => {
+    const insert = query('INSERT INTO t VALUES (2)');
+    const copy = [run('COPY t FROM STDIN'), sync, copyData, copyDone, sync];
+
+    /** ReadyForQuery, with an answer before it or `bare`. */
+    function ready(tracker: RequestTracker, kind: 'answer' | 'bare'): void {
+      tracker.ready(kind === 'bare');
+      tracker.told(1, 'I');
+    }
+
+    function failedCopy(...messages: readonly Buffer[]): RequestTracker {
+      const tracker = started();
+      sends(tracker, ...messages);
+      tracker.copyBegan();
+      tracker.failed();
+      return tracker;
+    }
+
+    it.each([0, 1])('what was sent behind it is told apart from %i Syncs', (surplus) => {
+      const at = failedCopy(...copy, insert);
+      ready(at, 'answer');
+      for (let n = 0; n < surplus; n += 1) ready(at, 'bare');
+      expect([at.due, at.verdict]).toEqual([1, 'several']);
+      ready(at, 'answer');
+      expect(at.outstanding).toBe(false);
+    });
+
+    it.each([0, 1, 2])('so is what is sent when the error is told, and later: %i Syncs', (surplus) => {
+      const at = failedCopy(query('COPY t FROM STDIN'), sync, sync);
+      ready(at, 'answer');
+      expect(at.outstanding).toBe(false);
+      if (surplus === 2) ready(at, 'bare');
+      sends(at, insert);
+      for (let n = 0; n < Math.min(surplus, 1); n += 1) ready(at, 'bare');
+      expect([at.due, at.verdict]).toEqual([1, 'one']);
+      ready(at, 'answer');
+      expect(at.outstanding).toBe(false);
+      sends(at, sync, insert);
+      ready(at, 'bare');
+      expect(at.outstanding).toBe(true);
+      ready(at, 'answer');
+      expect(at.outstanding).toBe(false);
+    });
+
+    it.each([0, 1])('so are a Sync of its own and what is sent behind it: %i Syncs', (surplus) => {
+      const at = failedCopy(run('COPY t FROM STDIN'), sync);
+      sends(at, sync, insert);
+      ready(at, 'answer');
+      for (let n = 0; n < surplus; n += 1) ready(at, 'bare');
+      expect(at.outstanding).toBe(true);
+      ready(at, 'answer');
+      expect(at.outstanding).toBe(false);
+    });
+
+    it('what is told of a later COPY is not taken for it', () => {
+      const at = failedCopy(...copy, ...copy);
+      ready(at, 'answer');
+      ready(at, 'bare');
+      at.copyBegan();
+      expect(at.due).toBe(1);
+      ready(at, 'answer');
+      expect(at.outstanding).toBe(false);
+    });
+  });
+
+  it.each([
+    ['at once', true],
+    ['when they are asked for', false],
+  ])('Syncs among the data of several COPYs of one Query are ignored: sent %s', (_, atOnce) => {
     const tracker = started();
-    sends(
-      tracker,
-      run('COPY t FROM STDIN'),
-      sync,
-      copyData,
-      copyDone,
-      sync,
-      query('INSERT INTO t VALUES (2)'),
-    );
+    const copies = query('COPY t FROM STDIN; COPY t FROM STDIN');
+    const data = [sync, copyData, sync, copyDone];
+    if (atOnce) sends(tracker, copies, ...data, ...data);
+    else sends(tracker, copies);
     tracker.copyBegan();
-    tracker.failed();
-    tracker.told(1, 'I');
-    tracker.told(1, 'I');
-    expect(tracker.outstanding).toBe(true);
-    expect(tracker.verdict).not.toBe('nothing');
-    const later = started();
-    sends(later, run('COPY t FROM STDIN'), sync);
-    later.copyBegan();
-    sends(later, copyData, copyDone, sync);
-    later.failed();
-    sends(later, query('INSERT INTO t VALUES (2)'));
-    later.told(1, 'I');
-    later.told(1, 'I');
-    expect(later.outstanding).toBe(true);
+    if (!atOnce) sends(tracker, ...data);
+    tracker.copyBegan();
+    if (!atOnce) sends(tracker, ...data);
+    expect(tracker.due).toBe(1);
+    sends(tracker, sync);
+    expect(tracker.due).toBe(2);
+    tracker.told(2, 'I');
+    expect(tracker.outstanding).toBe(false);
   });
 
   it('of very many requests that are sent at once none is taken for answered', () => {

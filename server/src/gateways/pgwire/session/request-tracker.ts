@@ -64,6 +64,11 @@ export class RequestTracker {
     return this.owed.open;
   }
 
+  /** There may come ReadyForQuery messages that are not counted. */
+  get mayHaveSurplus(): boolean {
+    return this.owed.mayHaveSurplus;
+  }
+
   get outstanding(): boolean {
     return this.owed.outstanding;
   }
@@ -132,6 +137,11 @@ export class RequestTracker {
   failed(untold = 0): void {
     this.saidError = true;
     this.owed.failed(untold);
+  }
+
+  /** PostgreSQL has said ReadyForQuery. `isBare`: no answer came before it. To be called while `mayHaveSurplus`. */
+  ready(isBare: boolean, untold = 0): void {
+    this.owed.ready(isBare, untold);
   }
 
   /** The client has been told ReadyForQuery so many times, the last time with this status. */

@@ -112,7 +112,15 @@ export class Session implements Gated {
       },
       copyBegan: () => this.tracker.copyBegan(this.readiesUntold),
       failed: () => this.tracker.failed(this.readiesUntold),
+      ready: (isBare) => {
+        if (this.names?.visitor == null) this.onReady(isBare);
+      },
     });
+  }
+
+  /** ReadyForQuery for the client, before it is in the outbox. */
+  private onReady(isBare: boolean): void {
+    if (this.tracker.mayHaveSurplus) this.tracker.ready(isBare, this.readiesUntold);
   }
 
   /** ReadyForQuery messages for the client that have been read. Where names are kept, each is in the outbox at once. */
@@ -203,6 +211,7 @@ export class Session implements Gated {
       generation: gate.generation,
       send: (bytes) => this.forward(bytes),
       emit: (bytes, told) => this.emit(bytes, told),
+      ready: (isBare) => this.onReady(isBare),
       learn: (doubt) => this.learn(doubt),
       pause: () => clientValve.pause('waiting'),
       resume: () => clientValve.resume('waiting'),

@@ -32,16 +32,25 @@ const dataTypes: ReadonlySet<number> = new Set([
   back.functionCallResponse,
 ]);
 
+export interface FlightAnswersOptions {
+  readonly emit: (bytes: Buffer, told: Told) => void;
+  /** ReadyForQuery is about to be emitted. `isBare`: no answer was, before it. */
+  readonly ready: (isBare: boolean) => void;
+}
+
 export class FlightAnswers implements AnswerVisitor {
-  private readonly emit: (bytes: Buffer, told: Told) => void;
+  private readonly options: FlightAnswersOptions;
   private readonly flights: Flight[] = [];
   private readonly gatherer = new FrameGatherer(messageBytesMax);
   /** Neighbouring parts of a chunk that pass go together. */
   private passing: { chunk: Buffer; from: number; to: number; begun: boolean; last: boolean } | null = null;
   private saidFatal = false;
+  /** PostgreSQL has said something since its last ReadyForQuery, or the client was told something since the one that it was told. */
+  private begun = false;
+  private told = false;
 
-  constructor(emit: (bytes: Buffer, told: Told) => void) {
-    this.emit = emit;
+  constructor(options: FlightAnswersOptions) {
+    this.options = options;
   }
 
   get isIdle(): boolean {
@@ -59,12 +68,21 @@ export class FlightAnswers implements AnswerVisitor {
    * the `last`, if the protocol is the extended one.
    */
   takeInCopy(isSync: boolean): 'no' | 'ignored' | 'last' {
-    if (this.takesData) return 'ignored';
     const [flight] = this.flights;
+    if (this.takesData) {
+      if (isSync && flight?.kind === 'client') flight.copySyncs += 1;
+      return 'ignored';
+    }
     if (flight?.kind !== 'client' || !flight.extended || flight.copy === 'none') return 'no';
     if (!isSync) return 'ignored';
     flight.copy = 'none';
     return 'last';
+  }
+
+  /** A COPY of the extended protocol has failed, and it is not known whether PostgreSQL has ignored a Sync that was sent before. */
+  get endIsUnclear(): boolean {
+    const [flight] = this.flights;
+    return flight?.kind === 'client' && flight.extended && flight.failed && flight.copySyncs > 0;
   }
 
   /** The client has ended its COPY data. */
@@ -81,9 +99,14 @@ export class FlightAnswers implements AnswerVisitor {
 
   part(part: FrameSplitter, chunk: Buffer): void {
     const [flight] = this.flights;
+    if (part.type === back.readyForQuery) {
+      if (part.last) this.ready(flight, statusOf(chunk[part.end - 1]!));
+      return;
+    }
+    this.begun ||= !comesAnyTime(part.type);
     if (part.type === back.errorResponse) this.error(flight, part, chunk);
     else if (comesAnyTime(part.type)) this.pass(part, chunk);
-    else if (flight === undefined) this.unexpected(part, chunk);
+    else if (flight === undefined) this.pass(part, chunk);
     else if (flight.kind === 'own') this.ownPart(flight, part, chunk);
     else this.clientPart(flight, part, chunk);
   }
@@ -94,24 +117,48 @@ export class FlightAnswers implements AnswerVisitor {
     if (passing === null) return;
     const { chunk, from, to, begun, last } = passing;
     const { saidFatal } = this;
-    this.emit(chunk.subarray(from, to), { readies: 0, status: 'I', begun, atBoundary: last, saidFatal });
+    this.told ||= begun;
+    this.options.emit(chunk.subarray(from, to), {
+      readies: 0,
+      status: 'I',
+      begun,
+      atBoundary: last,
+      saidFatal,
+    });
   }
 
   /** A whole message of the gateway's own, in its turn. */
   say(message: Buffer): void {
     this.chunkDone();
-    this.emit(message, { readies: 0, status: 'I', begun: true, atBoundary: true, saidFatal: this.saidFatal });
+    this.told = true;
+    this.options.emit(message, {
+      readies: 0,
+      status: 'I',
+      begun: true,
+      atBoundary: true,
+      saidFatal: this.saidFatal,
+    });
   }
 
   sayReady(status: TransactionStatus): void {
     this.chunkDone();
     const told = { readies: 1, status, begun: false, atBoundary: true, saidFatal: false };
-    this.emit(readyForQuery(status), told);
+    this.options.ready(!this.told);
+    this.told = false;
+    this.options.emit(readyForQuery(status), told);
   }
 
-  private unexpected(part: FrameSplitter, chunk: Buffer): void {
-    if (part.type !== back.readyForQuery) this.pass(part, chunk);
-    else if (part.last) this.sayReady(statusOf(chunk[part.end - 1]!));
+  /** Where nothing was said before it and the flight is to be answered, it belongs to a Sync of before, which a COPY that failed has not ignored. */
+  private ready(flight: Flight | undefined, status: TransactionStatus): void {
+    const isBare = !this.begun;
+    this.begun = false;
+    if (flight === undefined || (isBare && !(flight.kind === 'client' && flight.isBare)))
+      this.sayReady(status);
+    else if (flight.kind === 'client') this.clientReady(flight, status);
+    else {
+      this.flights.shift();
+      flight.done({ status, row: flight.row, error: flight.error });
+    }
   }
 
   private pass({ start, end, type, last }: FrameSplitter, chunk: Buffer): void {
@@ -131,16 +178,10 @@ export class FlightAnswers implements AnswerVisitor {
     const message = this.gatherer.add(part, chunk);
     if (message === null) return;
     if (part.type === back.dataRow) flight.row ??= firstColumn(message);
-    if (part.type !== back.readyForQuery) return;
-    this.flights.shift();
-    flight.done({ status: statusOf(message.at(-1)!), row: flight.row, error: flight.error });
   }
 
   private clientPart(flight: ClientFlight, part: FrameSplitter, chunk: Buffer): void {
     switch (part.type) {
-      case back.readyForQuery:
-        if (part.last) this.clientReady(flight, statusOf(chunk[part.end - 1]!));
-        return;
       case back.commandComplete:
         this.clientCompletion(flight, part, chunk);
         return;

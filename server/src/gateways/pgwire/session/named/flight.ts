@@ -37,6 +37,10 @@ export interface ClientFlight {
   copy: 'none' | 'taking' | 'ended';
   /** How often the client has ended its data before PostgreSQL has said that it takes them. */
   dataEnds: number;
+  /** Syncs of the client that PostgreSQL has ignored, if it took COPY data when it read them. */
+  copySyncs: number;
+  /** As far as is known it is a Sync alone: then nothing is said before its ReadyForQuery. */
+  isBare: boolean;
   readonly done: (status: TransactionStatus) => void;
 }
 
@@ -62,6 +66,8 @@ export function clientFlight(
     failed: false,
     copy: 'none',
     dataEnds: 0,
+    copySyncs: 0,
+    isBare: false,
     done,
   };
 }

@@ -49,8 +49,11 @@ export class NamedBatch {
     this.options = options;
   }
 
+  /** A Sync that was sent while a COPY failed has ended it, too, where it was answered. */
   get isNone(): boolean {
-    return this.state === 'none';
+    const { state } = this;
+    const isSent = state === 'wrapped' || state === 'committing' || state === 'running';
+    return state === 'none' || (isSent && this.options.wire.answers.isIdle);
   }
 
   /** Nothing that it has begun is awaited but the client's next message. */
@@ -62,7 +65,8 @@ export class NamedBatch {
   take(frame: Buffer, status: TransactionStatus): boolean {
     const { wire } = this.options;
     const type = frame[0]!;
-    if ((type === front.sync || type === front.flush) && this.takeInCopy(frame, type)) return true;
+    if (isBare(frame) && this.takeInCopy(frame, type)) return true;
+    if (this.isNone) this.state = 'none';
     switch (this.state) {
       case 'none':
         if (!wire.answers.isIdle) return false;
@@ -115,7 +119,7 @@ export class NamedBatch {
     this.held.push(frame);
     this.heldBytes += frame.length;
     if (type !== front.sync && type !== front.flush && this.heldBytes <= heldBytesMax) return;
-    this.run();
+    this.run(this.held.every(isBare));
     this.options.wire.send(...this.held);
     this.held = [];
     if (type === front.sync) this.state = 'none';
@@ -131,14 +135,15 @@ export class NamedBatch {
       transaction.claimBefore(kind);
       this.state = 'committing';
     } else {
-      this.run();
+      this.run(false);
       this.follow(kind);
     }
   }
 
-  private run(): void {
+  private run(isBare: boolean): void {
     this.state = 'running';
     this.flight = clientFlight('pass', true, (status) => this.answered(status));
+    this.flight.isBare = isBare;
     this.options.wire.answers.expect(this.flight);
   }
 
@@ -177,6 +182,7 @@ export class NamedBatch {
       }
       this.follow(kind);
     } else if (type === front.parse) this.note(frame, type);
+    if (this.flight !== null && !isBare(frame)) this.flight.isBare = false;
     wire.send(frame);
     if (type === front.sync) this.state = 'none';
     return true;
@@ -210,6 +216,11 @@ export class NamedBatch {
     }
     this.replies.note(frame);
   }
+}
+
+/** PostgreSQL says nothing to it, but for ReadyForQuery. */
+function isBare(frame: Buffer): boolean {
+  return frame[0] === front.sync || frame[0] === front.flush;
 }
 
 /** It is run in a block of the gateway's if it is in none of the client's. */

@@ -62,7 +62,7 @@ export class NamedRequests {
   take(frame: Buffer): boolean {
     const { wire, status } = this.options;
     const type = frame[0]!;
-    if (wire.answers.takesData && !amidCopy.has(type)) {
+    if ((wire.answers.takesData || wire.answers.endIsUnclear) && !amidCopy.has(type)) {
       this.options.violated();
       return false;
     }

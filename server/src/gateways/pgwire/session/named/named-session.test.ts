@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { commandComplete, readyForQuery } from '../../codec/backend-messages.ts';
 import { FrameSplitter } from '../../codec/frame-splitter.ts';
-import { parse, query } from '../../codec/frontend-messages.ts';
+import { bind, execute, flush, parse, query, sync } from '../../codec/frontend-messages.ts';
 import { defaultLimits } from '../../limits.ts';
 import { frame } from '../../testing/frames.ts';
 import { createMemoryClientService } from '../../testing/memory-client-service.ts';
@@ -15,6 +15,7 @@ import { eventually } from '../../../../ports/testing/eventually.ts';
 interface Fixture {
   readonly session: NamedSession;
   readonly sent: Buffer[];
+  readonly emitted: Buffer[];
   readonly fromClient: (chunk: Buffer) => void;
   readonly fromPostgres: (chunk: Buffer) => void;
 }
@@ -23,6 +24,7 @@ interface Fixture {
 function start(failures?: string[]): Fixture {
   const service = createMemoryClientService(null);
   const sent: Buffer[] = [];
+  const emitted: Buffer[] = [];
   const nothing = (): void => {};
   const tracker = new RequestTracker();
   const answers = new AnswerReader(defaultLimits.frameBytesMax, {
@@ -31,6 +33,7 @@ function start(failures?: string[]): Fixture {
     parameter: nothing,
     copyBegan: nothing,
     failed: nothing,
+    ready: nothing,
   });
   const session = new NamedSession({
     tracker,
@@ -41,7 +44,8 @@ function start(failures?: string[]): Fixture {
     database: 'd',
     generation: 1,
     send: (bytes) => sent.push(bytes),
-    emit: nothing,
+    emit: (bytes) => emitted.push(bytes),
+    ready: nothing,
     learn: nothing,
     pause: nothing,
     resume: nothing,
@@ -54,6 +58,7 @@ function start(failures?: string[]): Fixture {
   return {
     session,
     sent,
+    emitted,
     fromClient(chunk) {
       splitter.feed(chunk);
       while (splitter.next()) tracker.sent(splitter, chunk);
@@ -72,6 +77,10 @@ function row(text: string): Buffer {
   return frame('D', bytes);
 }
 
+function answered(tag: string): Buffer {
+  return Buffer.concat([commandComplete(tag), readyForQuery('I')]);
+}
+
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -81,7 +90,7 @@ describe('a session with names', () => {
     const { sent, fromClient, fromPostgres } = start();
     fromClient(query("SET barista.request_id = 'x'"));
     await eventually(() => expect(sent).toHaveLength(1));
-    fromPostgres(readyForQuery('I'));
+    fromPostgres(answered('SET'));
     fromClient(query('SHOW work_mem'));
     const long = query(`SELECT '${'x'.repeat(2_000_000)}'`);
     const read = vi.spyOn(Buffer.prototype, 'toString');
@@ -91,7 +100,7 @@ describe('a session with names', () => {
     const longReads = read.mock.results.filter(({ value }) => String(value).length > 1_000_000);
     expect(longReads).toHaveLength(1);
     expect(sent.at(-1)?.equals(long)).toBe(false);
-    fromPostgres(readyForQuery('I'));
+    fromPostgres(answered('SET'));
     expect(sent.at(-1)?.equals(long)).toBe(true);
   });
 
@@ -100,7 +109,7 @@ describe('a session with names', () => {
       const { sent, fromClient, fromPostgres } = start();
       fromClient(query("SET barista.request_id = 'x'"));
       await eventually(() => expect(sent).toHaveLength(1));
-      fromPostgres(readyForQuery('I'));
+      fromPostgres(answered('SET'));
       fromClient(Buffer.concat([query('SELECT 1'), query(notifying)]));
       fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
       fromPostgres(Buffer.concat([commandComplete('SELECT 1'), readyForQuery('T')]));
@@ -122,7 +131,7 @@ describe('a session with names', () => {
     const { sent, fromClient, fromPostgres } = start(failures);
     fromClient(query("SET barista.request_id = 'x'"));
     await eventually(() => expect(sent).toHaveLength(1));
-    fromPostgres(readyForQuery('I'));
+    fromPostgres(answered('SET'));
     fromClient(Buffer.concat([query('COPY t FROM STDIN'), frame('d', '1\n'), ...messages]));
     fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
     expect(failures).toEqual([]);
@@ -134,7 +143,7 @@ describe('a session with names', () => {
     const { sent, fromClient, fromPostgres } = start();
     fromClient(query("SET barista.request_id = 'x'"));
     await eventually(() => expect(sent).toHaveLength(1));
-    fromPostgres(readyForQuery('I'));
+    fromPostgres(answered('SET'));
     const data = [frame('d', '1\n'), frame('c')];
     const copies = query('COPY t FROM STDIN; COPY t FROM STDIN');
     fromClient(Buffer.concat([copies, ...data, ...data, query('SELECT 1')]));
@@ -146,5 +155,64 @@ describe('a session with names', () => {
     fromPostgres(readyForQuery('T'));
     fromPostgres(Buffer.concat([row('claimed 61 62'), readyForQuery('I')]));
     expect(sent.at(-1)?.equals(query('SELECT 1'))).toBe(true);
+  });
+
+  it.each([0, 1, 2])(
+    'takes %i Syncs that a COPY which failed has not ignored for no other answer',
+    async (n) => {
+      const { sent, emitted, fromClient, fromPostgres } = start();
+      fromClient(query("SET barista.request_id = 'x'"));
+      await eventually(() => expect(sent).toHaveLength(1));
+      fromPostgres(answered('SET'));
+      fromClient(query('BEGIN'));
+      fromPostgres(Buffer.concat([commandComplete('BEGIN'), readyForQuery('T')]));
+      fromClient(query('COPY t FROM STDIN'));
+      fromPostgres(frame('G', '\0\0\0'));
+      fromClient(Buffer.concat([frame('d', 'wrong\n'), sync, sync]));
+      fromPostgres(Buffer.concat([frame('E', 'VERROR\0\0'), readyForQuery('E')]));
+      fromClient(query('ROLLBACK'));
+      emitted.length = 0;
+      for (let at = 0; at < n; at += 1) fromPostgres(readyForQuery('E'));
+      fromClient(query('SELECT 1'));
+      expect(sent.at(-1)?.equals(query('ROLLBACK'))).toBe(true);
+      fromPostgres(answered('ROLLBACK'));
+      expect(sent.at(-1)?.equals(query('SELECT 1'))).toBe(true);
+      const types = emitted.map((bytes) => String.fromCharCode(bytes[0]!)).join('');
+      expect(types).toBe(`${'Z'.repeat(n)}CZ`);
+    },
+  );
+
+  it('goes on behind a batch whose Sync was sent while its COPY failed', async () => {
+    for (const status of ['I', 'T'] as const) {
+      const { sent, fromClient, fromPostgres } = start();
+      fromClient(query("SET barista.request_id = 'x'"));
+      await eventually(() => expect(sent).toHaveLength(1));
+      fromPostgres(Buffer.concat([commandComplete('SET'), readyForQuery(status)]));
+      const copy = [parse('', 'COPY t FROM STDIN'), bind({ portal: '', statement: '' }), execute(''), flush];
+      fromClient(Buffer.concat(copy));
+      if (status === 'I') fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
+      fromPostgres(frame('G', '\0\0\0'));
+      fromClient(Buffer.concat([frame('d', 'wrong\n'), sync]));
+      fromPostgres(Buffer.concat([frame('E', 'VERROR\0\0'), readyForQuery('E')]));
+      if (status === 'I') fromPostgres(answered('ROLLBACK'));
+      fromClient(query('ROLLBACK'));
+      expect(sent.at(-1)?.equals(query('ROLLBACK'))).toBe(true);
+    }
+  });
+
+  it('ends where a batch goes on behind a COPY that failed, and it is not known whether its Sync was ignored', async () => {
+    const failures: string[] = [];
+    const { sent, fromClient, fromPostgres } = start(failures);
+    fromClient(query("SET barista.request_id = 'x'"));
+    await eventually(() => expect(sent).toHaveLength(1));
+    fromPostgres(answered('SET'));
+    const copy = [parse('', 'COPY t FROM STDIN'), bind({ portal: '', statement: '' }), execute(''), flush];
+    fromClient(Buffer.concat(copy));
+    fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T'), frame('G', '\0\0\0')]));
+    fromClient(Buffer.concat([frame('d', 'wrong\n'), sync]));
+    fromPostgres(frame('E', 'VERROR\0\0'));
+    expect(failures).toEqual([]);
+    fromClient(parse('', 'SELECT 1'));
+    expect(failures).toEqual(['08P01']);
   });
 });

@@ -34,6 +34,8 @@ export interface NamedSessionOptions {
   readonly send: (bytes: Buffer) => void;
   /** To the client, when it may leave. */
   readonly emit: (bytes: Buffer, told: Told) => void;
+  /** ReadyForQuery is about to be emitted. `isBare`: no answer was, before it. */
+  readonly ready: (isBare: boolean) => void;
   readonly learn: (doubt: Doubt) => void;
   /** The client must wait, or may go on. */
   readonly pause: () => void;
@@ -65,7 +67,7 @@ export class NamedSession {
 
   constructor(options: NamedSessionOptions) {
     this.options = options;
-    this.answers = new FlightAnswers(options.emit);
+    this.answers = new FlightAnswers(options);
     this.splitter = new FrameSplitter(options.limits.frameBytesMax);
     this.gatherer = new FrameGatherer(options.limits.namedFrameBytesMax);
   }
