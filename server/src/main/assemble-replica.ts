@@ -97,6 +97,7 @@ const timings = {
   askLeadingMs: 5,
   hangMs: 2000,
   pingMs: 250,
+  standstillMs: 10_000,
   patienceMs: 5000,
   promotionMs: 10_000,
   retryMinMs: 100,

@@ -139,6 +139,10 @@ export interface DatabaseServer {
   endedWaits(): number;
   /** False if the main process does not do anything, though it is there (it was stopped by a signal). */
   isMoving(): boolean;
+  /**
+   * A mark of what has been done to bring it up, to replay its WAL above all: the same mark later, and nothing has been done in between. Null: there is no process, or the system does not tell. Some milliseconds.
+   */
+  workMark(): Promise<string | null>;
   /** As this PostgreSQL knows it; works on a standby, too. @throws Error while it lets nobody in */
   statusOf(xid: bigint): Promise<TransactionStatus>;
   /** The command tag with which a named transaction was committed; null: it was not; `tag` null: it was not kept. As `statusOf`. @throws Error */

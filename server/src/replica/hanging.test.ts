@@ -173,6 +173,53 @@ it('a primary that is started again, and never lets anybody in, is given up with
   await group.stop();
 });
 
+it('a primary that hangs before it lets anybody in is ended, and started once more', async () => {
+  const group = await begin();
+  const leader = group.serving()!;
+  const others = group.members.filter((member) => member !== leader);
+  for (const other of others) other.crash();
+  const { server, timers } = leader.process!;
+  const [start, stop] = [server.startPrimary.bind(server), server.stop.bind(server)];
+  // What PostgreSQL writes after its replica has stopped leading is in no log: it is to lead again with that.
+  server.stop = (mode) => pause(timers, 500).then(() => stop(mode));
+  const client = await group.time.until(server.connect());
+  await group.time.until(client.ask({ kind: 'mode', mode: 'local' }));
+  expect(await group.time.passUntil(() => !leads(leader), 20_000)).toBe(true);
+  await group.time.until(client.ask({ kind: 'append', key: 'k', value: 'unchosen' }));
+  await group.time.until(client.ask({ kind: 'commit' }));
+  let starts = 0;
+  server.startPrimary = (ended) => {
+    starts += 1;
+    return start(ended);
+  };
+  expect(await group.time.passUntil(() => leader.postgres.run === null, 20_000)).toBe(true);
+  for (const other of others) {
+    other.lose('database');
+    await other.start();
+  }
+  expect(await group.time.passUntil(() => starts === 1 && leader.postgres.run !== null, 60_000)).toBe(true);
+  leader.postgres.stand('hanging');
+  expect(await group.time.passUntil(() => group.serving() === leader, 40_000)).toBe(true);
+  expect(starts).toBe(2);
+  await group.healthy(60_000);
+  await group.equal();
+  await group.stop();
+});
+
+it('a standby that hangs before its first report is ended, and started once more', async () => {
+  const group = new MemoryGroup({ replicas: 1, seed: 5 });
+  await group.begin();
+  const [only] = group.members;
+  only!.crashMachine();
+  await only!.start();
+  expect(await group.time.passUntil(() => only!.postgres.run !== null, 20_000)).toBe(true);
+  only!.postgres.stand('hanging');
+  const given = stepDowns(only!);
+  expect(await group.time.passUntil(() => group.serving() === only, 40_000)).toBe(true);
+  expect(given()).toBeGreaterThan(0);
+  await group.stop();
+});
+
 it('another replica leads when a new primary does not send its WAL', async () => {
   const hung: ReplicaId[] = [];
   const group = await begin((id, { name }) => {

@@ -34,6 +34,7 @@ import { openPrimary } from './primary-database.ts';
 import { isStopped } from './process-identity.ts';
 import { readRequest } from './requests/request-outcome.ts';
 import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
+import { workMarkOf } from './work-mark.ts';
 
 export interface DatabaseServerOptions extends InstanceOptions {
   /** How long small amounts of WAL wait for more before the standby is woken. */
@@ -233,6 +234,11 @@ class Server implements PostgresDatabaseServer {
   isMoving(): boolean {
     const pid = this.instance.pid();
     return pid !== null && !isStopped(pid);
+  }
+
+  workMark(): Promise<string | null> {
+    const pid = this.instance.pid();
+    return pid === null ? Promise.resolve(null) : workMarkOf(pid);
   }
 
   info() {

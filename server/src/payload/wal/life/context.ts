@@ -45,6 +45,8 @@ export interface LifeTimings {
   /** A primary of which nothing is heard for so long hangs. */
   readonly hangMs: number;
   readonly pingMs: number;
+  /** One that is coming up, and does nothing for so long, hangs: longer than a disk may take for a thing, and than PostgreSQL waits by itself. */
+  readonly standstillMs: number;
   /** How long a standby, a question to PostgreSQL or a clean end may keep a new leader, or a replica that stops, waiting. */
   readonly patienceMs: number;
   /** The same of a promotion, and of the first session of the primary that comes of it. */

@@ -7,7 +7,13 @@
  */
 import type { Ballot } from '../../../multipaxos/types.ts';
 import type { DirectoryState } from '../../../ports/database-directory.ts';
-import type { PrimaryDatabase, StandbyDatabase, StandbyReport } from '../../../ports/database-server.ts';
+import type {
+  FeedSource,
+  PrimaryDatabase,
+  StandbyDatabase,
+  StandbyHandlers,
+  StandbyReport,
+} from '../../../ports/database-server.ts';
 import { WalMissingError, type ChosenWal } from '../chosen-wal.ts';
 import { lastWholeRecord } from '../last-whole-record.ts';
 import { formatLsn, type Lsn } from '../lsn.ts';
@@ -17,6 +23,7 @@ import { forLeader, inTime } from './in-time.ts';
 import { proposeLeadership } from './leadership.ts';
 import { bePrimary } from './primary-phase.ts';
 import { StandbyProgress } from './standby-progress.ts';
+import { Standstill, startWatched } from './standstill.ts';
 
 /** It reports nothing while it replays what was in its directory already, and that takes as long as any start. */
 const firstReportMs = 120_000;
@@ -26,34 +33,36 @@ export interface RunningStandby {
   readonly standby: StandbyDatabase;
   readonly progress: StandbyProgress;
   readonly wal: ChosenWal;
+  /** Until it reports something. */
+  readonly standstill: Standstill;
 }
 
 /** @throws LaunchError; whatever else goes wrong is what `Next` says */
 export async function beStandby(context: LifeContext, state: DirectoryState): Promise<Next> {
-  const { options, end } = context;
+  const { options } = context;
   const wal = context.take(state);
   const progress = new StandbyProgress(wal);
   context.standby = progress;
   options.onStep('starting');
-  const standby = await options.server.startStandby(
-    {
-      position: () => wal.position,
-      read: (from, bytesMax) => readForStandby(context, wal, from, bytesMax),
-      history: (timeline) => timelineFile(wal.position, timeline),
-    },
-    {
-      onReport: (report) => noteReport(context, progress, report),
-      onStreaming: (from, timeline) =>
-        options.logger.info({ from: formatLsn(from), timeline }, 'the standby is fed'),
-      onStreamEnded: (reason) => options.logger.info({ reason }, 'the standby has left the feed'),
-    },
-    end.signal,
+  const source: FeedSource = {
+    position: () => wal.position,
+    read: (from, bytesMax) => readForStandby(context, wal, from, bytesMax),
+    history: (timeline) => timelineFile(wal.position, timeline),
+  };
+  const handlers: StandbyHandlers = {
+    onReport: (report) => noteReport(context, progress, report),
+    onStreaming: (from, timeline) =>
+      options.logger.info({ from: formatLsn(from), timeline }, 'the standby is fed'),
+    onStreamEnded: (reason) => options.logger.info({ reason }, 'the standby has left the feed'),
+  };
+  const standby = await startWatched(context, (ended) =>
+    options.server.startStandby(source, handlers, ended),
   );
   const { slot, end: position, timeline } = wal.position;
   options.host.event({ name: 'DatabaseUp', role: 'standby', slot, position, timeline });
   context.feed = standby;
   try {
-    return await follow(context, { standby, progress, wal });
+    return await follow(context, { standby, progress, wal, standstill: new Standstill(options) });
   } finally {
     context.feed = null;
     context.standby = null;
@@ -112,6 +121,8 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
       await options.server.stop('fast');
       return over;
     }
+    const hangs = progress.hasReported ? null : await running.standstill.look();
+    if (hangs !== null) return endHung(context, hangs);
     await puzzle(running, options.timers.nowMs());
     context.advance(progress.appliedSlot);
     if (options.timers.nowMs() - lookedAtMs >= saveMs) {
@@ -148,6 +159,16 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     const waitMs = behind ? againMs : saveMs;
     await (isUp ? signal.waitPatiently(waitMs) : signal.wait(waitMs));
   }
+}
+
+/** It has said nothing yet, and does nothing: it is started again. */
+async function endHung({ options }: LifeContext, reason: string): Promise<Next> {
+  options.logger.error({ reason }, 'the standby is ended');
+  options.host.stepDown();
+  options.host.event({ name: 'DatabaseDown', reason });
+  options.onDown(reason);
+  await options.server.stop('kill');
+  return { kind: 'inspect' };
 }
 
 /** This replica is to lead as soon as everything is replayed (since `awaitedAtMs`), and nothing more is. A standby that had nothing to replay before stood still, too. */
@@ -218,7 +239,7 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
  */
 async function replayedFork(
   context: LifeContext,
-  { standby, progress, wal }: RunningStandby,
+  { standby, progress, wal, standstill }: RunningStandby,
   ballot: Ballot,
 ): Promise<{ readonly fork: Lsn; readonly nextXid: bigint } | null> {
   const { timers, timings, host, logger } = context.options;
@@ -228,6 +249,8 @@ async function replayedFork(
   const expected = await lastWholeRecord(wal, wal.position);
   while (!begun.isOver()) {
     const nowMs = timers.nowMs();
+    // It is ended where it is followed, which goes on when this returns.
+    if (!progress.hasReported && (await standstill.look()) !== null) return null;
     if (!progress.hasReported && nowMs - begunAtMs < firstReportMs) untilMs = nowMs + timings.patienceMs;
     const given = new AbortController();
     const look = inTime(context, { ...begun, untilMs }, standby.look(given.signal));

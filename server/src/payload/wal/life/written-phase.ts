@@ -15,6 +15,7 @@ import type { LifeContext, Next } from './context.ts';
 import { forLeader, inTime } from './in-time.ts';
 import { proposeLeadership } from './leadership.ts';
 import { bePrimary } from './primary-phase.ts';
+import { startWatched } from './standstill.ts';
 
 export async function settleWritten(context: LifeContext, state: DirectoryState): Promise<Next> {
   const { role } = state;
@@ -85,11 +86,13 @@ async function standbyAgain(context: LifeContext, wal: ChosenWal, ownEnd: Lsn): 
 /** A start gives up by itself long before. */
 const startMsMax = 600_000;
 
-/** A primary; null: the leadership ended before it let anybody in, and it is stopped. @throws LaunchError */
+/** A primary; null: the leadership ended before it let anybody in, as it does when PostgreSQL hangs, and it is stopped. @throws LaunchError */
 async function startToLead(context: LifeContext, ballot: Ballot): Promise<PrimaryDatabase | null> {
-  const { options, end } = context;
+  const { options } = context;
   const over = new AbortController();
-  const start = options.server.startPrimary(AbortSignal.any([end.signal, over.signal]));
+  const start = startWatched(context, (ended) =>
+    options.server.startPrimary(AbortSignal.any([ended, over.signal])),
+  );
   const limit = forLeader(context, ballot, 'a start', startMsMax);
   try {
     return await inTime(context, limit, start);

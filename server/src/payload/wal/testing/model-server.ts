@@ -60,9 +60,23 @@ export class ModelServer implements DatabaseServer {
 
   async startPrimary(ended: AbortSignal): Promise<PrimaryDatabase> {
     await this.clearLeftovers(ended);
-    const run = await this.started();
+    const run = await this.unlessGivenUp(ended, this.started());
     ended.throwIfAborted();
     return this.primaryOf(run, run.primary!);
+  }
+
+  /** What hangs while it starts is stopped when nobody waits for it any more. */
+  private async unlessGivenUp<T>(ended: AbortSignal, starting: Promise<T>): Promise<T> {
+    const stop = (): void => void this.stop('immediate');
+    ended.addEventListener('abort', stop, { once: true });
+    try {
+      return await starting;
+    } catch (error) {
+      ended.throwIfAborted();
+      throw error;
+    } finally {
+      ended.removeEventListener('abort', stop);
+    }
   }
 
   /** Or it dies while it starts. */
@@ -180,6 +194,12 @@ export class ModelServer implements DatabaseServer {
   isMoving(): boolean {
     const { run } = this.postgres;
     return run !== null && run.stillness !== 'stopped';
+  }
+
+  workMark(): Promise<string | null> {
+    const { run } = this.postgres;
+    if (run === null) return Promise.resolve(null);
+    return Promise.resolve(`${run.pid} ${run.stillness === 'moving' ? this.there.nowMs() : 'still'}`);
   }
 
   statusOf(xid: bigint): Promise<TransactionStatus> {
