@@ -2,7 +2,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import * as send from './codec/frontend-messages.ts';
 import { frame } from './testing/frames.ts';
-import { ask, failure, keys, q, run } from './testing/helpers.ts';
+import { ask, failure, fatal, keys, lastWords, q, run, sleep } from './testing/helpers.ts';
 import { client, gateway, insert, name, pg, recorded, useNamedTransactions } from './testing/named.ts';
 import { connectWire, type WireClient } from './testing/wire-client.ts';
 
@@ -108,6 +108,44 @@ it.each(['outside of a block', 'in a block'])(
     wire.close();
   },
 );
+
+it.each([
+  ['', [q('COPY t FROM STDIN')], [data, copyDone]],
+  [
+    ' of the extended protocol',
+    [run('COPY t FROM STDIN'), send.sync],
+    [data, send.sync, copyDone, send.sync],
+  ],
+])('a name that comes in one piece with the end of the data of a COPY%s is taken', async (_, copy, end) => {
+  const fresh = await connectWire(gateway.connection);
+  fresh.send(...copy);
+  await fresh.until('G');
+  fresh.send(...end, q("SET barista.request_id = 'y'"), q("INSERT INTO t VALUES (2, 'x')"));
+  await fresh.until('Z', 3);
+  expect(await recorded()).toEqual(['barista y INSERT 0 1']);
+  expect(await keys(pg)).toEqual([1, 2]);
+  fresh.close();
+});
+
+it('a name behind a COPY that was sent without waiting is taken', async () => {
+  const fresh = await connectWire(gateway.connection);
+  await ask(fresh, q('SELECT 1'));
+  fresh.send(q('SELECT pg_sleep(0.3)'), run('COPY t FROM STDIN'), send.sync, data, copyDone, send.sync);
+  await sleep(100);
+  fresh.send(q("SET barista.request_id = 'y'"), q("INSERT INTO t VALUES (2, 'x')"));
+  await fresh.until('Z', 4);
+  expect(await recorded()).toEqual(['barista y INSERT 0 1']);
+  fresh.close();
+});
+
+it.each([true, false])('a name amid the data of a COPY ends the session (waited: %s)', async (waits) => {
+  const fresh = await connectWire(gateway.connection);
+  fresh.send(q('SELECT pg_sleep(0.2)'), q('COPY t FROM STDIN'), data);
+  if (waits) await fresh.until('G');
+  fresh.send(data, q("SET barista.request_id = 'y'"));
+  expect((await lastWords(fresh)).at(-1)).toBe(fatal('08P01'));
+  fresh.close();
+});
 
 it('a lock that somebody holds keeps names from being given for a while, and is told with 58000', async () => {
   wire.close();

@@ -148,3 +148,57 @@ describe('a name that is cleared in a block', () => {
     wire.close();
   });
 });
+
+describe('a COMMIT that was bound before the name was set, and is executed behind it', () => {
+  let wire: WireClient;
+  beforeEach(async () => {
+    wire = await connectWire(gateway.connection);
+    await ask(wire, q('BEGIN'));
+    await ask(wire, q(insert));
+  });
+  afterEach(() => {
+    wire.close();
+  });
+  const bound = [send.parse('c', 'COMMIT'), send.bind({ portal: 'p', statement: 'c' })];
+
+  it.each([
+    ['a message of its own', [send.sync], q("SET barista.request_id = 'x'")],
+    ['a later message', [send.sync], Buffer.concat([run("SET barista.request_id = 'x'"), send.sync])],
+  ])('is recorded in %s', async (_, between, set) => {
+    await ask(wire, ...bound, ...between);
+    await ask(wire, set);
+    expect(await ask(wire, send.execute('p'), send.sync)).toEqual(['C COMMIT\\0', 'Z I']);
+    expect(await recorded()).toEqual(['barista x COMMIT']);
+    await ask(wire, q("INSERT INTO t VALUES (2, 'x')"));
+    expect(await recorded()).toEqual(['barista x COMMIT']);
+  });
+
+  it('is recorded in the same message', async () => {
+    const answer = await ask(
+      wire,
+      ...bound,
+      run("SET barista.request_id = 'x'"),
+      send.execute('p'),
+      send.sync,
+    );
+    expect(answer.map((line) => line[0]).join('')).toBe('1212nCCZ');
+    expect(answer.at(-1)).toBe('Z I');
+    expect(await recorded()).toEqual(['barista x COMMIT']);
+  });
+
+  it('is none where it was bound by a name that stands for something else now', async () => {
+    await ask(wire, ...bound, send.sync);
+    await ask(wire, q("SET barista.request_id = 'x'"));
+    await ask(
+      wire,
+      send.closePortal('p'),
+      send.parse('', "INSERT INTO t VALUES (2, 'x')"),
+      send.bind({ portal: 'p', statement: '' }),
+      send.sync,
+    );
+    expect(await ask(wire, send.execute('p'), send.sync)).toEqual(['C INSERT 0 1\\0', 'Z T']);
+    await ask(wire, q('COMMIT'));
+    expect(await recorded()).toEqual(['barista x COMMIT']);
+    expect(await keys(pg)).toEqual([1, 2]);
+  });
+});

@@ -2,6 +2,7 @@
  * Reads along in what a client of the leader sends: for the tracker, and for mentions of settings that concern the gateway.
  *
  * Responsible for: looking at every byte of it before it is passed on. Passes nothing on itself. COPY data is not searched.
+ * What belongs to a COPY at the beginning of a chunk, and Syncs there, count as messages of before: PostgreSQL may be waiting for them.
  * Invariant: a mention is reported with the chunk in which it becomes complete, however it is spread over chunks.
  */
 import { FrameSplitter } from '../codec/frame-splitter.ts';
@@ -10,8 +11,10 @@ import { front } from '../codec/message-types.ts';
 import type { RequestTracker } from './request-tracker.ts';
 
 export class ClientInput {
-  /** Where in the chunk that was read last the first message begins; its length if none does. */
+  /** Where in the chunk that was read last the first message begins that is not of a COPY; its length if none does. */
   boundary = 0;
+  /** How many ReadyForQuery messages come before that message's own, counted from the beginning of the session. */
+  position = 0;
   /** That chunk completes a mention of `barista.request_id` in a message that began in an earlier one. */
   mentionsBeforeBoundary = false;
 
@@ -37,7 +40,10 @@ export class ClientInput {
     this.mentionsBeforeBoundary = false;
     splitter.feed(chunk);
     while (splitter.next()) {
-      if (splitter.first && splitter.start < this.boundary) this.boundary = splitter.start;
+      if (splitter.first && this.boundary === chunk.length && !isOfCopy(splitter.type)) {
+        this.boundary = splitter.start;
+        this.position = tracker.owed.position;
+      }
       tracker.sent(splitter, chunk);
       if (!hasText(splitter.type)) continue;
       if (!splitter.first || !splitter.last) mention = bothMentions(mention, this.searchPiece(chunk));
@@ -71,6 +77,16 @@ export class ClientInput {
     }
     return mention;
   }
+}
+
+function isOfCopy(type: number): boolean {
+  return (
+    type === front.copyData ||
+    type === front.copyDone ||
+    type === front.copyFail ||
+    type === front.sync ||
+    type === front.flush
+  );
 }
 
 function hasText(type: number): boolean {

@@ -9,7 +9,16 @@ import { GivenKinds } from './given-kinds.ts';
 import type { BoundPortal, Payload } from './prepared-kinds.ts';
 
 export class OpenPortals {
-  private readonly names = new GivenKinds();
+  private readonly names: GivenKinds;
+
+  constructor(names = new GivenKinds()) {
+    this.names = names;
+  }
+
+  /** As if PostgreSQL had refused nothing. */
+  copy(): OpenPortals {
+    return new OpenPortals(this.names.copy());
+  }
 
   /** Of a Bind message; `bound` is what PreparedKinds says of it. */
   bind({ bytes, from, to }: Payload, bound: BoundPortal | null): void {

@@ -42,6 +42,8 @@ export class OwedAnswers {
   /** The one that failed last, and how many Syncs behind it may be answered that are not counted. */
   private failedCopy: MaybeCopy | null = null;
   private surplus = 0;
+  /** Of what `awaitUpTo` was called for. */
+  private awaited = 0;
 
   get outstanding(): boolean {
     return this.due > 0 || this.open;
@@ -50,6 +52,20 @@ export class OwedAnswers {
   /** PostgreSQL takes COPY data, as far as is known, and ignores Syncs. */
   get isTaking(): boolean {
     return this.taking !== null && this.taking.ended < this.taking.began;
+  }
+
+  /** ReadyForQuery messages that come before that of what is sent next, counted from the beginning of the session. */
+  get position(): number {
+    return this.toldBefore + this.due;
+  }
+
+  /** How many of them were not told of those before the position that `awaitUpTo` was called with. */
+  get dueAhead(): number {
+    return this.awaited - this.toldBefore;
+  }
+
+  awaitUpTo(position: number): void {
+    this.awaited = position;
   }
 
   get mayHaveSurplus(): boolean {
@@ -100,19 +116,20 @@ export class OwedAnswers {
     if (copy !== null) copy.ended += 1;
   }
 
-  /** PostgreSQL takes COPY data. `untold`: ReadyForQuery messages that it has sent before and the client has not been told. */
-  copyBegan(untold: number): void {
+  /** PostgreSQL takes COPY data. `untold`: ReadyForQuery messages that it has sent before and the client has not been told. False if the client has sent something else before it has ended them. */
+  copyBegan(untold: number): boolean {
     const { maybe } = this;
     const position = this.toldBefore + untold;
     while (maybe.length > 0 && maybe[0]!.position < position) maybe.shift();
     if (maybe[0]?.position === position) this.taking = maybe.shift()!;
     const copy = this.taking;
-    if (copy?.position !== position) return;
+    if (copy?.position !== position) return false;
     const ignored = copy.syncs?.[copy.began] ?? 0;
     copy.began += 1;
     this.due -= ignored;
     this.move(copy, -ignored);
     if (this.due <= untold) this.open = true;
+    return true;
   }
 
   /** PostgreSQL has said an error. */
@@ -154,10 +171,6 @@ export class OwedAnswers {
     if (this.taking !== null && this.taking.position < this.toldBefore) this.taking = null;
   }
 
-  private get position(): number {
-    return this.toldBefore + this.due;
-  }
-
   private sentRequest(): void {
     const { last } = this;
     if (last === null) return;
@@ -184,6 +197,7 @@ export class OwedAnswers {
   /** So many more answers come behind this one. */
   private move(copy: MaybeCopy, by: number): void {
     if (copy.next !== null) copy.next += by;
+    if (this.awaited > copy.position) this.awaited += by;
     for (const later of this.maybe) {
       later.position += by;
       if (later.next !== null) later.next += by;

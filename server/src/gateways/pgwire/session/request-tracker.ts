@@ -42,10 +42,11 @@ export class RequestTracker {
   terminated = false;
   rules: TextRules = usualRules;
   readonly prepared = new PreparedKinds();
+  readonly portals = new OpenPortals();
 
   private readonly course = new Course();
-  private readonly portals = new OpenPortals();
-  private readonly owed = new OwedAnswers();
+  /** What it is owed. */
+  readonly owed = new OwedAnswers();
   /** The only message that is being answered is this Query. */
   private lone: TextView | null = null;
   private followedLone = false;
@@ -129,8 +130,8 @@ export class RequestTracker {
   }
 
   /** PostgreSQL takes COPY data. `untold`: ReadyForQuery messages that it has sent before and the client has not been told. */
-  copyBegan(untold = 0): void {
-    this.owed.copyBegan(untold);
+  copyBegan(untold = 0): boolean {
+    return this.owed.copyBegan(untold);
   }
 
   /** PostgreSQL has said an error. */

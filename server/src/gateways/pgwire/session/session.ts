@@ -110,7 +110,9 @@ export class Session implements Gated {
       parameter: (name, value) => {
         this.tracker.rules = rulesAfter(this.tracker.rules, name, value);
       },
-      copyBegan: () => this.tracker.copyBegan(this.readiesUntold),
+      copyBegan: () => {
+        if (!this.tracker.copyBegan(this.readiesUntold)) this.names?.copyBeganUnended();
+      },
       failed: () => this.tracker.failed(this.readiesUntold),
       ready: (isBare) => {
         if (this.names?.visitor == null) this.onReady(isBare);
@@ -169,7 +171,6 @@ export class Session implements Gated {
   private onClient(chunk: Buffer): void {
     if (this.state !== 'open') return;
     try {
-      const due = this.tracker.due - this.outbox.readiesWaiting;
       const mention = this.input.read(chunk);
       this.onMention(mention);
       const { names } = this;
@@ -180,7 +181,8 @@ export class Session implements Gated {
         this.forward(chunk);
       } else {
         if (this.input.mentionsBeforeBoundary) names.mentionedUnseen();
-        names.fromClient(chunk, { boundary: this.input.boundary, due, mentions: mention?.request === true });
+        const { boundary, position } = this.input;
+        names.fromClient(chunk, { boundary, position, mentions: mention?.request === true });
       }
     } catch (error) {
       const known = error instanceof ProtocolViolation;
@@ -209,6 +211,7 @@ export class Session implements Gated {
       databases: requestDatabases,
       database: databaseOf(startup),
       generation: gate.generation,
+      untold: () => this.outbox.readiesWaiting,
       send: (bytes) => this.forward(bytes),
       emit: (bytes, told) => this.emit(bytes, told),
       ready: (isBare) => this.onReady(isBare),

@@ -1,7 +1,7 @@
 /**
  * The extended protocol in a session that names its transactions: the messages from one Sync to the next.
  *
- * Responsible for: finding out at the first Bind what the batch does to transactions (what comes before, Parse and Describe, is kept until then), and cutting a batch by a Sync of the gateway's own where a
+ * Responsible for: finding out at the first Bind, or at the Execute of a portal that was bound earlier, what the batch does to transactions (what comes before, Parse and Describe, is kept until then), and cutting a batch by a Sync of the gateway's own where a
  * transaction is to be committed in the middle of it.
  * Invariant: behind an error everything up to the client's Sync is skipped, as PostgreSQL does.
  */
@@ -10,6 +10,7 @@ import { sync } from '../../codec/frontend-messages.ts';
 import { front, type TransactionStatus } from '../../codec/message-types.ts';
 import type { StatementKind } from '../../codec/statement-kinds.ts';
 import type { TextRules } from '../../codec/text-rules.ts';
+import type { OpenPortals } from '../open-portals.ts';
 import type { PreparedKinds } from '../prepared-kinds.ts';
 import { type ClientFlight, clientFlight } from './flight.ts';
 import { ExpectedReplies } from './expected-replies.ts';
@@ -29,6 +30,7 @@ export interface BatchOptions {
   readonly wire: NamedWire;
   readonly transaction: NamedTransaction;
   readonly prepared: PreparedKinds;
+  readonly portals: OpenPortals;
   /** What the session's text settings are now. */
   readonly rules: () => TextRules;
   /** The session cannot go on: what it does cannot be done under a name. */
@@ -42,8 +44,9 @@ export class NamedBatch {
   private heldBytes = 0;
   private replies = new ExpectedReplies();
   private flight: ClientFlight | null = null;
-  /** As it will be when what was sent has been executed. */
+  /** As it will be when what was bound has been executed, and when what is to be executed so far has been. */
   private status: TransactionStatus = 'I';
+  private reached: TransactionStatus = 'I';
 
   constructor(options: BatchOptions) {
     this.options = options;
@@ -71,6 +74,8 @@ export class NamedBatch {
       case 'none':
         if (!wire.answers.isIdle) return false;
         this.status = status;
+        this.reached = status;
+        if (status === 'I') this.options.portals.clear();
         this.held = [];
         this.heldBytes = 0;
         this.replies = new ExpectedReplies();
@@ -109,7 +114,9 @@ export class NamedBatch {
 
   private takeHeld(frame: Buffer, type: number): void {
     if (type === front.bind || type === front.execute) {
-      this.start(this.kindOf(frame, type));
+      const kind = this.kindOf(frame, type);
+      this.start(kind);
+      if (type === front.execute) this.reached = statusAfter(kind, this.reached);
       this.options.wire.send(...this.held, frame);
       this.held = [];
       this.note(frame, type);
@@ -136,7 +143,7 @@ export class NamedBatch {
       this.state = 'committing';
     } else {
       this.run(false);
-      this.follow(kind);
+      this.status = statusAfter(kind, this.status);
     }
   }
 
@@ -156,10 +163,11 @@ export class NamedBatch {
   /** The transaction is settled: nothing in the batch may begin or end another one. */
   private takeSettled(frame: Buffer, type: number): void {
     const { wire, refuse } = this.options;
-    if (type === front.bind) {
+    if (type === front.bind || type === front.execute) {
       const kind = this.kindOf(frame, type);
-      const fits = this.state === 'wrapped' ? isWrapped(kind) || kind === 'setting' : kind === 'setting';
-      if (!fits) {
+      const isInOne = this.state === 'wrapped' || type === front.execute;
+      const isItself = type === front.execute && this.state === 'committing' && isCommit(kind);
+      if (!(isInOne && isWrapped(kind)) && kind !== 'setting' && !isItself) {
         refuse();
         return;
       }
@@ -180,7 +188,14 @@ export class NamedBatch {
         this.cut();
         return false;
       }
-      this.follow(kind);
+      this.status = statusAfter(kind, this.status);
+    } else if (type === front.execute) {
+      const kind = this.kindOf(frame, type);
+      if (wire.name.mayBeSet && this.reached === 'T' && isCommit(kind)) {
+        this.cut();
+        return false;
+      }
+      this.reached = statusAfter(kind, this.reached);
     } else if (type === front.parse) this.note(frame, type);
     if (this.flight !== null && !isBare(frame)) this.flight.isBare = false;
     wire.send(frame);
@@ -194,17 +209,13 @@ export class NamedBatch {
     this.options.wire.send(sync);
   }
 
-  private follow(kind: StatementKind): void {
-    if (this.status === 'E') return;
-    if (kind === 'begin' || kind === 'commitChain' || kind === 'rollbackChain') this.status = 'T';
-    else if (kind === 'commit' || kind === 'rollback' || kind === 'prepare') this.status = 'I';
-  }
-
+  /** Of a Bind or an Execute. */
   private kindOf(frame: Buffer, type: number): StatementKind {
-    if (type !== front.bind) return 'plain';
-    const { prepared, wire } = this.options;
+    const { prepared, portals, wire } = this.options;
     const bytes = { bytes: frame, from: headerBytes, to: frame.length, isWhole: true };
+    if (type === front.execute) return portals.execute(bytes);
     const portal = prepared.bind(bytes);
+    portals.bind(bytes, portal);
     wire.name.bound(portal?.statement ?? prepared.statementOf(bytes));
     return portal?.kind ?? 'plain';
   }
@@ -216,6 +227,13 @@ export class NamedBatch {
     }
     this.replies.note(frame);
   }
+}
+
+/** In a session whose status is `status`, behind a statement of this kind. */
+function statusAfter(kind: StatementKind, status: TransactionStatus): TransactionStatus {
+  if (status === 'E') return status;
+  if (kind === 'begin' || kind === 'commitChain' || kind === 'rollbackChain') return 'T';
+  return kind === 'commit' || kind === 'rollback' || kind === 'prepare' ? 'I' : status;
 }
 
 /** PostgreSQL says nothing to it, but for ReadyForQuery. */

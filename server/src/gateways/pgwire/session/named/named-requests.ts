@@ -10,6 +10,7 @@ import { front, type TransactionStatus } from '../../codec/message-types.ts';
 import { shapeOf, type TextShape } from '../../codec/text-shape.ts';
 import type { TextRules } from '../../codec/text-rules.ts';
 import { namedTransactionHidden } from '../../errors.ts';
+import type { OpenPortals } from '../open-portals.ts';
 import type { PreparedKinds } from '../prepared-kinds.ts';
 import { clientFlight, ownFlight } from './flight.ts';
 import { isCommit, isWrapped, NamedBatch } from './named-batch.ts';
@@ -20,6 +21,7 @@ import { failBlock } from './own-statements.ts';
 export interface NamedRequestsOptions {
   readonly wire: NamedWire;
   readonly prepared: PreparedKinds;
+  readonly portals: OpenPortals;
   readonly rules: () => TextRules;
   readonly status: () => TransactionStatus;
   /** The session cannot go on: what it does cannot be done under a name. */

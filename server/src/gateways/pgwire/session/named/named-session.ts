@@ -30,6 +30,8 @@ export interface NamedSessionOptions {
   readonly databases: RequestDatabases;
   readonly database: string;
   readonly generation: number;
+  /** ReadyForQuery messages that PostgreSQL has sent and the client has not been told. */
+  readonly untold: () => number;
   /** To PostgreSQL. */
   readonly send: (bytes: Buffer) => void;
   /** To the client, when it may leave. */
@@ -62,7 +64,6 @@ export class NamedSession {
   private readonly gatherer: FrameGatherer;
   /** A message that must wait until something is answered. */
   private waiting: { readonly frame: Buffer; readonly mentions: MessageMentions | null } | null = null;
-  private dueBefore = 0;
   private clientEnded: (() => void) | null = null;
 
   constructor(options: NamedSessionOptions) {
@@ -88,13 +89,13 @@ export class NamedSession {
   }
 
   /**
-   * `boundary`: where the first message in the chunk begins. `due`: how many answers were due before it.
+   * `boundary`: where the first message in the chunk begins that is looked at. `position`: how many answers come before its own, counted from the beginning of the session.
    */
   fromClient(
     chunk: Buffer,
-    about: { readonly boundary: number; readonly due: number; readonly mentions: boolean },
+    about: { readonly boundary: number; readonly position: number; readonly mentions: boolean },
   ): void {
-    const { boundary, due, mentions } = about;
+    const { boundary, position, mentions } = about;
     if (this.state !== 'off') {
       this.chunks.push(chunk);
       this.proceed();
@@ -108,19 +109,24 @@ export class NamedSession {
     if (boundary === chunk.length) return;
     this.chunks.push(chunk.subarray(boundary));
     this.splitter = new FrameSplitter(this.options.limits.frameBytesMax);
-    this.dueBefore = due;
     this.options.pause();
-    if (due === 0) void this.prepare();
+    const { owed } = this.options.tracker;
+    owed.awaitUpTo(position);
+    if (owed.isTaking) this.violated();
+    else if (owed.miscounts) this.options.fail(errors.namedTransactionHidden);
+    else if (this.isDrained) void this.prepare();
     else this.state = 'draining';
+  }
+
+  /** PostgreSQL takes COPY data, and the client has sent another message before it has ended them. */
+  copyBeganUnended(): void {
+    if (this.state === 'draining') this.violated();
   }
 
   /** A chunk of PostgreSQL's answers has been read. */
   answered(): void {
     if (this.state === 'on') this.proceed();
-    else if (this.state === 'draining') {
-      this.dueBefore -= this.options.answers.readies;
-      if (this.dueBefore <= 0) void this.prepare();
-    }
+    else if (this.state === 'draining' && this.isDrained) void this.prepare();
   }
 
   /** The client will send nothing more. Calls back when what it has sent is with PostgreSQL. */
@@ -128,6 +134,14 @@ export class NamedSession {
     this.clientEnded = done;
     if (this.state === 'off') done();
     else this.proceed();
+  }
+
+  private get isDrained(): boolean {
+    return this.options.tracker.owed.dueAhead <= this.options.untold();
+  }
+
+  private violated(): void {
+    this.options.fail(errors.protocolViolation('another message during COPY from stdin'));
   }
 
   private async prepare(): Promise<void> {
@@ -149,10 +163,11 @@ export class NamedSession {
     return new NamedRequests({
       wire: this.createWire(),
       prepared: tracker.prepared.copy(),
+      portals: tracker.portals.copy(),
       rules: () => tracker.rules,
       status: () => answers.status,
       refuse: () => fail(errors.namedTransactionHidden),
-      violated: () => fail(errors.protocolViolation('another message during COPY from stdin')),
+      violated: () => this.violated(),
     });
   }
 
