@@ -27,7 +27,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/src/main': ['server/src', 'npm:pino', 'node:'],
   'server/src/demo': ['server/src', 'npm:', 'node:'],
   'server/src/cli': ['server/src', 'npm:commander', 'node:'],
-  'dashboard/src': [api, 'server/src/multipaxos/types.ts', 'npm:'],
+  'dashboard/src': [api, 'server/src/multipaxos/types', 'npm:'],
 };
 
 /** These take of those no more than types: nothing of it is loaded with them. */

@@ -6,7 +6,7 @@
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { ClusterStatus, FaultRequest } from '../../server/src/api/status.ts';
 import type { SlotAnswer, SlotRefusal } from '../../server/src/api/wal-summary.ts';
-import type { Ballot } from '../../server/src/multipaxos/types.ts';
+import type { Ballot } from '../../server/src/multipaxos/types/names.ts';
 import { createFaults } from './toy-faults.ts';
 import { phaseOf } from './toy-recovery.ts';
 import type { ToyRecovery } from './toy-recovery.ts';

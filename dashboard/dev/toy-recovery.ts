@@ -1,6 +1,6 @@
 /** Development only. What the toy shows of a recovery: phases by the clock, long enough to look at. */
 import type { FaultRequest, RecoveryProgress } from '../../server/src/api/status.ts';
-import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 
 type Wiped = Extract<FaultRequest, { readonly action: 'wipe' }>['what'];
 

@@ -14,14 +14,8 @@ import type {
   ReplicaStatus,
   WalStatus,
 } from '../../server/src/api/status.ts';
-import type {
-  Ballot,
-  CoreSnapshot,
-  ReplicaId,
-  Role,
-  Slot,
-  TraceMessage,
-} from '../../server/src/multipaxos/types.ts';
+import type { Ballot, ReplicaId, Role, Slot } from '../../server/src/multipaxos/types/names.ts';
+import type { CoreSnapshot, TraceMessage } from '../../server/src/multipaxos/types/trace.ts';
 
 export interface ToyEntry {
   readonly label: string;

@@ -8,7 +8,7 @@ import type {
   WalChange,
   WalTransaction,
 } from '../../server/src/api/wal-summary.ts';
-import type { Ballot } from '../../server/src/multipaxos/types.ts';
+import type { Ballot } from '../../server/src/multipaxos/types/names.ts';
 import { formatLsn } from '../src/model/wal-position.ts';
 import { slot } from './toy-replica.ts';
 import type { ToyEntry } from './toy-replica.ts';

@@ -11,7 +11,8 @@ import { startZooKeeper } from '../../server/src/adapters/zookeeper-log/testing/
 import { createZooKeeperLog } from '../../server/src/adapters/zookeeper-log/zookeeper-log.ts';
 import { ballotNone } from '../../server/src/multipaxos/ballot.ts';
 import type { LogStore, NewLog } from '../../server/src/ports/log-store.ts';
-import type { GroupId, LogRecord, ReplicaId, Slot } from '../../server/src/multipaxos/types.ts';
+import type { GroupId, ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
+import type { LogRecord } from '../../server/src/multipaxos/types/records.ts';
 
 export interface LogBenchOptions {
   /** On the disk to measure; a scratch directory is made in it, and removed. */

@@ -5,7 +5,7 @@
  */
 import pg from 'pg';
 import type { ReplicaStatus } from '../../server/src/api/status.ts';
-import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import { betweenSides } from './link-table.ts';
 import { breakLinks } from './network-faults.ts';
 import { childrenOf, isAlive, isStopped, signalAll } from './processes.ts';

@@ -4,7 +4,7 @@
  * Lost or damaged disks keep the bound of safety.ts; the others take away nothing that was durable.
  */
 import { join } from 'node:path';
-import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import { flipByte, tearTail } from './damage-log.ts';
 import {
   claimLoss,

@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { VerifyResult } from '../../server/src/api/status.ts';
-import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import { checkPages, checkRelations, installAmcheck } from '../checkers/physical-check.ts';
 import { copiesSince, healed, logMark, type CopySize } from '../cluster/healing.ts';
 import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';

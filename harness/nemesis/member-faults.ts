@@ -4,7 +4,7 @@
  * Counts as the loss of a disk from the removal until the new one votes: meanwhile the group has one voter less to lose.
  */
 import type { MembersRequest, MembershipStatus } from '../../server/src/api/status.ts';
-import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import { untilHealed } from './disk-faults.ts';
 import {
   claimLoss,

@@ -3,7 +3,7 @@
  *
  * Invariant: when `run` has resolved nothing of its doing is left but replicas that are on their way back.
  */
-import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import { writeClock } from './clock-faults.ts';
 import { inject } from './inject.ts';
 import { faultIfPossible, releaseClaims, replicasNow, Skipped, sleep, type Scene } from './scene.ts';

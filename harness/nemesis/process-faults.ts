@@ -1,5 +1,5 @@
 /** Faults of processes: killed, frozen, all at once. */
-import type { ReplicaId } from '../../server/src/multipaxos/types.ts';
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import { childrenOf, isAlive, isStopped, signalAll } from './processes.ts';
 import {
   claimStop,

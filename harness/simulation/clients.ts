@@ -5,7 +5,7 @@
  * repeating the very same request, as a driver that retries does.
  */
 import { proposalLabel } from '../../server/src/multipaxos/entry.ts';
-import type { ProposalId } from '../../server/src/multipaxos/types.ts';
+import type { ProposalId } from '../../server/src/multipaxos/types/names.ts';
 import { keyOf } from './database.ts';
 import type { Invocation } from './judge.ts';
 import type { SimulatedReplica } from './replica.ts';

@@ -1,6 +1,7 @@
 /** The part of the core's interface that the simulator drives: so that a core with a planted bug can take its place. */
 import { createState, leaseHeld, step, type State } from '../../server/src/multipaxos/step.ts';
-import type { CoreConfig, Effect, Input, RecoveredLog } from '../../server/src/multipaxos/types.ts';
+import type { CoreConfig, Effect, Input } from '../../server/src/multipaxos/types/effects.ts';
+import type { RecoveredLog } from '../../server/src/multipaxos/types/records.ts';
 
 export interface Core {
   readonly name: string;

@@ -5,7 +5,9 @@
  * flushed. The pointer and the data go back together.
  */
 import { entryLabel } from '../../server/src/multipaxos/entry.ts';
-import type { Configuration, Entry, EntryLabel, Slot } from '../../server/src/multipaxos/types.ts';
+import type { Entry } from '../../server/src/multipaxos/types/entries.ts';
+import type { Configuration } from '../../server/src/multipaxos/types/members.ts';
+import type { EntryLabel, Slot } from '../../server/src/multipaxos/types/names.ts';
 
 /** What undoes one applied slot. */
 interface Undo {

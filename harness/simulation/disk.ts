@@ -4,15 +4,10 @@
  * Invariant: what survives a crash is a prefix of what was appended that contains everything whose flush had ended.
  */
 import { ballotNone, compareBallots } from '../../server/src/multipaxos/ballot.ts';
-import type {
-  Ballot,
-  Configuration,
-  Entry,
-  LogRecord,
-  RecoveredLog,
-  Slot,
-  Vote,
-} from '../../server/src/multipaxos/types.ts';
+import type { Entry, Vote } from '../../server/src/multipaxos/types/entries.ts';
+import type { Configuration } from '../../server/src/multipaxos/types/members.ts';
+import type { Ballot, Slot } from '../../server/src/multipaxos/types/names.ts';
+import type { LogRecord, RecoveredLog } from '../../server/src/multipaxos/types/records.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { DiskOptions } from './options.ts';
 import type { Random } from './random.ts';

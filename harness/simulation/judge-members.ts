@@ -6,14 +6,10 @@
 import { ballotLabel, compareBallots } from '../../server/src/multipaxos/ballot.ts';
 import { nameOf, votersDiffering, votersOf } from '../../server/src/multipaxos/configuration.ts';
 import { hasMajority } from '../../server/src/multipaxos/quorum.ts';
-import type {
-  Ballot,
-  Configuration,
-  Entry,
-  LogRecord,
-  ReplicaId,
-  Slot,
-} from '../../server/src/multipaxos/types.ts';
+import type { Entry } from '../../server/src/multipaxos/types/entries.ts';
+import type { Configuration } from '../../server/src/multipaxos/types/members.ts';
+import type { Ballot, ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
+import type { LogRecord } from '../../server/src/multipaxos/types/records.ts';
 import { RuleBroken } from './rules.ts';
 
 interface ChosenConfiguration {

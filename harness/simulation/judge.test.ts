@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type {
-  Ballot,
-  Entry,
-  GroupId,
-  LogRecord,
-  ReplicaId,
-  Slot,
-} from '../../server/src/multipaxos/types.ts';
+import type { Entry } from '../../server/src/multipaxos/types/entries.ts';
+import type { Ballot, GroupId, ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
+import type { LogRecord } from '../../server/src/multipaxos/types/records.ts';
 import { Judge } from './judge.ts';
 import { foundingConfiguration } from './options.ts';
 import { RuleBroken } from './rules.ts';

@@ -8,16 +8,11 @@
 import { ballotLabel, compareBallots } from '../../server/src/multipaxos/ballot.ts';
 import { entryLabel } from '../../server/src/multipaxos/entry.ts';
 import { hasMajority } from '../../server/src/multipaxos/quorum.ts';
-import type {
-  Ballot,
-  Configuration,
-  EntryLabel,
-  LogRecord,
-  Message,
-  ReplicaId,
-  Slot,
-  Vote,
-} from '../../server/src/multipaxos/types.ts';
+import type { Vote } from '../../server/src/multipaxos/types/entries.ts';
+import type { Configuration } from '../../server/src/multipaxos/types/members.ts';
+import type { Message } from '../../server/src/multipaxos/types/messages.ts';
+import type { Ballot, EntryLabel, ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
+import type { LogRecord } from '../../server/src/multipaxos/types/records.ts';
 import { JudgeOfMembers } from './judge-members.ts';
 import { RuleBroken } from './rules.ts';
 

@@ -6,7 +6,7 @@
  */
 import { majority } from '../../server/src/multipaxos/quorum.ts';
 import { isServing } from '../../server/src/multipaxos/step.ts';
-import type { Member } from '../../server/src/multipaxos/types.ts';
+import type { Member } from '../../server/src/multipaxos/types/members.ts';
 import { address } from './options.ts';
 import type { Loss } from './recovery.ts';
 import type { SimulatedReplica } from './replica.ts';

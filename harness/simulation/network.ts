@@ -5,7 +5,8 @@
  * message goes to one incarnation, and whoever delivers it drops it if that is no more.
  */
 import { replicaOf } from '../../server/src/multipaxos/configuration.ts';
-import type { Message, ReplicaId } from '../../server/src/multipaxos/types.ts';
+import type { Message } from '../../server/src/multipaxos/types/messages.ts';
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { NetworkOptions } from './options.ts';
 import type { Random } from './random.ts';

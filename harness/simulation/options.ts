@@ -4,15 +4,10 @@
  * Responsible for: the options type, a calm default, and drawing a mix of faults from a seed (each kind is left out in some runs, so
  * that a fault which hides another's damage is not always there).
  */
-import type {
-  Configuration,
-  CoreConfig,
-  GroupId,
-  MemberAddress,
-  ReplicaId,
-  Slot,
-  TraceLevel,
-} from '../../server/src/multipaxos/types.ts';
+import type { CoreConfig } from '../../server/src/multipaxos/types/effects.ts';
+import type { Configuration, MemberAddress } from '../../server/src/multipaxos/types/members.ts';
+import type { GroupId, ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
+import type { TraceLevel } from '../../server/src/multipaxos/types/trace.ts';
 import { realCore, type Core } from './core.ts';
 import { Random } from './random.ts';
 

@@ -3,7 +3,9 @@
  * switch for any bug.
  */
 import type { LogSlot, State } from '../../server/src/multipaxos/state.ts';
-import type { Effect, Input, Message, RecoveredLog } from '../../server/src/multipaxos/types.ts';
+import type { Effect, Input } from '../../server/src/multipaxos/types/effects.ts';
+import type { Message } from '../../server/src/multipaxos/types/messages.ts';
+import type { RecoveredLog } from '../../server/src/multipaxos/types/records.ts';
 import { realCore, type Core } from './core.ts';
 import type { Rule } from './rules.ts';
 import type { SimulationOptions } from './options.ts';

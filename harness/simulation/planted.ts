@@ -9,7 +9,9 @@ import { hasMajority, majority } from '../../server/src/multipaxos/quorum.ts';
 import type { Roster } from '../../server/src/multipaxos/roster.ts';
 import type { State } from '../../server/src/multipaxos/state.ts';
 import { step } from '../../server/src/multipaxos/step.ts';
-import type { Effect, Member, Slot } from '../../server/src/multipaxos/types.ts';
+import type { Effect } from '../../server/src/multipaxos/types/effects.ts';
+import type { Member } from '../../server/src/multipaxos/types/members.ts';
+import type { Slot } from '../../server/src/multipaxos/types/names.ts';
 import { calm, losses, type SimulationOptions } from './options.ts';
 import { onMessage, plant, slotsAbove, type Mutable, type PlantedBug } from './plant.ts';
 

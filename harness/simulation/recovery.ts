@@ -6,13 +6,9 @@
  */
 import { hasJoined, incarnationOf, nameOf, votersOf } from '../../server/src/multipaxos/configuration.ts';
 import { isServing } from '../../server/src/multipaxos/step.ts';
-import type {
-  Configuration,
-  ConfigurationChange,
-  Message,
-  ReplicaId,
-  Slot,
-} from '../../server/src/multipaxos/types.ts';
+import type { Configuration, ConfigurationChange } from '../../server/src/multipaxos/types/members.ts';
+import type { Message } from '../../server/src/multipaxos/types/messages.ts';
+import type { ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
 import { address, foundingConfiguration } from './options.ts';
 import type { SimulatedReplica } from './replica.ts';
 

@@ -6,16 +6,11 @@
  */
 import { entryLabel, proposalLabel } from '../../server/src/multipaxos/entry.ts';
 import { snapshot, type State } from '../../server/src/multipaxos/step.ts';
-import type {
-  Configuration,
-  CoreTraceEvent,
-  Effect,
-  EntryLabel,
-  Input,
-  Message,
-  ReplicaId,
-  Slot,
-} from '../../server/src/multipaxos/types.ts';
+import type { Effect, Input } from '../../server/src/multipaxos/types/effects.ts';
+import type { Configuration } from '../../server/src/multipaxos/types/members.ts';
+import type { Message } from '../../server/src/multipaxos/types/messages.ts';
+import type { EntryLabel, ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
+import type { CoreTraceEvent } from '../../server/src/multipaxos/types/trace.ts';
 import { SimulatedClock } from './clock.ts';
 import { SimulatedDatabase } from './database.ts';
 import { SimulatedDisk } from './disk.ts';

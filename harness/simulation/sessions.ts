@@ -1,7 +1,7 @@
 /** What a simulated replica does for its clients: gathers proposals, answers when they are applied, and reads under the lease. */
 import { proposalLabel } from '../../server/src/multipaxos/entry.ts';
 import { isServing, snapshot } from '../../server/src/multipaxos/step.ts';
-import type { EntryLabel, ProposalId } from '../../server/src/multipaxos/types.ts';
+import type { EntryLabel, ProposalId } from '../../server/src/multipaxos/types/names.ts';
 import type { SimulatedReplica } from './replica.ts';
 
 export type WriteAnswer = 'acknowledged' | 'refused';

@@ -6,7 +6,8 @@
  */
 import { nameOf } from '../../server/src/multipaxos/configuration.ts';
 import { InvariantViolation, isServing } from '../../server/src/multipaxos/step.ts';
-import type { Member, ReplicaId, Slot } from '../../server/src/multipaxos/types.ts';
+import type { Member } from '../../server/src/multipaxos/types/members.ts';
+import type { ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
 import { SimulatedClient } from './clients.ts';
 import { EventQueue } from './event-queue.ts';
 import { Judge } from './judge.ts';

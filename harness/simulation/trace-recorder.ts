@@ -7,14 +7,9 @@
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import { compareBallots } from '../../server/src/multipaxos/ballot.ts';
 import { entryLabel } from '../../server/src/multipaxos/entry.ts';
-import type {
-  CoreSnapshot,
-  CoreTraceEvent,
-  LogRecord,
-  RecoveredLog,
-  ReplicaId,
-  Slot,
-} from '../../server/src/multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
+import type { LogRecord, RecoveredLog } from '../../server/src/multipaxos/types/records.ts';
+import type { CoreSnapshot, CoreTraceEvent } from '../../server/src/multipaxos/types/trace.ts';
 import type { Crash, TraceRecorder } from './world.ts';
 
 /** Keeps at most `eventsMax`, the newest. `atUs` is simulated time. */

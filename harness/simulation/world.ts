@@ -1,12 +1,8 @@
 /** What the parts of one simulated run share. */
-import type {
-  CoreSnapshot,
-  CoreTraceEvent,
-  LogRecord,
-  Member,
-  RecoveredLog,
-  ReplicaId,
-} from '../../server/src/multipaxos/types.ts';
+import type { Member } from '../../server/src/multipaxos/types/members.ts';
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
+import type { LogRecord, RecoveredLog } from '../../server/src/multipaxos/types/records.ts';
+import type { CoreSnapshot, CoreTraceEvent } from '../../server/src/multipaxos/types/trace.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { Judge } from './judge.ts';
 import type { SimulatedNetwork } from './network.ts';

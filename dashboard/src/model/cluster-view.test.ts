@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { LinkFault } from '../../../server/src/api/status.ts';
-import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import {
   compareBallots,
   describeFault,

@@ -10,7 +10,7 @@ import type {
   ReplicaCondition,
   ReplicaStatus,
 } from '../../../server/src/api/status.ts';
-import type { Ballot } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot } from '../../../server/src/multipaxos/types/names.ts';
 import { linkKey } from './trace-model.ts';
 
 /** A status older than this says nothing about now. */

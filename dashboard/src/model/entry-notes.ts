@@ -4,7 +4,7 @@
  * Keyed by label, for the leader tells of a range before it has a slot. Keeps: at most `notesMax`, the latest told of.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { Ballot, EntryLabel } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel } from '../../../server/src/multipaxos/types/names.ts';
 import { formatBytes } from '../components/format.ts';
 import { formatBallot } from './cluster-view.ts';
 import { unreachable } from './unreachable.ts';

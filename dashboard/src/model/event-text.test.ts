@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types/names.ts';
 import { matches, newestFirst, noFilter, toggled } from './event-filter.ts';
 import { describeEvent, formatSlots, isRoutine, slotsOf, weightOf } from './event-text.ts';
 import { ballot, consensus, other, vote } from './testing.ts';

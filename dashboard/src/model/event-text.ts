@@ -5,7 +5,7 @@
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { RecoveryProgress, VerifyResult } from '../../../server/src/api/status.ts';
-import type { TraceConfiguration, TraceMessage } from '../../../server/src/multipaxos/types.ts';
+import type { TraceConfiguration, TraceMessage } from '../../../server/src/multipaxos/types/trace.ts';
 import { formatBallot } from './cluster-view.ts';
 import { causes } from './recovery-view.ts';
 import { unreachable } from './unreachable.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RecoveryProgress } from '../../../server/src/api/status.ts';
-import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { recoveryView } from './recovery-view.ts';
 import { membershipOf, status } from './testing.ts';
 

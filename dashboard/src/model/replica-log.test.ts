@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Slot } from '../../../server/src/multipaxos/types.ts';
+import type { Slot } from '../../../server/src/multipaxos/types/names.ts';
 import { cellAt, emptyLog, foldReplicaLog, pointersOf, votesMax } from './replica-log.ts';
 import type { ReplicaLog } from './replica-log.ts';
 import { ballot, consensus, other, status, vote } from './testing.ts';

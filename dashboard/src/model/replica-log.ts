@@ -6,7 +6,7 @@
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { ReplicaStatus } from '../../../server/src/api/status.ts';
-import type { Ballot, EntryLabel } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel } from '../../../server/src/multipaxos/types/names.ts';
 
 export const votesMax = 4096;
 const pendingMax = 4096;

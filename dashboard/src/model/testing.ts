@@ -6,7 +6,8 @@ import type {
   MembershipStatus,
   ReplicaStatus,
 } from '../../../server/src/api/status.ts';
-import type { Ballot, CoreSnapshot, ReplicaId, Slot } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, ReplicaId, Slot } from '../../../server/src/multipaxos/types/names.ts';
+import type { CoreSnapshot } from '../../../server/src/multipaxos/types/trace.ts';
 
 export function ballot(round: number, replica: string): Ballot {
   return { round, replica: replica as ReplicaId };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { consensus, ballot, other, vote } from './testing.ts';
 import { emptyTrace, eventsMax, foldEvents, linkKey } from './trace-model.ts';
 

@@ -5,20 +5,13 @@
  * made up so that no timer but the one that is wanted ever runs out; leases are switched off (the spec has none).
  */
 import { createState, step, type State } from '../../../server/src/multipaxos/step.ts';
-import type {
-  Ballot,
-  Configuration,
-  CoreConfig,
-  CoreTraceEvent,
-  Effect,
-  Entry,
-  Input,
-  LogRecord,
-  Message,
-  RecoveredLog,
-  ReplicaId,
-  Slot,
-} from '../../../server/src/multipaxos/types.ts';
+import type { CoreConfig, Effect, Input } from '../../../server/src/multipaxos/types/effects.ts';
+import type { Entry } from '../../../server/src/multipaxos/types/entries.ts';
+import type { Configuration } from '../../../server/src/multipaxos/types/members.ts';
+import type { Message } from '../../../server/src/multipaxos/types/messages.ts';
+import type { Ballot, ReplicaId, Slot } from '../../../server/src/multipaxos/types/names.ts';
+import type { LogRecord, RecoveredLog } from '../../../server/src/multipaxos/types/records.ts';
+import type { CoreTraceEvent } from '../../../server/src/multipaxos/types/trace.ts';
 import { entryLabel } from '../../../server/src/multipaxos/entry.ts';
 import { noBallot, type Held } from '../trace/spec-message.ts';
 import { writeDurably } from '../trace/apply-step.ts';

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Message, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Message } from '../../../server/src/multipaxos/types/messages.ts';
+import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { STEADY_ACTIONS } from '../trace/trace-command.ts';
 import { createDriver, type CoreDriver } from './core-driver.ts';
 import { makeBehaviours, replayAll } from './replay-command.ts';

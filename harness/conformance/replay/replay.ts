@@ -6,7 +6,9 @@
  * They are matched, one by one, with the trace events of the core, and the states are compared when all of them are done.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { CoreTraceEvent, Message, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Message } from '../../../server/src/multipaxos/types/messages.ts';
+import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
+import type { CoreTraceEvent } from '../../../server/src/multipaxos/types/trace.ts';
 import { messageName } from '../trace/spec-message.ts';
 import { createDriver, type CoreDriver } from './core-driver.ts';
 import {

@@ -3,15 +3,9 @@
  *
  * Responsible for: the mapping from the spec's values. Pure.
  */
-import type {
-  Ballot,
-  Entry,
-  EntryLabel,
-  GroupId,
-  Message,
-  ReplicaId,
-  Role,
-} from '../../../server/src/multipaxos/types.ts';
+import type { Entry } from '../../../server/src/multipaxos/types/entries.ts';
+import type { Message } from '../../../server/src/multipaxos/types/messages.ts';
+import type { Ballot, EntryLabel, GroupId, ReplicaId, Role } from '../../../server/src/multipaxos/types/names.ts';
 import { entryLabel } from '../../../server/src/multipaxos/entry.ts';
 import { noBallot, specMessages, type Held, type SpecMessage } from '../trace/spec-message.ts';
 import type { TlaState, TlaValue } from './tla-value.ts';

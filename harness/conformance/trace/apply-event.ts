@@ -4,7 +4,7 @@
  * Types only. A replica is named by its host (`r2`), whatever its incarnation (`r2.2`): it is the data directory that goes on.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 
 export type ApplyEvent = Extract<TraceEvent, { layer: 'apply' }>;
 

@@ -5,7 +5,7 @@
  */
 import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
-import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEvent, ApplyItem } from './apply-event.ts';
 
 export interface ApplyFacts {

@@ -3,7 +3,7 @@
  *
  * Judges nothing: TLC does, and it judges what was put in like the rest. Pure.
  */
-import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEventItem, ApplyItem } from './apply-event.ts';
 import type { ApplyFacts } from './apply-facts.ts';
 import type { Fields } from './apply-fields.ts';

@@ -6,7 +6,7 @@
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
-import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEvent, ApplyItem } from './apply-event.ts';
 import { linearize } from './linearize.ts';
 import { orderTrace, type ConsensusEvent } from './read-trace.ts';

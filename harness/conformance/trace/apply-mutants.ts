@@ -2,7 +2,7 @@
  * Alters a recorded run at the layer `apply` in one place, as a defect of the server or a forger would, to show that the check notices. Pure.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types/names.ts';
 import type { Lsn, Timeline } from '../../../server/src/payload/wal/lsn.ts';
 import type { ApplyEvent } from './apply-event.ts';
 

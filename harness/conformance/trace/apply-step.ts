@@ -5,7 +5,7 @@
  * reject a good trace, but not accept a bad one.
  */
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
-import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { decidedBy, knownAt } from './spec-configuration.ts';
 import { noBallot, type Held, type SpecMessage } from './spec-message.ts';
 import { firstProposals, promiseOf } from './spec-promise.ts';

@@ -5,7 +5,7 @@
  * ends of processes. Judges nothing: TLC does, and it judges what was put in like the rest, so a mistake here can reject a good run, but not accept a bad one. Pure.
  */
 import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
-import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { segmentBytes, type Lsn } from '../../../server/src/payload/wal/lsn.ts';
 import { segmentEnd } from '../../../server/src/payload/wal/record/places.ts';
 import type { ApplyEvent, ApplyEventItem, ApplyItem } from './apply-event.ts';

@@ -1,7 +1,7 @@
 /**
  * What is known of a replica on the way through a run: from its events, for what has to be put in between them (apply-fill.ts). Pure.
  */
-import type { Ballot } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEvent } from './apply-event.ts';
 
 /** `wal`, `flushed`: where the WAL of a primary ends, and how far it is flushed; of a standby, what it has received and replayed, and `chosenEnd`: up to where it could be sent anything. */

@@ -5,7 +5,8 @@
  * whether they are right.
  */
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
-import type { Ballot, EntryLabel, TraceMessage } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel } from '../../../server/src/multipaxos/types/names.ts';
+import type { TraceMessage } from '../../../server/src/multipaxos/types/trace.ts';
 import type { ConsensusEvent } from './read-trace.ts';
 import {
   ballotName,

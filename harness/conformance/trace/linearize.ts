@@ -8,7 +8,7 @@
  * steps are put in again where others show that they happened (lost-steps.ts). Nothing else is ever made up: where no order
  * fits, the earliest event is taken as it is, and TLC rejects it.
  */
-import type { ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { knownVersion, meaningOf, missingMessages, rejectIsEarly, survivingRecords } from './event-steps.ts';
 import { lostStepBefore, lostStepsFor } from './lost-steps.ts';
 import type { ConsensusEvent, RecordedTrace } from './read-trace.ts';

@@ -5,7 +5,7 @@
  * ever asked for a replica whose run has no further events.
  */
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
-import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { missingMessages } from './event-steps.ts';
 import type { ConsensusEvent } from './read-trace.ts';
 import { ballotName, noBallot, type SpecMessage } from './spec-message.ts';

@@ -4,7 +4,7 @@
  * Responsible for: the mutants, each with where the check must stop. Event numbers are closed up again, so that a gap gives nothing away.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { Slot } from '../../../server/src/multipaxos/types.ts';
+import type { Slot } from '../../../server/src/multipaxos/types/names.ts';
 import type { ConsensusEvent } from './read-trace.ts';
 
 /** `sameEvent`: the check stops at the altered event. `later`: at one that it makes impossible. */

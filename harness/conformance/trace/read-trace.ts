@@ -8,7 +8,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { SpecConfiguration } from './spec-message.ts';
 import { readConfigurationLabel, type Configurations } from './spec-configuration.ts';
 

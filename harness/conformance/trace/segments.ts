@@ -5,7 +5,7 @@
  * that its steps look at. The segment in which such a message was sent must show that it was (`exports`), so the segments together
  * check the whole trace. Slots are numbered anew in each segment: those that no step of it looks at are left out (see TraceMultiPaxos.tla).
  */
-import type { Ballot, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { linearize, type Linearized, type TracedStep } from './linearize.ts';
 import type { RecordedTrace } from './read-trace.ts';
 import { messageName, specMessages, type Held, type SpecMessage } from './spec-message.ts';

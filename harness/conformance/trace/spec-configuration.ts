@@ -4,7 +4,7 @@
  * Responsible for: the spec's KnownAt and DecidedBy, and reading labels `members:<version>:<round>.<owner>`. Changes no state.
  */
 import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
-import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { SpecConfiguration } from './spec-message.ts';
 import type { ReplicaState, SpecState } from './spec-state.ts';
 

@@ -3,7 +3,8 @@
  *
  * Responsible for: their shapes and names (equal names, equal messages), and the mapping. A message of many slots is many of the spec's.
  */
-import type { Ballot, EntryLabel, ReplicaId, TraceMessage } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
+import type { TraceMessage } from '../../../server/src/multipaxos/types/trace.ts';
 
 /** `ballot` null: learnt as chosen. */
 export interface Held {

@@ -1,6 +1,6 @@
 /** What promises tell, and what a leader makes of them: the spec's VotesAbove, PromiseMsg and FirstProposals. Pure. */
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
-import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { ballotName, noBallot, type HeldVote, type SpecMessage } from './spec-message.ts';
 import type { ReplicaState, SpecState } from './spec-state.ts';
 

@@ -3,7 +3,8 @@
  *
  * Responsible for: their shape, their beginning, and which messages have been sent. What each action does to them is in apply-step.ts.
  */
-import type { ActionName, Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
+import type { ActionName } from '../../../server/src/multipaxos/types/trace.ts';
 import type { Configurations } from './spec-configuration.ts';
 import {
   noBallot,

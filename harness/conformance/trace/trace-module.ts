@@ -2,7 +2,7 @@
  * Writes segments as a TLA+ module that extends TraceMultiPaxos, everything a literal: TLC evaluates literals fast, and computed
  * constants slowly. What the fields mean is said in TraceMultiPaxos.tla.
  */
-import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types.ts';
+import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { knownVersion } from './event-steps.ts';
 import type { TracedStep } from './linearize.ts';
 import type { FrozenReplica, HeldOrNot, Segment } from './segments.ts';

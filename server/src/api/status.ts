@@ -1,5 +1,6 @@
 /** Shapes of the HTTP API: `GET /api/status` of a replica, `GET /api/cluster` of the demo, `barista status --json`. */
-import type { Ballot, MemberAddress, ReplicaId, Role, Slot } from '../multipaxos/types.ts';
+import type { MemberAddress } from '../multipaxos/types/members.ts';
+import type { Ballot, ReplicaId, Role, Slot } from '../multipaxos/types/names.ts';
 
 /**
  * `starting`: PostgreSQL or the log is being opened. `recovering`: applying what was chosen. `serving`: can answer clients

@@ -3,7 +3,7 @@
  *
  * Every list is bounded; what was left out is counted beside it.
  */
-import type { Ballot, EntryLabel, Slot } from '../multipaxos/types.ts';
+import type { Ballot, EntryLabel, Slot } from '../multipaxos/types/names.ts';
 
 /** What a file of a relation is called now. `table`: that an index or a TOAST table belongs to. */
 export interface RelationName {

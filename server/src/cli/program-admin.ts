@@ -2,7 +2,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RestoreTarget } from '../adapters/postgres/backup/recovery.ts';
 import type { RestoreFrom } from '../main/found-replica.ts';
-import type { MemberAddress, ReplicaId } from '../multipaxos/types.ts';
+import type { MemberAddress } from '../multipaxos/types/members.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { type Lsn, parseLsn } from '../payload/wal/lsn.ts';
 import {
   exitCodesText,

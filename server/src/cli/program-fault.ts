@@ -1,7 +1,7 @@
 /** `barista fault`: what people can do to a running demo. */
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { FaultRequest } from '../api/status.ts';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { defaultDelayMs, defaultProbability } from '../demo/fault-table.ts';
 import { exitCodesText, type Target, type TargetOptions, targetOf, withTarget } from './program-options.ts';
 

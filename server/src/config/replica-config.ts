@@ -9,7 +9,7 @@ import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { protectedSettings } from './protected-settings.ts';
-import type { GroupId, ReplicaId } from '../multipaxos/types.ts';
+import type { GroupId, ReplicaId } from '../multipaxos/types/names.ts';
 
 const LOOPBACK = '127.0.0.1';
 const MIB = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RecoveryProgress, WalStatus } from '../api/status.ts';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { fakeReplica } from '../gateways/http/testing/fake-replica.ts';
 import { freshMs, reportReplica, tableOf, type ReplicaReport } from './cluster-report.ts';
 import type { ReplicaPlan } from './layout.ts';

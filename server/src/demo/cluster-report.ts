@@ -6,7 +6,7 @@ import type {
   ReplicaStatus,
   WalStatus,
 } from '../api/status.ts';
-import type { Ballot, ReplicaId, Role, Slot } from '../multipaxos/types.ts';
+import type { Ballot, ReplicaId, Role, Slot } from '../multipaxos/types/names.ts';
 import { demoHost, type ReplicaPlan } from './layout.ts';
 
 /** A replica that is down has `state` "down" and null for what only it could tell. */

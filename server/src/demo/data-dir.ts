@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { lockDirectory } from '../adapters/segment-log/directory-lock.ts';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { LogStoreError } from '../ports/log-store.ts';
 import type { ReplicaConfigInput } from '../config/replica-config.ts';
 import { CliError, exitCodes } from '../cli/errors.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startZooKeeperOfFile } from '../adapters/zookeeper-log/testing/zookeeper-of-file.ts';
 import { newLogOf, voteOf } from '../ports/testing/log-store-contract.ts';
-import type { GroupId } from '../multipaxos/types.ts';
+import type { GroupId } from '../multipaxos/types/names.ts';
 import { loadReplicaConfig, type ReplicaConfig } from '../config/replica-config.ts';
 import { exitCodes } from '../cli/errors.ts';
 import { createLog, openLog } from '../main/log-store.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { createFaultTable, faultRequestSchema, sameFaults } from './fault-table.ts';
 
 const [r1, r2, r3] = ['r1', 'r2', 'r3'] as ReplicaId[] as [ReplicaId, ReplicaId, ReplicaId];

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { FaultRequest, LinkFault } from '../api/status.ts';
 import { faultProblem, healthyLink, isHealthy } from '../adapters/ws-transport/link-faults.ts';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 
 type LinkRequest = Extract<FaultRequest, { readonly from: ReplicaId }>;
 

@@ -4,7 +4,7 @@
  * Pure: touches neither disk nor network. Invariant: no port is used twice.
  */
 import { join } from 'node:path';
-import type { GroupId, ReplicaId } from '../multipaxos/types.ts';
+import type { GroupId, ReplicaId } from '../multipaxos/types/names.ts';
 import type { ReplicaConfigInput } from '../config/replica-config.ts';
 import { CliError, exitCodes } from '../cli/errors.ts';
 import { type DemoStore, storeConfigOf } from './demo-store.ts';

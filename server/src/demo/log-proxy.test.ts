@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { ClusterReplica } from '../api/status.ts';
 import type { SlotAnswer, SlotRefusal } from '../api/wal-summary.ts';
 import { logRoutes } from '../gateways/http/log-routes.ts';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import type { ReplicaPlan } from './layout.ts';
 import { createLogProxy } from './log-proxy.ts';
 

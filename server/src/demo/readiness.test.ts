@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ClusterReplica, ReplicaStatus } from '../api/status.ts';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { readyMsMax, untilServing } from './readiness.ts';
 
 let replicas: ClusterReplica[];

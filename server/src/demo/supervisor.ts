@@ -7,7 +7,7 @@
  */
 import type { ClusterReplica, FaultRequest, ReplicaStatus } from '../api/status.ts';
 import { identify, type ProcessIdentity } from '../adapters/postgres/process-identity.ts';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { loadReplicaConfig } from '../config/replica-config.ts';
 import { createFaultTable, type FaultTable, sameFaults } from './fault-table.ts';
 import type { ReplicaPlan } from './layout.ts';

@@ -17,7 +17,7 @@ import type { LogStore } from '../ports/log-store.ts';
 import type { ArchiveSource, WalArchive } from '../ports/wal-archive.ts';
 import type { Transport } from '../ports/transport.ts';
 import type { LinkFault } from '../api/status.ts';
-import type { ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import { Admin } from '../replica/admin.ts';
 import { CoreHost, coreConfigOf } from '../replica/consensus/core-host.ts';
 import { LeadershipState } from '../replica/consensus/leadership-state.ts';

@@ -18,7 +18,7 @@ import type { SetAside } from '../adapters/postgres/set-aside.ts';
 import { systemClock } from '../adapters/system-clock.ts';
 import type { ApplyTraceEvent } from '../api/events.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
-import type { ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import { CopyError, type CopyFetcher, type CopySource } from '../ports/copy.ts';
 import type { DatabaseDirectory, Loss } from '../ports/database-directory.ts';
 import type { RecoveryTracker } from '../replica/database/recovery-progress.ts';

@@ -19,7 +19,7 @@ import type { ReplicaConfig } from '../config/replica-config.ts';
 import { createPgwireListener } from '../gateways/pgwire/listener.ts';
 import { ballotNone } from '../multipaxos/ballot.ts';
 import { memberName } from '../multipaxos/configuration.ts';
-import type { ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import { LogStoreError, type LogStore } from '../ports/log-store.ts';
 import type { Joined } from '../replica/database/missing-database.ts';
 import { RecoveryTracker } from '../replica/database/recovery-progress.ts';

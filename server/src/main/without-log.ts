@@ -1,6 +1,7 @@
 /** What a replica shows of itself while it has no log that it could go by: it waits to be let in, or its log is damaged. */
 import type { ReplicaStatus } from '../api/status.ts';
-import type { MemberAddress, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { MemberAddress } from '../multipaxos/types/members.ts';
+import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 
 export function addressOf({ host, port, pgwire }: ReplicaConfig['peers'][number]): MemberAddress {

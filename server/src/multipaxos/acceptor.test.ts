@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareBallots } from './ballot.ts';
 import { ballot, command, group, newFollower, OneCore, r1, r2, r3, slot, vote } from './testing/one-core.ts';
-import type { Ballot, Prepare } from './types.ts';
+import type { Prepare } from './types/messages.ts';
+import type { Ballot } from './types/names.ts';
 
 function prepare(of: Ballot, commitPoint = 0): Prepare {
   return { kind: 'Prepare', group, ballot: of, commitPoint: slot(commitPoint) };

@@ -12,7 +12,8 @@ import { resign } from './resign.ts';
 import { persist, send, sendWhenDurable, type Run } from './run.ts';
 import { restartElectionTimer, type State } from './state.ts';
 import { traceAction } from './trace.ts';
-import type { Ballot, Prepare, Promise_, Reject, ReplicaId, Slot } from './types.ts';
+import type { Prepare, Promise_, Reject } from './types/messages.ts';
+import type { Ballot, ReplicaId, Slot } from './types/names.ts';
 
 /** Phase 1b. Silent while a lease forbids it. A repeated Prepare is answered again. */
 export function handlePrepare(run: Run, from: ReplicaId, message: Prepare): void {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ballotLabel, ballotNone, compareBallots, sameBallot } from './ballot.ts';
-import type { Ballot, ReplicaId } from './types.ts';
+import type { Ballot, ReplicaId } from './types/names.ts';
 
 const anyBallot = fc.record({
   round: fc.integer({ min: 1, max: 4 }),

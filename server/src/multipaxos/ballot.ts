@@ -3,7 +3,7 @@
  *
  * Responsible for: comparing and naming ballots. Two replicas never own the same ballot, since it carries its owner's name.
  */
-import type { Ballot, ReplicaId } from './types.ts';
+import type { Ballot, ReplicaId } from './types/names.ts';
 
 /** Below every ballot that a replica can own: what an acceptor has promised before its first promise. */
 export const ballotNone: Ballot = { round: 0, replica: '' as ReplicaId };

@@ -25,7 +25,10 @@ import { renewRoster } from './roster.ts';
 import { broadcast, persist, recordCommitPoint, type Run } from './run.ts';
 import type { Leadership, PeerProgress, State } from './state.ts';
 import { traceAction } from './trace.ts';
-import type { Accept, Entry, LogRecord, ReplicaId, Slot } from './types.ts';
+import type { Entry } from './types/entries.ts';
+import type { Accept } from './types/messages.ts';
+import type { ReplicaId, Slot } from './types/names.ts';
+import type { LogRecord } from './types/records.ts';
 
 /** True while nothing new may be proposed: a change waits its turn, or is not chosen yet. */
 export function isBarred(leadership: Leadership): boolean {

@@ -8,7 +8,7 @@ import { stepDown } from './leader.ts';
 import { persist, type Run } from './run.ts';
 import type { State } from './state.ts';
 import { traceAction } from './trace.ts';
-import type { Slot } from './types.ts';
+import type { Slot } from './types/names.ts';
 
 /** The caller has made sure that the configuration in force at `slot` is known. */
 export function moveBase(run: Run, slot: Slot): void {

@@ -16,7 +16,8 @@ import {
   slot,
   vote,
 } from './testing/one-core.ts';
-import type { CatchUpReply, Entry } from './types.ts';
+import type { Entry } from './types/entries.ts';
+import type { CatchUpReply } from './types/messages.ts';
 
 const first = ballot(1, r2);
 

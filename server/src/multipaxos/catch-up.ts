@@ -13,7 +13,10 @@ import { markChosen, putSlot } from './log.ts';
 import type { State } from './state.ts';
 import { traceAction } from './trace.ts';
 import { entryLabel } from './entry.ts';
-import type { CatchUpReply, CatchUpRequest, Entry, LogRecord, ReplicaId, Slot } from './types.ts';
+import type { Entry } from './types/entries.ts';
+import type { CatchUpReply, CatchUpRequest } from './types/messages.ts';
+import type { ReplicaId, Slot } from './types/names.ts';
+import type { LogRecord } from './types/records.ts';
 
 /** Asks for what is known to be chosen and missing here, unless an answer may still be on its way. */
 export function requestCatchUp(run: Run): void {

@@ -8,7 +8,8 @@ import { votersDiffering } from './configuration.ts';
 import { violated } from './invariants.ts';
 import { renewRoster } from './roster.ts';
 import type { State } from './state.ts';
-import type { Entry, Slot } from './types.ts';
+import type { Entry } from './types/entries.ts';
+import type { Slot } from './types/names.ts';
 
 type ConfigurationEntry = Extract<Entry, { kind: 'configuration' }>;
 

@@ -10,7 +10,8 @@ import {
 } from './configuration.ts';
 import { replicasMax } from './quorum.ts';
 import { address, ballot, configuration, member, r1, r2, r3 } from './testing/one-core.ts';
-import type { Configuration, ConfigurationChange, Member, ReplicaId } from './types.ts';
+import type { Configuration, ConfigurationChange, Member } from './types/members.ts';
+import type { ReplicaId } from './types/names.ts';
 
 const r4 = 'r4' as ReplicaId;
 const join = (replica: ReplicaId, nonce: string): ConfigurationChange => ({

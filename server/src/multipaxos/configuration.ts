@@ -7,7 +7,9 @@
  * the configuration that admits it, and that of a replica that is added again begins there.
  */
 import { replicasMax } from './quorum.ts';
-import type { Configuration, ConfigurationChange, Effect, Member, ReplicaId } from './types.ts';
+import type { Effect } from './types/effects.ts';
+import type { Configuration, ConfigurationChange, Member } from './types/members.ts';
+import type { ReplicaId } from './types/names.ts';
 
 /** `r2` for the first incarnation of replica r2, `r2.3` for the third, `r2.0` for one that has not been admitted yet. */
 export function memberName(replica: ReplicaId, incarnation: number): ReplicaId {

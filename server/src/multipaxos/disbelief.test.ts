@@ -12,7 +12,7 @@ import {
   r3,
   slot,
 } from './testing/one-core.ts';
-import type { Message } from './types.ts';
+import type { Message } from './types/messages.ts';
 
 /** What r3 says to a leader whose last slot is 1, each time as if slot 42 were chosen. */
 function claims(core: OneCore): Message[] {

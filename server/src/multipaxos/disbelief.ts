@@ -12,7 +12,8 @@
 import { compareBallots } from './ballot.ts';
 import { leaseHeld } from './lease.ts';
 import type { Run } from './run.ts';
-import type { Message, ReplicaId, Slot } from './types.ts';
+import type { Message } from './types/messages.ts';
+import type { ReplicaId, Slot } from './types/names.ts';
 
 /** False: the message must be dropped. */
 export function believes(run: Run, from: ReplicaId, message: Message): boolean {

@@ -15,7 +15,7 @@ import {
   slot,
   vote,
 } from './testing/one-core.ts';
-import type { Message } from './types.ts';
+import type { Message } from './types/messages.ts';
 
 function preVote(round: number): Message {
   return { kind: 'PreVote', group, ballot: ballot(round, r3) };

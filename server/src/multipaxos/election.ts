@@ -18,17 +18,9 @@ import { reject } from './acceptor.ts';
 import { persist, send, type Run } from './run.ts';
 import { restartElectionTimer, type Candidacy } from './state.ts';
 import { traceAction } from './trace.ts';
-import type {
-  Ballot,
-  Prepare,
-  PreVote,
-  PreVoteReply,
-  Promise_,
-  Reject,
-  ReplicaId,
-  Slot,
-  Vote,
-} from './types.ts';
+import type { Vote } from './types/entries.ts';
+import type { Prepare, PreVote, PreVoteReply, Promise_, Reject } from './types/messages.ts';
+import type { Ballot, ReplicaId, Slot } from './types/names.ts';
 
 /** The time to wait for a leader is over: asks the others, unless this replica had better not lead now. */
 export function considerElection(run: Run): void {

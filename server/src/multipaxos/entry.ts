@@ -4,7 +4,8 @@
  * Responsible for: what tells one entry from another. Knows nothing of what a command's payload means.
  */
 import { ballotLabel } from './ballot.ts';
-import type { Entry, EntryLabel, ProposalId } from './types.ts';
+import type { Entry } from './types/entries.ts';
+import type { EntryLabel, ProposalId } from './types/names.ts';
 
 /** What an entry weighs beside its payload: the object, its slot and its vote. */
 const entryOverheadBytes = 64;

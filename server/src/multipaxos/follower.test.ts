@@ -12,7 +12,7 @@ import {
   slot,
   vote,
 } from './testing/one-core.ts';
-import type { Heartbeat } from './types.ts';
+import type { Heartbeat } from './types/messages.ts';
 
 const first = ballot(1, r2);
 

@@ -16,7 +16,9 @@ import { putSlot } from './log.ts';
 import { persist, recordCommitPoint, send, sendWhenDurable, type Run } from './run.ts';
 import { restartElectionTimer, type State } from './state.ts';
 import { traceAction } from './trace.ts';
-import type { Accept, Ballot, Heartbeat, HeartbeatAck, LogRecord, ReplicaId, Slot } from './types.ts';
+import type { Accept, Heartbeat, HeartbeatAck } from './types/messages.ts';
+import type { Ballot, ReplicaId, Slot } from './types/names.ts';
+import type { LogRecord } from './types/records.ts';
 
 /**
  * How many windows a follower that lags may hold beyond its commit point; further Accepts come to it by catch-up. A leader proposes at most

@@ -5,7 +5,8 @@
  * under way included. One that is expected and has never joined does not count; one that has not been heard in this leadership counts as 0.
  */
 import type { Leadership, State } from './state.ts';
-import type { Heartbeat, Slot } from './types.ts';
+import type { Heartbeat } from './types/messages.ts';
+import type { Slot } from './types/names.ts';
 
 export function heartbeatOf(state: State, leadership: Leadership): Heartbeat {
   return {

@@ -6,7 +6,8 @@
  */
 import { compareBallots, sameBallot } from './ballot.ts';
 import type { Leadership, State } from './state.ts';
-import type { Ballot, Message } from './types.ts';
+import type { Message } from './types/messages.ts';
+import type { Ballot } from './types/names.ts';
 
 export type InvariantName =
   | 'TypeOK'

@@ -18,16 +18,10 @@ import { resign } from './resign.ts';
 import { send, type Run } from './run.ts';
 import { restartElectionTimer, type Leadership, type State } from './state.ts';
 import { traceAction } from './trace.ts';
-import type {
-  Accepted,
-  Effect,
-  Entry,
-  HeartbeatAck,
-  Input,
-  ReplicaId,
-  Slot,
-  StepDownReason,
-} from './types.ts';
+import type { Effect, Input } from './types/effects.ts';
+import type { Entry } from './types/entries.ts';
+import type { Accepted, HeartbeatAck } from './types/messages.ts';
+import type { ReplicaId, Slot, StepDownReason } from './types/names.ts';
 
 type ProposeInput = Extract<Input, { kind: 'Propose' }>;
 type Refusal = Extract<Effect, { kind: 'refused' }>['code'];

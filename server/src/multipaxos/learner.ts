@@ -9,7 +9,8 @@ import { sameBallot } from './ballot.ts';
 import { markChosen } from './log.ts';
 import type { Run } from './run.ts';
 import type { State } from './state.ts';
-import type { ReplicaId, Slot, SlotEntry } from './types.ts';
+import type { SlotEntry } from './types/entries.ts';
+import type { ReplicaId, Slot } from './types/names.ts';
 
 /** Someone says that everything up to `commitPoint` is chosen: true whatever its ballot. */
 export function noteCommitPoint(state: State, from: ReplicaId, commitPoint: Slot): void {

@@ -11,7 +11,7 @@
  */
 import { reachedBy } from './quorum.ts';
 import type { Leadership, PeerProgress, State } from './state.ts';
-import type { ReplicaId } from './types.ts';
+import type { ReplicaId } from './types/names.ts';
 
 /** A message of the leader has come: no promise to others for a while. */
 export function grantLease(state: State, leader: ReplicaId): void {

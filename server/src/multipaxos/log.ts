@@ -7,7 +7,8 @@ import { configurationChosen } from './chain.ts';
 import { entryBytes, entryLabel } from './entry.ts';
 import { violated } from './invariants.ts';
 import type { LogSlot, State } from './state.ts';
-import type { Ballot, Entry, Slot, Vote } from './types.ts';
+import type { Entry, Vote } from './types/entries.ts';
+import type { Ballot, Slot } from './types/names.ts';
 
 /** Writes a slot of the log in memory; the caller persists it. */
 export function putSlot(

@@ -18,7 +18,10 @@ import {
   r3,
   slot,
 } from './testing/one-core.ts';
-import type { Configuration, Entry, Heartbeat, Message, ReplicaId, Vote } from './types.ts';
+import type { Entry, Vote } from './types/entries.ts';
+import type { Configuration } from './types/members.ts';
+import type { Heartbeat, Message } from './types/messages.ts';
+import type { ReplicaId } from './types/names.ts';
 
 const [r4, r5, r22] = ['r4', 'r5', 'r2.2'] as unknown as [ReplicaId, ReplicaId, ReplicaId];
 const first = ballot(1, r2);

@@ -12,7 +12,9 @@ import { resign } from './resign.ts';
 import { renewRoster } from './roster.ts';
 import { persist, send, type Run } from './run.ts';
 import { traceAction } from './trace.ts';
-import type { Configuration, Message, ReplicaId } from './types.ts';
+import type { Configuration } from './types/members.ts';
+import type { Message } from './types/messages.ts';
+import type { ReplicaId } from './types/names.ts';
 
 /**
  * A message or the database tells a newer one. Whoever knows it knows that all up to its slot is chosen. A leader hears of one that it has not

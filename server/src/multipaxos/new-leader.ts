@@ -10,7 +10,8 @@ import { renewLease } from './lease.ts';
 import type { Run } from './run.ts';
 import type { Candidacy, Leadership, State } from './state.ts';
 import { traceAction } from './trace.ts';
-import type { Entry, Slot } from './types.ts';
+import type { Entry } from './types/entries.ts';
+import type { Slot } from './types/names.ts';
 
 /** All quorums that are needed have promised. Slots up to the highest commit point heard are fetched; what lies above is proposed again. */
 export function becomeLeader(run: Run): void {

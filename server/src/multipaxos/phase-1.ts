@@ -15,7 +15,8 @@
 import { votersOf } from './configuration.ts';
 import { hasMajority } from './quorum.ts';
 import type { Candidacy, State } from './state.ts';
-import type { Entry, ReplicaId } from './types.ts';
+import type { Entry } from './types/entries.ts';
+import type { ReplicaId } from './types/names.ts';
 
 type ConfigurationEntry = Extract<Entry, { kind: 'configuration' }>;
 

@@ -9,7 +9,7 @@ import { memberName } from './configuration.ts';
 import { requestChange } from './reconfigure.ts';
 import type { Run } from './run.ts';
 import type { Leadership, PeerProgress, State } from './state.ts';
-import type { Slot } from './types.ts';
+import type { Slot } from './types/names.ts';
 
 /** Marks of the commit point that are kept, one for each longest election timeout. */
 const marksKept = 10;

@@ -13,7 +13,10 @@ import {
   r3,
   slot,
 } from './testing/one-core.ts';
-import type { Accept, ConfigurationChange, Effect, ReplicaId } from './types.ts';
+import type { Effect } from './types/effects.ts';
+import type { ConfigurationChange } from './types/members.ts';
+import type { Accept } from './types/messages.ts';
+import type { ReplicaId } from './types/names.ts';
 
 const r4 = 'r4' as ReplicaId;
 const r5 = 'r5' as ReplicaId;

@@ -8,7 +8,9 @@ import { hasJoined, membersAfter, nameOf, votersOf } from './configuration.ts';
 import { hasMajority } from './quorum.ts';
 import type { Run } from './run.ts';
 import type { Leadership, State } from './state.ts';
-import type { ConfigurationChange, Effect, Member, ReplicaId } from './types.ts';
+import type { Effect } from './types/effects.ts';
+import type { ConfigurationChange, Member } from './types/members.ts';
+import type { ReplicaId } from './types/names.ts';
 
 type Outcome = Extract<Effect, { kind: 'reconfigured' }>['code'];
 

@@ -7,7 +7,7 @@
 import { renewRoster } from './roster.ts';
 import type { Run } from './run.ts';
 import { restartElectionTimer } from './state.ts';
-import type { StepDownReason } from './types.ts';
+import type { StepDownReason } from './types/names.ts';
 
 export function resign(run: Run, reason: StepDownReason): void {
   const { state } = run;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReplicaId } from './types.ts';
+import type { ReplicaId } from './types/names.ts';
 import { createState, InvariantViolation, snapshot } from './step.ts';
 import {
   ballot,

@@ -9,7 +9,10 @@ import { markChosen, putSlot } from './log.ts';
 import { replicasMax } from './quorum.ts';
 import { makeRoster } from './roster.ts';
 import { restartElectionTimer, type State } from './state.ts';
-import type { CoreConfig, Member, RecoveredLog, Slot } from './types.ts';
+import type { CoreConfig } from './types/effects.ts';
+import type { Member } from './types/members.ts';
+import type { Slot } from './types/names.ts';
+import type { RecoveredLog } from './types/records.ts';
 
 /**
  * The spec's Restart: what the log store recovered, and nothing else. No promise is given for `leaseMs`, because an

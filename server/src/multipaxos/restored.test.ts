@@ -14,7 +14,8 @@ import {
   slot,
   vote,
 } from './testing/one-core.ts';
-import type { CatchUpReply, ReplicaId } from './types.ts';
+import type { CatchUpReply } from './types/messages.ts';
+import type { ReplicaId } from './types/names.ts';
 
 const first = ballot(1, r2);
 const grown = configuration([r1, r2, r3], { learners: ['r4' as ReplicaId], version: 3, slot: 5 });

@@ -15,7 +15,8 @@ import { purgeTo } from './learner.ts';
 import { learnConfiguration } from './membership.ts';
 import type { Run } from './run.ts';
 import type { State } from './state.ts';
-import type { Ballot, Configuration, Slot } from './types.ts';
+import type { Configuration } from './types/members.ts';
+import type { Ballot, Slot } from './types/names.ts';
 
 /**
  * The pointer may be lower than before: what was durable in a database that is lost is gone. The configuration that came with the copy is known before the

@@ -8,7 +8,8 @@
 import { namesOf, votersOf } from './configuration.ts';
 import { majority } from './quorum.ts';
 import type { State } from './state.ts';
-import type { Configuration, Member, ReplicaId } from './types.ts';
+import type { Configuration, Member } from './types/members.ts';
+import type { ReplicaId } from './types/names.ts';
 
 export interface Roster {
   /** A bit for each member that has been admitted. */

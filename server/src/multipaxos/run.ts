@@ -6,7 +6,10 @@
  */
 import { checkRevealed } from './invariants.ts';
 import type { HeldBack, State } from './state.ts';
-import type { Effect, LogRecord, Message, ReplicaId } from './types.ts';
+import type { Effect } from './types/effects.ts';
+import type { Message } from './types/messages.ts';
+import type { ReplicaId } from './types/names.ts';
+import type { LogRecord } from './types/records.ts';
 
 export interface Run {
   readonly state: State;

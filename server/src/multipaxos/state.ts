@@ -6,23 +6,13 @@
  * `seq` against `durableSeq`.
  */
 import type { Roster } from './roster.ts';
-import type {
-  Ballot,
-  Configuration,
-  CoreConfig,
-  CoreSnapshot,
-  Entry,
-  EntryLabel,
-  LogRecord,
-  Member,
-  Message,
-  ReplicaId,
-  Role,
-  Slot,
-  StepDownReason,
-  TraceLevel,
-  Vote,
-} from './types.ts';
+import type { CoreConfig } from './types/effects.ts';
+import type { Entry, Vote } from './types/entries.ts';
+import type { Configuration, Member } from './types/members.ts';
+import type { Message } from './types/messages.ts';
+import type { Ballot, EntryLabel, ReplicaId, Role, Slot, StepDownReason } from './types/names.ts';
+import type { LogRecord } from './types/records.ts';
+import type { CoreSnapshot, TraceLevel } from './types/trace.ts';
 
 /** A slot of the log that is held in memory. Replaced as a whole when a higher ballot writes it. */
 export interface LogSlot {

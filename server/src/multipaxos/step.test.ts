@@ -19,7 +19,10 @@ import {
   testConfig,
   vote,
 } from './testing/one-core.ts';
-import type { Effect, GroupId, Input, LogRecord, Message, ReplicaId } from './types.ts';
+import type { Effect, Input } from './types/effects.ts';
+import type { Message } from './types/messages.ts';
+import type { GroupId, ReplicaId } from './types/names.ts';
+import type { LogRecord } from './types/records.ts';
 
 const from = fc.constantFrom(r2, r3);
 const small = fc.integer({ min: 0, max: 5 });

@@ -30,7 +30,10 @@ import { knowLeadership, relievePressure, restored } from './restored.ts';
 import type { Run } from './run.ts';
 import { isServing, type State } from './state.ts';
 import { traceAction } from './trace.ts';
-import type { Effect, Input, LogRecord, Message, ReplicaId } from './types.ts';
+import type { Effect, Input } from './types/effects.ts';
+import type { Message } from './types/messages.ts';
+import type { ReplicaId } from './types/names.ts';
+import type { LogRecord } from './types/records.ts';
 import { handleHeartbeatAck, tickLeader } from './upkeep.ts';
 
 export { InvariantViolation } from './invariants.ts';

@@ -10,7 +10,8 @@ import {
   slot,
   vote,
 } from './testing/one-core.ts';
-import type { CoreTraceEvent, ReplicaId } from './types.ts';
+import type { ReplicaId } from './types/names.ts';
+import type { CoreTraceEvent } from './types/trace.ts';
 
 function events(core: OneCore): CoreTraceEvent[] {
   return core.effectsOf('trace').map((effect) => effect.event);

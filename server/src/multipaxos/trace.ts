@@ -8,20 +8,12 @@ import { namesOf, votersOf } from './configuration.ts';
 import { entryLabel } from './entry.ts';
 import type { Run } from './run.ts';
 import { snapshot, type State } from './state.ts';
-import type {
-  ActionName,
-  CoreTraceEvent,
-  Entry,
-  LogRecord,
-  Member,
-  Message,
-  ReplicaId,
-  Slot,
-  StepDownReason,
-  TraceConfiguration,
-  TraceMessage,
-  Vote,
-} from './types.ts';
+import type { Entry, Vote } from './types/entries.ts';
+import type { Member } from './types/members.ts';
+import type { Message } from './types/messages.ts';
+import type { ReplicaId, Slot, StepDownReason } from './types/names.ts';
+import type { LogRecord } from './types/records.ts';
+import type { ActionName, CoreTraceEvent, TraceConfiguration, TraceMessage } from './types/trace.ts';
 
 type TraceVote = NonNullable<CoreTraceEvent['votes']>[number];
 

@@ -12,7 +12,9 @@ import { quorumHeardAtMs } from './lease.ts';
 import { promoteLearner } from './promotion.ts';
 import { broadcast, send, type Run } from './run.ts';
 import type { Leadership, PeerProgress, State } from './state.ts';
-import type { Entry, HeartbeatAck, ReplicaId, Slot } from './types.ts';
+import type { Entry } from './types/entries.ts';
+import type { HeartbeatAck } from './types/messages.ts';
+import type { ReplicaId, Slot } from './types/names.ts';
 
 export function tickLeader(run: Run, leadership: Leadership): void {
   const { state } = run;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { GroupId, Slot, SlotEntry } from '../multipaxos/types.ts';
+import type { SlotEntry } from '../multipaxos/types/entries.ts';
+import type { GroupId, Slot } from '../multipaxos/types/names.ts';
 import { ChosenQueue } from './chosen-queue.ts';
 
 const group = 'g' as GroupId;

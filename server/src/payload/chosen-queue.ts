@@ -3,7 +3,8 @@
  *
  * Invariants: what it holds is consecutive; it never holds more than `entriesMax` entries or `bytesMax` bytes of payload.
  */
-import type { Slot, SlotEntry } from '../multipaxos/types.ts';
+import type { SlotEntry } from '../multipaxos/types/entries.ts';
+import type { Slot } from '../multipaxos/types/names.ts';
 
 export interface ChosenQueueOptions {
   readonly entriesMax: number;

@@ -4,7 +4,9 @@
  * Does nothing itself. A payload is one implementation of `Payload`; the replica gives it a `PayloadHost`. The consensus core knows of neither.
  */
 import type { ApplyTraceEvent } from '../api/events.ts';
-import type { Ballot, Configuration, EntryLabel, ReplicaId, Slot, SlotEntry } from '../multipaxos/types.ts';
+import type { SlotEntry } from '../multipaxos/types/entries.ts';
+import type { Configuration } from '../multipaxos/types/members.ts';
+import type { Ballot, EntryLabel, ReplicaId, Slot } from '../multipaxos/types/names.ts';
 
 /** `windowFull`: try again when slots have been chosen. `notLeader`: not under this leadership. */
 export type ProposeResult =

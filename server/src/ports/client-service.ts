@@ -3,7 +3,7 @@
  *
  * Does nothing itself. The replica implements it; tests of the gateway implement it in memory.
  */
-import type { Ballot, ReplicaId } from '../multipaxos/types.ts';
+import type { Ballot, ReplicaId } from '../multipaxos/types/names.ts';
 
 /** Whom a new client is to be served by. `generation` changes whenever this replica's leadership, or the life of its PostgreSQL as a primary, begins or ends. */
 export type Service =

@@ -1,7 +1,8 @@
 /**
  * What replicas tell each other beside the consensus protocol: joining, and comparing their data. Sent like any message: may be lost, late or doubled.
  */
-import type { Configuration, MemberAddress, ReplicaId, Slot } from '../multipaxos/types.ts';
+import type { Configuration, MemberAddress } from '../multipaxos/types/members.ts';
+import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 
 /** Asks whoever leads for an incarnation. `nonce` names this life of the replica: asking twice is asking once. */
 export interface JoinRequest {

@@ -4,7 +4,8 @@
  * Does nothing itself.
  */
 import type { RecoveryProgress } from '../api/status.ts';
-import type { Ballot, Configuration, ReplicaId } from '../multipaxos/types.ts';
+import type { Configuration } from '../multipaxos/types/members.ts';
+import type { Ballot, ReplicaId } from '../multipaxos/types/names.ts';
 import type { Lsn, Timeline } from '../payload/wal/lsn.ts';
 import type { WalPosition } from '../payload/wal/wal-history.ts';
 

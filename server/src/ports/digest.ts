@@ -4,7 +4,7 @@
  * Does nothing itself.
  * Invariant: all that is digested is of the moment at which the snapshots were opened, or is said to be left out.
  */
-import type { Slot } from '../multipaxos/types.ts';
+import type { Slot } from '../multipaxos/types/names.ts';
 import type { DataDigest } from './control.ts';
 
 /** Which transactions a snapshot shows: those whose full id is below `end` and not in `running`, if they have committed. */

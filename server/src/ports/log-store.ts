@@ -6,15 +6,10 @@
  *   in the order of the calls, so what a crash leaves is a prefix of what was appended.
  * - A record that cannot be read back exactly is never returned as data.
  */
-import type {
-  Ballot,
-  Configuration,
-  Entry,
-  LogRecord,
-  RecoveredLog,
-  ReplicaId,
-  Slot,
-} from '../multipaxos/types.ts';
+import type { Entry } from '../multipaxos/types/entries.ts';
+import type { Configuration } from '../multipaxos/types/members.ts';
+import type { Ballot, ReplicaId, Slot } from '../multipaxos/types/names.ts';
+import type { LogRecord, RecoveredLog } from '../multipaxos/types/records.ts';
 
 /**
  * `logCorrupt`: a record in the middle of the log fails its checksum; the message names file and offset. The replica must not vote.

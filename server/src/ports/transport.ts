@@ -5,7 +5,9 @@
  * itself at the other end; a frame for another incarnation than this one is dropped, so nothing that was sent to a lost life reaches the next.
  */
 import type { ControlMessage } from './control.ts';
-import type { MemberAddress, Message, ReplicaId } from '../multipaxos/types.ts';
+import type { MemberAddress } from '../multipaxos/types/members.ts';
+import type { Message } from '../multipaxos/types/messages.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 
 export interface Peer {
   readonly replica: ReplicaId;

@@ -11,7 +11,7 @@ import type {
   VerifyResult,
 } from '../api/status.ts';
 import { replicaOf } from '../multipaxos/configuration.ts';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import type { ChangeOutcome, Membership } from './members/membership.ts';
 import type { Verification } from './verify/verification.ts';
 

@@ -1,6 +1,6 @@
 /** Barriers of a leader (commits of its own, behind which answers wait) that its PostgreSQL does not wait for, or cannot make. */
 import { expect, it } from 'vitest';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { MemoryGroup } from './testing/memory-group.ts';
 import type { MemoryMember } from './testing/memory-member.ts';
 

@@ -1,7 +1,7 @@
 /** A leader that was replaced while it could do nothing: what it does in the moments until its PostgreSQL has ended. */
 import { expect, it } from 'vitest';
 import type { TraceEvent } from '../api/events.ts';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { pause } from '../payload/pause.ts';
 import { MemoryClient } from './testing/memory-client.ts';
 import { MemoryGroup } from './testing/memory-group.ts';

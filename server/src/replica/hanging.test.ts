@@ -1,7 +1,7 @@
 /** A PostgreSQL that hangs, though its main process seems to live, while its replica comes to lead: another one leads instead, or the same one with its PostgreSQL started anew. */
 import { expect, it } from 'vitest';
 import type { TraceEvent } from '../api/events.ts';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { pause } from '../payload/pause.ts';
 import { MemoryGroup } from './testing/memory-group.ts';
 import type { MemoryMember } from './testing/memory-member.ts';

@@ -1,7 +1,7 @@
 /** Replicas in memory that are founded, join, and lose their disks. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../api/events.ts';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { addressOf, foundedBy } from './testing/configurations.ts';
 import { MemoryClient } from './testing/memory-client.ts';
 import { MemoryGroup } from './testing/memory-group.ts';

@@ -1,6 +1,6 @@
 /** Groups of replicas in memory that lose leaders, links and databases. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../multipaxos/types.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import type { ModelClient } from '../payload/wal/testing/model-client.ts';
 import { MemoryClient, type Transaction, type TransactionEnd } from './testing/memory-client.ts';
 import { MemoryGroup } from './testing/memory-group.ts';

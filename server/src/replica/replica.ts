@@ -6,7 +6,10 @@
 import type { Logger } from 'pino';
 import type { LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
-import type { Ballot, CoreTraceEvent, Effect, ReplicaId, Slot, SlotEntry } from '../multipaxos/types.ts';
+import type { Effect } from '../multipaxos/types/effects.ts';
+import type { SlotEntry } from '../multipaxos/types/entries.ts';
+import type { Ballot, ReplicaId, Slot } from '../multipaxos/types/names.ts';
+import type { CoreTraceEvent } from '../multipaxos/types/trace.ts';
 import type { Payload } from '../payload/payload.ts';
 import type { Archiving } from '../payload/wal/archiving.ts';
 import type { ControlMessage } from '../ports/control.ts';

@@ -4,16 +4,10 @@
  * Invariants kept: those of ports/log-store.ts, with a MemoryDisk in the place of the machine's disk. Knows nothing of Node.
  * A purge forgets exactly what was asked for.
  */
-import type {
-  Ballot,
-  Configuration,
-  Entry,
-  GroupId,
-  LogRecord,
-  RecoveredLog,
-  ReplicaId,
-  Slot,
-} from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
+import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import type { LogRecord, RecoveredLog } from '../../multipaxos/types/records.ts';
 import { LogStoreError, type LogIdentity, type LogStore, type NewLog } from '../../ports/log-store.ts';
 
 type Kept = RecoveredLog['tail'][number];

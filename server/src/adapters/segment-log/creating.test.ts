@@ -1,7 +1,8 @@
 /** A log is created whole or not at all; its header carries what must outlive its segments. */
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { Member, ReplicaId } from '../../multipaxos/types.ts';
+import type { Member } from '../../multipaxos/types/members.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import {
   ballotOf,
   configurationOf,

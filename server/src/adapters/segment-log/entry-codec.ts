@@ -3,7 +3,9 @@
  *
  * Knows nothing of records and checksums. Invariant: `write...` writes exactly as many bytes as `...Bytes` tells, and reading yields an equal value.
  */
-import type { Ballot, Configuration, Entry, GroupId, Member, ReplicaId } from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { Configuration, Member } from '../../multipaxos/types/members.ts';
+import type { Ballot, GroupId, ReplicaId } from '../../multipaxos/types/names.ts';
 
 const ENTRY_KIND = { noop: 0, leaderStart: 1, command: 2, configuration: 3 } as const;
 const NAME_BYTES_MAX = 255;

@@ -3,7 +3,7 @@
  *
  * Records that lie close together are fetched with one read.
  */
-import type { GroupId, Slot } from '../../multipaxos/types.ts';
+import type { GroupId, Slot } from '../../multipaxos/types/names.ts';
 import { corrupt } from './errors.ts';
 import { segmentName } from './layout.ts';
 import { decodeEntryRecord, verifyRecord, type StoredEntry } from './record-codec.ts';

@@ -19,7 +19,7 @@ import { encodeRecord, recordBytes, type StoredRecord } from './record-codec.ts'
 import { higherSlot, rememberRecord, type LogState } from './recover.ts';
 import { writeZeros, type Segment, type SegmentSet } from './segment-set.ts';
 import type { SlotIndex } from './slot-index.ts';
-import type { GroupId } from '../../multipaxos/types.ts';
+import type { GroupId } from '../../multipaxos/types/names.ts';
 
 /** What one write takes at most, unless a single append is larger. */
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;

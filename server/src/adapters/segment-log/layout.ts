@@ -13,7 +13,8 @@
  *   is, the promise, the commit point, the newest configuration and how far the log was purged.
  */
 import { crc32 } from 'node:zlib';
-import type { Ballot, Configuration, GroupId, Slot } from '../../multipaxos/types.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
+import type { Ballot, GroupId, Slot } from '../../multipaxos/types/names.ts';
 import type { LogIdentity } from '../../ports/log-store.ts';
 
 export const SECTOR_BYTES = 512;

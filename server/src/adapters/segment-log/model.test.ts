@@ -1,7 +1,7 @@
 /** Random histories against a simple model: what was acknowledged is recovered, or corruption is reported. Never wrong data. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { LogRecord } from '../../multipaxos/types.ts';
+import type { LogRecord } from '../../multipaxos/types/records.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
 import {
   ballotOf,

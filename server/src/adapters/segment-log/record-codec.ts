@@ -11,7 +11,10 @@
  * - `encode` writes exactly `recordBytes(record)` bytes; decoding yields an equal record.
  */
 import { crc32 } from 'node:zlib';
-import type { Ballot, Configuration, Entry, GroupId, LogRecord, Slot } from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
+import type { Ballot, GroupId, Slot } from '../../multipaxos/types/names.ts';
+import type { LogRecord } from '../../multipaxos/types/records.ts';
 import {
   ballotBytes,
   entryBytes,

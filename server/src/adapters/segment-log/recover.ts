@@ -8,7 +8,8 @@
  */
 import { LogStoreError, type LogIdentity } from '../../ports/log-store.ts';
 import { higherBallot } from '../../multipaxos/ballot.ts';
-import type { Ballot, Configuration, GroupId, Slot } from '../../multipaxos/types.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
+import type { Ballot, GroupId, Slot } from '../../multipaxos/types/names.ts';
 import { corrupt } from './errors.ts';
 import {
   SECTOR_BYTES,

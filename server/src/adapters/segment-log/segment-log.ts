@@ -6,7 +6,8 @@
  * write and just before a crash looks like a torn write, and is cut.
  */
 import { randomBytes } from 'node:crypto';
-import type { GroupId, LogRecord, RecoveredLog, Slot } from '../../multipaxos/types.ts';
+import type { GroupId, Slot } from '../../multipaxos/types/names.ts';
+import type { LogRecord, RecoveredLog } from '../../multipaxos/types/records.ts';
 import { LogStoreError, type LogStore, type NewLog } from '../../ports/log-store.ts';
 import { lockDirectory } from './directory-lock.ts';
 import { createEntryReader } from './entry-reader.ts';

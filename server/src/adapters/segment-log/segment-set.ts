@@ -5,7 +5,7 @@
  * is whole: writing to it needs no space and changes no metadata. The next one is made ready when the current is half full.
  * Not responsible for what is inside the frames.
  */
-import type { Slot } from '../../multipaxos/types.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import {
   encodeSegmentHeader,
   roundUpToSector,

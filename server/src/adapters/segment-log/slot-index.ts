@@ -3,7 +3,7 @@
  *
  * Slots are dense, so they are kept in pages of 1,024; a purge drops whole pages. Knows nothing about files.
  */
-import type { Slot } from '../../multipaxos/types.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 
 const PAGE_SLOTS = 1024;
 const FIELDS = 3;

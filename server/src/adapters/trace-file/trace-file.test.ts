@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../api/events.ts';
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { Lsn } from '../../payload/wal/lsn.ts';
 import { openTraceFile, type TraceFile, type TraceFileOptions } from './trace-file.ts';
 

@@ -8,7 +8,7 @@
 import { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { CopyError } from '../../ports/copy.ts';
 import { type CopyText, readCopyText } from './copy-texts.ts';
 import type { FaultLayer } from './fault-layer.ts';

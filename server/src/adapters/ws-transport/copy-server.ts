@@ -4,7 +4,7 @@
  * Responsible for: how many at a time, refusals, and links that are cut. What is said over a channel is the source's business.
  */
 import type { WebSocket } from 'ws';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { CopyError, type CopySource } from '../../ports/copy.ts';
 import { CopyChannel } from './copy-channel.ts';
 import { type CopyText, failureOf } from './copy-texts.ts';

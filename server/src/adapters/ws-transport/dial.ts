@@ -6,7 +6,7 @@
  * Invariant: nothing but the handshake passes before both sides have proved that they know the secret.
  */
 import { WebSocket } from 'ws';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import {
   type Answer,
   answerChallenge,

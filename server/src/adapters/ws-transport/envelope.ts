@@ -8,7 +8,7 @@
  */
 import type { WebSocket } from 'ws';
 import { memberName, incarnationOf, replicaOf } from '../../multipaxos/configuration.ts';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { FrameError, nameCharsMax } from './fields.ts';
 
 export interface Envelope {

@@ -1,6 +1,6 @@
 /** Faults that are asked for on the links of real transports. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { connectedPair, endAll, heartbeat, pause, points, r1, r2, r3, start } from './testing/transports.ts';
 import { eventually } from '../../ports/testing/eventually.ts';
 

@@ -5,7 +5,7 @@
  * Invariants: faults can only be set where they are allowed, and on links from this replica; what is delayed counts towards the bound of the queue.
  */
 import type { LinkFault } from '../../api/status.ts';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { decideFault, faultProblem, healthyLink, isHealthy, seededRandom } from './link-faults.ts';
 
 export interface FaultLayer {

@@ -3,7 +3,7 @@
  *
  * Responsible for: turning an unknown value into one of a known type and within bounds, or a FrameError. Knows no message.
  */
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 
 export class FrameError extends Error {
   override readonly name = 'FrameError';

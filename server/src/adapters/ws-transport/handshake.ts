@@ -11,7 +11,7 @@
  * Does not encrypt: on a network that others can listen to, put the peers' port inside a tunnel.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { GroupId, ReplicaId } from '../../multipaxos/types.ts';
+import type { GroupId, ReplicaId } from '../../multipaxos/types/names.ts';
 
 /** Changes whenever the messages or this handshake do, so that replicas of different builds never misread each other. */
 export const protocolVersion = 4;

@@ -1,6 +1,6 @@
 /** Incarnations and clusters: nothing reaches a replica that was meant for another, or for an earlier life of it. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { JoinRequest } from '../../ports/control.ts';
 import { freePort } from '../testing/free-port.ts';
 import { encodeMessage } from './message-codec.ts';

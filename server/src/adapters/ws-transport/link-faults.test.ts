@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { decideFault, healthyLink, seededRandom } from './link-faults.ts';
 
 const link = healthyLink('r1' as ReplicaId, 'r2' as ReplicaId);

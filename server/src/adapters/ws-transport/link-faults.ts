@@ -4,7 +4,7 @@
  * Responsible for: the decision and the seeded random numbers. Sends nothing and knows no clock.
  */
 import type { LinkFault } from '../../api/status.ts';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 
 export const delayMsMax = 60_000;
 

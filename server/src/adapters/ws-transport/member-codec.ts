@@ -4,7 +4,7 @@
  * Responsible for: the check of every field and of the bounds. Does not judge whether a configuration may follow another.
  * Invariant: a configuration that is read has one member for each replica, and at most `membersMax` of them.
  */
-import type { Configuration, Member, MemberAddress } from '../../multipaxos/types.ts';
+import type { Configuration, Member, MemberAddress } from '../../multipaxos/types/members.ts';
 import { FrameError, integer, list, name, object, slot, text, word } from './fields.ts';
 
 /** More than any group has. */

@@ -1,16 +1,10 @@
 import * as fc from 'fast-check';
 import { pack } from 'msgpackr';
 import { describe, expect, it } from 'vitest';
-import type {
-  Configuration,
-  Entry,
-  GroupId,
-  Member,
-  Message,
-  ReplicaId,
-  Slot,
-  Vote,
-} from '../../multipaxos/types.ts';
+import type { Entry, Vote } from '../../multipaxos/types/entries.ts';
+import type { Configuration, Member } from '../../multipaxos/types/members.ts';
+import type { Message } from '../../multipaxos/types/messages.ts';
+import type { GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { ControlMessage, DataDigest } from '../../ports/control.ts';
 import { controlBytesMax } from './control-codec.ts';
 import { FrameError } from './fields.ts';

@@ -6,16 +6,10 @@
  * keys, rebuilt one by one; the payloads of entries are views of the frame, not copies.
  */
 import { Packr, Unpackr } from 'msgpackr';
-import type {
-  Ballot,
-  Configuration,
-  Entry,
-  GroupId,
-  Message,
-  ReplicaId,
-  Slot,
-  Vote,
-} from '../../multipaxos/types.ts';
+import type { Entry, Vote } from '../../multipaxos/types/entries.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
+import type { Message } from '../../multipaxos/types/messages.ts';
+import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { ControlMessage } from '../../ports/control.ts';
 import { clipped, controlBytesMax, isControlKind, readControl, withoutDigest } from './control-codec.ts';
 import {

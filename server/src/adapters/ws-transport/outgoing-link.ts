@@ -7,7 +7,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { type DialledSocket, type DialOptions, dialPeer } from './dial.ts';
 import { type Envelope, envelopeReader, envelopeWriter } from './envelope.ts';
 

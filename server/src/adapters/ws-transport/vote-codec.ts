@@ -9,7 +9,9 @@
  *     Accept goes on: how many: u32, and of each entry: payload bytes: u32, request: f64, client bytes: u16, client, payload
  *     A name: bytes: u8, UTF-8. Numbers are little-endian.
  */
-import type { Accept, Accepted, Entry, GroupId, Message, ReplicaId } from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { Accept, Accepted, Message } from '../../multipaxos/types/messages.ts';
+import type { GroupId, ReplicaId } from '../../multipaxos/types/names.ts';
 import { clientCharsMax, entriesMax, FrameError, integer, nameCharsMax, slot, text, time } from './fields.ts';
 
 /** Reserved, for ever, by msgpack. */

@@ -1,6 +1,6 @@
 /** Messages between peers, and peers that change. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { freePort } from '../testing/free-port.ts';
 import { proven } from './testing/stranger.ts';
 import {

@@ -7,7 +7,8 @@
  */
 import type { LinkFault } from '../../api/status.ts';
 import { memberName, replicaOf } from '../../multipaxos/configuration.ts';
-import type { GroupId, Message, ReplicaId } from '../../multipaxos/types.ts';
+import type { Message } from '../../multipaxos/types/messages.ts';
+import type { GroupId, ReplicaId } from '../../multipaxos/types/names.ts';
 import type { ControlMessage } from '../../ports/control.ts';
 import { CopyError, type CopyFetcher, type CopySource } from '../../ports/copy.ts';
 import type { Peer, Transport } from '../../ports/transport.ts';

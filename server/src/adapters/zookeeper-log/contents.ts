@@ -5,7 +5,8 @@
  * builds upon. Invariant: none of promise, commit point, base and configuration ever goes back.
  */
 import { ballotNone, compareBallots, higherBallot } from '../../multipaxos/ballot.ts';
-import type { Ballot, Configuration, Slot } from '../../multipaxos/types.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
+import type { Ballot, Slot } from '../../multipaxos/types/names.ts';
 import type { MetaNodes, VoteNode } from './layout.ts';
 
 /** What the nodes of one slot take in ZooKeeper beside the entry, about. */

@@ -1,6 +1,6 @@
 /** What a log leaves in a real ZooKeeper: large entries in pieces, nothing that is not needed, nothing damaged taken for data. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { GroupId } from '../../multipaxos/types.ts';
+import type { GroupId } from '../../multipaxos/types/names.ts';
 import type { LogStore } from '../../ports/log-store.ts';
 import {
   ballotOf,

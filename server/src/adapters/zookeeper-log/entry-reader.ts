@@ -4,7 +4,8 @@
  * A slot may be written again, or purged, while it is being read. Then what was read may be newer than the vote that is known here; it is read anew until
  * the answer to that write has been dealt with.
  */
-import type { Entry, GroupId, Slot } from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { GroupId, Slot } from '../../multipaxos/types/names.ts';
 import { LogStoreError } from '../../ports/log-store.ts';
 import { readEntry } from '../segment-log/entry-codec.ts';
 import { codeOf, getData } from './client/protocol.ts';

@@ -13,7 +13,7 @@ import { codeOf, create, multi } from './client/protocol.ts';
 import type { Contents } from './contents.ts';
 import { asLogStoreError } from './errors.ts';
 import { buildGroup, type Group } from './group.ts';
-import type { Slot } from '../../multipaxos/types.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import type { LogPaths, VoteNode } from './layout.ts';
 import { isBroken, type Link, type Turn } from './link.ts';
 import { REQUEST_BYTES_MAX, type Unit } from './units.ts';

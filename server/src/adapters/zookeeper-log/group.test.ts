@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { LogRecord, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import type { LogRecord } from '../../multipaxos/types/records.ts';
 import {
   ballotOf,
   commandOf,

@@ -1,7 +1,7 @@
 /**
  * Turns units into one multi: the ops, the pieces that must be there before, and what they change. Pure.
  */
-import type { Slot } from '../../multipaxos/types.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import { ANY_VERSION, type WriteOp } from './client/protocol.ts';
 import { NO_CHANGE, isPromiseRaised, raised, type Change } from './contents.ts';
 import { toJson, toPaddedJson, type LogPaths, type MetaNodes, type VoteNode } from './layout.ts';

@@ -14,7 +14,8 @@
  * Nodes hold JSON, for people to read, except for entries, which are bytes.
  */
 import { crc32 } from 'node:zlib';
-import type { Ballot, Configuration, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
+import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { LogIdentity } from '../../ports/log-store.ts';
 
 export const FORMAT_VERSION = 1;

@@ -3,7 +3,8 @@
  *
  * Reads only. Invariant: a vote whose entry is not there whole is reported as corruption.
  */
-import type { Ballot, Configuration, GroupId, Slot } from '../../multipaxos/types.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
+import type { Ballot, GroupId, Slot } from '../../multipaxos/types/names.ts';
 import { LogStoreError, type LogIdentity } from '../../ports/log-store.ts';
 import { codeOf, getChildren, getData } from './client/protocol.ts';
 import { NO_CHANGE, createContents, type Contents } from './contents.ts';

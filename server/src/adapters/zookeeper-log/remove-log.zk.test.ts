@@ -1,6 +1,6 @@
 /** Removing a log from a real ZooKeeper, as the loss of a disk does. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { LogStore } from '../../ports/log-store.ts';
 import { commandOf, newLogOf, slotOf, voteOf } from '../../ports/testing/log-store-contract.ts';
 import { getChildren } from './client/protocol.ts';

@@ -4,7 +4,10 @@
  * ZooKeeper takes requests of up to 1 MiB (its jute.maxbuffer, unless configured). What is larger goes there in pieces first: nodes that mean
  * nothing until the vote that names them is written, all votes of the append at once.
  */
-import type { Ballot, Configuration, Entry, LogRecord, Slot } from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
+import type { Ballot, Slot } from '../../multipaxos/types/names.ts';
+import type { LogRecord } from '../../multipaxos/types/records.ts';
 import { higherBallot } from '../../multipaxos/ballot.ts';
 import { entryBytes, jsonBytes, writeEntry } from '../segment-log/entry-codec.ts';
 import { NO_CHANGE } from './contents.ts';

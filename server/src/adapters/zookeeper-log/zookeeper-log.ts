@@ -7,7 +7,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
-import type { GroupId, RecoveredLog, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import type { RecoveredLog } from '../../multipaxos/types/records.ts';
 import { LogStoreError, type LogStore, type NewLog } from '../../ports/log-store.ts';
 import { removeNodes } from './cleaner.ts';
 import { codeOf, create, getData, multi, type WriteOp } from './client/protocol.ts';

@@ -5,7 +5,7 @@
  * the configuration is known to be reachable. Invariant: the token leaves only for the host and port of the replica's own configuration, or for a demo on this machine.
  */
 import type { AdminRefusal, ClusterStatus, MembershipStatus, ReplicaStatus } from '../../api/status.ts';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { loadReplicaConfig } from '../../config/replica-config.ts';
 import { findDemo } from '../demo-client.ts';
 import { readDemoSecret } from '../../demo/data-dir.ts';

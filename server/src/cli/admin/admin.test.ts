@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { VerifyResult } from '../../api/status.ts';
-import type { MemberAddress, ReplicaId } from '../../multipaxos/types.ts';
+import type { MemberAddress } from '../../multipaxos/types/members.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { CliError } from '../errors.ts';
 import {
   type FakeAdmin,

@@ -18,7 +18,7 @@ import type {
   VerifyRequest,
   VerifyResult,
 } from '../../api/status.ts';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 
 export type AdminAnswer<T> =
   | { readonly ok: true; readonly answer: T }

@@ -13,7 +13,7 @@ import { WebSocketServer } from 'ws';
 import { z } from 'zod';
 import type { LinkFault, ReplicaStatus } from '../../api/status.ts';
 import type { SlotAnswer, SlotRefusal } from '../../api/wal-summary.ts';
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { adminRoutes, type HttpAdmin } from './admin-routes.ts';
 import { createEventFeed, type Subscribe } from './event-feed.ts';
 import { closeServer, listenOn } from '../listen.ts';

@@ -5,7 +5,7 @@
  */
 import { Router, type RequestHandler } from 'express';
 import type { SlotAnswer, SlotRefusal } from '../../api/wal-summary.ts';
-import type { Slot } from '../../multipaxos/types.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 
 const statusOf: Readonly<Record<SlotRefusal['error']['code'], number>> = {
   badRequest: 400,

@@ -5,7 +5,7 @@
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { RecoveryProgress, ReplicaCondition, ReplicaStatus } from '../../api/status.ts';
-import type { Role } from '../../multipaxos/types.ts';
+import type { Role } from '../../multipaxos/types/names.ts';
 
 /** What is measured while it happens, in milliseconds. */
 export interface LatencyObserver {

@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fakeReplica } from '../../gateways/http/testing/fake-replica.ts';
-import type { Slot } from '../../multipaxos/types.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 import type { Founding } from '../../cli/admin/founding-commands.ts';
 import { CliError, exitCodes } from '../../cli/errors.ts';

@@ -1,25 +1,12 @@
 /** A single core under a test's control: the test is its clock, its log and its peers. */
 import { incarnationOf, replicaOf } from '../configuration.ts';
 import { createState, step, type State } from '../step.ts';
-import type {
-  Accept,
-  Ballot,
-  Configuration,
-  ConfigurationChange,
-  CoreConfig,
-  Effect,
-  Entry,
-  GroupId,
-  Input,
-  LogRecord,
-  Member,
-  Message,
-  RecoveredLog,
-  ReplicaId,
-  Slot,
-  SlotEntry,
-  Vote,
-} from '../types.ts';
+import type { CoreConfig, Effect, Input } from '../types/effects.ts';
+import type { Entry, SlotEntry, Vote } from '../types/entries.ts';
+import type { Configuration, ConfigurationChange, Member } from '../types/members.ts';
+import type { Accept, Message } from '../types/messages.ts';
+import type { Ballot, GroupId, ReplicaId, Slot } from '../types/names.ts';
+import type { LogRecord, RecoveredLog } from '../types/records.ts';
 
 export const group = 'g1' as GroupId;
 export const r1 = 'r1' as ReplicaId;

@@ -1,7 +1,8 @@
 import pino from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/system-clock.ts';
-import type { Entry, Slot } from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import type { ArchivedRange, ArchiveSource, ArchiveStatus, WalArchive } from '../../ports/wal-archive.ts';
 import { Archiving, type ArchivingOptions } from './archiving.ts';
 import { ChosenWal } from './chosen-wal.ts';

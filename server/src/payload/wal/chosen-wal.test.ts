@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/system-clock.ts';
-import type { Entry, Slot } from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import { ChosenWal, type ChosenWalOptions } from './chosen-wal.ts';
 import { segmentBytes, type Lsn } from './lsn.ts';
 import { ballot, leadership, lsn, noop, range, slots, start, walBytes } from './testing/entries.ts';

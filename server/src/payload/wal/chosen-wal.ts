@@ -5,7 +5,8 @@
  * this replica's own directory has. Knows no PostgreSQL and does not decide who leads.
  * Invariants: effects are told in slot order, each once; what is read is of the chosen chain, never of a range that is nobody's; memory is bounded by `ringBytesMax` and the marks of one log.
  */
-import type { Slot, SlotEntry } from '../../multipaxos/types.ts';
+import type { SlotEntry } from '../../multipaxos/types/entries.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { LogStore } from '../../ports/log-store.ts';
 import { ChosenQueue } from '../chosen-queue.ts';

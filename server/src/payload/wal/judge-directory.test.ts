@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { judgeDirectory, mayResume } from './judge-directory.ts';
 import type { Timeline } from './lsn.ts';
 import { ballot, lsn } from './testing/entries.ts';

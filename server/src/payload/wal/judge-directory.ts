@@ -5,7 +5,7 @@
  * leadership came from this very WAL, and nobody else writes on its timeline.
  */
 import { sameBallot } from '../../multipaxos/ballot.ts';
-import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { lsnNone, type Lsn, type Timeline } from './lsn.ts';
 import { endOfTimeline, type WalPosition } from './wal-history.ts';
 

@@ -4,7 +4,7 @@
  * Responsible for: gathering what one turn of the event loop brings, its bounds, the window of the core, and back-pressure: a core that takes no more stops the reading of PostgreSQL's WAL. Belongs to one leadership.
  * Invariants: ranges are proposed without a gap and in order, each once; nothing is reported that is not chosen with effect in this leadership; at most `queueBytesMax` wait, but for what one read has brought.
  */
-import type { Ballot, EntryLabel } from '../../multipaxos/types.ts';
+import type { Ballot, EntryLabel } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { WalStream } from '../../ports/database-server.ts';
 import type { ProposeResult } from '../payload.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { Lsn, Timeline } from './lsn.ts';
 import {
   decodeWalEntry,

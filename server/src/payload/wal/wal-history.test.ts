@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
 import { segmentBytes, type Timeline } from './lsn.ts';
 import { ballot, leadership, lsn, noop, range, slots, start, verify } from './testing/entries.ts';
 import { timelineFile } from './timeline-file.ts';

@@ -11,7 +11,8 @@
  * - Everything else is nobody's: it changes nothing, on any replica.
  */
 import { ballotNone, compareBallots, sameBallot } from '../../multipaxos/ballot.ts';
-import type { Ballot, Slot, SlotEntry } from '../../multipaxos/types.ts';
+import type { SlotEntry } from '../../multipaxos/types/entries.ts';
+import type { Ballot, Slot } from '../../multipaxos/types/names.ts';
 import { formatLsn, lsnNone, type Lsn, type Timeline } from './lsn.ts';
 import { segmentEnd } from './record/places.ts';
 import { decodeWalEntry, type LeadershipEntry, type VerifyEntry, type WalRange } from './wal-entry.ts';

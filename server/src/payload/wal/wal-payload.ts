@@ -14,7 +14,8 @@
  */
 import { sameBallot } from '../../multipaxos/ballot.ts';
 import { entryLabel } from '../../multipaxos/entry.ts';
-import type { Ballot, Slot, SlotEntry } from '../../multipaxos/types.ts';
+import type { SlotEntry } from '../../multipaxos/types/entries.ts';
+import type { Ballot, Slot } from '../../multipaxos/types/names.ts';
 import type { DirectoryRole, DirectoryState, Loss } from '../../ports/database-directory.ts';
 import type { PrimaryDatabase } from '../../ports/database-server.ts';
 import type { Payload } from '../payload.ts';

@@ -9,7 +9,8 @@ import { ballot, leadership, slots, start } from '../../payload/wal/testing/entr
 import { timelineFile } from '../../payload/wal/timeline-file.ts';
 import { encodeRange } from '../../payload/wal/wal-entry.ts';
 import { foldEntry, positionNone, type WalPosition } from '../../payload/wal/wal-history.ts';
-import type { Entry, GroupId, Slot } from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { GroupId, Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../clock.ts';
 import type { DatabaseDirectory } from '../database-directory.ts';
 import type { DatabaseServer, FeedSource, StandbyDatabase, StandbyReport } from '../database-server.ts';

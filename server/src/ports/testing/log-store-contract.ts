@@ -4,16 +4,10 @@
  * An adapter's test calls `describeLogStore` with a way to create a log, to open it, also after a crash, and to make it full.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type {
-  Ballot,
-  Configuration,
-  Entry,
-  GroupId,
-  LogRecord,
-  Member,
-  ReplicaId,
-  Slot,
-} from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { Configuration, Member } from '../../multipaxos/types/members.ts';
+import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import type { LogRecord } from '../../multipaxos/types/records.ts';
 import { ballotNone } from '../../multipaxos/ballot.ts';
 import type { LogStore, NewLog } from '../log-store.ts';
 

@@ -17,21 +17,13 @@ import {
   step,
   type State,
 } from '../../multipaxos/step.ts';
-import type {
-  Configuration,
-  CoreConfig,
-  CoreSnapshot,
-  Effect,
-  Entry,
-  Input,
-  LogRecord,
-  Message,
-  ReplicaId,
-  Slot,
-  SlotEntry,
-  TraceLevel,
-} from '../../multipaxos/types.ts';
-import type { CoreTraceEvent } from '../../multipaxos/types.ts';
+import type { CoreConfig, Effect, Input } from '../../multipaxos/types/effects.ts';
+import type { Entry, SlotEntry } from '../../multipaxos/types/entries.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
+import type { Message } from '../../multipaxos/types/messages.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import type { LogRecord } from '../../multipaxos/types/records.ts';
+import type { CoreSnapshot, TraceLevel, CoreTraceEvent } from '../../multipaxos/types/trace.ts';
 import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { memberName } from '../../multipaxos/configuration.ts';
-import type { Accept, Ballot, GroupId, Message, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Accept, Message } from '../../multipaxos/types/messages.ts';
+import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { fiveReplicas, foundedBy } from '../testing/configurations.ts';
 import { EagerQuorum } from './eager-quorum.ts';

@@ -8,7 +8,9 @@
  */
 import { sameBallot } from '../../multipaxos/ballot.ts';
 import { memberName } from '../../multipaxos/configuration.ts';
-import type { Accept, Configuration, Message, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
+import type { Accept, Message } from '../../multipaxos/types/messages.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
 
 export interface EagerQuorumOptions {

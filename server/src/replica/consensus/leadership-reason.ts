@@ -1,5 +1,5 @@
 /** Why nobody serves, in words for clients and logs. Pure. */
-import type { StepDownReason } from '../../multipaxos/types.ts';
+import type { StepDownReason } from '../../multipaxos/types/names.ts';
 
 const texts: Readonly<Record<StepDownReason, string>> = {
   databaseFailed: "the leader's PostgreSQL failed, and another replica takes over",

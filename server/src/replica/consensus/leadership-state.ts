@@ -1,6 +1,7 @@
 /** Who leads, as the core said it last. */
 import { ballotNone } from '../../multipaxos/ballot.ts';
-import type { Ballot, Effect, ReplicaId, Role } from '../../multipaxos/types.ts';
+import type { Effect } from '../../multipaxos/types/effects.ts';
+import type { Ballot, ReplicaId, Role } from '../../multipaxos/types/names.ts';
 
 export class LeadershipState {
   role: Role = 'follower';

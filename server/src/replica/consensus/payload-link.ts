@@ -4,7 +4,8 @@
  * Decides nothing. Whatever the payload says within a step of the core is taken up when that step is done.
  */
 import type { ApplyTraceEvent } from '../../api/events.ts';
-import type { Ballot, Configuration, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
+import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { PayloadHost, ProposeResult } from '../../payload/payload.ts';
 import type { Membership } from '../members/membership.ts';
 import type { ReplicaEvents } from '../status/events.ts';

@@ -4,7 +4,7 @@
  * Invariants: a proposal's name is used once; the answer is that of the core, never a guess.
  */
 import { proposalLabel } from '../../multipaxos/entry.ts';
-import type { Effect } from '../../multipaxos/types.ts';
+import type { Effect } from '../../multipaxos/types/effects.ts';
 import type { ProposeResult } from '../../payload/payload.ts';
 import type { CoreHost } from './core-host.ts';
 

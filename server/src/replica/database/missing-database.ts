@@ -1,5 +1,5 @@
 /** What a replica does that has a log and no database. Pure. */
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { Loss } from '../../ports/database-directory.ts';
 
 /** Of a replica that has just been let in: what it had before, and what the group has purged. */

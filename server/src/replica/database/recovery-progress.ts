@@ -7,7 +7,7 @@
 import type { Logger } from 'pino';
 import type { OperationalEvent } from '../../api/events.ts';
 import type { RecoveryProgress } from '../../api/status.ts';
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 
 type Cause = RecoveryProgress['cause'];
 

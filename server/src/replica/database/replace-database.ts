@@ -6,7 +6,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { ApplyTraceEvent } from '../../api/events.ts';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { CopiedDatabase, CopyProgress } from '../../ports/copy.ts';
 import type { DatabaseDirectory, Loss } from '../../ports/database-directory.ts';
 import { transferState, type StateTransferOptions } from './state-transfer.ts';

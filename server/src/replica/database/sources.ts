@@ -1,7 +1,7 @@
 /** Whom a replica may copy a database from, best first, as this replica knows its peers. Decides nothing about when. */
 import type { Loss } from '../../ports/database-directory.ts';
 import { replicaOf } from '../../multipaxos/configuration.ts';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { Transport } from '../../ports/transport.ts';
 import type { Membership } from '../members/membership.ts';
 import { rankSources } from './state-transfer.ts';

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { positionNone } from '../../payload/wal/wal-history.ts';
 import { CopyError, type CopiedDatabase, type CopyErrorCode } from '../../ports/copy.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';

@@ -7,7 +7,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import { CopyError, type CopiedDatabase, type CopyFetcher, type CopyProgress } from '../../ports/copy.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { JoinReply, JoinRequest } from '../../ports/control.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { Joining, type Admission } from './joining.ts';

@@ -7,7 +7,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { replicaOf } from '../../multipaxos/configuration.ts';
-import type { MemberAddress, ReplicaId } from '../../multipaxos/types.ts';
+import type { MemberAddress } from '../../multipaxos/types/members.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { ControlMessage, JoinReply } from '../../ports/control.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { Transport } from '../../ports/transport.ts';

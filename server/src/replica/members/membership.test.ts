@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Configuration, ConfigurationChange, Member, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Configuration, ConfigurationChange, Member } from '../../multipaxos/types/members.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { systemClock } from '../../adapters/system-clock.ts';
 import type { ControlMessage, JoinReply } from '../../ports/control.ts';
 import type { Peer } from '../../ports/transport.ts';

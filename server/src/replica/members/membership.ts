@@ -10,15 +10,9 @@
 import type { Logger } from 'pino';
 import type { MembershipStatus } from '../../api/status.ts';
 import { memberName, nameOf, replicaOf, votersOf } from '../../multipaxos/configuration.ts';
-import type {
-  Configuration,
-  ConfigurationChange,
-  Effect,
-  Member,
-  MemberAddress,
-  ReplicaId,
-  Slot,
-} from '../../multipaxos/types.ts';
+import type { Effect } from '../../multipaxos/types/effects.ts';
+import type { Configuration, ConfigurationChange, Member, MemberAddress } from '../../multipaxos/types/members.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { JoinReply, JoinRequest } from '../../ports/control.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { Transport } from '../../ports/transport.ts';

@@ -5,7 +5,7 @@
  * Invariant: an answer other than `unknown` is true for ever. The id of a transaction alone does not tell: the next leader gives the ids that the last one had not used, or had used in vain, to others. So the next id at the
  * beginning of the next leadership counts first.
  */
-import type { Ballot } from '../../multipaxos/types.ts';
+import type { Ballot } from '../../multipaxos/types/names.ts';
 import type { ApplyTraceEvent } from '../../api/events.ts';
 import type {
   NamedRequest,

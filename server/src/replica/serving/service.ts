@@ -5,7 +5,7 @@
  * Invariant: within one generation the replica led, and its PostgreSQL ran, without a break; whoever shows an old generation gets nothing.
  */
 import { replicaOf } from '../../multipaxos/configuration.ts';
-import type { Ballot, ReplicaId } from '../../multipaxos/types.ts';
+import type { Ballot, ReplicaId } from '../../multipaxos/types/names.ts';
 import type {
   ClientService,
   NamedRequest,

@@ -4,7 +4,7 @@
  * Pure. Bounded: of a leadership that is too long ago nothing is known.
  */
 import { compareBallots, sameBallot } from '../../multipaxos/ballot.ts';
-import type { Ballot } from '../../multipaxos/types.ts';
+import type { Ballot } from '../../multipaxos/types/names.ts';
 import type { Lsn } from '../../payload/wal/lsn.ts';
 import type { WalPosition } from '../../payload/wal/wal-history.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { RecoveryProgress } from '../../api/status.ts';
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { conditionOf, type Facts } from './condition.ts';
 
 const [r2, r3] = ['r2', 'r3'] as ReplicaId[];

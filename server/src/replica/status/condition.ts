@@ -1,6 +1,6 @@
 /** What a replica says of itself: one condition, and what to do about it, from all that may be wrong. Pure. */
 import type { RecoveryProgress, ReplicaCondition } from '../../api/status.ts';
-import type { Role, Slot } from '../../multipaxos/types.ts';
+import type { Role, Slot } from '../../multipaxos/types/names.ts';
 import type { LaunchStep } from '../../payload/wal/life/context.ts';
 import type { Service } from '../../ports/client-service.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { TraceEvent } from '../../api/events.ts';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { Lsn } from '../../payload/wal/lsn.ts';
 import { ReplicaEvents } from './events.ts';
 

@@ -10,7 +10,8 @@ import {
   type OperationalEvent,
   type TraceEvent,
 } from '../../api/events.ts';
-import type { CoreTraceEvent, ReplicaId, TraceLevel } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
+import type { CoreTraceEvent, TraceLevel } from '../../multipaxos/types/trace.ts';
 
 type Layered =
   | ({ readonly layer: 'consensus' } & CoreTraceEvent)

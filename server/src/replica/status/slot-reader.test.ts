@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RelationName } from '../../api/wal-summary.ts';
-import type { Entry, GroupId, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { Timeline } from '../../payload/wal/lsn.ts';
 import { readGolden } from '../../payload/wal/record/testing/golden.ts';
 import { fileKey } from '../../payload/wal/summary/name-relations.ts';

@@ -6,7 +6,8 @@
  */
 import type { RelationName, SlotAnswer, SlotRefusal } from '../../api/wal-summary.ts';
 import { entryLabel } from '../../multipaxos/entry.ts';
-import type { Entry, Slot } from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import type { RelationFile } from '../../payload/wal/record/block-references.ts';
 import { filesOf, nameRelations } from '../../payload/wal/summary/name-relations.ts';
 import { slotContent } from '../../payload/wal/summary/slot-content.ts';

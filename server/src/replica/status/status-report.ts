@@ -2,7 +2,8 @@
 import type { ArchiveReport, LinkFault, ReplicaStatus, WalStatus } from '../../api/status.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 import { incarnationOf, replicaOf } from '../../multipaxos/configuration.ts';
-import type { CoreSnapshot, ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
+import type { CoreSnapshot } from '../../multipaxos/types/trace.ts';
 import type { Payload } from '../../payload/payload.ts';
 import type { LogStore } from '../../ports/log-store.ts';
 import type { Transport } from '../../ports/transport.ts';

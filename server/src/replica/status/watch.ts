@@ -4,7 +4,9 @@
  * Responsible for: noticing. What is done about it is the replica's business.
  */
 import type { Logger } from 'pino';
-import type { CoreSnapshot, Effect, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Effect } from '../../multipaxos/types/effects.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import type { CoreSnapshot } from '../../multipaxos/types/trace.ts';
 import type { RecoveryTracker } from '../database/recovery-progress.ts';
 
 export interface WatchOptions {

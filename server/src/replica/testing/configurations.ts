@@ -4,7 +4,8 @@ import {
   type ReplicaConfig,
   type ReplicaConfigInput,
 } from '../../config/replica-config.ts';
-import type { Configuration, GroupId, MemberAddress, ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { Configuration, MemberAddress } from '../../multipaxos/types/members.ts';
+import type { GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 
 export const testGroup = 'g' as GroupId;
 

@@ -3,7 +3,7 @@
  *
  * Responsible for: never telling the client more than the service says. Judges nothing.
  */
-import type { Ballot, ReplicaId } from '../../multipaxos/types.ts';
+import type { Ballot, ReplicaId } from '../../multipaxos/types/names.ts';
 import type { ModelClient } from '../../payload/wal/testing/model-client.ts';
 import { requestKey } from '../../payload/wal/testing/model-server.ts';
 import type { CommitMode, Request } from '../../payload/wal/testing/model-session.ts';

@@ -1,5 +1,5 @@
 /** What befalls a group in memory: faults by chance, each of which ends by itself, or when all are mended. */
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { Random } from '../../ports/testing/random.ts';
 import type { MemoryGroup } from './memory-group.ts';
 import type { MemoryMember } from './memory-member.ts';

@@ -1,7 +1,7 @@
 /** A group of replicas in memory, in simulated time: founded by the first, joined by the others. */
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaConfigInput } from '../../config/replica-config.ts';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { Lsn, Timeline } from '../../payload/wal/lsn.ts';
 import { Random } from '../../ports/testing/random.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';

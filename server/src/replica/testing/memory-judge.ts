@@ -7,7 +7,7 @@
  * began is in it; every standby has a beginning of one chain; no two leaderships share a timeline, and all replicas agree on what each slot does; a primary is told of chosen WAL only; a directory has what it says.
  */
 import type { TraceEvent } from '../../api/events.ts';
-import type { Slot } from '../../multipaxos/types.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import { formatLsn, type Lsn } from '../../payload/wal/lsn.ts';
 import { timelineAt } from '../../payload/wal/wal-history.ts';
 import type { Transaction, TransactionEnd } from './memory-client.ts';

@@ -5,7 +5,8 @@
  */
 import type { LinkFault } from '../../api/status.ts';
 import { memberName, replicaOf } from '../../multipaxos/configuration.ts';
-import type { Message, ReplicaId } from '../../multipaxos/types.ts';
+import type { Message } from '../../multipaxos/types/messages.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { ControlMessage } from '../../ports/control.ts';
 import type { Timers } from '../../ports/clock.ts';
 import { CopyError, type CopyFetcher, type CopySource } from '../../ports/copy.ts';

@@ -4,7 +4,7 @@
  * Responsible for: that and nothing else; what the reports come to is verify-judgement.ts.
  * Invariant: it ends: when all that are up have reported, when its time is over, or when the replica leads no more.
  */
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { VerifyReport } from '../../ports/control.ts';

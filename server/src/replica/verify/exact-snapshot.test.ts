@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/system-clock.ts';
-import type { Entry, Slot } from '../../multipaxos/types.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import { ChosenWal } from '../../payload/wal/chosen-wal.ts';
 import { segmentBytes, walPageBytes, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
 import { encodeRecord, type NewRecord } from '../../payload/wal/testing/encode-record.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { fiveReplicas } from '../testing/configurations.ts';
 import { digestMs, timeoutMs, VerifyGroup } from './testing/verify-group.ts';
 

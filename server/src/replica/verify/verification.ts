@@ -10,7 +10,7 @@
 import type { Logger } from 'pino';
 import type { VerifyResult } from '../../api/status.ts';
 import { replicaOf } from '../../multipaxos/configuration.ts';
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { WalPosition } from '../../payload/wal/wal-history.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { DataDigest, VerifyQuestion, VerifyReport, VerifyVerdict } from '../../ports/control.ts';

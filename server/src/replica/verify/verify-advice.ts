@@ -1,5 +1,5 @@
 /** What an operator is told of a comparison: what was done about replicas that differ, and what can be. Pure. */
-import type { ReplicaId } from '../../multipaxos/types.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { SkippedObject } from '../../ports/control.ts';
 import type { Reported } from './verify-judgement.ts';
 

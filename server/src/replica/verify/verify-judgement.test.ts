@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { DataDigest, DigestObject, SkippedObject } from '../../ports/control.ts';
 import { judge, type Judgement, type Reported } from './verify-judgement.ts';
 

@@ -6,7 +6,7 @@
  * Invariants: a replica is told that it differs only if a majority of the voters has the right thing in every object, and it has not; nobody is repaired where replicas contradict each other without such a majority.
  */
 import type { VerifyResult } from '../../api/status.ts';
-import type { ReplicaId, Slot } from '../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { DataDigest, DigestObject, SkippedObject } from '../../ports/control.ts';
 import { adviceOn } from './verify-advice.ts';
 

@@ -4,7 +4,7 @@
  * Responsible for: waiting until the database stands there, and the bounds of taking the snapshot. While it lasts the payload feeds and releases nothing beyond. What is done with the snapshot is for others.
  * Invariants: commits never wait longer than `waitMs` for one check; a check that was given up is reported, once, and its signal is aborted, so that a snapshot taken too late is not mistaken for one of that position.
  */
-import type { Slot } from '../../multipaxos/types.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import { pause } from '../../payload/pause.ts';
 import type { WalPosition } from '../../payload/wal/wal-history.ts';
 import type { Timers } from '../../ports/clock.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
 import type { Lsn, Timeline } from '../../../payload/wal/lsn.ts';
 import { positionNone } from '../../../payload/wal/wal-history.ts';
 import type { CopiedDatabase } from '../../../ports/copy.ts';

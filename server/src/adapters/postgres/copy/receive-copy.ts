@@ -9,7 +9,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import type { ReplicaId } from '../../../multipaxos/types.ts';
+import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { historyName, type Timeline } from '../../../payload/wal/lsn.ts';
 import type { WalPosition } from '../../../payload/wal/wal-history.ts';
 import { type CopiedDatabase, CopyError, type CopyProgress } from '../../../ports/copy.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ballotNone } from '../../../multipaxos/ballot.ts';
-import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
 import { positionNone } from '../../../payload/wal/wal-history.ts';
 import type { DirectoryRole } from '../../../ports/database-directory.ts';
 import { readDirectoryState, writeDirectoryState } from '../directory-state.ts';

@@ -9,7 +9,7 @@
  * Invariant: no code of a client's runs in these sessions (reading-session.ts, relations-sql.ts).
  */
 import type { DigestObject, SkippedObject, DataDigest } from '../../../ports/control.ts';
-import type { Slot } from '../../../multipaxos/types.ts';
+import type { Slot } from '../../../multipaxos/types/names.ts';
 import {
   type DigestSnapshot,
   type DigestSource,

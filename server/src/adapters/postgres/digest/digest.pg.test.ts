@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { Slot } from '../../../multipaxos/types.ts';
+import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { PgBinaries } from '../binaries.ts';
 import { PlainPostgres, testBinaries } from '../copy/testing/plain-postgres.ts';
 import { socketPort } from '../data-directory.ts';

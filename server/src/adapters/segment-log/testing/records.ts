@@ -1,6 +1,8 @@
 /** Records for tests that run outside of the test runner. */
 import { ballotNone } from '../../../multipaxos/ballot.ts';
-import type { Entry, GroupId, LogRecord, ReplicaId, Slot } from '../../../multipaxos/types.ts';
+import type { Entry } from '../../../multipaxos/types/entries.ts';
+import type { GroupId, ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
+import type { LogRecord } from '../../../multipaxos/types/records.ts';
 import type { NewLog } from '../../../ports/log-store.ts';
 
 export const group = 'g1' as GroupId;

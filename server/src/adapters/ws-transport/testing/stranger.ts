@@ -1,6 +1,6 @@
 /** Whoever comes to the peers port by hand, honestly or not, for tests: a connection, the proof of who one is, and a single frame. */
 import { WebSocket } from 'ws';
-import type { ReplicaId } from '../../../multipaxos/types.ts';
+import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { answerChallenge, newNonce, readChallenge } from '../handshake.ts';
 import { group, onEnd, secret } from './transports.ts';
 

@@ -4,15 +4,10 @@
  * What is started here ends with the test: a test file that uses it says `afterEach(endAll)`.
  */
 import { expect } from 'vitest';
-import type {
-  Configuration,
-  Entry,
-  GroupId,
-  MemberAddress,
-  Message,
-  ReplicaId,
-  Slot,
-} from '../../../multipaxos/types.ts';
+import type { Entry } from '../../../multipaxos/types/entries.ts';
+import type { Configuration, MemberAddress } from '../../../multipaxos/types/members.ts';
+import type { Message } from '../../../multipaxos/types/messages.ts';
+import type { GroupId, ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
 import type { Peer } from '../../../ports/transport.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { createWsTransport, type WsTransport, type WsTransportOptions } from '../ws-transport.ts';

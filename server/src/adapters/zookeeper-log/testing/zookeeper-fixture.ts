@@ -4,7 +4,7 @@
  * Responsible for: cutting connections, as the death of a process or a broken network does, and a quota that makes ZooKeeper "full".
  */
 import { connect, type Socket } from 'node:net';
-import type { ReplicaId } from '../../../multipaxos/types.ts';
+import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import type { LogStore, NewLog } from '../../../ports/log-store.ts';
 import { group } from '../../../ports/testing/log-store-contract.ts';
 import { codeOf, create, multi } from '../client/protocol.ts';

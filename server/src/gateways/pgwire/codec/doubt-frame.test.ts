@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../../../multipaxos/types.ts';
+import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { type Doubt, doubtFrame, doubtType, readDoubt } from './doubt-frame.ts';
 import { FrameSplitter } from './frame-splitter.ts';
 import { back } from './message-types.ts';

@@ -5,7 +5,7 @@
  * Pure. The payload is strings, each ended by a zero byte: round and replica of the leadership, then `x` and the transaction's id, or `n` and database, role and name
  * of a named request (all in UTF-8).
  */
-import type { Ballot, ReplicaId } from '../../../multipaxos/types.ts';
+import type { Ballot, ReplicaId } from '../../../multipaxos/types/names.ts';
 import type { NamedRequest, OpenTransaction } from '../../../ports/client-service.ts';
 import { frameOf } from './backend-messages.ts';
 import { headerBytes } from './frame-splitter.ts';

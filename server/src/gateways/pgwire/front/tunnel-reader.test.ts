@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../../../multipaxos/types.ts';
+import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { commandComplete, errorResponse, readyForQuery } from '../codec/backend-messages.ts';
 import { doubtFrame } from '../codec/doubt-frame.ts';
 import { FrameSplitter } from '../codec/frame-splitter.ts';

@@ -1,6 +1,6 @@
 /** What tests of the gateway share. */
 import type { Client } from 'pg';
-import type { ReplicaId } from '../../../multipaxos/types.ts';
+import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import type { Service } from '../../../ports/client-service.ts';
 import * as send from '../codec/frontend-messages.ts';
 import type { TestPostgres } from './postgres.ts';

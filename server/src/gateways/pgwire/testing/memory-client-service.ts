@@ -3,7 +3,7 @@
  *
  * Answers may leave while nothing is distrusted and the test does not hold them; `awaitAnswer` and `barrier` resolve when the test lets them.
  */
-import type { Ballot, ReplicaId } from '../../../multipaxos/types.ts';
+import type { Ballot, ReplicaId } from '../../../multipaxos/types/names.ts';
 import type {
   ClientService,
   NamedRequest,

@@ -6,7 +6,8 @@
 import type { Logger } from 'pino';
 import type { ApplyTraceEvent } from '../../../api/events.ts';
 import { sameBallot } from '../../../multipaxos/ballot.ts';
-import type { Ballot, Configuration, Slot } from '../../../multipaxos/types.ts';
+import type { Configuration } from '../../../multipaxos/types/members.ts';
+import type { Ballot, Slot } from '../../../multipaxos/types/names.ts';
 import type { Timers } from '../../../ports/clock.ts';
 import type {
   DatabaseDirectory,

@@ -1,5 +1,5 @@
 /** Whatever PostgreSQL is asked may hang without a word: nobody waits for it any longer than is said here. */
-import type { Ballot } from '../../../multipaxos/types.ts';
+import type { Ballot } from '../../../multipaxos/types/names.ts';
 import type { LifeContext } from './context.ts';
 
 export interface TimeLimit {

@@ -4,7 +4,7 @@
  * Responsible for: the stream of its WAL, the barrier before it serves, noticing that it hangs or makes no barriers, and its end. Spec: Ship, Release, Open, Depose of OrderedApply.tla.
  * Invariants: nobody is served before everything that PostgreSQL had recovered or written is chosen; when leadership ends nobody is served any more before anything else happens, and PostgreSQL is stopped at once.
  */
-import type { Ballot } from '../../../multipaxos/types.ts';
+import type { Ballot } from '../../../multipaxos/types/names.ts';
 import type { PrimaryDatabase, WalStream } from '../../../ports/database-server.ts';
 import type { ChosenWal } from '../chosen-wal.ts';
 import { formatLsn, type Lsn } from '../lsn.ts';

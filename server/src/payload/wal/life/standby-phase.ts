@@ -5,7 +5,7 @@
  * Invariants: it is sent WAL of the chosen chain only; it is promoted only when the leadership entry is chosen and everything chosen below the fork is replayed; the directory says that it may be a primary before it
  * can be one.
  */
-import type { Ballot } from '../../../multipaxos/types.ts';
+import type { Ballot } from '../../../multipaxos/types/names.ts';
 import type { DirectoryState } from '../../../ports/database-directory.ts';
 import type {
   FeedSource,

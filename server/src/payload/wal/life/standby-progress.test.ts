@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Slot } from '../../../multipaxos/types.ts';
+import type { Slot } from '../../../multipaxos/types/names.ts';
 import { lsn } from '../testing/entries.ts';
 import { positionNone, type WalPosition } from '../wal-history.ts';
 import { StandbyProgress } from './standby-progress.ts';

@@ -3,7 +3,7 @@
  *
  * Invariant: what is said to be flushed or replayed is of the chosen chain; where that has left a timeline, what the standby had beyond counts for nothing.
  */
-import type { Slot } from '../../../multipaxos/types.ts';
+import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { StandbyReport } from '../../../ports/database-server.ts';
 import type { ChosenWal } from '../chosen-wal.ts';
 import type { Lsn } from '../lsn.ts';

@@ -5,7 +5,7 @@
  * Invariants: it becomes a standby only if all of its WAL is chosen; it becomes a primary again only for the replica that led last, and whose WAL goes on where the chosen WAL ends.
  */
 import { replicaOf } from '../../../multipaxos/configuration.ts';
-import type { Ballot } from '../../../multipaxos/types.ts';
+import type { Ballot } from '../../../multipaxos/types/names.ts';
 import type { DirectoryState } from '../../../ports/database-directory.ts';
 import type { PrimaryDatabase } from '../../../ports/database-server.ts';
 import type { ChosenWal } from '../chosen-wal.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Entry, GroupId, ReplicaId } from '../../../multipaxos/types.ts';
+import type { Entry } from '../../../multipaxos/types/entries.ts';
+import type { GroupId, ReplicaId } from '../../../multipaxos/types/names.ts';
 import { parseLsn, type Timeline } from '../lsn.ts';
 import { readGolden } from '../record/testing/golden.ts';
 import { encodeLeadership, encodeRange, encodeVerify } from '../wal-entry.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RangeContent, RelationName } from '../../../api/wal-summary.ts';
-import type { ReplicaId } from '../../../multipaxos/types.ts';
+import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { parseLsn, segmentBytes, walPageBytes, type Lsn, type Timeline } from '../lsn.ts';
 import { goldenNames, readGolden, type Golden, type InspectedRecord } from '../record/testing/golden.ts';
 import { writeWal, type WalItem } from '../record/testing/synthetic-wal.ts';

@@ -1,5 +1,6 @@
 /** Entries of a log of WAL for tests: ranges of bytes that tell where they belong, beginnings of leaders and leaderships. */
-import type { Ballot, Entry, GroupId, ReplicaId, Slot, SlotEntry } from '../../../multipaxos/types.ts';
+import type { Entry, SlotEntry } from '../../../multipaxos/types/entries.ts';
+import type { Ballot, GroupId, ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
 import type { Lsn, Timeline } from '../lsn.ts';
 import { encodeLeadership, encodeRange, encodeVerify, type LeadershipEntry } from '../wal-entry.ts';
 

@@ -4,7 +4,7 @@
  * Invariants: before the first page changes the directory says durably that it is being copied into; it is a standby's only when all is there.
  */
 import type { Duplex } from 'node:stream';
-import type { ReplicaId } from '../../../multipaxos/types.ts';
+import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { CopyError, type CopiedDatabase, type CopyProgress } from '../../../ports/copy.ts';
 import type { DatabaseDirectory } from '../../../ports/database-directory.ts';
 import { positionNone, type WalPosition } from '../wal-history.ts';

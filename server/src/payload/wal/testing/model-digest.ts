@@ -1,5 +1,5 @@
 /** Digests of a modelled database, for comparisons: the list of each key is an object, as a table is. */
-import type { Slot } from '../../../multipaxos/types.ts';
+import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { DataDigest, DigestObject } from '../../../ports/control.ts';
 import type { Timers } from '../../../ports/clock.ts';
 import type { DigestSnapshot, DigestSource, PreparedDigest, SnapshotView } from '../../../ports/digest.ts';

@@ -1,7 +1,7 @@
 /** For tests: several replicas' parts of a comparison, in simulated time. Each has its data in memory, and stands at the position of a check at once. */
 import { pino } from 'pino';
 import type { VerifyResult } from '../../../api/status.ts';
-import type { ReplicaId, Slot } from '../../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
 import { positionNone } from '../../../payload/wal/wal-history.ts';
 import type { ControlMessage } from '../../../ports/control.ts';
 import type { DigestSnapshot, DigestSource } from '../../../ports/digest.ts';

@@ -1,5 +1,5 @@
 /** For tests: a tar like PostgreSQL's, of a few bytes, whole or spoilt in one place. */
-import type { ReplicaId, Slot } from '../../../../multipaxos/types.ts';
+import type { ReplicaId, Slot } from '../../../../multipaxos/types/names.ts';
 import type { Lsn, Timeline } from '../../../../payload/wal/lsn.ts';
 import { positionNone } from '../../../../payload/wal/wal-history.ts';
 import type { DurablePosition } from '../../copy/chosen.ts';

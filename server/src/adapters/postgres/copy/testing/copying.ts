@@ -1,7 +1,7 @@
 /** For tests: a copy from one PostgreSQL to the directory of another, over a real socket. */
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { ReplicaId } from '../../../../multipaxos/types.ts';
+import type { ReplicaId } from '../../../../multipaxos/types/names.ts';
 import type { Lsn } from '../../../../payload/wal/lsn.ts';
 import type { CopiedDatabase, CopySource } from '../../../../ports/copy.ts';
 import type { DirectoryRole } from '../../../../ports/database-directory.ts';

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Client } from 'pg';
-import type { Ballot, ReplicaId, Slot } from '../../../../multipaxos/types.ts';
+import type { Ballot, ReplicaId, Slot } from '../../../../multipaxos/types/names.ts';
 import { historyName, lsnNone, type Lsn, parseLsn, type Timeline } from '../../../../payload/wal/lsn.ts';
 import { positionNone, type TimelineFork, type WalPosition } from '../../../../payload/wal/wal-history.ts';
 import { locateBinaries, type PgBinaries } from '../../binaries.ts';

@@ -1,6 +1,6 @@
 /** A process for tests to kill: receives a copy over the Unix socket given into the directory given. */
 import { connect } from 'node:net';
-import type { ReplicaId } from '../../../../multipaxos/types.ts';
+import type { ReplicaId } from '../../../../multipaxos/types/names.ts';
 import { receiveCopy } from '../receive-copy.ts';
 import { testInstallation } from './copying.ts';
 import { testOwner } from './plain-postgres.ts';

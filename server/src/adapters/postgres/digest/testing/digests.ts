@@ -1,5 +1,5 @@
 /** For tests: digests of several PostgreSQLs, and where they differ. */
-import type { Slot } from '../../../../multipaxos/types.ts';
+import type { Slot } from '../../../../multipaxos/types/names.ts';
 import type { DataDigest } from '../../../../ports/control.ts';
 import type { DigestSnapshot, SnapshotView } from '../../../../ports/digest.ts';
 import type { PlainPostgres } from '../../copy/testing/plain-postgres.ts';

@@ -1,0 +1,108 @@
+/** What the members of a group say to each other. */
+import type { Entry, Vote } from './entries.ts';
+import type { Configuration } from './members.ts';
+import type { Ballot, GroupId, Slot } from './names.ts';
+
+interface MessageBase {
+  readonly group: GroupId;
+  readonly ballot: Ballot;
+}
+
+/** Asks, without any promise, whether an election would succeed. `ballot` is the one it would use. Not in the spec. */
+export interface PreVote extends MessageBase {
+  readonly kind: 'PreVote';
+}
+
+export interface PreVoteReply extends MessageBase {
+  readonly kind: 'PreVoteReply';
+  readonly granted: boolean;
+  /** The newest one that the sender knows to be chosen: how a removed or replaced replica learns of it. */
+  readonly configuration: Configuration;
+}
+
+/** Phase 1a for every slot above `commitPoint`. */
+export interface Prepare extends MessageBase {
+  readonly kind: 'Prepare';
+  readonly commitPoint: Slot;
+}
+
+/** Phase 1b: the sender's votes above the higher of both commit points. Leaves only once the promise is durable. */
+export interface Promise_ extends MessageBase {
+  readonly kind: 'Promise';
+  readonly commitPoint: Slot;
+  /** The newest one that the sender knows to be chosen: that of its commit point at least. */
+  readonly configuration: Configuration;
+  readonly votes: readonly Vote[];
+}
+
+/** The sender has promised `promised`, which is above `ballot`. */
+export interface Reject extends MessageBase {
+  readonly kind: 'Reject';
+  readonly promised: Ballot;
+}
+
+/** Phase 2a for consecutive slots from `firstSlot`; the commit point rides along. `sentAtMs`: leader's clock. */
+export interface Accept extends MessageBase {
+  readonly kind: 'Accept';
+  readonly firstSlot: Slot;
+  readonly entries: readonly Entry[];
+  readonly commitPoint: Slot;
+  readonly sentAtMs: number;
+}
+
+/** Phase 2b for all slots of one Accept. Leaves only once the votes are durable. Echoes `sentAtMs`. */
+export interface Accepted extends MessageBase {
+  readonly kind: 'Accepted';
+  readonly firstSlot: Slot;
+  readonly lastSlot: Slot;
+  readonly commitPoint: Slot;
+  readonly sentAtMs: number;
+}
+
+/** Keeps the lease and carries the commit point when there is nothing to propose. */
+export interface Heartbeat extends MessageBase {
+  readonly kind: 'Heartbeat';
+  readonly commitPoint: Slot;
+  readonly sentAtMs: number;
+  /** Everything at or below is applied and durable on every replica: the log below may go. */
+  readonly globalApplicationPointer: Slot;
+  readonly configuration: Configuration;
+}
+
+export interface HeartbeatAck extends MessageBase {
+  readonly kind: 'HeartbeatAck';
+  readonly sentAtMs: number;
+  readonly commitPoint: Slot;
+  /** The sender's application pointer as far as its PostgreSQL has made it durable. */
+  readonly durableApplicationPointer: Slot;
+}
+
+/** Asks for chosen entries from `fromSlot` up to `toSlot`. */
+export interface CatchUpRequest extends MessageBase {
+  readonly kind: 'CatchUpRequest';
+  readonly fromSlot: Slot;
+  readonly toSlot: Slot;
+}
+
+/** Chosen entries, consecutive from `firstSlot`: as many as fit one message. `purgedTo`: slots that the sender no longer has. */
+export interface CatchUpReply extends MessageBase {
+  readonly kind: 'CatchUpReply';
+  readonly firstSlot: Slot;
+  readonly entries: readonly Entry[];
+  readonly commitPoint: Slot;
+  readonly purgedTo: Slot;
+  readonly configuration: Configuration;
+}
+
+export type Message =
+  | PreVote
+  | PreVoteReply
+  | Prepare
+  | Promise_
+  | Reject
+  | Accept
+  | Accepted
+  | Heartbeat
+  | HeartbeatAck
+  | CatchUpRequest
+  | CatchUpReply;
