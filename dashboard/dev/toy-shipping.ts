@@ -1,6 +1,6 @@
 /** Development only. The WAL side of the toy: what its leader ships and releases, what its followers are fed, and what is told of it. Guarantees nothing. */
 import type { WalStatus } from '../../server/src/api/status.ts';
-import type { Lsn, Timeline } from '../../server/src/payload/wal/lsn.ts';
+import type { Lsn, Timeline } from '../../server/src/wal/lsn.ts';
 import { formatLsn } from '../src/model/wal-position.ts';
 import { slot } from './toy-replica.ts';
 import type { EventBody, ToyEntry, ToyReplica } from './toy-replica.ts';

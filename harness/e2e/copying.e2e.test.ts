@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RecoveryProgress, ReplicaStatus } from '../../server/src/api/status.ts';
-import { bearer } from '../../server/src/cli/admin/admin-token.ts';
+import { bearer } from '../../server/src/main/admin-token.ts';
 import type { DirectoryState } from '../../server/src/ports/database-directory.ts';
 import { comparableDump } from '../checkers/database-compare.ts';
 import { isWhole } from '../cluster/local-cluster.ts';

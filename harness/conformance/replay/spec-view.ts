@@ -5,7 +5,13 @@
  */
 import type { Entry } from '../../../server/src/multipaxos/types/entries.ts';
 import type { Message } from '../../../server/src/multipaxos/types/messages.ts';
-import type { Ballot, EntryLabel, GroupId, ReplicaId, Role } from '../../../server/src/multipaxos/types/names.ts';
+import type {
+  Ballot,
+  EntryLabel,
+  GroupId,
+  ReplicaId,
+  Role,
+} from '../../../server/src/multipaxos/types/names.ts';
 import { entryLabel } from '../../../server/src/multipaxos/entry.ts';
 import { noBallot, specMessages, type Held, type SpecMessage } from '../trace/spec-message.ts';
 import type { TlaState, TlaValue } from './tla-value.ts';

@@ -3,7 +3,7 @@
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types/names.ts';
-import type { Lsn, Timeline } from '../../../server/src/payload/wal/lsn.ts';
+import type { Lsn, Timeline } from '../../../server/src/wal/lsn.ts';
 import type { ApplyEvent } from './apply-event.ts';
 
 type Named<Name extends ApplyEvent['name']> = Extract<ApplyEvent, { readonly name: Name }>;

@@ -6,8 +6,8 @@
  */
 import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
-import { segmentBytes, type Lsn } from '../../../server/src/payload/wal/lsn.ts';
-import { segmentEnd } from '../../../server/src/payload/wal/record/places.ts';
+import { segmentBytes, type Lsn } from '../../../server/src/wal/lsn.ts';
+import { segmentEnd } from '../../../server/src/wal/record/places.ts';
 import type { ApplyEvent, ApplyEventItem, ApplyItem } from './apply-event.ts';
 import { eventFields, noParameters, type Fields } from './apply-fields.ts';
 import { factsOf, type ApplyFacts } from './apply-facts.ts';

@@ -5,7 +5,7 @@
 import { isFrequentAction } from '../multipaxos/trace.ts';
 import type { Ballot, EntryLabel, ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import type { CoreTraceEvent } from '../multipaxos/types/trace.ts';
-import type { Lsn, Timeline } from '../payload/wal/lsn.ts';
+import type { Lsn, Timeline } from '../wal/lsn.ts';
 import type { RecoveryProgress, VerifyResult } from './status.ts';
 import type { RunningTransaction } from './wal-summary.ts';
 

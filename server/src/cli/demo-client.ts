@@ -5,7 +5,7 @@ import type { FaultRequest } from '../api/status.ts';
 import type { ClusterReport } from '../demo/cluster-report.ts';
 import { readRunning } from '../demo/data-dir.ts';
 import { requestJson } from '../demo/http-client.ts';
-import { CliError, exitCodes } from './errors.ts';
+import { CliError, exitCodes } from '../main/errors.ts';
 
 export const defaultDashboardPort = 8080;
 

@@ -1,5 +1,5 @@
 /** The `barista` command as it is installed; bin/barista.js calls it. */
-import type { ExitCode } from './errors.ts';
+import type { ExitCode } from '../main/errors.ts';
 import { databaseToKeep, foundReplica, keepDatabase, restoreReplica } from '../main/found-replica.ts';
 import { runCli } from './run-cli.ts';
 import { startReplica } from '../main/start-replica.ts';

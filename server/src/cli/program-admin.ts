@@ -4,7 +4,7 @@ import type { RestoreTarget } from '../adapters/postgres/backup/recovery.ts';
 import type { RestoreFrom } from '../main/found-replica.ts';
 import type { MemberAddress } from '../multipaxos/types/members.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
-import { type Lsn, parseLsn } from '../payload/wal/lsn.ts';
+import { type Lsn, parseLsn } from '../wal/lsn.ts';
 import {
   exitCodesText,
   path,

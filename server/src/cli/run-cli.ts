@@ -9,7 +9,8 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../config/replica-config.ts';
 import { resolveTarget } from './admin/admin-client.ts';
 import { runBackup } from './admin/backup-command.ts';
-import { type Founding, runInit, runInitOnDatabase, runRestore } from './admin/founding-commands.ts';
+import type { Founding } from '../main/found-replica.ts';
+import { runInit, runInitOnDatabase, runRestore } from './admin/founding-commands.ts';
 import { runMembers } from './admin/members-command.ts';
 import { createProgressLine, megabytes, type ProgressLine } from './admin/progress-line.ts';
 import { runVerify } from './admin/verify-command.ts';
@@ -18,7 +19,7 @@ import { packageRoot } from '../demo/dashboard-build.ts';
 import type { ReplicaCommand } from '../demo/replica-process.ts';
 import { runDemo } from '../demo/run-demo.ts';
 import { fetchReport, findDemo, sendFault } from './demo-client.ts';
-import { CliError, exitCodes, type ExitCode } from './errors.ts';
+import { CliError, exitCodes, type ExitCode } from '../main/errors.ts';
 import { buildProgram, type Commands } from './program.ts';
 import { serve, type StartReplica } from '../main/serve.ts';
 

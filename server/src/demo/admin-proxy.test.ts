@@ -3,7 +3,7 @@ import express from 'express';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ClusterReplica } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
-import { adminToken, bearer } from '../cli/admin/admin-token.ts';
+import { adminToken, bearer } from '../main/admin-token.ts';
 import { type FakeAdmin, fakeAdmin, fakeSecret, type Reply, sendJson } from '../main/testing/fake-admin.ts';
 import { createAdminProxy } from './admin-proxy.ts';
 import type { ReplicaPlan } from './layout.ts';

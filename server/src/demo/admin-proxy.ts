@@ -9,7 +9,7 @@ import type { RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { AdminRefusal } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
-import { adminToken, bearer } from '../cli/admin/admin-token.ts';
+import { adminToken, bearer } from '../main/admin-token.ts';
 import { requireToken } from '../gateways/http/admin-routes.ts';
 import { freshMs } from './cluster-report.ts';
 import { requestJson } from './http-client.ts';

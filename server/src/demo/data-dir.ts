@@ -17,7 +17,7 @@ import { lockDirectory } from '../adapters/segment-log/directory-lock.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { LogStoreError } from '../ports/log-store.ts';
 import type { ReplicaConfigInput } from '../config/replica-config.ts';
-import { CliError, exitCodes } from '../cli/errors.ts';
+import { CliError, exitCodes } from '../main/errors.ts';
 import {
   type DemoStore,
   demoStoreSchema,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exitCodes } from '../cli/errors.ts';
+import { exitCodes } from '../main/errors.ts';
 import { type DemoStore, requireStore, segmentStore, settleStore, type StoreWish } from './demo-store.ts';
 
 const inZooKeeper: DemoStore = { kind: 'zookeeper', servers: ['zk1:2181'], root: '/barista-1' };

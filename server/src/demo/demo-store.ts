@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { isRootThere } from '../adapters/zookeeper-log/remove-log.ts';
 import type { ReplicaConfigInput } from '../config/replica-config.ts';
-import { CliError, exitCodes } from '../cli/errors.ts';
+import { CliError, exitCodes } from '../main/errors.ts';
 
 /** As typed. `servers` null: where it was, or `defaultServers`. */
 export type StoreWish =

@@ -6,7 +6,7 @@ import { startZooKeeperOfFile } from '../adapters/zookeeper-log/testing/zookeepe
 import { newLogOf, voteOf } from '../ports/testing/log-store-contract.ts';
 import type { GroupId } from '../multipaxos/types/names.ts';
 import { loadReplicaConfig, type ReplicaConfig } from '../config/replica-config.ts';
-import { exitCodes } from '../cli/errors.ts';
+import { exitCodes } from '../main/errors.ts';
 import { createLog, openLog } from '../main/log-store.ts';
 import { noteFounded, openDemoDir, writeReplicaConfigs } from './data-dir.ts';
 import { planReplicas } from './layout.ts';

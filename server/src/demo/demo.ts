@@ -9,8 +9,8 @@ import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { identify } from '../adapters/postgres/process-identity.ts';
 import { loadReplicaConfig } from '../config/replica-config.ts';
-import type { Founding } from '../cli/admin/founding-commands.ts';
-import { CliError, exitCodes } from '../cli/errors.ts';
+import type { Founding } from '../main/found-replica.ts';
+import { CliError, exitCodes } from '../main/errors.ts';
 import { type DashboardState, prepareDashboard } from './dashboard-build.ts';
 import {
   type ConfigFragment,

@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import type { GroupId, ReplicaId } from '../multipaxos/types/names.ts';
 import type { ReplicaConfigInput } from '../config/replica-config.ts';
-import { CliError, exitCodes } from '../cli/errors.ts';
+import { CliError, exitCodes } from '../main/errors.ts';
 import { type DemoStore, storeConfigOf } from './demo-store.ts';
 
 export const demoHost = '127.0.0.1';

@@ -1,6 +1,6 @@
 /** Finds out, before anything is started, whether the demo's ports are free. */
 import { createServer } from 'node:net';
-import { CliError } from '../cli/errors.ts';
+import { CliError } from '../main/errors.ts';
 import { demoHost, type PortUse } from './layout.ts';
 
 /** @throws CliError that names the port, what it is for, and the option that moves it */

@@ -5,7 +5,7 @@
  * Generous on purpose: a new database is a thousand files, each of them brought to the disk, and disks can be slow; each replica says what it is doing.
  */
 import type { ClusterReplica, ReplicaCondition, ReplicaStatus } from '../api/status.ts';
-import { CliError } from '../cli/errors.ts';
+import { CliError } from '../main/errors.ts';
 import { memberRole } from './cluster-report.ts';
 
 export interface ReadinessOptions {

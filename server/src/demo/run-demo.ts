@@ -1,6 +1,6 @@
 /** Runs the demo until Ctrl-C, SIGTERM or a hang-up of the terminal, and stops all of it then. */
 import { pino } from 'pino';
-import { CliError, exitCodes, type ExitCode } from '../cli/errors.ts';
+import { CliError, exitCodes, type ExitCode } from '../main/errors.ts';
 import { type DemoSetup, startDemo, welcomeText } from './demo.ts';
 
 const signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];

@@ -6,7 +6,7 @@ import { encodeDirectoryState } from '../adapters/postgres/directory-state.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { memberName } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
-import { positionNone } from '../payload/wal/wal-history.ts';
+import { positionNone } from '../wal/position.ts';
 import type { DirectoryRole } from '../ports/database-directory.ts';
 import { databaseToKeep, foundReplica, keepDatabase, restoreReplica } from './found-replica.ts';
 import { openLog } from './log-store.ts';

@@ -19,13 +19,13 @@ import {
   whyNotReplaceable,
 } from '../adapters/postgres/database-directory.ts';
 import { writeDirectoryState } from '../adapters/postgres/directory-state.ts';
-import { CliError, exitCodes } from '../cli/errors.ts';
+import { CliError, exitCodes } from './errors.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { ballotNone } from '../multipaxos/ballot.ts';
 import { memberName } from '../multipaxos/configuration.ts';
 import type { Configuration, Member } from '../multipaxos/types/members.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
-import { positionNone } from '../payload/wal/wal-history.ts';
+import { positionNone } from '../wal/position.ts';
 import type { DirectoryState } from '../ports/database-directory.ts';
 import { CopyError } from '../ports/copy.ts';
 import { LogStoreError } from '../ports/log-store.ts';
@@ -66,6 +66,18 @@ export interface Kept {
   readonly dataOf: string;
   /** Everything up to this slot is in it. */
   readonly pointer: Slot;
+}
+
+/** @throws CliError, refused if the replica has a log or a database already; LogStoreError */
+export interface Founding {
+  readonly found: (config: ReplicaConfig) => Promise<Founded>;
+  readonly restore: (
+    config: ReplicaConfig,
+    from: RestoreFrom,
+    progress: RestoreProgress,
+  ) => Promise<Restored>;
+  readonly databaseToKeep: (config: ReplicaConfig) => Promise<Kept>;
+  readonly keepDatabase: (config: ReplicaConfig) => Promise<Founded & Kept>;
 }
 
 /** @throws CliError if there is a log, a database or a copy of one already */

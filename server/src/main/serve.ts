@@ -12,8 +12,8 @@ import type { TraceEvent } from '../api/events.ts';
 import { type HttpGateway, type HttpReplica, startHttpGateway } from '../gateways/http/http-gateway.ts';
 import { createMetrics, type LatencyObserver } from '../gateways/http/metrics.ts';
 import { type ReplicaConfig, loadReplicaConfig } from '../config/replica-config.ts';
-import { adminToken } from '../cli/admin/admin-token.ts';
-import { CliError, exitCodes, type ExitCode } from '../cli/errors.ts';
+import { adminToken } from './admin-token.ts';
+import { CliError, exitCodes, type ExitCode } from './errors.ts';
 
 const stopMsMax = 10_000;
 

@@ -8,7 +8,7 @@
 import type { Duplex } from 'node:stream';
 import type { Configuration } from '../multipaxos/types/members.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
-import type { WalPosition } from '../payload/wal/wal-history.ts';
+import type { WalPosition } from '../wal/position.ts';
 
 /** What a complete copy holds: everything up to `position`, durably; the log of the replica that received it must go on from there. */
 export interface CopiedDatabase {

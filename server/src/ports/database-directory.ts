@@ -6,8 +6,8 @@
 import type { RecoveryProgress } from '../api/status.ts';
 import type { Configuration } from '../multipaxos/types/members.ts';
 import type { Ballot, ReplicaId } from '../multipaxos/types/names.ts';
-import type { Lsn, Timeline } from '../payload/wal/lsn.ts';
-import type { WalPosition } from '../payload/wal/wal-history.ts';
+import type { Lsn, Timeline } from '../wal/lsn.ts';
+import type { WalPosition } from '../wal/position.ts';
 
 /**
  * `founder`: a primary in whose group no leadership has begun; `isNew`: its database was made for it, and holds nothing yet. `standby`: holds chosen WAL and nothing else, up to the position at least. `promoting`: a standby that may have become a

@@ -3,8 +3,8 @@
  *
  * Does nothing itself. The postgres adapter implements it over real processes.
  */
-import type { Lsn, Timeline } from '../payload/wal/lsn.ts';
-import type { WalPosition } from '../payload/wal/wal-history.ts';
+import type { Lsn, Timeline } from '../wal/lsn.ts';
+import type { WalPosition } from '../wal/position.ts';
 import type { NamedRequest } from './client-service.ts';
 
 /** How far a standby is. */

@@ -3,7 +3,7 @@
  *
  * Does nothing itself.
  */
-import type { Lsn, Timeline } from '../payload/wal/lsn.ts';
+import type { Lsn, Timeline } from '../wal/lsn.ts';
 
 export interface ArchivedRange {
   readonly timeline: Timeline;

@@ -4,7 +4,7 @@
  * Responsible for: having a session for each. One is kept; another is opened when that one still waits, or somebody has ended it. What is chosen is known elsewhere.
  */
 import type { Client } from 'pg';
-import { parseLsn, type Lsn } from '../../payload/wal/lsn.ts';
+import { parseLsn, type Lsn } from '../../wal/lsn.ts';
 import { connectPg } from './pg-client.ts';
 import { takeOwnSettings } from './requests/own-settings.ts';
 

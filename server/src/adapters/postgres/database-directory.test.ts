@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
-import { positionNone } from '../../payload/wal/wal-history.ts';
+import { positionNone } from '../../wal/position.ts';
 import type { DatabaseDirectory, DirectoryState, Loss } from '../../ports/database-directory.ts';
 import { inspectDatabase, openDatabaseDirectory, placesOf, type Places } from './database-directory.ts';
 import type { SetAside } from './set-aside.ts';

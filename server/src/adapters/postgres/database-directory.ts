@@ -14,8 +14,8 @@ import type {
   DirectoryState,
   Loss,
 } from '../../ports/database-directory.ts';
-import type { Lsn, Timeline } from '../../payload/wal/lsn.ts';
-import { positionNone } from '../../payload/wal/wal-history.ts';
+import type { Lsn, Timeline } from '../../wal/lsn.ts';
+import { positionNone } from '../../wal/position.ts';
 import { syncPath, writeDurably } from '../file-system.ts';
 import { isMountPoint } from '../mount-point.ts';
 import type { PgBinaries } from './binaries.ts';

@@ -8,7 +8,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { formatLsn, historyName, parseLsn, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
+import { formatLsn, historyName, parseLsn, type Lsn, type Timeline } from '../../wal/lsn.ts';
 import type { NamedRequest } from '../../ports/client-service.ts';
 import type {
   Checkup,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
-import type { Lsn, Timeline } from '../../payload/wal/lsn.ts';
+import type { Lsn, Timeline } from '../../wal/lsn.ts';
 import type { DirectoryRole, DirectoryState } from '../../ports/database-directory.ts';
 import {
   decodeDirectoryState,

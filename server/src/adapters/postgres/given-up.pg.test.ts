@@ -1,8 +1,8 @@
 /** What a replica asks its PostgreSQL and then waits for no longer: whatever comes of it later harms nobody. */
 import { Client, type QueryResult } from 'pg';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { timelineFile } from '../../payload/wal/timeline-file.ts';
-import type { Timeline } from '../../payload/wal/lsn.ts';
+import { timelineFile } from '../../wal/timeline-file.ts';
+import type { Timeline } from '../../wal/lsn.ts';
 import { FedStandby, never, type TestLog, until } from '../../ports/testing/database-fixture.ts';
 import { foundDatabase, logOf } from '../../ports/testing/test-primary.ts';
 import { connectPg } from './pg-client.ts';

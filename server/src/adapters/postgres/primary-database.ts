@@ -4,7 +4,7 @@
  * Responsible for: the slot that keeps WAL until it is chosen, and what is asked in the replica's own session. Starts and stops nothing.
  */
 import type { Client } from 'pg';
-import { parseLsn, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
+import { parseLsn, type Lsn, type Timeline } from '../../wal/lsn.ts';
 import type { PrimaryDatabase, WalStream, WalStreamHandlers } from '../../ports/database-server.ts';
 import { BarrierSessions } from './barrier-sessions.ts';
 import { sqlStateOf } from './database-error.ts';

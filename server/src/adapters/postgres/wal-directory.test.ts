@@ -13,8 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { segmentBytes, segmentName, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
-import { writeWal } from '../../payload/wal/record/testing/synthetic-wal.ts';
+import { segmentBytes, segmentName, type Lsn, type Timeline } from '../../wal/lsn.ts';
+import { writeWal } from '../../wal/record/testing/synthetic-wal.ts';
 import { endOfWal, readWalFile, settlePromotion } from './wal-directory.ts';
 
 const start = (3 * segmentBytes) as Lsn;

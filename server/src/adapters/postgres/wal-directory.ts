@@ -5,8 +5,8 @@
  */
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatLsn, segmentBytes, segmentName, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
-import { findEndOfWal } from '../../payload/wal/record/end-of-wal.ts';
+import { formatLsn, segmentBytes, segmentName, type Lsn, type Timeline } from '../../wal/lsn.ts';
+import { findEndOfWal } from '../../wal/record/end-of-wal.ts';
 
 /**
  * At most up to the end of the segment; empty if no file holds it. A segment in which a timeline begins has a file of each, and the newer one begins with what the older has: the file of `timeline` is

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
-import type { Lsn } from '../../payload/wal/lsn.ts';
+import type { Lsn } from '../../wal/lsn.ts';
 import { openTraceFile, type TraceFile, type TraceFileOptions } from './trace-file.ts';
 
 let dir = '';

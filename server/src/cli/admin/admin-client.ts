@@ -10,9 +10,9 @@ import { loadReplicaConfig } from '../../config/replica-config.ts';
 import { findDemo } from '../demo-client.ts';
 import { readDemoSecret } from '../../demo/data-dir.ts';
 import { requestJson } from '../../demo/http-client.ts';
-import { CliError, exitCodes } from '../errors.ts';
+import { CliError, exitCodes } from '../../main/errors.ts';
 import type { Where } from '../program-options.ts';
-import { bearer } from './admin-token.ts';
+import { bearer } from '../../main/admin-token.ts';
 
 export interface AdminTarget {
   readonly kind: Where['kind'];

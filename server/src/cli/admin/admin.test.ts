@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { VerifyResult } from '../../api/status.ts';
 import type { MemberAddress } from '../../multipaxos/types/members.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
-import { CliError } from '../errors.ts';
+import { CliError } from '../../main/errors.ts';
 import {
   type FakeAdmin,
   fakeAdmin,
@@ -16,7 +16,7 @@ import {
   sendJson,
 } from '../../main/testing/fake-admin.ts';
 import { fetchMembership, resolveTarget } from './admin-client.ts';
-import { adminToken } from './admin-token.ts';
+import { adminToken } from '../../main/admin-token.ts';
 import { runBackup } from './backup-command.ts';
 import { runMembers } from './members-command.ts';
 import { createProgressLine } from './progress-line.ts';

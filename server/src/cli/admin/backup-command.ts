@@ -12,7 +12,7 @@ import { pipeline } from 'node:stream/promises';
 import { counted } from '../../adapters/counted.ts';
 import { exists, syncPath } from '../../adapters/file-system.ts';
 import { type BackupHeader, verifyBackup } from '../../adapters/postgres/backup/backup-file.ts';
-import { CliError, exitCodes } from '../errors.ts';
+import { CliError, exitCodes } from '../../main/errors.ts';
 import { type AdminTarget, reach, refusal } from './admin-client.ts';
 import type { ProgressLine } from './progress-line.ts';
 

@@ -5,21 +5,9 @@
  */
 import { LogStoreError } from '../../ports/log-store.ts';
 import { loadReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
-import { CliError, exitCodes } from '../errors.ts';
-import type { Founded, Kept, Restored, RestoreFrom, RestoreProgress } from '../../main/found-replica.ts';
+import { CliError, exitCodes } from '../../main/errors.ts';
+import type { Founding, Kept, RestoreFrom, RestoreProgress } from '../../main/found-replica.ts';
 import type { ProgressLine } from './progress-line.ts';
-
-/** @throws CliError, refused if the replica has a log or a database already; LogStoreError */
-export interface Founding {
-  readonly found: (config: ReplicaConfig) => Promise<Founded>;
-  readonly restore: (
-    config: ReplicaConfig,
-    from: RestoreFrom,
-    progress: RestoreProgress,
-  ) => Promise<Restored>;
-  readonly databaseToKeep: (config: ReplicaConfig) => Promise<Kept>;
-  readonly keepDatabase: (config: ReplicaConfig) => Promise<Founded & Kept>;
-}
 
 type Say = (line: string) => void;
 

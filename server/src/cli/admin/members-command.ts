@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MembersAnswer, MembershipStatus, MembersRequest } from '../../api/status.ts';
 import { memberName } from '../../multipaxos/configuration.ts';
-import { CliError, exitCodes } from '../errors.ts';
+import { CliError, exitCodes } from '../../main/errors.ts';
 import type { MembersAction } from '../program-admin.ts';
 import { type AdminTarget, askAdmin, fetchMembership } from './admin-client.ts';
 

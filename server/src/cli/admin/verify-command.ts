@@ -1,6 +1,6 @@
 /** `barista verify`: has the leader compare all replicas' data, and shows the verdict. */
 import type { VerifyRequest, VerifyResult } from '../../api/status.ts';
-import { CliError, exitCodes, type ExitCode } from '../errors.ts';
+import { CliError, exitCodes, type ExitCode } from '../../main/errors.ts';
 import type { VerifyArguments } from '../program-admin.ts';
 import { type AdminTarget, askAdmin } from './admin-client.ts';
 

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { MembershipStatus } from '../../api/status.ts';
 import type { AdminTarget } from '../../cli/admin/admin-client.ts';
-import { bearer } from '../../cli/admin/admin-token.ts';
+import { bearer } from '../admin-token.ts';
 
 export interface Asked {
   readonly method: string;

@@ -10,9 +10,8 @@ import { join } from 'node:path';
 import { fakeReplica } from '../../gateways/http/testing/fake-replica.ts';
 import type { Slot } from '../../multipaxos/types/names.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
-import type { Founding } from '../../cli/admin/founding-commands.ts';
-import { CliError, exitCodes } from '../../cli/errors.ts';
-import type { Founded } from '../found-replica.ts';
+import { CliError, exitCodes } from '../errors.ts';
+import type { Founded, Founding } from '../found-replica.ts';
 import { runCli } from '../../cli/run-cli.ts';
 import type { StartReplica } from '../serve.ts';
 

@@ -6,9 +6,10 @@ import type { Slot } from '../../multipaxos/types/names.ts';
 import type { ArchivedRange, ArchiveSource, ArchiveStatus, WalArchive } from '../../ports/wal-archive.ts';
 import { Archiving, type ArchivingOptions } from './archiving.ts';
 import { ChosenWal } from './chosen-wal.ts';
-import type { Lsn, Timeline } from './lsn.ts';
+import type { Lsn, Timeline } from '../../wal/lsn.ts';
 import { ballot, leadership, lsn, range, slots, start, walBytes } from './testing/entries.ts';
-import { foldEntry, positionNone, type WalPosition } from './wal-history.ts';
+import { foldEntry } from './wal-history.ts';
+import { positionNone, type WalPosition } from '../../wal/position.ts';
 
 const [b1, b2] = [ballot(1, 'r1'), ballot(2, 'r2')];
 const begun = [start(b1), leadership(b1, 1, 100)];

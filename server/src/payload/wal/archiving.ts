@@ -11,9 +11,9 @@ import type { DatabaseDirectory } from '../../ports/database-directory.ts';
 import type { ArchiveSource, ArchiveStatus, WalArchive } from '../../ports/wal-archive.ts';
 import { pause } from '../pause.ts';
 import { type ChosenWal, WalMissingError } from './chosen-wal.ts';
-import type { Lsn, Timeline } from './lsn.ts';
-import { timelineFile } from './timeline-file.ts';
-import { endOfTimeline, timelineAt } from './wal-history.ts';
+import type { Lsn, Timeline } from '../../wal/lsn.ts';
+import { timelineFile } from '../../wal/timeline-file.ts';
+import { endOfTimeline, timelineAt } from '../../wal/position.ts';
 
 export interface ArchivingOptions {
   /** Null while there is no database. */

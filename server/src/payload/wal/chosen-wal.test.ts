@@ -3,9 +3,10 @@ import { systemClock } from '../../adapters/system-clock.ts';
 import type { Entry } from '../../multipaxos/types/entries.ts';
 import type { Slot } from '../../multipaxos/types/names.ts';
 import { ChosenWal, type ChosenWalOptions } from './chosen-wal.ts';
-import { segmentBytes, type Lsn } from './lsn.ts';
+import { segmentBytes, type Lsn } from '../../wal/lsn.ts';
 import { ballot, leadership, lsn, noop, range, slots, start, walBytes } from './testing/entries.ts';
-import { foldEntry, positionNone, type WalPosition } from './wal-history.ts';
+import { foldEntry } from './wal-history.ts';
+import { positionNone, type WalPosition } from '../../wal/position.ts';
 
 const [b1, b2] = [ballot(1, 'r1'), ballot(2, 'r2')];
 

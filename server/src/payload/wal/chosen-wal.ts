@@ -10,8 +10,9 @@ import type { Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { LogStore } from '../../ports/log-store.ts';
 import { ChosenQueue } from '../chosen-queue.ts';
-import { formatLsn, walPageBytes, type Lsn, type Timeline } from './lsn.ts';
-import { endOfTimeline, foldEntry, timelineAt, type WalEffect, type WalPosition } from './wal-history.ts';
+import { formatLsn, walPageBytes, type Lsn, type Timeline } from '../../wal/lsn.ts';
+import { foldEntry, type WalEffect } from './wal-history.ts';
+import { endOfTimeline, timelineAt, type WalPosition } from '../../wal/position.ts';
 import { WalRing } from './wal-ring.ts';
 
 export interface ChosenWalOptions {

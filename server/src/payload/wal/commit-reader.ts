@@ -1,9 +1,9 @@
 /** Which transactions end in WAL that is shipped: for the trace, which says so of each range. Costs more than shipping it, so it is done only where a trace is recorded. */
-import type { Lsn } from './lsn.ts';
-import { RecordReader } from './record/record-reader.ts';
-import { readTransactionEnd } from './record/transaction-end.ts';
-import type { WalFault } from './record/wal-fault.ts';
-import { beginWalkAt } from './record/walk-position.ts';
+import type { Lsn } from '../../wal/lsn.ts';
+import { RecordReader } from '../../wal/record/record-reader.ts';
+import { readTransactionEnd } from '../../wal/record/transaction-end.ts';
+import type { WalFault } from '../../wal/record/wal-fault.ts';
+import { beginWalkAt } from '../../wal/record/walk-position.ts';
 
 const epoch = 2n ** 32n;
 

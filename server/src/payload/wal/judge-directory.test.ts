@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { judgeDirectory, mayResume } from './judge-directory.ts';
-import type { Timeline } from './lsn.ts';
+import type { Timeline } from '../../wal/lsn.ts';
 import { ballot, lsn } from './testing/entries.ts';
-import { positionNone, type WalPosition } from './wal-history.ts';
+import { positionNone, type WalPosition } from '../../wal/position.ts';
 
 const mine = ballot(5, 'r1');
 const chosen: WalPosition = { ...positionNone, leadership: mine, timeline: 3 as Timeline, end: lsn(200) };

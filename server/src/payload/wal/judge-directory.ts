@@ -6,8 +6,8 @@
  */
 import { sameBallot } from '../../multipaxos/ballot.ts';
 import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
-import { lsnNone, type Lsn, type Timeline } from './lsn.ts';
-import { endOfTimeline, type WalPosition } from './wal-history.ts';
+import { lsnNone, type Lsn, type Timeline } from '../../wal/lsn.ts';
+import { endOfTimeline, type WalPosition } from '../../wal/position.ts';
 
 /**
  * `prefix`: all of it is chosen: it may be a standby. `own`: it has more than is chosen, and nobody else has led since: its replica may lead again and go on with it; meanwhile it must wait. `parted`: others have gone another way

@@ -4,11 +4,11 @@
  * Reads back as little as it can: records know their lengths, and a page says what of the record before it goes on in it.
  */
 import type { ChosenWal } from './chosen-wal.ts';
-import { segmentBytes, segmentStart, walPageBytes, type Lsn } from './lsn.ts';
-import { WalFormatError } from './record/wal-fault.ts';
-import { WalWalker } from './record/wal-walker.ts';
-import { beginWalkAt } from './record/walk-position.ts';
-import type { WalPosition } from './wal-history.ts';
+import { segmentBytes, segmentStart, walPageBytes, type Lsn } from '../../wal/lsn.ts';
+import { WalFormatError } from '../../wal/record/wal-fault.ts';
+import { WalWalker } from '../../wal/record/wal-walker.ts';
+import { beginWalkAt } from '../../wal/record/walk-position.ts';
+import type { WalPosition } from '../../wal/position.ts';
 
 const firstLookBytes = 8 * walPageBytes;
 const readBytesMax = 1024 * 1024;

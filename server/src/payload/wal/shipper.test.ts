@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/system-clock.ts';
 import type { WalStream } from '../../ports/database-server.ts';
 import type { ProposeResult } from '../payload.ts';
-import type { Lsn, Timeline } from './lsn.ts';
+import type { Lsn, Timeline } from '../../wal/lsn.ts';
 import { Shipper } from './shipper.ts';
 import { ballot, lsn, walBytes } from './testing/entries.ts';
 import { decodeWalEntry } from './wal-entry.ts';

@@ -8,7 +8,7 @@ import type { Ballot, EntryLabel } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { WalStream } from '../../ports/database-server.ts';
 import type { ProposeResult } from '../payload.ts';
-import type { Lsn, Timeline } from './lsn.ts';
+import type { Lsn, Timeline } from '../../wal/lsn.ts';
 import { encodeRange, rangeOverhead } from './wal-entry.ts';
 
 export interface ShipperOptions {

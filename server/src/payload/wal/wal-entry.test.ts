@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
-import type { Lsn, Timeline } from './lsn.ts';
+import type { Lsn, Timeline } from '../../wal/lsn.ts';
 import {
   decodeWalEntry,
   encodeLeadership,

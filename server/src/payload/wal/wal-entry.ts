@@ -9,7 +9,7 @@
  *   ballot      u48 round, u8 length, the replica's name in UTF-8
  */
 import type { Ballot, ReplicaId } from '../../multipaxos/types/names.ts';
-import type { Lsn, Timeline } from './lsn.ts';
+import type { Lsn, Timeline } from '../../wal/lsn.ts';
 
 /** A range of WAL of the leader's timeline. It may begin and end inside a record, but ends at one's end or at a page's (see feed). Never empty. */
 export interface WalRange {

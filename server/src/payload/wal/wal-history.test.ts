@@ -1,16 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../multipaxos/types/entries.ts';
-import { segmentBytes, type Timeline } from './lsn.ts';
+import { segmentBytes, type Timeline } from '../../wal/lsn.ts';
 import { ballot, leadership, lsn, noop, range, slots, start, verify } from './testing/entries.ts';
-import { timelineFile } from './timeline-file.ts';
-import {
-  endOfTimeline,
-  foldEntry,
-  positionNone,
-  timelineAt,
-  type WalEffect,
-  type WalPosition,
-} from './wal-history.ts';
+import { timelineFile } from '../../wal/timeline-file.ts';
+import { foldEntry, type WalEffect } from './wal-history.ts';
+import { endOfTimeline, positionNone, timelineAt, type WalPosition } from '../../wal/position.ts';
 
 function fold(entries: readonly Entry[]): { position: WalPosition; effects: WalEffect[] } {
   let position = positionNone;

@@ -10,51 +10,13 @@
  * - A new timeline begins where the chosen WAL ends or below, or above it at the end of the segment: what lies between is the empty rest behind a switch, and zeros.
  * - Everything else is nobody's: it changes nothing, on any replica.
  */
-import { ballotNone, compareBallots, sameBallot } from '../../multipaxos/ballot.ts';
+import { compareBallots, sameBallot } from '../../multipaxos/ballot.ts';
 import type { SlotEntry } from '../../multipaxos/types/entries.ts';
-import type { Ballot, Slot } from '../../multipaxos/types/names.ts';
-import { formatLsn, lsnNone, type Lsn, type Timeline } from './lsn.ts';
-import { segmentEnd } from './record/places.ts';
+import type { Ballot } from '../../multipaxos/types/names.ts';
+import { formatLsn, type Lsn } from '../../wal/lsn.ts';
+import { segmentEnd } from '../../wal/record/places.ts';
 import { decodeWalEntry, type LeadershipEntry, type VerifyEntry, type WalRange } from './wal-entry.ts';
-
-/** Where a timeline left the one before it, which has the number `timeline - 1`. */
-export interface TimelineFork {
-  readonly timeline: Timeline;
-  readonly at: Lsn;
-}
-
-export interface WalPosition {
-  /** Everything up to it is folded in. */
-  readonly slot: Slot;
-  /** Of the newest leadership that has begun; `ballotNone` in a group that was just founded. */
-  readonly leadership: Ballot;
-  /** Of the newest `leaderStart`: nothing that is older has effect any more. */
-  readonly newestStart: Ballot;
-  /** 0 as long as no leadership has begun. */
-  readonly timeline: Timeline;
-  /** The chosen WAL ends here. */
-  readonly end: Lsn;
-  /** At the beginning of the newest leadership. */
-  readonly nextXid: bigint;
-  /** 0n as long as no leadership has begun. */
-  readonly system: bigint;
-  /** The newest forks, the oldest first; at most `forksKept`. */
-  readonly forks: readonly TimelineFork[];
-}
-
-/** A standby that is further behind than so many leaderships is given a copy. */
-export const forksKept = 1000;
-
-export const positionNone: WalPosition = {
-  slot: 0 as Slot,
-  leadership: ballotNone,
-  newestStart: ballotNone,
-  timeline: 0 as Timeline,
-  end: lsnNone,
-  nextXid: 0n,
-  system: 0n,
-  forks: [],
-};
+import { forksKept, type WalPosition } from '../../wal/position.ts';
 
 /** What an entry does. `nothing`: it holds no WAL. `nobodys`: it has no effect; `why` is for people. */
 export type WalEffect =
@@ -146,23 +108,4 @@ function begin(position: WalPosition, entry: LeadershipEntry): WalPosition {
   const isFork = position.timeline !== 0 && !entry.resumes;
   const forks = isFork ? [...position.forks, { timeline, at: fork }].slice(-forksKept) : position.forks;
   return { ...position, leadership, timeline, end: fork, nextXid, system, forks };
-}
-
-/** The timeline that the chosen WAL is of at `lsn`: that of the byte that begins there. */
-export function timelineAt({ timeline, forks }: WalPosition, lsn: Lsn): Timeline {
-  let at = timeline;
-  for (const fork of forks.toReversed()) {
-    if (lsn >= fork.at) return at;
-    at = (fork.timeline - 1) as Timeline;
-  }
-  return at;
-}
-
-/** Where `timeline` was left by the next one; null if it is the newest. Of one that the position does not know any more: undefined. */
-export function endOfTimeline(
-  { timeline: newest, forks }: WalPosition,
-  timeline: Timeline,
-): Lsn | null | undefined {
-  if (timeline === newest) return null;
-  return forks.find((fork) => fork.timeline === timeline + 1)?.at;
 }

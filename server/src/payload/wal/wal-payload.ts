@@ -25,9 +25,10 @@ import { LifeContext, type LifeOptions, type Next } from './life/context.ts';
 import { inspect } from './life/inspect-phase.ts';
 import { beStandby } from './life/standby-phase.ts';
 import { settleWritten } from './life/written-phase.ts';
-import { lsnNone, type Lsn } from './lsn.ts';
+import { lsnNone, type Lsn } from '../../wal/lsn.ts';
 import { encodeVerify } from './wal-entry.ts';
-import type { WalEffect, WalPosition } from './wal-history.ts';
+import type { WalEffect } from './wal-history.ts';
+import type { WalPosition } from '../../wal/position.ts';
 
 export interface WalPayloadOptions extends Omit<LifeOptions, 'openWal'> {
   readonly log: ChosenWalOptions['log'];

@@ -3,7 +3,7 @@
  *
  * Invariants: what it holds is consecutive and ends at the end of the chain; it never holds more than `bytesMax` bytes but for one piece.
  */
-import type { Lsn } from './lsn.ts';
+import type { Lsn } from '../../wal/lsn.ts';
 
 interface Piece {
   readonly start: Lsn;

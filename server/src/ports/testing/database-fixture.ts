@@ -4,11 +4,12 @@
  * A fixture is one replica's PostgreSQL, real or modelled, with one table of values. The log stands for consensus: what a primary sends is chosen when the test says so, and standbys are fed it by the product's own ChosenWal.
  */
 import { ChosenWal } from '../../payload/wal/chosen-wal.ts';
-import type { Lsn, Timeline } from '../../payload/wal/lsn.ts';
+import type { Lsn, Timeline } from '../../wal/lsn.ts';
 import { ballot, leadership, slots, start } from '../../payload/wal/testing/entries.ts';
-import { timelineFile } from '../../payload/wal/timeline-file.ts';
+import { timelineFile } from '../../wal/timeline-file.ts';
 import { encodeRange } from '../../payload/wal/wal-entry.ts';
-import { foldEntry, positionNone, type WalPosition } from '../../payload/wal/wal-history.ts';
+import { foldEntry } from '../../payload/wal/wal-history.ts';
+import { positionNone, type WalPosition } from '../../wal/position.ts';
 import type { Entry } from '../../multipaxos/types/entries.ts';
 import type { GroupId, Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../clock.ts';

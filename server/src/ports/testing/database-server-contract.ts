@@ -10,7 +10,7 @@ import { promotionFacts } from './contract/promotion-facts.ts';
 import { standbyFacts } from './contract/standby-facts.ts';
 import { transactionFacts } from './contract/transaction-facts.ts';
 import { type DatabaseFixture, FedStandby, type TestLog } from './database-fixture.ts';
-import type { WalPosition } from '../../payload/wal/wal-history.ts';
+import type { WalPosition } from '../../wal/position.ts';
 import { foundDatabase, type Foundation, logOf, resumePrimary, type TestPrimary } from './test-primary.ts';
 
 /** What the facts are tested with; everything that it made is gone after each test. */

@@ -1,5 +1,5 @@
 /** A primary of the contract's tests: its WAL is received, and chosen when the test says so, or at once. */
-import type { Lsn } from '../../payload/wal/lsn.ts';
+import type { Lsn } from '../../wal/lsn.ts';
 import type { PrimaryDatabase, WalStream, WalStreamHandlers } from '../database-server.ts';
 import { never, type DatabaseFixture, TestLog, type TestSession, until } from './database-fixture.ts';
 

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
-import { positionNone } from '../../payload/wal/wal-history.ts';
+import { positionNone } from '../../wal/position.ts';
 import { CopyError, type CopiedDatabase, type CopyErrorCode } from '../../ports/copy.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { RecoveryTracker } from './recovery-progress.ts';

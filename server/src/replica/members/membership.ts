@@ -11,7 +11,12 @@ import type { Logger } from 'pino';
 import type { MembershipStatus } from '../../api/status.ts';
 import { memberName, nameOf, replicaOf, votersOf } from '../../multipaxos/configuration.ts';
 import type { Effect } from '../../multipaxos/types/effects.ts';
-import type { Configuration, ConfigurationChange, Member, MemberAddress } from '../../multipaxos/types/members.ts';
+import type {
+  Configuration,
+  ConfigurationChange,
+  Member,
+  MemberAddress,
+} from '../../multipaxos/types/members.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { JoinReply, JoinRequest } from '../../ports/control.ts';
 import type { Timers } from '../../ports/clock.ts';

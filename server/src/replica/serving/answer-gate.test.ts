@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/system-clock.ts';
-import type { Lsn } from '../../payload/wal/lsn.ts';
+import type { Lsn } from '../../wal/lsn.ts';
 import { AnswerGate } from './answer-gate.ts';
 
 function setUp() {

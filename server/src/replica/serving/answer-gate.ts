@@ -9,7 +9,7 @@
  * everything that was visible when it began is chosen, too.
  */
 import type { ApplyTraceEvent } from '../../api/events.ts';
-import type { Lsn } from '../../payload/wal/lsn.ts';
+import type { Lsn } from '../../wal/lsn.ts';
 import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { DatabaseServer } from '../../ports/database-server.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/system-clock.ts';
 import { ballot, lsn } from '../../payload/wal/testing/entries.ts';
-import { positionNone, type WalPosition } from '../../payload/wal/wal-history.ts';
+import { positionNone, type WalPosition } from '../../wal/position.ts';
 import type { TransactionStatus } from '../../ports/database-server.ts';
 import { Outcomes } from './outcomes.ts';
 import { Successions } from './successions.ts';

@@ -16,7 +16,7 @@ import type {
 import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { DatabaseServer } from '../../ports/database-server.ts';
-import type { Lsn } from '../../payload/wal/lsn.ts';
+import type { Lsn } from '../../wal/lsn.ts';
 import type { Ending, Successions } from './successions.ts';
 
 export interface OutcomesOptions {

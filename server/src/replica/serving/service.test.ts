@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/system-clock.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
-import type { Lsn } from '../../payload/wal/lsn.ts';
+import type { Lsn } from '../../wal/lsn.ts';
 import type { Service } from '../../ports/client-service.ts';
 import type { CommitsLook } from '../../ports/commits-look.ts';
 import { AnswerGate } from './answer-gate.ts';

@@ -5,8 +5,8 @@
  */
 import { compareBallots, sameBallot } from '../../multipaxos/ballot.ts';
 import type { Ballot } from '../../multipaxos/types/names.ts';
-import type { Lsn } from '../../payload/wal/lsn.ts';
-import type { WalPosition } from '../../payload/wal/wal-history.ts';
+import type { Lsn } from '../../wal/lsn.ts';
+import type { WalPosition } from '../../wal/position.ts';
 
 /**
  * How the time of a leadership ended. No transaction of it with `nextXid` or a higher id has effect: the lowest next id of all leaderships since. Everything else of it lies below `fork`; null: the same replica went on with it (it resumed), and what it

@@ -1,5 +1,5 @@
 /** What is told of a replica's PostgreSQL, read off the payload and the server. Changes nothing. */
-import { formatLsn } from '../../payload/wal/lsn.ts';
+import { formatLsn } from '../../wal/lsn.ts';
 import type { WalPayload } from '../../payload/wal/wal-payload.ts';
 import type { ArchiveReport } from '../../api/status.ts';
 import type { Archiving } from '../../payload/wal/archiving.ts';

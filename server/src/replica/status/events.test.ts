@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
-import type { Lsn } from '../../payload/wal/lsn.ts';
+import type { Lsn } from '../../wal/lsn.ts';
 import { ReplicaEvents } from './events.ts';
 
 const replayed = { name: 'Replay', flushed: 1 as Lsn, replayed: 1 as Lsn } as const;

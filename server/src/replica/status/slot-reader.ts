@@ -8,7 +8,7 @@ import type { RelationName, SlotAnswer, SlotRefusal } from '../../api/wal-summar
 import { entryLabel } from '../../multipaxos/entry.ts';
 import type { Entry } from '../../multipaxos/types/entries.ts';
 import type { Slot } from '../../multipaxos/types/names.ts';
-import type { RelationFile } from '../../payload/wal/record/block-references.ts';
+import type { RelationFile } from '../../wal/record/block-references.ts';
 import { filesOf, nameRelations } from '../../payload/wal/summary/name-relations.ts';
 import { slotContent } from '../../payload/wal/summary/slot-content.ts';
 

@@ -2,7 +2,7 @@
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaConfigInput } from '../../config/replica-config.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
-import type { Lsn, Timeline } from '../../payload/wal/lsn.ts';
+import type { Lsn, Timeline } from '../../wal/lsn.ts';
 import { Random } from '../../ports/testing/random.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { configOf, foundedBy } from './configurations.ts';

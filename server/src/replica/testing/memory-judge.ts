@@ -8,8 +8,8 @@
  */
 import type { TraceEvent } from '../../api/events.ts';
 import type { Slot } from '../../multipaxos/types/names.ts';
-import { formatLsn, type Lsn } from '../../payload/wal/lsn.ts';
-import { timelineAt } from '../../payload/wal/wal-history.ts';
+import { formatLsn, type Lsn } from '../../wal/lsn.ts';
+import { timelineAt } from '../../wal/position.ts';
 import type { Transaction, TransactionEnd } from './memory-client.ts';
 import type { MemoryGroup } from './memory-group.ts';
 import type { MemoryMember } from './memory-member.ts';

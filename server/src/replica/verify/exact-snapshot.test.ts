@@ -3,12 +3,12 @@ import { systemClock } from '../../adapters/system-clock.ts';
 import type { Entry } from '../../multipaxos/types/entries.ts';
 import type { Slot } from '../../multipaxos/types/names.ts';
 import { ChosenWal } from '../../payload/wal/chosen-wal.ts';
-import { segmentBytes, walPageBytes, type Lsn, type Timeline } from '../../payload/wal/lsn.ts';
-import { encodeRecord, type NewRecord } from '../../payload/wal/testing/encode-record.ts';
+import { segmentBytes, walPageBytes, type Lsn, type Timeline } from '../../wal/lsn.ts';
+import { encodeRecord, type NewRecord } from '../../wal/record/testing/encode-record.ts';
 import { ballot, leadership, start } from '../../payload/wal/testing/entries.ts';
 import { recordOf } from '../../payload/wal/testing/model-records.ts';
 import { encodeRange } from '../../payload/wal/wal-entry.ts';
-import { positionNone } from '../../payload/wal/wal-history.ts';
+import { positionNone } from '../../wal/position.ts';
 import type { SnapshotView } from '../../ports/digest.ts';
 import { missingBelow, shownTooEarly } from './exact-snapshot.ts';
 

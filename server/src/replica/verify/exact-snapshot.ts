@@ -6,17 +6,10 @@
  * Responsible for: which transactions commit where, from the WAL. Knows nothing of digests.
  */
 import { CommitReader } from '../../payload/wal/commit-reader.ts';
-import {
-  formatLsn,
-  lsnNone,
-  segmentBytes,
-  segmentStart,
-  walPageBytes,
-  type Lsn,
-} from '../../payload/wal/lsn.ts';
-import { WalFormatError, type WalFault } from '../../payload/wal/record/wal-fault.ts';
+import { formatLsn, lsnNone, segmentBytes, segmentStart, walPageBytes, type Lsn } from '../../wal/lsn.ts';
+import { WalFormatError, type WalFault } from '../../wal/record/wal-fault.ts';
 import type { ChosenWal } from '../../payload/wal/chosen-wal.ts';
-import type { WalPosition } from '../../payload/wal/wal-history.ts';
+import type { WalPosition } from '../../wal/position.ts';
 import type { WalPayload } from '../../payload/wal/wal-payload.ts';
 import type { SnapshotView } from '../../ports/digest.ts';
 

@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import type { VerifyResult } from '../../api/status.ts';
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
-import type { WalPosition } from '../../payload/wal/wal-history.ts';
+import type { WalPosition } from '../../wal/position.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { DataDigest, VerifyQuestion, VerifyReport, VerifyVerdict } from '../../ports/control.ts';
 import type { DigestSnapshot, DigestSource, SnapshotView } from '../../ports/digest.ts';

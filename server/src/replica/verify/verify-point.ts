@@ -6,7 +6,7 @@
  */
 import type { Slot } from '../../multipaxos/types/names.ts';
 import { pause } from '../../payload/pause.ts';
-import type { WalPosition } from '../../payload/wal/wal-history.ts';
+import type { WalPosition } from '../../wal/position.ts';
 import type { Timers } from '../../ports/clock.ts';
 
 export interface VerifyPointOptions {

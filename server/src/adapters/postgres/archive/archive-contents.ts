@@ -11,7 +11,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Lsn, segmentBytes, type Timeline } from '../../../payload/wal/lsn.ts';
+import { type Lsn, segmentBytes, type Timeline } from '../../../wal/lsn.ts';
 import { writeDurably } from '../../file-system.ts';
 
 export class ArchiveError extends Error {

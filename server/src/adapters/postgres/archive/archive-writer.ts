@@ -14,7 +14,7 @@ import {
   segmentName,
   segmentStart,
   type Timeline,
-} from '../../../payload/wal/lsn.ts';
+} from '../../../wal/lsn.ts';
 import type { ArchivedRange, ArchiveSource } from '../../../ports/wal-archive.ts';
 import { exists, syncPath, writeDurably } from '../../file-system.ts';
 import { listSegments, partialSuffix, readArchiveState, writeArchiveState } from './archive-contents.ts';

@@ -5,13 +5,7 @@
  */
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type Lsn,
-  segmentBytes,
-  segmentName,
-  segmentStart,
-  type Timeline,
-} from '../../../payload/wal/lsn.ts';
+import { type Lsn, segmentBytes, segmentName, segmentStart, type Timeline } from '../../../wal/lsn.ts';
 import { syncPath } from '../../file-system.ts';
 import { partialSuffix } from './archive-contents.ts';
 

@@ -3,13 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  type Lsn,
-  segmentBytes,
-  segmentName,
-  segmentStart,
-  type Timeline,
-} from '../../../payload/wal/lsn.ts';
+import { type Lsn, segmentBytes, segmentName, segmentStart, type Timeline } from '../../../wal/lsn.ts';
 import { mountSmallDisk } from '../../testing/small-disk.ts';
 import { listSegments, readArchive } from './archive-contents.ts';
 import type { ArchivedRange } from '../../../ports/wal-archive.ts';

@@ -6,7 +6,7 @@
  * Invariants: a disk that fails or is full stops the archive, never the replica; what waits to be written is bounded.
  */
 import { mkdir } from 'node:fs/promises';
-import { formatLsn } from '../../../payload/wal/lsn.ts';
+import { formatLsn } from '../../../wal/lsn.ts';
 import type { ArchivedRange, ArchiveStatus, WalArchive } from '../../../ports/wal-archive.ts';
 import { ArchiveError, readArchiveState } from './archive-contents.ts';
 import { ArchiveWriter, type ArchiveWriterOptions } from './archive-writer.ts';

@@ -5,9 +5,9 @@
  */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { historyName, type Lsn, parseLsn, segmentBytes, type Timeline } from '../../../payload/wal/lsn.ts';
-import type { WalPosition } from '../../../payload/wal/wal-history.ts';
-import { timelineFile } from '../../../payload/wal/timeline-file.ts';
+import { historyName, type Lsn, parseLsn, segmentBytes, type Timeline } from '../../../wal/lsn.ts';
+import type { WalPosition } from '../../../wal/position.ts';
+import { timelineFile } from '../../../wal/timeline-file.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { type Chosen, untilChosen } from '../copy/chosen.ts';
 import { createPacer } from '../copy/pacer.ts';

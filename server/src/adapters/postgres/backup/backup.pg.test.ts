@@ -11,9 +11,9 @@ import {
   segmentName,
   segmentStart,
   type Timeline,
-} from '../../../payload/wal/lsn.ts';
-import { timelineFile } from '../../../payload/wal/timeline-file.ts';
-import type { WalPosition } from '../../../payload/wal/wal-history.ts';
+} from '../../../wal/lsn.ts';
+import { timelineFile } from '../../../wal/timeline-file.ts';
+import type { WalPosition } from '../../../wal/position.ts';
 import { openWalArchive } from '../archive/wal-archive.ts';
 import type { DurablePosition } from '../copy/chosen.ts';
 import { copyTo, sourceOf } from '../copy/testing/copying.ts';

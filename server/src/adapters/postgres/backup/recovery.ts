@@ -7,7 +7,7 @@
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatLsn, type Lsn, parseLsn, type Timeline } from '../../../payload/wal/lsn.ts';
+import { formatLsn, type Lsn, parseLsn, type Timeline } from '../../../wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import type { PgBinaries } from '../binaries.ts';
 import { readControlSettings } from '../copy/control-file.ts';

@@ -6,7 +6,7 @@
  */
 import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { formatLsn } from '../../../payload/wal/lsn.ts';
+import { formatLsn } from '../../../wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { exists, syncPath } from '../../file-system.ts';
 import type { PgBinaries } from '../binaries.ts';

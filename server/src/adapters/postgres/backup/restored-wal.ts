@@ -6,8 +6,8 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lastWholeRecord } from '../../../payload/wal/last-whole-record.ts';
-import { formatLsn, type Lsn, segmentBytes, segmentStart } from '../../../payload/wal/lsn.ts';
-import type { WalPosition } from '../../../payload/wal/wal-history.ts';
+import { formatLsn, type Lsn, segmentBytes, segmentStart } from '../../../wal/lsn.ts';
+import type { WalPosition } from '../../../wal/position.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { ArchiveError, listSegments, readArchive, type Stretch } from '../archive/archive-contents.ts';
 import { walDirectory } from '../copy/file-class.ts';

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Client } from 'pg';
-import { type Lsn, parseLsn, type Timeline } from '../../../payload/wal/lsn.ts';
+import { type Lsn, parseLsn, type Timeline } from '../../../wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
 
 export type SourceKind = 'standby' | 'primary';

@@ -1,6 +1,6 @@
 /** When a copy or a backup may count as whole: everything that its pages rest on is chosen, and durable here. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatLsn, type Lsn } from '../../../payload/wal/lsn.ts';
+import { formatLsn, type Lsn } from '../../../wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import type { DirectoryState } from '../directory-state.ts';
 

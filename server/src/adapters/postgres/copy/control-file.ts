@@ -5,7 +5,7 @@
  * The fields that it wants stand behind others whose number differs by version, so they are found by a constant among them, the number 1234567.0, which PostgreSQL keeps there to recognize its own floating
  * point format.
  */
-import { crcAdd, crcEnd, crcStart } from '../../../payload/wal/record/crc32c.ts';
+import { crcAdd, crcEnd, crcStart } from '../../../wal/record/crc32c.ts';
 
 export interface ControlFacts {
   /** Drawn by initdb: the same on all replicas of a group, and in all backups of it. */

@@ -8,7 +8,7 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from 'pg';
-import { timelineFile } from '../../../payload/wal/timeline-file.ts';
+import { timelineFile } from '../../../wal/timeline-file.ts';
 import { CopyError, type CopyErrorCode, type CopySource } from '../../../ports/copy.ts';
 import { damageIn, sqlStateOf } from '../database-error.ts';
 import { encodeDirectoryState } from '../directory-state.ts';

@@ -16,7 +16,7 @@ import {
   segmentStart,
   type Timeline,
   walPageBytes,
-} from '../../../payload/wal/lsn.ts';
+} from '../../../wal/lsn.ts';
 import type { CopyProgress } from '../../../ports/copy.ts';
 import { seededRandom } from '../../ws-transport/link-faults.ts';
 import { readDirectoryState } from '../directory-state.ts';

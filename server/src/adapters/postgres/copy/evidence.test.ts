@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Lsn } from '../../../payload/wal/lsn.ts';
+import type { Lsn } from '../../../wal/lsn.ts';
 import {
   absentEvidence,
   decodeEvidence,

@@ -24,7 +24,7 @@
  * That the source's page may be ahead of or behind any one moment is the same as in every online backup: what was changed after the checkpoint is in the WAL, whole.
  */
 import { hash } from 'node:crypto';
-import { type Lsn, lsnNone } from '../../../payload/wal/lsn.ts';
+import { type Lsn, lsnNone } from '../../../wal/lsn.ts';
 import type { FileClass } from './file-class.ts';
 import { isWholePage, isZeroPage, looksLikeSequence, pageBytes, pageLsn } from './page.ts';
 

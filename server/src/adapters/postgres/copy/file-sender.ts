@@ -7,7 +7,7 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lsnNone, type Lsn } from '../../../payload/wal/lsn.ts';
+import { lsnNone, type Lsn } from '../../../wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { BlockReader } from './block-reader.ts';
 import type { Conversation } from './conversation.ts';

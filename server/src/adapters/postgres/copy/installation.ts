@@ -8,7 +8,7 @@ import { open } from 'node:fs/promises';
 import type { PgBinaries } from '../binaries.ts';
 import type { ControlFacts } from './control-file.ts';
 import { pageBytes, segmentPages } from './page.ts';
-import { segmentBytes, walPageBytes } from '../../../payload/wal/lsn.ts';
+import { segmentBytes, walPageBytes } from '../../../wal/lsn.ts';
 
 export interface Installation {
   readonly majorVersion: number;

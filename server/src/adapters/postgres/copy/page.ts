@@ -4,7 +4,7 @@
  * Pure. Little-endian, as every platform is that Barista has binaries for. The checksum is PostgreSQL's own (storage/checksum): 32 sums of FNV-1a side by side, folded to 16 bits, so it finds a page that was
  * written half with 65,535 chances in 65,536. About 5 us a page.
  */
-import type { Lsn } from '../../../payload/wal/lsn.ts';
+import type { Lsn } from '../../../wal/lsn.ts';
 
 export const pageBytes = 8192;
 /** Pages of one file of a relation; the next ones are in a file whose name ends in `.1`, and so on. */

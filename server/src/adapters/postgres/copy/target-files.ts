@@ -8,7 +8,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { segmentBytes } from '../../../payload/wal/lsn.ts';
+import { segmentBytes } from '../../../wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { BlockReader } from './block-reader.ts';
 import type { Conversation } from './conversation.ts';

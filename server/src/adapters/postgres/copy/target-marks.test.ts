@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ballotNone } from '../../../multipaxos/ballot.ts';
 import type { ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
-import { positionNone } from '../../../payload/wal/wal-history.ts';
+import { positionNone } from '../../../wal/position.ts';
 import type { DirectoryRole } from '../../../ports/database-directory.ts';
 import { readDirectoryState, writeDirectoryState } from '../directory-state.ts';
 import type { ControlFacts } from './control-file.ts';

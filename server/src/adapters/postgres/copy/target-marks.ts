@@ -8,7 +8,7 @@
 import { lstat, mkdir, readFile, realpath, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
-import { positionNone } from '../../../payload/wal/wal-history.ts';
+import { positionNone } from '../../../wal/position.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { syncPath, writeDurably } from '../../file-system.ts';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Lsn, segmentBytes, type Timeline, walPageBytes } from '../../../payload/wal/lsn.ts';
-import { positionNone, type WalPosition } from '../../../payload/wal/wal-history.ts';
-import { encodeRecord } from '../../../payload/wal/testing/encode-record.ts';
+import { type Lsn, segmentBytes, type Timeline, walPageBytes } from '../../../wal/lsn.ts';
+import { positionNone, type WalPosition } from '../../../wal/position.ts';
+import { encodeRecord } from '../../../wal/record/testing/encode-record.ts';
 import { bytesToCopy, keepChosen, walFilesFrom } from './wal-files.ts';
 
 const MiB = 1024 * 1024;

@@ -12,10 +12,10 @@ import {
   segmentStart,
   type Timeline,
   walPageBytes,
-} from '../../../payload/wal/lsn.ts';
-import { WalWalker } from '../../../payload/wal/record/wal-walker.ts';
-import { beginWalkAt } from '../../../payload/wal/record/walk-position.ts';
-import { timelineAt, type WalPosition } from '../../../payload/wal/wal-history.ts';
+} from '../../../wal/lsn.ts';
+import { WalWalker } from '../../../wal/record/wal-walker.ts';
+import { beginWalkAt } from '../../../wal/record/walk-position.ts';
+import { timelineAt, type WalPosition } from '../../../wal/position.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { isZeroPage } from './page.ts';
 

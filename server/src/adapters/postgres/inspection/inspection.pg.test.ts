@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RelationName, RunningTransaction } from '../../../api/wal-summary.ts';
-import { makeBarePostgres, type BarePostgres } from '../../../payload/wal/record/testing/bare-postgres.ts';
+import { makeBarePostgres, type BarePostgres } from '../../../wal/record/testing/bare-postgres.ts';
 import { fileKey } from '../../../payload/wal/summary/name-relations.ts';
 import { connectPg } from '../pg-client.ts';
 import { relationNames } from './relation-names.ts';

@@ -6,7 +6,7 @@
  */
 import type { Client } from 'pg';
 import type { RelationName } from '../../../api/wal-summary.ts';
-import type { RelationFile } from '../../../payload/wal/record/block-references.ts';
+import type { RelationFile } from '../../../wal/record/block-references.ts';
 import { fileKey } from '../../../payload/wal/summary/name-relations.ts';
 import { takeOwnSettings } from '../requests/own-settings.ts';
 

@@ -6,8 +6,8 @@
  * Invariants: what is sent is consecutive; nothing is sent before the right password came; at most `sendBytesMax` wait for the socket.
  */
 import type { Socket } from 'node:net';
-import { formatLsn, historyName, parseLsn, type Lsn, type Timeline } from '../../../payload/wal/lsn.ts';
-import { endOfTimeline } from '../../../payload/wal/wal-history.ts';
+import { formatLsn, historyName, parseLsn, type Lsn, type Timeline } from '../../../wal/lsn.ts';
+import { endOfTimeline } from '../../../wal/position.ts';
 import * as wire from './messages.ts';
 import type { StandbyFeedOptions } from './standby-feed.ts';
 

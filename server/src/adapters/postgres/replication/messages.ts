@@ -4,7 +4,7 @@
  *
  * Pure: bytes in, bytes out; knows no sockets. Positions and times are 64 bit big-endian; a time is microseconds since 2000-01-01, and nobody here looks at one.
  */
-import { formatLsn, type Lsn, type Timeline } from '../../../payload/wal/lsn.ts';
+import { formatLsn, type Lsn, type Timeline } from '../../../wal/lsn.ts';
 import type { StandbyReport } from '../../../ports/database-server.ts';
 
 /** One message: its letter and what follows its length, a view of what was read. */

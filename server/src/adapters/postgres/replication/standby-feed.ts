@@ -9,7 +9,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Lsn, Timeline } from '../../../payload/wal/lsn.ts';
+import type { Lsn, Timeline } from '../../../wal/lsn.ts';
 import type { FeedSource, StandbyReport } from '../../../ports/database-server.ts';
 import { socketPort } from '../data-directory.ts';
 import { FeedConnection } from './feed-connection.ts';

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Lsn, Timeline } from '../../../payload/wal/lsn.ts';
+import type { Lsn, Timeline } from '../../../wal/lsn.ts';
 import {
   authenticationCleartext,
   authenticationOk,

@@ -6,7 +6,7 @@
  * Invariants: pieces are consecutive; the position that is reported never goes back.
  */
 import { connect, type Socket } from 'node:net';
-import { formatLsn, type Lsn, type Timeline } from '../../../payload/wal/lsn.ts';
+import { formatLsn, type Lsn, type Timeline } from '../../../wal/lsn.ts';
 import { sqlStateError } from '../server-error.ts';
 import {
   cString,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Client } from 'pg';
-import { historyName, walPageBytes, type Timeline } from '../../../payload/wal/lsn.ts';
+import { historyName, walPageBytes, type Timeline } from '../../../wal/lsn.ts';
 import type { DatabaseDirectory } from '../../../ports/database-directory.ts';
 import type { DatabaseFixture, TestSession } from '../../../ports/testing/database-fixture.ts';
 import { systemClock } from '../../system-clock.ts';

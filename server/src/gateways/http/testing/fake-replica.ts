@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { isFrequent, type TraceEvent } from '../../../api/events.ts';
 import type { LinkFault, ReplicaStatus } from '../../../api/status.ts';
 import type { ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
-import type { Lsn } from '../../../payload/wal/lsn.ts';
+import type { Lsn } from '../../../wal/lsn.ts';
 import type { HttpReplica } from '../http-gateway.ts';
 
 export interface FakeReplica extends HttpReplica {

@@ -7,7 +7,7 @@
  */
 import type { PrimaryDatabase } from '../../../ports/database-server.ts';
 import { pause } from '../../pause.ts';
-import type { Lsn } from '../lsn.ts';
+import type { Lsn } from '../../../wal/lsn.ts';
 import type { Shipper } from '../shipper.ts';
 import type { LifeContext } from './context.ts';
 import { inTime } from './in-time.ts';

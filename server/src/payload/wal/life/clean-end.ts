@@ -4,7 +4,7 @@
  * Nothing rests on it: whatever does not come to pass in time leaves a directory that may hold unchosen WAL, as a crash does.
  */
 import type { LifeContext, Next } from './context.ts';
-import type { WalPosition } from '../wal-history.ts';
+import type { WalPosition } from '../../../wal/position.ts';
 import { ownPosition } from './own-position.ts';
 import type { RunningPrimary } from './primary-phase.ts';
 

@@ -18,9 +18,9 @@ import type {
 import type { DatabaseServer, PrimaryDatabase, StandbyDatabase } from '../../../ports/database-server.ts';
 import type { PayloadHost } from '../../payload.ts';
 import type { ChosenWal } from '../chosen-wal.ts';
-import type { Lsn } from '../lsn.ts';
+import type { Lsn } from '../../../wal/lsn.ts';
 import type { Shipper } from '../shipper.ts';
-import type { WalPosition } from '../wal-history.ts';
+import type { WalPosition } from '../../../wal/position.ts';
 import type { Barriers } from './barriers.ts';
 import { Signal } from './signal.ts';
 import type { StandbyProgress } from './standby-progress.ts';

@@ -1,6 +1,6 @@
 /** How far a primary's own directory is for certain, while the log may have gone on without it. */
 import { sameBallot } from '../../../multipaxos/ballot.ts';
-import type { WalPosition } from '../wal-history.ts';
+import type { WalPosition } from '../../../wal/position.ts';
 import type { LifeContext } from './context.ts';
 import type { RunningPrimary } from './primary-phase.ts';
 

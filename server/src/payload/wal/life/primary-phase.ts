@@ -7,7 +7,7 @@
 import type { Ballot } from '../../../multipaxos/types/names.ts';
 import type { PrimaryDatabase, WalStream } from '../../../ports/database-server.ts';
 import type { ChosenWal } from '../chosen-wal.ts';
-import { formatLsn, type Lsn } from '../lsn.ts';
+import { formatLsn, type Lsn } from '../../../wal/lsn.ts';
 import { CommitReader } from '../commit-reader.ts';
 import { Shipper } from '../shipper.ts';
 import { Barriers } from './barriers.ts';

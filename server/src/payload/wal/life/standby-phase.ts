@@ -16,8 +16,8 @@ import type {
 } from '../../../ports/database-server.ts';
 import { WalMissingError, type ChosenWal } from '../chosen-wal.ts';
 import { lastWholeRecord } from '../last-whole-record.ts';
-import { formatLsn, type Lsn } from '../lsn.ts';
-import { timelineFile } from '../timeline-file.ts';
+import { formatLsn, type Lsn } from '../../../wal/lsn.ts';
+import { timelineFile } from '../../../wal/timeline-file.ts';
 import type { LifeContext, Next } from './context.ts';
 import { forLeader, inTime } from './in-time.ts';
 import { proposeLeadership } from './leadership.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import { lsn } from '../testing/entries.ts';
-import { positionNone, type WalPosition } from '../wal-history.ts';
+import { positionNone, type WalPosition } from '../../../wal/position.ts';
 import { StandbyProgress } from './standby-progress.ts';
 
 function at(slot: number, end: number): WalPosition {

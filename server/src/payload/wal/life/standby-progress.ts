@@ -6,8 +6,8 @@
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { StandbyReport } from '../../../ports/database-server.ts';
 import type { ChosenWal } from '../chosen-wal.ts';
-import type { Lsn } from '../lsn.ts';
-import type { WalPosition } from '../wal-history.ts';
+import type { Lsn } from '../../../wal/lsn.ts';
+import type { WalPosition } from '../../../wal/position.ts';
 
 /** A standby that is asked answers within moments. */
 const puzzledAfterMs = 50;

@@ -10,7 +10,7 @@ import type { DirectoryState } from '../../../ports/database-directory.ts';
 import type { PrimaryDatabase } from '../../../ports/database-server.ts';
 import type { ChosenWal } from '../chosen-wal.ts';
 import { judgeDirectory, type Judgement, mayResume } from '../judge-directory.ts';
-import { formatLsn, type Lsn, type Timeline } from '../lsn.ts';
+import { formatLsn, type Lsn, type Timeline } from '../../../wal/lsn.ts';
 import type { LifeContext, Next } from './context.ts';
 import { forLeader, inTime } from './in-time.ts';
 import { proposeLeadership } from './leadership.ts';

@@ -1,7 +1,7 @@
 /** Adds up what records change, file by file. Pure. */
 import type { WalChange } from '../../../api/wal-summary.ts';
-import type { RelationFile } from '../record/block-references.ts';
-import type { WalRecord } from '../record/wal-record.ts';
+import type { RelationFile } from '../../../wal/record/block-references.ts';
+import type { WalRecord } from '../../../wal/record/wal-record.ts';
 import { rowCounts, type RowCounts } from './row-counts.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };

@@ -4,7 +4,7 @@
  * Names are those of now: a file that was dropped or written anew since has none.
  */
 import type { RangeContent, RelationName, WalChange } from '../../../api/wal-summary.ts';
-import type { RelationFile } from '../record/block-references.ts';
+import type { RelationFile } from '../../../wal/record/block-references.ts';
 import { byInterest } from './change-tally.ts';
 
 /** The files that a summary speaks of, each once. */

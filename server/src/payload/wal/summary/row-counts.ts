@@ -1,6 +1,6 @@
 /** How many rows of a table a record inserts, updates and deletes. Pure. Source: src/include/access/heapam_xlog.h of PostgreSQL. */
-import { readU16 } from '../record/little-endian.ts';
-import type { WalRecord } from '../record/wal-record.ts';
+import { readU16 } from '../../../wal/record/little-endian.ts';
+import type { WalRecord } from '../../../wal/record/wal-record.ts';
 
 export interface RowCounts {
   readonly inserted: number;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../../multipaxos/types/entries.ts';
 import type { GroupId, ReplicaId } from '../../../multipaxos/types/names.ts';
-import { parseLsn, type Timeline } from '../lsn.ts';
-import { readGolden } from '../record/testing/golden.ts';
+import { parseLsn, type Timeline } from '../../../wal/lsn.ts';
+import { readGolden } from '../../../wal/record/testing/golden.ts';
 import { encodeLeadership, encodeRange, encodeVerify } from '../wal-entry.ts';
 import { slotContent } from './slot-content.ts';
 

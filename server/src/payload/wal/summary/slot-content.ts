@@ -1,7 +1,7 @@
 /** What an entry of the log holds, for people. Pure. */
 import type { SlotContent } from '../../../api/wal-summary.ts';
 import type { Entry } from '../../../multipaxos/types/entries.ts';
-import { formatLsn } from '../lsn.ts';
+import { formatLsn } from '../../../wal/lsn.ts';
 import { decodeWalEntry, WalEntryError, type WalEntry } from '../wal-entry.ts';
 import { summarizeRange } from './summarize-range.ts';
 

@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { RangeContent, RelationName } from '../../../api/wal-summary.ts';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
-import { parseLsn, segmentBytes, walPageBytes, type Lsn, type Timeline } from '../lsn.ts';
-import { goldenNames, readGolden, type Golden, type InspectedRecord } from '../record/testing/golden.ts';
-import { writeWal, type WalItem } from '../record/testing/synthetic-wal.ts';
+import { parseLsn, segmentBytes, walPageBytes, type Lsn, type Timeline } from '../../../wal/lsn.ts';
+import {
+  goldenNames,
+  readGolden,
+  type Golden,
+  type InspectedRecord,
+} from '../../../wal/record/testing/golden.ts';
+import { writeWal, type WalItem } from '../../../wal/record/testing/synthetic-wal.ts';
 import { fileKey, filesOf, nameRelations } from './name-relations.ts';
 import { changesMax, operationsMax, summarizeRange, transactionsMax } from './summarize-range.ts';
 

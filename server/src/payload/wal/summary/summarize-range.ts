@@ -5,12 +5,12 @@
  * Costs a microsecond or two for a record, so it is done for a slot that somebody asks for, never on the way of a commit.
  */
 import type { RangeContent, WalOperationCount } from '../../../api/wal-summary.ts';
-import { formatLsn, walPageBytes, type Lsn } from '../lsn.ts';
-import { pageHeaderBytes, shortHeaderBytes } from '../record/page-header.ts';
-import { segmentEnd } from '../record/places.ts';
-import { RecordReader } from '../record/record-reader.ts';
-import type { WalRecord } from '../record/wal-record.ts';
-import { beginWalkAt, type WalkPosition } from '../record/walk-position.ts';
+import { formatLsn, walPageBytes, type Lsn } from '../../../wal/lsn.ts';
+import { pageHeaderBytes, shortHeaderBytes } from '../../../wal/record/page-header.ts';
+import { segmentEnd } from '../../../wal/record/places.ts';
+import { RecordReader } from '../../../wal/record/record-reader.ts';
+import type { WalRecord } from '../../../wal/record/wal-record.ts';
+import { beginWalkAt, type WalkPosition } from '../../../wal/record/walk-position.ts';
 import type { WalRange } from '../wal-entry.ts';
 import { ChangeTally } from './change-tally.ts';
 import { TransactionTallies } from './transaction-tallies.ts';

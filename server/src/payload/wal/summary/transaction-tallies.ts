@@ -1,7 +1,7 @@
 /** Adds up what records do, transaction by transaction, subtransactions with the one that they belong to. Pure. */
 import type { TransactionEndKind, WalTransaction } from '../../../api/wal-summary.ts';
-import { readTransactionEnd, type TransactionEnd } from '../record/transaction-end.ts';
-import type { WalRecord } from '../record/wal-record.ts';
+import { readTransactionEnd, type TransactionEnd } from '../../../wal/record/transaction-end.ts';
+import type { WalRecord } from '../../../wal/record/wal-record.ts';
 import { ChangeTally } from './change-tally.ts';
 
 interface Tally {

@@ -2,8 +2,8 @@
 import type { Duplex } from 'node:stream';
 import { CopyError } from '../../../ports/copy.ts';
 import type { DirectoryState } from '../../../ports/database-directory.ts';
-import type { Lsn, Timeline } from '../lsn.ts';
-import type { WalPosition } from '../wal-history.ts';
+import type { Lsn, Timeline } from '../../../wal/lsn.ts';
+import type { WalPosition } from '../../../wal/position.ts';
 import type { Control, Outcome, Page } from './model-disk.ts';
 
 export type Message =

@@ -1,7 +1,7 @@
 /** Entries of a log of WAL for tests: ranges of bytes that tell where they belong, beginnings of leaders and leaderships. */
 import type { Entry, SlotEntry } from '../../../multipaxos/types/entries.ts';
 import type { Ballot, GroupId, ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
-import type { Lsn, Timeline } from '../lsn.ts';
+import type { Lsn, Timeline } from '../../../wal/lsn.ts';
 import { encodeLeadership, encodeRange, encodeVerify, type LeadershipEntry } from '../wal-entry.ts';
 
 const group = 'g' as GroupId;

@@ -4,7 +4,7 @@
  * Invariants: a page goes to disk only if the WAL that changed it is synced; a record changes no page that is newer than it.
  */
 import type { Random } from '../../../ports/testing/random.ts';
-import type { Lsn } from '../lsn.ts';
+import type { Lsn } from '../../../wal/lsn.ts';
 import type { ModelDisk, Outcome, Page } from './model-disk.ts';
 import type { CheckpointFacts, ModelChange } from './model-records.ts';
 

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { CopyError, type CopiedDatabase, type CopyProgress } from '../../../ports/copy.ts';
 import type { DatabaseDirectory } from '../../../ports/database-directory.ts';
-import { positionNone, type WalPosition } from '../wal-history.ts';
+import { positionNone, type WalPosition } from '../../../wal/position.ts';
 import { receive, send } from './copy-messages.ts';
 import type { ModelDisk } from './model-disk.ts';
 

@@ -11,10 +11,10 @@ import type {
   Loss,
 } from '../../../ports/database-directory.ts';
 import type { Random } from '../../../ports/testing/random.ts';
-import { formatLsn, segmentBytes, type Lsn, type Timeline } from '../lsn.ts';
-import { findEndOfWal } from '../record/end-of-wal.ts';
-import { positionNone } from '../wal-history.ts';
-import { encodeRecord } from './encode-record.ts';
+import { formatLsn, segmentBytes, type Lsn, type Timeline } from '../../../wal/lsn.ts';
+import { findEndOfWal } from '../../../wal/record/end-of-wal.ts';
+import { positionNone } from '../../../wal/position.ts';
+import { encodeRecord } from '../../../wal/record/testing/encode-record.ts';
 import type { ModelDisk } from './model-disk.ts';
 import { recordOf } from './model-records.ts';
 

@@ -5,7 +5,7 @@
  */
 import type { Random } from '../../../ports/testing/random.ts';
 import type { DirectoryState, Loss } from '../../../ports/database-directory.ts';
-import type { Lsn, Timeline } from '../lsn.ts';
+import type { Lsn, Timeline } from '../../../wal/lsn.ts';
 import type { CheckpointFacts } from './model-records.ts';
 import { WalFiles } from './wal-files.ts';
 

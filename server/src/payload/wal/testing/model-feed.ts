@@ -4,8 +4,8 @@
  * Invariants: what is sent is consecutive and of one timeline up to its end; one standby is fed at a time; what is under way is bounded; reports are of the chain that was sent.
  */
 import type { FeedSource, StandbyHandlers, StandbyReport } from '../../../ports/database-server.ts';
-import type { Lsn, Timeline } from '../lsn.ts';
-import { endOfTimeline } from '../wal-history.ts';
+import type { Lsn, Timeline } from '../../../wal/lsn.ts';
+import { endOfTimeline } from '../../../wal/position.ts';
 import type { Wire } from './wire.ts';
 
 /** What a standby hears. Called in its own time. */

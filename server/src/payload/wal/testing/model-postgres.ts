@@ -8,7 +8,7 @@ import type { Timers } from '../../../ports/clock.ts';
 import type { FeedSource, StandbyHandlers, StopMode } from '../../../ports/database-server.ts';
 import type { Random } from '../../../ports/testing/random.ts';
 import { ProcessTime, type SimulatedTime } from '../../../ports/testing/simulated-time.ts';
-import { formatLsn, type Lsn, type Timeline } from '../lsn.ts';
+import { formatLsn, type Lsn, type Timeline } from '../../../wal/lsn.ts';
 import { ModelBuffers } from './model-buffers.ts';
 import { ModelDisk } from './model-disk.ts';
 import { ModelFeed } from './model-feed.ts';

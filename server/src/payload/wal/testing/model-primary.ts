@@ -5,7 +5,7 @@
  */
 import type { Timers } from '../../../ports/clock.ts';
 import type { Random } from '../../../ports/testing/random.ts';
-import type { Lsn } from '../lsn.ts';
+import type { Lsn } from '../../../wal/lsn.ts';
 import type { ModelBuffers } from './model-buffers.ts';
 import type { ModelDisk } from './model-disk.ts';
 import { ModelLocks } from './model-locks.ts';

@@ -1,9 +1,9 @@
 /** The model's WAL, held against the product's readers of WAL. */
 import { expect, it } from 'vitest';
 import { Random } from '../../../ports/testing/random.ts';
-import { segmentBytes, walPageBytes, type Lsn, type Timeline } from '../lsn.ts';
-import { readRecords } from '../record/record-reader.ts';
-import { encodeRecord, type WalPlace } from './encode-record.ts';
+import { segmentBytes, walPageBytes, type Lsn, type Timeline } from '../../../wal/lsn.ts';
+import { readRecords } from '../../../wal/record/record-reader.ts';
+import { encodeRecord, type WalPlace } from '../../../wal/record/testing/encode-record.ts';
 import { changeOf, recordOf, type ModelChange } from './model-records.ts';
 
 const xid = 2n ** 33n + 12_345n;

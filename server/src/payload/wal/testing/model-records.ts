@@ -3,10 +3,10 @@
  *
  * The ends of transactions and the checkpoints are records of PostgreSQL's own form; a row is a message that holds JSON.
  */
-import { formatLsn, parseLsn, type Lsn } from '../lsn.ts';
-import { readTransactionEnd } from '../record/transaction-end.ts';
-import type { WalRecord } from '../record/wal-record.ts';
-import type { NewRecord } from './encode-record.ts';
+import { formatLsn, parseLsn, type Lsn } from '../../../wal/lsn.ts';
+import { readTransactionEnd } from '../../../wal/record/transaction-end.ts';
+import type { WalRecord } from '../../../wal/record/wal-record.ts';
+import type { NewRecord } from '../../../wal/record/testing/encode-record.ts';
 
 /** What a recovery that begins there must know of before. */
 export interface CheckpointFacts {

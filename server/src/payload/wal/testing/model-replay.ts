@@ -1,11 +1,11 @@
 /**
  * Recovery of a modelled PostgreSQL: takes WAL as it comes and does what its whole records say. A primary does it once, when it starts; a standby goes on with it.
  */
-import { walPageBytes, type Lsn, type Timeline } from '../lsn.ts';
-import { pageHeaderBytes } from '../record/page-header.ts';
-import { RecordReader } from '../record/record-reader.ts';
-import type { WalFault } from '../record/wal-fault.ts';
-import { beginWalkAt } from '../record/walk-position.ts';
+import { walPageBytes, type Lsn, type Timeline } from '../../../wal/lsn.ts';
+import { pageHeaderBytes } from '../../../wal/record/page-header.ts';
+import { RecordReader } from '../../../wal/record/record-reader.ts';
+import type { WalFault } from '../../../wal/record/wal-fault.ts';
+import { beginWalkAt } from '../../../wal/record/walk-position.ts';
 import type { ModelBuffers } from './model-buffers.ts';
 import { changeOf, type CheckpointFacts } from './model-records.ts';
 import type { TimelineStart, WalFiles } from './wal-files.ts';

@@ -18,7 +18,7 @@ import type {
   WalStreamHandlers,
 } from '../../../ports/database-server.ts';
 import type { NamedRequest } from '../../../ports/client-service.ts';
-import { formatLsn, type Lsn, type Timeline } from '../lsn.ts';
+import { formatLsn, type Lsn, type Timeline } from '../../../wal/lsn.ts';
 import { ModelClient } from './model-client.ts';
 import { LaunchFailure, type ModelPostgres, type ModelRun } from './model-postgres.ts';
 import type { ModelPrimary } from './model-primary.ts';

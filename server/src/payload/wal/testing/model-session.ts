@@ -3,7 +3,7 @@
  *
  * Invariants: its transaction is in the WAL before it waits; nobody sees it before the wait is over, however that ends; what ends the wait early is counted before anybody sees it.
  */
-import type { Lsn } from '../lsn.ts';
+import type { Lsn } from '../../../wal/lsn.ts';
 import type { ModelPrimary } from './model-primary.ts';
 
 /** `off`: a commit waits for nothing; `local`: for this PostgreSQL's own disk; `on`: until its position is reported, too. */

@@ -6,7 +6,7 @@
  */
 import type { Timers } from '../../../ports/clock.ts';
 import type { Random } from '../../../ports/testing/random.ts';
-import { formatLsn, segmentStart, type Lsn, type Timeline } from '../lsn.ts';
+import { formatLsn, segmentStart, type Lsn, type Timeline } from '../../../wal/lsn.ts';
 import type { ModelBuffers } from './model-buffers.ts';
 import type { ModelDisk } from './model-disk.ts';
 import type { FedStandby, ModelFeed } from './model-feed.ts';

@@ -6,7 +6,7 @@
 import type { Timers } from '../../../ports/clock.ts';
 import type { WalStream, WalStreamHandlers } from '../../../ports/database-server.ts';
 import type { Random } from '../../../ports/testing/random.ts';
-import { walPageBytes, type Lsn } from '../lsn.ts';
+import { walPageBytes, type Lsn } from '../../../wal/lsn.ts';
 import type { ModelPrimary } from './model-primary.ts';
 import { Wire } from './wire.ts';
 

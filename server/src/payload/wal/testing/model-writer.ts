@@ -4,8 +4,8 @@
  * Invariants: what is synced grows only; it ends at the end of a record or of a page, as PostgreSQL's does.
  */
 import type { Timers } from '../../../ports/clock.ts';
-import { walPageBytes, type Lsn } from '../lsn.ts';
-import { encodeRecord, type WalPlace } from './encode-record.ts';
+import { walPageBytes, type Lsn } from '../../../wal/lsn.ts';
+import { encodeRecord, type WalPlace } from '../../../wal/record/testing/encode-record.ts';
 import type { ModelBuffers } from './model-buffers.ts';
 import { recordOf, type ModelChange } from './model-records.ts';
 import type { WalFiles } from './wal-files.ts';

@@ -3,7 +3,14 @@
  *
  * Invariants: what was synced is never lost; a crash leaves what was written up to some byte, and nothing behind it.
  */
-import { parseLsn, segmentBytes, segmentName, segmentStart, type Lsn, type Timeline } from '../lsn.ts';
+import {
+  parseLsn,
+  segmentBytes,
+  segmentName,
+  segmentStart,
+  type Lsn,
+  type Timeline,
+} from '../../../wal/lsn.ts';
 
 /** A file from its beginning to the last byte that was written. */
 interface Segment {

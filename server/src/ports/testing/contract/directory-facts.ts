@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest';
 import { sameBallot } from '../../../multipaxos/ballot.ts';
 import { decodeWalEntry } from '../../../payload/wal/wal-entry.ts';
-import { timelineFile } from '../../../payload/wal/timeline-file.ts';
-import type { Lsn, Timeline } from '../../../payload/wal/lsn.ts';
-import { RecordReader } from '../../../payload/wal/record/record-reader.ts';
-import { beginWalkAt } from '../../../payload/wal/record/walk-position.ts';
+import { timelineFile } from '../../../wal/timeline-file.ts';
+import type { Lsn, Timeline } from '../../../wal/lsn.ts';
+import { RecordReader } from '../../../wal/record/record-reader.ts';
+import { beginWalkAt } from '../../../wal/record/walk-position.ts';
 import type { DirectoryState } from '../../database-directory.ts';
 import type { ContractContext } from '../database-server-contract.ts';
 import { type FedStandby, never } from '../database-fixture.ts';

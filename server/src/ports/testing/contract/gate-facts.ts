@@ -1,8 +1,8 @@
 /** Facts about a primary's gate: which commits wait, what ends their wait, and what is told of it. */
 import { expect, it } from 'vitest';
-import { WalWalker } from '../../../payload/wal/record/wal-walker.ts';
-import { beginWalkAt } from '../../../payload/wal/record/walk-position.ts';
-import { walPageBytes, type Lsn } from '../../../payload/wal/lsn.ts';
+import { WalWalker } from '../../../wal/record/wal-walker.ts';
+import { beginWalkAt } from '../../../wal/record/walk-position.ts';
+import { walPageBytes, type Lsn } from '../../../wal/lsn.ts';
 import type { ContractContext } from '../database-server-contract.ts';
 import { never, pass, type TestSession, until } from '../database-fixture.ts';
 import type { TestPrimary } from '../test-primary.ts';

@@ -1,8 +1,8 @@
 /** Facts about promotions and timelines. */
 import { expect, it } from 'vitest';
 import { lastWholeRecord } from '../../../payload/wal/last-whole-record.ts';
-import { segmentBytes, walPageBytes, type Lsn } from '../../../payload/wal/lsn.ts';
-import { timelineFile } from '../../../payload/wal/timeline-file.ts';
+import { segmentBytes, walPageBytes, type Lsn } from '../../../wal/lsn.ts';
+import { timelineFile } from '../../../wal/timeline-file.ts';
 import type { ContractContext, TestGroup } from '../database-server-contract.ts';
 import { FedStandby, pass, until } from '../database-fixture.ts';
 import { TestPrimary } from '../test-primary.ts';

@@ -1,6 +1,6 @@
 /** Facts about a standby: it has what it was fed and nothing else, and says how far it is. */
 import { expect, it } from 'vitest';
-import { walPageBytes, type Lsn } from '../../../payload/wal/lsn.ts';
+import { walPageBytes, type Lsn } from '../../../wal/lsn.ts';
 import type { ContractContext, TestGroup } from '../database-server-contract.ts';
 import { pass, until } from '../database-fixture.ts';
 import type { FedStandby } from '../database-fixture.ts';

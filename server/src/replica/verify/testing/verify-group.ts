@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import type { VerifyResult } from '../../../api/status.ts';
 import type { ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
-import { positionNone } from '../../../payload/wal/wal-history.ts';
+import { positionNone } from '../../../wal/position.ts';
 import type { ControlMessage } from '../../../ports/control.ts';
 import type { DigestSnapshot, DigestSource } from '../../../ports/digest.ts';
 import { SimulatedTime } from '../../../ports/testing/simulated-time.ts';

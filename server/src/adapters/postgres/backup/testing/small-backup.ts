@@ -1,7 +1,7 @@
 /** For tests: a tar like PostgreSQL's, of a few bytes, whole or spoilt in one place. */
 import type { ReplicaId, Slot } from '../../../../multipaxos/types/names.ts';
-import type { Lsn, Timeline } from '../../../../payload/wal/lsn.ts';
-import { positionNone } from '../../../../payload/wal/wal-history.ts';
+import type { Lsn, Timeline } from '../../../../wal/lsn.ts';
+import { positionNone } from '../../../../wal/position.ts';
 import type { DurablePosition } from '../../copy/chosen.ts';
 import { encodeDirectoryState } from '../../directory-state.ts';
 import { encodeHeader, paddingAfter } from '../tar-header.ts';

@@ -2,11 +2,11 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { ReplicaId } from '../../../../multipaxos/types/names.ts';
-import type { Lsn } from '../../../../payload/wal/lsn.ts';
+import type { Lsn } from '../../../../wal/lsn.ts';
 import type { CopiedDatabase, CopySource } from '../../../../ports/copy.ts';
 import type { DirectoryRole } from '../../../../ports/database-directory.ts';
 import { ballotNone } from '../../../../multipaxos/ballot.ts';
-import { positionNone } from '../../../../payload/wal/wal-history.ts';
+import { positionNone } from '../../../../wal/position.ts';
 import { writeDirectoryState } from '../../directory-state.ts';
 import { connectPg } from '../../pg-client.ts';
 import type { DurablePosition } from '../chosen.ts';

@@ -1,5 +1,5 @@
 /**
- * Makes one of the goldens: `npx tsx server/src/payload/wal/record/testing/capture-goldens.ts [DIRECTORY OF A POSTGRESQL'S PROGRAMS]`, default the embedded one.
+ * Makes one of the goldens: `npx tsx server/src/wal/record/testing/capture-goldens.ts [DIRECTORY OF A POSTGRESQL'S PROGRAMS]`, default the embedded one.
  *
  * A first run of the statements leaves whole pages of the catalogs in the WAL, so that what the second one writes, which is kept, is small.
  */

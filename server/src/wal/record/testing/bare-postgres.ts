@@ -9,14 +9,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { locateBinaries, type PgBinaries } from '../../../../adapters/postgres/binaries.ts';
+import { locateBinaries, type PgBinaries } from '../../../adapters/postgres/binaries.ts';
 import {
   chooseLaunchUser,
   handOver,
   launchAs,
   prepareDirectory,
   type LaunchUser,
-} from '../../../../adapters/postgres/launch-user.ts';
+} from '../../../adapters/postgres/launch-user.ts';
 
 const run = promisify(execFile);
 const startTimeoutMs = 30_000;

@@ -3,10 +3,10 @@
  *
  * Written apart from the reader (record/), which tests hold against it.
  */
-import { segmentBytes, walPageBytes, type Lsn, type Timeline } from '../lsn.ts';
-import { crcAdd, crcEnd, crcStart } from '../record/crc32c.ts';
-import { longHeaderBytes, shortHeaderBytes } from '../record/page-header.ts';
-import { aligned, offsetOf, recordHeaderBytes } from '../record/record-header.ts';
+import { segmentBytes, walPageBytes, type Lsn, type Timeline } from '../../lsn.ts';
+import { crcAdd, crcEnd, crcStart } from '../crc32c.ts';
+import { longHeaderBytes, shortHeaderBytes } from '../page-header.ts';
+import { aligned, offsetOf, recordHeaderBytes } from '../record-header.ts';
 
 /** Where the next record is put. `previous`: where the one before begins. */
 export interface WalPlace {

@@ -2,7 +2,7 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { endOfWal } from '../../../adapters/postgres/wal-directory.ts';
+import { endOfWal } from '../../adapters/postgres/wal-directory.ts';
 import { formatLsn, segmentBytes, segmentStart, walPageBytes, type Lsn, type Timeline } from '../lsn.ts';
 import { readRecords } from './record-reader.ts';
 import { RecordTracker } from './record-tracker.ts';
