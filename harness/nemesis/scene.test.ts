@@ -21,6 +21,7 @@ const replica = (id: string, change: Partial<ReplicaStatus> = {}): ClusterReplic
     status: {
       id,
       role: id === 'r1' ? 'leader' : 'follower',
+      ballot: { round: 3, replica: 'r1' },
       state: 'serving',
       incarnation: 1,
       recovery: null,

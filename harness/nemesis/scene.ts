@@ -7,7 +7,7 @@ import type { Anomaly } from '../checkers/anomaly.ts';
 import type { ClusterReplica, FaultRequest, ReplicaStatus } from '../../server/src/api/status.ts';
 import type { ClusterLogStore, LocalCluster } from '../cluster/local-cluster.ts';
 import type { LinkTable } from './link-table.ts';
-import { isHealed, lossForbidden, nameOf, type DiskLoss } from './safety.ts';
+import { isHealed, lossForbidden, nameOf, wholeDatabases, type DiskLoss } from './safety.ts';
 import type { PlannedFault } from './schedule.ts';
 
 export interface Scene {
@@ -137,10 +137,11 @@ export function takeLoss(
   logIsLost: boolean,
 ): Target {
   const losses = [...scene.losses.values()];
+  const whole = wholeDatabases(replicas.map(freshStatus).filter((status) => status !== null));
   const reasons: string[] = [];
   const isAllowed: Allowed = (id, { membership }) => {
     const voters = membership.members.filter(({ role }) => role === 'voter').length;
-    const forbidden = lossForbidden(id, scene.ids.length, losses);
+    const forbidden = lossForbidden(id, scene.ids.length, losses, whole);
     if (forbidden !== null) reasons.push(forbidden);
     // A replica that is no voter yet is on its way back, whoever may have lost it.
     return forbidden === null && voters === scene.ids.length;
