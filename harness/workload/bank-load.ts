@@ -30,6 +30,9 @@ export interface BankResult {
   readonly errors: readonly RunError[];
 }
 
+/** Longer than a change of leaders may take: nobody is to give up meanwhile. */
+const connectMs = 6000;
+
 export interface BankLoadOptions {
   readonly ports: readonly number[];
   readonly seed: number;
@@ -54,6 +57,7 @@ export async function startBankLoad({ ports, seed, pace = 1 }: BankLoadOptions):
     ports,
     seed,
     pace,
+    connectMs,
     nowUs,
     firstProcess: 0,
     history: { write: (operation) => void operations.push(operation), close: () => Promise.resolve() },

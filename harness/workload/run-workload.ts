@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly firstProcess: number;
   /** 2: twice as fast as the workload's own pace. */
   readonly pace?: number;
+  /** How long a client waits to be let in; default: 2.5 s. */
+  readonly connectMs?: number;
   readonly onOk: (timeUs: number) => void;
   readonly onError?: (error: RunError) => void;
 }
@@ -44,7 +46,7 @@ export interface WorkloadRun {
   readonly errors: ReadonlyMap<string, number>;
 }
 
-const connectMs = 2500;
+const defaultConnectMs = 2500;
 const statementMs = 5000;
 const repeatMsMax = 25_000;
 const operationsPerConnection = 120;
@@ -114,6 +116,7 @@ class Run {
   private async connect(random: Random, ports = this.options.ports): Promise<SqlSession | null> {
     const port = random.pick(ports);
     try {
+      const { connectMs = defaultConnectMs } = this.options;
       return await SqlSession.open({ port, connectMs, statementMs });
     } catch (error) {
       this.tell(port, 'connect', error as SqlFailure);

@@ -135,6 +135,22 @@ it('a log near its bound is told of at most once a second, until it is smaller',
   expect(pressures).toBe(2);
 });
 
+it('a recovery is over when what the group had within a second before is there, though others go on', () => {
+  tracker.begin('databaseLost', 'catchingUp');
+  pointer = 10;
+  tickAt(100);
+  // It took long to come to 89: others have gone far beyond.
+  [pointer, commitPoint] = [95, 500];
+  tickAt(1200);
+  expect(tracker.current()).not.toBeNull();
+  [pointer, commitPoint] = [480, 600];
+  tickAt(1600);
+  expect(tracker.current()).not.toBeNull();
+  [pointer, commitPoint] = [590, 700];
+  tickAt(2100);
+  expect(tracker.current()).toBeNull();
+});
+
 it('a recovery is over when everything is there and the replica counts again', () => {
   tracker.begin('databaseLost', 'catchingUp');
   tickAt(100);

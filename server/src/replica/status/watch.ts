@@ -32,12 +32,16 @@ const purgedForMs = 2000;
 /** Of the bound: what comes between two looks must fit, too. */
 const pressureFrom = 0.9;
 const pressureEveryMs = 1000;
+/** Who has taken no longer to come to where the group was meanwhile has caught up: while others write, nobody is ever quite there. */
+const caughtUpMs = 1000;
 
 export class Watch {
   private readonly options: WatchOptions;
   private readonly disbeliefs = new Map<ReplicaId, string>();
   private pressedAtMs = Number.NEGATIVE_INFINITY;
   private pressing = false;
+  /** Where the group was, for a recovery that catches up to it. */
+  private aim: { readonly slot: Slot; readonly atMs: number } | null = null;
   /** What peers that were asked have purged up to, and since when nothing but that was heard. */
   private purged: {
     upTo: Slot;
@@ -114,10 +118,17 @@ export class Watch {
   private watchRecovery(): void {
     const { tracker } = this.options;
     const phase = tracker.current()?.phase;
-    if ((phase !== 'catchingUp' && phase !== 'starting') || !this.options.isUp()) return;
+    if ((phase !== 'catchingUp' && phase !== 'starting') || !this.options.isUp()) {
+      this.aim = null;
+      return;
+    }
+    const nowMs = this.options.nowMs();
     const pointer = this.options.pointer();
     const { commitPoint } = this.options.snapshot();
     tracker.catchingUp(pointer, commitPoint);
-    if (pointer > 0 && pointer >= commitPoint && this.options.isHealthy()) tracker.done();
+    this.aim ??= { slot: commitPoint, atMs: nowMs };
+    if (pointer === 0 || pointer < this.aim.slot) return;
+    if (nowMs - this.aim.atMs <= caughtUpMs && this.options.isHealthy()) tracker.done();
+    this.aim = { slot: commitPoint, atMs: nowMs };
   }
 }

@@ -49,8 +49,14 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
     read: (from, bytesMax) => readForStandby(context, wal, from, bytesMax),
     history: (timeline) => timelineFile(wal.position, timeline),
   };
+  /** The newest that came before it counts as up, which is told first. */
+  let early: StandbyReport | null = null;
+  let isUp = false;
   const handlers: StandbyHandlers = {
-    onReport: (report) => noteReport(context, progress, report),
+    onReport(report) {
+      if (isUp) noteReport(context, progress, report);
+      else early = report;
+    },
     onStreaming: (from, timeline) =>
       options.logger.info({ from: formatLsn(from), timeline }, 'the standby is fed'),
     onStreamEnded: (reason) => options.logger.info({ reason }, 'the standby has left the feed'),
@@ -60,6 +66,8 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
   );
   const { slot, end: position, timeline } = wal.position;
   options.host.event({ name: 'DatabaseUp', role: 'standby', slot, position, timeline });
+  isUp = true;
+  if (early !== null) noteReport(context, progress, early);
   context.feed = standby;
   try {
     return await follow(context, { standby, progress, wal, standstill: new Standstill(options) });
