@@ -14,9 +14,9 @@ import { compareBallots, sameBallot } from '../../multipaxos/ballot.ts';
 import type { SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { Ballot } from '../../multipaxos/types/names.ts';
 import { formatLsn, type Lsn } from '../../wal/lsn.ts';
+import { forksKept, type WalPosition } from '../../wal/position.ts';
 import { segmentEnd } from '../../wal/record/places.ts';
 import { decodeWalEntry, type LeadershipEntry, type VerifyEntry, type WalRange } from './wal-entry.ts';
-import { forksKept, type WalPosition } from '../../wal/position.ts';
 
 /** What an entry does. `nothing`: it holds no WAL. `nobodys`: it has no effect; `why` is for people. */
 export type WalEffect =
