@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../adapters/system-clock.ts';
+import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import type { Lsn } from '../../wal/lsn.ts';
 import { AnswerGate } from './answer-gate.ts';
 
 function setUp() {
+  const time = new SimulatedTime();
   const events: string[] = [];
   const world = { lease: true, alive: true, waits: 0, over: false };
   const barriers: { pass: () => void; fail: () => void }[] = [];
@@ -16,9 +17,10 @@ function setUp() {
       }),
     chosenEnd: () => 100 as Lsn,
     onEvent: ({ name }) => events.push(name),
-    timers: systemClock,
+    timers: time,
     leasePollMs: 1,
   });
+  const settle = (): Promise<void> => time.pass(5);
   const pass = () => {
     const state = { passed: undefined as boolean | undefined };
     void gate
@@ -33,28 +35,28 @@ function setUp() {
     const first = pass();
     await settle();
     barriers.shift()!.pass();
-    await expect.poll(() => first.passed).toBe(true);
+    await settle();
+    expect(first.passed).toBe(true);
     events.length = 0;
   };
-  return { gate, world, barriers, events, pass, opened };
+  return { settle, gate, world, barriers, events, pass, opened };
 }
-
-const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 
 describe('the gate of answers', () => {
   it('is shut for the first answer of a leadership until a barrier has passed', async () => {
-    const { gate, barriers, pass } = setUp();
+    const { settle, gate, barriers, pass } = setUp();
     expect(gate.isOpen()).toBe(false);
     const answer = pass();
     await settle();
     expect(answer.passed).toBeUndefined();
     barriers[0]!.pass();
-    await expect.poll(() => answer.passed).toBe(true);
+    await settle();
+    expect(answer.passed).toBe(true);
     expect(gate.isOpen()).toBe(true);
   });
 
   it('is shut without the lease, and while the main process of PostgreSQL is not certainly alive', async () => {
-    const { gate, world, opened, pass } = setUp();
+    const { settle, gate, world, opened, pass } = setUp();
     await opened();
     world.lease = false;
     expect(gate.isOpen()).toBe(false);
@@ -62,18 +64,20 @@ describe('the gate of answers', () => {
     await settle();
     expect(answer.passed).toBeUndefined();
     world.lease = true;
-    await expect.poll(() => answer.passed).toBe(true);
+    await settle();
+    expect(answer.passed).toBe(true);
     world.alive = false;
     expect(gate.isOpen()).toBe(false);
     const late = pass();
     await settle();
     expect(late.passed).toBeUndefined();
     world.over = true;
-    await expect.poll(() => late.passed).toBe(false);
+    await settle();
+    expect(late.passed).toBe(false);
   });
 
   it('holds answers from the moment at which a wait was ended early until a barrier that began later has passed', async () => {
-    const { gate, world, barriers, events, opened, pass } = setUp();
+    const { settle, gate, world, barriers, events, opened, pass } = setUp();
     await opened();
     world.waits += 1;
     expect(gate.isOpen()).toBe(false);
@@ -82,13 +86,33 @@ describe('the gate of answers', () => {
     expect(answer.passed).toBeUndefined();
     expect(events).toEqual(['EndWait']);
     barriers[0]!.pass();
-    await expect.poll(() => answer.passed).toBe(true);
+    await settle();
+    expect(answer.passed).toBe(true);
     expect(events).toEqual(['EndWait', 'Barrier']);
     expect(gate.isOpen()).toBe(true);
   });
 
+  it('stays shut when another wait was ended while the barrier was under way', async () => {
+    const { settle, gate, world, barriers, opened, pass } = setUp();
+    await opened();
+    world.waits = 1;
+    const answer = pass();
+    await settle();
+    world.waits = 2;
+    barriers.shift()!.pass();
+    await settle();
+    expect(answer.passed).toBe(true);
+    expect(gate.isOpen()).toBe(false);
+    const next = pass();
+    await settle();
+    expect(next.passed).toBeUndefined();
+    barriers.shift()!.pass();
+    await settle();
+    expect([next.passed, gate.isOpen()]).toEqual([true, true]);
+  });
+
   it('lets no answer pass behind a barrier that had begun before it was read', async () => {
-    const { world, barriers, opened, pass } = setUp();
+    const { settle, world, barriers, opened, pass } = setUp();
     await opened();
     world.waits += 1;
     const first = pass();
@@ -98,16 +122,27 @@ describe('the gate of answers', () => {
     await settle();
     expect(barriers).toHaveLength(1);
     barriers.shift()!.pass();
-    await expect.poll(() => first.passed).toBe(true);
+    await settle();
+    expect(first.passed).toBe(true);
     await settle();
     expect(second.passed).toBeUndefined();
     expect(barriers).toHaveLength(1);
-    barriers[0]!.pass();
-    await expect.poll(() => second.passed).toBe(true);
+    // The same holds for the barrier that waited for the first.
+    world.waits += 1;
+    const third = pass();
+    await settle();
+    expect(barriers).toHaveLength(1);
+    barriers.shift()!.pass();
+    await settle();
+    expect([second.passed, third.passed]).toEqual([true, undefined]);
+    expect(barriers).toHaveLength(1);
+    barriers.shift()!.pass();
+    await settle();
+    expect(third.passed).toBe(true);
   });
 
   it('shares one barrier among all that wait for the next', async () => {
-    const { world, barriers, opened, pass } = setUp();
+    const { settle, world, barriers, opened, pass } = setUp();
     await opened();
     world.waits += 1;
     const first = pass();
@@ -115,15 +150,18 @@ describe('the gate of answers', () => {
     const others = [pass(), pass(), pass()];
     await settle();
     barriers.shift()!.pass();
-    await expect.poll(() => first.passed).toBe(true);
-    await expect.poll(() => barriers.length).toBe(1);
+    await settle();
+    expect(first.passed).toBe(true);
+    await settle();
+    expect(barriers.length).toBe(1);
     barriers.shift()!.pass();
-    await expect.poll(() => others.every(({ passed }) => passed === true)).toBe(true);
+    await settle();
+    expect(others.every(({ passed }) => passed === true)).toBe(true);
     expect(barriers).toHaveLength(0);
   });
 
   it('puts every answer behind a barrier as long as one session is not trusted', async () => {
-    const { gate, barriers, opened, pass } = setUp();
+    const { settle, gate, barriers, opened, pass } = setUp();
     await opened();
     const trust = gate.distrust();
     expect(gate.isOpen()).toBe(false);
@@ -132,7 +170,8 @@ describe('the gate of answers', () => {
       await settle();
       expect(answer.passed).toBeUndefined();
       barriers.shift()!.pass();
-      await expect.poll(() => answer.passed).toBe(true);
+      await settle();
+      expect(answer.passed).toBe(true);
       expect(gate.isOpen()).toBe(false);
     }
     trust();
@@ -141,30 +180,48 @@ describe('the gate of answers', () => {
   });
 
   it('tries again after a barrier that failed, and ends with the generation', async () => {
-    const { world, barriers, opened, pass } = setUp();
+    const { settle, world, barriers, opened, pass } = setUp();
     await opened();
     world.waits += 1;
     const answer = pass();
     await settle();
     barriers.shift()!.fail();
-    await expect.poll(() => barriers.length).toBe(1);
+    await settle();
+    expect(barriers.length).toBe(1);
     expect(answer.passed).toBeUndefined();
     world.over = true;
     barriers.shift()!.fail();
-    await expect.poll(() => answer.passed).toBe(false);
+    await settle();
+    expect(answer.passed).toBe(false);
   });
 
-  it('does not let an answer go behind a barrier that passed after the lease was lost', async () => {
-    const { world, barriers, opened, pass } = setUp();
+  it.each([
+    ['the lease was lost', { lease: false }],
+    ['the main process of PostgreSQL died', { alive: false }],
+  ])('does not let an answer go behind a barrier that passed after %s', async (_what, change) => {
+    const { settle, world, barriers, opened, pass } = setUp();
     await opened();
     world.waits += 1;
     const answer = pass();
     await settle();
-    world.lease = false;
+    Object.assign(world, change);
     barriers.shift()!.pass();
     await settle();
     expect(answer.passed).toBeUndefined();
     world.over = true;
-    await expect.poll(() => answer.passed).toBe(false);
+    await settle();
+    expect(answer.passed).toBe(false);
+  });
+
+  it('does not let an answer go behind a barrier that passed after the generation had ended', async () => {
+    const { settle, world, barriers, opened, pass } = setUp();
+    await opened();
+    world.waits += 1;
+    const answer = pass();
+    await settle();
+    world.over = true;
+    barriers.shift()!.pass();
+    await settle();
+    expect(answer.passed).toBe(false);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../adapters/system-clock.ts';
 import { ballot, lsn } from '../../payload/wal/testing/entries.ts';
 import { positionNone, type WalPosition } from '../../wal/position.ts';
 import type { TransactionStatus } from '../../ports/database-server.ts';
+import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { Outcomes } from './outcomes.ts';
 import { Successions } from './successions.ts';
 
@@ -13,6 +13,7 @@ function beginning(leadership: WalPosition['leadership'], nextXid: bigint, end: 
 }
 
 function setUp(statuses: Record<string, TransactionStatus> = {}) {
+  const time = new SimulatedTime();
   const successions = new Successions();
   successions.add(beginning(b1, 10n, 0), false);
   const world = { replayed: 0, serves: false, standby: true, down: false };
@@ -27,12 +28,13 @@ function setUp(statuses: Record<string, TransactionStatus> = {}) {
     serves: () => world.serves,
     isStandby: () => world.standby,
     onEvent: () => undefined,
-    timers: systemClock,
+    timers: time,
     pollMs: 1,
   });
   const of = (xid: bigint, leadership = b1): Promise<string> =>
-    outcomes.ofTransaction({ leadership, xid }, 30);
-  return { successions, outcomes, world, of };
+    time.until(outcomes.ofTransaction({ leadership, xid }, 30));
+  const ofName = (name: string) => time.until(outcomes.ofRequest({ database: 'd', role: 'r', name }, b1, 30));
+  return { time, successions, world, of, ofName };
 }
 
 describe('what became of a transaction', () => {
@@ -113,23 +115,34 @@ describe('what became of a transaction', () => {
   });
 
   it('is asked again while PostgreSQL is away', async () => {
-    const { of, successions, world } = setUp({ 50: 'committed' });
+    const { of, successions, time, world } = setUp({ 50: 'committed' });
     successions.add(beginning(b2, 60n, 500), false);
     world.replayed = 500;
     world.down = true;
-    setTimeout(() => {
+    time.after(10, () => {
       world.down = false;
-    }, 10);
+    });
     expect(await of(50n)).toBe('committed');
   });
 
   it('is found by its name, too', async () => {
-    const { outcomes, successions, world } = setUp();
-    const ask = (name: string) => outcomes.ofRequest({ database: 'd', role: 'r', name }, b1, 30);
-    expect(await ask('done')).toEqual({ code: 'unknown' });
+    const { ofName, successions, world } = setUp();
+    expect(await ofName('done')).toEqual({ code: 'unknown' });
     successions.add(beginning(b2, 60n, 500), false);
     world.replayed = 500;
-    expect(await ask('done')).toEqual({ code: 'committed', tag: 'INSERT 0 1' });
-    expect(await ask('other')).toEqual({ code: 'notCommitted' });
+    expect(await ofName('done')).toEqual({ code: 'committed', tag: 'INSERT 0 1' });
+    expect(await ofName('other')).toEqual({ code: 'notCommitted' });
+  });
+
+  it('is not looked for by its name before everything from before the next leadership is there', async () => {
+    const { ofName, successions, world } = setUp();
+    successions.add(beginning(b2, 60n, 500), false);
+    world.replayed = 499;
+    expect(await ofName('other')).toEqual({ code: 'unknown' });
+    world.replayed = 500;
+    world.standby = false;
+    expect(await ofName('other')).toEqual({ code: 'unknown' });
+    world.serves = true;
+    expect(await ofName('other')).toEqual({ code: 'notCommitted' });
   });
 });

@@ -1,10 +1,11 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/system-clock.ts';
-import type { ReplicaId } from '../../multipaxos/types/names.ts';
+import type { Ballot, ReplicaId } from '../../multipaxos/types/names.ts';
 import type { Lsn } from '../../wal/lsn.ts';
 import type { Service } from '../../ports/client-service.ts';
 import type { CommitsLook } from '../../ports/commits-look.ts';
+import type { PrimaryDatabase } from '../../ports/database-server.ts';
 import { AnswerGate } from './answer-gate.ts';
 import type { Outcomes } from './outcomes.ts';
 import { ReplicaService } from './service.ts';
@@ -12,8 +13,15 @@ import { ReplicaService } from './service.ts';
 const ballot = (round: number) => ({ round, replica: 'r1' as ReplicaId });
 const r2 = 'r2' as ReplicaId;
 
+/** Each of its backends has a transaction open. */
+const primary = {
+  openTransactions: (pids: readonly number[]) => Promise.resolve(new Map(pids.map((pid) => [pid, 700n]))),
+} as unknown as PrimaryDatabase;
+
 function setUp({ patienceMs = 10_000 } = {}) {
   let barriers = 0;
+  const world = { holdsBarriers: false };
+  const held: (() => void)[] = [];
   const looks: { isServed: boolean; tell: (look: CommitsLook) => void; fail: () => void }[] = [];
   let lookers = 0;
   const gate = new AnswerGate({
@@ -21,7 +29,7 @@ function setUp({ patienceMs = 10_000 } = {}) {
     server: { isAlive: () => true, endedWaits: () => 0 },
     barrier: () => {
       barriers += 1;
-      return Promise.resolve();
+      return world.holdsBarriers ? new Promise((resolve) => held.push(resolve)) : Promise.resolve();
     },
     chosenEnd: () => 0 as Lsn,
     onEvent: () => {},
@@ -35,7 +43,7 @@ function setUp({ patienceMs = 10_000 } = {}) {
     outcomes: {} as Outcomes,
     socketPath: () => '/tmp/socket',
     reservedUsers: ['postgres'],
-    primary: () => null,
+    primary: () => primary,
     installRequests: () => Promise.resolve(),
     lookAtCommits: () => {
       lookers += 1;
@@ -53,7 +61,23 @@ function setUp({ patienceMs = 10_000 } = {}) {
     if (now.kind !== 'here') throw new Error('it does not serve');
     return now.generation;
   };
-  return { service, told, looks, lookers: () => lookers, generation, barriers: () => barriers };
+  const servesUnder = async (leadership: Ballot): Promise<number> => {
+    service.serveHere(leadership);
+    looks.at(-1)!.tell({ code: 'clean' });
+    await settle();
+    return generation();
+  };
+  return {
+    service,
+    told,
+    looks,
+    lookers: () => lookers,
+    generation,
+    servesUnder,
+    world,
+    held,
+    barriers: () => barriers,
+  };
 }
 
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
@@ -77,6 +101,45 @@ describe('the service of a replica', () => {
     expect(generation()).not.toBe(first);
     expect(told.map(({ kind }) => kind)).toEqual(['here', 'at', 'nowhere', 'here']);
     expect(service.mayAnswer(first)).toBe(false);
+  });
+
+  it('gives nothing to whoever shows an earlier generation, though it serves again and its answers may leave', async () => {
+    const { service, servesUnder } = setUp();
+    const earlier = await servesUnder(ballot(1));
+    service.serveElsewhere(r2, 'r2 leads');
+    const now = await servesUnder(ballot(3));
+    const givenTo = async (generation: number) => ({
+      answer: [await service.awaitAnswer(generation), service.mayAnswer(generation)],
+      barrier: await service.barrier(generation),
+      open: [...(await service.openTransactions([7], generation))],
+      leadership: service.leadership(generation),
+    });
+    expect(await givenTo(now)).toEqual({
+      answer: [true, true],
+      barrier: true,
+      open: [[7, { leadership: ballot(3), xid: 700n }]],
+      leadership: ballot(3),
+    });
+    expect(await givenTo(earlier)).toEqual({
+      answer: [false, false],
+      barrier: false,
+      open: [],
+      leadership: null,
+    });
+  });
+
+  it('has no barrier for a generation that ended before it was passed', async () => {
+    const { service, servesUnder, world, held } = setUp();
+    const earlier = await servesUnder(ballot(1));
+    world.holdsBarriers = true;
+    const [ends, goesOn] = [service.barrier(earlier), service.barrier(earlier)];
+    held[0]!();
+    expect(await ends).toBe(true);
+    await settle();
+    service.serveElsewhere(r2, 'r2 leads');
+    await servesUnder(ballot(3));
+    held[1]!();
+    expect(await goesOn).toBe(false);
   });
 
   it('looks for what turns the waiting of commits off before anybody is served, and again where that fails', async () => {
