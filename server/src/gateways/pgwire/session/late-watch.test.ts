@@ -16,6 +16,10 @@ class WaitingSession implements WatchedSession {
 
   constructor(pid: number) {
     this.pid = pid;
+    this.ask();
+  }
+
+  ask(): void {
     const chunk = query('INSERT INTO t VALUES (1)');
     const splitter = new FrameSplitter(1_000);
     splitter.feed(chunk);
@@ -65,5 +69,24 @@ describe('late answers', () => {
     await vi.advanceTimersByTimeAsync(10 * lateMs);
     expect(sessions.map(({ learnt }) => learnt.length)).toEqual([1, 1, 1]);
     expect(service.calls.openTransactions).toBe(1);
+  });
+
+  it('are not told by the transaction of an earlier request, which has been answered meanwhile', async () => {
+    const watch = new LateWatch(service, lateMs);
+    const session = new WaitingSession(1);
+    watch.watch(session, 1);
+    let find = (_found: ReadonlyMap<number, bigint>): void => {};
+    service.transactionsOf = () =>
+      new Promise((resolve) => {
+        find = resolve;
+      });
+    await vi.advanceTimersByTimeAsync(2 * lateMs);
+    expect(service.calls.openTransactions).toBe(1);
+    session.tracker.told(1, 'I');
+    session.ask();
+    find(new Map([[1, 10n]]));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(service.told).toHaveLength(1);
+    expect(session.learnt).toEqual([]);
   });
 });

@@ -133,6 +133,15 @@ describe('what a client is owed around a COPY that it did not wait for', () => {
     expect(tracker.outstanding).toBe(false);
   });
 
+  it('what waits for the answers ahead of it does not wait for that of a Sync that is ignored', () => {
+    const tracker = started();
+    sends(tracker, run('COPY t FROM STDIN'), sync, copyData, copyDone, sync);
+    tracker.owed.awaitUpTo(tracker.owed.position);
+    expect(tracker.owed.dueAhead).toBe(2);
+    tracker.copyBegan();
+    expect(tracker.owed.dueAhead).toBe(1);
+  });
+
   it('a COPY behind another request is not taken for that one', () => {
     const tracker = started();
     sends(tracker, run('SELECT 1'), sync, run('COPY t FROM STDIN'), sync, copyData, copyDone, sync);
@@ -259,6 +268,44 @@ describe('what a client is owed around a COPY that it did not wait for', () => {
       for (let n = 0; n < surplus; n += 1) ready(at, 'bare');
       expect(at.outstanding).toBe(true);
       ready(at, 'answer');
+      expect(at.outstanding).toBe(false);
+    });
+
+    it.each([0, 1])(
+      'the first of them ends the batch, and %i more are told apart from what is sent then',
+      (more) => {
+        const at = failedCopy(run('COPY t FROM STDIN'), sync, sync);
+        expect(at.outstanding).toBe(true);
+        ready(at, 'answer');
+        expect(at.outstanding).toBe(false);
+        sends(at, insert);
+        for (let n = 0; n < more; n += 1) ready(at, 'bare');
+        expect([at.due, at.verdict]).toEqual([1, 'one']);
+        ready(at, 'answer');
+        expect(at.outstanding).toBe(false);
+      },
+    );
+
+    it.each([0, 1])('what waits for the answers of both waits for theirs, too: %i Syncs', (surplus) => {
+      const at = started();
+      sends(at, ...copy, insert);
+      at.owed.awaitUpTo(at.owed.position);
+      at.copyBegan();
+      at.failed();
+      ready(at, 'answer');
+      for (let n = 0; n < surplus; n += 1) ready(at, 'bare');
+      expect(at.owed.dueAhead).toBe(1);
+      ready(at, 'answer');
+      expect(at.owed.dueAhead).toBe(0);
+    });
+
+    it('an error of the next request is not taken for its own, though its end is not told yet', () => {
+      const at = started();
+      sends(at, ...copy, insert);
+      at.copyBegan();
+      at.failed(1);
+      expect(at.mayHaveSurplus).toBe(false);
+      at.told(2, 'I');
       expect(at.outstanding).toBe(false);
     });
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import * as send from '../codec/frontend-messages.ts';
 import { rulesAfter, usualRules } from '../codec/text-rules.ts';
 import { frame } from '../testing/frames.ts';
-import { inBlock, inPieces, run, sends, started } from '../testing/tracked.ts';
+import type { RequestTracker } from './request-tracker.ts';
+import { inBlock, inPieces, run, sends, sendsInChunks, started } from '../testing/tracked.ts';
 
 const { sync, flush, query } = send;
 
@@ -124,6 +125,38 @@ describe('the verdict', () => {
     refused.told(1, 'T');
     sends(refused, ...execute);
     expect(refused.verdict).toBe('one');
+  });
+
+  it('counts on no name behind a Parse whose name was cut, for that may have given it anew', () => {
+    const tracker = inBlock();
+    sends(tracker, send.parse('c', 'COMMIT'), sync);
+    tracker.told(1, 'T');
+    const parse = send.parse('c', 'INSERT INTO t VALUES (1)');
+    sendsInChunks(tracker, [parse.subarray(0, 6), parse.subarray(6)]);
+    sends(tracker, send.bind({ portal: '', statement: 'c' }), send.execute(''), sync);
+    expect(tracker.verdict).toBe('several');
+  });
+
+  it('counts a Bind as a statement, for its parameters may write, but not of what has none', () => {
+    const bind = (make: () => RequestTracker, sql: string): RequestTracker => {
+      const tracker = make();
+      sends(tracker, send.parse('', sql), send.bind({ portal: '', statement: '' }), sync);
+      return tracker;
+    };
+    expect(bind(started, 'SELECT $1::t').verdict).toBe('one');
+    expect(bind(started, 'SET a = b').verdict).toBe('nothing');
+    expect(bind(inBlock, 'SELECT $1::t').verdict).toBe('nothing');
+  });
+
+  it('knows that a block which has failed is a block still', () => {
+    const tracker = inBlock();
+    sends(tracker, query('nonsense'));
+    tracker.failed();
+    tracker.told(1, 'E');
+    sends(tracker, query('ROLLBACK TO a'), query('INSERT INTO t VALUES (1)'));
+    expect(tracker.verdict).toBe('nothing');
+    sends(tracker, query('COMMIT'));
+    expect(tracker.verdict).toBe('one');
   });
 
   it('counts on no portal whose Bind was refused, whatever it was before', () => {

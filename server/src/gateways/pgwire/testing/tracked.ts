@@ -5,21 +5,22 @@ import { RequestTracker } from '../session/request-tracker.ts';
 import { cuts } from './frames.ts';
 
 export function sends(tracker: RequestTracker, ...messages: readonly Buffer[]): void {
+  sendsInChunks(tracker, [Buffer.concat(messages)]);
+}
+
+export function sendsInChunks(tracker: RequestTracker, chunks: readonly Buffer[]): void {
   const splitter = new FrameSplitter(1 << 20);
-  const chunk = Buffer.concat(messages);
-  splitter.feed(chunk);
-  while (splitter.next()) tracker.sent(splitter, chunk);
+  for (const chunk of chunks) {
+    splitter.feed(chunk);
+    while (splitter.next()) tracker.sent(splitter, chunk);
+  }
 }
 
 /** The same, in every way of cutting it. */
 export function* inPieces(...messages: readonly Buffer[]): Generator<RequestTracker> {
   for (const chunks of cuts(Buffer.concat(messages))) {
     const tracker = new RequestTracker();
-    const splitter = new FrameSplitter(1 << 20);
-    for (const chunk of chunks) {
-      splitter.feed(chunk);
-      while (splitter.next()) tracker.sent(splitter, chunk);
-    }
+    sendsInChunks(tracker, chunks);
     yield tracker;
   }
 }
