@@ -18,7 +18,7 @@ export interface ConnectOptions {
 /** In a startup packet, for sessions of the superuser: nobody else may set the second one. Libraries that would be loaded into each session are of no use to those of the replica itself. */
 export const withoutLibraries = { local_preload_libraries: '', session_preload_libraries: '' };
 
-const ownSettings = { ...withoutLibraries, role: 'none', idle_session_timeout: '0' };
+const ownSettings = { ...withoutLibraries, role: 'none', statement_timeout: '0', idle_session_timeout: '0' };
 
 /** For the startup packet: words of the form `-c name=value`; no value has a blank. */
 export function startupOptions(settings: Readonly<Record<string, string>>): string {

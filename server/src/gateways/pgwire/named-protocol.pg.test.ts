@@ -112,6 +112,37 @@ describe('the extended protocol', () => {
     expect(await recorded()).toEqual(['barista x INSERT 0 1']);
   });
 
+  describe('a Query that comes before the Sync', () => {
+    beforeEach(async () => {
+      await ask(wire, q("SET barista.request_id = 'x'"));
+    });
+
+    it('is run, and the name recorded, behind what was only prepared, flushed or not', async () => {
+      const flush = send.flush;
+      expect(await ask(wire, flush, q('SELECT 1'))).toContain('C SELECT 1\\0');
+      await ask(wire, send.parse('a', insert), flush, q('BEGIN'));
+      await ask(wire, send.bind({ portal: '', statement: 'a' }), send.execute(''), send.sync);
+      expect(await recorded()).toEqual([]);
+      const answer = await ask(wire, send.parse('b', 'SELECT 2'), frame('D', 'Sb\0'), q('COMMIT'));
+      expect(answer.map((line) => line[0]).join('')).toBe('1tTCZ');
+      expect(await recorded()).toEqual(['barista x COMMIT']);
+    });
+
+    it('is skipped behind an error', async () => {
+      const answer = await ask(wire, send.parse('', 'nonsense'), q(insert), send.sync);
+      expect(answer.map((line) => line[0]).join('')).toBe('EZ');
+      expect(await recorded()).toEqual([]);
+      await ask(wire, q(insert));
+      expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+    });
+
+    it('ends the session behind what it would be one transaction with', async () => {
+      wire.send(run(insert), q("INSERT INTO t VALUES (2, 'x')"), send.sync);
+      expect((await lastWords(wire)).at(-1)).toBe(fatal('0A000'));
+      expect(await keys(pg)).toEqual([]);
+    });
+  });
+
   it('an unnamed statement that was prepared before the name lives on', async () => {
     await ask(wire, send.parse('', 'INSERT INTO t VALUES ($1)'), send.sync);
     await ask(

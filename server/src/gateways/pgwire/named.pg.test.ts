@@ -153,6 +153,18 @@ describe('a named transaction', () => {
     expect(await keys(pg)).toEqual([1]);
   });
 
+  it('that a deferred constraint refuses is told of it as PostgreSQL tells', async () => {
+    await client.query('ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES t DEFERRABLE INITIALLY DEFERRED');
+    await client.query('ALTER TABLE t ADD c int CONSTRAINT other REFERENCES t DEFERRABLE INITIALLY DEFERRED');
+    await name('x');
+    expect(await failure(client.query("INSERT INTO t VALUES (1, 'x', 2)"))).toMatchObject({
+      code: '23503',
+      schema: 'public',
+      table: 't',
+      constraint: 'other',
+    });
+  });
+
   it('is found again at every level of isolation', async () => {
     for (const [n, level] of [
       'SERIALIZABLE',

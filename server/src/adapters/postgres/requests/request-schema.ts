@@ -23,7 +23,7 @@ const tagCharsMax = 64;
 const lockTimeoutMs = 5_000;
 
 /** To be raised with every change of what is below. */
-const version = 'barista requests 1';
+const version = 'barista requests 2';
 
 const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
 
@@ -54,6 +54,9 @@ DECLARE
   earlier pg_barista.request;
 BEGIN
   IF request = '' THEN RETURN 'none'; END IF;
+  IF char_length(request) > ${requestIdCharsMax} THEN
+    RAISE EXCEPTION 'barista.request_id is longer than ${requestIdCharsMax} characters' USING ERRCODE = '22023', HINT = 'Use a UUID, for example.';
+  END IF;
   PERFORM pg_advisory_xact_lock(hashtextextended(session_user || ' ' || request, 7432));
   SELECT r.* INTO earlier FROM pg_barista.request r WHERE r.role = session_user AND r.id = request;
   IF FOUND THEN

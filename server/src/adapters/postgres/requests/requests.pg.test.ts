@@ -129,6 +129,8 @@ describe('a name', () => {
   it('has 128 characters at most', async () => {
     expect(await codeOf(commitNamed(barista, 'x'.repeat(129), ''))).toBe('22023');
     await barista.query('ROLLBACK');
+    await barista.query("SELECT set_config('barista.request_id', repeat('x', 129), false)");
+    expect(await codeOf(barista.query('SELECT pg_barista.begin_request()'))).toBe('22023');
     expect(await codeOf(commitNamed(barista, 'ä'.repeat(128), ''))).toBeUndefined();
   });
 
@@ -266,6 +268,41 @@ describe('settings that outlive their session', () => {
       'policy p',
     ],
     [
+      "CREATE FUNCTION f(p text DEFAULT 'synchronous_commit') RETURNS text LANGUAGE sql AS $$ SELECT set_config(p, 'off', false) $$",
+      'DROP FUNCTION f',
+      'function f(text)',
+    ],
+    [
+      "CREATE AGGREGATE f(text) (SFUNC = textcat, STYPE = text, INITCOND = 'synchronous_commit')",
+      'DROP AGGREGATE f(text)',
+      'function f(text)',
+    ],
+    [
+      "CREATE TABLE d (a text); CREATE INDEX i ON d ((a || 'synchronous_commit'))",
+      'DROP TABLE d',
+      'index public.i',
+    ],
+    [
+      "CREATE TABLE d (a text); CREATE INDEX i ON d (a) WHERE a <> 'synchronous_commit'",
+      'DROP TABLE d',
+      'index public.i',
+    ],
+    [
+      "CREATE TABLE d (a text, b int); CREATE STATISTICS ON (a || 'synchronous_commit'), b FROM d",
+      'DROP TABLE d',
+      'statistics d_expr_b_stat',
+    ],
+    [
+      "CREATE TABLE d (a text) PARTITION BY LIST ((a || 'synchronous_commit'))",
+      'DROP TABLE d',
+      'partitions of d',
+    ],
+    [
+      "CREATE TABLE d (a int, EXCLUDE (a WITH =) WHERE (a::text <> 'synchronous_commit'))",
+      'DROP TABLE d',
+      'index public.d_a_excl',
+    ],
+    [
       "CREATE DOMAIN dm AS text DEFAULT set_config('synchronous_commit', 'off', false)",
       'DROP DOMAIN dm',
       'type dm',
@@ -294,6 +331,7 @@ describe('settings that outlive their session', () => {
     "session_preload_libraries = 'nowhere'",
     'role = other',
     "idle_session_timeout = '1ms'",
+    "statement_timeout = '1ms'",
     "transaction_timeout = '20ms'",
   ])('are looked for whatever else its owner has set for a database: %s', async (setting) => {
     await pg.superuser.query("CREATE VIEW public.v AS SELECT set_config('synchronous_commit', 'off', false)");

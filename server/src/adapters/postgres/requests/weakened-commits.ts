@@ -9,8 +9,8 @@ import { connectPg } from '../pg-client.ts';
 import { takeOwnSettings } from './own-settings.ts';
 
 /**
- * Rows `what` (for people): settings of roles and databases, settings and bodies of functions, and the definitions of views, rules, defaults, constraints, policies and trigger conditions that name it. Objects of the
- * system itself are left out. As the mention of a client, a mention here need not mean that it is turned down. Takes no parameter; to be run as the superuser, in each database, with `search_path` set to pg_catalog.
+ * Rows `what` (for people): settings of roles and databases, and whatever holds an expression that names it: functions with their settings, bodies and defaults, aggregates, views, rules, defaults, constraints, indexes, statistics,
+ * partitions, policies, triggers and types. Objects of the system itself are left out, and so is what people keep in tables, comments and names. As the mention of a client, a mention here need not mean that it is turned down. Takes no parameter; to be run as the superuser, in each database, with `search_path` set to pg_catalog.
  */
 export const weakenedCommitsSql = `
 SELECT what FROM (
@@ -18,14 +18,23 @@ SELECT what FROM (
          array_to_string(setconfig, ' ')
     FROM pg_db_role_setting
   UNION ALL
-  SELECT format('function %s', p.oid::regprocedure), concat_ws(' ', array_to_string(p.proconfig, ' '), p.prosrc, pg_get_function_sqlbody(p.oid))
+  SELECT format('function %s', p.oid::regprocedure), concat_ws(' ', array_to_string(p.proconfig, ' '), p.prosrc, pg_get_function_sqlbody(p.oid), pg_get_expr(p.proargdefaults, 0))
     FROM pg_proc p WHERE p.oid >= 16384
+  UNION ALL
+  SELECT format('function %s', a.aggfnoid::oid::regprocedure), concat_ws(' ', a.agginitval, a.aggminitval) FROM pg_aggregate a WHERE a.aggfnoid >= 16384
   UNION ALL
   SELECT format('rule or view %s', r.ev_class::regclass), pg_get_ruledef(r.oid) FROM pg_rewrite r WHERE r.oid >= 16384
   UNION ALL
   SELECT format('default of a column of %s', a.adrelid::regclass), pg_get_expr(a.adbin, a.adrelid) FROM pg_attrdef a WHERE a.oid >= 16384
   UNION ALL
   SELECT format('constraint %s', c.conname), pg_get_constraintdef(c.oid) FROM pg_constraint c WHERE c.oid >= 16384 AND c.contype = 'c'
+  UNION ALL
+  SELECT format('index %s', i.indexrelid::regclass), pg_get_indexdef(i.indexrelid) FROM pg_index i
+    WHERE i.indexrelid >= 16384 AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL)
+  UNION ALL
+  SELECT format('statistics %s', s.stxname), pg_get_statisticsobjdef_expressions(s.oid)::text FROM pg_statistic_ext s WHERE s.stxexprs IS NOT NULL
+  UNION ALL
+  SELECT format('partitions of %s', p.partrelid::regclass), pg_get_partkeydef(p.partrelid) FROM pg_partitioned_table p WHERE p.partexprs IS NOT NULL
   UNION ALL
   SELECT format('policy %s', p.polname), concat_ws(' ', pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) FROM pg_policy p
   UNION ALL

@@ -22,6 +22,13 @@ describe('a mention', () => {
     ['SET created = synchronous_commit', { commit: true, lasting: false, request: false }],
     ["SET barista.request_id = 'x'", { commit: false, lasting: false, request: true }],
     ['SET "barista" . "request_id" = 1', { commit: false, lasting: false, request: true }],
+    ["SET barista/**/.request_id = 'x'", { commit: false, lasting: false, request: true }],
+    ['SET barista . -- id\n "request_id" = \'x\'', { commit: false, lasting: false, request: true }],
+    ["SET barista./* a /* b */ c */request_id = 'x'", { commit: false, lasting: false, request: true }],
+    [
+      "CREATE /* a */ SUBSCRIPTION s CONNECTION '' PUBLICATION p",
+      { commit: true, lasting: true, request: false },
+    ],
     ["SELECT pg_barista.request_committed('x')", { commit: false, lasting: false, request: true }],
     ['barista.request_id synchronous_commit', { commit: true, lasting: false, request: true }],
   ])('is found: %s', (text, mention) => {
@@ -36,6 +43,9 @@ describe('a mention', () => {
     'ALTER TABLE t ADD a int',
     'SELECT * FROM subscription',
     'barista.x',
+    'barista /* .request_id',
+    'create /* subscription',
+    "CREATE TABLE barista; -- request_id\nSELECT '.request_id'",
   ])('is not there: %s', (text) => {
     expect(mentionIn(text)).toBeNull();
   });
@@ -54,6 +64,11 @@ describe('a mention', () => {
     const found = text.split('').map((letter) => search.look(letter));
     expect(found[text.indexOf('synchronous_commit') + 17]).toMatchObject({ commit: true });
     expect(found[text.indexOf('synchronous_commit') + 16]).toBeNull();
+  });
+
+  it('counts as found where more stands between its words than is looked at', () => {
+    const text = 'barista/**/'.repeat(100_000);
+    expect(mentionIn(text)).toMatchObject({ request: true });
   });
 
   it('lasts if what makes it last comes later', () => {

@@ -15,26 +15,79 @@ export interface Mention {
   readonly request: boolean;
 }
 
-const either = /synchronous_commit|create\s+subscription|barista["\s]*\.["\s]*request_/i;
-/** A subscription's workers do not wait unless it says that they do. */
-const commitName = /synchronous_commit|create\s+subscription/i;
-const requestName = /barista["\s]*\.["\s]*request_/i;
+/** Only what has one of these is looked at closely. A subscription's workers do not wait unless it says that they do. */
+const either = /synchronous_commit|subscription|barista/i;
 /** ALTER ROLE ... SET and the like, or the definition of something that sets it whenever it is used: a function, a view, a default. */
 const definition = /\b(?:alter|create)\b/i;
 
+/** Of blanks and comments behind the words in one text. It bounds what a look can cost. */
+const gapCharsMax = 65_536;
 /** So much of a piece is looked at again together with the next. */
-const tailChars = 64;
+const tailChars = 256;
 
 /** `text`: that of one message, or of several in which only the mention itself is looked for. */
 export function mentions(text: string): boolean {
-  return either.test(text);
+  return either.test(text) && (mentionsCommit(text) || mentionsRequest(text));
 }
 
 /** In one whole message. */
 export function mentionIn(text: string): Mention | null {
   if (!either.test(text)) return null;
-  const commit = commitName.test(text);
-  return { commit, lasting: commit && definition.test(text), request: requestName.test(text) };
+  const commit = mentionsCommit(text);
+  const request = mentionsRequest(text);
+  if (!commit && !request) return null;
+  return { commit, lasting: commit && definition.test(text), request };
+}
+
+function mentionsCommit(text: string): boolean {
+  return /synchronous_commit/i.test(text) || isFollowed(text, /create/gi, ['subscription']);
+}
+
+function mentionsRequest(text: string): boolean {
+  return isFollowed(text, /barista/gi, ['.', 'request_']);
+}
+
+/** Somewhere these follow, with nothing but blanks, quotes and comments between them. Where there is very much of that, they count as found. */
+function isFollowed(text: string, word: RegExp, expected: readonly string[]): boolean {
+  const lower = text.toLowerCase();
+  let left = gapCharsMax;
+  for (const found of lower.matchAll(word)) {
+    let at = found.index + found[0].length;
+    let isThere = true;
+    for (const next of expected) {
+      const end = gapEnd(lower, at, left);
+      left -= end - at;
+      if (left <= 0) return true;
+      isThere &&= lower.startsWith(next, end);
+      at = end + next.length;
+      if (!isThere) break;
+    }
+    if (isThere) return true;
+  }
+  return false;
+}
+
+/** Where something else than a gap begins, or where `charsMax` are exceeded. */
+function gapEnd(text: string, from: number, charsMax: number): number {
+  const limit = Math.min(text.length, from + charsMax);
+  let depth = 0;
+  for (let at = from; at < limit; ) {
+    const two = text.slice(at, at + 2);
+    if (two === '/*') depth += 1;
+    else if (two === '*/' && depth > 0) depth -= 1;
+    else if (two === '--' && depth === 0) {
+      const end = text.indexOf('\n', at);
+      if (end === -1 || end >= limit) return limit;
+      at = end + 1;
+      continue;
+    } else {
+      if (depth === 0 && !/^[\s"]/.test(two)) return at;
+      at += 1;
+      continue;
+    }
+    at += 2;
+  }
+  return limit;
 }
 
 export function bothMentions(a: Mention | null, b: Mention | null): Mention | null {

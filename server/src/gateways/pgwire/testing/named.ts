@@ -3,7 +3,7 @@ import type { Client, ClientConfig, QueryResult } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { prepareRequests } from '../../../adapters/postgres/requests/request-schema.ts';
 import { serviceOf, startGateway, type TestGateway } from './gateway.ts';
-import { holdCommits } from './helpers.ts';
+import { backends, holdCommits, sleep } from './helpers.ts';
 import { startTestPostgres, type TestPostgres } from './postgres.ts';
 
 export let pg: TestPostgres;
@@ -48,6 +48,8 @@ export function useNamedTransactions(): void {
     letCommitsGo = null;
     await client.end().catch(() => {});
     await gateway.listener.close();
+    // A session that was cut off in a transaction ends a little later, and might hold what is dropped in another order.
+    for (let left = 200; left > 0 && (await backends(pg)) > 0; left -= 1) await sleep(10);
     await pg.superuser.query('DROP TABLE IF EXISTS t CASCADE; DROP SCHEMA IF EXISTS pg_barista CASCADE');
   });
 }

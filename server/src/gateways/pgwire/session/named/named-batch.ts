@@ -47,6 +47,8 @@ export class NamedBatch {
   /** As it will be when what was bound has been executed, and when what is to be executed so far has been. */
   private status: TransactionStatus = 'I';
   private reached: TransactionStatus = 'I';
+  /** Nothing has been executed outside of a block that a Sync would commit. */
+  private isDivisible = true;
 
   constructor(options: BatchOptions) {
     this.options = options;
@@ -73,12 +75,17 @@ export class NamedBatch {
     switch (this.state) {
       case 'none':
         if (!wire.answers.isIdle) return false;
+        if (type === front.flush) {
+          wire.send(frame);
+          return true;
+        }
         this.status = status;
         this.reached = status;
         if (status === 'I') this.options.portals.clear();
         this.held = [];
         this.heldBytes = 0;
         this.replies = new ExpectedReplies();
+        this.isDivisible = true;
         this.state = 'held';
         this.takeHeld(frame, type);
         return true;
@@ -103,6 +110,36 @@ export class NamedBatch {
     }
   }
 
+  /**
+   * The client sends a Query, or a call, without a Sync behind what it has begun. That is done first: behind an error nothing is run until the Sync, and a transaction is not divided. Returns whether the message is skipped; false: it must
+   * wait.
+   */
+  endForQuery(): boolean {
+    switch (this.state) {
+      case 'held':
+        this.run(this.held.every(isBare));
+        this.options.wire.send(...this.held);
+        this.held = [];
+        this.cut();
+        return false;
+      case 'running':
+        if (this.isDivisible) this.cut();
+        else this.options.refuse();
+        return false;
+      case 'wrapped':
+      case 'committing':
+        this.options.refuse();
+        return false;
+      case 'skipping':
+        return true;
+      case 'none':
+      case 'cutting':
+        return false;
+      default:
+        return this.state satisfies never;
+    }
+  }
+
   private takeInCopy(frame: Buffer, type: number): boolean {
     const { answers, send } = this.options.wire;
     const taken = answers.takeInCopy(type === front.sync);
@@ -116,7 +153,7 @@ export class NamedBatch {
     if (type === front.bind || type === front.execute) {
       const kind = this.kindOf(frame, type);
       this.start(kind);
-      if (type === front.execute) this.reached = statusAfter(kind, this.reached);
+      if (type === front.execute) this.executed(kind);
       this.options.wire.send(...this.held, frame);
       this.held = [];
       this.note(frame, type);
@@ -195,12 +232,17 @@ export class NamedBatch {
         this.cut();
         return false;
       }
-      this.reached = statusAfter(kind, this.reached);
+      this.executed(kind);
     } else if (type === front.parse) this.note(frame, type);
     if (this.flight !== null && !isBare(frame)) this.flight.isBare = false;
     wire.send(frame);
     if (type === front.sync) this.state = 'none';
     return true;
+  }
+
+  private executed(kind: StatementKind): void {
+    if (this.reached === 'I' && isWrapped(kind)) this.isDivisible = false;
+    this.reached = statusAfter(kind, this.reached);
   }
 
   private cut(): void {

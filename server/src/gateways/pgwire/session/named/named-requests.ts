@@ -91,7 +91,8 @@ export class NamedRequests {
       wire.send(frame);
       return true;
     }
-    if (!this.isIdle) return false;
+    if (!this.isIdle)
+      return (type === front.query || type === front.functionCall) && this.batch.endForQuery();
     if (type === front.query) this.query(frame);
     else if (type === front.functionCall) this.call(frame);
     // What PostgreSQL will refuse.

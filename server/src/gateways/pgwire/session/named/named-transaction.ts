@@ -161,7 +161,7 @@ export class NamedTransaction {
   /** Without what would show the gateway's own statement: context, position, internal query. */
   private tellError(error: ErrorFields): void {
     if (missingStates.has(error.get('C') ?? '')) this.wire.missing();
-    const told = [...error].filter(([letter]) => 'SVCMDH'.includes(letter));
+    const told = [...error].filter(([letter]) => toldFields.includes(letter));
     this.wire.answers.say(errorFromFields(new Map(told)));
   }
 
@@ -189,6 +189,9 @@ export class NamedTransaction {
     this.wire.send(flight);
   }
 }
+
+/** Severity, code, texts, and what it is about: schema, table, column, data type, constraint. */
+const toldFields = 'SVCMDHstcdn';
 
 function isRepetition(error: ErrorFields): boolean {
   return error.get('C') === errors.committedBefore.sqlState;
