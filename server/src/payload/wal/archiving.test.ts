@@ -200,15 +200,18 @@ describe('archiving', () => {
       directory: {
         readWal: (from: Lsn, timeline: Timeline, bytes: number) => {
           asked.push(`${timeline} ${from} ${bytes}`);
-          return from < 110 ? Promise.resolve(Buffer.alloc(bytes, 7)) : Promise.reject(new Error('recycled'));
+          if (from >= 110) return Promise.reject(new Error('recycled'));
+          // What lies in another segment does not come along.
+          return Promise.resolve(Buffer.alloc(from === 105 ? bytes / 2 : bytes, 7));
         },
       },
     });
     await expect.poll(() => opened).toHaveLength(1);
     const { missing } = opened[0]!;
     expect(await missing(lsn(100), lsn(105), 1 as Timeline)).toEqual(Buffer.alloc(5, 7));
+    expect(await missing(lsn(105), lsn(125), 1 as Timeline)).toEqual(walBytes(105, 20));
     expect(await missing(lsn(110), lsn(128), 1 as Timeline)).toEqual(walBytes(110, 18));
     expect(await missing(lsn(130), lsn(140), 1 as Timeline)).toBeNull();
-    expect(asked).toEqual(['1 100 5', '1 110 18', '1 130 10']);
+    expect(asked).toEqual(['1 100 5', '1 105 20', '1 110 18', '1 130 10']);
   });
 });

@@ -3,16 +3,26 @@ import type { Checkup } from '../../ports/database-server.ts';
 import { Checkups } from './checkup.ts';
 
 function setUp() {
-  const world = { up: true, leads: true, damagedPages: 3, nextXid: 700n, ended: 50, away: false };
+  const world = {
+    up: true,
+    leads: true,
+    damagedPages: 3,
+    nextXid: 700n,
+    ended: 50,
+    away: false,
+    late: false,
+  };
   const damage: string[] = [];
+  /** Ends a checkup that is under way. */
+  const answers: (() => void)[] = [];
   let tick = (): void => {};
   const checkups = new Checkups({
     server: {
       checkup: (): Promise<Checkup> => {
         const { damagedPages, nextXid, ended } = world;
-        return world.away
-          ? Promise.reject(new Error('away'))
-          : Promise.resolve({ damagedPages, nextXid, ended });
+        const checkup = { damagedPages, nextXid, ended };
+        if (world.late) return new Promise((resolve) => answers.push(() => resolve(checkup)));
+        return world.away ? Promise.reject(new Error('away')) : Promise.resolve(checkup);
       },
     },
     isUp: () => world.up,
@@ -30,10 +40,12 @@ function setUp() {
   const look = async (changes: Partial<typeof world> = {}): Promise<void> => {
     Object.assign(world, changes);
     tick();
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
   };
-  return { checkups, damage, look };
+  return { checkups, damage, answers, look };
 }
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('checkups', () => {
   it('count what clients have written and read while the replica leads', async () => {
@@ -68,5 +80,17 @@ describe('checkups', () => {
     checkups.renew();
     await look();
     expect(damage).toHaveLength(1);
+  });
+
+  it('take nothing from an answer of an earlier PostgreSQL that comes late', async () => {
+    const { damage, checkups, answers, look } = setUp();
+    await look({ damagedPages: 5, late: true });
+    checkups.renew();
+    answers[0]!();
+    await turn();
+    await look({ damagedPages: 6, nextXid: 1000n, late: false });
+    expect([damage, checkups.counts]).toEqual([[], { transactions: 0, reads: 0 }]);
+    await look({ damagedPages: 7 });
+    expect(damage).toEqual(['PostgreSQL has met a page with a wrong checksum']);
   });
 });
