@@ -15,7 +15,7 @@ import { encodeDirectoryState, readDirectoryState } from '../directory-state.ts'
 import { readControlFacts } from './control-file.ts';
 import { Conversation } from './conversation.ts';
 import type { CopyMessage, MessageOf } from './messages.ts';
-import { receiveCopy } from './receive-copy.ts';
+import { receiveCopy, type ReceiveCopyOptions } from './receive-copy.ts';
 import { socketPair, testInstallation } from './testing/copying.ts';
 
 let root: string;
@@ -96,7 +96,11 @@ async function play(socket: Socket, lines: readonly Line[], end: (socket: Socket
 
 async function receive(
   lines: readonly Line[],
-  { end = () => {}, into = directory }: { end?: (socket: Socket) => void; into?: string } = {},
+  {
+    end = () => {},
+    into = directory,
+    isOfUse = () => true,
+  }: { end?: (socket: Socket) => void; into?: string; isOfUse?: ReceiveCopyOptions['isOfUse'] } = {},
 ): Promise<CopiedDatabase> {
   const [near, far] = await socketPair(join(root, `socket-${count}-${Math.random()}`));
   const playing = play(far, lines, end);
@@ -107,7 +111,7 @@ async function receive(
       directory: into,
       owner: { group: 'main', cluster: 'c1' },
       installation: testInstallation,
-      isOfUse: () => true,
+      isOfUse,
     });
   } finally {
     await playing;
@@ -170,6 +174,28 @@ describe('a target', () => {
     await receive([...equal.slice(0, -1), { ...complete, blocks: 0 }]);
     datasync.mockRestore();
     expect(roles).toEqual(['copying', 'copying']);
+  });
+
+  it.each([
+    ['that got shorter while it was copied', 16_384],
+    ['that is shorter', 8192],
+  ])('keeps nothing of its own behind the end of a file %s', async (_file, bytes) => {
+    await receive(story);
+    const shorter: Line[] = [
+      { kind: 'file', file: 0, bytes, name: '1262' },
+      'have',
+      { kind: 'fileEnd', file: 0, bytes: 8192 },
+    ];
+    await receive([...story.toSpliced(3, 4, ...shorter).slice(0, -1), { ...complete, blocks: 0 }]);
+    expect((await readFile(join(directory, 'data', 'global', '1262'))).equals(block)).toBe(true);
+  });
+
+  it('is no standby of what its log does not go on from any more when all of it is there', async () => {
+    let asked = 0;
+    const isOfUse = (): boolean => (asked += 1) === 1;
+    await expect(receive(story, { isOfUse })).rejects.toMatchObject({ name: 'CopyError', code: 'tooOld' });
+    expect(asked).toBe(2);
+    expect((await readDirectoryState(directory))?.role.kind).toBe('copying');
   });
 
   it('is no standby if the disk does not take a file', async () => {

@@ -23,6 +23,8 @@ let reports: StandbyReport[] = [];
 let begun: [from: number, timeline: number][] = [];
 let ends: string[] = [];
 let readTo = 0;
+/** Reading from the source waits for it. */
+let reading: Promise<void> | null = null;
 const receivers: Receiver[] = [];
 
 const pattern = Buffer.from(Array.from({ length: 4_000 }, (_, index) => index % 251));
@@ -40,6 +42,7 @@ beforeEach(async () => {
   // What an earlier test has left may still come to its end.
   const seen: string[] = [];
   ends = seen;
+  reading = null;
   feed = await openStandbyFeed({
     socketDir: root,
     postgresVersion: '18.4',
@@ -54,7 +57,7 @@ beforeEach(async () => {
         for (let at: number = from; at < Math.min(from + bytesMax, position.end); at += 100)
           pieces.push(wal(at, Math.min(at + 100, position.end)));
         readTo = from + bytesMax;
-        return pieces;
+        return reading === null ? pieces : reading.then(() => pieces);
       },
       history: (timeline) => timelineFile(position, timeline),
     },
@@ -288,6 +291,21 @@ describe('a standby', () => {
     await eventually(() => expect(readTo).toBeGreaterThan(position.end), { timeout: 10_000 });
   });
 
+  it('is sent nothing that was still being read when it ended the stream', async () => {
+    let found = (): void => {};
+    reading = new Promise((resolve) => {
+      found = resolve;
+    });
+    beginTimeline(base + 2000);
+    const receiver = await streaming(base);
+    receiver.say('c');
+    await receiver.until('TDCCZ');
+    found();
+    receiver.ask('IDENTIFY_SYSTEM');
+    await receiver.until('TDCZ');
+    expect(receiver.types.join('')).toBe('RRSSSSZWcTDCCZTDCZ');
+  });
+
   it('is let go where it asks for what is gone', async () => {
     const receiver = await connected();
     receiver.ask('START_REPLICATION 0/2000000 TIMELINE 1');
@@ -325,6 +343,15 @@ describe('the end of a timeline', () => {
     receiver.report(base + 900, base + 900, base + 900);
     await eventually(() => expect(reports).toHaveLength(1));
     expect(reports[0]).toEqual({ written: fork, flushed: fork, replayed: fork });
+  });
+
+  it('bounds what a standby is believed that was sent more of it before', async () => {
+    const receiver = await streaming(base);
+    await receiver.hears(base, base + 1000);
+    beginTimeline(base + 2000);
+    receiver.report(base + 1000, base + 1000, base + 200);
+    await eventually(() => expect(reports).toHaveLength(1));
+    expect(reports[0]).toEqual({ written: fork, flushed: fork, replayed: base + 200 });
   });
 
   it('is told at once to who asks to start there', async () => {
