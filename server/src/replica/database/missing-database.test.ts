@@ -37,6 +37,6 @@ it('who was let in again, and has no database, has lost both', () => {
   expect(missing({}, 'bothLost')).toBe('bothLost: its directory is empty');
 });
 
-it('it is said that nobody else has a copy', () => {
+it('a member that is alone is told that nobody else has a copy', () => {
   expect(missing({ commitPoint: 1 }, null, [])).toContain('restore a backup');
 });

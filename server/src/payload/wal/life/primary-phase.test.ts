@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import type { Timeline } from '../../../wal/lsn.ts';
+import { ballot, leadership, range, start } from '../testing/entries.ts';
+import { bePrimary } from './primary-phase.ts';
+import { LifeFixture, positionAfter, primaryOf, silentPrimary, stateOf } from './testing/life-fixture.ts';
+
+const b1 = ballot(1, 'r1');
+const log = [start(b1), leadership(b1, 1, 100), range(b1, 1, 100, 10)];
+
+async function setUp() {
+  const life = new LifeFixture(log);
+  const position = positionAfter(log);
+  const wal = life.context.take(stateOf(primaryOf(b1), position));
+  life.payload.lead(b1);
+  const primary = silentPrimary({ timeline: 1 as Timeline });
+  const ended = bePrimary(life.context, { primary, ballot: b1, wal, from: position.end });
+  await life.time.pass(10);
+  life.story.length = 0;
+  return { life, ended };
+}
+
+describe('a primary that is deposed', () => {
+  it('is told to serve nobody before anything else, and then stopped: PostgreSQL has ended', async () => {
+    const { life, ended } = await setUp();
+    life.payload.suspect('PostgreSQL ended');
+    expect(await life.time.until(ended)).toEqual({ kind: 'inspect' });
+    expect(life.story).toEqual(['unready: PostgreSQL ended', 'step down', 'stop: immediate']);
+  });
+
+  it('is told to serve nobody before anything else, and then stopped: leadership has ended', async () => {
+    const { life, ended } = await setUp();
+    life.payload.follow();
+    expect(await life.time.until(ended)).toMatchObject({ kind: 'written', state: { role: primaryOf(b1) } });
+    expect(life.story).toEqual(['unready: leadership has ended', 'stop: immediate']);
+  });
+});

@@ -1,0 +1,202 @@
+/**
+ * The phases of a database's life one by one: the host and the server note what is asked of them, the directory is on a modelled disk, and the log is what the test says.
+ *
+ * Responsible for: what is around a phase. Which phase runs, and on what, is the test's.
+ */
+import { pino } from 'pino';
+import type { ApplyTraceEvent } from '../../../../api/events.ts';
+import type { Entry, SlotEntry } from '../../../../multipaxos/types/entries.ts';
+import type { Ballot, ReplicaId, Slot } from '../../../../multipaxos/types/names.ts';
+import type { DirectoryRole, DirectoryState } from '../../../../ports/database-directory.ts';
+import type {
+  DatabaseServer,
+  PrimaryDatabase,
+  StandbyDatabase,
+  StandbyHandlers,
+} from '../../../../ports/database-server.ts';
+import { Random } from '../../../../ports/testing/random.ts';
+import { SimulatedTime } from '../../../../ports/testing/simulated-time.ts';
+import type { Lsn } from '../../../../wal/lsn.ts';
+import { positionNone, type WalPosition } from '../../../../wal/position.ts';
+import type { PayloadHost, ProposeResult } from '../../../payload.ts';
+import { ModelDirectory } from '../../testing/model-directory.ts';
+import { ModelDisk } from '../../testing/model-disk.ts';
+import { slots } from '../../testing/entries.ts';
+import { foldEntry } from '../../wal-history.ts';
+import { WalPayload } from '../../wal-payload.ts';
+import type { LifeContext } from '../context.ts';
+
+export const timings = {
+  saveMs: 1000,
+  askMs: 200,
+  askLeadingMs: 5,
+  hangMs: 2000,
+  pingMs: 250,
+  standstillMs: 10_000,
+  patienceMs: 5000,
+  promotionMs: 10_000,
+  retryMinMs: 100,
+  retryMaxMs: 5000,
+} as const;
+
+export class LifeFixture {
+  readonly time = new SimulatedTime();
+  readonly disk = new ModelDisk();
+  readonly directory = new ModelDirectory(this.disk, this.time, new Random(1));
+  /** What the host and the server were told, in order. */
+  readonly story: string[] = [];
+  readonly events: ApplyTraceEvent[] = [];
+  /** All of it is chosen. */
+  readonly log: Entry[];
+  readonly payload: WalPayload;
+  /** Entries are read from the log when this resolves. */
+  logIsRead: Promise<void> = Promise.resolve();
+  startPrimary: () => Promise<PrimaryDatabase> = () => Promise.reject(new Error('it does not start'));
+  handlers: StandbyHandlers | null = null;
+
+  constructor(log: readonly Entry[]) {
+    this.log = [...log];
+    this.payload = new WalPayload({
+      host: this.host(),
+      server: this.server(),
+      directory: this.directory,
+      logger: pino({ level: 'silent' }),
+      timers: this.time,
+      timings,
+      entryBytesMax: 1_000_000,
+      shipQueueBytesMax: 1_000_000,
+      log: {
+        read: async (from, to) => {
+          await this.logIsRead;
+          return this.log.slice(from - 1, to);
+        },
+      },
+      ringBytesMax: 1_000_000,
+      prepare: () => Promise.resolve(),
+      missing: () => ({ kind: 'create' }),
+      logReaches: () => true,
+      replace: () => Promise.resolve(),
+      onAgreed: () => undefined,
+      onStep: () => undefined,
+      onUp: () => undefined,
+      onDown: () => undefined,
+      onMayLead: () => undefined,
+      onVerify: () => undefined,
+      onFolding: () => undefined,
+      onLeadership: () => undefined,
+    });
+  }
+
+  get context(): LifeContext {
+    return this.payload.context;
+  }
+
+  get commitPoint(): Slot {
+    return this.log.length as Slot;
+  }
+
+  /** Chosen just now. */
+  choose(...entries: readonly Entry[]): void {
+    const first = this.log.length + 1;
+    this.log.push(...entries);
+    const chosen: SlotEntry[] = slots(entries, first);
+    this.payload.chosen(chosen);
+  }
+
+  private host(): PayloadHost {
+    const notLeader: ProposeResult = { code: 'notLeader' };
+    return {
+      member: 'r1' as ReplicaId,
+      commitPoint: () => this.commitPoint,
+      isAwaited: () => false,
+      configuration: () => ({ version: 0, slot: 0 as Slot, members: [] }),
+      propose: () => notLeader,
+      applied: () => undefined,
+      restored: () => undefined,
+      leadershipKnown: ({ round, replica }) => this.story.push(`known: ${round} of ${replica}`),
+      stepDown: () => this.story.push('step down'),
+      ready: () => this.story.push('ready'),
+      unready: (reason) => this.story.push(`unready: ${reason}`),
+      event: (event) => this.events.push(event),
+      isTraced: false,
+      fatal: (error) => {
+        throw error;
+      },
+    };
+  }
+
+  private server(): DatabaseServer {
+    const nothing = (): Promise<never> => Promise.reject(new Error('not asked in these tests'));
+    return {
+      startStandby: (_source, handlers) => {
+        this.handlers = handlers;
+        return Promise.resolve(silentStandby);
+      },
+      startPrimary: () => {
+        this.story.push('start');
+        return this.startPrimary();
+      },
+      stop: (mode) => {
+        this.story.push(`stop: ${mode}`);
+        return Promise.resolve();
+      },
+      onExit: () => () => undefined,
+      isAlive: () => true,
+      endedWaits: () => 0,
+      isMoving: () => true,
+      workMark: () => Promise.resolve(null),
+      statusOf: nothing,
+      committedRequest: nothing,
+      checkup: nothing,
+      info: () => ({ pid: 1, socketDir: '', port: 0, version: null }),
+    };
+  }
+}
+
+/** It says what its test says, and is asked nothing. */
+const silentStandby: StandbyDatabase = {
+  more: () => undefined,
+  ask: () => undefined,
+  streaming: true,
+  shut: () => undefined,
+  open: () => undefined,
+  look: () => Promise.reject(new Error('it lets nobody in')),
+  promote: () => Promise.reject(new Error('it cannot be promoted')),
+};
+
+/** A primary of which nothing is heard. */
+export function silentPrimary(
+  rest: Partial<PrimaryDatabase> & Pick<PrimaryDatabase, 'timeline'>,
+): PrimaryDatabase {
+  return {
+    system: 7n,
+    nextXid: () => Promise.resolve(1000n),
+    flushed: () => Promise.resolve(0 as Lsn),
+    openStream: () =>
+      Promise.resolve({
+        report: () => undefined,
+        ping: () => undefined,
+        pause: () => undefined,
+        resume: () => undefined,
+        close: () => undefined,
+      }),
+    barrier: () => new Promise(() => undefined),
+    openTransactions: () => Promise.resolve(new Map()),
+    ...rest,
+  };
+}
+
+/** What the first of them come to. */
+export function positionAfter(entries: readonly Entry[], count = entries.length): WalPosition {
+  let position = positionNone;
+  for (const slotEntry of slots(entries.slice(0, count))) ({ position } = foldEntry(position, slotEntry));
+  return position;
+}
+
+export function stateOf(role: DirectoryRole, position: WalPosition): DirectoryState {
+  return { role, position, configuration: null };
+}
+
+export function primaryOf(leadership: Ballot): DirectoryRole {
+  return { kind: 'primary', leadership };
+}

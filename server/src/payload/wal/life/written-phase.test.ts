@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../../multipaxos/types/entries.ts';
+import type { DirectoryState } from '../../../ports/database-directory.ts';
+import type { Timeline } from '../../../wal/lsn.ts';
+import { positionNone } from '../../../wal/position.ts';
+import { ballot, leadership, lsn, range, start } from '../testing/entries.ts';
+import { LifeFixture, positionAfter, primaryOf, silentPrimary, stateOf } from './testing/life-fixture.ts';
+import { settleWritten } from './written-phase.ts';
+
+const [b1, b2, b3] = [ballot(1, 'r1'), ballot(2, 'r2'), ballot(3, 'r1')];
+/** Slot 2 begins at 100, and each slot above it ends ten bytes higher. */
+const ofB1 = [
+  start(b1),
+  leadership(b1, 1, 100),
+  ...Array.from({ length: 40 }, (_, n) => range(b1, 1, 100 + 10 * n, 10)),
+];
+const ofB2 = [start(b2), leadership(b2, 2, 500), range(b2, 2, 500, 30)];
+const written = stateOf(primaryOf(b1), positionAfter(ofB1, 12));
+const founder = stateOf({ kind: 'founder', isNew: true }, positionNone);
+
+function setUp(log: readonly Entry[], { ownEnd = 200 } = {}) {
+  const life = new LifeFixture(log);
+  life.directory.endOfWal = () => Promise.resolve(lsn(ownEnd));
+  const settle = (state: DirectoryState) => settleWritten(life.context, state);
+  return { life, settle };
+}
+
+describe('a directory that may hold WAL which was never chosen', () => {
+  it('is a standby of what it has, however far the log goes on', async () => {
+    const { life, settle } = setUp([...ofB1, ...ofB2], { ownEnd: 255 });
+    const state = {
+      ...stateOf({ kind: 'standby' }, positionAfter(ofB1, 17)),
+      configuration: expect.anything(),
+    };
+    expect(await life.time.until(settle(written))).toEqual({ kind: 'standby', state });
+    expect(life.disk.state).toEqual(state);
+    expect(life.disk.state!.position.end).toBe(250);
+  });
+
+  it('is lost where others went another way below its end', async () => {
+    const { life, settle } = setUp([...ofB1, ...ofB2], { ownEnd: 501 });
+    expect(await life.time.until(settle(written))).toMatchObject({ kind: 'lost', loss: { cause: 'parted' } });
+  });
+
+  it('makes known the leadership that it knows of: its replica leads in no lower ballot', async () => {
+    const { life, settle } = setUp([...ofB1, ...ofB2]);
+    await life.time.until(settle(written));
+    expect(life.story).toEqual(['known: 1 of r1']);
+  });
+
+  it.each([
+    ['none', 'a standby', { kind: 'standby' }],
+    ['done', 'a standby', { kind: 'standby' }],
+    ['other', 'lost', { kind: 'lost', loss: { cause: 'parted' } }],
+  ] as const)('whose promotion came to "%s" is %s', async (came, _what, next) => {
+    const promoted = [...ofB1, start(b3), leadership(b3, 2, 500), range(b3, 2, 500, 10)];
+    const { life, settle } = setUp(promoted, { ownEnd: 500 });
+    const asked: (readonly [Timeline, Timeline])[] = [];
+    life.directory.settlePromotion = (from, timeline) => {
+      asked.push([from, timeline]);
+      return Promise.resolve(came);
+    };
+    const promoting = stateOf({ kind: 'promoting', leadership: b3 }, positionAfter(promoted, 44));
+    expect(await life.time.until(settle(promoting))).toMatchObject(next);
+    expect(asked).toEqual([[1, 2]]);
+  });
+
+  it.each([
+    ['timeline', { timeline: 2 as Timeline }],
+    ['database', { timeline: 1 as Timeline, system: 8n }],
+  ])('is lost if PostgreSQL comes up with another %s than the log says', async (_what, rest) => {
+    const { life, settle } = setUp(ofB1, { ownEnd: 520 });
+    life.startPrimary = () => Promise.resolve(silentPrimary(rest));
+    life.payload.lead(b3);
+    const next = await life.time.until(settle(written));
+    expect(next).toMatchObject({ kind: 'lost', loss: { cause: 'databaseLost' } });
+    expect(life.story.slice(1)).toEqual(['start', 'stop: immediate']);
+  });
+});
+
+describe('the directory of a founder', () => {
+  it('is lost if another replica has begun the group with another database', async () => {
+    const { life, settle } = setUp([start(b2), leadership(b2, 1, 100)]);
+    const reason = 'the group was begun by r2, with another database';
+    expect(await life.time.until(settle(founder))).toEqual({
+      kind: 'lost',
+      loss: { cause: 'databaseLost', reason },
+    });
+  });
+
+  it('is a primary if its own leadership was chosen in the moment of a crash', async () => {
+    const begun = [start(b1), leadership(b1, 1, 100)];
+    const { life, settle } = setUp(begun);
+    expect(await life.time.until(settle(founder))).toMatchObject({
+      kind: 'written',
+      state: { role: primaryOf(b1), position: positionAfter(begun) },
+    });
+  });
+
+  it('is not used before all that is chosen is known: another may have begun the group', async () => {
+    const { life, settle } = setUp([start(b2), leadership(b2, 1, 100)]);
+    let read = (): void => undefined;
+    life.logIsRead = new Promise((resolve) => {
+      read = resolve;
+    });
+    life.payload.lead(b3);
+    const settled = settle(founder);
+    await life.time.pass(3000);
+    expect(life.story).not.toContain('start');
+    read();
+    expect(await life.time.until(settled)).toMatchObject({ kind: 'lost' });
+    expect(life.story).not.toContain('start');
+  });
+});

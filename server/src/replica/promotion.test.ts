@@ -1,0 +1,42 @@
+/** What a standby must have before a primary is made of it. */
+import { expect, it } from 'vitest';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
+import type { Lsn } from '../wal/lsn.ts';
+import { MemoryGroup } from './testing/memory-group.ts';
+
+it('no leadership is proposed before everything that is chosen is replayed, though all of it is there', async () => {
+  const proposed: ReplicaId[] = [];
+  const group = new MemoryGroup({
+    replicas: 3,
+    seed: 5,
+    onEvent: (id, { name }) => {
+      if (name === 'ProposeLeadership') proposed.push(id);
+    },
+  });
+  await group.begin();
+  const old = group.serving()!;
+  const others = group.members.filter((member) => member !== old);
+  let isBehind = true;
+  for (const { process } of others) {
+    const standby = process!.assembled!.payload.context.feed!;
+    const look = standby.look.bind(standby);
+    standby.look = async (givenUp) => {
+      const seen = await look(givenUp);
+      return isBehind ? { ...seen, replayed: (seen.replayed - 1) as Lsn } : seen;
+    };
+  }
+  proposed.length = 0;
+  old.crash();
+  const isElected = (): boolean => others.some(({ replica }) => replica!.status(0).role === 'leader');
+  expect(await group.time.passUntil(isElected, 10_000)).toBe(true);
+  await group.time.pass(2_000);
+  expect([isElected(), proposed]).toEqual([true, []]);
+
+  isBehind = false;
+  expect(await group.time.passUntil(() => group.serving() !== null, 1_000)).toBe(true);
+  expect(proposed).toEqual([group.serving()!.id]);
+  await old.start();
+  await group.healthy(30_000);
+  await group.equal();
+  await group.stop();
+});
