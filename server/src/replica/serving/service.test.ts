@@ -1,11 +1,11 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../adapters/system-clock.ts';
 import type { Ballot, ReplicaId } from '../../multipaxos/types/names.ts';
 import type { Lsn } from '../../wal/lsn.ts';
 import type { Service } from '../../ports/client-service.ts';
 import type { CommitsLook } from '../../ports/commits-look.ts';
 import type { PrimaryDatabase } from '../../ports/database-server.ts';
+import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { AnswerGate } from './answer-gate.ts';
 import type { Outcomes } from './outcomes.ts';
 import { ReplicaService } from './service.ts';
@@ -19,6 +19,8 @@ const primary = {
 } as unknown as PrimaryDatabase;
 
 function setUp({ patienceMs = 10_000 } = {}) {
+  const time = new SimulatedTime();
+  const settle = (): Promise<void> => time.pass(5);
   let barriers = 0;
   const world = { holdsBarriers: false };
   const held: (() => void)[] = [];
@@ -33,7 +35,7 @@ function setUp({ patienceMs = 10_000 } = {}) {
     },
     chosenEnd: () => 0 as Lsn,
     onEvent: () => {},
-    timers: systemClock,
+    timers: time,
     leasePollMs: 1,
   });
   const service = new ReplicaService({
@@ -52,7 +54,7 @@ function setUp({ patienceMs = 10_000 } = {}) {
           looks.push({ isServed, tell: resolve, fail: () => reject(new Error('away')) });
         });
     },
-    looks: { timers: systemClock, patienceMs, retryMs: 1, againMs: 1, logger: pino({ level: 'silent' }) },
+    looks: { timers: time, patienceMs, retryMs: 1, againMs: 1, logger: pino({ level: 'silent' }) },
   });
   const told: Service[] = [];
   service.onServiceChange((now) => told.push(now));
@@ -68,6 +70,8 @@ function setUp({ patienceMs = 10_000 } = {}) {
     return generation();
   };
   return {
+    time,
+    settle,
     service,
     told,
     looks,
@@ -80,11 +84,9 @@ function setUp({ patienceMs = 10_000 } = {}) {
   };
 }
 
-const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
-
 describe('the service of a replica', () => {
   it('is told when it changes, and has a new generation for each leadership', async () => {
-    const { service, told, looks, generation } = setUp();
+    const { settle, service, told, looks, generation } = setUp();
     service.serveHere(ballot(1));
     looks[0]!.tell({ code: 'clean' });
     await settle();
@@ -129,7 +131,7 @@ describe('the service of a replica', () => {
   });
 
   it('has no barrier for a generation that ended before it was passed', async () => {
-    const { service, servesUnder, world, held } = setUp();
+    const { settle, service, servesUnder, world, held } = setUp();
     const earlier = await servesUnder(ballot(1));
     world.holdsBarriers = true;
     const [ends, goesOn] = [service.barrier(earlier), service.barrier(earlier)];
@@ -143,11 +145,12 @@ describe('the service of a replica', () => {
   });
 
   it('looks for what turns the waiting of commits off before anybody is served, and again where that fails', async () => {
-    const { service, looks, lookers, generation, barriers } = setUp();
+    const { settle, service, looks, lookers, generation, barriers } = setUp();
     service.serveHere(ballot(1));
     for (const n of [0, 1]) {
       looks[n]!.fail();
-      await expect.poll(() => looks.length).toBe(n + 2);
+      await settle();
+      expect(looks.length).toBe(n + 2);
       expect(service.service().kind).toBe('nowhere');
     }
     looks[2]!.tell({ code: 'clean' });
@@ -160,17 +163,20 @@ describe('the service of a replica', () => {
   it.each(['hangs', 'fails'])(
     'serves without having found out anything where that %s for too long: then answers leave only behind barriers',
     async (how) => {
-      const { service, looks, generation, barriers } = setUp({ patienceMs: 30 });
+      const { time, settle, service, looks, generation, barriers } = setUp({ patienceMs: 30 });
       service.serveHere(ballot(1));
-      const failing = setInterval(() => {
+      const stopFailing = time.every(1, () => {
         if (how === 'fails') looks.at(-1)!.fail();
-      }, 1);
-      await expect.poll(() => service.service().kind).toBe('here');
-      clearInterval(failing);
+      });
+      await time.pass(29);
+      expect(service.service().kind).toBe('nowhere');
+      expect(await time.passUntil(() => service.service().kind === 'here', 10)).toBe(true);
+      stopFailing();
       expect(await service.awaitAnswer(generation())).toBe(true);
       expect(await service.awaitAnswer(generation())).toBe(true);
       expect([service.mayAnswer(generation()), barriers()]).toEqual([false, 2]);
-      await expect.poll(() => looks.at(-1)!.isServed).toBe(true);
+      await settle();
+      expect(looks.at(-1)!.isServed).toBe(true);
       // What the first ones find out now counts for nothing: somebody may have taken it back since.
       for (const { isServed, tell } of looks) if (!isServed) tell({ code: 'clean' });
       await settle();
@@ -182,7 +188,7 @@ describe('the service of a replica', () => {
   );
 
   it('lets answers leave only behind barriers where something is found, in that generation', async () => {
-    const { service, looks, generation } = setUp();
+    const { settle, service, looks, generation } = setUp();
     service.serveHere(ballot(1));
     looks[0]!.tell({ code: 'weakened', found: ['role app'] });
     await settle();
@@ -198,11 +204,12 @@ describe('the service of a replica', () => {
   });
 
   it('serves at once where it cannot be known, looks again, and trusts when all is clear', async () => {
-    const { service, looks, lookers, generation } = setUp();
+    const { settle, service, looks, lookers, generation } = setUp();
     service.serveHere(ballot(1));
     for (const n of [0, 1, 2]) {
       looks[n]!.tell({ code: 'unclear', reason: 'prepared' });
-      await expect.poll(() => looks.length).toBe(n + 2);
+      await settle();
+      expect(looks.length).toBe(n + 2);
       expect(await service.awaitAnswer(generation())).toBe(true);
       expect(service.mayAnswer(generation())).toBe(false);
     }
@@ -213,7 +220,7 @@ describe('the service of a replica', () => {
   });
 
   it('does not look again for a generation that has ended, nor serve in it', async () => {
-    const { service, looks, lookers, told } = setUp();
+    const { settle, service, looks, lookers, told } = setUp();
     service.serveHere(ballot(1));
     looks[0]!.fail();
     service.serveElsewhere(null, 'nobody leads');
@@ -227,7 +234,7 @@ describe('the service of a replica', () => {
   });
 
   it('takes nothing from a look of a generation that has ended', async () => {
-    const { service, looks, generation } = setUp();
+    const { settle, service, looks, generation } = setUp();
     service.serveHere(ballot(1));
     service.serveElsewhere(null, 'nobody leads');
     service.serveHere(ballot(2));
