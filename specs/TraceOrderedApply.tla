@@ -127,6 +127,9 @@ TraceWrite ==
   /\ WriteWal(Step.r, [i \in 1..Len(Step.units) |-> TraceUnit(Step.r, Step.units[i])], {})
   /\ UNCHANGED <<clients, bounds>>
 
+(* What is flushed may go in several ranges, each with its own step: no more than that of this one.                              *)
+TraceShippableEnd(r) == IF Step.a = "Ship" /\ Step.r = r THEN MinOf({pg[r].flushed, Shift(Step.to)}) ELSE pg[r].flushed
+
 TraceShip ==
   /\ node[Step.r].leads = Step.b
   /\ node[Step.r].shipped = Shift(Step.from)
@@ -351,6 +354,7 @@ Do ==
   \/ Step.a = "FoldAnew" /\ FoldAnew(Step.r)
   \/ Step.a = "Replay" /\ TraceReplay
   \/ Step.a = "FlushStandby" /\ TraceFlushStandby
+  \/ Step.a = "Save" /\ FlushStandby(Step.r, Step.s)
   \/ Step.a = "ProposeLeadership" /\ TraceProposeLeadership
   \/ Step.a = "BeginLeadership" /\ TraceBeginLeadership
   \/ Step.a = "Promote" /\ TracePromote

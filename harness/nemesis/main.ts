@@ -23,6 +23,8 @@ const usage = `npm run nemesis -- [options]
   --workload LIST    all, or some of register,list-append,bank,ids,set
   --faults LIST      all, none, or some of ${faultKinds.join(',')}
   --log-store NAME   segment (default) or zookeeper
+  --pace X           0.1: a tenth of the load (default 1)
+  --trace            replicas record what they do, and the specs judge it, as it is and altered; for 0.1 of the load or less
   --no-request-ids   transfers are not repeated when their outcome is unknown
   --out DIR          where the histories go (default: a new directory)
   --bin FILE         another build of the barista command
@@ -42,6 +44,8 @@ async function main(): Promise<number> {
       workload: { type: 'string', default: 'all' },
       faults: { type: 'string', default: 'all' },
       'log-store': { type: 'string', default: 'segment' },
+      pace: { type: 'string', default: '1' },
+      trace: { type: 'boolean', default: false },
       'no-request-ids': { type: 'boolean', default: false },
       out: { type: 'string' },
       bin: { type: 'string' },
@@ -85,6 +89,8 @@ async function main(): Promise<number> {
     logStore,
     replicas: number('replicas', values.replicas),
     workloads: parseWorkloads(values.workload),
+    pace: number('pace', values.pace),
+    trace: values.trace,
     requestIds: !values['no-request-ids'],
     directory: values.out ?? (await mkdtemp(join(tmpdir(), `barista-nemesis-${seed}-`))),
     ...(values.bin === undefined ? {} : { bin: values.bin }),
@@ -93,7 +99,9 @@ async function main(): Promise<number> {
   for (const line of describeResult(result)) console.log(line);
   console.log(
     `Again: npm run nemesis -- --seed ${seed} --minutes ${values.minutes} --replicas ${values.replicas}` +
-      (logStore === 'segment' ? '' : ` --log-store ${logStore}`),
+      (logStore === 'segment' ? '' : ` --log-store ${logStore}`) +
+      (values.pace === '1' ? '' : ` --pace ${values.pace}`) +
+      (values.trace ? ' --trace' : ''),
   );
   return isClean(result) ? 0 : 1;
 }

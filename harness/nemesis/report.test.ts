@@ -22,6 +22,7 @@ const result = (change: Partial<RunResult> = {}): RunResult => ({
   silence: { fromUs: 4_000_000, lengthUs: 2_500_000 },
   errors: new Map([['40001', 2]]),
   historyFiles: ['/tmp/set.ndjson'],
+  traces: [],
   ...change,
 });
 const text = (of: RunResult) => describeResult(of).join('\n');
@@ -41,6 +42,13 @@ describe('the verdict tells', () => {
     expect(text(result())).toMatch(/kill +1 of 3 took effect \(1 without effect, 1 skipped\)/);
     expect(text(result())).toContain('2.50 s, from 4.0 s on');
     expect(text(result())).toContain('VERDICT: no anomaly');
+  });
+
+  it('what the specs make of what the replicas recorded', () => {
+    expect(text(result())).not.toContain('Traces');
+    expect(text(result({ traces: ['ordered apply: 7 events accepted'] }))).toContain(
+      'Traces\n  ordered apply: 7 events accepted',
+    );
   });
 
   it('each anomaly with its kind and what proves it', () => {

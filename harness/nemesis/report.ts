@@ -16,6 +16,7 @@ export function describeResult(result: RunResult): readonly string[] {
     ...describeFaults(result),
     `Longest time without any acknowledgement: ${(silence.lengthUs / 1e6).toFixed(2)} s, from ${(silence.fromUs / 1e6).toFixed(1)} s on`,
     `What clients were told instead: ${describeCounts(result.errors)}`,
+    ...(result.traces.length === 0 ? [] : ['', 'Traces', ...result.traces.map((line) => `  ${line}`)]),
     ...describeFindings(result.checked, result.anomalies),
     '',
     'Histories (check again with: npm run nemesis -- --check FILE...)',

@@ -4,7 +4,7 @@
  * Responsible for: the order of these, and for leaving nothing behind but the histories (and, if something was found, the replicas' logs).
  */
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { cp, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkHistory, type CheckedHistory, type WorkloadName } from '../checkers/check-history.ts';
 import type { Anomaly } from '../checkers/anomaly.ts';
@@ -15,8 +15,10 @@ import { createWorkload } from '../workload/all-workloads.ts';
 import { startWorkload, type WorkloadRun } from '../workload/run-workload.ts';
 import { SqlSession } from '../workload/sql-session.ts';
 import type { Workload } from '../workload/workload.ts';
+import { readEvents } from '../conformance/trace/read-trace.ts';
 import { ballastSetup } from './ballast.ts';
 import { clockEnvironment } from './clock-faults.ts';
+import { judgeTraces } from './judge-traces.ts';
 import { LinkTable } from './link-table.ts';
 import { runNemesis, type NemesisEvent, type NemesisResult } from './nemesis.ts';
 import type { Scene } from './scene.ts';
@@ -40,6 +42,8 @@ export interface RunOptions {
   readonly settleMs?: number;
   /** 2: load that is twice as dense. */
   readonly pace?: number;
+  /** Every replica records what it does, and the specs judge it in the end. For little load. */
+  readonly trace?: boolean;
   readonly say: (line: string) => void;
 }
 
@@ -51,6 +55,8 @@ export interface RunResult {
   readonly silence: Silence;
   readonly errors: ReadonlyMap<string, number>;
   readonly historyFiles: readonly string[];
+  /** What was found of the replicas' traces; empty if none were recorded. */
+  readonly traces: readonly string[];
 }
 
 const settleMsMax = 120_000;
@@ -77,6 +83,7 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
     replicas,
     logStore: options.logStore,
     env: clockEnvironment(),
+    args: options.trace === true ? ['--trace'] : [],
     ...(options.bin === undefined ? {} : { bin: options.bin }),
   });
   say(`${replicas} replicas are up (${dataDir})`);
@@ -88,6 +95,8 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
   process.once('SIGINT', stopEarly).once('SIGTERM', stopEarly);
   try {
     result = await strain(cluster, options);
+    await cluster.interrupt();
+    if (options.trace === true) result = await withTraces(result, cluster, options);
     return result;
   } finally {
     process.off('SIGINT', stopEarly).off('SIGTERM', stopEarly);
@@ -142,7 +151,23 @@ async function strain(cluster: LocalCluster, options: RunOptions): Promise<RunRe
     silence: longestSilence(okUs, 0, endUs),
     errors: sumErrors(loads),
     historyFiles: loads.map(({ path }) => path),
+    traces: [],
   };
+}
+
+/** Traces are kept with the histories, whatever comes of them. */
+async function withTraces(
+  result: RunResult,
+  { dataDir, pgwirePorts }: LocalCluster,
+  { directory, say }: RunOptions,
+): Promise<RunResult> {
+  const kept = pgwirePorts.map((_, index) => join(directory, `r${index + 1}.trace`));
+  for (const [index, path] of kept.entries())
+    await cp(join(dataDir, `r${index + 1}`, 'trace'), path, { recursive: true });
+  const events = readEvents(kept);
+  say(`${events.length} events are recorded; the specs judge them`);
+  const { anomalies, told } = await judgeTraces(events, say);
+  return { ...result, anomalies: [...result.anomalies, ...anomalies], traces: told };
 }
 
 function createScene(

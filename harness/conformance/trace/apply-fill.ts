@@ -100,3 +100,8 @@ export function receive({ facts, steps, tracks }: Conversion, replica: ReplicaId
   steps.push({ action: 'Replay', fields: { r: facts.replicaRank(replica), ...fields }, event: null });
   track.wal = position;
 }
+
+/** Entries that hold no command: nobody records that they are folded in. */
+export function holdsNoCommand(label: EntryLabel | undefined): boolean {
+  return label !== undefined && /^(noop$|start:|members:)/.test(label);
+}

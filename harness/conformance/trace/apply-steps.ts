@@ -13,6 +13,7 @@ import { eventFields, noParameters, type Fields } from './apply-fields.ts';
 import { factsOf, type ApplyFacts } from './apply-facts.ts';
 import {
   addWhatIsFoundLater,
+  holdsNoCommand,
   put,
   receive,
   trackOf,
@@ -20,6 +21,7 @@ import {
   type ApplyStep,
   type Conversion,
 } from './apply-fill.ts';
+import { promoteIfFoundLater, saveWhatIsFoundLater } from './apply-lost.ts';
 import { follow, type Track } from './apply-track.ts';
 
 export interface ApplySteps {
@@ -77,7 +79,7 @@ function take(conversion: Conversion, item: ApplyItem, index: number): void {
       if (trackOf(conversion, item.replica).isUp) endProcess(conversion, item.replica, index);
       put(conversion, 'Restart', { r: conversion.facts.replicaRank(item.replica), p: 0 });
       const track = trackOf(conversion, item.replica);
-      Object.assign(track, { isUp: true, mode: 'down', leads: null, folded: track.durable });
+      Object.assign(track, { isUp: true, mode: 'down', leads: null, begun: null, folded: track.durable });
       return;
     }
     case 'elected':
@@ -100,7 +102,9 @@ function take(conversion: Conversion, item: ApplyItem, index: number): void {
 function endProcess(conversion: Conversion, replica: ReplicaId, index: number): void {
   const track = trackOf(conversion, replica);
   if (!track.isUp) return;
+  promoteIfFoundLater(conversion, replica, index);
   addWhatIsFoundLater(conversion, replica, index);
+  saveWhatIsFoundLater(conversion, replica, index);
   put(conversion, 'CrashNode', { r: conversion.facts.replicaRank(replica) });
   Object.assign(track, { isUp: false, mode: 'down', leads: null });
 }
@@ -150,11 +154,6 @@ function chooseUpTo(conversion: Conversion, slot: number): void {
     const k = start !== null ? 'leaderStart' : proposal === undefined ? 'other' : 'wal';
     put(conversion, 'Choose', { s, l: label, k, b });
   }
-}
-
-/** Entries that hold no command: nobody records that they are folded in. */
-function holdsNoCommand(label: EntryLabel | undefined): boolean {
-  return label !== undefined && /^(noop$|start:|members:)/.test(label);
 }
 
 /** Folds in what lies below `slot` and has no event of its own; at a leader, its own ranges as well. */

@@ -6,6 +6,8 @@ import { readEvents } from './read-trace.ts';
 
 /** A real cluster whose leader's process and, later, whose leader's PostgreSQL were killed with SIGKILL under load. */
 const events = readEvents([fileURLToPath(new URL('../fixtures/cluster.ndjson.gz', import.meta.url))]);
+/** Of a cluster whose replicas were all killed at once, and its leaders again and again: what they saved, and that they promoted, is told by the directories only. */
+const kills = readEvents([fileURLToPath(new URL('../fixtures/kills.ndjson.gz', import.meta.url))]);
 const names = [...Object.keys(applyVariants), ...Object.keys(applyMutants)];
 
 describe('a recorded run of a real cluster', () => {
@@ -45,4 +47,11 @@ describe('a recorded run of a real cluster', () => {
     );
     expect(accepted).toEqual([]);
   });
+});
+
+describe('a run of processes that were killed before they had told all', () => {
+  it('is accepted with what their directories show', async () => {
+    const [outcome] = await checkApplyTraces([kills]);
+    expect(outcome?.kind).toBe('accepted');
+  }, 600_000);
 });

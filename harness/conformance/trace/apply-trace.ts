@@ -125,6 +125,7 @@ const replaced: Readonly<Record<string, string>> = {
   WholeEnd: 'FastWholeEnd',
   IsSwitch: 'TraceIsSwitch',
   MayForkAt: 'TraceMayForkAt',
+  ShippableEnd: 'TraceShippableEnd',
   ForkToTake: 'TraceForkToTake',
   UpTo: 'TraceUpTo',
   CommitsOf: 'TraceCommitsOf',

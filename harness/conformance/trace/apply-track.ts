@@ -9,6 +9,8 @@ export interface Track {
   isUp: boolean;
   mode: 'down' | 'standby' | 'primary';
   leads: Ballot | null;
+  /** Its own leadership, of which its PostgreSQL is to become the primary. */
+  begun: Extract<ApplyEvent, { name: 'BeginLeadership' }> | null;
   timeline: number;
   folded: number;
   durable: number;
@@ -25,6 +27,7 @@ export function newTrack(): Track {
     isUp: false,
     mode: 'down',
     leads: null,
+    begun: null,
     timeline: 0,
     folded: 0,
     durable: 0,
@@ -53,7 +56,7 @@ export function follow(track: Track, event: ApplyEvent): void {
       Object.assign(track, { wal: event.position, replayed: 0, chosenEnd: event.position, restTo: 0 });
       return;
     case 'Promote':
-      Object.assign(track, { mode: 'primary', wal: event.fork, flushed: event.fork });
+      Object.assign(track, { mode: 'primary', begun: null, wal: event.fork, flushed: event.fork });
       return;
     case 'Resume':
       Object.assign(track, { mode: 'primary', flushed: track.wal });
@@ -68,10 +71,10 @@ export function follow(track: Track, event: ApplyEvent): void {
       return;
     case 'Depose':
       if (track.mode === 'primary') track.mode = 'down';
-      track.leads = null;
+      Object.assign(track, { leads: null, begun: null });
       return;
     case 'DatabaseDown':
-      track.mode = 'down';
+      Object.assign(track, { mode: 'down', begun: null });
       return;
     case 'Feed':
       Object.assign(track, { folded: event.slot, chosenEnd: event.end });
@@ -79,6 +82,7 @@ export function follow(track: Track, event: ApplyEvent): void {
     case 'BeginLeadership':
       Object.assign(track, { folded: event.slot, chosenEnd: event.fork });
       if (track.mode === 'standby') track.wal = Math.min(track.wal, event.fork);
+      track.begun = event.role === 'promoting' ? event : null;
       return;
     case 'Skip':
     case 'Release':

@@ -12,7 +12,7 @@ import { errorText } from '../../../scripts/specs/tlc-output.ts';
 import type { ConsensusEvent, RecordedTrace } from './read-trace.ts';
 import { orderTrace } from './read-trace.ts';
 import { cutSegments, type Segment } from './segments.ts';
-import { TRACE_MODULE, traceModule, type ModuleOptions } from './trace-module.ts';
+import { segmentLiteral, TRACE_MODULE, traceModule, type ModuleOptions } from './trace-module.ts';
 
 /** One module of this many steps keeps TLC's parser within a few seconds and its heap small. */
 const STEPS_PER_RUN_MAX = 20_000;
@@ -75,12 +75,21 @@ export async function checkTrace(
   };
 }
 
-/** Where each of several short traces of one group is rejected, or null; one JVM for all of them, and no reasons. */
+/**
+ * Where each of several traces of one group is rejected, or null; one JVM for all of them, and no reasons.
+ * `accepted`: a trace that was; segments that are the same in it are not checked again.
+ */
 export async function findRejections(
   traces: readonly (readonly TraceEvent[])[],
+  accepted: readonly TraceEvent[] = [],
 ): Promise<(ConsensusEvent | null)[]> {
+  const known = new Set(
+    accepted.length === 0 ? [] : literalsOf(orderTrace(accepted)).map(([literal]) => literal),
+  );
   const ordered = traces.map((events) => orderTrace(events));
-  const cut = ordered.map((trace) => cutSegments(trace).segments);
+  const cut = ordered.map((trace) =>
+    literalsOf(trace).flatMap(([literal, segment]) => (known.has(literal) ? [] : [segment])),
+  );
   const { segments, reached } = await runSegments(
     cut.flat(),
     { ...(ordered[0] as RecordedTrace), diagnose: true },
@@ -97,6 +106,10 @@ export async function findRejections(
     // A step that was put in before an event stands for that event.
     return steps.slice(at).find(({ event }) => event !== null)?.event ?? null;
   });
+}
+
+function literalsOf(trace: RecordedTrace): (readonly [literal: string, segment: Segment])[] {
+  return cutSegments(trace).segments.map((segment) => [segmentLiteral(segment, trace), segment]);
 }
 
 function batchesOf(segments: readonly Segment[]): Segment[][] {

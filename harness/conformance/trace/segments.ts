@@ -16,6 +16,16 @@ import { watchChanges, type ReplicaState, type SpecState, type Step } from './sp
 const STEPS_MAX = 200;
 const SLOTS_MAX = 120;
 
+/** They look at the slots that they name, and at those that the commit point passes. A replica that waits for its database takes thousands of them in, and has not settled one. */
+const sparing: ReadonlySet<Step['action']> = new Set([
+  'HandleAccept',
+  'HandleHeartbeat',
+  'HandleCatchUpReply',
+  'LearnConfiguration',
+  'Restored',
+  'Fsync',
+]);
+
 export interface Segment {
   readonly steps: readonly TracedStep[];
   /** Ascending; what the segment calls slot i is slots[i - 1]. */
@@ -96,10 +106,6 @@ function openSegment(firstStep: number, state: SpecState): Open {
     freeze: freezer(state),
   };
   for (const [id, replica] of state.replicas) {
-    // What is held and not settled counts for elections and commit points, whether or not a step names it.
-    for (let slot = replica.commitPoint + 1; slot <= replica.lastHeld; slot++) {
-      if (replica.log.has(slot)) open.slots.add(slot);
-    }
     for (const { record, replies } of replica.buffer) {
       if (record.slot > 0) open.slots.add(record.slot);
       for (const reply of replies) addSlots(open, reply);
@@ -156,7 +162,10 @@ function lookAt(open: Open, traced: TracedStep, state: SpecState): void {
     open.slots.add(slot);
   const replica = state.replicas.get(step.replica) as ReplicaState;
   const reached = Math.max(step.commitPoint ?? 0, event?.state.commitPoint ?? 0);
-  if (step.action !== 'HandlePrepare') noteReached(open, replica, reached);
+  if (!sparing.has(step.action)) noteHeld(open, replica);
+  // A database that was copied is taken for chosen up to its end, whatever the log held below.
+  if (step.action === 'Restored') open.slots.add(reached);
+  else if (step.action !== 'HandlePrepare') noteReached(open, replica, reached);
   if (event === null) return;
   for (const [slot] of event.votes ?? []) open.slots.add(slot);
   for (const { message } of event.sent ?? []) {
@@ -168,11 +177,19 @@ function lookAt(open: Open, traced: TracedStep, state: SpecState): void {
   }
 }
 
-/** Every slot that the commit point passes, or could pass, in this step. */
+/** What is held and not settled counts for elections and restarts, whether or not the step names it. */
+function noteHeld(open: Open, replica: ReplicaState): void {
+  for (let slot = replica.commitPoint + 1; slot <= replica.lastHeld; slot++)
+    if (replica.log.has(slot)) open.slots.add(slot);
+}
+
+/** Every slot that the commit point passes, or could pass, in this step, and the one at which it must stop. */
 function noteReached(open: Open, replica: ReplicaState, reached: number): void {
   const limit = Math.min(reached, replica.lastHeld);
-  for (let slot = replica.commitPoint + 1; slot <= limit; slot++)
-    if (replica.log.has(slot)) open.slots.add(slot);
+  for (let slot = replica.commitPoint + 1; slot <= limit; slot++) {
+    open.slots.add(slot);
+    if (!replica.log.has(slot)) return;
+  }
 }
 
 function takenMessages(step: Step, state: SpecState): SpecMessage[] {

@@ -110,7 +110,8 @@ function namesOf(segment: Segment, { members, configurations }: ModuleOptions): 
   };
 }
 
-function segmentLiteral(segment: Segment, options: ModuleOptions): string {
+/** One element of the module's `Segments`. */
+export function segmentLiteral(segment: Segment, options: ModuleOptions): string {
   const names = namesOf(segment, options);
   const { steps } = segment;
   const literals = steps.map((step, i) =>

@@ -55,8 +55,9 @@ export async function bePrimary(context: LifeContext, running: RunningPrimary): 
 }
 
 function createShipper(context: LifeContext, { ballot, primary, from, wal }: RunningPrimary): Shipper {
-  const { host, timers, entryBytesMax, shipQueueBytesMax, onAgreed } = context.options;
+  const { host, timers, entryBytesMax, shipQueueBytesMax, onAgreed, logger } = context.options;
   const { timeline } = primary;
+  let isUnread = false;
   const commits = host.isTraced ? new CommitReader(from, () => wal.position.nextXid) : null;
   return new Shipper({
     leadership: ballot,
@@ -69,6 +70,10 @@ function createShipper(context: LifeContext, { ballot, primary, from, wal }: Run
     onShipped: (label, start, chunks) => {
       const end = chunks.reduce((at, chunk) => at + chunk.length, start as number) as Lsn;
       const committed = commits?.take(chunks) ?? [];
+      if (commits !== null && commits.fault !== null && !isUnread) {
+        isUnread = true;
+        logger.warn({ fault: commits.fault }, 'the trace lacks which transactions are shipped from here on');
+      }
       host.event({ name: 'Ship', label, leadership: ballot, timeline, start, end, commits: committed });
     },
     onAgreed,
