@@ -38,12 +38,17 @@ async function logOfThree(sealed: boolean): Promise<FaultyDirectory> {
 describe('group commit', () => {
   it('writes all that waits together, one write at a time', async () => {
     const directory = createFaultyDirectory();
-    directory.delay = () => new Promise((resolve) => setTimeout(resolve, 2));
-    const store = await createSegmentLogOn(directory, { group, segmentBytes: 1024 * 1024 }, newLogOf());
+    const options = { group, segmentBytes: 1024 * 1024, sealAfterMs: 60_000 };
+    const store = await createSegmentLogOn(directory, options, newLogOf());
     const before = directory.writes;
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    directory.delay = () => held;
     const first = store.append([voteOf(1)]);
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    await Promise.all([first, ...Array.from({ length: 100 }, (_, i) => store.append([voteOf(i + 2)]))]);
+    while (directory.writes === before) await new Promise(setImmediate);
+    const rest = Array.from({ length: 100 }, (_, i) => store.append([voteOf(i + 2)]));
+    letGo();
+    await Promise.all([first, ...rest]);
     expect(directory.writes - before).toBeLessThanOrEqual(2);
     await store.close();
     expect(directory.concurrentWritesMax).toBe(1);
