@@ -143,6 +143,13 @@ describe('the extended protocol', () => {
     });
   });
 
+  it('a message that there is none of ends the session, in the middle of a batch, too', async () => {
+    await ask(wire, q("SET barista.request_id = 'x'"));
+    wire.send(send.parse('', insert), send.bind({ portal: '', statement: '' }), frame('p', 'aa\0'));
+    expect((await lastWords(wire)).at(-1)).toBe(fatal('08P01'));
+    expect(await keys(pg)).toEqual([]);
+  });
+
   it('an unnamed statement that was prepared before the name lives on', async () => {
     await ask(wire, send.parse('', 'INSERT INTO t VALUES ($1)'), send.sync);
     await ask(

@@ -91,8 +91,9 @@ export class NamedRequests {
       wire.send(frame);
       return true;
     }
-    if (!this.isIdle)
-      return (type === front.query || type === front.functionCall) && this.batch.endForQuery();
+    const isRequest = type === front.query || type === front.functionCall;
+    if (!this.isIdle && isRequest) return this.batch.endForQuery();
+    if (!this.isIdle && !this.batch.awaitsClient) return false;
     if (type === front.query) this.query(frame);
     else if (type === front.functionCall) this.call(frame);
     // What PostgreSQL will refuse.
