@@ -117,9 +117,7 @@ export class NamedBatch {
   endForQuery(): boolean {
     switch (this.state) {
       case 'held':
-        this.run(this.held.every(isBare));
-        this.options.wire.send(...this.held);
-        this.held = [];
+        this.sendHeld();
         this.cut();
         return false;
       case 'running':
@@ -163,10 +161,15 @@ export class NamedBatch {
     this.held.push(frame);
     this.heldBytes += frame.length;
     if (type !== front.sync && type !== front.flush && this.heldBytes <= heldBytesMax) return;
+    this.sendHeld();
+    if (type === front.sync) this.state = 'none';
+  }
+
+  /** Nothing of it is executed. */
+  private sendHeld(): void {
     this.run(this.held.every(isBare));
     this.options.wire.send(...this.held);
     this.held = [];
-    if (type === front.sync) this.state = 'none';
   }
 
   /** At the first thing that is executed. */
