@@ -16,7 +16,16 @@ export default defineConfig({
   test: {
     reporters: process.env.CI ? ['default'] : ['default'],
     projects: [
-      { test: { name: 'unit', include: suite('test'), exclude: slow, testTimeout: 20_000, maxWorkers: 2 } },
+      {
+        test: {
+          name: 'unit',
+          include: suite('test'),
+          exclude: slow,
+          testTimeout: 20_000,
+          maxWorkers: 2,
+          env: { TEST_PORTS: '10000-12000' },
+        },
+      },
       {
         test: {
           name: 'pg',
@@ -26,6 +35,7 @@ export default defineConfig({
           // A machine that is busy with other tests takes its time.
           expect: { poll: { timeout: 10_000 } },
           maxWorkers: 2,
+          env: { TEST_PORTS: '12000-14000' },
         },
       },
       { test: { name: 'tlc', include: suite('tlc.test'), testTimeout: 300_000, maxWorkers: 1 } },
@@ -36,6 +46,7 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers: 1,
+          env: { TEST_PORTS: '14000-15000' },
         },
       },
       {

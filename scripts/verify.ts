@@ -52,6 +52,7 @@ const PLANS: Readonly<Record<string, readonly Stage[]>> = {
       [{ name: 'PostgreSQL tests', command: 'npx vitest run --project pg' }],
       [{ name: 'ZooKeeper tests', command: 'npx vitest run --project zk' }],
     ],
+    // Clusters wait for much, models for nothing: side by side they take the time of the longer ones.
     [
       [
         { name: 'cluster and browser tests', command: 'npx vitest run --project e2e' },
@@ -61,19 +62,23 @@ const PLANS: Readonly<Record<string, readonly Stage[]>> = {
             'BARISTA_LOG_STORE=zookeeper BARISTA_LOAD_SECONDS=5 npx vitest run --project e2e harness/e2e/cluster.e2e.test.ts harness/e2e/dashboard.e2e.test.ts',
         },
       ],
+      [{ name: 'models, all but nightly', command: 'npm run --silent specs -- --workers 1' }],
     ],
     [
-      [{ name: 'nemesis, 3 minutes', command: 'npm run --silent nemesis -- --seed 12 --minutes 3' }],
-      [{ name: 'models, all but nightly', command: 'npm run --silent specs' }],
-    ],
-    [
+      [
+        { name: 'nemesis, 2 minutes', command: 'npm run --silent nemesis -- --seed 12 --minutes 2' },
+        {
+          name: 'nemesis, judged by the specs',
+          command: 'npm run --silent nemesis -- --seed 18 --minutes 1 --pace 0.05 --trace',
+        },
+      ],
       [
         {
           name: 'simulation, 1,000 seeds',
           command: 'npm run --silent sim -- --seed 1 --seeds 1000 --steps 5000',
         },
+        { name: 'conformance', command: 'npx vitest run --project tlc' },
       ],
-      [{ name: 'conformance', command: 'npx vitest run --project tlc' }],
     ],
   ],
 };
@@ -82,6 +87,8 @@ interface Result {
   readonly step: Step;
   readonly passed: boolean;
   readonly seconds: number;
+  /** Of processors, by the step and all that it has waited for; null: the shell did not live to tell. */
+  readonly cpuSeconds: number | null;
   /** Of a step that failed: what the tests say of each that did. */
   readonly failures: readonly string[];
 }
@@ -90,19 +97,32 @@ function run(step: Step): Promise<Result> {
   const started = Date.now();
   console.log(`▸ ${step.name}: ${step.command}`);
   return new Promise((resolve) => {
-    const child = spawn(step.command, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    // The shell tells at the end what its children have taken, to a place of its own, which nobody else keeps open.
+    const command = `(${step.command}) 3>&-\nstatus=$?\ntimes >&3\nexit $status`;
+    const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'pipe', 'pipe'] });
     const output: Buffer[] = [];
-    child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => output.push(chunk));
+    const times: Buffer[] = [];
+    child.stdout?.on('data', (chunk: Buffer) => output.push(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => output.push(chunk));
+    child.stdio[3]?.on('data', (chunk: Buffer) => times.push(chunk));
     child.on('close', (code) => {
       const seconds = (Date.now() - started) / 1000;
+      const cpuSeconds = cpuSecondsIn(Buffer.concat(times).toString());
       const passed = code === 0;
       const text = Buffer.concat(output).toString();
       console.log(passed ? tail(text, 12) : text);
       console.log(`${passed ? '✓' : '✗'} ${step.name} (${seconds.toFixed(1)} s)\n`);
-      resolve({ step, passed, seconds, failures: passed ? [] : failuresIn(text) });
+      resolve({ step, passed, seconds, cpuSeconds, failures: passed ? [] : failuresIn(text) });
     });
   });
+}
+
+/** Of what `times` prints: a line for the shell, and one for its children, user and system. */
+function cpuSecondsIn(text: string): number | null {
+  const [, children = ''] = text.split('\n');
+  const parts = [...children.matchAll(/(\d+)m([\d.]+)s/g)];
+  if (parts.length !== 2) return null;
+  return parts.reduce((sum, [, minutes, seconds]) => sum + 60 * Number(minutes) + Number(seconds), 0);
 }
 
 async function runLane(lane: Lane): Promise<readonly Result[]> {
@@ -157,14 +177,18 @@ async function main(planName: string): Promise<number> {
     console.error(`The specs cannot be checked here. Please install:\n  ${missing.join('\n  ')}`);
     return 1;
   }
+  const started = Date.now();
   const results: Result[] = [];
   for (const stage of plan) results.push(...(await Promise.all(stage.map(runLane))).flat());
-  for (const { step, passed, seconds, failures } of results) {
-    console.log(`${passed ? '✓' : '✗'} ${step.name.padEnd(30)} ${seconds.toFixed(1).padStart(7)} s`);
+  console.log(`  ${''.padEnd(30)}  elapsed  processors`);
+  for (const { step, passed, seconds, cpuSeconds, failures } of results) {
+    const cpu = cpuSeconds === null ? '' : `${cpuSeconds.toFixed(1).padStart(9)} s`;
+    console.log(`${passed ? '✓' : '✗'} ${step.name.padEnd(30)} ${seconds.toFixed(1).padStart(7)} s ${cpu}`);
     for (const failure of failures) console.log(`    ${failure}`);
   }
   const failed = results.filter((result) => !result.passed).length;
-  console.log(`\n${results.length - failed} passed, ${failed} failed`);
+  const minutes = ((Date.now() - started) / 60_000).toFixed(1);
+  console.log(`\n${results.length - failed} passed, ${failed} failed, in ${minutes} minutes`);
   return failed === 0 ? 0 : 1;
 }
 

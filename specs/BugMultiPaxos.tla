@@ -38,6 +38,12 @@ OverHoles(r, known) == Max({commitPoint[r]} \union known)
 (* MayServe: a leader serves as soon as it leads. *)
 ServeAtOnce(r) == TRUE
 
+(* ... or never serves at all. *)
+NeverServes(r) == FALSE
+
+(* WithinWindow: a leader proposes as far as there are slots. *)
+NoWindow(r, last) == TRUE
+
 (* KnowsChosen: a follower takes any vote of its own at or below the leader's commit point as chosen. *)
 AnyVote(v, b) == v.entry /= Nothing
 

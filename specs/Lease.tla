@@ -33,7 +33,7 @@ VARIABLES
   acked,         \* acked[r][q]: when leader r sent the newest message that q acknowledged; 0 if none
   latest,        \* how many writes have been acknowledged
   seen,          \* seen[r]: how many of them leader r's database has
-  read,          \* read[r]: the client's read: what it must see at least, and what it got
+  read,          \* read[r]: the client's read: what it must see at least, what it got, and in which ballot r led when it ran
   stale,         \* an answer left that lacks a write acknowledged before the read was asked for
   crashes
 
@@ -46,7 +46,7 @@ Owner(b) == ((b - 1) % Cardinality(Replicas)) + 1
 IsQuorum(S) == 2 * Cardinality(S) > Cardinality(Replicas)
 Max(a, b) == IF a > b THEN a ELSE b
 
-NoRead == [phase |-> "none", needed |-> 0, result |-> 0]
+NoRead == [phase |-> "none", needed |-> 0, result |-> 0, ballot |-> 0]
 
 -----------------------------------------------------------------------------
 (* Rules that a bug model overrides *)
@@ -65,9 +65,10 @@ LeaseHeld(r) ==
   /\ leading[r] /= 0
   /\ IsQuorum({r} \union {q \in Replicas \ {r} : acked[r][q] /= 0 /\ clock[r] < acked[r][q] + LeaderLength})
 
-(* A read may run, and its answer may leave: only the second is checked. *)
+(* A read may run, and its answer may leave: only the second is checked. A lease says nothing of what was read before its *)
+(* leadership: the same replica may have led, been replaced and been elected again in between. *)
 MayRun(r) == TRUE
-MayAnswer(r) == LeaseHeld(r)
+MayAnswer(r) == LeaseHeld(r) /\ read[r].ballot = leading[r]
 
 -----------------------------------------------------------------------------
 Forbids(r, candidate) ==
@@ -137,13 +138,13 @@ Write(r) ==
 
 AskRead(r) ==
   /\ read[r].phase = "none"
-  /\ read' = [read EXCEPT ![r] = [phase |-> "asked", needed |-> latest, result |-> 0]]
+  /\ read' = [read EXCEPT ![r] = [NoRead EXCEPT !.phase = "asked", !.needed = latest]]
   /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, stale, crashes>>
 
 RunRead(r) ==
   /\ read[r].phase = "asked"
   /\ MayRun(r)
-  /\ read' = [read EXCEPT ![r].phase = "ran", ![r].result = seen[r]]
+  /\ read' = [read EXCEPT ![r].phase = "ran", ![r].result = seen[r], ![r].ballot = leading[r]]
   /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, stale, crashes>>
 
 AnswerRead(r) ==
@@ -194,4 +195,8 @@ NoStaleAnswer == ~stale
 (* At most one replica holds the lease, and it leads in the highest ballot in which anyone leads. *)
 LeaseExcludes ==
   \A r, q \in Replicas : LeaseHeld(r) /\ leading[q] /= 0 => leading[q] <= leading[r]
+
+(* Whoever holds the lease leads on, whoever stands against it: only a crash ends its leadership. *)
+LeaseKeepsOffice ==
+  [][\A r \in Replicas : LeaseHeld(r) => leading'[r] = leading[r] \/ crashes' /= crashes]_vars
 =============================================================================

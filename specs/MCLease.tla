@@ -4,8 +4,10 @@
 (* Only replica 1, the first leader, has a client that reads; only replica 2  *)
 (* stands against it, and only replica 3 crashes.  A read that is asked for   *)
 (* before the first write cannot be stale, so none is.                        *)
+(* There no answer ever leaves: who may read has no lease any more.  In       *)
+(* AgainNext both lead in turn and are read, and nobody crashes.              *)
 (***************************************************************************)
-EXTENDS Lease
+EXTENDS Lease, TLC
 
 NewestAck(q) ==
   {m \in msgs : /\ m.type = "HeartbeatAck" /\ m.from = q
@@ -18,6 +20,28 @@ MCNext ==
   \/ Heartbeat(1) \/ \E q \in Replicas : \E m \in NewestAck(q) : HandleHeartbeatAck(1, m)
   \/ Lead(2, 2) \/ Write(2)
   \/ \E r \in Replicas : GivePromise(r, 2) \/ \E m \in msgs : HandleHeartbeat(r, m)
+
+(* Replicas 1 and 2 lead, in any of the ballots that are theirs; who elects and who hears leaders is all, where five are not too many. *)
+Rivals == {1, 2}
+Promisers(b) == Replicas
+Hearers == Replicas
+PromisersOfFive(b) == IF b = 7 THEN {2, 3, 5} ELSE {1, 2, 5}
+ThirdAndFourth == {3, 4}
+
+AgainNext ==
+  \/ Tick
+  \/ \E r \in Rivals :
+       \/ Heartbeat(r) \/ Write(r)
+       \/ (latest > 0 /\ AskRead(r)) \/ RunRead(r) \/ AnswerRead(r)
+       \/ \E m \in msgs : HandleHeartbeatAck(r, m)
+       \/ \E b \in Ballots : Lead(r, b) \/ (Owner(b) = r /\ \E q \in Promisers(b) : GivePromise(q, b))
+  \/ \E q \in Hearers : \E m \in msgs : HandleHeartbeat(q, m)
+
+AgainSpec == Init /\ [][AgainNext]_vars
+
+(* Two ballots for each of the rivals, among three replicas and among five. *)
+TwiceEach == {1, 2, 4, 5}
+TwiceEachOfFive == {1, 2, 6, 7}
 
 (* The first leader's clock against the two others': the worst case. *)
 AgainstLeader == {[r \in Replicas |-> IF r = 1 THEN Slow ELSE Fast], [r \in Replicas |-> IF r = 1 THEN Fast ELSE Slow]}
@@ -33,9 +57,28 @@ NoWait == 0
 (* MayAnswer: the lease was checked when the session began, and is not again. *)
 CheckedOnce(r) == leading[r] /= 0
 
+(* Forbids: a leader looks at the word that it gave, as others do, and not at its lease. *)
+OwnWordOnly(r, candidate) == clock[r] < grant[r].until /\ grant[r].to /= candidate
+
+(* MayAnswer: the lease is held, by whatever leadership. *)
+InAnyLeadership(r) == LeaseHeld(r)
+
 (* MayRun, MayAnswer: the lease is checked after the read was asked for, before it runs. *)
 CheckedBefore(r) == LeaseHeld(r)
 Unchecked(r) == TRUE
+
+(* Sights: what must have been seen in some state of a model, so that the invariant that each is named after says something there. *)
+ASSUME \A i \in 1..3 : TLCSet(i, FALSE)
+
+See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
+
+Sights ==
+  /\ See(1, "NoStaleAnswer: a read may be answered that must have what was written",
+         \E r \in Replicas : read[r].phase = "ran" /\ MayAnswer(r) /\ read[r].needed > 0)
+  /\ See(2, "LeaseExcludes: one holds the lease while another still believes to lead", \E r, q \in Replicas : r /= q /\ LeaseHeld(r) /\ leading[q] /= 0)
+  /\ See(3, "LeaseKeepsOffice: whoever gave its word has promised to the one who has it, who stands again",
+         \E r \in Replicas, b \in Ballots : /\ <<r, b>> \in votes /\ <<Owner(b), b>> \in votes /\ r /= Owner(b)
+                                           /\ clock[r] < grant[r].until /\ grant[r].to = Owner(b))
 
 (* Witness: the second leader never writes. TLC must refute it. *)
 SecondLeaderNeverWrites == latest = 0

@@ -85,6 +85,22 @@ ThirdIsCutOff ==
   /\ act'.params.replica = 3 => act'.name \notin {"HandlePrepare", "HandleAccept", "HandleHeartbeat"}
   /\ act'.params.replica = 4 => act'.name /= "HandlePrepare" \/ act'.params.from = 3
 
+(* Replica 2 learns that a change is chosen before anybody tells it that all up to there is, and leads with others who have heard of *)
+(* nothing since the first entry: replica 1 makes the change, and falls silent. *)
+SecondIsToldAhead ==
+  LET r == act'.params.replica
+      name == act'.name
+  IN /\ r = 1 => name \in {"Reconfigure", "HandleAccepted", "AdvanceCommitPoint", "Fsync"}
+     /\ r = 2 => name /= "HandleCatchUpReply"
+     /\ r \in {3, 4} => name \in {"HandleCatchUpReply", "HandlePrepare", "HandleAccept", "Fsync"}
+     /\ r \in {3, 4} /\ name = "HandleAccept" => act'.params.from = 2
+     /\ name = "Reconfigure" => \A q \in {3, 4} : commitPoint[q] = 1
+     /\ name = "HandlePrepare" => config[2].version = 2
+
+SightsOfTheSecond ==
+  See(20, "DecidedByThoseInForce: a chosen change is decided once more, by those whom it names",
+      \E b \in Ballots, s \in Slots : \E e \in ChosenIn(b, s) : IsConfiguration(e) /\ Deciders(b, s) = e.voters)
+
 -----------------------------------------------------------------------------
 (* Witnesses: claims that something worth checking never happens. TLC must refute them. *)
 

@@ -41,6 +41,20 @@ TakeAnyCopy(r) == TRUE
 NeverMoveBase(r, slot) == FALSE
 
 -----------------------------------------------------------------------------
+(* Sights: what must have been seen in some state of a model, so that the invariant that each is named after says something there. *)
+
+ASSUME \A i \in 1..5 : TLCSet(i, FALSE)
+
+See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
+
+Sights ==
+  /\ See(1, "DatabaseIsPrefix: a database has more than a crash leaves it", \E r \in Replica : Len(db[r]) > 1)
+  /\ See(2, "NothingLost: a slot is chosen, and a disk is lost", chosen > 0 /\ \E r \in Replica : ~HasLog(r) \/ ~HasDatabase(r))
+  /\ See(3, "EveryMajorityKnows: a voter does not know what is chosen", \E r \in Able : \E s \in 1..chosen : ~Knows(r, s))
+  /\ See(4, "LogMeetsDatabase: a log is purged", \E r \in Replica : HasLog(r) /\ HasDatabase(r) /\ purged[r] > 0)
+  /\ See(5, "OnlyNewestLifeVotes: the next life of a lost log has a log", \E r \in Replica : life[r] > 1)
+
+-----------------------------------------------------------------------------
 (* Witnesses: claims that something worth checking never happens. *)
 
 NewLifeNeverDecides == ~ \E r \in Able : life[r] > 1 /\ chosen \in log[r] /\ chosen > purged[r] /\ ~IsMajority({q \in Able : chosen \in log[q]} \ {r})

@@ -405,6 +405,9 @@ NextStage(r) ==
                ELSE LET i == CHOOSE x \in at : \A y \in at : x <= y IN IF i = 1 THEN 1 ELSE i - 1
   IN [i \in 1..count |-> waiting[i].entry]
 
+(* A leader's own commands do not run far ahead of what is chosen. *)
+WithinWindow(r, last) == last <= commitPoint[r] + WindowSlots
+
 (* Leader r proposes commands in the next slots, or what waited behind a configuration, and votes for it itself. *)
 Propose(r, entries) ==
   /\ role[r] = "leader"
@@ -416,7 +419,7 @@ Propose(r, entries) ==
          last == first + Len(entries) - 1
          entry == [s \in first..last |-> entries[s + 1 - first]]
      IN /\ last <= MaxSlot
-        /\ backlog[r] = <<>> => last <= commitPoint[r] + WindowSlots
+        /\ backlog[r] = <<>> => WithinWindow(r, last)
         /\ backlog' = [backlog EXCEPT ![r] = SubSeq(@, Len(entries) + 1, Len(@))]
         /\ log' = [log EXCEPT ![r] = Voted(@, first, last, b, entry)]
         /\ VoteThenSend(r, VoteRecords(first, last, b, entry), b,
@@ -536,12 +539,15 @@ LearnConfiguration(r, k) ==
   /\ act' = [name |-> "LearnConfiguration", params |-> [replica |-> r, configuration |-> k]]
   /\ UNCHANGED <<msgs, durable, buffer, promised, log, commitPoint, role, promises, acks, startSlot, backlog, serving, crashes>>
 
+(* An Accept that brings r nothing to vote for tells as much as a Heartbeat, but no configuration. *)
+IsToldWithout(b) == \E m \in Sent("Accept") : m.ballot = b
+
 (* The leader of b shows that it is there, and says how far the log is chosen. Following it is a promise to it. *)
 HandleHeartbeat(r, b, c, k) ==
   /\ Up(r)
   /\ r /= Owner(b)
   /\ HeartbeatMsg(b, c, k) \in msgs
-  /\ k.version <= config[r].version
+  /\ k.version <= config[r].version \/ IsToldWithout(b)
   /\ AtMost(promised[r], b)
   /\ LET newCommitPoint == Followed(log[r], commitPoint[r], b, c)
      IN /\ Less(promised[r], b) \/ newCommitPoint > commitPoint[r]
@@ -607,7 +613,8 @@ StepDown(r) ==
   /\ UNCHANGED <<msgs, durable, buffer, promised, log, config, commitPoint, crashes>>
 
 (* r's database came up with everything up to slot c in it, copied from a replica that had applied so much. The log lacks it, and *)
-(* need never get it: one record says that all is chosen up to there. *)
+(* need never get it: one record says that all is chosen up to there. A leader has been deposed; a candidate goes on, as it does when it *)
+(* learns the entries themselves. *)
 Restored(r, c) ==
   /\ Up(r)
   /\ c > commitPoint[r]
@@ -615,12 +622,17 @@ Restored(r, c) ==
   /\ LET entry == [s \in 1..c |-> CHOOSE e \in Learnable(s) : TRUE]
          restored == Voted(log[r], 1, c, NoBallot, entry)
          k == Newer(config[r], KnownAt(Founding, restored, c))
+         prepares == Reprepare(r, c)
      IN /\ log' = [log EXCEPT ![r] = restored]
         /\ config' = [config EXCEPT ![r] = k]
-        /\ WriteThenSend(r, <<BaseRecord(c, entry)>>, {}, {})
+        /\ IF role[r] = "candidate"
+           THEN /\ buffer' = [buffer EXCEPT ![r] = Append(prepares.held, [record |-> BaseRecord(c, entry), replies |-> {}])]
+                /\ msgs' = msgs \union prepares.sent
+                /\ UNCHANGED <<role, promises, acks, startSlot, backlog, serving>>
+           ELSE /\ WriteThenSend(r, <<BaseRecord(c, entry)>>, {}, {})
+                /\ BecomeFollower(r)
         /\ act' = [name |-> "Restored", params |-> [replica |-> r, commitPoint |-> c, configuration |-> k]]
   /\ commitPoint' = [commitPoint EXCEPT ![r] = c]
-  /\ BecomeFollower(r)
   /\ UNCHANGED <<durable, promised, crashes>>
 
 -----------------------------------------------------------------------------
@@ -638,15 +650,17 @@ Fsync(r, n) ==
   /\ UNCHANGED <<promised, log, config, commitPoint, role, promises, acks, startSlot, backlog, serving, crashes>>
 
 (* The commit points that r's disk may hold: one is written now and then, behind the entries that it speaks of, and *)
-(* before each vote for a configuration. *)
+(* before each vote for a configuration. What it speaks of may be known anew from elsewhere since, and that not be durable yet. *)
 Hints(r) ==
   {c \in 0..commitPoint[r] :
-     /\ \A s \in 1..c : durable[r].log[s] = log[r][s]
+     /\ \A s \in 1..c : durable[r].log[s].entry = log[r][s].entry
      /\ \A s \in Slots : IsConfiguration(durable[r].log[s].entry) => c >= s - 1}
 
-(* The configurations that it may hold beside commit point `hint`: no older than that of the commit point. *)
+(* The configurations that it may hold beside commit point `hint`: one that it knew, by its log or because it was told, and no older *)
+(* than that of the commit point. *)
 KeptConfigurations(r, hint) ==
-  {config[r]} \union {KnownAt(Founding, log[r], c) : c \in hint..commitPoint[r]}
+  {k \in {Founding, config[r]} \union {KnownAt(Founding, log[r], c) : c \in hint..commitPoint[r]} \union ToldConfigurations :
+     KnownAt(Founding, log[r], hint).version <= k.version /\ k.version <= config[r].version}
 
 RECURSIVE SumOf(_, _)
 SumOf(f, S) == IF S = {} THEN 0 ELSE LET x == CHOOSE y \in S : TRUE IN f[x] + SumOf(f, S \ {x})
@@ -774,12 +788,16 @@ Chosen(s) == UNION {ChosenIn(b, s) : b \in Ballots}
 (* No two entries are chosen in one slot. *)
 Agreement == \A s \in Slots : Cardinality(Chosen(s)) <= 1
 
-(* Who decides a slot is settled by what is chosen below it. *)
+(* Who decides a slot is settled by what is chosen below it. A configuration that is chosen already may be proposed once more by one *)
+(* who knows that it is, but not all that lies below: then those whom it names vote on it again. *)
 DecidedByThoseInForce ==
   \A b \in Ballots, s \in Slots : ChosenIn(b, s) /= {} /\ (\A t \in 1..(s - 1) : Chosen(t) /= {}) =>
     LET below == {t \in 1..(s - 1) : \E e \in Chosen(t) : IsConfiguration(e)}
-    IN Deciders(b, s) =
-         (IF below = {} THEN Founders ELSE (CHOOSE e \in Chosen(Max(below)) : IsConfiguration(e)).voters)
+        inForce == IF below = {} THEN Founders ELSE (CHOOSE e \in Chosen(Max(below)) : IsConfiguration(e)).voters
+    IN \/ Deciders(b, s) = inForce
+       \/ \E c \in Ballots : /\ Less(c, b)
+                             /\ Deciders(c, s) = inForce
+                             /\ \E e \in ChosenIn(c, s) \intersect ChosenIn(b, s) : IsConfiguration(e) /\ Deciders(b, s) = e.voters
 
 (* Configurations follow one another, each one voter away from the one before. *)
 ConfigurationsFormAChain ==
@@ -829,6 +847,12 @@ ServingSeesChosen ==
   \A r \in Replicas : serving[r] =>
     \A b \in Ballots, s \in Slots :
       Less(b, promised[r]) /\ ChosenIn(b, s) /= {} => s <= commitPoint[r] /\ log[r][s].entry \in ChosenIn(b, s)
+
+(* A leader's commands lie no further above its commit point than its window reaches. *)
+WindowKept ==
+  \A r \in Replicas : role[r] = "leader" =>
+    \A m \in Sent("Accept") :
+      m.ballot = promised[r] /\ m.entry.kind = "command" /\ m.entry.ballot = m.ballot => m.slot <= commitPoint[r] + WindowSlots
 
 (* A replica's memory is its disk and what it has appended. *)
 MemoryIsDiskAndBuffer ==

@@ -41,7 +41,8 @@ CONSTANTS
 
 (* What a model may leave out.                                                                                                 *)
 OptionalActions ==
-  {"WriteSwitch", "RunRead", "ReadStandby", "FoldAnew", "FlushStandby", "Purge", "RelievePressure", "CrashPostgres", "CrashNode", "CrashBoth"}
+  {"WriteSwitch", "RunRead", "ReadStandby", "FoldAnew", "FlushStandby", "Purge", "RelievePressure", "CrashPostgres", "CrashNode", "CrashBoth",
+   "GiveUpCopy"}
 
 ASSUME Halved \subseteq Request /\ Optional \subseteq OptionalActions
 
@@ -316,9 +317,10 @@ NodeDown == [up |-> FALSE, leads |-> 0, stage |-> "none", at |-> 0, shipped |-> 
 (* The Node leads no more.                                                                                                     *)
 Following(n) == [n EXCEPT !.leads = 0, !.stage = "none", !.shipped = 0, !.released = 0, !.held = 0, !.answers = {}]
 
-(* PostgreSQL is down; of what it had written and not flushed, k - flushed units are on disk.                                  *)
+(* PostgreSQL is down; of what it had written and not flushed, k - flushed units are there, until the machine fails as well: only *)
+(* a PostgreSQL that starts makes them durable.                                                                               *)
 Stopped(g, k) ==
-  [g EXCEPT !.mode = "down", !.wal = Prefix(@, k), !.flushed = k, !.applied = Min(@, k), !.waiting = {}]
+  [g EXCEPT !.mode = "down", !.wal = Prefix(@, k), !.applied = Min(@, k), !.waiting = {}]
 Survivals(r) == pg[r].flushed..Len(pg[r].wal)
 
 (* Transactions whose commit is written, and whose clients have not been answered.                                             *)
@@ -785,10 +787,10 @@ DatabaseUp(r, a) ==
   /\ pg[r].mode = "down"
   /\ \/ /\ MayStartStandby(r)
         /\ a \in 0..WholeEnd(pg[r].wal)
-        /\ pg' = [pg EXCEPT ![r].mode = "standby", ![r].applied = a]
+        /\ pg' = [pg EXCEPT ![r].mode = "standby", ![r].flushed = Len(pg[r].wal), ![r].applied = a]
      \/ /\ dir[r].role = "founder"
         /\ a = Len(pg[r].wal)
-        /\ pg' = [pg EXCEPT ![r].mode = "primary"]
+        /\ pg' = [pg EXCEPT ![r].mode = "primary", ![r].flushed = a]
   /\ UNCHANGED <<replicated, node, dir, copy, clients, bounds>>
 
 MayBeChecked(r) ==
@@ -797,7 +799,8 @@ MayBeChecked(r) ==
   /\ pg[r].mode = "down"
   /\ dir[r].role \in {"promoting", "primary"}
 
-(* A directory that may hold WAL which was never chosen is found to hold none.  It goes on from slot s.                          *)
+(* A directory that may hold WAL which was never chosen is found to hold none.  It goes on from slot s.  What is chosen of it was *)
+(* flushed before it was shipped, but for the rest of a segment behind a switch, in which there is nothing to lose.             *)
 CheckPrefix(r, s) ==
   LET w == Whole(pg[r].wal)
   IN  /\ MayBeChecked(r)
@@ -805,7 +808,7 @@ CheckPrefix(r, s) ==
       /\ s \in SlotsIn(w)
       /\ dir' = [dir EXCEPT ![r] = [role |-> "standby", durable |-> s]]
       /\ node' = [node EXCEPT ![r].at = s]
-      /\ pg' = [pg EXCEPT ![r].wal = w, ![r].flushed = Len(w), ![r].applied = Len(w)]
+      /\ pg' = [pg EXCEPT ![r].wal = w, ![r].flushed = Min(RecordEnd(Prefix(w, Min(@, Len(w)))), Len(w)), ![r].applied = Len(w)]
       /\ UNCHANGED <<replicated, copy, clients, bounds>>
 
 (* It holds WAL that can never be chosen any more.                                                                             *)
@@ -824,12 +827,12 @@ NeedsCopy(r) ==
      \/ IsParted(r)
      \/ dir[r].role = "standby" /\ dir[r].durable < purged
 
-(* q can be copied: a standby that follows, or the leader.                                                                     *)
+(* q can be copied: a standby, even one that is to be promoted, which ends the copy when it is; or the leader, once it has begun.  *)
 MayBeCopied(q) ==
   /\ node[q].up
   /\ dir[q].durable >= purged
-  /\ \/ pg[q].mode = "standby" /\ dir[q].role = "standby"
-     \/ pg[q].mode = "primary" /\ node[q].stage = "open"
+  /\ \/ pg[q].mode = "standby" /\ dir[q].role \in {"standby", "promoting"}
+     \/ pg[q].mode = "primary" /\ node[q].stage \in {"begun", "open"}
 
 (* From now on r's directory is no database.                                                                                   *)
 BeginCopy(r, q) ==
@@ -859,6 +862,15 @@ EndCopy(r, n, s) ==
       /\ pg' = [pg EXCEPT ![r] = [NewDatabase EXCEPT !.timeline = 0, !.wal = w, !.flushed = Len(w), !.applied = WholeEnd(w),
                                                      !.torn = n > Len(w)]]
       /\ UNCHANGED <<replicated, clients, bounds>>
+
+(* The connection is lost, or the source takes too long: r's directory is no database, and stays none until another copy.         *)
+GiveUpCopy(r) ==
+  /\ "GiveUpCopy" \in Optional
+  /\ crashes < MaxCrash
+  /\ copy[r] # NoCopy
+  /\ crashes' = crashes + 1
+  /\ copy' = [copy EXCEPT ![r] = NoCopy]
+  /\ UNCHANGED <<replicated, node, pg, dir, clients, endWaits, others>>
 
 DropTo(to) ==
   /\ to > purged
@@ -908,6 +920,7 @@ Next ==
        \/ \E s \in GoOnFrom(Whole(pg[r].wal)) : CheckPrefix(r, s)
        \/ \E q \in Replica : BeginCopy(r, q)
        \/ \E n \in CopyEnds(r) : \E s \in GoOnFrom(WalOfCopy(r, n)) : EndCopy(r, n, s)
+       \/ GiveUpCopy(r)
        \/ RelievePressure(r)
 
 Spec == Init /\ [][Next]_vars

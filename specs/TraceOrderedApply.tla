@@ -229,9 +229,10 @@ TraceDepose ==
   /\ node[Step.r].leads = Step.b
   /\ Depose(Step.r, Left)
 
+(* What was to become a primary ends with its leadership, and tells of it afterwards. *)
 TraceDatabaseDown ==
-  /\ pg[Step.r].mode = "standby"
-  /\ CrashPostgres(Step.r, Left)
+  \/ pg[Step.r].mode = "standby" /\ CrashPostgres(Step.r, Left)
+  \/ pg[Step.r].mode = "down" /\ UNCHANGED vars
 
 TraceRestart == Restart(Step.r, Left)
 
@@ -256,6 +257,9 @@ TraceCheckPrefix ==
               /\ ~IsChosenWal(w, p)
               /\ Step.outcome = IF isOthers THEN "parted" ELSE "undecided"
               /\ UNCHANGED vars
+
+(* It may have ended with its source already. *)
+TraceGiveUpCopy == GiveUpCopy(Step.r) \/ (copy[Step.r] = NoCopy /\ UNCHANGED vars)
 
 (* `n`: the end of what is found in the copied directory later; its WAL may go on behind the slot that it tells.                 *)
 TraceEndCopy ==
@@ -283,11 +287,12 @@ Asked == [request |-> <<Step.b, Step.x>>, xid |-> Step.x, leadership |-> Step.b]
 IsDone == \E t \in gone \cup Commits(Newest.wal) : t.request = Asked.request
 
 (* Nothing is told as not done that some leader might still have chosen: a newer leadership has begun, or the asked one answers. *)
+(* Who tells may know that from before a copy, or tell it before it tells of its own fold.                                     *)
 TraceTellOutcome ==
   /\ CASE Step.outcome = "committed" -> IsDone
        [] Step.outcome = "notCommitted" ->
             /\ ~IsDone
-            /\ LaterThan(Fold(node[Step.r].at), Asked) # {} \/ node[Step.r].leads = Step.b
+            /\ LaterThan(Newest, Asked) # {} \/ node[Step.r].leads = Step.b
        [] Step.outcome = "unknown" -> TRUE
   /\ told' = IF Step.outcome = "unknown" THEN told ELSE told \cup {[request |-> Asked.request, outcome |-> Step.outcome]}
   /\ UNCHANGED <<replicated, node, pg, dir, copy, executed, known, shown, doubt, read, stale, bounds>>
@@ -365,6 +370,7 @@ Do ==
   \/ Step.a = "DatabaseUp" /\ TraceDatabaseUp
   \/ Step.a = "CheckPrefix" /\ TraceCheckPrefix
   \/ Step.a = "BeginCopy" /\ BeginCopy(Step.r, Step.q)
+  \/ Step.a = "GiveUpCopy" /\ TraceGiveUpCopy
   \/ Step.a = "EndCopy" /\ TraceEndCopy
   \/ Step.a = "EndWait" /\ TraceEndWait
   \/ Step.a = "Barrier" /\ TraceBarrier

@@ -2,12 +2,15 @@
  * The conformance command.
  *
  *   trace FILE_OR_DIR...             is this recorded run a behaviour of the spec?
+ *   fresh --seeds N [--first S] [--mix M] [--steps K]   are N simulated runs, from a seed that is drawn if none is given?
  *   replay [--behaviours N]          does the core do what behaviours of the spec do?
  *   mutate FILE --kind K --out FILE2 alters one event, to see the check reject it
  *
  * Exits with 0 if all conforms, 1 if not, 2 if it could not be checked.
  */
 import { parseArgs } from 'node:util';
+import { runFreshCommand } from './fresh/fresh-command.ts';
+import { freshMixes, isFreshMix } from './fresh/record-fresh.ts';
 import { runReplayCommand } from './replay/replay-command.ts';
 import { runMutateCommand, runTraceCommand } from './trace/trace-command.ts';
 
@@ -19,6 +22,10 @@ const { positionals, values } = parseArgs({
     seed: { type: 'string', default: '1' },
     kind: { type: 'string' },
     out: { type: 'string' },
+    seeds: { type: 'string', default: '32' },
+    first: { type: 'string' },
+    mix: { type: 'string', default: 'default' },
+    steps: { type: 'string', default: '1500' },
     workers: { type: 'string', default: '2' },
     'require-all': { type: 'boolean', default: false },
   },
@@ -29,6 +36,15 @@ async function run(): Promise<number> {
   if (command === 'trace' && rest.length > 0) {
     return runTraceCommand(rest, { workers: Number(values.workers), requireAll: values['require-all'] });
   }
+  if (command === 'fresh' && isFreshMix(values.mix)) {
+    return runFreshCommand({
+      mix: values.mix,
+      seeds: wholeNumber('seeds', values.seeds),
+      steps: wholeNumber('steps', values.steps),
+      first: values.first === undefined ? null : wholeNumber('first', values.first),
+      jvms: wholeNumber('workers', values.workers),
+    });
+  }
   if (command === 'replay') {
     const { behaviours, depth, seed } = values;
     return runReplayCommand({ behaviours: Number(behaviours), depth: Number(depth), seed: Number(seed) });
@@ -37,9 +53,16 @@ async function run(): Promise<number> {
     return runMutateCommand(rest[0], values.kind ?? '', values.out);
   }
   console.error(
-    'usage: conformance trace FILE_OR_DIR... | replay [--behaviours N] | mutate FILE --kind K --out FILE2',
+    `usage: conformance trace FILE_OR_DIR... | fresh --seeds N [--first S] [--mix ${freshMixes.join('|')}] [--steps K] | ` +
+      'replay [--behaviours N] | mutate FILE --kind K --out FILE2',
   );
   return 2;
+}
+
+function wholeNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new Error(`--${name} must be a positive whole number, not ${text}`);
 }
 
 try {

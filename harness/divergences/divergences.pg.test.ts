@@ -65,8 +65,8 @@ describe('a scenario', () => {
       scenario(inOneSession('CREATE TABLE t (n int); INSERT INTO t VALUES (2)'), [shown]),
       signal,
     );
-    expect(complaints).toHaveLength(3);
-    expect(complaints[2]).toContain('[["2"]] instead of [["1"]]');
+    const wrong = expect.stringContaining('[["2"]] instead of [["1"]]') as unknown;
+    expect(complaints).toEqual([wrong, wrong, wrong]);
   });
 });
 

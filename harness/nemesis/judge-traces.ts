@@ -1,5 +1,5 @@
 /**
- * Holds what the replicas recorded of a run under faults to the specs, and alters it in one place after another: of that nothing may be accepted.
+ * Holds what the replicas recorded of a run under faults to the specs, and, if asked to, alters it in one place after another: of that nothing may be accepted.
  *
  * Responsible for: the verdicts, as anomalies. What an altered trace is told of is another's (`mutate.ts`, `apply-mutants.ts`), what the specs allow TLC's. Needs Java, and minutes for some ten thousand events: it is for
  * runs with little load.
@@ -7,9 +7,11 @@
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { Anomaly } from '../checkers/anomaly.ts';
 import { applyMutants } from '../conformance/trace/apply-mutants.ts';
-import { checkApplyTrace, checkApplyTraces } from '../conformance/trace/apply-trace.ts';
+import { checkApplyTrace, rejectedAlterations } from '../conformance/trace/apply-trace.ts';
 import { checkTrace, findRejections } from '../conformance/trace/check-trace.ts';
-import { mutants, mutate, type MutantKind } from '../conformance/trace/mutate.ts';
+import { mutants, type MutantKind } from '../conformance/trace/mutants.ts';
+import { mutate } from '../conformance/trace/mutate.ts';
+import { NothingToAlterError } from '../conformance/trace/nothing-to-alter.ts';
 
 export interface TraceVerdict {
   readonly anomalies: readonly Anomaly[];
@@ -20,14 +22,14 @@ export interface TraceVerdict {
 /** @throws Error if TLC fails, or a trace has gaps */
 export async function judgeTraces(
   events: readonly TraceEvent[],
-  say: (line: string) => void,
+  { alter, say }: { readonly alter: boolean; readonly say: (line: string) => void },
 ): Promise<TraceVerdict> {
-  const accepted = [await judgeConsensus(events), await judgeApply(events)];
+  const accepted = [await judgeConsensus(events, say), await judgeApply(events)];
   const anomalies = accepted.flatMap((each) => each.anomalies);
   const told = accepted.flatMap((each) => each.told);
   for (const line of told) say(line);
   // What is rejected as it is says nothing about mutants.
-  if (anomalies.length > 0) return { anomalies, told };
+  if (anomalies.length > 0 || !alter) return { anomalies, told };
   const altered = [await judgeMutants(events), await judgeApplyMutants(events)];
   return {
     anomalies: altered.flatMap((each) => each.anomalies),
@@ -35,8 +37,13 @@ export async function judgeTraces(
   };
 }
 
-async function judgeConsensus(events: readonly TraceEvent[]): Promise<TraceVerdict> {
-  const outcome = await checkTrace(events);
+async function judgeConsensus(
+  events: readonly TraceEvent[],
+  say: (line: string) => void,
+): Promise<TraceVerdict> {
+  const onProgress = (done: number, all: number): void =>
+    say(`consensus: ${done} of ${all} segments accepted`);
+  const outcome = await checkTrace(events, { onProgress });
   if (outcome.kind === 'accepted') {
     const { events: count, steps, lost } = outcome;
     return {
@@ -69,10 +76,9 @@ async function judgeApply(events: readonly TraceEvent[]): Promise<TraceVerdict> 
 
 async function judgeMutants(events: readonly TraceEvent[]): Promise<TraceVerdict> {
   const kinds = Object.keys(mutants) as MutantKind[];
-  const altered = kinds.flatMap((kind) => {
-    const trace = withAlteration(() => mutate(events, kind).events);
-    return trace === null ? [] : [{ shows: mutants[kind].shows, trace }];
-  });
+  const altered = applicable(
+    kinds.map((kind) => ({ shows: mutants[kind].shows, alter: () => mutate(events, kind).events })),
+  );
   const found = await findRejections(
     altered.map(({ trace }) => trace),
     events,
@@ -82,42 +88,54 @@ async function judgeMutants(events: readonly TraceEvent[]): Promise<TraceVerdict
 }
 
 async function judgeApplyMutants(events: readonly TraceEvent[]): Promise<TraceVerdict> {
-  const kinds = Object.entries(applyMutants);
-  const altered = kinds.flatMap(([shows, alter]) => {
-    const trace = withAlteration(() => alter(events));
-    return trace === null ? [] : [{ shows, trace }];
-  });
-  // Most of each is as in the first.
-  const [, ...outcomes] = await checkApplyTraces([events, ...altered.map(({ trace }) => trace)]);
-  const isRejected = outcomes.map((outcome) => outcome?.kind === 'rejected');
+  const kinds = Object.entries(applyMutants).map(([shows, alter]) => ({ shows, alter: () => alter(events) }));
+  const altered = applicable(kinds);
+  const isRejected = await rejectedAlterations(
+    events,
+    altered.map(({ trace }) => trace),
+  );
   return mutantVerdict('ordered apply', altered, isRejected, kinds.length);
 }
 
-function mutantVerdict(
+export interface Altered {
+  /** What an accepted one shows of the check. */
+  readonly shows: string;
+  readonly trace: readonly TraceEvent[];
+}
+
+/** Those that the run has something to alter for. @throws whatever else an alteration fails for */
+export function applicable(
+  kinds: readonly { readonly shows: string; readonly alter: () => readonly TraceEvent[] }[],
+): readonly Altered[] {
+  return kinds.flatMap(({ shows, alter }) => {
+    try {
+      return [{ shows, trace: alter() }];
+    } catch (error) {
+      if (error instanceof NothingToAlterError) return [];
+      throw error;
+    }
+  });
+}
+
+/** Of `kinds` ways to alter a run those that apply to it, and of each of these whether the spec rejects what comes of it. */
+export function mutantVerdict(
   layer: string,
-  altered: readonly { readonly shows: string }[],
+  altered: readonly Altered[],
   isRejected: readonly boolean[],
   kinds: number,
 ): TraceVerdict {
   const accepted = altered.filter((_, index) => isRejected[index] !== true);
   const rejected = altered.length - accepted.length;
+  const anomalies = accepted.map(({ shows }) => ({
+    kind: 'mutant-accepted',
+    summary: `${layer}: ${shows}`,
+    detail: [],
+  }));
+  const summary = `${layer}: none of the ${kinds} ways to alter a run applies to this one`;
   return {
-    anomalies: accepted.map(({ shows }) => ({
-      kind: 'mutant-accepted',
-      summary: `${layer}: ${shows}`,
-      detail: [],
-    })),
+    anomalies: altered.length > 0 ? anomalies : [{ kind: 'nothing-altered', summary, detail: [] }],
     told: [
       `${layer}: ${rejected} of ${kinds} ways to alter it rejected, ${kinds - altered.length} do not apply to this run`,
     ],
   };
-}
-
-/** Null if the run has nothing that it could alter. */
-function withAlteration(alter: () => readonly TraceEvent[]): readonly TraceEvent[] | null {
-  try {
-    return alter();
-  } catch {
-    return null;
-  }
 }

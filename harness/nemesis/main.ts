@@ -24,7 +24,8 @@ const usage = `npm run nemesis -- [options]
   --faults LIST      all, none, or some of ${faultKinds.join(',')}
   --log-store NAME   segment (default) or zookeeper
   --pace X           0.1: a tenth of the load (default 1)
-  --trace            replicas record what they do, and the specs judge it, as it is and altered; for 0.1 of the load or less
+  --trace            replicas record what they do, and the specs judge it; for 0.1 of the load or less
+  --alter            what they recorded is altered as well, in one place after another, and none of that may be accepted
   --no-request-ids   transfers are not repeated when their outcome is unknown
   --out DIR          where the histories go (default: a new directory)
   --bin FILE         another build of the barista command
@@ -46,6 +47,7 @@ async function main(): Promise<number> {
       'log-store': { type: 'string', default: 'segment' },
       pace: { type: 'string', default: '1' },
       trace: { type: 'boolean', default: false },
+      alter: { type: 'boolean', default: false },
       'no-request-ids': { type: 'boolean', default: false },
       out: { type: 'string' },
       bin: { type: 'string' },
@@ -90,7 +92,8 @@ async function main(): Promise<number> {
     replicas: number('replicas', values.replicas),
     workloads: parseWorkloads(values.workload),
     pace: number('pace', values.pace),
-    trace: values.trace,
+    trace: values.trace || values.alter,
+    alter: values.alter,
     requestIds: !values['no-request-ids'],
     directory: values.out ?? (await mkdtemp(join(tmpdir(), `barista-nemesis-${seed}-`))),
     ...(values.bin === undefined ? {} : { bin: values.bin }),
@@ -101,7 +104,8 @@ async function main(): Promise<number> {
     `Again: npm run nemesis -- --seed ${seed} --minutes ${values.minutes} --replicas ${values.replicas}` +
       (logStore === 'segment' ? '' : ` --log-store ${logStore}`) +
       (values.pace === '1' ? '' : ` --pace ${values.pace}`) +
-      (values.trace ? ' --trace' : ''),
+      (values.trace ? ' --trace' : '') +
+      (values.alter ? ' --alter' : ''),
   );
   return isClean(result) ? 0 : 1;
 }

@@ -18,7 +18,7 @@ import { SqlSession } from '../workload/sql-session.ts';
 import type { Workload } from '../workload/workload.ts';
 import { ballastSetup } from './ballast.ts';
 import { clockEnvironment } from './clock-faults.ts';
-import { judgeTraces } from './judge-traces.ts';
+import { judgeTraces, type TraceVerdict } from './judge-traces.ts';
 import { LinkTable } from './link-table.ts';
 import { runNemesis, type NemesisEvent, type NemesisResult } from './nemesis.ts';
 import type { Scene } from './scene.ts';
@@ -44,6 +44,8 @@ export interface RunOptions {
   readonly pace?: number;
   /** Every replica records what it does, and the specs judge it in the end. For little load. */
   readonly trace?: boolean;
+  /** It is altered as well, and none of that may be accepted. */
+  readonly alter?: boolean;
   readonly say: (line: string) => void;
 }
 
@@ -155,19 +157,28 @@ async function strain(cluster: LocalCluster, options: RunOptions): Promise<RunRe
   };
 }
 
+/** What the checkers of the histories found is not lost with a trace that cannot be judged. */
+async function withTraces(result: RunResult, cluster: LocalCluster, options: RunOptions): Promise<RunResult> {
+  const { anomalies, told } = await verdictOfTraces(cluster, options).catch(notJudged);
+  return { ...result, anomalies: [...result.anomalies, ...anomalies], traces: told };
+}
+
 /** Traces are kept with the histories, whatever comes of them. */
-async function withTraces(
-  result: RunResult,
+async function verdictOfTraces(
   { dataDir, pgwirePorts }: LocalCluster,
-  { directory, say }: RunOptions,
-): Promise<RunResult> {
+  { directory, alter = false, say }: RunOptions,
+): Promise<TraceVerdict> {
   const kept = pgwirePorts.map((_, index) => join(directory, `r${index + 1}.trace`));
   for (const [index, path] of kept.entries())
     await cp(join(dataDir, `r${index + 1}`, 'trace'), path, { recursive: true });
   const events = readEvents(kept);
   say(`${events.length} events are recorded; the specs judge them`);
-  const { anomalies, told } = await judgeTraces(events, say);
-  return { ...result, anomalies: [...result.anomalies, ...anomalies], traces: told };
+  return judgeTraces(events, { alter, say });
+}
+
+function notJudged(error: unknown): TraceVerdict {
+  const [first = '', ...detail] = String(error).split('\n');
+  return { anomalies: [{ kind: 'trace-not-judged', summary: first, detail }], told: [] };
 }
 
 function createScene(

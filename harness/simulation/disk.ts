@@ -95,15 +95,15 @@ export class SimulatedDisk {
     });
   }
 
-  /** Loses what was not flushed, but for `survives` of it, counted in records. Returns the records that survived. */
-  crash(survives: (recordCount: number) => number): LogRecord[] {
+  /** Loses what was not flushed, but for `survives` of it, counted in records. Returns how many records are lost. */
+  crash(survives: (recordCount: number) => number): number {
     this.life += 1;
     const unsure = [...this.writing, ...this.waiting].flatMap((append) => append.records);
     const survivors = unsure.slice(0, survives(unsure.length));
     this.writing = [];
     this.waiting = [];
     for (const record of survivors) this.keep(record);
-    return survivors;
+    return unsure.length - survivors.length;
   }
 
   private keep(record: LogRecord): void {

@@ -106,8 +106,11 @@ export class SimulatedReplica {
   private loseMemory(state: State): void {
     const { random, options, trace } = this.world;
     const torn = random.chance(options.faults.tornWrites);
-    const survivors = this.disk.crash((count) => (torn ? random.below(count + 1) : 0));
+    const lost = this.disk.crash((count) => (torn ? random.below(count + 1) : 0));
     const before = snapshot(state);
+    // With those that had been flushed before the core was told so.
+    const pending = state.pending.flatMap(({ records }) => records);
+    const survivors = pending.slice(0, pending.length - lost);
     const crash = { before, survivors, recovered: this.disk.recover() };
     trace?.crash(this.world.queue.nowMs, this.member!, crash);
   }

@@ -48,7 +48,8 @@ function survived(before: CoreSnapshot, survivors: readonly LogRecord[]): CoreTr
     if (record.kind === 'vote') votes.push([record.slot, record.ballot, entryLabel(record.entry)]);
     if (record.kind === 'chosen') votes.push([record.slot, null, entryLabel(record.entry)]);
   }
-  return { name: 'Fsync', votes, state: { ...before, durablePromised } };
+  const base = survivors.findLast((record) => record.kind === 'base')?.slot;
+  return { name: 'Fsync', votes, ...(base !== undefined && { base }), state: { ...before, durablePromised } };
 }
 
 function onDisk(recovered: RecoveredLog): CoreSnapshot {

@@ -56,8 +56,19 @@ describe('two sides', () => {
 
   test.each([
     { what: 'nothing', direct: [pass('a')], through: [pass('a')], clean: true },
-    { what: 'the same failure', direct: [fail('a', 'x')], through: [fail('a', 'x')], clean: true },
-    { what: 'more that passes', direct: [fail('a', 'x')], through: [pass('a')], clean: true },
+    {
+      what: 'the same failure',
+      direct: [pass('a'), fail('b', 'x')],
+      through: [pass('a'), fail('b', 'x')],
+      clean: true,
+    },
+    {
+      what: 'more that passes',
+      direct: [pass('a'), fail('b', 'x')],
+      through: [pass('a'), pass('b')],
+      clean: true,
+    },
+    { what: 'a suite that cannot run', direct: [fail('a', 'x')], through: [fail('a', 'x')], clean: false },
     { what: 'less that passes', direct: [pass('a')], through: [fail('a', 'x')], clean: false },
     { what: 'another failure', direct: [fail('a', 'x')], through: [fail('a', 'y')], clean: false },
     { what: 'a test that did not run', direct: [pass('a')], through: [], clean: false },

@@ -59,9 +59,9 @@ export function judge({ direct, through, again }: Sides): Judgement {
   return { passed, skipped, ...lists };
 }
 
-/** Nothing that Barista would have to answer for. */
-export function isClean({ lost, failedOtherwise, missing }: Judgement): boolean {
-  return lost.length + failedOtherwise.length + missing.length === 0;
+/** Nothing that Barista would have to answer for. A suite of which nothing passes on either side is not installed as it should be, and shows nothing. */
+export function isClean({ passed, lost, failedOtherwise, missing }: Judgement): boolean {
+  return passed > 0 && lost.length + failedOtherwise.length + missing.length === 0;
 }
 
 function isAlike(one: Outcome, other: Outcome): boolean {

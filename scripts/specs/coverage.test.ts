@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { actionsTaken, sightsSeen } from './coverage.ts';
+import { actionsTaken, actionsTold, sightsSeen } from './coverage.ts';
 
 const SOURCE = ['Next ==', '  \\/ Go(1)', '  \\/ \\E k \\in Ways(r) : Stop(r, k)'].join('\n');
 
@@ -32,6 +32,13 @@ describe('actions taken', () => {
     const late = statistics('<Go line 4, col 1 to line 4, col 5 of module M>: 0:0');
     expect(actionsTaken(`${late}\n${early}`, sourceOf).has('Go')).toBe(true);
     expect(actionsTaken(`${early}\n${late}`, sourceOf).has('Go')).toBe(false);
+  });
+
+  it('are also those that a model names itself', () => {
+    expect([...actionsTold('<<"taken", "Go">>\n<<"seen", "x">>\n<<"taken", "Stop">>\n')]).toEqual([
+      'Go',
+      'Stop',
+    ]);
   });
 });
 

@@ -11,6 +11,11 @@ export const COVERAGE_MINUTES = 1000;
 const LINE =
   /^<(\w+) line \d+, col \d+ to line \d+, col \d+ of module (\w+)(?: \((\d+) (\d+) (\d+) (\d+)\))?>: (\d+):(\d+)$/gm;
 
+/** The actions that a model names itself as it takes them (TellActions in MCMultiPaxos.tla). */
+export function actionsTold(output: string): ReadonlySet<string> {
+  return new Set([...output.matchAll(/<<\s*"taken",\s*"([^"]*)"\s*>>/g)].map((match) => match[1] ?? ''));
+}
+
 /**
  * Names of the actions that led to some state, of a run with `-coverage`. Where TLC gives only a place in the next-state relation, the names
  * that stand there count. `sourceOf`: the text of a module, or null.

@@ -16,6 +16,15 @@ export const KINDS = ['check', 'bug', 'witness', 'simulation'] as const;
 /** tiny: seconds. small: about a minute on two slow cores. nightly: longer. */
 export const SIZES = ['tiny', 'small', 'nightly'] as const;
 
+const lastRunSchema = z.strictObject({
+  date: z.iso.date(),
+  /** Rounded up. */
+  seconds: z.number().int().positive(),
+  workers: z.number().int().positive(),
+});
+
+export type LastRun = z.infer<typeof lastRunSchema>;
+
 const modelSchema = z.strictObject({
   /** Unique; `--only` matches its beginning. */
   name: z.string().min(1),
@@ -27,8 +36,8 @@ const modelSchema = z.strictObject({
   timeoutSeconds: z.number().int().positive(),
   heapMib: z.number().int().positive().optional(),
   expect: z.strictObject({
-    /** 0 no error, 11 deadlock, 12 invariant violated, 13 property violated. */
-    exitCode: z.union([z.literal(0), z.literal(11), z.literal(12), z.literal(13)]),
+    /** 0 no error, 11 deadlock, 12 invariant violated, 13 property violated; 255 instead, where TLC cannot print a behaviour again of which parts were drawn. */
+    exitCode: z.union([z.literal(0), z.literal(11), z.literal(12), z.literal(13), z.literal(255)]),
     /** Exact; null only where the count depends on chance (simulation) or on when TLC stops (a refuted model). */
     distinctStates: z.number().int().positive().nullable(),
     /** The invariant or property that must be the violated one; null if none must be. */
@@ -38,6 +47,8 @@ const modelSchema = z.strictObject({
   takes: z.array(z.string().min(1)).default([]),
   /** What must be seen in some state of it: see coverage.ts. */
   sees: z.array(z.string().min(1)).default([]),
+  /** Of a nightly model: when it last gave what it must, and what that took. */
+  lastRun: lastRunSchema.optional(),
   /** One line for people: what the model covers, or what dropping the rule leads to. */
   shows: z.string().min(1),
 });

@@ -9,13 +9,12 @@
  *
  * Exit code 0 only if every module parses and every model gives exactly what it must.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { actionsTaken, COVERAGE_MINUTES, sightsSeen } from './coverage.ts';
 import { loadManifest, type Model, SIZES, type SizeChoice, selectModels } from './manifest.ts';
-import { ensureTlc, parseModule, runTlc, SPECS_DIR, stopAll } from './tlc.ts';
+import { runModel } from './run-model.ts';
+import { ensureTlc, parseModule, SPECS_DIR, stopAll } from './tlc.ts';
 import { differences, formatTable, type Row } from './verdict.ts';
 
 interface Options {
@@ -82,43 +81,26 @@ async function parseAll(workers: number): Promise<boolean> {
   return bad.length === 0;
 }
 
-function moduleText(module: string): string | null {
-  const file = path.join(SPECS_DIR, `${module}.tla`);
-  return existsSync(file) ? readFileSync(file, 'utf8') : null;
-}
-
-async function runModel(model: Model, workers: number, verbose: boolean): Promise<Row> {
-  const result = await runTlc({
-    module: model.module,
-    cfg: model.cfg,
-    args: [
-      '-workers',
-      String(workers),
-      ...(model.takes.length > 0 ? ['-coverage', String(COVERAGE_MINUTES)] : []),
-      ...model.args,
-    ],
-    timeoutMs: model.timeoutSeconds * 1000,
-    isLong: model.size === 'nightly',
-    ...(model.heapMib === undefined ? {} : { heapMib: model.heapMib }),
+async function runAndTell(model: Model, workers: number, verbose: boolean): Promise<Row> {
+  const observed = await runModel(model, {
+    workers,
     ...(verbose ? { onOutput: (text: string) => process.stdout.write(text) } : {}),
   });
-  const taken = actionsTaken(result.output, moduleText);
-  const observed = { ...result, taken, seen: sightsSeen(result.output) };
   const row: Row = { model, observed, differences: differences(model, observed) };
   const mark = row.differences.length === 0 ? '✓' : '✗';
-  console.log(`${mark} ${model.name} (${result.seconds.toFixed(1)} s)`);
-  if (row.differences.length > 0 && !verbose) console.error(result.output.slice(-6000));
+  console.log(`${mark} ${model.name} (${observed.seconds.toFixed(1)} s)`);
+  if (row.differences.length > 0 && !verbose) console.error(observed.output.slice(-6000));
   return row;
 }
 
 /** Models that take seconds go side by side with one thread each; the others one after the other with all threads. */
 async function runModels(models: readonly Model[], { workers, verbose }: Options): Promise<Row[]> {
   const isLight = (model: Model): boolean => model.kind !== 'check' || model.size === 'tiny';
-  const light = await mapBounded(models.filter(isLight), workers, (model) => runModel(model, 1, verbose));
+  const light = await mapBounded(models.filter(isLight), workers, (model) => runAndTell(model, 1, verbose));
   const heavy = await mapBounded(
     models.filter((model) => !isLight(model)),
     1,
-    (model) => runModel(model, workers, verbose),
+    (model) => runAndTell(model, workers, verbose),
   );
   return [...light, ...heavy];
 }

@@ -11,6 +11,7 @@ import type { System } from './system.ts';
 const lookMs = 5;
 const arrivalMsMax = 300_000;
 const undefinedTable = '42P01';
+const undefinedDatabase = '3D000';
 
 let markers = 0;
 
@@ -33,16 +34,28 @@ export async function untilEverywhere(system: System, query: string, signal: Abo
 
 async function untilThere(database: SqlTarget, query: string, signal: AbortSignal): Promise<void> {
   const deadline = performance.now() + arrivalMsMax;
-  const connection = await openSql(database);
-  try {
-    while (!(await isThere(connection, query))) {
-      if (performance.now() > deadline) {
-        throw new Error(`what was committed did not arrive at ${database.host} in ${arrivalMsMax} ms`);
-      }
-      await sleep(lookMs, undefined, { signal });
+  const later = async (): Promise<void> => {
+    if (performance.now() > deadline) {
+      throw new Error(`what was committed did not arrive at ${database.host} in ${arrivalMsMax} ms`);
     }
+    await sleep(lookMs, undefined, { signal });
+  };
+  let connection = await openIfThere(database);
+  for (; connection === null; connection = await openIfThere(database)) await later();
+  try {
+    while (!(await isThere(connection, query))) await later();
   } finally {
     await connection.end().catch(() => undefined);
+  }
+}
+
+/** Null: the replica has not come to the CREATE DATABASE yet. */
+async function openIfThere(database: SqlTarget): Promise<pg.Client | null> {
+  try {
+    return await openSql(database);
+  } catch (error) {
+    if ((error as { readonly code?: string }).code === undefinedDatabase) return null;
+    throw error;
   }
 }
 

@@ -72,6 +72,11 @@ export function readPgbench(output: string): PgbenchFigures {
   return { tps, transactions: Number(transactions), latencyMs: Number(latencyMs) };
 }
 
+/** How long a run of pgbench took to connect all its clients, which is part of its time but of no figure. 0: it did not say. */
+export function readConnectingMs(output: string): number {
+  return Number(/^initial connection time = ([\d.]+) ms/m.exec(output)?.[1] ?? 0);
+}
+
 /** @throws Error with what pgbench said, if it failed */
 export async function pgbench(
   target: SqlTarget,

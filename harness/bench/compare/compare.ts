@@ -205,6 +205,8 @@ function lengthOfRuns({ options, shell }: Stage, systems: readonly System[]): nu
   const runs = workloads.length * rounds * systems.length;
   // Each workload begins with a run of one second on every system to warm up.
   const preparations = workloads.length * systems.length * (1 + overheadSecondsPerRun);
-  const each = (leftSeconds - preparations) / runs - overheadSecondsPerRun;
+  // Short runs of many clients are lengthened by the time that these take to connect.
+  const connecting = workloads.filter(({ clients }) => clients > 16).length * rounds * systems.length;
+  const each = (leftSeconds - preparations - connecting) / runs - overheadSecondsPerRun;
   return Math.min(secondsPerRunMax, Math.max(1, Math.floor(each)));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { readPgbench } from './client-tools.ts';
+import { readConnectingMs, readPgbench } from './client-tools.ts';
 import { format, summarize } from './report.ts';
-import type { Run } from './rounds.ts';
+import { lengthOfRun, type Run } from './rounds.ts';
 import type { SystemId } from './system.ts';
 import { workload } from './workloads.ts';
 
@@ -21,6 +21,12 @@ describe('what pgbench printed', () => {
 
   test('a run without a transaction is no run', () => {
     expect(() => readPgbench(output(0))).toThrow('not one transaction');
+  });
+
+  test('clients that take long to connect make a short run longer, and a long one not', () => {
+    const connectingMs = readConnectingMs(`${output(1)}\ninitial connection time = 796.152 ms\n`);
+    expect([1, 3, 5].map((seconds) => lengthOfRun(seconds, connectingMs))).toEqual([2, 4, 5]);
+    expect(lengthOfRun(1, readConnectingMs(output(1)))).toBe(1);
   });
 });
 

@@ -4,7 +4,7 @@
  * Responsible for: the order, and the figures of each run with the CPU time that the system spent on it. A run in which anything failed ends the benchmark.
  */
 import { untilSettled } from './arrival.ts';
-import { pgbench, readPgbench } from './client-tools.ts';
+import { pgbench, readConnectingMs, readPgbench } from './client-tools.ts';
 import { lookAtProcesses, treeCpuMs } from './processes.ts';
 import type { System, SystemId } from './system.ts';
 import { undisturbed, type Patience, type Watched } from './undisturbed.ts';
@@ -40,16 +40,30 @@ export function rotated<T>(all: readonly T[], round: number): readonly T[] {
   return [...all.slice(first), ...all.slice(0, first)];
 }
 
+/** Of a run's time. */
+const connectingShareMax = 0.2;
+
+/** What a run lasts, so that connecting its clients, which took `connectingMs`, leaves it most of its time. */
+export function lengthOfRun(seconds: number, connectingMs: number): number {
+  return connectingMs > seconds * connectingShareMax * 1000
+    ? seconds + Math.ceil(connectingMs / 1000)
+    : seconds;
+}
+
 export async function runRounds(options: RoundsOptions): Promise<WorkloadResult> {
-  const { systems, rounds, load, isFresh, patience } = options;
+  const { systems, rounds, isFresh, patience } = options;
   const { signal, progress } = patience;
+  let { load } = options;
+  let connectingMs = 0;
   for (const system of systems) {
     signal.throwIfAborted();
     if (isFresh) await loadTables(system, load.scale, signal);
     else await tidy(system, load.workload.name);
-    await pgbench(await system.client(), pgbenchArgs({ ...load, seconds: 1 }), signal);
+    const output = await pgbench(await system.client(), pgbenchArgs({ ...load, seconds: 1 }), signal);
+    connectingMs = Math.max(connectingMs, readConnectingMs(output));
     await untilSettled(system, signal);
   }
+  load = { ...load, seconds: lengthOfRun(load.seconds, connectingMs) };
   const runs: Run[] = [];
   for (let round = 1; round <= rounds; round++) {
     for (const system of rotated(systems, round)) {

@@ -8,6 +8,9 @@ import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballo
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEvent, ApplyItem } from './apply-event.ts';
 
+/** Of a run that tells of no leadership. */
+const FIRST_TIMELINE = 1;
+
 export interface ApplyFacts {
   /** Of a position of WAL: how many units lie below it. */
   readonly positionRank: (position: number) => number;
@@ -118,7 +121,7 @@ function forksOf(items: readonly ApplyItem[]): {
     if (item.kind !== 'event' || item.event.name !== 'BeginLeadership' || item.event.resumes) continue;
     at.set(item.event.timeline, item.event.fork);
   }
-  const first = Math.min(...at.keys());
+  const first = at.size === 0 ? FIRST_TIMELINE : Math.min(...at.keys());
   at.delete(first);
   return { first, at };
 }

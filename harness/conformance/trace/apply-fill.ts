@@ -29,6 +29,8 @@ export interface Conversion {
   top: number;
   elected: number;
   forgottenAt: number;
+  /** Puts in that what stands in this slot and below is chosen: an event shows it, or the consensus layer does. */
+  readonly chooseUpTo: (slot: number) => void;
 }
 
 export function put(
@@ -53,6 +55,15 @@ export function writeUpTo(
   end: number,
   commits: readonly string[] = [],
 ): void {
+  write(conversion, replica, end, commits);
+  const { facts } = conversion;
+  const track = trackOf(conversion, replica);
+  if (end <= track.flushed) return;
+  put(conversion, 'LocalFlush', { r: facts.replicaRank(replica), p: facts.positionRank(end) });
+  track.flushed = end;
+}
+
+function write(conversion: Conversion, replica: ReplicaId, end: number, commits: readonly string[]): void {
   const { facts } = conversion;
   const track = trackOf(conversion, replica);
   const b = track.leads === null ? 0 : facts.ballotRank(track.leads);
@@ -67,9 +78,6 @@ export function writeUpTo(
   const r = facts.replicaRank(replica);
   if (units.length > 0) put(conversion, 'Write', { r, units });
   track.wal = Math.max(track.wal, end);
-  if (end <= track.flushed) return;
-  put(conversion, 'LocalFlush', { r, p: facts.positionRank(end) });
-  track.flushed = end;
 }
 
 /** PostgreSQL stops. What is found in its directory later, it has written or received before. */
@@ -83,7 +91,8 @@ export function addWhatIsFoundLater(conversion: Conversion, replica: ReplicaId, 
     if (track.mode === 'primary') {
       if (event.name === 'DatabaseUp') return;
       if (event.name !== 'Resume' && event.name !== 'CheckPrefix') continue;
-      if (event.position > track.wal) writeUpTo(conversion, replica, event.position);
+      // A machine that fails before another PostgreSQL starts may take it back.
+      if (event.position > track.wal) write(conversion, replica, event.position, []);
       return;
     }
     if (event.name !== 'Replay') continue;

@@ -33,15 +33,13 @@ export function saveWhatIsFoundLater(conversion: Conversion, replica: ReplicaId,
   track.durable = slot;
 }
 
-/** What the next process tells first of its directory; null: nothing. */
-function foundFirst({ items }: Conversion, replica: ReplicaId, index: number): ApplyEvent | null {
-  const began = items.findIndex(
-    (item, i) => i >= index && item.kind === 'begins' && item.replica === replica,
-  );
-  if (began < 0) return null;
-  for (const item of items.slice(began + 1)) {
-    if (item.kind === 'begins' && item.replica === replica) return null;
-    if (item.kind === 'event' && item.replica === replica && item.event.name !== 'Purge') return item.event;
+/** What is told first of the directory behind the end of its PostgreSQL, or of the process of its replica, at `index`; null: nothing. */
+export function foundFirst({ items }: Conversion, replica: ReplicaId, index: number): ApplyEvent | null {
+  for (const item of items.slice(index + 1)) {
+    if (item.kind === 'chosen' || item.replica !== replica) continue;
+    if (item.kind === 'begins') return null;
+    if (item.kind === 'event' && item.event.name !== 'Purge' && item.event.name !== 'DatabaseDown')
+      return item.event;
   }
   return null;
 }

@@ -174,12 +174,13 @@ export function applyStep(state: SpecState, step: Step, number: number): void {
       replica.config = step.configuration ?? replica.config;
       return;
     case 'Restored':
+      if (replica.role === 'candidate') prepareAgain(state, replica, commitPoint, number);
       for (const [slot, label] of state.chosen)
         if (slot <= commitPoint) hold(replica, slot, { ballot: null, label });
       write([{ kind: 'base', slot: commitPoint, ballot: null, label: '' }], []);
       replica.commitPoint = commitPoint;
       replica.config = knownAt(state, replica, 0);
-      becomeFollower(replica);
+      if (replica.role !== 'candidate') becomeFollower(replica);
       return;
     case 'HandleReject':
     case 'StepDown':

@@ -13,15 +13,14 @@ import { eventFields, noParameters, type Fields } from './apply-fields.ts';
 import { factsOf, type ApplyFacts } from './apply-facts.ts';
 import {
   addWhatIsFoundLater,
-  holdsNoCommand,
   put,
-  receive,
   trackOf,
   writeUpTo,
   type ApplyStep,
   type Conversion,
 } from './apply-fill.ts';
-import { promoteIfFoundLater, saveWhatIsFoundLater } from './apply-lost.ts';
+import { foundFirst, promoteIfFoundLater, saveWhatIsFoundLater } from './apply-lost.ts';
+import { prepare } from './apply-prepare.ts';
 import { follow, type Track } from './apply-track.ts';
 
 export interface ApplySteps {
@@ -44,6 +43,7 @@ export function applySteps(items: readonly ApplyItem[]): ApplySteps {
     top: 0,
     elected: 0,
     forgottenAt: 0,
+    chooseUpTo: (slot) => chooseUpTo(conversion, slot),
   };
   items.forEach((item, index) => {
     take(conversion, item, index);
@@ -77,7 +77,7 @@ function take(conversion: Conversion, item: ApplyItem, index: number): void {
   switch (item.kind) {
     case 'begins': {
       if (trackOf(conversion, item.replica).isUp) endProcess(conversion, item.replica, index);
-      put(conversion, 'Restart', { r: conversion.facts.replicaRank(item.replica), p: 0 });
+      putRestart(conversion, item.replica, index);
       const track = trackOf(conversion, item.replica);
       Object.assign(track, { isUp: true, mode: 'down', leads: null, begun: null, folded: track.durable });
       return;
@@ -97,6 +97,19 @@ function take(conversion: Conversion, item: ApplyItem, index: number): void {
     default:
       return item satisfies never;
   }
+}
+
+/** With the machine went what was written and not flushed: not all may be there of what was found before. */
+function putRestart(conversion: Conversion, replica: ReplicaId, index: number): void {
+  const { facts } = conversion;
+  const track = trackOf(conversion, replica);
+  const found = foundFirst(conversion, replica, index);
+  const isLess = found?.name === 'CheckPrefix' && found.position < track.wal;
+  put(conversion, 'Restart', {
+    r: facts.replicaRank(replica),
+    p: isLess ? facts.positionRank(found.position) : 0,
+  });
+  if (isLess) track.wal = found.position;
 }
 
 function endProcess(conversion: Conversion, replica: ReplicaId, index: number): void {
@@ -156,34 +169,6 @@ function chooseUpTo(conversion: Conversion, slot: number): void {
   }
 }
 
-/** Folds in what lies below `slot` and has no event of its own; at a leader, its own ranges as well. */
-function foldBelow(conversion: Conversion, replica: ReplicaId, slot: number): void {
-  const track = trackOf(conversion, replica);
-  chooseUpTo(conversion, slot - 1);
-  while (track.folded + 1 < slot) {
-    const s = track.folded + 1;
-    const label = conversion.facts.labelAt(s);
-    const r = conversion.facts.replicaRank(replica);
-    if (holdsNoCommand(label)) put(conversion, 'Skip', { r, s, l: label ?? '' });
-    else if (track.mode === 'primary' && track.leads !== null) put(conversion, 'Release', { r, s, p: 0 });
-    else return;
-    track.folded = s;
-  }
-}
-
-/** A slot is folded in once more: its Node has looked at the directory again. */
-function foldAnew(conversion: Conversion, replica: ReplicaId, slot: number): void {
-  const track = trackOf(conversion, replica);
-  if (slot > track.folded || track.mode !== 'down') return;
-  put(conversion, 'FoldAnew', { r: conversion.facts.replicaRank(replica) });
-  track.folded = track.durable;
-}
-
-/** An event says that everything up to `slot` is folded in. */
-function foldUpTo(conversion: Conversion, replica: ReplicaId, slot: number): void {
-  if (holdsNoCommand(conversion.facts.labelAt(slot))) foldBelow(conversion, replica, slot + 1);
-}
-
 /**
  * Replaying a switch of segments leads to the segment's end at once, though the empty rest of it may not be chosen yet: there is nothing in it, so it counts as far as it is.
  */
@@ -239,14 +224,15 @@ function depose(
     take(conversion, items[told] as ApplyItem, told);
     return;
   }
+  promoteIfFoundLater(conversion, replica, index);
   addWhatIsFoundLater(conversion, replica, index);
   put(conversion, 'Depose', {
     r: facts.replicaRank(replica),
     b: facts.ballotRank(leadership),
     p: 0,
   });
-  if (track.mode === 'primary') track.mode = 'down';
-  track.leads = null;
+  if (track.mode === 'primary' || track.begun !== null) track.mode = 'down';
+  Object.assign(track, { leads: null, begun: null });
 }
 
 function isDepose(event: ApplyEvent, leadership: Ballot): boolean {
@@ -262,67 +248,4 @@ function foundInCopy({ items, facts }: Conversion, { replica }: ApplyEventItem, 
     if (event.name === 'Replay') return facts.positionRank(Math.max(event.flushed, event.replayed));
   }
   return 0;
-}
-
-/** Puts in what must have happened before this event. */
-function prepare(conversion: Conversion, { event, replica }: ApplyEventItem, index: number): void {
-  const track = trackOf(conversion, replica);
-  switch (event.name) {
-    case 'Release':
-    case 'Feed':
-    case 'Skip':
-    case 'BeginLeadership':
-      foldAnew(conversion, replica, event.slot);
-      foldBelow(conversion, replica, event.slot);
-      chooseUpTo(conversion, event.slot);
-      return;
-    case 'FlushStandby':
-      foldUpTo(conversion, replica, event.slot);
-      if (track.mode === 'standby') receive(conversion, replica, Math.min(track.restTo, track.chosenEnd));
-      return;
-    case 'Open':
-    case 'DatabaseUp':
-      foldUpTo(conversion, replica, event.slot);
-      return;
-    case 'CheckPrefix':
-      chooseUpTo(conversion, event.slot);
-      if (event.outcome !== 'standby') foldUpTo(conversion, replica, event.slot);
-      return;
-    case 'EndCopy':
-      chooseUpTo(conversion, event.slot);
-      return;
-    case 'ProposeLeadership':
-      foldOwnStart(conversion, replica);
-      if (track.mode === 'primary' && !event.resumes) writeUpTo(conversion, replica, event.fork);
-      return;
-    case 'Resume':
-      foldOwnStart(conversion, replica);
-      return;
-    case 'Ship':
-      writeUpTo(conversion, replica, event.end, event.commits);
-      return;
-    case 'Depose':
-    case 'DatabaseDown':
-      addWhatIsFoundLater(conversion, replica, index);
-      return;
-    case 'Replay':
-    case 'Promote':
-    case 'BeginCopy':
-    case 'EndWait':
-    case 'Barrier':
-    case 'TellOutcome':
-    case 'Purge':
-      return;
-    default:
-      event satisfies never;
-  }
-}
-
-/** A new leader has folded in its own first entry: everything up to it has events, or holds no command. */
-function foldOwnStart(conversion: Conversion, replica: ReplicaId): void {
-  const { leads, folded } = trackOf(conversion, replica);
-  const start = conversion.items.find(
-    (item) => item.kind === 'elected' && item.replica === replica && item.leadership === leads,
-  );
-  if (start?.kind === 'elected' && start.startSlot > folded) foldUpTo(conversion, replica, start.startSlot);
 }

@@ -16,22 +16,27 @@ import { applySteps, type ApplySteps } from './apply-steps.ts';
 
 const MODULE = 'ApplyTraceRun';
 const TIMEOUT_MS = 600_000;
+/** Behind an alteration, for a first look. */
+const STEPS_FIRST = 300;
 
-export type ApplyOutcome =
-  | {
-      readonly kind: 'accepted';
-      readonly events: number;
-      /** How often each event occurs. */
-      readonly actions: ReadonlyMap<string, number>;
-    }
-  | {
-      readonly kind: 'rejected';
-      /** Counts from 1 in the order in which the events were checked. */
-      readonly event: number;
-      /** Null: a step that was put in before that event could not be taken. */
-      readonly recorded: ApplyEvent | null;
-      readonly literal: string;
-    };
+export interface ApplyAccepted {
+  readonly kind: 'accepted';
+  readonly events: number;
+  /** How often each event occurs. */
+  readonly actions: ReadonlyMap<string, number>;
+}
+
+export interface ApplyRejected {
+  readonly kind: 'rejected';
+  readonly layer: 'apply';
+  /** Counts from 1 in the order in which the events were checked. */
+  readonly event: number;
+  /** Null: a step that was put in before that event could not be taken. */
+  readonly recorded: ApplyEvent | null;
+  readonly literal: string;
+}
+
+export type ApplyOutcome = ApplyAccepted | ApplyRejected;
 
 /** @throws Error if TLC fails; null if the trace has no apply events */
 export async function checkApplyTrace(events: readonly TraceEvent[]): Promise<ApplyOutcome | null> {
@@ -43,12 +48,60 @@ export async function checkApplyTrace(events: readonly TraceEvent[]): Promise<Ap
 export async function checkApplyTraces(
   traces: readonly (readonly TraceEvent[])[],
 ): Promise<(ApplyOutcome | null)[]> {
-  const runs = traces.map((events) =>
-    events.some(({ layer }) => layer === 'apply') ? applySteps(applyItems(events)) : null,
-  );
+  const runs = traces.map(applyStepsOf);
   const checked = runs.filter((run) => run !== null);
-  const reached = checked.length === 0 ? [] : await runSteps(checked);
-  return runs.map((run) => (run === null ? null : verdict(run, reached[checked.indexOf(run)] ?? 0)));
+  const outcomes = await judgeApplySteps(checked);
+  return runs.map((run) => (run === null ? null : (outcomes[checked.indexOf(run)] ?? null)));
+}
+
+/** Null: the trace has no apply events. */
+export function applyStepsOf(events: readonly TraceEvent[]): ApplySteps | null {
+  return events.some(({ layer }) => layer === 'apply') ? applySteps(applyItems(events)) : null;
+}
+
+/** @throws Error if TLC fails */
+export async function judgeApplySteps(runs: readonly ApplySteps[]): Promise<readonly ApplyOutcome[]> {
+  const reached = runs.length === 0 ? [] : await runSteps(runs);
+  return runs.map((run, index) => verdict(run, reached[index] ?? 0));
+}
+
+/**
+ * Of each altered run whether it is rejected; `recorded` is what they were altered from, and is accepted. Most of each is as recorded, and most are rejected soon behind what was altered: so only so much of each is given to TLC
+ * at first, and more only where all of that is accepted. @throws Error if TLC fails
+ */
+export async function rejectedAlterations(
+  recorded: readonly TraceEvent[],
+  altered: readonly (readonly TraceEvent[])[],
+): Promise<readonly boolean[]> {
+  const first = applySteps(applyItems(recorded));
+  const literals = literalsOf(first);
+  const runs = altered.map((events) => {
+    const run = applySteps(applyItems(events));
+    return { run, from: sameSteps(literals, literalsOf(run)) };
+  });
+  const isRejected = runs.map((): boolean | null => null);
+  for (let count = STEPS_FIRST; isRejected.includes(null); count *= 10) {
+    const open = [...runs.entries()].filter(([index]) => isRejected[index] === null);
+    const cut = open.map(([, { run, from }]) => upTo(run, from + count));
+    const farthest = Math.max(...open.map(([, { from }]) => from));
+    const [reachedFirst = 0, ...reached] = await runSteps([upTo(first, farthest), ...cut]);
+    // Nobody would have come to what was altered.
+    if (reachedFirst <= farthest) throw new Error('the run is rejected as it was recorded');
+    for (const [i, [index, { run }]] of open.entries()) {
+      const length = cut[i]?.steps.length ?? 0;
+      if ((reached[i] ?? 0) <= length) isRejected[index] = true;
+      else if (length === run.steps.length) isRejected[index] = false;
+    }
+  }
+  return isRejected.map((one) => one === true);
+}
+
+function upTo(run: ApplySteps, count: number): ApplySteps {
+  return { ...run, steps: run.steps.slice(0, count) };
+}
+
+function literalsOf({ steps }: ApplySteps): readonly string[] {
+  return steps.map(({ action, fields }) => fieldsLiteral(action, fields));
 }
 
 function verdict({ steps }: ApplySteps, reached: number): ApplyOutcome {
@@ -56,7 +109,7 @@ function verdict({ steps }: ApplySteps, reached: number): ApplyOutcome {
   if (failed !== undefined) {
     const event = steps.slice(0, reached - 1).filter((step) => step.event !== null).length + 1;
     const literal = fieldsLiteral(failed.action, failed.fields);
-    return { kind: 'rejected', event, recorded: failed.event?.event ?? null, literal };
+    return { kind: 'rejected', layer: 'apply', event, recorded: failed.event?.event ?? null, literal };
   }
   const told = steps.flatMap((step) => (step.event === null ? [] : [step.event.event.name]));
   const actions = new Map<string, number>();
@@ -90,10 +143,10 @@ async function runSteps(runs: readonly ApplySteps[]): Promise<readonly number[]>
 }
 
 function moduleText(runs: readonly ApplySteps[]): string {
-  const written = runs.map(({ steps, facts, founder }) => ({
-    roles: founder === null ? '<<>>' : `(${facts.replicaRank(founder)} :> "founder")`,
-    timeline: facts.firstTimeline,
-    steps: steps.map(({ action, fields }) => fieldsLiteral(action, fields)),
+  const written = runs.map((run) => ({
+    roles: run.founder === null ? '<<>>' : `(${run.facts.replicaRank(run.founder)} :> "founder")`,
+    timeline: run.facts.firstTimeline,
+    steps: literalsOf(run),
   }));
   const literals = written.map(({ roles, timeline, steps }, index) => {
     const first = written[0] as (typeof written)[number];

@@ -20,6 +20,8 @@ export interface Track {
   chosenEnd: number;
   /** The end of the segment whose empty rest a standby has replayed. */
   restTo: number;
+  /** A copy was begun, and is not told as ended. */
+  isCopying: boolean;
 }
 
 export function newTrack(): Track {
@@ -36,6 +38,7 @@ export function newTrack(): Track {
     replayed: 0,
     chosenEnd: 0,
     restTo: 0,
+    isCopying: false,
   };
 }
 
@@ -54,6 +57,7 @@ export function follow(track: Track, event: ApplyEvent): void {
     case 'EndCopy':
       Object.assign(track, { durable: event.slot, folded: event.slot });
       Object.assign(track, { wal: event.position, replayed: 0, chosenEnd: event.position, restTo: 0 });
+      track.isCopying = false;
       return;
     case 'Promote':
       Object.assign(track, { mode: 'primary', begun: null, wal: event.fork, flushed: event.fork });
@@ -89,9 +93,11 @@ export function follow(track: Track, event: ApplyEvent): void {
     case 'Open':
       track.folded = event.slot;
       return;
+    case 'BeginCopy':
+      track.isCopying = true;
+      return;
     case 'Ship':
     case 'ProposeLeadership':
-    case 'BeginCopy':
     case 'EndWait':
     case 'Barrier':
     case 'TellOutcome':

@@ -1,22 +1,18 @@
 /**
- * Lets TLC judge a recorded trace: accepted, or rejected at which event and why.
+ * Lets TLC judge recorded traces: accepted, or rejected at which event and why.
  *
- * Many segments go to one JVM, since starting it costs more than checking one. On a rejection the segment runs once more, step by step.
+ * On a rejection the segment runs once more, step by step.
  */
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
-import { errorText } from '../../../scripts/specs/tlc-output.ts';
-import type { ConsensusEvent, RecordedTrace } from './read-trace.ts';
-import { orderTrace } from './read-trace.ts';
+import { contradictionIn } from './contradictions.ts';
+import { orderTrace, type ConsensusEvent, type RecordedTrace } from './read-trace.ts';
+import { batchesOf, runPieces, type RunOutcome } from './run-segments.ts';
+import { segmentLiteral } from './segment-literal.ts';
 import { cutSegments, type Segment } from './segments.ts';
-import { segmentLiteral, TRACE_MODULE, traceModule, type ModuleOptions } from './trace-module.ts';
+import type { Piece } from './trace-module.ts';
 
-/** One module of this many steps keeps TLC's parser within a few seconds and its heap small. */
-const STEPS_PER_RUN_MAX = 20_000;
-const TIMEOUT_MS = 600_000;
+/** Of each altered trace, for a first look. */
+const SEGMENTS_FIRST = 2;
 
 export interface Accepted {
   readonly kind: 'accepted';
@@ -47,18 +43,45 @@ export async function checkTrace(
   events: readonly TraceEvent[],
   options: CheckOptions = {},
 ): Promise<Accepted | Rejected> {
+  const contradiction = contradictionIn(orderTrace(events));
+  if (contradiction !== null) {
+    const { event, number, reason } = contradiction;
+    const step = `${event.name} of ${event.replica}`;
+    return { kind: 'rejected', event: number, recorded: event, step, reason };
+  }
+  const { pieces, accepted } = cutTrace(events);
+  const { workers = 2 } = options;
+  let done = 0;
+  for (const batch of batchesOf(pieces)) {
+    const { matched } = await runPieces(batch, { workers });
+    const failed = batch.find((_, i) => !matched.has(i));
+    if (failed !== undefined) return explain(failed);
+    done += batch.length;
+    options.onProgress?.(done, pieces.length);
+  }
+  return accepted;
+}
+
+/** A trace cut for TLC, and the verdict on it if TLC can match all of it. */
+export interface ReadTrace {
+  readonly pieces: readonly Piece[];
+  readonly accepted: Accepted;
+}
+
+/** @throws Error if the trace has gaps, does not say what it speaks of, or contradicts itself */
+export function readTrace(events: readonly TraceEvent[]): ReadTrace {
+  const contradiction = contradictionIn(orderTrace(events));
+  if (contradiction !== null) {
+    const { event, reason } = contradiction;
+    throw new Error(`${event.name} of ${event.replica}, run ${event.run}, event ${event.seq}: ${reason}`);
+  }
+  return cutTrace(events);
+}
+
+function cutTrace(events: readonly TraceEvent[]): ReadTrace {
   const trace = orderTrace(events);
   if (trace.events === 0) throw new Error('there is no consensus event in the trace');
   const { segments, linearized } = cutSegments(trace);
-  const batches = batchesOf(segments);
-  let done = 0;
-  for (const batch of batches) {
-    const matched = await runSegments(batch, trace, options.workers ?? 2);
-    const failed = batch.find((_, i) => !matched.segments.has(i + 1));
-    if (failed !== undefined) return explain(failed, trace);
-    done += batch.length;
-    options.onProgress?.(done, segments.length);
-  }
   const actions = new Map<string, number>();
   let steps = 0;
   for (const segment of segments) {
@@ -66,135 +89,105 @@ export async function checkTrace(
     for (const { step } of segment.steps) actions.set(step.action, (actions.get(step.action) ?? 0) + 1);
   }
   return {
-    kind: 'accepted',
-    events: linearized.events,
-    segments: segments.length,
-    steps,
-    lost: linearized.lost,
-    actions,
+    pieces: segments.map((segment) => ({ segment, trace })),
+    accepted: {
+      kind: 'accepted',
+      events: linearized.events,
+      segments: segments.length,
+      steps,
+      lost: linearized.lost,
+      actions,
+    },
   };
 }
 
+/** Where an altered trace is no behaviour of the spec. Null: at a step behind all of its events that TLC was given. */
+export interface Rejection {
+  readonly event: ConsensusEvent | null;
+}
+
 /**
- * Where each of several traces of one group is rejected, or null; one JVM for all of them, and no reasons.
- * `accepted`: a trace that was; segments that are the same in it are not checked again.
+ * Where each of several traces is rejected; null: it is accepted. No reasons. Many traces go to one JVM.
+ * `accepted`: a trace that was; segments that are the same in it are not checked again. An alteration changes the state in everything behind it and is mostly rejected where it is made, so of each trace a few
+ * segments are looked at first, and more only if all of those are accepted.
+ * `judges`: TLC alone judges traces that contradict themselves, too.
  */
 export async function findRejections(
   traces: readonly (readonly TraceEvent[])[],
   accepted: readonly TraceEvent[] = [],
-): Promise<(ConsensusEvent | null)[]> {
+  judges: 'all' | 'tlcAlone' = 'all',
+): Promise<(Rejection | null)[]> {
   const known = new Set(
     accepted.length === 0 ? [] : literalsOf(orderTrace(accepted)).map(([literal]) => literal),
   );
-  const ordered = traces.map((events) => orderTrace(events));
-  const cut = ordered.map((trace) =>
-    literalsOf(trace).flatMap(([literal, segment]) => (known.has(literal) ? [] : [segment])),
-  );
-  const { segments, reached } = await runSegments(
-    cut.flat(),
-    { ...(ordered[0] as RecordedTrace), diagnose: true },
-    1,
-  );
-  let before = 0;
-  return cut.map((own) => {
-    const first = before;
-    before += own.length;
-    const failed = own.findIndex((_, i) => !segments.has(first + i + 1));
-    if (failed === -1) return null;
-    const steps = own[failed]?.steps ?? [];
-    const at = (reached.get(first + failed + 1) ?? 0) - 1;
-    // A step that was put in before an event stands for that event.
-    return steps.slice(at).find(({ event }) => event !== null)?.event ?? null;
+  const found = traces.map((events): Rejection | null => {
+    const contradiction = judges === 'all' ? contradictionIn(orderTrace(events)) : null;
+    return contradiction === null ? null : { event: contradiction.event };
   });
-}
-
-function literalsOf(trace: RecordedTrace): (readonly [literal: string, segment: Segment])[] {
-  return cutSegments(trace).segments.map((segment) => [segmentLiteral(segment, trace), segment]);
-}
-
-function batchesOf(segments: readonly Segment[]): Segment[][] {
-  const batches: Segment[][] = [];
-  let steps = STEPS_PER_RUN_MAX;
-  for (const segment of segments) {
-    steps += segment.steps.length;
-    if (steps > STEPS_PER_RUN_MAX) {
-      batches.push([]);
-      steps = segment.steps.length;
+  const left = traces.map((events, index) =>
+    found[index] !== null
+      ? []
+      : literalsOf(orderTrace(events)).flatMap(([literal, piece]) => (known.has(literal) ? [] : [piece])),
+  );
+  for (let count = SEGMENTS_FIRST; left.some((pieces) => pieces.length > 0); count *= 4) {
+    const heads = left.map((pieces) => pieces.splice(0, count));
+    const rejections = await rejectionsOf(heads.flat());
+    for (const [index, pieces] of heads.entries()) {
+      const first = pieces.find((piece) => rejections.has(piece));
+      if (first === undefined) continue;
+      found[index] = rejections.get(first) ?? null;
+      left[index]?.splice(0);
     }
-    batches.at(-1)?.push(segment);
   }
-  return batches;
+  return found;
 }
 
-interface RunOutcome {
-  readonly segments: ReadonlySet<number>;
-  /** The furthest step reached in each; only when diagnosing. */
-  readonly reached: ReadonlyMap<number, number>;
-  readonly state: string | null;
-}
-
-async function runSegments(
-  segments: readonly Segment[],
-  options: ModuleOptions,
-  workers: number,
-): Promise<RunOutcome> {
-  const directory = await mkdtemp(join(tmpdir(), 'barista-trace-'));
-  try {
-    for (const module of ['MultiPaxos.tla', 'Consensus.tla', 'TraceMultiPaxos.tla']) {
-      await copyFile(join(SPECS_DIR, module), join(directory, module));
+/** Of those pieces that are rejected. */
+async function rejectionsOf(pieces: readonly Piece[]): Promise<Map<Piece, Rejection>> {
+  const rejections = new Map<Piece, Rejection>();
+  for (const batch of batchesOf(pieces)) {
+    const outcome = await runPieces(batch, { workers: 2, diagnose: true });
+    for (const [index, piece] of batch.entries()) {
+      const rejection = rejectionIn(piece.segment, index, outcome);
+      if (rejection !== null) rejections.set(piece, rejection);
     }
-    const { tla, cfg } = traceModule(segments, options);
-    await writeFile(join(directory, `${TRACE_MODULE}.tla`), tla);
-    await writeFile(join(directory, `${TRACE_MODULE}.cfg`), cfg);
-    const args = ['-workers', String(workers), '-lncheck', 'final'];
-    const { exitCode, output } = await runTlc({
-      module: TRACE_MODULE,
-      cfg: `${TRACE_MODULE}.cfg`,
-      args,
-      specDir: directory,
-      timeoutMs: TIMEOUT_MS,
-    });
-    const matched = new Set([...output.matchAll(/<<"matched", (\d+)>>/g)].map((match) => Number(match[1])));
-    if (exitCode !== 0) {
-      // TLC could not evaluate something: no verdict, unless a segment was simply not matched.
-      throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${errorText(output)}`);
-    }
-    const reached = new Map<number, number>();
-    for (const [, segment, step] of output.matchAll(/<<"reached", (\d+), (\d+)>>/g)) {
-      reached.set(Number(segment), Math.max(reached.get(Number(segment)) ?? 0, Number(step)));
-    }
-    const state = /<<\s*"state",\s*(\[[\s\S]*?\])\s*>>/.exec(output)?.[1] ?? null;
-    return { segments: matched, reached, state };
-  } finally {
-    await rm(directory, { recursive: true, force: true });
   }
+  return rejections;
+}
+
+/** A step that was put in before an event stands for that event. */
+export function rejectionIn(
+  segment: Segment,
+  index: number,
+  { matched, taken }: RunOutcome,
+): Rejection | null {
+  if (matched.has(index)) return null;
+  return {
+    event: segment.steps.slice(taken.get(index) ?? 0).find(({ event }) => event !== null)?.event ?? null,
+  };
+}
+
+function literalsOf(trace: RecordedTrace): (readonly [literal: string, piece: Piece])[] {
+  return cutSegments(trace).segments.map((segment) => [segmentLiteral(segment, trace), { segment, trace }]);
 }
 
 /** Finds the step that TLC could not take, and what the spec would have had instead. */
-async function explain(segment: Segment, trace: RecordedTrace): Promise<Rejected> {
-  const first = await runSegments([segment], { ...trace, diagnose: true }, 1);
-  const reached = first.reached.get(1) ?? 0;
-  const failed = segment.steps[reached - 1];
-  if (failed === undefined) throw new Error('a segment was not matched, and no step of it was reached');
-  const upToFailure: Segment = { ...segment, steps: segment.steps.slice(0, reached) };
+export async function explain({ segment, trace }: Piece): Promise<Rejected> {
+  const first = await runPieces([{ segment, trace }], { diagnose: true });
+  const taken = first.taken.get(0) ?? 0;
+  const failed = segment.steps[taken];
+  if (failed === undefined)
+    throw new Error('a segment was not matched, and no step of it could not be taken');
   const step = `${failed.step.action} of ${failed.step.replica}`;
   const common = { kind: 'rejected', event: failed.number, recorded: failed.event, step } as const;
-  const isLast = reached === segment.steps.length;
   // Without what the step asserts, and without the state at the end, does the action itself go through?
-  const alone = await runSegments(
-    [{ ...upToFailure, exports: [], end: [] }],
-    { ...trace, diagnose: true, unassertLast: true },
-    1,
-  );
-  if ((alone.reached.get(1) ?? 0) < reached + 1) {
+  const upToFailure = { ...segment, steps: segment.steps.slice(0, taken + 1), exports: [], end: [] };
+  const alone = await runPieces([{ segment: upToFailure, trace }], { diagnose: true, unassertLast: true });
+  if ((alone.taken.get(0) ?? 0) <= taken) {
     return { ...common, reason: `the spec does not allow ${step} here with these parameters` };
   }
-  const asserted = await runSegments(
-    [{ ...upToFailure, exports: [], end: [] }],
-    { ...trace, diagnose: true },
-    1,
-  );
-  if (isLast && asserted.reached.get(1) === reached + 1) {
+  const asserted = await runPieces([{ segment: upToFailure, trace }], { diagnose: true });
+  if (taken === segment.steps.length - 1 && asserted.taken.get(0) === taken + 1) {
     return {
       ...common,
       reason: 'the state that the segment ends in is not the one that the next begins with',

@@ -59,6 +59,22 @@ export function rejectIsEarly(state: SpecState, event: ConsensusEvent): boolean 
   return compareBallots(replicaOf(state, event.from).durablePromised, promised) < 0;
 }
 
+/** The first slot of a CatchUpReply that its sender has not on its disk yet, with what it holds; only what is durable is handed out. */
+export function handedOutEarly(
+  state: SpecState,
+  event: ConsensusEvent,
+): { readonly slot: number; readonly label: EntryLabel } | null {
+  const { name, from, message } = event;
+  if (name !== 'HandleCatchUpReply' || from === undefined) return null;
+  const { durableLog } = replicaOf(state, from);
+  const { commitPoint } = replicaOf(state, event.replica);
+  for (const [i, label] of (message?.labels ?? []).entries()) {
+    const slot = (message?.firstSlot ?? 0) + i;
+    if (slot > commitPoint && durableLog.get(slot)?.label !== label) return { slot, label };
+  }
+  return null;
+}
+
 export function meaningOf(state: SpecState, event: ConsensusEvent): Meaning {
   const replica = replicaOf(state, event.replica);
   const message: TraceMessage = event.message ?? { kind: 'Heartbeat', ballot: noBallot };
@@ -175,18 +191,19 @@ function smallestTold(state: SpecState, ballot: Ballot, reached: number): number
   return told.length === 0 ? null : Math.min(...told);
 }
 
-/** How many records of the buffer became durable: those whose votes are named, and promises as far as the durable one goes. */
+/** How many records of the buffer became durable: those whose votes are named, and promises and bases as far as the durable ones go. */
 function flushedRecords(replica: ReplicaState, event: ConsensusEvent): number {
   let votes = (event.votes ?? []).length;
   let count = 0;
   for (const { record } of replica.buffer) {
-    if (record.kind === 'base') {
-      // A group of its own, that tells no votes.
-      if (count > 0 || votes > 0) break;
-    } else if (record.kind !== 'promise') {
+    if (record.kind === 'promise') {
+      if (compareBallots(record.ballot ?? noBallot, event.state.durablePromised) > 0) break;
+    } else if (record.kind === 'base') {
+      if (record.slot > (event.base ?? 0)) break;
+    } else {
       if (votes === 0) break;
       votes--;
-    } else if (compareBallots(record.ballot ?? noBallot, event.state.durablePromised) > 0) break;
+    }
     count++;
   }
   return count;
@@ -236,33 +253,40 @@ function firstStart(state: SpecState, replica: ReplicaState, event: ConsensusEve
   return { before: steps.slice(0, -1), own: steps.at(-1) as Step };
 }
 
-/** How many records of the buffer must have survived for the recovered state to be what it is; null: no number explains it. */
+/** How many records of the buffer must have survived, at least, for the recovered state to be what it is; null: no number explains it. */
 export function survivingRecords(
   state: SpecState,
   replica: ReplicaState,
   event: ConsensusEvent,
 ): number | null {
   const disk = { durablePromised: replica.durablePromised, durableLog: new Map(replica.durableLog) };
-  let found = explains(disk, event) ? 0 : null;
-  replica.buffer.forEach(({ record }, i) => {
+  if (explains(disk, replica, event)) return 0;
+  for (const [i, { record }] of replica.buffer.entries()) {
     writeDurably(disk, record, state);
-    if (explains(disk, event)) found = i + 1;
-  });
-  return found;
+    if (explains(disk, replica, event)) return i + 1;
+  }
+  return null;
 }
 
+/** All that was recovered above the commit point is there and nothing else; at or below it is what was known to be chosen. */
 function explains(
   disk: Pick<ReplicaState, 'durablePromised' | 'durableLog'>,
+  replica: ReplicaState,
   event: ConsensusEvent,
 ): boolean {
   if (!sameBallot(disk.durablePromised, event.state.promised)) return false;
-  const isThere = (event.votes ?? []).every(([slot, ballot, label]) => {
+  const recovered = new Map(
+    (event.votes ?? []).map(([slot, ballot, label]) => [slot as number, { ballot, label }]),
+  );
+  for (const [slot, { ballot, label }] of recovered) {
     const held = disk.durableLog.get(slot);
-    return (
-      held !== undefined && held.label === label && sameBallot(held.ballot ?? noBallot, ballot ?? noBallot)
-    );
-  });
-  let last = event.state.commitPoint as number;
-  for (const slot of disk.durableLog.keys()) if (slot > last) last = slot;
-  return isThere && last === event.state.lastSlot;
+    if (held?.label !== label || !sameBallot(held.ballot ?? noBallot, ballot ?? noBallot)) return false;
+  }
+  const { commitPoint } = event.state;
+  for (const slot of disk.durableLog.keys()) if (slot > commitPoint && !recovered.has(slot)) return false;
+  for (const [slot, { label }] of replica.log) {
+    const isSettled = slot <= commitPoint && slot <= replica.commitPoint;
+    if (isSettled && disk.durableLog.get(slot)?.label !== label) return false;
+  }
+  return true;
 }

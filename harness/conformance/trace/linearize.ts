@@ -9,7 +9,14 @@
  * fits, the earliest event is taken as it is, and TLC rejects it.
  */
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
-import { knownVersion, meaningOf, missingMessages, rejectIsEarly, survivingRecords } from './event-steps.ts';
+import {
+  handedOutEarly,
+  knownVersion,
+  meaningOf,
+  missingMessages,
+  rejectIsEarly,
+  survivingRecords,
+} from './event-steps.ts';
 import { lostStepBefore, lostStepsFor } from './lost-steps.ts';
 import type { ConsensusEvent, RecordedTrace } from './read-trace.ts';
 import { noBallot, type SpecMessage } from './spec-message.ts';
@@ -25,6 +32,8 @@ export interface TracedStep {
   readonly event: ConsensusEvent | null;
   /** Index of the event, from 1; for a step without one, of the event that it was put in for. */
   readonly number: number;
+  /** The flush that a crash let through: nobody heard what it let go. */
+  readonly isUnheard?: boolean;
 }
 
 export interface Linearized {
@@ -44,9 +53,11 @@ export function linearize(
   let steps = 0;
   let events = 0;
   let lost = 0;
+  let lostInARow = 0;
 
   const take = (step: Step, event: ConsensusEvent | null): void => {
-    visit({ step, event, number: events }, steps, state);
+    const isUnheard = event?.name === 'Fsync' && headOf(event.replica)?.name === 'Crash';
+    visit({ step, event, number: events, isUnheard }, steps, state);
     applyStep(state, step, steps);
     steps++;
     const replica = replicaOf(state, step.replica);
@@ -56,6 +67,7 @@ export function linearize(
   };
   const takeLost = (found: readonly Step[]): void => {
     lost += found.length;
+    lostInARow += found.length;
     for (const step of found) take(step, null);
   };
   const takeAllLost = (restart: ConsensusEvent): void => {
@@ -68,17 +80,9 @@ export function linearize(
       takeLost(found);
     }
   };
-  /** What had reached the disk when the process died, but was not reported to it yet. */
-  const takeUnreportedFlush = ({ replica: id }: ConsensusEvent): void => {
-    const next = headOf(id);
-    if (next?.name !== 'Restart') return;
-    const records = survivingRecords(state, replicaOf(state, id), next) ?? 0;
-    if (records > 0) take({ action: 'Fsync', replica: id, records }, null);
-  };
   const takeEvent = (event: ConsensusEvent): void => {
     const replica = replicaOf(state, event.replica);
     if (event.name === 'Restart' && replica.role !== 'down') takeAllLost(event);
-    if (event.name === 'Crash') takeUnreportedFlush(event);
     events++;
     const { before, own } = meaningOf(state, event);
     for (const step of before) take(step, null);
@@ -86,7 +90,9 @@ export function linearize(
   };
   const headOf = (id: ReplicaId): ConsensusEvent | undefined => trace.byReplica.get(id)?.[heads.get(id) ?? 0];
   const isReady = (event: ConsensusEvent): boolean =>
-    missingMessages(state, event).length === 0 && !rejectIsEarly(state, event);
+    missingMessages(state, event).length === 0 &&
+    !rejectIsEarly(state, event) &&
+    handedOutEarly(state, event) === null;
   /** Nothing of the run that it is in comes from this replica any more. */
   const hasDied = (id: ReplicaId): boolean => {
     const head = headOf(id);
@@ -109,12 +115,14 @@ export function linearize(
         .filter((event) => !isReady(event))
         .flatMap((event) => lostStepsFor(state, event, hasDied))
         .slice(0, 1);
-      if (found.length > 0) {
+      // No number of steps leads to what an altered trace may ask for.
+      if (found.length > 0 && lostInARow < LOST_STEPS_MAX) {
         takeLost(found);
         continue;
       }
       next ??= earliest;
     }
+    lostInARow = 0;
     const event = next ?? earliest;
     heads.set(event.replica, (heads.get(event.replica) ?? 0) + 1);
     takeEvent(event);

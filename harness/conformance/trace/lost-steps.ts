@@ -6,7 +6,7 @@
  */
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
-import { missingMessages } from './event-steps.ts';
+import { handedOutEarly, missingMessages } from './event-steps.ts';
 import type { ConsensusEvent } from './read-trace.ts';
 import { ballotName, noBallot, type SpecMessage } from './spec-message.ts';
 import { decidedBy, votersOfLabel } from './spec-configuration.ts';
@@ -30,6 +30,14 @@ export function lostStepsFor(
   const rejecter = event.name === 'HandleReject' && missing.length === 0 ? event.from : undefined;
   if (rejecter !== undefined && hasDied(rejecter)) {
     return towardsPromise(state, rejecter, event.message?.promised ?? noBallot);
+  }
+  const early = missing.length === 0 ? handedOutEarly(state, event) : null;
+  if (early !== null && event.from !== undefined && hasDied(event.from)) {
+    const holder = replicaOf(state, event.from);
+    const isHeld = holder.log.get(early.slot)?.label === early.label;
+    return isHeld
+      ? flushAll(event.from, holder)
+      : towardsVote(state, event.from, early.slot, null, early.label);
   }
   for (const message of missing) {
     const sender = senderOf(state, message, hasDied);

@@ -1,16 +1,15 @@
 /**
- * Reads recorded traces: NDJSON files of one or many replicas, one event a line; one that is named and ends in `.gz` may be compressed.
+ * Reads recorded traces: NDJSON files of one or many replicas, one event a line.
  *
  * Responsible for: putting the events of each replica in order, run after run, and refusing a trace with gaps: what was not
  * recorded cannot be checked. A last line that is cut (the process was killed in the middle of it) is left out.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { SpecConfiguration } from './spec-message.ts';
-import { readConfigurationLabel, type Configurations } from './spec-configuration.ts';
+import type { Configurations } from './spec-configuration.ts';
 
 export type ConsensusEvent = Extract<TraceEvent, { layer: 'consensus' }>;
 
@@ -48,13 +47,10 @@ export function parseTrace(text: string, file: string): TraceEvent[] {
 }
 
 export function readEvents(paths: readonly string[]): TraceEvent[] {
-  return traceFiles(paths).flatMap((file) => {
-    const bytes = readFileSync(file);
-    return parseTrace((file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString(), file);
-  });
+  return traceFiles(paths).flatMap((file) => parseTrace(readFileSync(file, 'utf8'), file));
 }
 
-/** @throws Error if a run has gaps or does not begin with Restart */
+/** @throws Error if a run has gaps, does not begin with Restart and only there, or is not of one replica */
 export function orderTrace(events: readonly TraceEvent[]): RecordedTrace {
   const runs = new Map<string, TraceEvent[]>();
   for (const event of events) {
@@ -78,31 +74,28 @@ export function orderTrace(events: readonly TraceEvent[]): RecordedTrace {
   return { members, byReplica, events: count, ...configurationsOf(members, byReplica) };
 }
 
-/** A trace that tells of no configuration was recorded, or simulated, in one that never changed. */
+/**
+ * What is told first counts; whoever tells otherwise is rejected there (`t` in TraceMultiPaxos.tla). A trace that tells of no configuration was recorded, or simulated,
+ * in one that never changed.
+ */
 function configurationsOf(
   members: readonly ReplicaId[],
   byReplica: ReadonlyMap<ReplicaId, readonly ConsensusEvent[]>,
 ): Pick<RecordedTrace, 'founding' | 'configurations'> {
   const chosen = new Map<number, SpecConfiguration>();
   const voters = new Map<EntryLabel, readonly ReplicaId[]>();
-  for (const event of [...byReplica.values()].flat()) {
-    for (const told of event.configurations ?? []) {
-      if (told.slot > 0 || (told.version === 1 && !chosen.has(1)))
-        chosen.set(told.version, { version: told.version, slot: told.slot, voters: told.voters });
-      for (const label of labelsIn(event)) {
-        if (readConfigurationLabel(label)?.version === told.version) voters.set(label, told.voters);
-      }
+  const inTime = [...byReplica.values()].flat().sort((a, b) => a.atUs - b.atUs);
+  for (const event of inTime) {
+    for (const { version, slot, label, voters: those } of event.configurations ?? []) {
+      if (label === undefined) {
+        if (!chosen.has(version)) chosen.set(version, { version, slot, voters: those });
+      } else if (!voters.has(label)) voters.set(label, those);
     }
   }
   const first = Math.min(...chosen.keys());
   const founding = chosen.get(first) ?? { version: 1, slot: 0, voters: members };
   chosen.set(founding.version, founding);
   return { founding, configurations: { chosen, voters } };
-}
-
-function labelsIn({ message, votes }: ConsensusEvent): EntryLabel[] {
-  const written = [...(votes ?? []), ...(message?.votes ?? [])].map(([, , label]) => label);
-  return [...written, ...(message?.labels ?? [])];
 }
 
 function checkRun(run: readonly TraceEvent[]): ConsensusEvent[] {
@@ -119,6 +112,15 @@ function checkRun(run: readonly TraceEvent[]): ConsensusEvent[] {
   if (first !== undefined && first.name !== 'Restart') {
     throw new Error(
       `the trace of ${first.replica}, run ${first.run}, begins with ${first.name} instead of Restart`,
+    );
+  }
+  const again = consensus.find((event) => event !== first && event.name === 'Restart');
+  if (again !== undefined)
+    throw new Error(`the trace of ${again.replica}, run ${again.run}, restarts in the middle: ${again.seq}`);
+  const other = consensus.find(({ replica }) => replica !== first?.replica);
+  if (first !== undefined && other !== undefined) {
+    throw new Error(
+      `the trace of ${first.replica}, run ${first.run}, has an event of ${other.replica}: ${other.seq}`,
     );
   }
   return consensus;

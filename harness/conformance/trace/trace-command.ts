@@ -1,9 +1,11 @@
 /** `conformance trace`: prints the verdict on recorded runs. */
 import { writeFileSync } from 'node:fs';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import { checkApplyTrace } from './apply-trace.ts';
+import type { ApplyEvent } from './apply-event.ts';
+import { checkApplyTrace, type ApplyRejected } from './apply-trace.ts';
 import { checkTrace, type Accepted, type Rejected } from './check-trace.ts';
-import { isMutantKind, mutants, mutate } from './mutate.ts';
+import { isMutantKind, mutants } from './mutants.ts';
+import { mutate } from './mutate.ts';
 import { readEvents } from './read-trace.ts';
 
 /** Changes of the members, and what a lost disk leads to. Behaviours that are replayed leave them out. */
@@ -31,6 +33,31 @@ export const STEADY_ACTIONS = [
 
 /** The actions that a trace under faults must contain if it is to prove anything about them. */
 export const ACTIONS = [...STEADY_ACTIONS, ...MEMBER_ACTIONS] as const;
+
+/** What whole replicas under faults must tell of their databases. */
+export const APPLY_EVENTS: readonly ApplyEvent['name'][] = [
+  'DatabaseUp',
+  'DatabaseDown',
+  'ProposeLeadership',
+  'BeginLeadership',
+  'Promote',
+  'Resume',
+  'Open',
+  'Depose',
+  'Ship',
+  'Release',
+  'Feed',
+  'Skip',
+  'Replay',
+  'FlushStandby',
+  'Purge',
+  'BeginCopy',
+  'EndCopy',
+  'CheckPrefix',
+  'EndWait',
+  'Barrier',
+  'TellOutcome',
+];
 
 export interface TraceCommandOptions {
   readonly workers: number;
@@ -78,14 +105,18 @@ async function checkApply(recorded: readonly TraceEvent[]): Promise<number> {
   const outcome = await checkApplyTrace(recorded);
   if (outcome === null) return 0;
   if (outcome.kind === 'rejected') {
-    console.log(`ordered apply: rejected at event ${outcome.event}: ${outcome.literal}`);
-    if (outcome.recorded !== null) console.log(`the event: ${JSON.stringify(outcome.recorded)}`);
+    printApplyRejection(outcome);
     return 1;
   }
   const { events, actions } = outcome;
   console.log(`ordered apply: accepted ${events} events`);
   console.log([...actions].map(([action, count]) => `${action} ${count}`).join(', '));
   return 0;
+}
+
+export function printApplyRejection({ event, recorded, literal }: ApplyRejected): void {
+  console.log(`ordered apply: rejected at event ${event}: ${literal}`);
+  if (recorded !== null) console.log(`the event: ${JSON.stringify(recorded)}`);
 }
 
 export function printRejection({ event, recorded, step, reason }: Rejected): void {

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { createNowMs } from './system-clock.ts';
+import { eventually } from '../ports/testing/eventually.ts';
+import { describeTimers } from '../ports/testing/timers-contract.ts';
+import { createNowMs, systemClock } from './system-clock.ts';
+
+describeTimers('the system', () => ({
+  timers: systemClock,
+  until: (holds) =>
+    eventually(() => {
+      if (!holds()) throw new Error('it has not come to hold');
+    }),
+}));
 
 function setUp() {
   const time = { monotonicMs: 5000, wallMs: 1_700_000_000_000, uptimeMs: 90_000 };

@@ -40,7 +40,7 @@ describe('replica configuration', () => {
     expect(config.http.host).toBe('127.0.0.1');
     expect(config.faults).toBe(false);
     expect(config.timings).toEqual({
-      heartbeatMs: 100,
+      heartbeatMs: 200,
       electionTimeoutMinMs: 1200,
       electionTimeoutMaxMs: 2000,
       leaseMs: 1000,

@@ -36,7 +36,7 @@ const sqlName = z.string().min(1).max(63);
 const peer = z.strictObject({ id: replicaId, host, port, pgwire: address });
 
 const timings = z.strictObject({
-  heartbeatMs: ms.default(100),
+  heartbeatMs: ms.default(200),
   electionTimeoutMinMs: ms.default(1200),
   electionTimeoutMaxMs: ms.default(2000),
   leaseMs: ms.default(1000),

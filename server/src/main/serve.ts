@@ -14,6 +14,7 @@ import { createMetrics, type LatencyObserver } from '../gateways/http/metrics.ts
 import { type ReplicaConfig, loadReplicaConfig } from '../config/replica-config.ts';
 import { adminToken } from './admin-token.ts';
 import { CliError, exitCodes, type ExitCode } from './errors.ts';
+import { letHeapGrow } from './heap-growth.ts';
 
 const stopMsMax = 10_000;
 
@@ -34,6 +35,7 @@ export type StartReplica = (config: ReplicaConfig, context: ServeContext) => Pro
 
 /** Resolves when the replica has stopped because it was asked to. */
 export async function serve(configFile: string, start: StartReplica): Promise<ExitCode> {
+  letHeapGrow();
   const config = loadReplicaConfig(configFile);
   const logger = pino({ name: config.id, level: config.logLevel }, pino.destination({ dest: 1, sync: true }));
   const onFatal = (error: Error): void => {

@@ -52,7 +52,7 @@ function promise(state: State, message: Prepare): Promise_ {
 export function reject(run: Run, to: ReplicaId, ballot: Ballot): void {
   const { config, promised, durablePromised } = run.state;
   const message: Reject = { kind: 'Reject', group: config.group, ballot, promised: durablePromised };
-  if (compareBallots(durablePromised, ballot) >= 0) send(run, to, message);
+  if (compareBallots(durablePromised, ballot) > 0) send(run, to, message);
   else sendWhenDurable(run, to, { ...message, promised });
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ballotLabel, ballotNone, compareBallots, sameBallot } from './ballot.ts';
+import { ballotLabel, ballotNone, compareBallots, higherBallot, sameBallot } from './ballot.ts';
 import type { Ballot, ReplicaId } from './types/names.ts';
 
 const anyBallot = fc.record({
@@ -29,6 +29,11 @@ describe('ballots', () => {
         expect(compareBallots(low, high)).toBeLessThanOrEqual(0);
       }),
     );
+  });
+
+  it('have a higher one of any two', () => {
+    const [low, high] = [ballotNone, { round: 1, replica: 'a' as ReplicaId }];
+    expect([higherBallot(low, high), higherBallot(high, low)]).toEqual([high, high]);
   });
 
   it('are all above the ballot of an acceptor that has promised nothing', () => {

@@ -139,6 +139,7 @@ function learn(state: State, slot: Slot, entry: Entry): 'learnt' | 'deposed' {
   putSlot(state, { slot, entry, ballot: null, seq: state.nextSeq });
   markChosen(state, slot);
   if (leadership === null) return 'learnt';
+  leadership.progressAtMs = state.nowMs;
   leadership.proposals.delete(label);
   const isOwn = held !== undefined && held.ballot === leadership.ballot;
   const isOthers = slot >= leadership.nextSlot || (isOwn && (differs || entry.kind === 'configuration'));

@@ -57,6 +57,14 @@ describe('a change of the members', () => {
     expect(names(changed(after, join(r2, 'other')))).toContain('r2.3 learner');
   });
 
+  it('lets one join that is expected, the first time from the founding on, whatever its nonce', () => {
+    const founded = configuration([r1, r2], { learners: ['r3.0' as ReplicaId] });
+    expect(names(changed(founded, join(r3, '')))).toContain('r3 learner');
+    const added = changed(three, { kind: 'add', replica: r4, address });
+    expect(names(changed(added, join(r4, '2')))).toContain('r4.2 learner');
+    expect(membersAfter(added, { kind: 'promote', replica: r4, incarnation: 0 })).toBe('unknownReplica');
+  });
+
   it('makes the incarnation that it names a voter, and no other', () => {
     const after = changed(three, join(r2, 'n'));
     expect(membersAfter(after, { kind: 'promote', replica: r2, incarnation: 1 })).toBe('unknownReplica');

@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { entryBytes, entryLabel, proposalLabel } from './entry.ts';
-import { ballot, command, group, noop, r1, r2 } from './testing/one-core.ts';
+import {
+  ballot,
+  command,
+  configuration,
+  configurationEntry,
+  group,
+  noop,
+  r1,
+  r2,
+} from './testing/one-core.ts';
+import type { ReplicaId } from './types/names.ts';
 
 describe('an entry', () => {
   it('has a label of its own', () => {
@@ -14,5 +24,12 @@ describe('an entry', () => {
   it('weighs its payload and what holds it', () => {
     expect(entryBytes(command('c', 1000)) - entryBytes(noop)).toBe(1000);
     expect(entryBytes(noop)).toBeGreaterThan(0);
+  });
+
+  it('weighs more with each member that it names', () => {
+    const weigh = (...voters: ReplicaId[]): number =>
+      entryBytes(configurationEntry(ballot(1, r1), configuration(voters)));
+    expect(weigh(r1, r2)).toBeGreaterThan(weigh(r1));
+    expect(weigh(r1, r2) - weigh(r1)).toBe(weigh(r1) - entryBytes(noop));
   });
 });

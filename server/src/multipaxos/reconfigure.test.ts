@@ -336,10 +336,19 @@ describe('a learner', () => {
   });
 
   it.each([
-    ['is behind', { commitPoint: 0, durable: 2 }, 0],
-    ['has applied too little', { commitPoint: 2, durable: 0 }, 0],
-    ['was not heard for long', { commitPoint: 2, durable: 2 }, 301],
+    ['is behind', { commitPoint: 2, durable: 3 }, 0],
+    ['has applied too little', { commitPoint: 3, durable: 2 }, 0],
+    ['was not heard for long', { commitPoint: 3, durable: 3 }, 301],
   ])('is not promoted while it %s', (_name, acknowledged, silentMs) => {
+    expect(pending(waited(acknowledged, silentMs))).toEqual([]);
+  });
+
+  it('is promoted as soon as none of that is so', () => {
+    expect(pending(waited({ commitPoint: 3, durable: 3 }, 300))).toHaveLength(1);
+  });
+
+  /** Everything was chosen long ago when the learner is heard, and then silent. */
+  function waited(acknowledged: { commitPoint: number; durable: number }, silentMs: number): OneCore {
     const core = leaderWithLearner();
     core.propose('a');
     choose(core);
@@ -351,7 +360,39 @@ describe('a learner', () => {
     core.nowMs += silentMs;
     core.heartbeatAck(r3);
     core.tick();
+    return core;
+  }
+
+  it.each([
+    ['where the commit point was long ago', { commitPoint: 5, durable: 40 }],
+    ['applied what was chosen longer ago than marks are kept', { commitPoint: 40, durable: 5 }],
+  ])('is not promoted that has only %s', (_how, { commitPoint, durable }) => {
+    const core = leaderWithLearner();
+    while (core.state.commitPoint < 40) {
+      core.propose(`c${core.state.commitPoint}`);
+      choose(core);
+      for (const silent of [0, 200]) {
+        core.tick(200 + silent);
+        core.heartbeatAck(r3);
+      }
+    }
+    core.heartbeatAck(r22, { commitPoint, durable });
+    core.tick();
     expect(pending(core)).toEqual([]);
+    core.heartbeatAck(r22, { commitPoint: 40, durable: 40 });
+    core.tick();
+    expect(pending(core)).toHaveLength(1);
+  });
+
+  it('is promoted in an action of its own, apart from the heartbeats of the same tick', () => {
+    const core = leaderWithLearner();
+    core.tick(10);
+    core.heartbeatAck(r22, { commitPoint: 2, durable: 2 });
+    core.effects = [];
+    core.tick(50);
+    expect(core.sentKinds()).toContain('Heartbeat');
+    const event = core.effectsOf('trace').find(({ event: { name } }) => name === 'Reconfigure')?.event;
+    expect(new Set(event?.sent?.map(({ message }) => message.kind))).toEqual(new Set(['Accept']));
   });
 
   it('is promoted under a load that it follows at a distance, which never becomes small', () => {

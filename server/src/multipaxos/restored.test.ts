@@ -44,6 +44,19 @@ describe('a database that comes up', () => {
     expect(names.slice(-2)).toEqual(['LearnConfiguration', 'Restored']);
   });
 
+  it('tells the base that it moved, and that it is durable', () => {
+    const core = newFollower({}, { promised: first, tail });
+    core.restored(7, grown);
+    core.fsync();
+    const told = core
+      .effectsOf('trace')
+      .flatMap(({ event: { name, base } }) => (base === undefined ? [] : [[name, base]]));
+    expect(told).toEqual([
+      ['Restored', 7],
+      ['Fsync', 7],
+    ]);
+  });
+
   it('keeps its votes above, and what is chosen is given out from there on', () => {
     const above = [vote(9, first, 'c9')];
     const core = newFollower({}, { promised: first, tail: above });

@@ -109,8 +109,8 @@ describe('a trace', () => {
     core.accepted(r2, 2, 2);
     const told = events(core).filter(({ configurations }) => configurations !== undefined);
     expect(told.map(({ name, configurations }) => [name, configurations])).toEqual([
-      ['Reconfigure', [{ version: 2, slot: 0, voters: ['r1', r3], learners: [] }]],
-      ['Fsync', [{ version: 2, slot: 0, voters: ['r1', r3], learners: [] }]],
+      ['Reconfigure', [{ version: 2, slot: 0, label: 'members:2:1.r1', voters: ['r1', r3], learners: [] }]],
+      ['Fsync', [{ version: 2, slot: 0, label: 'members:2:1.r1', voters: ['r1', r3], learners: [] }]],
       ['AdvanceCommitPoint', [{ version: 2, slot: 2, voters: ['r1', r3], learners: [] }]],
     ]);
     expect(told[0]?.votes).toEqual([[2, core.state.promised, 'members:2:1.r1']]);

@@ -11,7 +11,7 @@ import { snapshot, type State } from './state.ts';
 import type { Entry, Vote } from './types/entries.ts';
 import type { Member } from './types/members.ts';
 import type { Message } from './types/messages.ts';
-import type { ReplicaId, Slot, StepDownReason } from './types/names.ts';
+import type { EntryLabel, ReplicaId, Slot, StepDownReason } from './types/names.ts';
 import type { LogRecord } from './types/records.ts';
 import type { ActionName, CoreTraceEvent, TraceConfiguration, TraceMessage } from './types/trace.ts';
 
@@ -57,6 +57,7 @@ export function traceAction(run: Run, name: ActionName, details: Details = {}): 
   const records =
     details.records ?? gathered.flatMap((effect) => (effect.kind === 'persist' ? effect.records : []));
   const votes = records.flatMap(traceRecord);
+  const base = records.findLast((record) => record.kind === 'base')?.slot;
   const configurations = traceConfigurations(run.state, name, details, records);
   const event: CoreTraceEvent = {
     name,
@@ -64,6 +65,7 @@ export function traceAction(run: Run, name: ActionName, details: Details = {}): 
     ...(details.message !== undefined && { message: traceMessage(details.message) }),
     ...(sent.length > 0 && { sent }),
     ...(votes.length > 0 && { votes }),
+    ...(base !== undefined && { base }),
     ...(details.reason !== undefined && { reason: details.reason }),
     ...(configurations.length > 0 && { configurations }),
     state: snapshot(run.state),
@@ -88,16 +90,22 @@ function traceConfigurations(
   // Nearly always: this is asked at every action.
   if (isTold && promised.version === configuration.version && brought.length === 0) return [];
   const traced = new Map<string, TraceConfiguration>();
-  const add = (version: number, slot: Slot, members: readonly Member[]): void => {
+  const add = (
+    version: number,
+    slot: Slot,
+    members: readonly Member[],
+    label: EntryLabel | null = null,
+  ): void => {
     const told = {
       version,
       slot,
+      ...(label !== null && { label }),
       voters: votersOf({ members }),
       learners: namesOf(members.filter(({ role }) => role === 'learner')),
     };
-    traced.set(`${version} ${slot} ${told.voters.join(' ')} ${told.learners.join(' ')}`, told);
+    traced.set(`${label ?? version} ${slot} ${told.voters.join(' ')} ${told.learners.join(' ')}`, told);
   };
-  for (const { version, members } of brought) add(version, 0 as Slot, members);
+  for (const entry of brought) add(entry.version, 0 as Slot, entry.members, entryLabel(entry));
   if (!isTold) add(configuration.version, configuration.slot, configuration.members);
   if (promised.version !== configuration.version) add(promised.version, promised.slot, promised.members);
   state.tracedConfiguration = configuration.version;

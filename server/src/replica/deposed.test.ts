@@ -37,6 +37,10 @@ it('takes what others have got chosen since for theirs: its PostgreSQL is told n
 
   watched = old.id;
   timers.goOn();
+  const isDeposed = (): boolean => events.some(({ name }) => name === 'Depose');
+  expect(await group.time.passUntil(isDeposed, 30_000)).toBe(true);
+  // It knew of the next leader before its own PostgreSQL was stopped, and still does.
+  expect(old.replica!.service.service()).toMatchObject({ kind: 'at' });
   await group.healthy(30_000);
   const deposed = events.findIndex(({ name }) => name === 'Depose');
   const told = events.slice(0, deposed).filter(({ layer }) => layer === 'apply');

@@ -34,8 +34,8 @@ import type { Verification } from './verify/verification.ts';
 
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
-const campaignHoldMs = 300;
-const watchMs = 250;
+/** One timer for what has to be looked at now and then: each wakes the process, also of a cluster that nobody uses. */
+const lookMs = 300;
 const verifyLookMs = 5000;
 
 /** All that a replica consists of. */
@@ -97,8 +97,10 @@ export class Replica implements CoreListener {
     this.parts.events.onLevel((level) => core.trace(level));
     payload.start();
     this.parts.archiving?.start();
-    this.every(campaignHoldMs, () => this.holdCampaign());
-    this.every(watchMs, () => watch.tick());
+    this.every(lookMs, () => {
+      this.holdCampaign();
+      watch.tick();
+    });
     this.stopWatching.push(checkups.start());
     this.every(verifyLookMs, () => admin.tick());
   }
@@ -143,9 +145,7 @@ export class Replica implements CoreListener {
     const isNews = leadership.take(effect);
     if (effect.serving) payload.lead(effect.ballot);
     else {
-      const removed = membership.removed;
-      const leader = removed === null ? effect.leader : null;
-      service.serveElsewhere(leader, removed ?? leadershipReason(effect.reason));
+      service.serveElsewhere(this.leaderForClients(), membership.removed ?? leadershipReason(effect.reason));
       payload.follow();
     }
     if (!isNews) return;
@@ -158,8 +158,15 @@ export class Replica implements CoreListener {
     this.parts.service.serveHere(ballot);
   }
 
+  /** Another may lead by now: one that was stopped hears of that before its PostgreSQL is. */
   unready(reason: string): void {
-    this.parts.service.serveElsewhere(null, reason);
+    const { membership, service } = this.parts;
+    service.serveElsewhere(this.leaderForClients(), membership.removed ?? reason);
+  }
+
+  private leaderForClients(): ReplicaId | null {
+    const { membership, leadership } = this.parts;
+    return membership.removed === null ? leadership.leader : null;
   }
 
   configuration(effect: EffectOf<'configuration'>): void {

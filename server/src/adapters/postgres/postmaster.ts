@@ -138,8 +138,8 @@ export async function writeOwner(directory: string, pid: number | null): Promise
 }
 
 /**
- * Stops a PostgreSQL that an earlier run left here and waits until its last process is gone: a new one would find its shared
- * memory in use. `patienceMs`: how long what is left may take to end by itself. @throws LaunchError if another living replica owns the directory
+ * Stops a PostgreSQL that an earlier run left here, as a crash does, and waits until its last process is gone: a new one would find its shared
+ * memory in use, and what is found out about its WAL would not be true for long. `patienceMs`: how long what is left may take to end by itself. @throws LaunchError if another living replica owns the directory
  */
 export async function clearLeftovers(directory: string, data: string, patienceMs = 1_000): Promise<void> {
   const owner = await readOwner(directory);
@@ -148,12 +148,12 @@ export async function clearLeftovers(directory: string, data: string, patienceMs
     throw new LaunchError(`Another Barista process (pid ${replica.pid}) uses ${directory}.`);
   }
   const main = owner?.postmaster ?? null;
-  if (main !== null) await stopProcess(main, 'fast', 3_000);
+  if (main !== null) await stopProcess(main, 'immediate', 3_000);
   const written = Number(
     (await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')[0],
   );
   for (const left of await processesIn(data)) {
-    if (left.pid === written) await stopProcess(left, 'fast', 3_000);
+    if (left.pid === written) await stopProcess(left, 'immediate', 3_000);
   }
   // Without their main process the others notice within moments; one that is busy is not waited for.
   const others = await processesIn(data);

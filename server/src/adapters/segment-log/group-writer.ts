@@ -50,6 +50,12 @@ export interface GroupWriter {
   readonly close: () => Promise<void>;
 }
 
+/** Calls once when it was not refreshed for a while. */
+export interface IdleTimer {
+  refresh(): void;
+  stop(): void;
+}
+
 export interface GroupWriterOptions {
   readonly group: GroupId;
   readonly segments: SegmentSet;
@@ -57,6 +63,13 @@ export interface GroupWriterOptions {
   readonly state: LogState;
   /** How long the log must have been idle before a seal is written. */
   readonly sealAfterMs: number;
+  readonly startIdleTimer: (ms: number, work: () => void) => IdleTimer;
+}
+
+/** In the time of the system. Keeps no process alive. */
+export function systemIdleTimer(ms: number, work: () => void): IdleTimer {
+  const timer = setTimeout(work, ms).unref();
+  return { refresh: () => void timer.refresh(), stop: () => clearTimeout(timer) };
 }
 
 export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
@@ -68,11 +81,10 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
   let unfinished: Unfinished | null = null;
   let buffer = Buffer.alloc(256 * 1024);
 
-  const sealTimer = setTimeout(() => {
+  const sealTimer = options.startIdleTimer(options.sealAfterMs, () => {
     // A seal that cannot be written leaves things as they were: the next append will meet the same error and report it.
     if (running === null && !state.sealed && failed === null) append([]).catch(() => undefined);
-  }, options.sealAfterMs);
-  sealTimer.unref();
+  });
 
   const enqueue = (records: readonly StoredRecord[], isNote: boolean): Promise<void> => {
     if (closed) return Promise.reject(new LogStoreError('logClosed', 'the log is closed'));
@@ -193,7 +205,7 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
       if (closed) return;
       const last = failed === null ? append([]).catch(() => undefined) : null;
       closed = true;
-      clearTimeout(sealTimer);
+      sealTimer.stop();
       await last;
       await running;
     },

@@ -4,30 +4,63 @@ import { join } from 'node:path';
 import { describeLogStore, group } from '../../ports/testing/log-store-contract.ts';
 import { nodeSegmentDirectory, type SegmentDirectory } from './segment-file.ts';
 import { createSegmentLog, createSegmentLogOn, openSegmentLog, openSegmentLogOn } from './segment-log.ts';
+import { Random } from '../../ports/testing/random.ts';
+import { ProcessTime, SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { createFaultyDirectory } from './testing/faulty-directory.ts';
+import { SimulatedDisk } from './testing/simulated-disk.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
 
 const segmentBytes = 16 * 1024;
 
-describeLogStore('segment files on a simulated disk', async () => {
-  let directory = createFaultyDirectory();
+/** Simulated directories have no lock of their own. */
+function createLock(): { locked: (opening: () => Promise<LogStore>) => Promise<LogStore>; free: () => void } {
   let isOpen = false;
+  const free = (): void => {
+    isOpen = false;
+  };
   const locked = async (opening: () => Promise<LogStore>): Promise<LogStore> => {
-    if (isOpen) throw new LogStoreError('logLocked', 'the simulated directory has no lock of its own');
+    if (isOpen) throw new LogStoreError('logLocked', 'it is open');
     const store = await opening();
     isOpen = true;
     const close = async (): Promise<void> => {
-      isOpen = false;
+      free();
       await store.close();
     };
     return { ...store, close };
   };
+  return { locked, free };
+}
+
+describeLogStore('segment files on a disk whose machine fails', async () => {
+  const disk = new SimulatedDisk({ random: new Random(1) });
+  const timers = new ProcessTime(new SimulatedTime());
+  const { locked, free } = createLock();
+  const directory = (): SegmentDirectory => disk.open(timers, () => false);
+  return {
+    create: (newLog) => locked(() => createSegmentLogOn(directory(), { group, segmentBytes }, newLog)),
+    open: () => locked(() => openSegmentLogOn(directory(), { group, segmentBytes })),
+    async crash() {
+      disk.crashMachine();
+      free();
+    },
+    setFull(full) {
+      disk.freeBytes = full ? 0 : Number.POSITIVE_INFINITY;
+    },
+    async dispose() {
+      disk.wipe();
+    },
+  };
+});
+
+describeLogStore('segment files on a simulated disk', async () => {
+  let directory = createFaultyDirectory();
+  const { locked, free } = createLock();
   return {
     create: (newLog) => locked(() => createSegmentLogOn(directory, { group, segmentBytes }, newLog)),
     open: () => locked(() => openSegmentLogOn(directory, { group, segmentBytes })),
     async crash() {
       directory = directory.crashed(() => false);
-      isOpen = false;
+      free();
     },
     setFull(full) {
       directory.freeBytes = full ? 0 : Number.POSITIVE_INFINITY;

@@ -12,7 +12,13 @@ import { LogStoreError, type LogStore, type NewLog } from '../../ports/log-store
 import { lockDirectory } from './directory-lock.ts';
 import { createEntryReader } from './entry-reader.ts';
 import { asLogStoreError } from './errors.ts';
-import { createGroupWriter, headerOf, type GroupWriter } from './group-writer.ts';
+import {
+  createGroupWriter,
+  headerOf,
+  systemIdleTimer,
+  type GroupWriter,
+  type IdleTimer,
+} from './group-writer.ts';
 import {
   FRAME_HEADER_BYTES,
   HEADER_BYTES_MAX,
@@ -42,6 +48,10 @@ export interface SegmentLogOptions {
   readonly logBytesMax?: number;
   /** How long the log is idle before its last records are sealed. */
   readonly sealAfterMs?: number;
+  /** Default: in the system's time. */
+  readonly startIdleTimer?: (ms: number, work: () => void) => IdleTimer;
+  /** Tells this log from any other. Default: drawn at random. */
+  readonly logId?: string;
 }
 
 type OpenDirectory = (path: string) => Promise<SegmentDirectory>;
@@ -113,7 +123,7 @@ export async function createSegmentLogOn(
     }
     // A segment gets its name when its header is durable: until then there is no log.
     const segments = createSegmentSet(directory, segmentBytes, []);
-    await segments.advance(FRAME_HEADER_BYTES, headerOf(options.group, firstState(newLog)));
+    await segments.advance(FRAME_HEADER_BYTES, headerOf(options.group, firstState(newLog, options.logId)));
     await segments.close();
   });
   return openSegmentLogOn(directory, options);
@@ -129,12 +139,12 @@ export async function openSegmentLogOn(
   const { state, index } = found;
   if (state === null) throw missing(directory.path);
   const segments = createSegmentSet(directory, segmentBytes, found.segments);
-  const sealAfterMs = options.sealAfterMs ?? DEFAULT_SEAL_AFTER_MS;
+  const { group, sealAfterMs = DEFAULT_SEAL_AFTER_MS, startIdleTimer = systemIdleTimer } = options;
   try {
-    const writer = createGroupWriter({ group: options.group, segments, index, state, sealAfterMs });
+    const writer = createGroupWriter({ group, segments, index, state, sealAfterMs, startIdleTimer });
     // From here on whatever was recovered counts as acknowledged, so damage to it must be told from a torn write.
     if (!state.sealed) await writer.append([]);
-    const store = createStore(directory.path, options.group, segments, writer, state, found);
+    const store = createStore(directory.path, group, segments, writer, state, found);
     const recovered = await recoveredLog(store.entries.slots, state, found);
     await store.finishPurge();
     return { ...store.port, identity: state.identity, recovered };
@@ -240,9 +250,12 @@ async function recoveredLog(
   return { promised, commitPoint, purgedTo, configuration, tail: await readSlots(index.above(commitPoint)) };
 }
 
-function firstState({ identity, configuration, base, promised }: NewLog): LogState {
+function firstState(
+  { identity, configuration, base, promised }: NewLog,
+  logId = randomBytes(8).toString('hex'),
+): LogState {
   return {
-    logId: randomBytes(8).toString('hex'),
+    logId,
     identity,
     promised,
     commitPoint: base,

@@ -173,12 +173,12 @@ export class RealGroup {
     }
   }
 
-  /** A summary of a table as each replica has it, everything applied; one if it is the same everywhere. */
+  /** A summary of a table as each replica has it, with all that was chosen at the call; one if it is the same everywhere. Others may go on writing to other tables. */
   async contentsOf(table: string): Promise<string[]> {
+    const top = Math.max(...this.ids.map((id) => this.statusOf(id).commitPoint));
     await eventually(
       () => {
-        const top = Math.max(...this.ids.map((id) => this.statusOf(id).commitPoint));
-        for (const id of this.ids) assert.equal(this.statusOf(id).applicationPointer, top);
+        for (const id of this.ids) assert.ok(this.statusOf(id).applicationPointer >= top, `${id} is behind`);
       },
       { timeout: 60_000, interval: 50 },
     );

@@ -53,6 +53,8 @@ export interface CoreTraceEvent {
   readonly sent?: readonly { readonly to: ReplicaId; readonly message: TraceMessage }[];
   /** Log slots that this action wrote or made durable: [slot, ballot of the vote or null if learnt chosen, label]. */
   readonly votes?: readonly (readonly [Slot, Ballot | null, EntryLabel])[];
+  /** Up to here everything is chosen and in the database, as a record says that this action wrote or made durable. */
+  readonly base?: Slot;
   readonly reason?: StepDownReason;
   /** Configurations that this action proposed, found in a message or came to know as chosen: what the labels and versions stand for. */
   readonly configurations?: readonly TraceConfiguration[];
@@ -64,6 +66,8 @@ export interface TraceConfiguration {
   readonly version: number;
   /** 0 while it is only proposed. */
   readonly slot: Slot;
+  /** Of its entry, while it is only proposed. */
+  readonly label?: EntryLabel;
   readonly voters: readonly ReplicaId[];
   readonly learners: readonly ReplicaId[];
 }

@@ -75,7 +75,7 @@ export class Shipper {
     return this.received - this.released;
   }
 
-  /** Consecutive, each piece ending where WAL may be cut. They are views of a read, and used up before the next one. */
+  /** Consecutive, each piece ending where WAL may be cut. They are views of what was read, kept for as long as they wait. */
   take(pieces: readonly Buffer[]): void {
     if (this.stopped) return;
     for (const piece of pieces) {

@@ -1,5 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import { ProcessTime, SimulatedTime } from './simulated-time.ts';
+import { describeTimers, type TimersFixture } from './timers-contract.ts';
+
+function fixtureOf(time: SimulatedTime, timers: TimersFixture['timers']): TimersFixture {
+  // Time that stands still where nothing is due has to be passed.
+  const tick = (): void => void time.after(1, tick);
+  tick();
+  return {
+    timers,
+    async until(holds) {
+      if (!(await time.passUntil(holds, 1000))) throw new Error('it has not come to hold');
+    },
+  };
+}
+
+describeTimers('simulated time', () => {
+  const time = new SimulatedTime();
+  return fixtureOf(time, time);
+});
+
+describeTimers('the time of a simulated process', () => {
+  const time = new SimulatedTime();
+  return fixtureOf(time, new ProcessTime(time, 1.01));
+});
 
 describe('simulated time', () => {
   it('calls back in the order of time, and of asking at the same time', async () => {

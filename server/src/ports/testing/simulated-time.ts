@@ -16,6 +16,7 @@ export class SimulatedTime implements Timers {
   private readonly queue: Callback[] = [];
   private passedMs = 0;
   private asked = 0;
+  private called = 0;
 
   nowMs(): number {
     return this.passedMs;
@@ -37,6 +38,11 @@ export class SimulatedTime implements Timers {
     this.after(0, work);
   }
 
+  /** Callbacks that were made. */
+  get steps(): number {
+    return this.called;
+  }
+
   /** Callbacks that are waiting, those that were given up among them. */
   get waiting(): number {
     return this.queue.length;
@@ -47,21 +53,26 @@ export class SimulatedTime implements Timers {
     await this.passUntil(() => false, ms);
   }
 
-  /** Lets time pass until that holds, which is looked at after each callback. False: it has not come to hold within `maxMs`. */
-  async passUntil(holds: () => boolean, maxMs: number): Promise<boolean> {
+  /** Lets time pass until that holds, which is looked at after each callback that is `everyMs` behind the last look. False: it has not come to hold within `maxMs`. */
+  async passUntil(holds: () => boolean, maxMs: number, everyMs = 0): Promise<boolean> {
     const endMs = this.passedMs + maxMs;
+    let lookAtMs = this.passedMs;
     for (;;) {
       await settled();
-      if (holds()) return true;
+      if (this.passedMs >= lookAtMs) {
+        if (holds()) return true;
+        lookAtMs = this.passedMs + everyMs;
+      }
       const next = this.queue[0];
       if (next === undefined || next.atMs > endMs) break;
       pop(this.queue);
       if (next.work === null) continue;
       this.passedMs = next.atMs;
+      this.called += 1;
       next.work();
     }
     this.passedMs = endMs;
-    return false;
+    return holds();
   }
 
   /** What the promise comes to; time passes meanwhile. @throws its error; Error if it takes longer */

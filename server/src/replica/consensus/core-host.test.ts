@@ -21,7 +21,7 @@ function command(slot: number): Entry {
   return { kind: 'command', group, proposal, payload: new Uint8Array(100) };
 }
 
-function accept(slot: number): Message {
+function accept(slot: number): Extract<Message, { kind: 'Accept' }> {
   const commitPoint = (slot - 1) as Slot;
   const entries = [command(slot)];
   return { kind: 'Accept', group, ballot, firstSlot: slot as Slot, entries, commitPoint, sentAtMs: slot };
@@ -66,7 +66,7 @@ describe('the host of the core', () => {
         catchUpSlotsMax: 64,
         trace: 'none',
       },
-      log: { ...log, purge: (upTo) => log.purge(upTo) },
+      log: { ...log, append: (records) => log.append(records), purge: (upTo) => log.purge(upTo) },
       transport: {
         send: (_to, message) => sent.push(message),
         onMessage: (handler) => {
@@ -120,6 +120,28 @@ describe('the host of the core', () => {
     for (let slot = 2; slot <= 20; slot++) deliver(r2, accept(slot));
     await eventually(() => expect(votes()).toBe(20));
     expect(core.snapshot()).toMatchObject({ lastSlot: 20, commitPoint: 19 });
+  });
+
+  it('takes what is chosen from memory where the log has only an older vote for something else', async () => {
+    const core = await start(Number.POSITIVE_INFINITY);
+    deliver(r2, accept(1));
+    await eventually(() => expect(votes()).toBe(1));
+    const real = log;
+    let write = (): void => undefined;
+    const waits = new Promise<void>((resolve) => {
+      write = resolve;
+    });
+    log = { ...log, append: (records) => waits.then(() => real.append(records)) };
+    const [slot, chosen] = [1 as Slot, command(77)];
+    const next = { ...accept(1), ballot: { round: 2, replica: r3 }, entries: [chosen], commitPoint: slot };
+    deliver(r3, next);
+    expect(core.commitPoint).toBe(1);
+    expect(await real.read(slot, slot, 1000)).toEqual([command(1)]);
+    expect(await core.readChosen(slot, slot, 1000)).toEqual([chosen]);
+    write();
+    await eventually(() => expect(votes()).toBe(2));
+    expect(await core.readChosen(slot, slot, 1000)).toEqual([chosen]);
+    expect(await core.readChosen(2 as Slot, 2 as Slot, 1000)).toEqual([]);
   });
 
   it('tries again to purge a log that was full', async () => {

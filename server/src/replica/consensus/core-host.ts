@@ -140,11 +140,13 @@ export class CoreHost {
     return entryAt(this.state, slot);
   }
 
-  /** Chosen entries from the log or, where its write is still under way, from the core's memory. */
+  /** Chosen entries: from the log as far as it has them, then from the core's memory. Of a slot whose write is under way the log may have an older vote, for something else. */
   async readChosen(from: Slot, to: Slot, bytesMax: number): Promise<Entry[]> {
-    const entries = await this.options.log.read(from, to, bytesMax);
+    const { reported } = this.state;
+    const durableTo = Math.min(to, reported) as Slot;
+    const entries = from > durableTo ? [] : await this.options.log.read(from, durableTo, bytesMax);
     if (entries.length > 0) return entries;
-    const entry = this.entryAt(from);
+    const entry = from <= this.commitPoint ? this.entryAt(from) : undefined;
     return entry === undefined ? [] : [entry];
   }
 

@@ -9,6 +9,9 @@ import { configOf, foundedBy } from './configurations.ts';
 import { MemoryMember } from './memory-member.ts';
 import { MemoryNetwork } from './memory-network.ts';
 
+/** How often it is looked at whether a group is as it ought to be. */
+const lookMs = 5;
+
 export interface GroupOptions {
   readonly replicas: number;
   readonly seed: number;
@@ -16,6 +19,8 @@ export interface GroupOptions {
   readonly logLevel?: string;
   readonly onReported?: (member: ReplicaId, position: Lsn, timeline: Timeline) => void;
   readonly onEvent?: (member: ReplicaId, event: TraceEvent) => void;
+  /** A process ends for that: true if it ought to. */
+  readonly excuses?: (member: ReplicaId, error: Error) => boolean;
 }
 
 export class MemoryGroup {
@@ -27,7 +32,7 @@ export class MemoryGroup {
   /** What must not be: a replica that could not go on, a PostgreSQL that was fed what it must not be. */
   readonly troubles: string[] = [];
 
-  constructor({ replicas, seed, config = {}, logLevel, onReported, onEvent }: GroupOptions) {
+  constructor({ replicas, seed, config = {}, logLevel, onReported, onEvent, excuses }: GroupOptions) {
     this.random = new Random(seed);
     this.network = new MemoryNetwork(this.time, this.random.fork());
     this.ids = Array.from({ length: replicas }, (_, index) => `r${index + 1}` as ReplicaId);
@@ -42,7 +47,10 @@ export class MemoryGroup {
             onTrouble: (what) => this.troubles.push(`${id}: ${what}`),
             onReported: (position, timeline) => onReported?.(id, position, timeline),
           },
-          onFatal: (error) => this.troubles.push(`${id} cannot go on: ${error.stack ?? error.message}`),
+          onFatal: (error) => {
+            if (excuses?.(id, error) !== true)
+              this.troubles.push(`${id} cannot go on: ${error.stack ?? error.message}`);
+          },
           onEvent: (event) => onEvent?.(id, event),
           ...(logLevel === undefined ? {} : { logLevel }),
         }),
@@ -66,9 +74,13 @@ export class MemoryGroup {
     await this.healthy(120_000);
   }
 
-  /** Every member votes, is served by a standby or serves, and has everything. @throws Error if it takes longer */
+  /** Every member votes, is served by a standby or serves, and has everything. @throws Error if it takes longer, or anything has happened that must not */
   async healthy(maxMs: number): Promise<void> {
-    if (await this.time.passUntil(() => this.isHealthy(), maxMs)) return;
+    const isSettled = (): boolean => this.troubles.length > 0 || this.isHealthy();
+    if (await this.time.passUntil(isSettled, maxMs, lookMs)) {
+      if (this.troubles.length > 0) throw new Error(this.troubles[0]);
+      return;
+    }
     throw new Error(`the group is not healthy after ${maxMs} ms:\n${this.describe()}`);
   }
 
@@ -108,7 +120,7 @@ export class MemoryGroup {
       const areReady = this.members.every(({ postgres: { run } }) => run?.standby?.isReady ?? run?.letsIn);
       return areReady && contents.length === this.members.length && new Set(contents).size === 1;
     };
-    if (await this.time.passUntil(isEqual, maxMs)) return;
+    if (await this.time.passUntil(isEqual, maxMs, lookMs)) return;
     const sizes = this.contents().map(({ length }) => length);
     throw new Error(
       `the databases differ after ${maxMs} ms: ${sizes.join(', ')} commits\n${this.describe()}`,

@@ -1,15 +1,16 @@
 /**
- * One machine of a group in memory: a replica put together by main/assemble-replica.ts, with its log, its links and a model of PostgreSQL, all in simulated time. It can lose what a machine can.
+ * One machine of a group in memory: a replica put together by main/assemble-replica.ts, with the product's log of segments on a simulated disk, its links and a model of PostgreSQL, all in simulated time. It can lose what a machine can.
  *
  * Responsible for: the lives of the replica's process, of PostgreSQL and of the machine, and what survives each. What a replica does is the product's own code.
  */
 import { pino } from 'pino';
+import type { IdleTimer } from '../../adapters/segment-log/group-writer.ts';
 import {
-  createMemoryDisk,
-  createMemoryLog,
-  crashMemoryDisk,
-  openMemoryLog,
-} from '../../adapters/memory-log/memory-log.ts';
+  createSegmentLogOn,
+  openSegmentLogOn,
+  type SegmentLogOptions,
+} from '../../adapters/segment-log/segment-log.ts';
+import { SimulatedDisk } from '../../adapters/segment-log/testing/simulated-disk.ts';
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 import { assembleReplica, type AssembledReplica } from '../../main/assemble-replica.ts';
@@ -24,7 +25,7 @@ import { ModelDirectory } from '../../payload/wal/testing/model-directory.ts';
 import { ModelPostgres, type ModelPostgresOptions } from '../../payload/wal/testing/model-postgres.ts';
 import { ModelServer } from '../../payload/wal/testing/model-server.ts';
 import { CopyError } from '../../ports/copy.ts';
-import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
+import { LogStoreError, type LogStore, type NewLog } from '../../ports/log-store.ts';
 import type { Random } from '../../ports/testing/random.ts';
 import { ProcessTime, type SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import type { Joined } from '../database/missing-database.ts';
@@ -35,7 +36,6 @@ import type { Replica } from '../replica.ts';
 import { ReplicaEvents } from '../status/events.ts';
 import { addressOf, testGroup } from './configurations.ts';
 import type { MemoryNetwork, MemoryTransport } from './memory-network.ts';
-import { takesTime } from './slow-log.ts';
 
 export const testCluster = 'c';
 
@@ -59,13 +59,17 @@ export interface MemberProcess {
   readonly transport: MemoryTransport;
   assembled: AssembledReplica | null;
   joining: Joining | null;
+  log: LogStore | null;
 }
+
+/** So small that a short run fills many. */
+const segmentBytes = 16 * 1024;
 
 export class MemoryMember {
   readonly id: ReplicaId;
   readonly postgres: ModelPostgres;
   process: MemberProcess | null = null;
-  private disk = createMemoryDisk(testGroup);
+  readonly logDisk: SimulatedDisk;
   private readonly options: MemberOptions;
   /** The log says that it has this many bytes; null: as it is. */
   logBytesSaid: number | null = null;
@@ -75,6 +79,7 @@ export class MemoryMember {
     const { config, time, random, postgres } = options;
     this.id = config.id;
     this.postgres = new ModelPostgres({ ...postgres, time, random: random.fork() });
+    this.logDisk = new SimulatedDisk({ random: random.fork() });
   }
 
   get replica(): Replica | null {
@@ -85,20 +90,36 @@ export class MemoryMember {
     return this.process !== null;
   }
 
-  /** What its log holds, for judges. */
-  get logDisk(): Readonly<typeof this.disk> {
-    return this.disk;
-  }
-
   async found(configuration: Configuration): Promise<void> {
     const identity = { cluster: testCluster, member: memberName(this.id, 1) };
     const newLog = { identity, configuration, base: 0 as Slot, promised: ballotNone };
-    await (await createMemoryLog(this.disk, newLog)).close();
+    await (await this.openLog(new ProcessTime(this.options.time), { newLog })).close();
+  }
+
+  /** Makes a new one first, if that is given. Opening takes time only if `isSlow`; what is done with the log always does. */
+  private async openLog(
+    timers: ProcessTime,
+    { newLog, isSlow = false }: { readonly newLog?: NewLog; readonly isSlow?: boolean },
+  ): Promise<LogStore> {
+    let takesTime = isSlow;
+    const directory = this.logDisk.open(timers, () => takesTime);
+    const options: SegmentLogOptions = {
+      group: testGroup,
+      segmentBytes,
+      startIdleTimer: (ms, work) => idleTimer(timers, ms, work),
+      logId: String(this.options.random.below(2 ** 30)),
+    };
+    const log = await (newLog === undefined
+      ? openSegmentLogOn(directory, options)
+      : createSegmentLogOn(directory, options, newLog));
+    takesTime = true;
+    return log;
   }
 
   // -------------------------------------------------------------------------------------------------- its lives
 
-  async start(): Promise<void> {
+  /** `isSlow`: it is up some time after this resolves, when its log is open; else at once. */
+  async start({ isSlow = false } = {}): Promise<void> {
     if (this.process !== null) throw new Error(`${this.id} runs already`);
     const { time, random, network, config } = this.options;
     // As exact as the lease allows for.
@@ -111,17 +132,30 @@ export class MemoryMember {
       transport: network.transport(this.id, timers),
       assembled: null,
       joining: null,
+      log: null,
     };
     this.process = process;
+    const opening = this.enter(process, isSlow).catch((error: Error) => this.fail(process, error));
+    if (!isSlow) await opening;
+  }
+
+  private async enter(process: MemberProcess, isSlow: boolean): Promise<void> {
     const events = new ReplicaEvents(memberName(this.id, 0));
     events.subscribe(this.options.onEvent, 'all');
     try {
-      const log = await openMemoryLog(this.disk);
+      const log = await this.openLog(process.timers, { isSlow });
       this.begin(process, log, null, events);
     } catch (error) {
       if (!(error instanceof LogStoreError) || error.code !== 'logMissing') throw error;
       void this.join(process, events);
     }
+  }
+
+  /** What the product ends its process for. */
+  private fail(process: MemberProcess, error: Error): void {
+    if (process.timers.dead) return;
+    this.options.onFatal(error);
+    if (this.process === process) this.crash();
   }
 
   private async join(process: MemberProcess, events: ReplicaEvents): Promise<void> {
@@ -141,12 +175,9 @@ export class MemoryMember {
     if (admission === null || timers.dead) return;
     const { cluster, member, configuration, purgedTo } = admission;
     const cause = causeOf(admission, this.hasDatabase);
-    const log = await createMemoryLog(this.disk, {
-      identity: { cluster, member },
-      configuration,
-      base: 0 as Slot,
-      promised: ballotNone,
-    });
+    const identity = { cluster, member };
+    const newLog = { identity, configuration, base: 0 as Slot, promised: ballotNone };
+    const log = await this.openLog(timers, { newLog, isSlow: true });
     process.joining = null;
     this.begin(process, log, { cause, purgedTo }, events);
   }
@@ -156,7 +187,8 @@ export class MemoryMember {
   }
 
   private begin(process: MemberProcess, log: LogStore, joined: Joined | null, events: ReplicaEvents): void {
-    const { config, random, onFatal, logLevel = 'silent' } = this.options;
+    const { config, random, logLevel = 'silent' } = this.options;
+    process.log = log;
     const { timers, server, directory, transport } = process;
     const logger = pino({ level: logLevel, name: this.id, base: null });
     const tracker = new RecoveryTracker({
@@ -170,7 +202,7 @@ export class MemoryMember {
     const assembled = assembleReplica(
       config,
       {
-        log: this.told(takesTime(log, timers, random)),
+        log: this.told(log),
         transport,
         server,
         socketPath: '/nowhere/.s.PGSQL.5432',
@@ -215,9 +247,8 @@ export class MemoryMember {
         logger,
         joined,
         onAgreed: () => undefined,
-        onFatal: (error) => {
-          if (!timers.dead) onFatal(error);
-        },
+        // Not in the middle of what has come to it.
+        onFatal: (error) => timers.soon(() => this.fail(process, error)),
       },
     );
     const { replica, payload } = assembled;
@@ -258,20 +289,27 @@ export class MemoryMember {
     this.process = null;
     process.timers.die();
     this.options.network.died(this.id);
-    this.disk = crashMemoryDisk(this.disk);
+    this.logDisk.crashProcess();
     this.postgres.orphaned();
+  }
+
+  /** kill -9; all that its log has is there, and sealed, when this resolves. */
+  async crashSealed(): Promise<void> {
+    this.crash();
+    await (await this.openLog(new ProcessTime(this.options.time), {})).close();
   }
 
   /** The power fails. */
   crashMachine(): void {
     this.crash();
+    this.logDisk.crashMachine();
     this.postgres.die(null);
     this.postgres.disk.crash(this.options.random);
   }
 
   /** What is lost of a replica that does not run. */
   lose(what: 'log' | 'database' | 'both'): void {
-    if (what !== 'database') this.disk = createMemoryDisk(testGroup);
+    if (what !== 'database') this.logDisk.wipe();
     if (what === 'log') return;
     this.postgres.die(null);
     this.postgres.disk.wipe();
@@ -288,4 +326,15 @@ export class MemoryMember {
     this.process = null;
     process.timers.die();
   }
+}
+
+function idleTimer(timers: ProcessTime, ms: number, work: () => void): IdleTimer {
+  let stop = timers.after(ms, work);
+  return {
+    refresh() {
+      stop();
+      stop = timers.after(ms, work);
+    },
+    stop: () => stop(),
+  };
 }

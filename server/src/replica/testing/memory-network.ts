@@ -48,8 +48,8 @@ export class MemoryNetwork {
   private readonly time: SimulatedTime;
   private readonly random: Random;
   private readonly stations = new Map<ReplicaId, Station>();
-  /** From whom nothing gets to whom. */
-  private readonly cuts = new Set<string>();
+  /** From whom nothing gets to whom; each for its own reason. */
+  private cuts: { readonly from: ReplicaId; readonly to: ReplicaId }[] = [];
   private channels: Channel[] = [];
 
   constructor(time: SimulatedTime, random: Random) {
@@ -57,25 +57,30 @@ export class MemoryNetwork {
     this.random = random;
   }
 
-  cut(from: ReplicaId, to: ReplicaId): void {
-    this.cuts.add(`${from} ${to}`);
+  /** Returns the way to mend it. */
+  cut(from: ReplicaId, to: ReplicaId): () => void {
+    const cut = { from, to };
+    this.cuts.push(cut);
     this.endChannels(([one, other]) => !this.isOpen(one.id, other.id) || !this.isOpen(other.id, one.id));
+    return () => {
+      this.cuts = this.cuts.filter((one) => one !== cut);
+    };
   }
 
-  isolate(replica: ReplicaId, others: readonly ReplicaId[]): void {
-    for (const other of others) {
-      if (other === replica) continue;
-      this.cut(replica, other);
-      this.cut(other, replica);
-    }
+  /** Returns the way to mend it. */
+  isolate(replica: ReplicaId, others: readonly ReplicaId[]): () => void {
+    const mends = others.flatMap((other) =>
+      other === replica ? [] : [this.cut(replica, other), this.cut(other, replica)],
+    );
+    return () => mends.forEach((mend) => mend());
   }
 
   heal(): void {
-    this.cuts.clear();
+    this.cuts = [];
   }
 
   private isOpen(from: ReplicaId, to: ReplicaId): boolean {
-    return !this.cuts.has(`${from} ${to}`);
+    return !this.cuts.some((cut) => cut.from === from && cut.to === to);
   }
 
   /** The process of this replica has died. */

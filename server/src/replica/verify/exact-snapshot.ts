@@ -6,8 +6,8 @@
  * Responsible for: which transactions commit where, from the WAL. Knows nothing of digests.
  */
 import { CommitReader } from '../../payload/wal/commit-reader.ts';
-import { formatLsn, lsnNone, segmentBytes, segmentStart, walPageBytes, type Lsn } from '../../wal/lsn.ts';
-import { WalFormatError, type WalFault } from '../../wal/record/wal-fault.ts';
+import { formatLsn, lsnNone, walPageBytes, type Lsn } from '../../wal/lsn.ts';
+import { WalFormatError } from '../../wal/record/wal-fault.ts';
 import type { ChosenWal } from '../../payload/wal/chosen-wal.ts';
 import type { WalPosition } from '../../wal/position.ts';
 import type { WalPayload } from '../../payload/wal/wal-payload.ts';
@@ -70,45 +70,16 @@ async function commitsBetween(
   // Nobody waits any more for what an earlier leadership has committed.
   const fork = position.forks.at(-1)?.at ?? lsnNone;
   const founded = wal.base.timeline === 0 ? wal.begin : lsnNone;
-  let start = Math.max(page, fork, founded) as Lsn;
-  for (;;) {
-    const { committed, fault } = await readCommits(wal, { start, from, to, newestXid: position.nextXid });
-    if (fault === null) return committed;
-    if (fault.at !== start || !isRestOfSegment(fault)) throw new WalFormatError(fault);
-    start = (segmentStart(start) + segmentBytes) as Lsn;
-  }
-}
-
-/**
- * Chosen WAL has a page without a header only behind a switch of segments. Empty as a rule; one that was shipped after a crash may hold what the file had held before.
- */
-function isRestOfSegment({ code, at }: WalFault): boolean {
-  return code === 'zeros' || (code === 'pageHeader' && at % segmentBytes !== 0);
-}
-
-interface Stretch {
-  /** The beginning of a page or a record. */
-  readonly start: Lsn;
-  readonly from: Lsn;
-  readonly to: Lsn;
-  readonly newestXid: bigint;
-}
-
-async function readCommits(
-  wal: ChosenWal,
-  { start, from, to, newestXid }: Stretch,
-): Promise<{ committed: readonly bigint[]; fault: WalFault | null }> {
-  const reader = new CommitReader(start, () => newestXid);
+  const reader = new CommitReader(Math.max(page, fork, founded) as Lsn, () => position.nextXid);
   const committed: bigint[] = [];
-  let at = start;
-  while (at < to && reader.fault === null) {
+  while (reader.next < to) {
+    const at = reader.next;
     // Records that end at or below `from` are of no interest, but are where reading can begin.
-    const limit = at < from ? from : to;
-    const pieces = await wal.read(at, limit, readBytesMax);
+    const pieces = await wal.read(at, at < from ? from : to, readBytesMax);
     if (pieces === null) throw new Error(`the WAL at ${formatLsn(at)} is not there`);
     const found = reader.take(pieces);
+    if (reader.fault !== null) throw new WalFormatError(reader.fault);
     if (at >= from) committed.push(...found.map(BigInt));
-    at = pieces.reduce((sum, piece) => sum + piece.length, at as number) as Lsn;
   }
-  return { committed, fault: reader.fault };
+  return committed;
 }

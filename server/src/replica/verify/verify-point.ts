@@ -22,6 +22,8 @@ export interface VerifyPointOptions {
   readonly pollMs: number;
 }
 
+const abandoned = new Error('the database is not what it was, or another check has begun');
+
 export class VerifyPoint {
   private readonly options: VerifyPointOptions;
   private over: AbortController | null = null;
@@ -32,7 +34,7 @@ export class VerifyPoint {
 
   /** Ends what is under way, without a report: the database is not what it was. */
   abandon(): void {
-    this.over?.abort();
+    this.over?.abort(abandoned);
   }
 
   async meet(check: string, position: WalPosition): Promise<void> {
@@ -40,19 +42,23 @@ export class VerifyPoint {
     this.abandon();
     const over = new AbortController();
     this.over = over;
-    const deadline = timers.nowMs() + waitMs;
-    const late = new Error(`it took longer than ${waitMs} ms`);
-    const cancel = timers.after(waitMs, () => over.abort(late));
+    let awaited = 'the database did not get there';
+    // What PostgreSQL is asked may itself wait for something that is held back beyond the position.
+    const ended = new Promise<never>((_, reject) => {
+      over.signal.addEventListener('abort', () => reject(over.signal.reason as Error), { once: true });
+    });
+    ended.catch(() => undefined);
+    const cancel = timers.after(waitMs, () => over.abort(new Error(`${awaited} within ${waitMs} ms`)));
     try {
       while (!isThere(position)) {
-        over.signal.throwIfAborted();
-        if (timers.nowMs() > deadline) throw new Error(`the database did not get there within ${waitMs} ms`);
         await pause(timers, pollMs);
+        over.signal.throwIfAborted();
       }
-      await takeSnapshot(check, position, over.signal);
+      awaited = 'a snapshot could not be had';
+      await Promise.race([takeSnapshot(check, position, over.signal), ended]);
     } catch (error) {
-      const abandoned = over.signal.aborted && timers.nowMs() < deadline;
-      if (!abandoned) onGivenUp(check, position.slot, error instanceof Error ? error.message : String(error));
+      const reason = error instanceof Error ? error.message : String(error);
+      if (over.signal.reason !== abandoned) onGivenUp(check, position.slot, reason);
     } finally {
       cancel();
       over.abort();

@@ -99,7 +99,7 @@ class Copying {
       await backup.assertWalKept();
       await conversation.send({
         kind: 'complete',
-        state: encodeDirectoryState({ role: { kind: 'standby' }, ...durable }),
+        state: encodeDirectoryState({ ...durable, role: { kind: 'standby' } }),
         label: stopped.label,
         control: control.bytes.toString('base64'),
         files: sender.files,
@@ -132,7 +132,7 @@ class Copying {
       throw new CopyError('sourceUnavailable', 'nobody has led this group yet');
     }
     const control = await readControl(dataDir);
-    const state = encodeDirectoryState({ role: { kind: 'standby' }, ...durable });
+    const state = encodeDirectoryState({ ...durable, role: { kind: 'standby' } });
     await conversation.send({ kind: 'begin', installation, control: control.facts, state });
     await conversation.expect('go');
   }

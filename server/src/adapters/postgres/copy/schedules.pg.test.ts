@@ -41,7 +41,8 @@ it.each(Array.from({ length: schedules }, (_, i) => firstSeed + i))(
   async (seed) => {
     const random = seededRandom(seed);
     const told = await runSchedule(random);
-    expect(told.problems, `seed ${seed}, ${told.story}`).toEqual([]);
+    // A list would be shown as its length.
+    expect(told.problems.slice(0, 10).join('\n'), `seed ${seed}, ${told.story}`).toBe('');
     console.log(`seed ${seed}: ${told.story}`);
   },
   180_000,

@@ -6,6 +6,7 @@
  */
 import { formatLsn, type Lsn, type Timeline } from '../../../wal/lsn.ts';
 import type { StandbyReport } from '../../../ports/database-server.ts';
+import { ReadBlocks } from './read-blocks.ts';
 
 /** One message: its letter and what follows its length, a view of what was read. */
 export interface WireMessage {
@@ -20,13 +21,19 @@ export function letter(text: string): number {
 /** Longer ones are refused: nothing of either protocol comes near. */
 const messageBytesMax = 16 * 1024 * 1024;
 
-/** Cuts a stream into messages; what is incomplete is kept until more comes. */
+/** Cuts a stream into messages; what is incomplete waits until more comes. */
 export class MessageReader {
-  private rest: Buffer | null = null;
+  private readonly blocks = new ReadBlocks();
 
-  /** @throws Error if a length cannot be right: the stream is of no use any more */
-  push(chunk: Buffer): WireMessage[] {
-    const data = this.rest === null ? chunk : Buffer.concat([this.rest, chunk]);
+  /** Where the next read of the socket goes: for `onread`. */
+  room(): Buffer {
+    return this.blocks.room();
+  }
+
+  /** So many bytes have been read there. Messages are views, good for as long as they are kept. @throws Error if a length cannot be right: the stream is of no use any more */
+  read(bytes: number): WireMessage[] {
+    this.blocks.filled(bytes);
+    const data = this.blocks.unused;
     const messages: WireMessage[] = [];
     let at = 0;
     while (data.length - at >= 5) {
@@ -36,7 +43,18 @@ export class MessageReader {
       messages.push({ type: data[at]!, body: data.subarray(at + 5, at + 1 + length) });
       at += length + 1;
     }
-    this.rest = at === data.length ? null : data.subarray(at);
+    this.blocks.use(at);
+    return messages;
+  }
+
+  /** Of a socket that is read in another way. @throws Error as `read` does */
+  push(chunk: Buffer): WireMessage[] {
+    const messages: WireMessage[] = [];
+    for (let at = 0; at < chunk.length; ) {
+      const bytes = chunk.copy(this.room(), 0, at);
+      messages.push(...this.read(bytes));
+      at += bytes;
+    }
     return messages;
   }
 }

@@ -29,7 +29,7 @@ export interface WalSourceOptions {
   readonly from: Lsn;
   /** A physical slot, which keeps the WAL until it is reported; null: none. */
   readonly slot: string | null;
-  /** What one read of the socket brought: consecutive, each ending where it may be cut. Views: to be copied or used up at once. */
+  /** What one read of the socket brought: consecutive, each ending where it may be cut. */
   readonly onWal: (start: Lsn, pieces: readonly Buffer[]) => void;
   /** The walsender has answered, or said something of its own accord. */
   readonly onHeard: () => void;
@@ -51,7 +51,7 @@ export interface WalSource {
 /** Resolves when PostgreSQL has begun to send. @throws Error with PostgreSQL's reason */
 export function openWalSource(options: WalSourceOptions): Promise<WalSource> {
   return new Promise((resolve, reject) => {
-    const receiver = new Receiver(options, connect(options.socketPath), (error) => {
+    const receiver = new Receiver(options, (error) => {
       if (error === null) resolve(receiver);
       else reject(error);
     });
@@ -68,8 +68,19 @@ class Receiver implements WalSource {
   private next: Lsn;
   private reported: Lsn;
 
-  constructor(options: WalSourceOptions, socket: Socket, begun: (error: Error | null) => void) {
+  constructor(options: WalSourceOptions, begun: (error: Error | null) => void) {
     this.options = options;
+    const { reader } = this;
+    const socket = connect({
+      path: options.socketPath,
+      onread: {
+        buffer: () => reader.room(),
+        callback: (bytes) => {
+          this.take(bytes);
+          return true;
+        },
+      },
+    });
     this.socket = socket;
     this.begun = begun;
     this.next = options.from;
@@ -78,15 +89,14 @@ class Receiver implements WalSource {
     socket.on('connect', () =>
       socket.write(startupPacket({ user: 'postgres', replication: 'true', application_name: gateName })),
     );
-    socket.on('data', (chunk: Buffer) => this.take(chunk));
     socket.on('error', (error) => this.end(error));
     socket.on('close', () => this.end(new Error('PostgreSQL closed the replication connection')));
   }
 
-  private take(chunk: Buffer): void {
+  private take(bytes: number): void {
     if (this.state === 'closed') return;
     try {
-      const messages = this.reader.push(chunk);
+      const messages = this.reader.read(bytes);
       if (this.state === 'streaming') this.stream(messages);
       else for (const one of messages) this.greet(one);
     } catch (error) {

@@ -69,7 +69,7 @@ export function createFaultyDirectory(files = new Map<string, Stored>()): Faulty
       one.data.copy(stored.bytes, position);
     },
     async read(into, position) {
-      return stored.bytes.copy(into, 0, position, position + into.length);
+      return stored.bytes.subarray(position, position + into.length).copy(into);
     },
     sync: () => Promise.resolve(),
     close: () => Promise.resolve(),

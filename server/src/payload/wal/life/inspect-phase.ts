@@ -3,7 +3,9 @@ import type { DirectoryState } from '../../../ports/database-directory.ts';
 import type { LifeContext, Next } from './context.ts';
 
 export async function inspect(context: LifeContext): Promise<Next> {
-  const { directory, missing, onStep } = context.options;
+  const { directory, missing, onStep, server } = context.options;
+  // What a process before this one left running might write more WAL behind what is judged here. As a crash of it: what it would do in order is not chosen, either.
+  await server.stop('immediate');
   const condemned = await directory.condemned();
   if (condemned !== null) return { kind: 'lost', loss: condemned };
   const found = await directory.inspect();

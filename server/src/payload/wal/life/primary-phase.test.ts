@@ -34,3 +34,20 @@ describe('a primary that is deposed', () => {
     expect(life.story).toEqual(['unready: leadership has ended', 'stop: immediate']);
   });
 });
+
+describe('a primary whose replica stops', () => {
+  it('is stopped at once where leadership ends before PostgreSQL has: nobody will choose the rest of its WAL', async () => {
+    const { life, ended } = await setUp();
+    let end = (): void => undefined;
+    life.endsInOrder = new Promise((resolve) => (end = resolve));
+    life.context.wishes.stopping = true;
+    life.context.signal.notify();
+    await life.time.pass(1000);
+    expect(life.story).toEqual(['unready: the replica is stopping', 'stop: fast']);
+    life.payload.follow();
+    await life.time.pass(1000);
+    expect(life.story.slice(2)).toEqual(['stop: immediate']);
+    end();
+    expect(await life.time.until(ended)).toEqual({ kind: 'stopped' });
+  });
+});

@@ -71,6 +71,14 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
   context.feed = standby;
   try {
     return await follow(context, { standby, progress, wal, standstill: new Standstill(options) });
+  } catch (error) {
+    // It may have become a primary, whose end is told by the end of its leadership.
+    if (context.standby === progress) {
+      await options.server.stop('immediate');
+      const reason = error instanceof Error ? error.message : String(error);
+      options.host.event({ name: 'DatabaseDown', reason });
+    }
+    throw error;
   } finally {
     context.feed = null;
     context.standby = null;
@@ -124,9 +132,9 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     if (over !== null) {
       await save(context, progress);
       if (over.kind === 'inspect') options.host.stepDown();
-      options.host.event({ name: 'DatabaseDown', reason: wishes.ended ?? over.kind });
       options.onDown(wishes.ended ?? 'PostgreSQL is stopped');
       await options.server.stop('fast');
+      options.host.event({ name: 'DatabaseDown', reason: wishes.ended ?? over.kind });
       return over;
     }
     const hangs = progress.hasReported ? null : await running.standstill.look();
@@ -173,9 +181,9 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
 async function endHung({ options }: LifeContext, reason: string): Promise<Next> {
   options.logger.error({ reason }, 'the standby is ended');
   options.host.stepDown();
-  options.host.event({ name: 'DatabaseDown', reason });
   options.onDown(reason);
   await options.server.stop('kill');
+  options.host.event({ name: 'DatabaseDown', reason });
   return { kind: 'inspect' };
 }
 
@@ -230,14 +238,16 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
     logger.error({ err: error }, 'PostgreSQL could not be promoted');
     // Where the leadership ended before, nothing may be wrong with this database.
     if (context.leads(ballot)) host.stepDown();
-    options.onDown('PostgreSQL was being promoted, and is stopped');
+    const reason = 'PostgreSQL was being promoted, and is stopped';
+    options.onDown(reason);
     await options.server.stop('kill');
+    host.event({ name: 'DatabaseDown', reason });
     return wishes.stopping ? { kind: 'stopped' } : written;
   }
-  await context.save({ kind: 'primary', leadership: ballot }, begun);
   // It is no standby from here on, whoever asks.
   context.feed = null;
   context.standby = null;
+  await context.save({ kind: 'primary', leadership: ballot }, begun);
   return bePrimary(context, { primary, ballot, wal: running.wal, from: fork.fork });
 }
 

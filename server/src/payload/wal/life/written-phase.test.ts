@@ -63,6 +63,11 @@ describe('a directory that may hold WAL which was never chosen', () => {
     const promoting = stateOf({ kind: 'promoting', leadership: b3 }, positionAfter(promoted, 44));
     expect(await life.time.until(settle(promoting))).toMatchObject(next);
     expect(asked).toEqual([[1, 2]]);
+    // Of one on another timeline nothing is known.
+    const told = life.events.filter(({ name }) => name === 'CheckPrefix');
+    expect(told).toMatchObject(
+      came === 'other' ? [] : [{ outcome: 'standby', timeline: came === 'none' ? 1 : 2 }],
+    );
   });
 
   it.each([

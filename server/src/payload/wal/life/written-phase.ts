@@ -27,7 +27,12 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
   if (role.kind === 'promoting') {
     const promotion = await directory.settlePromotion((timeline - 1) as Timeline, timeline);
     // It was told to become a primary, and did not get there.
-    if (promotion === 'none') return standbyAgain(context, wal, end);
+    if (promotion === 'none') {
+      const { slot } = wal.position;
+      const before = (timeline - 1) as Timeline;
+      host.event({ name: 'CheckPrefix', outcome: 'standby', slot, timeline: before, position: end });
+      return standbyAgain(context, wal, end);
+    }
     const reason = `PostgreSQL was promoted, and not to timeline ${timeline}`;
     if (promotion === 'other') return { kind: 'lost', loss: { cause: 'parted', reason } };
   }

@@ -21,6 +21,8 @@ export class ModelBuffers {
   private readonly pages: Map<string, Page>;
   private readonly outcomes: Map<bigint, { readonly outcome: Outcome; readonly lsn: Lsn }>;
   private readonly dirty = new Set<string>();
+  /** Of the list of all commits: numbers of its pages. */
+  private readonly commitsPages: number[];
 
   /** As read from disk. @throws Error if there is no database */
   constructor(disk: ModelDisk) {
@@ -30,6 +32,10 @@ export class ModelBuffers {
     this.nextXid = control.redo.nextXid;
     this.running = new Set(control.redo.running);
     this.pages = new Map(disk.pages);
+    this.commitsPages = [...this.pages.keys()]
+      .filter((key) => key.startsWith(commitsPrefix))
+      .map((key) => Number(key.slice(commitsPrefix.length)))
+      .toSorted((one, other) => one - other);
     this.prepared = new Map(disk.prepared);
     this.outcomes = new Map([...disk.outcomes].map(([xid, outcome]) => [xid, { outcome, lsn: 0 as Lsn }]));
   }
@@ -76,7 +82,12 @@ export class ModelBuffers {
     this.running.delete(xid);
     this.outcomes.set(xid, { outcome, lsn });
     if (outcome !== 'committed') return;
-    this.addRow(`${commitsPrefix}${Math.floor(lsn / commitsPageBytes)}`, xid, String(lsn), lsn);
+    const number = Math.floor(lsn / commitsPageBytes);
+    const page = `${commitsPrefix}${number}`;
+    // A recovery may have found a later one on the disk.
+    if (!this.pages.has(page))
+      this.commitsPages.splice(this.commitsPages.findLastIndex((one) => one < number) + 1, 0, number);
+    this.addRow(page, xid, String(lsn), lsn);
   }
 
   private addRow(key: string, xid: bigint, value: string, end: Lsn): void {
@@ -121,13 +132,21 @@ export class ModelBuffers {
 
   /** All commits, in the order of the WAL: the id, and where its record ends. */
   commits(): readonly string[] {
-    const numbers = [...this.pages.keys()]
-      .filter((key) => key.startsWith(commitsPrefix))
-      .map((key) => Number(key.slice(commitsPrefix.length)))
-      .toSorted((one, other) => one - other);
-    return numbers.flatMap((number) =>
-      this.pages.get(`${commitsPrefix}${number}`)!.rows.map(({ xid, value }) => `${xid}@${value}`),
-    );
+    return this.commitsPages.flatMap((number) => this.commitsOf(number));
+  }
+
+  private commitsOf(page: number): readonly string[] {
+    return this.pages.get(`${commitsPrefix}${page}`)!.rows.map(({ xid, value }) => `${xid}@${value}`);
+  }
+
+  /** How many there are, and the last. */
+  newestCommit(): { readonly count: number; readonly last: string } | null {
+    const last = this.commitsPages.at(-1);
+    if (last === undefined) return null;
+    let count = 0;
+    for (const number of this.commitsPages) count += this.pages.get(`${commitsPrefix}${number}`)!.rows.length;
+    const { xid, value } = this.pages.get(`${commitsPrefix}${last}`)!.rows.at(-1)!;
+    return { count, last: `${xid}@${value}` };
   }
 
   /** Some of what is dirty goes to disk, as far as its WAL is synced. */

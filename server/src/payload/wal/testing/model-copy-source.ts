@@ -81,7 +81,7 @@ export class ModelCopySource implements CopySource {
     const timeline = timelineAt(durable.position, (stop - 1) as Lsn);
     await send(channel, {
       kind: 'complete',
-      state: { role: { kind: 'standby' }, ...durable },
+      state: { ...durable, role: { kind: 'standby' } },
       control: { ...control, timeline, mustReach: stop },
       prepared: postgres.disk.prepared,
     });

@@ -46,19 +46,34 @@ export class ModelDigests implements DigestSource {
     for (let tries = 0; tries < triesMax; tries++) {
       await this.pause(againMs);
       signal.throwIfAborted();
-      if (this.runNow() !== run) throw new Error('the connection was lost');
+      this.assertIs(run);
       const { hidden = new Set<bigint>() } = run.primary ?? {};
       const view = { end: run.buffers.nextXid, running: new Set([...run.buffers.running, ...hidden]) };
       if (isMissing(view)) continue;
       const objects = objectsOf(run, view);
-      return { views: [view], digest: () => this.digest(slot, objects), close: () => Promise.resolve() };
+      return {
+        views: [view],
+        digest: (given) => this.digest(run, { slot, objects }, given),
+        close: () => Promise.resolve(),
+      };
     }
     throw new Error('what is chosen does not come to show');
   }
 
-  private async digest(slot: Slot, objects: readonly DigestObject[]): Promise<DataDigest> {
+  /** @throws Error if what the snapshot is of has gone */
+  private assertIs(run: ModelRun): void {
+    if (this.runNow() !== run) throw new Error('the connection was lost');
+  }
+
+  private async digest(
+    run: ModelRun,
+    read: Pick<DataDigest, 'slot' | 'objects'>,
+    signal: AbortSignal,
+  ): Promise<DataDigest> {
     await this.pause(this.postgres.latencyMs());
-    return { slot, objects, skipped: [], hasSequences: false };
+    signal.throwIfAborted();
+    this.assertIs(run);
+    return { ...read, skipped: [], hasSequences: false };
   }
 }
 

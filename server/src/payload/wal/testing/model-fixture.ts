@@ -41,7 +41,7 @@ export class ModelWorld {
   }
 }
 
-class ModelFixture implements DatabaseFixture {
+export class ModelFixture implements DatabaseFixture {
   readonly server: ModelServer;
   readonly directory: ModelDirectory;
   readonly timers: ProcessTime;
@@ -142,7 +142,7 @@ class ModelFixture implements DatabaseFixture {
     this.postgres.disk.wal.histories.set(timeline, history);
   }
 
-  async clone(): Promise<DatabaseFixture> {
+  async clone(): Promise<ModelFixture> {
     const copy = this.world.fixture();
     this.postgres.disk.copyTo(copy.postgres.disk);
     return copy;

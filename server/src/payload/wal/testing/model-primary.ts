@@ -95,6 +95,13 @@ export class ModelPrimary {
     return this.buffers.list(key, (xid) => !this.hidden.has(xid));
   }
 
+  /** Where the record of the last commit ends that others see; null: there is none. */
+  newestSeen(): Lsn | null {
+    const commits = this.buffers.commits().map((commit) => commit.split('@'));
+    const seen = commits.findLast(([xid]) => !this.hidden.has(BigInt(xid!)));
+    return seen === undefined ? null : (Number(seen[1]) as Lsn);
+  }
+
   beginTransaction(): bigint {
     const { buffers } = this;
     const xid = buffers.nextXid;

@@ -20,8 +20,9 @@ export async function differences(primary: PlainPostgres, standby: PlainPostgres
     problems.push(...(await amcheck(standby, database)).map((problem) => `${database}: ${problem}`));
     relations.push(...(await primary.query<JudgedRelation>(relationsToJudge, database)));
   }
-  // Its last checkpoint reaches the standby, which writes all its pages then.
+  // Its last checkpoint reaches the standby, which writes all its pages when it stops, but only if it has replayed it.
   await primary.stop('fast');
+  await standby.replayedAll();
   await standby.stop('fast');
   return [...problems, ...judgePages(primary.dataDir, standby.dataDir, relations)];
 }

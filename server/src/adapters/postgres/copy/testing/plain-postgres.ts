@@ -213,9 +213,17 @@ export class PlainPostgres {
 
   /** Until it has replayed what the other one has written by now. */
   async caughtUp(primary: PlainPostgres): Promise<void> {
-    const target = await primary.value('SELECT pg_current_wal_flush_lsn()');
+    await this.replayedUntil(`'${await primary.value('SELECT pg_current_wal_flush_lsn()')}'`);
+  }
+
+  /** Until it has replayed what it has received; for behind its primary's end. */
+  async replayedAll(): Promise<void> {
+    await this.replayedUntil('pg_last_wal_receive_lsn()');
+  }
+
+  private async replayedUntil(target: string): Promise<void> {
     const deadline = performance.now() + 60_000;
-    while ((await this.value(`SELECT pg_last_wal_replay_lsn() >= '${target}'`)) !== 'true') {
+    while ((await this.value(`SELECT pg_last_wal_replay_lsn() >= ${target}`)) !== 'true') {
       if (performance.now() > deadline) throw new Error(`the standby does not catch up: ${this.logTail()}`);
       await sleep(20);
     }

@@ -135,6 +135,7 @@ async function runSession(
       if (client === null) continue;
       // A prepared transaction holds its locks for as long as it likes.
       await client.query("SET lock_timeout = '200ms'").catch(() => undefined);
+      if (isStopped()) break;
     }
     const drawn = { random, name: pick(random, names), number: 1 + Math.floor(random() * 300) };
     const failed = await client.query(pick(random, list)(drawn)).then(

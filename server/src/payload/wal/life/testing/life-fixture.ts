@@ -53,6 +53,8 @@ export class LifeFixture {
   logIsRead: Promise<void> = Promise.resolve();
   startPrimary: () => Promise<PrimaryDatabase> = () => Promise.reject(new Error('it does not start'));
   handlers: StandbyHandlers | null = null;
+  /** PostgreSQL has ended in order when this resolves. */
+  endsInOrder: Promise<void> = Promise.resolve();
 
   constructor(log: readonly Entry[]) {
     this.log = [...log];
@@ -138,7 +140,7 @@ export class LifeFixture {
       },
       stop: (mode) => {
         this.story.push(`stop: ${mode}`);
-        return Promise.resolve();
+        return mode === 'fast' ? this.endsInOrder : Promise.resolve();
       },
       onExit: () => () => undefined,
       isAlive: () => true,

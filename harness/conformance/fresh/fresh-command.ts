@@ -1,0 +1,53 @@
+/** `conformance fresh`: new seeds of the simulator through TLC; each that is refused is printed with the command that repeats it. */
+import { randomInt } from 'node:crypto';
+import { ACTIONS, APPLY_EVENTS, printApplyRejection, printRejection } from '../trace/trace-command.ts';
+import { judgeSeeds, type Refused } from './judge-seeds.ts';
+import { recordFresh, type FreshSeedOptions } from './record-fresh.ts';
+
+/** Seeds are mixed to 32 bits. */
+const FIRST_MAX = 1_000_000_000;
+
+export interface FreshOptions extends FreshSeedOptions {
+  readonly seeds: number;
+  /** Null: drawn, so that no two runs judge the same. */
+  readonly first: number | null;
+  /** How many run at once. */
+  readonly jvms: number;
+}
+
+/** @returns the exit code */
+export async function runFreshCommand(options: FreshOptions): Promise<number> {
+  const first = options.first ?? randomInt(1, FIRST_MAX);
+  const { seeds, mix } = options;
+  const started = performance.now();
+  const seconds = (): string => ((performance.now() - started) / 1000).toFixed(0);
+  console.log(`${seeds} seeds of the mix ${mix} from ${first}: ${commandOf(options, first, seeds)}`);
+  const totals = await judgeSeeds({
+    record: (seed) => recordFresh(seed, options),
+    first,
+    seeds,
+    jvms: options.jvms,
+    onRefused: (refused) => printRefused(refused, options),
+    onProgress: (done) =>
+      console.log(`${mix}: ${done.seeds} of ${seeds} seeds, ${done.refused} refused, ${seconds()} s`),
+  });
+  console.log(
+    `${mix}: ${totals.seeds - totals.refused} of ${seeds} seeds accepted, ${totals.events} events in ${seconds()} s`,
+  );
+  const expected = mix === 'groups' ? [...ACTIONS, ...APPLY_EVENTS] : ACTIONS;
+  const absent = expected.filter((action) => !totals.actions.has(action));
+  if (absent.length > 0) console.log(`never occurred, so not checked: ${absent.join(', ')}`);
+  return totals.refused === 0 ? 0 : 1;
+}
+
+function commandOf({ mix, steps }: FreshSeedOptions, first: number, seeds: number): string {
+  const stepsOption = mix === 'groups' ? '' : ` --steps ${steps}`;
+  return `npm run conformance -- fresh --seeds ${seeds} --first ${first} --mix ${mix}${stepsOption}`;
+}
+
+function printRefused({ seed, why }: Refused, options: FreshSeedOptions): void {
+  console.log(`REFUSED: seed ${seed}: ${commandOf(options, seed, 1)}`);
+  if (typeof why === 'string') console.log(why);
+  else if ('layer' in why) printApplyRejection(why);
+  else printRejection(why);
+}

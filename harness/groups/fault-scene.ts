@@ -1,0 +1,89 @@
+/**
+ * What faults have in common: the group that they befall, when each ends, and what the product does not promise to survive.
+ *
+ * Invariants: each fault ends by itself, or when all are mended; at most one replica at a time has lost something for good, so that a majority keeps its logs.
+ */
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
+import type { Random } from '../../server/src/ports/testing/random.ts';
+import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
+import type { MemoryMember } from '../../server/src/replica/testing/memory-member.ts';
+
+export class FaultScene {
+  readonly told: string[] = [];
+  readonly group: MemoryGroup;
+  readonly random: Random;
+  wiped: ReplicaId | null = null;
+  /** Whose disk has failed a write, or let a bit turn: its process may end for that. */
+  readonly failing = new Set<ReplicaId>();
+  readonly rotten = new Set<ReplicaId>();
+  private pending: (() => void)[] = [];
+  /** How often all was mended. */
+  private mended = 0;
+  private storyUntilMs = 0;
+
+  constructor(group: MemoryGroup, random: Random) {
+    this.group = group;
+    this.random = random;
+  }
+
+  tell(what: string): void {
+    this.told.push(`${Math.round(this.group.time.nowMs())} ms: ${what}`);
+  }
+
+  /** `end` some time from now, or when all is mended. */
+  later(end: () => void, msMax = 4000): void {
+    this.until(this.random.next() * msMax, end);
+  }
+
+  /** `end` in `ms`, or when all is mended. */
+  until(ms: number, end: () => void): void {
+    let isOver = false;
+    const once = (): void => {
+      if (!isOver) end();
+      isOver = true;
+    };
+    this.pending.push(once);
+    this.group.time.after(ms, once);
+  }
+
+  /** The next act of a fault in `ms`, unless all is mended before. */
+  next(ms: number, act: () => void): void {
+    const { mended } = this;
+    this.group.time.after(ms, () => {
+      if (mended === this.mended) act();
+    });
+  }
+
+  /** True if no other story is under way: then this one is, for `ms`. */
+  beginStory(ms: number): boolean {
+    const nowMs = this.group.time.nowMs();
+    if (nowMs < this.storyUntilMs) return false;
+    this.storyUntilMs = nowMs + ms;
+    return true;
+  }
+
+  endAll(): void {
+    this.mended += 1;
+    this.storyUntilMs = 0;
+    const { pending } = this;
+    this.pending = [];
+    for (const end of pending) end();
+  }
+
+  /** It comes back some time later. */
+  away(member: MemoryMember, crash: () => void, msMax?: number): void {
+    crash();
+    this.later(() => this.start(member), msMax);
+  }
+
+  start(member: MemoryMember): void {
+    if (!member.isRunning) void member.start({ isSlow: true });
+  }
+
+  /** Nobody else may be without a log, or the group has lost its majority for good. */
+  mayLose(member: MemoryMember): boolean {
+    const others = this.group.members.filter((other) => other !== member);
+    const areVoters = others.every(({ replica }) => replica?.membership.isVoter() === true);
+    return this.wiped === null && areVoters && this.group.serving() !== null;
+  }
+}

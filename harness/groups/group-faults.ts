@@ -1,0 +1,129 @@
+/**
+ * What befalls a group in simulated time: faults by chance, each of which ends by itself, or when all are mended.
+ *
+ * Responsible for: which faults there are, and how often each strikes: that each run draws for itself, so that what only a few do together is not drowned by all the others.
+ */
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
+import { LogStoreError } from '../../server/src/ports/log-store.ts';
+import type { Random } from '../../server/src/ports/testing/random.ts';
+import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
+import type { MemoryMember } from '../../server/src/replica/testing/memory-member.ts';
+import { calm } from '../../server/src/replica/testing/memory-network.ts';
+import { FaultScene } from './fault-scene.ts';
+import * as links from './link-faults.ts';
+import * as machines from './machine-faults.ts';
+import * as databases from './postgres-faults.ts';
+import * as stories from './fault-stories.ts';
+
+type Fault = (scene: FaultScene, member: MemoryMember) => void;
+
+const faults: readonly (readonly [number, string, Fault])[] = [
+  [3, 'the process dies', (scene, member) => scene.away(member, () => member.crash())],
+  [3, 'the machine fails', (scene, member) => scene.away(member, () => member.crashMachine())],
+  [2, 'all machines fail', machines.allFail],
+  [3, 'PostgreSQL is killed', (_scene, { postgres }) => postgres.killMain()],
+  [1, 'a backend is killed', (_scene, { postgres }) => postgres.crashBackend()],
+  [2, 'PostgreSQL is stopped by a signal', (scene, member) => databases.stand(scene, member, 'stopped')],
+  [1, 'PostgreSQL hangs', (scene, member) => databases.stand(scene, member, 'hanging')],
+  [2, 'the process is stopped by a signal', machines.freeze],
+  [3, 'is cut off', links.isolate],
+  [2, 'is not heard', (scene, member) => links.cutOneWay(scene, member, 'is not heard')],
+  [2, 'hears nothing', (scene, member) => links.cutOneWay(scene, member, 'hears nothing')],
+  [2, 'does not reach one other', links.cutOneLink],
+  [2, 'its links come and go', links.flap],
+  [3, 'its standby is slow', (scene, member) => databases.slow(scene, member)],
+  [2, 'all standbys are slow', (scene) => scene.group.members.forEach((one) => databases.slow(scene, one))],
+  [1, 'a promotion does not end', databases.hangPromotion],
+  [1, 'PostgreSQL does not start', (_scene, { postgres }) => void (postgres.failingStarts = 2)],
+  [1, 'its waits are ended', databases.endWaits],
+  [1, 'its log is full', machines.press],
+  [1, 'its disk is full', machines.fill],
+  [2, 'its disk is slow', (scene, member) => machines.slowDisk(scene, member)],
+  [1, 'a write of its log fails', machines.failWrite],
+  [1, 'stops in order', machines.stopInOrder],
+  [1, 'a bit of its log turns', machines.rot],
+  [1, 'loses its database', (scene, member) => machines.wipe(scene, member, 'database')],
+  [1, 'loses its log', (scene, member) => machines.wipe(scene, member, 'log')],
+  [1, 'loses both', (scene, member) => machines.wipe(scene, member, 'both')],
+  [2, 'the leader alone is cut off', stories.leaderAlone],
+  [1, 'the leader alone is cut off, and its waits are ended', stories.leaderAloneEndsWaits],
+  [1, 'all machines fail behind slow disks', stories.allFailBehindSlowDisks],
+  [1, 'only a slow standby is left to lead', stories.slowStandbyLeads],
+  [1, 'the leader dies before a slow standby', stories.leaderDiesBeforeSlowStandby],
+  [1, 'the leader comes back to a slow disk', stories.leaderReturnsToSlowDisk],
+  [1, 'the leader comes back with more than is chosen', stories.leaderReturnsWithUnchosen],
+  [1, 'a copy comes of a leader that dies', stories.copySourceDies],
+];
+
+export class GroupFaults {
+  private readonly scene: FaultScene;
+  private readonly weights: readonly number[];
+
+  /** `only`: these strike, each as often as any; null: all but `never`, as often as is drawn. */
+  constructor(
+    group: MemoryGroup,
+    random: Random,
+    { only, never }: { readonly only: readonly string[] | null; readonly never: readonly string[] },
+  ) {
+    this.scene = new FaultScene(group, random);
+    const unknown = only?.find((name) => !faults.some(([, one]) => one === name));
+    if (unknown !== undefined) throw new Error(`there is no fault "${unknown}"`);
+    this.weights = faults.map(([weight, name]) => {
+      const drawn = weight * random.pick([0, 1, 1, 4]);
+      if (only === null) return never.includes(name) ? 0 : drawn;
+      return Number(only.includes(name));
+    });
+  }
+
+  /** What has befallen it, for people. */
+  get told(): readonly string[] {
+    return this.scene.told;
+  }
+
+  tell(what: string): void {
+    this.scene.tell(what);
+  }
+
+  /** One more. It strikes the leader as often as all others together. */
+  strike(): void {
+    const { scene, weights } = this;
+    const { group, random } = scene;
+    const serving = group.serving();
+    const member = serving !== null && group.random.chance(0.4) ? serving : random.pick(group.members);
+    let left = random.below(weights.reduce((sum, weight) => sum + weight, 0));
+    const [, name, fault] = faults[weights.findIndex((weight) => (left -= weight) < 0)]!;
+    scene.tell(`${member.id}: ${name}`);
+    fault(scene, member);
+  }
+
+  /** All that is still wrong is mended. Resolves when everybody runs. */
+  async mend(): Promise<void> {
+    const { scene } = this;
+    const { network, members } = scene.group;
+    scene.tell('all is mended');
+    scene.endAll();
+    network.heal();
+    network.weather = calm;
+    for (const member of members) {
+      member.postgres.failingStarts = 0;
+      member.logDisk.nextWriteError = null;
+      if (!member.isRunning) await member.start();
+    }
+    for (const member of members) if (scene.rotten.has(member.id)) await machines.giveUp(member);
+    scene.wiped = null;
+    scene.failing.clear();
+    scene.rotten.clear();
+  }
+
+  /** Of what ends a process: true if that is what a disk did. One that is full ends a process only while that opens its log: what runs waits for space. */
+  excuses(id: ReplicaId, error: Error): boolean {
+    const { scene } = this;
+    if (!(error instanceof LogStoreError)) return false;
+    const { logDisk, process } = scene.group.member(id);
+    const isFull = error.code === 'logFull' && Number.isFinite(logDisk.freeBytes) && process?.log === null;
+    const hasFailed = error.code === 'logFailed' || error.code === 'logCorrupt';
+    if (!isFull && !(hasFailed && scene.failing.has(id))) return false;
+    scene.tell(`${id}: its process ends: ${error.message}`);
+    return true;
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * One random schedule from its seed: a group of whole replicas in simulated time under clients and faults, again and again mended, judged from outside.
+ *
+ * Responsible for: what is tried when. A seed gives the same run each time. What must hold is group-judge.ts; what a majority must do while others are cut off is connected-majority.ts.
+ */
+import type { TraceEvent } from '../../server/src/api/events.ts';
+import { Random } from '../../server/src/ports/testing/random.ts';
+import { GroupClients, keys } from './group-clients.ts';
+import { GroupFaults } from './group-faults.ts';
+import { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
+import { GroupJudge } from './group-judge.ts';
+import { cutOffMinority } from './connected-majority.ts';
+
+export interface ScheduleOptions {
+  readonly seed: number;
+  readonly replicas?: number;
+  /** How often faults strike for a while and are mended then. */
+  readonly rounds?: number;
+  /** Only these faults, by their names. Default: all, as often as the seed says. */
+  readonly only?: readonly string[];
+  readonly logLevel?: string;
+  /** The most that a client rests, mostly. */
+  readonly restMs?: number;
+  /** Of everything that a replica tells, in the order in which it happens. */
+  readonly onEvent?: (event: TraceEvent) => void;
+}
+
+export interface ScheduleResult {
+  readonly faults: readonly string[];
+  readonly counts: GroupJudge['counts'] & { readonly leaderships: number };
+  /** What befell it, for people. */
+  readonly story: readonly string[];
+  readonly simulatedMs: number;
+  /** Callbacks of simulated time. */
+  readonly steps: number;
+}
+
+/** A window of the core that is often full. */
+const narrow = 4;
+const faultyMs = 6_000;
+/** Of a group that is left in peace: until everybody has a database, votes and is served. */
+const healthyMs = 120_000;
+/** A majority whose members all reach each other, and whose PostgreSQLs are up, serves within this time, whatever the others do. */
+const majorityServesMs = 15_000;
+
+export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
+  const schedule = new Schedule(options);
+  return schedule.run();
+}
+
+class Schedule {
+  private readonly random: Random;
+  private readonly judge = new GroupJudge();
+  private readonly group: MemoryGroup;
+  private readonly faults: GroupFaults;
+  private readonly clients: GroupClients;
+  private readonly rounds: number;
+
+  constructor({ seed, replicas = 3, rounds = 2, only, logLevel, restMs, onEvent }: ScheduleOptions) {
+    this.random = new Random(seed);
+    this.rounds = rounds;
+    const windowSlotsMax = this.random.pick([1024, 1024, narrow]);
+    this.group = new MemoryGroup({
+      replicas,
+      seed,
+      // The longer a leader that hears nobody believes in itself, the more depends on its lease.
+      config: {
+        timings: { electionTimeoutMaxMs: this.random.pick([2000, 2000, 5000]) },
+        // What does not fit the window of the core waits before it, as WAL that is in PostgreSQL only.
+        bounds: { windowSlotsMax },
+        trace: { file: onEvent !== undefined },
+      },
+      ...(logLevel === undefined ? {} : { logLevel }),
+      onEvent: (id, event) => {
+        this.judge.slots.event(this.group.member(id), event);
+        onEvent?.(event);
+      },
+      excuses: (id, error) => this.faults.excuses(id, error),
+      onReported: (id, position) =>
+        this.judge.slots.reported(
+          this.group.members.find((member) => member.id === id),
+          position,
+        ),
+    });
+    // A log that lets go of more than two windows that somebody else lacks may leave a group without a way on (replica/far-behind.test.ts).
+    const never = windowSlotsMax === narrow ? ['its log is full'] : [];
+    this.faults = new GroupFaults(this.group, this.random.fork(), { only: only ?? null, never });
+    this.clients = new GroupClients(this.group, this.judge, { random: this.random.fork(), restMs });
+  }
+
+  async run(): Promise<ScheduleResult> {
+    const { group, judge } = this;
+    const problems: string[] = [];
+    try {
+      await group.begin();
+      group.time.every(20, () => {
+        judge.look(group);
+        // Nothing is worth waiting for any more.
+        if (judge.faults.length > 0 && group.troubles.length === 0) group.troubles.push(judge.faults[0]!);
+      });
+      this.clients.begin();
+      for (let round = 0; round < this.rounds; round++) await this.round();
+      await this.conclude();
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : String(error));
+    }
+    const simulatedMs = Math.round(group.time.nowMs());
+    await group.stop().catch((error: Error) => problems.push(error.message));
+    return {
+      faults: [...new Set([...problems, ...judge.faults])],
+      counts: { ...judge.counts, leaderships: judge.slots.leaderships },
+      story: this.faults.told,
+      simulatedMs,
+      steps: group.time.steps,
+    };
+  }
+
+  private async round(): Promise<void> {
+    const { group, random, faults } = this;
+    if (random.chance(0.4)) group.network.weather = { loss: 0.03, doubling: 0.03, slow: 0.1 };
+    const endMs = group.time.nowMs() + faultyMs;
+    while (group.time.nowMs() < endMs) {
+      await group.time.pass(random.chance(0.3) ? random.next() * 20 : random.next() * 1500);
+      faults.strike();
+    }
+    await group.time.pass(random.next() * 2000);
+    await faults.mend();
+    await group.healthy(healthyMs);
+    await this.expectService('a healthy group', 10_000);
+    if (random.chance(0.7)) await this.cutOff();
+  }
+
+  /** Some are cut off, and stay so: the others serve. */
+  private async cutOff(): Promise<void> {
+    const { group, random, faults } = this;
+    const { how, stop } = cutOffMinority(group, random);
+    faults.tell(how);
+    await group.time.pass(random.next() * 3000);
+    const beganMs = group.time.nowMs();
+    await this.expectService(`a connected majority (${how})`, majorityServesMs);
+    this.judge.counts.majorityMs = Math.max(
+      this.judge.counts.majorityMs,
+      Math.round(group.time.nowMs() - beganMs),
+    );
+    await group.time.pass(random.next() * 3000);
+    await this.expectService(`a connected majority that has served (${how})`, majorityServesMs);
+    stop();
+    await group.healthy(healthyMs);
+  }
+
+  /** A write is acknowledged that began after now. */
+  private async expectService(who: string, withinMs: number): Promise<void> {
+    const { group, judge } = this;
+    const { begun } = judge;
+    if (await group.time.passUntil(() => judge.lastDone > begun, withinMs)) return;
+    throw new Error(`${who} answers nobody within ${withinMs} ms:\n${group.describe()}`);
+  }
+
+  private async conclude(): Promise<void> {
+    const { group, judge } = this;
+    await this.clients.end();
+    await group.healthy(healthyMs);
+    await group.equal();
+    const lists = new Map<string, readonly string[]>();
+    for (const { process } of group.members) {
+      const found = await group.time.until(process!.server.read(keys));
+      for (const [index, key] of keys.entries()) {
+        const before = lists.get(key);
+        if (before !== undefined && before.join() !== found[index]!.join())
+          throw new Error(`the replicas differ in ${key}`);
+        lists.set(key, found[index]!);
+      }
+    }
+    judge.conclude(lists, group.contents()[0]!);
+  }
+}

@@ -1,0 +1,87 @@
+/** What befalls one replica's process, its machine and the disk under its log. */
+import type { MemoryMember } from '../../server/src/replica/testing/memory-member.ts';
+import type { FaultScene } from './fault-scene.ts';
+
+/** A disk that is slow takes so many times as long. */
+const slownesses = [20, 200] as const;
+
+export function allFail(scene: FaultScene): void {
+  for (const member of scene.group.members) scene.away(member, () => member.crashMachine());
+}
+
+export function freeze(scene: FaultScene, { process }: MemoryMember): void {
+  if (process === null) return;
+  process.timers.stop();
+  scene.later(() => process.timers.goOn());
+}
+
+export function fill(scene: FaultScene, { logDisk }: MemoryMember): void {
+  logDisk.freeBytes = scene.random.below(40_000);
+  scene.later(() => {
+    logDisk.freeBytes = Number.POSITIVE_INFINITY;
+  });
+}
+
+export function slowDisk(
+  scene: FaultScene,
+  { logDisk }: MemoryMember,
+  slowness: number = scene.random.pick(slownesses),
+): void {
+  logDisk.slowness = slowness;
+  scene.later(() => {
+    logDisk.slowness = 1;
+  });
+}
+
+export function failWrite(scene: FaultScene, member: MemoryMember): void {
+  if (!member.isRunning) return;
+  member.logDisk.nextWriteError = 'EIO';
+  scene.failing.add(member.id);
+  scene.later(() => scene.start(member));
+}
+
+/** Of a log that is sealed: what was written last before a crash cannot be told from a torn write. */
+export function rot(scene: FaultScene, member: MemoryMember): void {
+  if (!scene.mayLose(member)) return;
+  scene.wiped = member.id;
+  scene.failing.add(member.id);
+  scene.rotten.add(member.id);
+  scene.away(
+    member,
+    () => void member.crashSealed().then(() => scene.tell(`${member.id}: ${member.logDisk.rot()}`)),
+  );
+}
+
+/** Whoever runs it takes its log for lost, whether that has been noticed or not. */
+export async function giveUp(member: MemoryMember): Promise<void> {
+  member.crash();
+  member.lose('log');
+  await member.start();
+}
+
+export function press(scene: FaultScene, member: MemoryMember): void {
+  member.logBytesSaid = Number.MAX_SAFE_INTEGER;
+  scene.later(() => {
+    member.logBytesSaid = null;
+  });
+}
+
+export function stopInOrder(scene: FaultScene, member: MemoryMember): void {
+  const { process } = member;
+  if (process === null || process.timers.stopped) return;
+  void member.stop();
+  // Whoever has waited long enough for it kills it.
+  scene.later(() => {
+    if (member.process === process) member.crash();
+    scene.start(member);
+  }, 12_000);
+}
+
+export function wipe(scene: FaultScene, member: MemoryMember, what: 'log' | 'database' | 'both'): void {
+  if (!scene.mayLose(member)) return;
+  scene.wiped = member.id;
+  scene.away(member, () => {
+    member.crashMachine();
+    member.lose(what);
+  });
+}

@@ -1,0 +1,65 @@
+/**
+ * The command line of groups in simulated time: `npm run groups -- --seed N [--seeds K] [--replicas 3|5] [--rounds R] [--plant NAME] [--only FAULT]...`.
+ *
+ * Runs K seeds from N on, a line for each; a seed that fails is told in full, with the command that replays it, and ends with 1. With `--plant` a bug is planted, and the first seed that finds it is told. With `--only` nothing else befalls the group than these faults (group-faults.ts).
+ */
+import { parseArgs } from 'node:util';
+import { runSchedule } from './group-schedule.ts';
+import { plantedBugs } from './planted.ts';
+import { loadMutant } from './mutant.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '1' },
+    replicas: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '2' },
+    plant: { type: 'string' },
+    only: { type: 'string', multiple: true },
+  },
+});
+
+const [first, seeds, replicas, rounds] = [values.seed, values.seeds, values.replicas, values.rounds].map(
+  Number,
+) as [number, number, number, number];
+const logLevel = process.env['LOG_LEVEL'];
+
+async function main(): Promise<number> {
+  const bug = plantedBugs.find(({ name }) => name === values.plant);
+  if (values.plant !== undefined && bug === undefined)
+    throw new Error(`no bug ${values.plant}; there are ${plantedBugs.map(({ name }) => name).join(', ')}`);
+  const run = bug === undefined ? runSchedule : await loadMutant(bug.name, bug.mutations);
+  const begunAtMs = performance.now();
+  let steps = 0;
+  for (let seed = first; seed < first + seeds; seed++) {
+    const seedAtMs = performance.now();
+    const result = await run({
+      seed,
+      replicas,
+      rounds,
+      ...bug?.strain,
+      ...(values.only === undefined ? {} : { only: values.only }),
+      ...(logLevel === undefined ? {} : { logLevel }),
+    });
+    steps += result.steps;
+    const hasFailed = result.faults.length > 0;
+    const tookMs = Math.round(performance.now() - seedAtMs);
+    const counts = JSON.stringify(result.counts);
+    console.log(`${seed}: ${hasFailed ? 'FAILED' : 'ok'} ${result.simulatedMs} ms in ${tookMs} ms ${counts}`);
+    if (hasFailed || seeds === 1) console.log([...result.story, ...result.faults].join('\n'));
+    if (!hasFailed) continue;
+    const plant = bug === undefined ? '' : ` --plant ${bug.name}`;
+    const only = values.only?.map((name) => ` --only '${name}'`).join('') ?? '';
+    console.log(
+      `replay: npm run groups -- --seed ${seed} --replicas ${replicas} --rounds ${rounds}${plant}${only}`,
+    );
+    return 1;
+  }
+  const seconds = (performance.now() - begunAtMs) / 1000;
+  console.log(
+    `${seeds} seeds: ${steps} steps in ${seconds.toFixed(1)} s, ${Math.round(steps / seconds)} steps/s`,
+  );
+  return 0;
+}
+
+process.exitCode = await main();

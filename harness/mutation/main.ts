@@ -1,0 +1,71 @@
+/**
+ * The mutation command: what would notice if a rule were wrong?
+ *
+ *   specs    alters the specifications; their models judge
+ *   traces   alters a recorded or simulated trace; the trace check judges
+ *   core     alters the protocol core; unit tests, replay and simulator judge
+ *
+ *   --sample N   a sample of N, the same for the same --seed
+ *   --json FILE  where to write the score
+ *
+ * Exits with 0 if every survivor is explained, 1 if not, 2 if there is no score. README.md says what is altered, and the last scores.
+ */
+import { parseArgs } from 'node:util';
+import { runCoreMutation } from './core/command.ts';
+import { runTraceMutation } from './traces/command.ts';
+import { runSpecMutation } from './specs/command.ts';
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    sample: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    jobs: { type: 'string', default: '1' },
+    only: { type: 'string' },
+    json: { type: 'string' },
+  },
+});
+
+function wholeNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new Error(`--${name} must be a positive whole number, not ${text}`);
+  return value;
+}
+
+async function run(): Promise<number> {
+  const common = {
+    seed: wholeNumber('seed', values.seed),
+    ...(values.sample !== undefined && { sample: wholeNumber('sample', values.sample) }),
+    ...(values.json !== undefined && { json: values.json }),
+  };
+  switch (positionals[0] ?? '') {
+    case 'core': {
+      const only = values.only === undefined ? {} : { only: values.only };
+      const score = await runCoreMutation({ ...common, ...only, jobs: wholeNumber('jobs', values.jobs) });
+      return score.survivors.length + score.stale.length === 0 ? 0 : 1;
+    }
+    case 'specs': {
+      const only = values.only === undefined ? {} : { only: values.only };
+      const { survivors, stale } = await runSpecMutation({ ...common, ...only });
+      return survivors.length + stale.length === 0 ? 0 : 1;
+    }
+    case 'traces': {
+      const only = values.only === undefined ? {} : { only: values.only };
+      const { survivors, stale } = await runTraceMutation({ ...common, ...only });
+      return survivors.length + stale.length === 0 ? 0 : 1;
+    }
+    default:
+      console.error(
+        'usage: mutate specs|traces|core [--sample N] [--seed S] [--jobs N] [--only FILE] [--json FILE]',
+      );
+      return 2;
+  }
+}
+
+try {
+  process.exitCode = await run();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 2;
+}

@@ -1,0 +1,173 @@
+/**
+ * `npm run mutate -- specs`: how many alterations of the specifications their models notice.
+ *
+ *   --sample N   N mutants of each module, chosen by the seed; without it all of them, which takes a night
+ *   --only X     those whose name begins so (a module, or a module and a line), or those of this definition
+ *   --json FILE  where to write the score, with every mutant; a mutant that stands there already is not run again
+ *
+ * Responsible for: the choice, the order and the score. What is altered says specs-folder.ts, what kills says judge-mutant.ts.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { readCfg } from '../../../scripts/specs/cfg.ts';
+import { loadManifest, type Model } from '../../../scripts/specs/manifest.ts';
+import { ensureTlc, SPECS_DIR } from '../../../scripts/specs/tlc.ts';
+import { sample } from '../sampling.ts';
+import { explainedSpecs } from './explained.ts';
+import { judgeMutant, type Judgement } from './judge-mutant.ts';
+import { allMutants, loadModules, type SpecMutant } from './specs-folder.ts';
+
+export interface SpecMutationOptions {
+  readonly sample?: number;
+  readonly json?: string;
+  readonly seed?: number;
+  /** The beginning of a mutant's name, such as `Lease` or `Lease:104`, or the name of a definition. */
+  readonly only?: string;
+}
+
+export interface Survivor {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+  readonly what: string;
+}
+
+export interface SpecScore {
+  readonly mutants: number;
+  readonly killed: number;
+  /** Without an explanation. */
+  readonly survivors: readonly Survivor[];
+  readonly explained: readonly (Survivor & { readonly why: string })[];
+  /** Explanations of mutants that are killed, or not made any more. */
+  readonly stale: readonly string[];
+}
+
+interface Judged {
+  readonly mutant: SpecMutant;
+  readonly judgement: Judgement;
+}
+
+/** So many of each module, and the same ones for the same seed. */
+export function sampled(
+  mutants: readonly SpecMutant[],
+  count: number | undefined,
+  seed: number,
+): readonly SpecMutant[] {
+  if (count === undefined) return mutants;
+  const modules = [...new Set(mutants.map(({ module }) => module))];
+  return modules.flatMap((name) =>
+    sample(
+      mutants.filter(({ module }) => module === name),
+      count,
+      seed,
+    ),
+  );
+}
+
+/** What a model takes for its behaviour: what its cfg names after SPECIFICATION, what it puts in the place of a rule, and what bounds its steps. */
+export function rootsOf(
+  model: Pick<Model, 'module'>,
+  cfg: string,
+): Array<{ module: string; operator: string }> {
+  const { specification, substitutes, constraints } = readCfg(cfg);
+  const operators = [...(specification === null ? [] : [specification]), ...substitutes, ...constraints];
+  return operators.map((operator) => ({ module: model.module, operator }));
+}
+
+/** What explanations go by, by the mutant's name: module, definition and what is altered, which stay the same while lines move; of several that are alike the number. */
+function keysOf(all: readonly SpecMutant[]): ReadonlyMap<string, string> {
+  const counts = new Map<string, number>();
+  const keys = new Map<string, string>();
+  for (const { name, module, definition, what } of all) {
+    const key = `${module} ${definition}: ${what}`;
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
+    keys.set(name, count === 1 ? key : `${key} #${count}`);
+  }
+  return keys;
+}
+
+/** `explanations`: by module, definition and what is altered. `all`: every mutant that is made, judged or not. */
+export function score(
+  judged: readonly Judged[],
+  explanations: ReadonlyMap<string, string>,
+  all: readonly SpecMutant[],
+): SpecScore {
+  const keys = keysOf(all);
+  const keyOf = ({ name }: SpecMutant): string => keys.get(name) ?? name;
+  const counted = judged.filter(({ judgement }) => judgement.verdict !== 'unparsable');
+  const survived = counted.filter(({ judgement }) => judgement.verdict === 'survived');
+  const told = survived.map(({ mutant }) => ({
+    name: mutant.name,
+    file: `specs/${mutant.module}.tla`,
+    line: mutant.line,
+    what: `${mutant.definition}: ${mutant.what}`,
+    why: explanations.get(keyOf(mutant)),
+  }));
+  const killed = new Set(
+    counted.filter(({ judgement }) => judgement.verdict === 'killed').map(({ mutant }) => keyOf(mutant)),
+  );
+  const made = new Set(keys.values());
+  return {
+    mutants: counted.length,
+    killed: counted.length - survived.length,
+    survivors: told.flatMap(({ why, ...survivor }) => (why === undefined ? [survivor] : [])),
+    explained: told.flatMap(({ why, ...survivor }) => (why === undefined ? [] : [{ ...survivor, why }])),
+    stale: [...explanations.keys()].filter((key) => killed.has(key) || !made.has(key)),
+  };
+}
+
+export function isMeant(
+  { name, definition }: Pick<SpecMutant, 'name' | 'definition'>,
+  only: string,
+): boolean {
+  return definition === only || name.startsWith(`${only}:`) || name.startsWith(`${only} `);
+}
+
+function tellOf({ mutant, judgement }: Judged): string {
+  if (judgement.verdict === 'killed') return `✓ ${mutant.name}   ${judgement.model}: ${judgement.how}`;
+  if (judgement.verdict === 'unparsable') return `- ${mutant.name}   does not parse`;
+  const { unfinished } = judgement;
+  return `✗ ${mutant.name}   SURVIVED${unfinished.length === 0 ? '' : `, without an end: ${unfinished.join(', ')}`}`;
+}
+
+function readJudged(file: string | undefined): ReadonlyMap<string, Judged> {
+  if (file === undefined || !existsSync(file)) return new Map();
+  const { judged } = JSON.parse(readFileSync(file, 'utf8')) as { judged: readonly Judged[] };
+  return new Map(judged.map((each) => [each.mutant.name, each]));
+}
+
+/** Runs what was chosen, one after another, and prints what became of each. @returns the score */
+export async function runSpecMutation(options: SpecMutationOptions): Promise<SpecScore> {
+  const { json, only, seed = 1 } = options;
+  await ensureTlc();
+  const models = loadManifest();
+  const modules = loadModules();
+  const roots = models.flatMap((model) =>
+    rootsOf(model, readFileSync(path.join(SPECS_DIR, model.cfg), 'utf8')),
+  );
+  const made = allMutants(modules, roots);
+  const all = made.filter((mutant) => only === undefined || isMeant(mutant, only));
+  const chosen = sampled(all, options.sample, seed);
+  console.log(`${chosen.length} of ${all.length} mutants`);
+  const before = readJudged(json);
+  const judged: Judged[] = [];
+  for (const mutant of chosen) {
+    const each = before.get(mutant.name) ?? { mutant, judgement: await judgeMutant(mutant, models, modules) };
+    judged.push(each);
+    console.log(tellOf(each));
+    const soFar = score(judged, explainedSpecs, made);
+    if (json !== undefined) writeFileSync(json, `${JSON.stringify({ ...soFar, judged }, null, 2)}\n`);
+  }
+  const result = score(judged, explainedSpecs, made);
+  for (const { name, why } of result.explained) console.log(`explained  ${name}: ${why}`);
+  for (const { name } of result.survivors) console.log(`SURVIVED   ${name}`);
+  for (const key of result.stale)
+    console.log(`STALE      ${key} is explained, and was killed or is not made any more`);
+  const percent = (whole: number): string => ((100 * result.killed) / Math.max(1, whole)).toFixed(1);
+  console.log(
+    `${result.killed} of ${result.mutants} killed (${percent(result.mutants)} %); ${result.explained.length} survivors are explained, ${result.survivors.length} are not: ` +
+      `${percent(result.mutants - result.explained.length)} % of those that a model could notice`,
+  );
+  return result;
+}

@@ -1,0 +1,60 @@
+/** Mutants of the specifications that no model needs to notice, each with why. By module, definition and what is altered, since lines move; of several that are alike the number. */
+
+/** The altered specification has the same behaviours, as far as anything is said of them. */
+const equivalent: Readonly<Record<string, string>> = {
+  'Lease Heartbeat: TRUE for: leading[r] /= 0':
+    'a heartbeat of ballot 0 is taken by nobody: everybody has promised 1',
+  'Lease HandleHeartbeat: TRUE for: m.type = "Heartbeat"':
+    'an acknowledgement has the ballot and the time of a heartbeat that is still there to be taken',
+  'Lease HandleHeartbeatAck: <= for < in: /\\ acked[r][m.from] < CountedFrom(r, m)':
+    'what is counted already is counted once more, and nothing changes',
+  'Lease GivePromise: \\notin for \\in in: /\\ r = Owner(b) \\/ <<Owner(b), b>> \\in votes':
+    'a promise that comes before it is asked for counts for nothing until its owner stands',
+  'Lease RunRead: TRUE for: read[r].phase = "asked"':
+    'a read that runs once more sees no less, and one that nobody asked for must see nothing',
+  'Lease RunRead: TRUE for: MayRun(r)':
+    'it is TRUE but in MCLease-check-before, which shows that looking at the lease here would do as well',
+  'Lease AnswerRead: TRUE for: read[r].phase = "ran"':
+    'a read that has not run has no ballot, and nobody leads in none',
+  'Lease AnswerRead: FALSE for: stale': 'the state in which it becomes TRUE is a violation already',
+  "Lease AnswerRead: read stays, for: read' = [read EXCEPT ![r] = NoRead]":
+    'an answer that leaves twice must be as good each time',
+  'Recovery DropTo: >= for > in: /\\ slot > purged[r]': 'nothing goes, and nothing changes',
+  'Recovery RelievePressure: TRUE for: HasLog(r)':
+    'DropTo asks for every slot that goes, and no log has none',
+  'Recovery Tell: TRUE for: told[r] # PointerForPurging(r)':
+    'what was told is told once more, and nothing changes',
+  'Recovery Wipe: TRUE for: losesLog \\/ losesDatabase': 'a loss of nothing gives a copy up, as a crash does',
+  'Recovery Wipe: FALSE for the condition: losesLog #3':
+    'nobody looks at the base of a log that is not there, and the one that joins gets another',
+  'Recovery TakeCopy: TRUE for: HasLog(r)': 'with its log a replica loses the copy that it was being sent',
+};
+
+/** What bounds a model is no rule. */
+const bounds: Readonly<Record<string, string>> = {
+  "Lease Tick: nothing for + 1 in: /\\ ticks' = ticks + 1":
+    'time passes without a bound: the models have no end, and nothing else is altered',
+};
+
+/** Another module has the rule, or another rule allows the same. */
+const elsewhere: Readonly<Record<string, string>> = {
+  'Lease GivePromise: <= for < in: /\\ promised[r] < b':
+    'whoever promises its own ballot again may lead in it again: that a ballot is led in once is a rule of MultiPaxos',
+  "Lease Restart: leading stays, for: leading' = [leading EXCEPT ![r] = 0]":
+    'whoever restarts and leads on has lost nothing that its lease rests on; what it knew of the log is a matter of MultiPaxos',
+  'Recovery Choose: \\E for \\A in: /\\ \\A r \\in Q : ~IsMajority(Q \\ {r})':
+    'a larger majority is a smallest one and others that fetched at once',
+  'Recovery Tell: TRUE for: HasLog(r)':
+    'its new log begins where its database is: it needs nothing below what it tells',
+  "Recovery Join: told stays, for: told' = [told EXCEPT ![r] = 0]":
+    'what it told may be of a database that it has lost, at any other time, too: then it is copied',
+  'Recovery TakeCopy: TRUE for the condition: \\E s \\in (purged[r] + 1)..pointer : s \\notin log[r]':
+    'what its database has goes from its log: RelievePressure does the same',
+  'Recovery Fairness: TRUE for: WF_vars(BeginEmpty(r))': 'whoever has no database may get a copy instead',
+  'Recovery DropTo: TRUE for: \\A s \\in (purged[r] + 1)..slot : s \\in log[r]':
+    'what its database has durably a log need not have had: MoveBase goes the same way',
+};
+
+export const explainedSpecs: ReadonlyMap<string, string> = new Map(
+  [equivalent, bounds, elsewhere].flatMap((each) => Object.entries(each)),
+);

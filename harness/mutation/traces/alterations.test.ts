@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { losses, optionsOfSeed } from '../../simulation/options.ts';
+import { simulate } from '../../simulation/simulation.ts';
+import { recordTrace } from '../../simulation/trace-recorder.ts';
+import { alteredTrace, traceMutants } from './alterations.ts';
+import { oneOfEachClass } from './command.ts';
+
+const recorder = recordTrace(10_000);
+simulate(optionsOfSeed(1, { ...losses, steps: 400 }), recorder);
+const events: readonly TraceEvent[] = recorder.events;
+const mutants = traceMutants(events);
+
+describe('alterations of a trace', () => {
+  it('are all different from what was recorded, each in one event', () => {
+    for (const mutant of oneOfEachClass(mutants, 1, 60)) {
+      const altered = alteredTrace(events, mutant);
+      expect(altered).not.toEqual(events);
+      const others = altered.filter((event) => !events.includes(event));
+      const ofOtherRuns = others.filter(({ run }) => run !== mutant.target.run);
+      expect({ name: mutant.name, ofOtherRuns }).toEqual({ name: mutant.name, ofOtherRuns: [] });
+    }
+  });
+
+  it('close up the numbers of a run', () => {
+    for (const how of ['dropped', 'twice']) {
+      const mutant = mutants.find(
+        ({ className }) => className.endsWith(` ${how}`) && !className.includes('['),
+      )!;
+      const seqs = alteredTrace(events, mutant)
+        .filter(({ run }) => run === mutant.target.run)
+        .map(({ seq }) => seq);
+      expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+    }
+  });
+
+  it('reach every field of every event but when it was recorded', () => {
+    const classes = new Set(mutants.map(({ className }) => className));
+    const fields = new Set(events.flatMap((event) => Object.keys(event)));
+    for (const field of fields) {
+      const isReached = [...classes].some((name) => name.split(' ')[1]?.split(/[.[]/)[0] === field);
+      expect([field, isReached]).toEqual([field, !['atUs', 'seq', 'run', 'layer'].includes(field)]);
+    }
+    expect(classes).toContain('HandleAccept message.ballot.round one more');
+    expect(classes).toContain('HandleAccept votes[] dropped');
+    expect(classes).toContain('Fsync sent[].to another');
+  });
+
+  it('are chosen one of each class, the same for the same seed', () => {
+    const chosen = oneOfEachClass(mutants, 1, undefined);
+    expect(new Set(chosen.map(({ className }) => className)).size).toBe(chosen.length);
+    expect(oneOfEachClass(mutants, 1, 50)).toEqual(oneOfEachClass(mutants, 1, 50));
+    expect(oneOfEachClass(mutants, 1, 50)).toHaveLength(50);
+  });
+});

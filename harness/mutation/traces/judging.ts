@@ -1,0 +1,60 @@
+/**
+ * Judging altered traces by the trace check, many to one run of TLC.
+ *
+ * Responsible for: telling a trace that TLC finds to be no behaviour of the spec from one that contradicts itself, from one that cannot be read (it has a gap, or does not
+ * say what it speaks of), and from one about which TLC can say nothing, which counts as refused, too. Only what is accepted survives.
+ */
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { findRejections } from '../../conformance/trace/check-trace.ts';
+import { contradictionIn } from '../../conformance/trace/contradictions.ts';
+import { orderTrace } from '../../conformance/trace/read-trace.ts';
+import { cutSegments } from '../../conformance/trace/segments.ts';
+import { alteredTrace, type TraceMutant } from './alterations.ts';
+
+export type TraceVerdict = 'accepted' | 'rejected' | 'contradicted' | 'unreadable' | 'unjudged';
+
+/** `accepted`: the trace as it was recorded, which was accepted. */
+export async function judgeTraces(
+  accepted: readonly TraceEvent[],
+  mutants: readonly TraceMutant[],
+): Promise<TraceVerdict[]> {
+  const altered = mutants.map((mutant) => alteredTrace(accepted, mutant));
+  const verdicts = new Map<readonly TraceEvent[], TraceVerdict | null>(
+    altered.map((events) => [events, verdictBefore(events)]),
+  );
+  const readable = altered.filter((events) => verdicts.get(events) === null);
+  for (const [index, verdict] of (await verdictsOf(readable, accepted)).entries())
+    verdicts.set(readable[index]!, verdict);
+  return altered.map((events) => verdicts.get(events) ?? 'unjudged');
+}
+
+/** Null: TLC must judge. */
+function verdictBefore(events: readonly TraceEvent[]): 'contradicted' | 'unreadable' | null {
+  try {
+    const trace = orderTrace(events);
+    if (contradictionIn(trace) !== null) return 'contradicted';
+    cutSegments(trace);
+    return null;
+  } catch {
+    return 'unreadable';
+  }
+}
+
+/** One that TLC cannot evaluate keeps it from judging the others with it: they are halved until it is alone. */
+async function verdictsOf(
+  traces: readonly (readonly TraceEvent[])[],
+  accepted: readonly TraceEvent[],
+): Promise<TraceVerdict[]> {
+  if (traces.length === 0) return [];
+  try {
+    const rejections = await findRejections(traces, accepted, 'tlcAlone');
+    return rejections.map((rejection) => (rejection === null ? 'accepted' : 'rejected'));
+  } catch {
+    if (traces.length === 1) return ['unjudged'];
+    const half = Math.ceil(traces.length / 2);
+    return [
+      ...(await verdictsOf(traces.slice(0, half), accepted)),
+      ...(await verdictsOf(traces.slice(half), accepted)),
+    ];
+  }
+}

@@ -1,0 +1,62 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { pageBytes, pageChecksum } from '../page.ts';
+import { judgePages } from './page-judge.ts';
+
+let root = '';
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'barista-judge-'));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const allVisible = 1;
+const allFrozen = 2;
+
+/** A page of a table with one row. */
+function heapPage({ isAllVisible, isFrozen }: { isAllVisible: boolean; isFrozen: boolean }): Buffer {
+  const page = Buffer.alloc(pageBytes);
+  const [lower, upper, length] = [28, pageBytes - 32, 32];
+  page.writeUInt32LE(100, 4);
+  page.writeUInt16LE(isAllVisible ? 4 : 0, 10);
+  page.writeUInt16LE(lower, 12);
+  page.writeUInt16LE(upper, 14);
+  page.writeUInt16LE(pageBytes, 16);
+  page.writeUInt32LE(upper | (1 << 15) | (length << 17), 24);
+  page.writeUInt32LE(700, upper);
+  page.writeUInt16LE(isFrozen ? 0x0b00 : 0x0900, upper + 20);
+  page.writeUInt16LE(pageChecksum(page, 0, 0), 8);
+  return page;
+}
+
+/** What is wrong with a copy whose map says `bits` of the only page, where the reference's says nothing. */
+function judged(page: Buffer, bits: number): string[] {
+  for (const name of ['reference', 'copy']) {
+    mkdirSync(join(root, name, 'base'), { recursive: true });
+    writeFileSync(join(root, name, 'base', '1'), page);
+    const map = Buffer.alloc(pageBytes);
+    if (name === 'copy') map[24] = bits;
+    writeFileSync(join(root, name, 'base', '1_vm'), map);
+  }
+  const relation = { name: 'one', path: 'base/1', kind: 'other' } as const;
+  return judgePages(join(root, 'reference'), join(root, 'copy'), [relation]);
+}
+
+it('a map may say more than the reference does, where it is true', () => {
+  expect(judged(heapPage({ isAllVisible: true, isFrozen: false }), allVisible)).toEqual([]);
+  expect(judged(heapPage({ isAllVisible: true, isFrozen: true }), allVisible | allFrozen)).toEqual([]);
+});
+
+it.each([
+  ['all-visible', heapPage({ isAllVisible: false, isFrozen: true }), allVisible],
+  ['all-frozen', heapPage({ isAllVisible: true, isFrozen: false }), allVisible | allFrozen],
+])('a page that is called %s and is not is found', (_, page, bits) => {
+  expect(judged(page, bits)).toEqual([
+    `one (base/1), block 0: the visibility map says ${bits} more of it, and it is not so`,
+  ]);
+});
+
+it('a page that is not there is nothing of the kind', () => {
+  expect(judged(heapPage({ isAllVisible: true, isFrozen: true }), allVisible << 2)).toHaveLength(1);
+});
