@@ -47,25 +47,16 @@ const PLANS: Readonly<Record<string, readonly Stage[]>> = {
   test: [
     STATIC,
     [[{ name: 'build', command: 'npm run --silent build' }]],
-    [[UNIT]],
-    [
-      [{ name: 'PostgreSQL tests', command: 'npx vitest run --project pg' }],
-      [{ name: 'ZooKeeper tests', command: 'npx vitest run --project zk' }],
-    ],
-    // Clusters wait for much, models for nothing: side by side they take the time of the longer ones.
+    // Clusters wait for much, and models for nothing: side by side they take little more than the time of the longer lane.
     [
       [
+        { name: 'PostgreSQL tests', command: 'npx vitest run --project pg' },
         { name: 'cluster and browser tests', command: 'npx vitest run --project e2e' },
         {
           name: 'cluster, browser on ZooKeeper',
           command:
             'BARISTA_LOG_STORE=zookeeper BARISTA_LOAD_SECONDS=5 npx vitest run --project e2e harness/e2e/cluster.e2e.test.ts harness/e2e/dashboard.e2e.test.ts',
         },
-      ],
-      [{ name: 'models, all but nightly', command: 'npm run --silent specs -- --workers 1' }],
-    ],
-    [
-      [
         { name: 'nemesis, 2 minutes', command: 'npm run --silent nemesis -- --seed 12 --minutes 2' },
         {
           name: 'nemesis, judged by the specs',
@@ -73,6 +64,9 @@ const PLANS: Readonly<Record<string, readonly Stage[]>> = {
         },
       ],
       [
+        UNIT,
+        { name: 'ZooKeeper tests', command: 'npx vitest run --project zk' },
+        { name: 'models, all but nightly', command: 'npm run --silent specs -- --workers 1' },
         {
           name: 'simulation, 1,000 seeds',
           command: 'npm run --silent sim -- --seed 1 --seeds 1000 --steps 5000',

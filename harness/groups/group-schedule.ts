@@ -11,8 +11,16 @@ import { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import { GroupJudge } from './group-judge.ts';
 import { cutOffMinority } from './connected-majority.ts';
 
+/** From `atMs` of the run on, chance goes another way than its seed would. */
+export interface Turn {
+  readonly atMs: number;
+  readonly salt: number;
+}
+
 export interface ScheduleOptions {
   readonly seed: number;
+  /** Default: none. */
+  readonly turns?: readonly Turn[];
   readonly replicas?: number;
   /** How often faults strike for a while and are mended then. */
   readonly rounds?: number;
@@ -21,8 +29,8 @@ export interface ScheduleOptions {
   readonly logLevel?: string;
   /** The most that a client rests, mostly. */
   readonly restMs?: number;
-  /** Of everything that a replica tells, in the order in which it happens. */
-  readonly onEvent?: (event: TraceEvent) => void;
+  /** Of everything that a replica tells, in the order in which it happens; `atMs`: of the run. */
+  readonly onEvent?: (event: TraceEvent, atMs: number) => void;
 }
 
 export interface ScheduleResult {
@@ -56,7 +64,16 @@ class Schedule {
   private readonly clients: GroupClients;
   private readonly rounds: number;
 
-  constructor({ seed, replicas = 3, rounds = 2, only, logLevel, restMs, onEvent }: ScheduleOptions) {
+  constructor({
+    seed,
+    turns = [],
+    replicas = 3,
+    rounds = 2,
+    only,
+    logLevel,
+    restMs,
+    onEvent,
+  }: ScheduleOptions) {
     this.random = new Random(seed);
     this.rounds = rounds;
     const windowSlotsMax = this.random.pick([1024, 1024, narrow]);
@@ -73,7 +90,7 @@ class Schedule {
       ...(logLevel === undefined ? {} : { logLevel }),
       onEvent: (id, event) => {
         this.judge.slots.event(this.group.member(id), event);
-        onEvent?.(event);
+        onEvent?.(event, this.group.time.nowMs());
       },
       excuses: (id, error) => this.faults.excuses(id, error),
       onReported: (id, position) =>
@@ -86,6 +103,8 @@ class Schedule {
     const never = windowSlotsMax === narrow ? ['its log is full'] : [];
     this.faults = new GroupFaults(this.group, this.random.fork(), { only: only ?? null, never });
     this.clients = new GroupClients(this.group, this.judge, { random: this.random.fork(), restMs });
+    for (const { atMs, salt } of turns)
+      this.group.time.after(atMs, () => [this.random, this.group.random].forEach((one) => one.turn(salt)));
   }
 
   async run(): Promise<ScheduleResult> {

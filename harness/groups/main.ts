@@ -1,12 +1,15 @@
 /**
- * The command line of groups in simulated time: `npm run groups -- --seed N [--seeds K] [--replicas 3|5] [--rounds R] [--plant NAME] [--only FAULT]...`.
+ * The command line of groups in simulated time: `npm run groups -- --seed N [--seeds K] [--replicas 3|5] [--rounds R] [--plant NAME] [--only FAULT]... [--turn MS/N]...`.
  *
- * Runs K seeds from N on, a line for each; a seed that fails is told in full, with the command that replays it, and ends with 1. With `--plant` a bug is planted, and the first seed that finds it is told. With `--only` nothing else befalls the group than these faults (group-faults.ts).
+ * Runs K seeds from N on, a line for each; a seed that fails is told in full, with the command that replays it, and ends with 1. With `--plant` a bug is planted, and the first seed that finds it is told. With `--only` nothing else befalls the group than these faults (group-faults.ts). With
+ * `--turn` chance goes another way from there on. `--corpus` runs what was kept of `--explore MINUTES`, which looks for runs that meet new states (explore/).
  */
 import { parseArgs } from 'node:util';
 import { runSchedule } from './group-schedule.ts';
 import { plantedBugs } from './planted.ts';
 import { loadMutant } from './mutant.ts';
+import { explore, runCorpus } from './explore/explore-command.ts';
+import { readTurn } from './explore/run-input.ts';
 
 const { values } = parseArgs({
   options: {
@@ -16,6 +19,10 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '2' },
     plant: { type: 'string' },
     only: { type: 'string', multiple: true },
+    turn: { type: 'string', multiple: true },
+    corpus: { type: 'boolean', default: false },
+    explore: { type: 'string' },
+    blind: { type: 'boolean', default: false },
   },
 });
 
@@ -25,6 +32,10 @@ const [first, seeds, replicas, rounds] = [values.seed, values.seeds, values.repl
 const logLevel = process.env['LOG_LEVEL'];
 
 async function main(): Promise<number> {
+  if (values.corpus) return runCorpus();
+  if (values.explore !== undefined)
+    return explore({ minutes: Number(values.explore), firstSeed: first, blind: values.blind });
+  const turns = values.turn?.map(readTurn) ?? [];
   const bug = plantedBugs.find(({ name }) => name === values.plant);
   if (values.plant !== undefined && bug === undefined)
     throw new Error(`no bug ${values.plant}; there are ${plantedBugs.map(({ name }) => name).join(', ')}`);
@@ -35,6 +46,7 @@ async function main(): Promise<number> {
     const seedAtMs = performance.now();
     const result = await run({
       seed,
+      turns,
       replicas,
       rounds,
       ...bug?.strain,
@@ -50,8 +62,9 @@ async function main(): Promise<number> {
     if (!hasFailed) continue;
     const plant = bug === undefined ? '' : ` --plant ${bug.name}`;
     const only = values.only?.map((name) => ` --only '${name}'`).join('') ?? '';
+    const turned = turns.map(({ atMs, salt }) => ` --turn ${atMs}/${salt}`).join('');
     console.log(
-      `replay: npm run groups -- --seed ${seed} --replicas ${replicas} --rounds ${rounds}${plant}${only}`,
+      `replay: npm run groups -- --seed ${seed} --replicas ${replicas} --rounds ${rounds}${plant}${only}${turned}`,
     );
     return 1;
   }

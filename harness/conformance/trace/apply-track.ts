@@ -18,6 +18,8 @@ export interface Track {
   flushed: number;
   replayed: number;
   chosenEnd: number;
+  /** Where the whole records of `of` end, the WAL that was there when it was last looked at: behind it a piece of a record may lie. */
+  checked: { readonly of: number; readonly position: number } | null;
   /** The end of the segment whose empty rest a standby has replayed. */
   restTo: number;
   /** A copy was begun, and is not told as ended. */
@@ -37,6 +39,7 @@ export function newTrack(): Track {
     flushed: 0,
     replayed: 0,
     chosenEnd: 0,
+    checked: null,
     restTo: 0,
     isCopying: false,
   };
@@ -50,6 +53,7 @@ export function follow(track: Track, event: ApplyEvent): void {
       track.durable = event.slot;
       return;
     case 'CheckPrefix':
+      track.checked = { of: track.wal, position: event.position };
       if (event.outcome !== 'standby') return;
       Object.assign(track, { durable: event.slot, folded: event.slot });
       Object.assign(track, { wal: event.position, replayed: 0 });

@@ -1,6 +1,7 @@
 /** Random numbers from a seed: the same ones at each run. */
 export class Random {
   private state: number;
+  private readonly forks: Random[] = [];
 
   constructor(seed: number) {
     // Seeds that are near to each other must not begin alike.
@@ -44,6 +45,14 @@ export class Random {
 
   /** A source of its own: what is drawn from it changes nothing here. */
   fork(): Random {
-    return new Random(Math.floor(this.next() * 2 ** 32));
+    const fork = new Random(Math.floor(this.next() * 2 ** 32));
+    this.forks.push(fork);
+    return fork;
+  }
+
+  /** What is drawn from now on, here and from all forks, is other than it would have been, and the same for the same `salt`. */
+  turn(salt: number): void {
+    this.state = (this.state ^ Math.imul(salt ^ 0x2545_f491, 0x9e37_79b1)) >>> 0;
+    for (const fork of this.forks) fork.turn(salt);
   }
 }
