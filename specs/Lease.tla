@@ -6,15 +6,19 @@
 (* LeaseLength of its own clock.  The leader counts a shorter time, on its own *)
 (* clock, from when it sent what a quorum has acknowledged.  No clock runs      *)
 (* faster than another by more than Fast / Slow; that is the one assumption.    *)
+(* A machine that is suspended does nothing, but its clock goes on.            *)
 (*                                                                         *)
 (* Consensus itself is MultiPaxos's business.  Here a write is one step, taken  *)
 (* by a quorum that has promised no higher ballot, and a new leader knows every  *)
-(* write acknowledged before (ServingSeesChosen in MultiPaxos).                  *)
+(* write acknowledged before (ServingSeesChosen in MultiPaxos).  A change of the *)
+(* members is one step, too: whoever is elected later knows it, and needs a       *)
+(* quorum of the newest (MCMembership, Quorums).                                *)
 (***************************************************************************)
-EXTENDS Naturals, FiniteSets
+EXTENDS Naturals, FiniteSets, Sequences
 
 CONSTANTS
   Replicas,      \* positive numbers
+  Configurations, \* who votes: one set after the other; majorities of neighbours meet
   LastBallot,    \* ballots are 1..LastBallot
   LeaseLength,   \* how long a follower keeps its word, on its clock
   Slow, Fast,    \* how far a clock may move in one tick: Slow..Fast
@@ -35,15 +39,18 @@ VARIABLES
   seen,          \* seen[r]: how many of them leader r's database has
   read,          \* read[r]: the client's read: what it must see at least, what it got, and in which ballot r led when it ran
   stale,         \* an answer left that lacks a write acknowledged before the read was asked for
+  newest,        \* the newest configuration that is chosen, by its place, and the ballot in which it was proposed
+  counts,        \* counts[r]: the newest configuration that leader r knows to be chosen
   crashes
 
-vars == <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, read, stale, crashes>>
+members == <<newest, counts>>
+vars == <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, read, stale, newest, counts, crashes>>
 
 Ballots == 1..LastBallot
 (* Ballots go round the replicas 1, 2, ... as far as they reach. *)
 Owner(b) == ((b - 1) % Cardinality(Replicas)) + 1
 
-IsQuorum(S) == 2 * Cardinality(S) > Cardinality(Replicas)
+IsQuorum(S, version) == LET voters == Configurations[version] IN 2 * Cardinality(S \intersect voters) > Cardinality(voters)
 Max(a, b) == IF a > b THEN a ELSE b
 
 NoRead == [phase |-> "none", needed |-> 0, result |-> 0, ballot |-> 0]
@@ -61,9 +68,16 @@ CountedFrom(r, m) == m.sentAt
 (* A replica that restarts may have given its word, so it keeps quiet first. *)
 WaitAfterRestart == LeaseLength
 
+(* Whose acknowledgements are a quorum: counted anew with each change that comes into force.  Who learned of the leader before it could vote *)
+(* has kept its word as others do, and its acknowledgements count from before. *)
+CountsBy(r) == counts[r]
+
+(* Whose change a leader goes on by: only its own.  If another leader has made one, it is none any more. *)
+MayGoOn(r) == leading[r] = newest.ballot
+
 LeaseHeld(r) ==
   /\ leading[r] /= 0
-  /\ IsQuorum({r} \union {q \in Replicas \ {r} : acked[r][q] /= 0 /\ clock[r] < acked[r][q] + LeaderLength})
+  /\ IsQuorum({r} \union {q \in Replicas \ {r} : acked[r][q] /= 0 /\ clock[r] < acked[r][q] + LeaderLength}, CountsBy(r))
 
 (* A read may run, and its answer may leave: only the second is checked. A lease says nothing of what was read before its *)
 (* leadership: the same replica may have led, been replaced and been elected again in between. *)
@@ -82,12 +96,12 @@ Tick ==
   /\ ticks < MaxTicks
   /\ ticks' = ticks + 1
   /\ \E step \in ClockSteps : clock' = [r \in Replicas |-> clock[r] + step[r]]
-  /\ UNCHANGED <<promised, votes, leading, grant, msgs, acked, latest, seen, read, stale, crashes>>
+  /\ UNCHANGED <<promised, votes, leading, grant, msgs, acked, latest, seen, read, stale, members, crashes>>
 
 Heartbeat(r) ==
   /\ leading[r] /= 0
   /\ msgs' = msgs \union {[type |-> "Heartbeat", ballot |-> leading[r], sentAt |-> clock[r]]}
-  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, acked, latest, seen, read, stale, crashes>>
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, acked, latest, seen, read, stale, members, crashes>>
 
 HandleHeartbeat(r, m) ==
   /\ m.type = "Heartbeat"
@@ -97,14 +111,14 @@ HandleHeartbeat(r, m) ==
   /\ leading' = [leading EXCEPT ![r] = 0]
   /\ grant' = [grant EXCEPT ![r] = [until |-> clock[r] + LeaseLength, to |-> Owner(m.ballot)]]
   /\ msgs' = msgs \union {[type |-> "HeartbeatAck", from |-> r, ballot |-> m.ballot, sentAt |-> m.sentAt]}
-  /\ UNCHANGED <<clock, ticks, votes, acked, latest, seen, read, stale, crashes>>
+  /\ UNCHANGED <<clock, ticks, votes, acked, latest, seen, read, stale, members, crashes>>
 
 HandleHeartbeatAck(r, m) ==
   /\ m.type = "HeartbeatAck"
   /\ leading[r] = m.ballot
   /\ acked[r][m.from] < CountedFrom(r, m)
   /\ acked' = [acked EXCEPT ![r][m.from] = CountedFrom(r, m)]
-  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, latest, seen, read, stale, crashes>>
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, latest, seen, read, stale, members, crashes>>
 
 (* r promises b, to others or to itself; whoever led in a lower ballot leads no more. *)
 GivePromise(r, b) ==
@@ -114,45 +128,65 @@ GivePromise(r, b) ==
   /\ promised' = [promised EXCEPT ![r] = b]
   /\ votes' = votes \union {<<r, b>>}
   /\ leading' = [leading EXCEPT ![r] = 0]
-  /\ UNCHANGED <<clock, ticks, grant, msgs, acked, latest, seen, read, stale, crashes>>
+  /\ UNCHANGED <<clock, ticks, grant, msgs, acked, latest, seen, read, stale, members, crashes>>
 
 Lead(r, b) ==
   /\ r = Owner(b)
   /\ promised[r] = b
   /\ leading[r] = 0
   /\ <<r, b>> \in votes
-  /\ IsQuorum({q \in Replicas : <<q, b>> \in votes})
+  /\ IsQuorum({q \in Replicas : <<q, b>> \in votes}, newest.version)
   /\ leading' = [leading EXCEPT ![r] = b]
   /\ votes' = votes \ {<<r, b>>}   \* it leads once in a ballot
   /\ acked' = [acked EXCEPT ![r] = [q \in Replicas |-> 0]]
   /\ seen' = [seen EXCEPT ![r] = latest]
-  /\ UNCHANGED <<clock, ticks, promised, grant, msgs, latest, read, stale, crashes>>
+  /\ counts' = [counts EXCEPT ![r] = newest.version]
+  /\ UNCHANGED <<clock, ticks, promised, grant, msgs, latest, read, stale, newest, crashes>>
+
+(* The log of leader r goes on by a quorum of those that it counts by, of whom nobody has promised more. *)
+MayGrow(r) ==
+  /\ leading[r] /= 0
+  /\ counts[r] = newest.version
+  /\ IsQuorum({q \in Replicas : promised[q] <= leading[r]}, newest.version)
+
+(* The next configuration is chosen; the next but one is not proposed before the leader counts by it. *)
+Change(r) ==
+  /\ MayGrow(r)
+  /\ newest.version < Len(Configurations)
+  /\ newest' = [version |-> newest.version + 1, ballot |-> leading[r]]
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, read, stale, counts, crashes>>
+
+Learn(r) ==
+  /\ leading[r] /= 0
+  /\ counts[r] < newest.version
+  /\ MayGoOn(r)
+  /\ counts' = [counts EXCEPT ![r] = newest.version]
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, read, stale, newest, crashes>>
 
 Write(r) ==
-  /\ leading[r] /= 0
+  /\ MayGrow(r)
   /\ latest < MaxWrites
-  /\ IsQuorum({q \in Replicas : promised[q] <= leading[r]})
   /\ latest' = latest + 1
   /\ seen' = [seen EXCEPT ![r] = latest + 1]
-  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, read, stale, crashes>>
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, read, stale, members, crashes>>
 
 AskRead(r) ==
   /\ read[r].phase = "none"
   /\ read' = [read EXCEPT ![r] = [NoRead EXCEPT !.phase = "asked", !.needed = latest]]
-  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, stale, crashes>>
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, stale, members, crashes>>
 
 RunRead(r) ==
   /\ read[r].phase = "asked"
   /\ MayRun(r)
   /\ read' = [read EXCEPT ![r].phase = "ran", ![r].result = seen[r], ![r].ballot = leading[r]]
-  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, stale, crashes>>
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, stale, members, crashes>>
 
 AnswerRead(r) ==
   /\ read[r].phase = "ran"
   /\ MayAnswer(r)
   /\ stale' = (stale \/ read[r].result < read[r].needed)
   /\ read' = [read EXCEPT ![r] = NoRead]
-  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, crashes>>
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, members, crashes>>
 
 (* Crash and restart in one: a replica that is down does nothing. Its word is forgotten, its promise is not. *)
 Restart(r) ==
@@ -161,7 +195,7 @@ Restart(r) ==
   /\ leading' = [leading EXCEPT ![r] = 0]
   /\ grant' = [grant EXCEPT ![r] = [until |-> clock[r] + WaitAfterRestart, to |-> 0]]
   /\ read' = [read EXCEPT ![r] = NoRead]
-  /\ UNCHANGED <<clock, ticks, promised, votes, msgs, acked, latest, seen, stale>>
+  /\ UNCHANGED <<clock, ticks, promised, votes, msgs, acked, latest, seen, stale, members>>
 
 (* The owner of the first ballot has just been elected by all. *)
 Init ==
@@ -177,12 +211,14 @@ Init ==
   /\ seen = [r \in Replicas |-> 0]
   /\ read = [r \in Replicas |-> NoRead]
   /\ stale = FALSE
+  /\ newest = [version |-> 1, ballot |-> 0]
+  /\ counts = [r \in Replicas |-> 1]
   /\ crashes = 0
 
 Next ==
   \/ Tick
   \/ \E r \in Replicas :
-       \/ Heartbeat(r) \/ Write(r) \/ AskRead(r) \/ RunRead(r) \/ AnswerRead(r) \/ Restart(r)
+       \/ Heartbeat(r) \/ Write(r) \/ Change(r) \/ Learn(r) \/ AskRead(r) \/ RunRead(r) \/ AnswerRead(r) \/ Restart(r)
        \/ \E m \in msgs : HandleHeartbeat(r, m) \/ HandleHeartbeatAck(r, m)
        \/ \E b \in Ballots : GivePromise(r, b) \/ Lead(r, b)
 

@@ -5,7 +5,8 @@
 (* stands against it, and only replica 3 crashes.  A read that is asked for   *)
 (* before the first write cannot be stale, so none is.                        *)
 (* There no answer ever leaves: who may read has no lease any more.  In       *)
-(* AgainNext both lead in turn and are read, and nobody crashes.              *)
+(* AgainNext both lead in turn and are read, nobody crashes, and members may  *)
+(* change.                                                                 *)
 (***************************************************************************)
 EXTENDS Lease, TLC
 
@@ -23,6 +24,7 @@ MCNext ==
 
 (* Replicas 1 and 2 lead, in any of the ballots that are theirs; who elects and who hears leaders is all, where five are not too many. *)
 Rivals == {1, 2}
+Readers == Rivals
 Promisers(b) == Replicas
 Hearers == Replicas
 PromisersOfFive(b) == IF b = 7 THEN {2, 3, 5} ELSE {1, 2, 5}
@@ -31,13 +33,23 @@ ThirdAndFourth == {3, 4}
 AgainNext ==
   \/ Tick
   \/ \E r \in Rivals :
-       \/ Heartbeat(r) \/ Write(r)
-       \/ (latest > 0 /\ AskRead(r)) \/ RunRead(r) \/ AnswerRead(r)
+       \/ Heartbeat(r) \/ Write(r) \/ Change(r) \/ Learn(r)
+       \/ (r \in Readers /\ latest > 0 /\ AskRead(r)) \/ RunRead(r) \/ AnswerRead(r)
        \/ \E m \in msgs : HandleHeartbeatAck(r, m)
        \/ \E b \in Ballots : Lead(r, b) \/ (Owner(b) = r /\ \E q \in Promisers(b) : GivePromise(q, b))
   \/ \E q \in Hearers : \E m \in msgs : HandleHeartbeat(q, m)
 
 AgainSpec == Init /\ [][AgainNext]_vars
+
+(* Nobody comes or goes. *)
+AllAlways == <<Replicas>>
+
+(* The second is removed, the fourth comes: no majority of the first configuration need meet one of the last. *)
+OneGoesOneComes == <<{1, 2, 3}, {1, 3}, {1, 3, 4}>>
+FirstAndThird == {1, 3}
+FirstOnly == {1}
+AllButFirst == {2, 3, 4}
+NotTheFirst(b) == AllButFirst
 
 (* Two ballots for each of the rivals, among three replicas and among five. *)
 TwiceEach == {1, 2, 4, 5}
@@ -47,6 +59,14 @@ TwiceEachOfFive == {1, 2, 6, 7}
 AgainstLeader == {[r \in Replicas |-> IF r = 1 THEN Slow ELSE Fast], [r \in Replicas |-> IF r = 1 THEN Fast ELSE Slow]}
 
 MCSpec == Init /\ [][MCNext]_vars
+
+(* ClockSteps: the first leader is suspended while time passes, and its clock with it. *)
+StandsStill == {[r \in Replicas |-> IF r = 1 THEN 0 ELSE Fast]}
+
+(* CountsBy: those who voted when the leader was elected, whoever votes now. *)
+AsElected(r) == 1
+(* MayGoOn: a leader counts by whatever configuration it hears of, and leads on. *)
+ByAnybodysChange(r) == TRUE
 
 (* LeaderLength: no margin for drift. *)
 NoMargin == LeaseLength
