@@ -106,6 +106,9 @@ export class GroupFaults {
     network.weather = calm;
     for (const member of members) {
       member.postgres.failingStarts = 0;
+      // Of a write that has failed a process may hear only when it writes the next time: the seal of a log that nobody wrote to.
+      const hasFailed = scene.failing.has(member.id) && !scene.rotten.has(member.id);
+      if (hasFailed && member.logDisk.nextWriteError === null) member.crash();
       member.logDisk.nextWriteError = null;
       if (!member.isRunning) await member.start();
     }
