@@ -25,6 +25,32 @@ LogLost ==
 LogLostSpec == LogLost /\ [][Next]_vars /\ Fairness
 
 -----------------------------------------------------------------------------
+(* From here on: of three one has lost both its disks, one was away while the others chose two slots, and the third has purged the first of them. *)
+Third == CHOOSE r \in Replica \ {Loser} : TRUE
+Away == CHOOSE r \in Replica \ {Loser, Third} : TRUE
+
+FarBehind ==
+  /\ chosen = 2
+  /\ member = [r \in Replica |-> [life |-> 1, role |-> "voter"]]
+  /\ life = [r \in Replica |-> IF r = Loser THEN 0 ELSE 1]
+  /\ log = [r \in Replica |-> IF r = Third THEN {2} ELSE {}]
+  /\ purged = [r \in Replica |-> IF r = Third THEN 1 ELSE 0]
+  /\ db = [r \in Replica |-> IF r = Loser THEN <<>> ELSE IF r = Away THEN <<EmptyImage>> ELSE <<[rows |-> {1, 2}, pointer |-> 2]>>]
+  /\ told = [r \in Replica |-> 0]
+  /\ copy = [r \in Replica |-> <<>>]
+  /\ wipes = 1
+  /\ crashes = 0
+
+(* Clients go on. *)
+FarBehindSpec == FarBehind /\ [][Next]_vars /\ Fairness /\ WF_vars(\E Q \in SUBSET Able : Choose(Q))
+
+Near == 1
+Far == 2
+
+(* MayTakeCopy: its pages hold what is written last, and are whole when that is chosen. *)
+TakeCopyOfChosen(r) == PointerOfCopy(r) >= purged[r] /\ chosen = MaxSlot
+
+-----------------------------------------------------------------------------
 (* PointerOfCopy: read when the copy has arrived, not with its rows: the snapshot without its application pointer. *)
 PointerOfItsOwnMoment(r) == Visible(copy[r][1].source).pointer
 
@@ -40,10 +66,14 @@ TakeAnyCopy(r) == TRUE
 (* MayMoveBase: never. *)
 NeverMoveBase(r, slot) == FALSE
 
+(* MayLeaveBehind: never; whatever others have purged. *)
+NeverLeaveBehind(r, slot) == FALSE
+LeaveAnything(r, slot) == TRUE
+
 -----------------------------------------------------------------------------
 (* Sights: what must have been seen in some state of a model, so that the invariant that each is named after says something there. *)
 
-ASSUME \A i \in 1..5 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..6 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -53,6 +83,7 @@ Sights ==
   /\ See(3, "EveryMajorityKnows: a voter does not know what is chosen", \E r \in Able : \E s \in 1..chosen : ~Knows(r, s))
   /\ See(4, "LogMeetsDatabase: a log is purged", \E r \in Replica : HasLog(r) /\ HasDatabase(r) /\ purged[r] > 0)
   /\ See(5, "OnlyNewestLifeVotes: the next life of a lost log has a log", \E r \in Replica : life[r] > 1)
+  /\ See(6, "OthersKnowWhatIsLeft: a log has left something behind", \E r \in Replica : ~HasDatabase(r) /\ purged[r] > 0)
 
 -----------------------------------------------------------------------------
 (* Witnesses: claims that something worth checking never happens. *)

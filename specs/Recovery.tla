@@ -68,6 +68,19 @@ PointerForPurging(r) == Durable(r).pointer
 (* soon it is of use, and not to what is lost. *)
 MayVoteForChange(r) == \A s \in 1..chosen : Knows(r, s)
 
+(* How far above what it knows a voter votes: two windows. Everywhere, unless a model puts a smaller number in its place. *)
+Reach == MaxSlot
+
+(* Whoever votes for a slot knows everything that lies so far below (`hasRoom` in the server), so that what it has to tell a candidate is bounded. *)
+MayVote(r, s) == \A t \in Slot : t + Reach <= s => Knows(r, t)
+
+(* What stays of a log that nears its bound, below all that is chosen: nothing, unless a model puts Reach in its place. A log that has passed its bound keeps nothing. *)
+KeptUnderPressure == 0
+
+(* A replica that has given up its database, and waits for a copy, goes on above what nobody has as a log any more. Those who chose the newest slot did so *)
+(* without it, and know all that it leaves: they are a majority, and need not be told by it. *)
+MayLeaveBehind(r, slot) == slot + Reach <= chosen /\ chosen \notin log[r]
+
 (* A copy replaces the database only if the replica's log goes on from there. *)
 MayTakeCopy(r) == PointerOfCopy(r) >= purged[r]
 
@@ -99,6 +112,7 @@ Choose(Q) ==
   /\ Q \subseteq Able
   /\ IsMajority(Q)
   /\ \A r \in Q : ~IsMajority(Q \ {r})
+  /\ \A r \in Q : MayVote(r, chosen + 1)
   /\ chosen' = chosen + 1
   /\ log' = [r \in Replica |-> IF r \in Q THEN log[r] \cup {chosen + 1} ELSE log[r]]
   /\ UNCHANGED <<member, life, purged, db, told, copy, wipes, crashes>>
@@ -142,7 +156,7 @@ Purge(r) ==
 (* here, as if it were wiped: on its word nothing goes, and the log grows until a copy has taken its place. *)
 RelievePressure(r) ==
   /\ HasLog(r) /\ HasDatabase(r)
-  /\ DropTo(r, PointerForPurging(r))
+  /\ DropTo(r, Min(PointerForPurging(r), chosen - KeptUnderPressure))
 
 (* The leader hears how far r's database is. It may be a little late, and r may have lost that database by then. *)
 Tell(r) ==
@@ -228,6 +242,21 @@ StartCopy(r, q) ==
   /\ copy' = [copy EXCEPT ![r] = <<[rows |-> Visible(q).rows, pointer |-> Visible(q).pointer, source |-> q]>>]
   /\ UNCHANGED <<chosen, member, life, log, purged, db, told, wipes, crashes>>
 
+(* What r's log lacks is purged at whoever has an own database of it, and r's own database is given up for a copy: the log goes on from what is left there, and r votes *)
+(* before the copy has come. Copies wait until all that is in them is chosen. *)
+LeaveBehind(r) ==
+  /\ HasLog(r)
+  /\ NeedsCopy(r)
+  /\ Missing(r) # {}
+  /\ \E q \in Replica :
+       /\ HasLog(q)
+       /\ MinOf(Missing(r)) <= purged[q]
+       /\ MayLeaveBehind(r, purged[q])
+       /\ purged' = [purged EXCEPT ![r] = purged[q]]
+       /\ log' = [log EXCEPT ![r] = {s \in @ : s > purged[q]}]
+  /\ db' = [db EXCEPT ![r] = <<>>]
+  /\ UNCHANGED <<chosen, member, life, told, copy, wipes, crashes>>
+
 (* It is started when it is there whole. Where the log does not reach its pointer, the log goes on from there. *)
 TakeCopy(r) ==
   /\ copy[r] # <<>>
@@ -275,6 +304,7 @@ Next ==
        \/ Join(r)
        \/ Promote(r)
        \/ \E q \in Replica : StartCopy(r, q)
+       \/ LeaveBehind(r)
        \/ TakeCopy(r)
        \/ GiveUpCopy(r)
        \/ BeginEmpty(r)
@@ -311,6 +341,11 @@ EveryMajorityKnows ==
 LogMeetsDatabase ==
   \A r \in Replica : HasLog(r) /\ HasDatabase(r) => purged[r] <= Durable(r).pointer
 
+(* What a log has left behind for a copy that has not come is known to a majority without it (as long as no disk is lost). *)
+OthersKnowWhatIsLeft ==
+  \A r \in Replica :
+    ~HasDatabase(r) /\ purged[r] > 0 => IsMajority({q \in Voters \ {r} : \A s \in 1..purged[r] : Knows(q, s)})
+
 (* No lost incarnation votes. *)
 OnlyNewestLifeVotes == \A r \in Replica : life[r] \in {0, member[r].life}
 
@@ -319,7 +354,7 @@ Fairness ==
   \A r \in Replica :
     /\ WF_vars(Fetch(r)) /\ WF_vars(MoveBase(r)) /\ WF_vars(Apply(r)) /\ WF_vars(Flush(r))
     /\ WF_vars(Join(r)) /\ WF_vars(Promote(r))
-    /\ WF_vars(TakeCopy(r)) /\ WF_vars(GiveUpCopy(r)) /\ WF_vars(BeginEmpty(r))
+    /\ WF_vars(TakeCopy(r)) /\ WF_vars(GiveUpCopy(r)) /\ WF_vars(BeginEmpty(r)) /\ WF_vars(LeaveBehind(r))
     /\ \A q \in Replica \ {r} : SF_vars(StartCopy(r, q))
 FairSpec == Spec /\ Fairness
 EverybodyComesBack == <>[](\A r \in Replica : IsWhole(r) /\ Durable(r).pointer = chosen)

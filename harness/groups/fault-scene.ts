@@ -12,6 +12,8 @@ export class FaultScene {
   readonly told: string[] = [];
   readonly group: MemoryGroup;
   readonly random: Random;
+  /** What a log that is full has, of its bound. */
+  readonly fullLog: number;
   wiped: ReplicaId | null = null;
   /** Whose disk has failed a write, or let a bit turn: its process may end for that. */
   readonly failing = new Set<ReplicaId>();
@@ -21,9 +23,10 @@ export class FaultScene {
   private mended = 0;
   private storyUntilMs = 0;
 
-  constructor(group: MemoryGroup, random: Random) {
+  constructor(group: MemoryGroup, random: Random, fullLog: number) {
     this.group = group;
     this.random = random;
+    this.fullLog = fullLog;
   }
 
   tell(what: string): void {

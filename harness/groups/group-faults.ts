@@ -59,19 +59,18 @@ export class GroupFaults {
   private readonly scene: FaultScene;
   private readonly weights: readonly number[];
 
-  /** `only`: these strike, each as often as any; null: all but `never`, as often as is drawn. */
+  /** `only`: these strike, each as often as any; null: all, as often as is drawn. `fullLog`: what a log that is full has, of its bound. */
   constructor(
     group: MemoryGroup,
     random: Random,
-    { only, never }: { readonly only: readonly string[] | null; readonly never: readonly string[] },
+    { only, fullLog }: { readonly only: readonly string[] | null; readonly fullLog: number },
   ) {
-    this.scene = new FaultScene(group, random);
+    this.scene = new FaultScene(group, random, fullLog);
     const unknown = only?.find((name) => !faults.some(([, one]) => one === name));
     if (unknown !== undefined) throw new Error(`there is no fault "${unknown}"`);
     this.weights = faults.map(([weight, name]) => {
       const drawn = weight * random.pick([0, 1, 1, 4]);
-      if (only === null) return never.includes(name) ? 0 : drawn;
-      return Number(only.includes(name));
+      return only === null ? drawn : Number(only.includes(name));
     });
   }
 

@@ -60,7 +60,7 @@ export async function giveUp(member: MemoryMember): Promise<void> {
 }
 
 export function press(scene: FaultScene, member: MemoryMember): void {
-  member.logBytesSaid = Number.MAX_SAFE_INTEGER;
+  member.logBytesSaid = scene.fullLog * member.logBytesMax;
   scene.later(() => {
     member.logBytesSaid = null;
   });

@@ -186,6 +186,7 @@ export class Recovery {
     const { world, life, database } = replica;
     if (this.fetchingInLife === life) return;
     this.fetchingInLife = life;
+    replica.input({ kind: 'CopyAwaited' });
     world.queue.after(world.random.unit() * world.options.recovery.copyMsMax, () => {
       if (life !== replica.life) return;
       this.fetchingInLife = null;

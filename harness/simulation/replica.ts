@@ -193,7 +193,8 @@ export class SimulatedReplica {
   }
 
   feelLogPressure(): void {
-    this.whenAwake(() => this.input({ kind: 'LogPressure' }));
+    const isOver = this.world.random.chance(0.5);
+    this.whenAwake(() => this.input({ kind: 'LogPressure', isOver }));
   }
 
   stepDown(): void {

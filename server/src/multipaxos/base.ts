@@ -1,8 +1,8 @@
 /**
- * Moving the base of the log: what the database has, durably, needs no log.
+ * Moving the base of the log: what the database has, durably, needs no log, and neither does what the copy that is to come will have.
  *
- * Responsible for: moveBase. Safe at any time, since only chosen entries are ever applied, in any database; but the log entries below
- * are gone for those who may still want them, so it is done only where the log cannot come up to the database by itself.
+ * Responsible for: moveBase. Safe at any time, since only chosen entries are ever applied, in any database, or purged; but the log entries below
+ * are gone for those who may still want them, so it is done only where the log cannot come up to the database by itself, or nobody has them as a log (leave-behind.ts).
  */
 import { stepDown } from './leader.ts';
 import { persist, type Run } from './run.ts';

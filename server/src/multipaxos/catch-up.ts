@@ -7,6 +7,7 @@
 import { moveBase } from './base.ts';
 import { violated } from './invariants.ts';
 import { stepDown } from './leader.ts';
+import { leaveBehind } from './leave-behind.ts';
 import { followCommitPoint, noteCommitPoint } from './learner.ts';
 import { persist, send, type Run } from './run.ts';
 import { markChosen, putSlot } from './log.ts';
@@ -101,6 +102,7 @@ export function handleCatchUpReply(run: Run, from: ReplicaId, message: CatchUpRe
   if (message.entries.length === 0 && message.purgedTo > state.commitPoint) {
     // It cannot be had as a log any more. What the own database has is chosen all the same; for more the shell fetches a copy.
     if (state.durableApplied > state.commitPoint) moveBase(run, state.durableApplied);
+    else if (leaveBehind(run, message.purgedTo)) askOn(run);
     return;
   }
   if (message.firstSlot > state.commitPoint + 1 || lastSlot <= state.commitPoint) return;
@@ -118,6 +120,12 @@ export function handleCatchUpReply(run: Run, from: ReplicaId, message: CatchUpRe
     traceAction(run, 'HandleHeartbeat', { from: state.promised.replica });
   }
   if (deposed) stepDown(run, 'higherBallot');
+  askOn(run);
+}
+
+/** Whoever has answered has more, perhaps. */
+function askOn(run: Run): void {
+  const { state } = run;
   state.catchUpAtMs = Number.NEGATIVE_INFINITY;
   state.catchUpAttempts = 0;
   requestCatchUp(run);

@@ -12,21 +12,13 @@ import { entryBytes, entryLabel } from './entry.ts';
 import { violated } from './invariants.ts';
 import { followCommitPoint, noteCommitPoint, purge } from './learner.ts';
 import { grantLease } from './lease.ts';
-import { putSlot } from './log.ts';
+import { putSlot, reachOf, windowsHeldMax } from './log.ts';
 import { persist, recordCommitPoint, send, sendWhenDurable, type Run } from './run.ts';
 import { restartElectionTimer, type State } from './state.ts';
 import { traceAction } from './trace.ts';
 import type { Accept, Heartbeat, HeartbeatAck } from './types/messages.ts';
 import type { Ballot, ReplicaId, Slot } from './types/names.ts';
 import type { LogRecord } from './types/records.ts';
-
-/**
- * How many windows a follower that lags may hold beyond its commit point; further Accepts come to it by catch-up. A leader proposes at most
- * one window beyond its commit point, and a follower that has everything is behind that by what one announcement takes: two windows are
- * enough for it never to refuse. It bounds a Promise, which carries all of this in one message: two windows and one
- * entry. Not to vote is always safe, and the next slot is always taken, so nothing waits for ever.
- */
-const windowsHeldMax = 2;
 
 /** What every message of a leader does to a follower: it adopts the ballot, grants the lease, and waits. */
 function followLeader(run: Run, from: ReplicaId, ballot: Ballot): 'adopted' | 'known' {
@@ -93,8 +85,8 @@ function vote(state: State, message: Accept, firstSlot: Slot, records: LogRecord
 /** Memory for what lies beyond the commit point is bounded; the next slot always fits. */
 function hasRoom(state: State, slot: Slot, bytes: number): boolean {
   if (slot === state.commitPoint + 1) return true;
-  const { windowSlotsMax, windowBytesMax } = state.config;
-  if (slot > state.commitPoint + windowsHeldMax * windowSlotsMax) return false;
+  const { windowBytesMax } = state.config;
+  if (slot > state.commitPoint + reachOf(state)) return false;
   return state.tailBytes + bytes <= windowsHeldMax * windowBytesMax || state.tailBytes <= bytes;
 }
 

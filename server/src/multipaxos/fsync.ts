@@ -20,6 +20,7 @@ export function fsync(run: Run, seq: number): void {
   const last = done[count - 1]!;
   state.durableSeq = last.seq;
   state.durablePromised = last.promised;
+  state.durableCommitPoint = last.commitPoint;
   for (const item of done) for (const held of item.heldBack) release(run, held);
   if (state.trace === 'all') traceAction(run, 'Fsync', { records: done.flatMap((item) => item.records) });
   countOwn(run, done);

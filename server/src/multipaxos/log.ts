@@ -10,6 +10,19 @@ import type { LogSlot, State } from './state.ts';
 import type { Entry, Vote } from './types/entries.ts';
 import type { Ballot, Slot } from './types/names.ts';
 
+/**
+ * How many windows a follower that lags may hold beyond its commit point; further Accepts come to it by catch-up. A leader proposes at most
+ * one window beyond its commit point, and a follower that has everything is behind that by what one announcement takes: two windows are
+ * enough for it never to refuse. It bounds a Promise, which carries all of this in one message: two windows and one
+ * entry. Not to vote is always safe, and the next slot is always taken, so nothing waits for ever.
+ */
+export const windowsHeldMax = 2;
+
+/** The same in slots (the spec's Reach): whoever votes for a slot knows everything that lies so far below to be chosen. */
+export function reachOf({ config }: Pick<State, 'config'>): number {
+  return windowsHeldMax * config.windowSlotsMax;
+}
+
 /** Writes a slot of the log in memory; the caller persists it. */
 export function putSlot(
   state: State,

@@ -106,7 +106,7 @@ describe('a leader', () => {
   it('that steps down for no fault of its database may purge as before', () => {
     const core = newServingLeader();
     core.input({ kind: 'StepDown', reason: 'requested' });
-    core.input({ kind: 'LogPressure' });
+    core.input({ kind: 'LogPressure', isOver: true });
     expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 1 }]);
   });
 });

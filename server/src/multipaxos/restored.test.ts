@@ -155,10 +155,10 @@ describe('purging', () => {
   it('stops while the database is down, for it may be gone', () => {
     const core = newServingLeader();
     core.input({ kind: 'StepDown', reason: 'databaseFailed' });
-    core.input({ kind: 'LogPressure' });
+    core.input({ kind: 'LogPressure', isOver: true });
     expect(core.effectsOf('purge')).toEqual([]);
     core.restored(1);
-    core.input({ kind: 'LogPressure' });
+    core.input({ kind: 'LogPressure', isOver: true });
     expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 1 }]);
   });
 
@@ -168,10 +168,45 @@ describe('purging', () => {
     core.fsync();
     core.accepted(r2, 2, 3);
     core.applied(3, 2);
-    core.input({ kind: 'LogPressure' });
+    core.input({ kind: 'LogPressure', isOver: true });
     expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 2 }]);
-    core.input({ kind: 'LogPressure' });
+    core.input({ kind: 'LogPressure', isOver: true });
     expect(core.effectsOf('purge')).toHaveLength(1);
+  });
+
+  it('near the bound keeps two windows that a restart would find to be chosen', () => {
+    const core = newServingLeader({ windowSlotsMax: 2 });
+    const choose = (at: number): void => {
+      core.propose(`c${at}`);
+      core.fsync();
+      core.accepted(r2, at, at);
+      core.applied(at);
+    };
+    for (let at = 2; at <= 10; at += 1) choose(at);
+    // The last record was written when nine slots were known to be chosen.
+    core.input({ kind: 'LogPressure', isOver: false });
+    expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 5 }]);
+    choose(11);
+    core.propose('c12');
+    core.input({ kind: 'LogPressure', isOver: false });
+    expect(core.effectsOf('purge').at(-1)).toEqual({ kind: 'purge', upTo: 6 });
+    core.fsync();
+    core.input({ kind: 'LogPressure', isOver: false });
+    expect(core.effectsOf('purge').at(-1)).toEqual({ kind: 'purge', upTo: 7 });
+    core.input({ kind: 'LogPressure', isOver: true });
+    expect(core.effectsOf('purge').at(-1)).toEqual({ kind: 'purge', upTo: 11 });
+  });
+
+  it('near the bound takes no more than is applied durably, either', () => {
+    const core = newServingLeader({ windowSlotsMax: 1 });
+    for (let at = 2; at <= 6; at += 1) {
+      core.propose(`c${at}`);
+      core.fsync();
+      core.accepted(r2, at, at);
+      core.applied(at, 2);
+    }
+    core.input({ kind: 'LogPressure', isOver: false });
+    expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 2 }]);
   });
 
   it('follows the newest answer of a peer, even one that has less than before', () => {
@@ -191,7 +226,7 @@ describe('purging', () => {
 
   it('of a restarted replica begins with what its database says', () => {
     const core = new OneCore({}, { commitPoint: slot(4), purgedTo: slot(1) });
-    core.input({ kind: 'LogPressure' });
+    core.input({ kind: 'LogPressure', isOver: true });
     expect(core.effectsOf('purge')).toEqual([]);
   });
 });

@@ -12,6 +12,7 @@ import { compareBallots } from './ballot.ts';
 import { moveBase } from './base.ts';
 import { stepDown } from './leader.ts';
 import { purgeTo } from './learner.ts';
+import { reachOf } from './log.ts';
 import { learnConfiguration } from './membership.ts';
 import type { Run } from './run.ts';
 import type { State } from './state.ts';
@@ -28,6 +29,7 @@ export function restored(run: Run, slot: Slot, configuration: Configuration): vo
   if (!holdsAllUpTo(state, slot)) moveBase(run, slot);
   state.applied = slot;
   state.durableApplied = slot;
+  state.awaitsCopy = false;
 }
 
 function holdsAllUpTo(state: State, last: Slot): boolean {
@@ -48,9 +50,14 @@ export function knowLeadership(run: Run, ballot: Ballot): void {
 }
 
 /**
- * The log has outgrown its bound: whoever still wants what goes gets a copy of a database instead. Whatever goes is in this replica's own database, durably (the
+ * The log nears its bound: whoever still wants what goes gets a copy of a database instead. Whatever goes is in this replica's own database, durably (the
  * spec's LogMeetsDatabase): a replica without one that can be relied on lets go of nothing until a copy has taken its place.
+ *
+ * Two windows stay that even a restart would find to be chosen. Whoever has helped to choose what is newest knows all below those to be chosen, so that one who lacks it may
+ * leave it behind (leave-behind.ts). A log that has passed its bound all the same keeps nothing.
  */
-export function relievePressure(run: Run): void {
-  purgeTo(run, run.state.durableApplied);
+export function relievePressure(run: Run, isOver: boolean): void {
+  const { state } = run;
+  const { durableApplied, durableCommitPoint } = state;
+  purgeTo(run, isOver ? durableApplied : Math.min(durableApplied, durableCommitPoint - reachOf(state)));
 }

@@ -50,6 +50,7 @@ export function persist(run: Run, records: LogRecord[], heldBack?: HeldBack): nu
     seq,
     records,
     promised: state.promised,
+    commitPoint: state.recordedCommitPoint,
     heldBack: heldBack === undefined ? [] : [heldBack],
   });
   run.effects.push({ kind: 'persist', seq, records });

@@ -39,8 +39,9 @@ export type HeldBack =
 export interface PendingPersist {
   readonly seq: number;
   readonly records: readonly LogRecord[];
-  /** The promise that is durable once this is. */
+  /** The promise that is durable once this is, and the commit point that a restart finds then. */
   readonly promised: Ballot;
+  readonly commitPoint: Slot;
   readonly heldBack: HeldBack[];
 }
 
@@ -144,6 +145,8 @@ export interface State {
   durableSeq: number;
   readonly pending: PendingPersist[];
   recordedCommitPoint: Slot;
+  /** What a restart would find as the commit point, at least. */
+  durableCommitPoint: Slot;
 
   // Learner
   commitPoint: Slot;
@@ -162,6 +165,8 @@ export interface State {
   catchUpAtMs: number;
   catchUpAttempts: number;
   purgedTo: Slot;
+  /** The database is given up; a copy is to take its place. */
+  awaitsCopy: boolean;
 
   // Leadership
   role: Role;

@@ -86,6 +86,7 @@ function act(run: Run, input: Input): void {
       return;
     case 'Applied':
       state.applied = input.slot;
+      state.awaitsCopy = false;
       if (input.durableSlot > state.durableApplied) state.durableApplied = input.durableSlot;
       return;
     case 'StepDown':
@@ -103,8 +104,11 @@ function act(run: Run, input: Input): void {
     case 'LeadershipKnown':
       knowLeadership(run, input.ballot);
       return;
+    case 'CopyAwaited':
+      state.awaitsCopy = true;
+      return;
     case 'LogPressure':
-      relievePressure(run);
+      relievePressure(run, input.isOver);
       return;
     default:
       input satisfies never;

@@ -42,8 +42,16 @@ export type Input =
     }
   /** The database came up and holds the beginning of the leader of `ballot`, the newest that it knows: this replica leads in no lower ballot. */
   | { readonly kind: 'LeadershipKnown'; readonly nowMs: number; readonly ballot: Ballot }
-  /** The log has outgrown its bound: what this replica has applied, durably, goes, though others may still want it. */
-  | { readonly kind: 'LogPressure'; readonly nowMs: number }
+  /**
+   * The database is given up, and a copy of another's is to take its place: it will not go on from this log, which may leave behind what nobody has as a log any
+   * more (leave-behind.ts). Until the next `Restored` or `Applied`.
+   */
+  | { readonly kind: 'CopyAwaited'; readonly nowMs: number }
+  /**
+   * The log nears its bound (`isOver`: it has passed it): what this replica has applied, durably, goes, though others may still want it. Two windows of what it
+   * knows to be chosen stay as long as the bound allows.
+   */
+  | { readonly kind: 'LogPressure'; readonly nowMs: number; readonly isOver: boolean }
   /** Somebody begins to listen, or nobody does any more. */
   | { readonly kind: 'Trace'; readonly nowMs: number; readonly level: TraceLevel };
 

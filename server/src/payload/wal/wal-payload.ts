@@ -343,6 +343,7 @@ export class WalPayload implements Payload {
     host.stepDown();
     await server.stop('immediate');
     context.drop();
+    host.copyAwaited();
     await replace(loss, context.end.signal);
     context.wishes.loss = null;
     return { kind: 'inspect' };

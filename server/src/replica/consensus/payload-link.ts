@@ -66,6 +66,10 @@ export class PayloadLink implements PayloadHost {
     this.options.core.input({ kind: 'Restored', slot, configuration });
   }
 
+  copyAwaited(): void {
+    this.options.core.input({ kind: 'CopyAwaited' });
+  }
+
   leadershipKnown(ballot: Ballot): void {
     this.options.core.input({ kind: 'LeadershipKnown', ballot });
   }

@@ -11,7 +11,8 @@ let commitPoint: number;
 let pointer: number;
 let logBytes: number;
 let lost: string[];
-let pressures: number;
+/** Whether the bound was passed, each time. */
+let pressures: boolean[];
 let serving: boolean;
 let needsLog: boolean;
 let isHealthy: boolean;
@@ -25,7 +26,7 @@ beforeEach(() => {
   pointer = 0;
   logBytes = 0;
   lost = [];
-  pressures = 0;
+  pressures = [];
   serving = false;
   needsLog = true;
   isHealthy = true;
@@ -46,9 +47,7 @@ beforeEach(() => {
     isUp: () => true,
     needsLog: () => needsLog,
     isHealthy: () => isHealthy,
-    onLogPressure: () => {
-      pressures += 1;
-    },
+    onLogPressure: (isOver) => void pressures.push(isOver),
     onLogPurged: (reason) => lost.push(reason),
   });
 });
@@ -120,19 +119,23 @@ it('a leader to whom a member says what cannot be names that member, and keeps i
   expect(watch.disbelief).toBeNull();
 });
 
-it('a log near its bound is told of at most once a second, until it is smaller', () => {
+it('a log near its bound is told of at most once a second, until it is smaller, and whether it has passed it', () => {
   logBytes = 899;
   tickAt(0);
-  expect(pressures).toBe(0);
+  expect(pressures).toEqual([]);
   logBytes = 900;
   tickAt(100);
   tickAt(1099);
-  expect(pressures).toBe(1);
+  expect(pressures).toEqual([false]);
+  logBytes = 999;
   tickAt(1100);
-  expect(pressures).toBe(2);
+  expect(pressures).toEqual([false, false]);
+  logBytes = 1000;
+  tickAt(2100);
+  expect(pressures).toEqual([false, false, true]);
   logBytes = 0;
   tickAt(5000);
-  expect(pressures).toBe(2);
+  expect(pressures).toHaveLength(3);
 });
 
 it('a recovery is over when what the group had within a second before is there, though others go on', () => {

@@ -23,7 +23,8 @@ export interface WatchOptions {
   readonly needsLog: () => boolean;
   /** It counts for quorums and somebody serves: a recovery that has caught up is over. */
   readonly isHealthy: () => boolean;
-  readonly onLogPressure: () => void;
+  /** `isOver`: the bound is passed, and not only near. */
+  readonly onLogPressure: (isOver: boolean) => void;
   readonly onLogPurged: (reason: string) => void;
 }
 
@@ -92,11 +93,13 @@ export class Watch {
 
   private watchLogSize(): void {
     const nowMs = this.options.nowMs();
-    if (this.options.logBytes() < this.options.logBytesMax * pressureFrom) return;
+    const { logBytesMax } = this.options;
+    const logBytes = this.options.logBytes();
+    if (logBytes < logBytesMax * pressureFrom) return;
     if (nowMs - this.pressedAtMs < pressureEveryMs) return;
     this.pressedAtMs = nowMs;
     this.pressing = true;
-    this.options.onLogPressure();
+    this.options.onLogPressure(logBytes >= logBytesMax);
     this.pressing = false;
   }
 

@@ -86,6 +86,11 @@ export class MemoryMember {
     return this.process?.assembled?.replica ?? null;
   }
 
+  /** What its log may come to before it lets go of what others want. */
+  get logBytesMax(): number {
+    return this.options.config.bounds.logBytesMax;
+  }
+
   get isRunning(): boolean {
     return this.process !== null;
   }

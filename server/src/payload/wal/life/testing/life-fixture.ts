@@ -115,6 +115,7 @@ export class LifeFixture {
       propose: () => notLeader,
       applied: () => undefined,
       restored: () => undefined,
+      copyAwaited: () => undefined,
       leadershipKnown: ({ round, replica }) => this.story.push(`known: ${round} of ${replica}`),
       stepDown: () => this.story.push('step down'),
       ready: () => this.story.push('ready'),
