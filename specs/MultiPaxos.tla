@@ -612,8 +612,8 @@ StepDown(r) ==
   /\ act' = [name |-> "StepDown", params |-> [replica |-> r]]
   /\ UNCHANGED <<msgs, durable, buffer, promised, log, config, commitPoint, crashes>>
 
-(* r's database came up with everything up to slot c in it, copied from a replica that had applied so much. The log lacks it, and *)
-(* need never get it: one record says that all is chosen up to there. A leader has been deposed; a candidate goes on, as it does when it *)
+(* r's database came up with everything up to slot c in it, copied from a replica that had applied so much; or such a copy is to come, and nobody *)
+(* who is asked has the log up to c (LeaveBehind in Recovery). The log lacks it, and need never get it: one record says that all is chosen up to there. A leader has been deposed; a candidate goes on, as it does when it *)
 (* learns the entries themselves. *)
 Restored(r, c) ==
   /\ Up(r)
