@@ -48,6 +48,39 @@ async function leaveTwo(group: MemoryGroup, share: number): Promise<void> {
   await behind.start();
 }
 
+/** Whenever the leader's pages have been copied, some of what these wrote is not chosen yet. */
+class Writers {
+  /** What they were told to be done. */
+  readonly answered = new Set<string>();
+  private readonly group: MemoryGroup;
+  private asked = 0;
+
+  constructor(group: MemoryGroup) {
+    this.group = group;
+    for (let n = 0; n < 3; n += 1) {
+      const client = new MemoryClient(group);
+      group.time.every(20, () => void this.write(client));
+    }
+  }
+
+  private async write(client: MemoryClient): Promise<void> {
+    const value = `later ${this.asked}`;
+    this.asked += 1;
+    const { kind } = await client.transact({ reads: [], writes: [{ key: 'k', value }] });
+    if (kind === 'done') this.answered.add(value);
+  }
+
+  /** So many more are done. */
+  async goOn(count: number): Promise<void> {
+    const { group, answered } = this;
+    const enough = answered.size + count;
+    expect(await group.time.passUntil(() => answered.size >= enough, 30_000)).toBe(true);
+  }
+}
+
+const isBeingCopiedTo = (member: MemoryMember): boolean =>
+  member.replica?.status(0).recovery?.phase === 'copying';
+
 const wide = { replicas: 3, seed: 5 };
 const narrow = { ...wide, config: { bounds: { windowSlotsMax } } };
 
@@ -72,27 +105,37 @@ describe('a group of which two are left, one far behind', () => {
   it('serves while the leader is copied, and has two databases in the end', { timeout: 60_000 }, async () => {
     const group = new MemoryGroup(narrow);
     const { leader, behind, third } = await leaveBehind(group, near);
-    let answered = 0;
-    let asked = 0;
-    const write = async (client: MemoryClient): Promise<void> => {
-      asked += 1;
-      const { kind } = await client.transact({ reads: [], writes: [{ key: 'k', value: `later ${asked}` }] });
-      if (kind === 'done') answered += 1;
-    };
-    // Whenever its pages have been copied, some of what they hold is not chosen yet.
-    for (let n = 0; n < 3; n += 1) {
-      const client = new MemoryClient(group);
-      group.time.every(20, () => void write(client));
-    }
+    const writers = new Writers(group);
     await behind.start();
-    const isBeingCopied = (): boolean => behind.replica?.status(0).recovery?.phase === 'copying';
-    expect(await group.time.passUntil(isBeingCopied, 20_000)).toBe(true);
+    expect(await group.time.passUntil(() => isBeingCopiedTo(behind), 20_000)).toBe(true);
     third.crashMachine();
-    const before = asked;
-    expect(await group.time.passUntil(() => answered > before + 100, 30_000)).toBe(true);
-    const isWhole = (): boolean => behind.replica?.status(0).state === 'serving' && !isBeingCopied();
+    await writers.goOn(100);
+    const isWhole = (): boolean => behind.replica?.status(0).state === 'serving' && !isBeingCopiedTo(behind);
     expect(await group.time.passUntil(isWhole, 30_000)).toBe(true);
     expect(group.serving()).toBe(leader);
+    expect(group.troubles).toEqual([]);
+  });
+
+  it('has lost nothing when that leader is lost, too, and the third comes back instead', {
+    timeout: 60_000,
+  }, async () => {
+    const group = new MemoryGroup(narrow);
+    const { leader, behind, third } = await leaveBehind(group, near);
+    const writers = new Writers(group);
+    await behind.start();
+    expect(await group.time.passUntil(() => isBeingCopiedTo(behind), 20_000)).toBe(true);
+    third.crashMachine();
+    // In two logs, of which one is without a database.
+    await writers.goOn(5);
+    expect(isBeingCopiedTo(behind)).toBe(true);
+    leader.crashMachine();
+    const answered = [...writers.answered];
+    await group.time.pass(3000);
+    await third.start();
+    expect(await servesAgain(group)).toBe(true);
+    await writers.goOn(5);
+    const [list] = await group.time.until(group.serving()!.process!.server.read(['k']));
+    expect(answered.filter((value) => !list!.includes(value))).toEqual([]);
     expect(group.troubles).toEqual([]);
   });
 });
