@@ -43,6 +43,8 @@ export class SimulatedReplica {
   private pausedUntilMs = 0;
   private chosenTo = 0 as Slot;
   private applying = false;
+  /** A log that nears its bound, and one that has passed it, in turn. */
+  private isLogOver = true;
 
   constructor(world: World, id: ReplicaId, isFounder: boolean) {
     this.world = world;
@@ -193,7 +195,8 @@ export class SimulatedReplica {
   }
 
   feelLogPressure(): void {
-    const isOver = this.world.random.chance(0.5);
+    const isOver = this.isLogOver;
+    this.isLogOver = !isOver;
     this.whenAwake(() => this.input({ kind: 'LogPressure', isOver }));
   }
 

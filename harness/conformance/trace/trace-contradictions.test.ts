@@ -8,7 +8,7 @@ import { contradictionIn } from './contradictions.ts';
 import { orderTrace, type ConsensusEvent } from './read-trace.ts';
 
 /** With wiped logs, copied databases and changes of the members, in which every action occurs. */
-const events = recordSeed(14, { mix: 'losses', steps: 1500 });
+const events = recordSeed(214, { mix: 'losses', steps: 1500 });
 const consensus = events.filter((event) => event.layer === 'consensus');
 
 /** The first event that applies, altered: why the trace contradicts itself, and whether it is there that it does. */
