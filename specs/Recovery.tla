@@ -74,7 +74,7 @@ Reach == MaxSlot
 (* Whoever votes for a slot knows everything that lies so far below (`hasRoom` in the server), so that what it has to tell a candidate is bounded. *)
 MayVote(r, s) == \A t \in Slot : t + Reach <= s => Knows(r, t)
 
-(* What stays of a log that nears its bound, below all that is chosen: nothing, unless a model puts Reach in its place. A log that has passed its bound keeps nothing. *)
+(* What stays of a log that nears its bound, below all that is chosen: nothing, unless a model puts Reach in its place. A log that has no room for that keeps nothing. *)
 KeptUnderPressure == 0
 
 (* A replica that has given up its database, and waits for a copy, goes on above what nobody has as a log any more. Those who chose the newest slot did so *)

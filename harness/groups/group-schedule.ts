@@ -99,8 +99,8 @@ class Schedule {
           position,
         ),
     });
-    // Where two windows are more than a bound allows for, nobody relies on what a log keeps of them.
-    const fullLog = windowSlotsMax === narrow ? 0.95 : 1;
+    // A log that lets go of its newest two windows, too, may leave a group without a way on. Of 1024 slots nobody lacks two windows here.
+    const fullLog = windowSlotsMax === narrow ? 0.85 : 1;
     this.faults = new GroupFaults(this.group, this.random.fork(), { only: only ?? null, fullLog });
     this.clients = new GroupClients(this.group, this.judge, { random: this.random.fork(), restMs });
     for (const { atMs, salt } of turns)

@@ -43,8 +43,8 @@ export class SimulatedReplica {
   private pausedUntilMs = 0;
   private chosenTo = 0 as Slot;
   private applying = false;
-  /** A log that nears its bound, and one that has passed it, in turn. */
-  private isLogOver = true;
+  /** Each other time its log has no room for two windows. */
+  private isPressureUrgent = true;
 
   constructor(world: World, id: ReplicaId, isFounder: boolean) {
     this.world = world;
@@ -195,9 +195,9 @@ export class SimulatedReplica {
   }
 
   feelLogPressure(): void {
-    const isOver = this.isLogOver;
-    this.isLogOver = !isOver;
-    this.whenAwake(() => this.input({ kind: 'LogPressure', isOver }));
+    const isUrgent = this.isPressureUrgent;
+    this.isPressureUrgent = !isUrgent;
+    this.whenAwake(() => this.input({ kind: 'LogPressure', isUrgent }));
   }
 
   stepDown(): void {

@@ -23,7 +23,11 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
   ['groups', 11, 'a directory is looked at again, and the log is folded on from what it says'],
   ['groups', 15, 'a copy is given up, and another one is begun'],
   ['groups', 36, 'an outcome is told before the beginning of the leadership that settles it'],
-  ['groups', 50120, 'behind the whole records of a directory lies a piece of one, and its replica starts twice'],
+  [
+    'groups',
+    50120,
+    'behind the whole records of a directory lies a piece of one, and its replica starts twice',
+  ],
   ['groups', 40, 'an outcome is told by what was known before a copy came'],
 ];
 

@@ -294,8 +294,8 @@ export function assembleReplica(
     isUp: () => health.up,
     needsLog: () => payload.needsLog,
     isHealthy: () => membership.isVoter() && service.service().kind !== 'nowhere',
-    onLogPressure: (isOver) => {
-      if (!health.relieve()) core.input({ kind: 'LogPressure', isOver });
+    onLogPressure: (isUrgent) => {
+      if (!health.relieve()) core.input({ kind: 'LogPressure', isUrgent });
     },
     onLogPurged: (reason) => payload.lose({ cause: 'logPurged', reason }),
   });

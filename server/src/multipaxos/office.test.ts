@@ -106,7 +106,7 @@ describe('a leader', () => {
   it('that steps down for no fault of its database may purge as before', () => {
     const core = newServingLeader();
     core.input({ kind: 'StepDown', reason: 'requested' });
-    core.input({ kind: 'LogPressure', isOver: true });
+    core.input({ kind: 'LogPressure', isUrgent: true });
     expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 1 }]);
   });
 });

@@ -155,10 +155,10 @@ describe('purging', () => {
   it('stops while the database is down, for it may be gone', () => {
     const core = newServingLeader();
     core.input({ kind: 'StepDown', reason: 'databaseFailed' });
-    core.input({ kind: 'LogPressure', isOver: true });
+    core.input({ kind: 'LogPressure', isUrgent: true });
     expect(core.effectsOf('purge')).toEqual([]);
     core.restored(1);
-    core.input({ kind: 'LogPressure', isOver: true });
+    core.input({ kind: 'LogPressure', isUrgent: true });
     expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 1 }]);
   });
 
@@ -168,9 +168,9 @@ describe('purging', () => {
     core.fsync();
     core.accepted(r2, 2, 3);
     core.applied(3, 2);
-    core.input({ kind: 'LogPressure', isOver: true });
+    core.input({ kind: 'LogPressure', isUrgent: true });
     expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 2 }]);
-    core.input({ kind: 'LogPressure', isOver: true });
+    core.input({ kind: 'LogPressure', isUrgent: true });
     expect(core.effectsOf('purge')).toHaveLength(1);
   });
 
@@ -184,16 +184,16 @@ describe('purging', () => {
     };
     for (let at = 2; at <= 10; at += 1) choose(at);
     // The last record was written when nine slots were known to be chosen.
-    core.input({ kind: 'LogPressure', isOver: false });
+    core.input({ kind: 'LogPressure', isUrgent: false });
     expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 5 }]);
     choose(11);
     core.propose('c12');
-    core.input({ kind: 'LogPressure', isOver: false });
+    core.input({ kind: 'LogPressure', isUrgent: false });
     expect(core.effectsOf('purge').at(-1)).toEqual({ kind: 'purge', upTo: 6 });
     core.fsync();
-    core.input({ kind: 'LogPressure', isOver: false });
+    core.input({ kind: 'LogPressure', isUrgent: false });
     expect(core.effectsOf('purge').at(-1)).toEqual({ kind: 'purge', upTo: 7 });
-    core.input({ kind: 'LogPressure', isOver: true });
+    core.input({ kind: 'LogPressure', isUrgent: true });
     expect(core.effectsOf('purge').at(-1)).toEqual({ kind: 'purge', upTo: 11 });
   });
 
@@ -205,7 +205,7 @@ describe('purging', () => {
       core.accepted(r2, at, at);
       core.applied(at, 2);
     }
-    core.input({ kind: 'LogPressure', isOver: false });
+    core.input({ kind: 'LogPressure', isUrgent: false });
     expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 2 }]);
   });
 
@@ -226,7 +226,7 @@ describe('purging', () => {
 
   it('of a restarted replica begins with what its database says', () => {
     const core = new OneCore({}, { commitPoint: slot(4), purgedTo: slot(1) });
-    core.input({ kind: 'LogPressure', isOver: true });
+    core.input({ kind: 'LogPressure', isUrgent: true });
     expect(core.effectsOf('purge')).toEqual([]);
   });
 });

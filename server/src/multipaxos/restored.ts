@@ -54,10 +54,10 @@ export function knowLeadership(run: Run, ballot: Ballot): void {
  * spec's LogMeetsDatabase): a replica without one that can be relied on lets go of nothing until a copy has taken its place.
  *
  * Two windows stay that even a restart would find to be chosen. Whoever has helped to choose what is newest knows all below those to be chosen, so that one who lacks it may
- * leave it behind (leave-behind.ts). A log that has passed its bound all the same keeps nothing.
+ * leave it behind (leave-behind.ts). A log that has no room for them keeps nothing.
  */
-export function relievePressure(run: Run, isOver: boolean): void {
+export function relievePressure(run: Run, isUrgent: boolean): void {
   const { state } = run;
   const { durableApplied, durableCommitPoint } = state;
-  purgeTo(run, isOver ? durableApplied : Math.min(durableApplied, durableCommitPoint - reachOf(state)));
+  purgeTo(run, isUrgent ? durableApplied : Math.min(durableApplied, durableCommitPoint - reachOf(state)));
 }

@@ -108,7 +108,7 @@ function act(run: Run, input: Input): void {
       state.awaitsCopy = true;
       return;
     case 'LogPressure':
-      relievePressure(run, input.isOver);
+      relievePressure(run, input.isUrgent);
       return;
     default:
       input satisfies never;

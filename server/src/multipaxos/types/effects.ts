@@ -48,10 +48,10 @@ export type Input =
    */
   | { readonly kind: 'CopyAwaited'; readonly nowMs: number }
   /**
-   * The log nears its bound (`isOver`: it has passed it): what this replica has applied, durably, goes, though others may still want it. Two windows of what it
-   * knows to be chosen stay as long as the bound allows.
+   * The log nears its bound: what this replica has applied, durably, goes, though others may still want it. Two windows of what it knows to be chosen stay, unless it
+   * is so near that there is no room for them (`isUrgent`).
    */
-  | { readonly kind: 'LogPressure'; readonly nowMs: number; readonly isOver: boolean }
+  | { readonly kind: 'LogPressure'; readonly nowMs: number; readonly isUrgent: boolean }
   /** Somebody begins to listen, or nobody does any more. */
   | { readonly kind: 'Trace'; readonly nowMs: number; readonly level: TraceLevel };
 

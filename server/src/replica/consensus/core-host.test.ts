@@ -156,7 +156,7 @@ describe('the host of the core', () => {
         ++attempts < 3 ? Promise.reject(new LogStoreError('logFull', 'no space left')) : real.purge(upTo),
     };
     core.input({ kind: 'Applied', slot: 2 as Slot, durableSlot: 2 as Slot });
-    core.input({ kind: 'LogPressure', isOver: true });
+    core.input({ kind: 'LogPressure', isUrgent: true });
     await eventually(() => expect(log.stats().purgedTo).toBe(2));
     expect(attempts).toBe(3);
     deliver(r2, accept(4));

@@ -11,7 +11,7 @@ let commitPoint: number;
 let pointer: number;
 let logBytes: number;
 let lost: string[];
-/** Whether the bound was passed, each time. */
+/** Whether it was urgent, each time. */
 let pressures: boolean[];
 let serving: boolean;
 let needsLog: boolean;
@@ -47,7 +47,7 @@ beforeEach(() => {
     isUp: () => true,
     needsLog: () => needsLog,
     isHealthy: () => isHealthy,
-    onLogPressure: (isOver) => void pressures.push(isOver),
+    onLogPressure: (isUrgent) => void pressures.push(isUrgent),
     onLogPurged: (reason) => lost.push(reason),
   });
 });
@@ -119,18 +119,18 @@ it('a leader to whom a member says what cannot be names that member, and keeps i
   expect(watch.disbelief).toBeNull();
 });
 
-it('a log near its bound is told of at most once a second, until it is smaller, and whether it has passed it', () => {
-  logBytes = 899;
+it('a log near its bound is told of at most once a second, until it is smaller, and whether it is urgent', () => {
+  logBytes = 799;
   tickAt(0);
   expect(pressures).toEqual([]);
-  logBytes = 900;
+  logBytes = 800;
   tickAt(100);
   tickAt(1099);
   expect(pressures).toEqual([false]);
-  logBytes = 999;
+  logBytes = 899;
   tickAt(1100);
   expect(pressures).toEqual([false, false]);
-  logBytes = 1000;
+  logBytes = 900;
   tickAt(2100);
   expect(pressures).toEqual([false, false, true]);
   logBytes = 0;

@@ -23,15 +23,16 @@ export interface WatchOptions {
   readonly needsLog: () => boolean;
   /** It counts for quorums and somebody serves: a recovery that has caught up is over. */
   readonly isHealthy: () => boolean;
-  /** `isOver`: the bound is passed, and not only near. */
-  readonly onLogPressure: (isOver: boolean) => void;
+  /** `isUrgent`: nothing that is applied may stay. */
+  readonly onLogPressure: (isUrgent: boolean) => void;
   readonly onLogPurged: (reason: string) => void;
 }
 
 /** Some other peer may still have what one has purged: the core asks it meanwhile. */
 const purgedForMs = 2000;
-/** Of the bound: what comes between two looks must fit, too. */
-const pressureFrom = 0.9;
+/** Of the bound: from here on the log is to be short, and from there on as short as can be: what comes between two looks must fit, too. */
+const pressureFrom = 0.8;
+const urgentFrom = 0.9;
 const pressureEveryMs = 1000;
 /** Who has taken no longer to come to where the group was meanwhile has caught up: while others write, nobody is ever quite there. */
 const caughtUpMs = 1000;
@@ -99,7 +100,7 @@ export class Watch {
     if (nowMs - this.pressedAtMs < pressureEveryMs) return;
     this.pressedAtMs = nowMs;
     this.pressing = true;
-    this.options.onLogPressure(logBytes >= logBytesMax);
+    this.options.onLogPressure(logBytes >= logBytesMax * urgentFrom);
     this.pressing = false;
   }
 
