@@ -17,8 +17,6 @@ interface View {
   awaitsFsync: boolean;
 }
 
-const nearSlots = 4;
-
 /** Of one run: tell it each event in order. */
 export class Coverage {
   private readonly views = new Map<ReplicaId, View>();
@@ -42,19 +40,20 @@ export class Coverage {
   }
 
   private own({ role, database, commitPoint, hasTail, awaitsFsync }: View): string {
-    const behind = Math.max(...[...this.views.values()].map((view) => view.commitPoint)) - commitPoint;
-    const lag = behind === 0 ? 'even' : behind <= nearSlots ? 'near' : 'far';
-    return [role, database, lag, hasTail ? 'tail' : 'no tail', awaitsFsync ? 'unflushed' : 'flushed'].join(
-      ' ',
-    );
+    const newest = Math.max(...[...this.views.values()].map((view) => view.commitPoint));
+    const lag = commitPoint === newest ? 'even' : 'behind';
+    return [role, database, lag, hasTail ? 'tail' : 'no tail', awaitsFsync ? 'unflushed' : 'flushed'].join(' ');
   }
 
+  /** Whether one of them leads, and which databases there are among them. */
   private others(replica: ReplicaId): string {
-    return [...this.views]
-      .filter(([other]) => other !== replica)
-      .map(([, { role, database }]) => `${role} ${database}`)
-      .toSorted()
-      .join(', ');
+    const others = [...this.views].filter(([other]) => other !== replica).map(([, view]) => view);
+    const leads = others.some(({ role }) => role === 'serving')
+      ? 'serving'
+      : others.some(({ role }) => role === 'leader')
+        ? 'leading'
+        : 'nobody';
+    return [leads, ...new Set(others.map(({ database }) => database))].toSorted().join(', ');
   }
 }
 

@@ -17,14 +17,24 @@ it('goes on where only few runs have been', () => {
   const first = explorer.next();
   expect(first).toEqual(input(1));
   const usual = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`usual ${index}`, index * 10]));
-  for (let n = 0; n < 5; n++) explorer.take(run(first, usual));
-  expect(explorer.take(run(input(70), { ...usual, rare: 9000 }))).toBe(1);
+  for (let n = 0; n < 50; n++) explorer.take(run(first, usual));
+  const rare: Input = { ...input(70), turns: [{ atMs: 500, salt: 1 }] };
+  expect(explorer.take(run(rare, { ...usual, rare: 9000 }))).toBe(1);
   const turned = Array.from({ length: 50 }, () => explorer.next()).filter(({ turns }) => turns.length > 0);
-  expect(turned.length).toBeGreaterThan(20);
+  expect(turned.length).toBeGreaterThan(30);
+  expect(turned.length).toBeLessThan(50);
   for (const { seed, turns } of turned) {
     expect(seed).toBe(70);
-    expect(Math.abs(turns[0]!.atMs - 9000)).toBeLessThanOrEqual(300);
+    expect(Math.abs(turns[1]!.atMs - 9000)).toBeLessThanOrEqual(300);
   }
+});
+
+it('takes new seeds as long as they bring more', () => {
+  const explorer = new Explorer(1, new Random(4));
+  for (let n = 0; n < 20; n++) explorer.take(run(input(n), { [`a ${n}`]: 1, [`b ${n}`]: 1 }));
+  explorer.take(run({ ...input(70), turns: [{ atMs: 500, salt: 1 }] }, { rare: 9000 }));
+  const seeds = Array.from({ length: 50 }, () => explorer.next()).filter(({ turns }) => turns.length === 0);
+  expect(seeds.length).toBeGreaterThan(30);
 });
 
 it('keeps the turns before the place, and none behind it', () => {
@@ -36,6 +46,8 @@ it('keeps the turns before the place, and none behind it', () => {
       { atMs: 8000, salt: 8 },
     ],
   };
+  explorer.take(run(input(9), { usual: 1 }));
+  for (let n = 0; n < 50; n++) explorer.take(run(input(9), { usual: 1 }));
   explorer.take(run(far, { rare: 5000 }));
   const turned = Array.from({ length: 30 }, () => explorer.next()).filter(({ turns }) => turns.length > 0);
   for (const { turns } of turned) {

@@ -1,5 +1,5 @@
 /**
- * Prefers runs that come through what few runs have come through: goes on from there in another way.
+ * Prefers runs that come through what few runs have come through: goes on from there in another way, as soon as that brings more than new seeds do.
  *
  * Responsible for: which input is tried next, and which are worth keeping. Runs nothing itself. Pure but for `random`.
  */
@@ -13,11 +13,13 @@ interface Place {
 }
 
 /** So many of the pairs are taken for rare, of those that the fewest runs have met. */
-const rareShare = 0.1;
+const rareShare = 0.05;
 /** Chance turns a little before or behind the place, so that the action itself comes about otherwise, too. */
 const aroundMs = 300;
-/** A seed that nothing is known of yet. */
-const newChance = 0.3;
+/** So often the kind of run is tried that brings less at the time: new seeds, or turns of what is known. */
+const otherChance = 0.1;
+/** How much of what a kind brings is what the last run of it brought. */
+const lastShare = 0.1;
 /** More turns than that are no more than other seeds. */
 const turnsMax = 6;
 /** Every so many new seeds are of five replicas. */
@@ -27,6 +29,8 @@ export class Explorer {
   private readonly random: Random;
   private readonly places = new Map<string, Place>();
   private readonly runsWith = new Map<string, number>();
+  /** New pairs for a run, of late. */
+  private readonly brings = { seed: Number.POSITIVE_INFINITY, turn: Number.POSITIVE_INFINITY };
   private nextSeed: number;
 
   constructor(firstSeed: number, random: Random) {
@@ -40,8 +44,9 @@ export class Explorer {
   }
 
   next(): Input {
-    const { random } = this;
-    if (this.places.size === 0 || random.chance(newChance)) return this.another();
+    const { random, brings } = this;
+    const isSeed = brings.seed >= brings.turn !== random.chance(otherChance);
+    if (this.places.size === 0 || isSeed) return this.another();
     const { input, atMs } = this.rarePlace();
     const turnMs = Math.max(1, Math.round(atMs + (random.next() - 0.5) * 2 * aroundMs));
     const before = input.turns.filter((turn) => turn.atMs < turnMs);
@@ -58,6 +63,9 @@ export class Explorer {
       this.places.set(pair, { input, atMs });
       found += 1;
     }
+    const kind = input.turns.length === 0 ? 'seed' : 'turn';
+    const before = this.brings[kind];
+    this.brings[kind] = before === Number.POSITIVE_INFINITY ? found : before + (found - before) * lastShare;
     return found;
   }
 
