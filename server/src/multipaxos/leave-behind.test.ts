@@ -5,7 +5,7 @@ import {
   founding,
   group,
   newFollower,
-  OneCore,
+  type OneCore,
   r2,
   r3,
   slot,
