@@ -42,7 +42,9 @@ export class Coverage {
   private own({ role, database, commitPoint, hasTail, awaitsFsync }: View): string {
     const newest = Math.max(...[...this.views.values()].map((view) => view.commitPoint));
     const lag = commitPoint === newest ? 'even' : 'behind';
-    return [role, database, lag, hasTail ? 'tail' : 'no tail', awaitsFsync ? 'unflushed' : 'flushed'].join(' ');
+    return [role, database, lag, hasTail ? 'tail' : 'no tail', awaitsFsync ? 'unflushed' : 'flushed'].join(
+      ' ',
+    );
   }
 
   /** Whether one of them leads, and which databases there are among them. */
@@ -111,6 +113,17 @@ function takeApply(view: View, event: ApplyTraceEvent): void {
     case 'BeginCopy':
       view.database = 'copying';
       return;
+    case 'Ship':
+    case 'Release':
+    case 'Feed':
+    case 'Skip':
+    case 'Replay':
+    case 'FlushStandby':
+    case 'ProposeLeadership':
+    case 'TellOutcome':
+    case 'Purge':
+      return;
     default:
+      event satisfies never;
   }
 }

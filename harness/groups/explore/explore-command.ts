@@ -16,21 +16,20 @@ export interface ExploreOptions {
   readonly blind: boolean;
 }
 
-const corpusFile = fileURLToPath(new URL('corpus.json', import.meta.url));
+const corpusFile = fileURLToPath(new URL('corpus.ndjson', import.meta.url));
 const corpusMax = 48;
 const tellEveryRuns = 25;
 
-const corpusSchema = z.array(
-  z.object({
-    seed: z.int(),
-    replicas: z.int(),
-    turns: z.array(z.object({ atMs: z.int(), salt: z.int() })),
-  }),
-);
+const inputSchema = z.object({
+  seed: z.int(),
+  replicas: z.int(),
+  turns: z.array(z.object({ atMs: z.int(), salt: z.int() })),
+});
 
 /** The best first. */
 export async function readCorpus(): Promise<readonly Input[]> {
-  return corpusSchema.parse(JSON.parse(await readFile(corpusFile, 'utf8')));
+  const lines = (await readFile(corpusFile, 'utf8')).split('\n').filter((line) => line !== '');
+  return lines.map((line) => inputSchema.parse(JSON.parse(line)));
 }
 
 /** @returns the exit code */
@@ -58,7 +57,7 @@ export async function explore({ minutes, firstSeed, blind }: ExploreOptions): Pr
   if (blind) return 0;
   const best = bestOf(kept, corpusMax);
   const met = new Set(best.flatMap(({ pairs }) => [...pairs.keys()])).size;
-  await writeFile(corpusFile, `[\n${best.map(({ input }) => `  ${JSON.stringify(input)}`).join(',\n')}\n]\n`);
+  await writeFile(corpusFile, best.map(({ input }) => `${JSON.stringify(input)}\n`).join(''));
   console.log(`kept: ${best.length} runs, which meet ${met} of them`);
   return 0;
 }
