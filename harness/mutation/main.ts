@@ -22,6 +22,7 @@ const { positionals, values } = parseArgs({
     seed: { type: 'string', default: '1' },
     jobs: { type: 'string', default: '1' },
     only: { type: 'string' },
+    seconds: { type: 'string' },
     json: { type: 'string' },
   },
 });
@@ -47,7 +48,8 @@ async function run(): Promise<number> {
     }
     case 'specs': {
       const only = values.only === undefined ? {} : { only: values.only };
-      const { survivors, stale } = await runSpecMutation({ ...common, ...only });
+      const limit = values.seconds === undefined ? {} : { seconds: wholeNumber('seconds', values.seconds) };
+      const { survivors, stale } = await runSpecMutation({ ...common, ...only, ...limit });
       return survivors.length + stale.length === 0 ? 0 : 1;
     }
     case 'traces': {
@@ -57,7 +59,7 @@ async function run(): Promise<number> {
     }
     default:
       console.error(
-        'usage: mutate specs|traces|core [--sample N] [--seed S] [--jobs N] [--only FILE] [--json FILE]',
+        'usage: mutate specs|traces|core [--sample N] [--seed S] [--jobs N] [--only FILE] [--seconds N] [--json FILE]',
       );
       return 2;
   }

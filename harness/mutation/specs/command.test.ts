@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Model, parseManifest } from '../../../scripts/specs/manifest.ts';
-import { isMeant, rootsOf, sampled, score } from './command.ts';
+import { inTurn, isMeant, rootsOf, sampled, score } from './command.ts';
 import { killing, modelsFor } from './judge-mutant.ts';
 import { allMutants, alteredText, readModule, type SpecMutant } from './specs-folder.ts';
 
@@ -48,10 +48,32 @@ describe('mutants of the specifications', () => {
     expect(sampled(mutants, 2, 7)).toHaveLength(2);
     expect(sampled(mutants, undefined, 7)).toEqual(mutants);
   });
+
+  it('are sampled alike when lines have moved', () => {
+    const moved = readModule('Lease', LEASE.text.replace('Held', '\n\nHeld'));
+    const later = allMutants(new Map(MODULES).set('Lease', moved), [
+      { module: 'MCLease', operator: 'MCSpec' },
+    ]);
+    expect(later.map(({ name }) => name)).not.toEqual(mutants.map(({ name }) => name));
+    expect(sampled(later, 2, 7).map(({ key }) => key)).toEqual(sampled(mutants, 2, 7).map(({ key }) => key));
+  });
+
+  it('take turns, one of each module', () => {
+    const [a, b, c] = mutants;
+    const of = (module: string, mutant: SpecMutant | undefined): SpecMutant => ({ ...mutant!, module });
+    const one = [of('Lease', a), of('Lease', b), of('Lease', c)];
+    const other = [of('Other', a), of('Other', b)];
+    expect(inTurn([...one, ...other])).toEqual([one[0], other[0], one[1], other[1], one[2]]);
+  });
 });
 
 describe('a part of the mutants', () => {
   const mutant = { name: 'Lease:104 TRUE for: a', definition: 'Held' };
+
+  it('may be several', () => {
+    expect(isMeant(mutant, 'Recovery,Held')).toBe(true);
+    expect(isMeant(mutant, 'Recovery,MultiPaxos')).toBe(false);
+  });
 
   it('is named by module, by line or by definition', () => {
     expect(['Lease', 'Lease:104', 'Held'].map((only) => isMeant(mutant, only))).toEqual([true, true, true]);
@@ -74,19 +96,32 @@ describe('judging a mutant', () => {
     seen: new Set<string>(),
   };
 
+  const held = { module: 'Lease', definition: 'Held' };
+  const cfgOf = (): string => 'SPECIFICATION MCSpec\n';
+
   it('asks those models that include its module, the cheapest first, and those that must be refuted last', () => {
     const all = models(
       { name: 'Bug', kind: 'bug', expect: { exitCode: 12, distinctStates: null, violated: 'X' } },
       { name: 'large', expect: { exitCode: 0, distinctStates: 900, violated: null } },
+      { name: 'random', kind: 'simulation', expect: { exitCode: 0, distinctStates: null, violated: null } },
+      { name: 'live', args: ['-lncheck', 'final'] },
       { name: 'tiny' },
       { name: 'nightly', size: 'nightly' },
       { name: 'other', module: 'MCOther' },
     );
-    expect(modelsFor({ module: 'Lease' }, all, MODULES).map(({ name }) => name)).toEqual([
+    expect(modelsFor(held, all, MODULES, cfgOf).map(({ name }) => name)).toEqual([
       'tiny',
       'large',
+      'live',
+      'random',
       'Bug',
     ]);
+  });
+
+  it('asks no model that never looks at what is altered', () => {
+    const all = models({ name: 'tiny' });
+    expect(modelsFor(held, all, MODULES, () => 'SPECIFICATION MCSpec\n  Held <- TypeOK\n')).toEqual([]);
+    expect(modelsFor({ ...held, definition: 'TypeOK' }, all, MODULES, cfgOf)).toEqual([]);
   });
 
   it('counts neither another number of states nor a run without an end', () => {
@@ -107,8 +142,10 @@ describe('judging a mutant', () => {
 });
 
 describe('the score', () => {
+  const SURVIVED = { verdict: 'survived', passed: [], unfinished: [], left: [] } as const;
   const mutant = (name: string, what = `TRUE for: ${name}`): SpecMutant => ({
     name,
+    key: `Lease Held: ${what}`,
     module: 'Lease',
     definition: 'Held',
     line: 2,
@@ -120,8 +157,8 @@ describe('the score', () => {
   const judged = [
     { mutant: mutant('a'), judgement: { verdict: 'killed', model: 'tiny', how: 'x' } },
     { mutant: mutant('b'), judgement: { verdict: 'unparsable' } },
-    { mutant: mutant('c'), judgement: { verdict: 'survived', unfinished: [] } },
-    { mutant: mutant('d'), judgement: { verdict: 'survived', unfinished: [] } },
+    { mutant: mutant('c'), judgement: SURVIVED },
+    { mutant: mutant('d'), judgement: SURVIVED },
   ] as const;
   const made = judged.map((each) => each.mutant);
 
@@ -138,10 +175,13 @@ describe('the score', () => {
   });
 
   it('tells those apart that are alike, by their number', () => {
-    const alike = [mutant('first', 'TRUE for: a'), mutant('second', 'TRUE for: a')];
+    const alike = [
+      mutant('first', 'TRUE for: a'),
+      { ...mutant('second', 'TRUE for: a'), key: 'Lease Held: TRUE for: a #2' },
+    ];
     const both = alike.map((each) => ({
       mutant: each,
-      judgement: { verdict: 'survived' as const, unfinished: [] },
+      judgement: SURVIVED,
     }));
     const told = score(both, new Map([['Lease Held: TRUE for: a #2', 'nobody looks']]), alike);
     expect(told.survivors.map(({ name }) => name)).toEqual(['first']);

@@ -2,8 +2,10 @@
  * `npm run mutate -- specs`: how many alterations of the specifications their models notice.
  *
  *   --sample N   N mutants of each module, chosen by the seed; without it all of them, which takes a night
- *   --only X     those whose name begins so (a module, or a module and a line), or those of this definition
- *   --json FILE  where to write the score, with every mutant; a mutant that stands there already is not run again
+ *   --only X,Y   those whose name begins so (a module, or a module and a line), or those of this definition
+ *   --seconds N  after so many seconds no further model is given to a mutant; a survivor says which were left
+ *   --json FILE  where to write the score, with every mutant. What stands there is not run again: a survivor is given only those models that it has
+ *                not passed. Begin a new file when specifications have changed
  *
  * Responsible for: the choice, the order and the score. What is altered says specs-folder.ts, what kills says judge-mutant.ts.
  */
@@ -21,8 +23,10 @@ export interface SpecMutationOptions {
   readonly sample?: number;
   readonly json?: string;
   readonly seed?: number;
-  /** The beginning of a mutant's name, such as `Lease` or `Lease:104`, or the name of a definition. */
+  /** Beginnings of mutants' names, such as `Lease` or `Lease:104`, or names of definitions, with commas between. */
   readonly only?: string;
+  /** How long one mutant may take; without it, until all models have judged. */
+  readonly seconds?: number;
 }
 
 export interface Survivor {
@@ -54,14 +58,26 @@ export function sampled(
   seed: number,
 ): readonly SpecMutant[] {
   if (count === undefined) return mutants;
+  const keyed = mutants.map((mutant) => ({ name: mutant.key, mutant }));
   const modules = [...new Set(mutants.map(({ module }) => module))];
   return modules.flatMap((name) =>
     sample(
-      mutants.filter(({ module }) => module === name),
+      keyed.filter(({ mutant }) => mutant.module === name),
       count,
       seed,
-    ),
+    ).map(({ mutant }) => mutant),
   );
+}
+
+/** One of each module in turn, so that a run that is broken off has judged as many of each. */
+export function inTurn(mutants: readonly SpecMutant[]): readonly SpecMutant[] {
+  const places = new Map<string, number>();
+  const placed = mutants.map((mutant) => {
+    const place = places.get(mutant.module) ?? 0;
+    places.set(mutant.module, place + 1);
+    return { mutant, place };
+  });
+  return placed.toSorted((a, b) => a.place - b.place).map(({ mutant }) => mutant);
 }
 
 /** What a model takes for its behaviour: what its cfg names after SPECIFICATION, what it puts in the place of a rule, and what bounds its steps. */
@@ -74,27 +90,12 @@ export function rootsOf(
   return operators.map((operator) => ({ module: model.module, operator }));
 }
 
-/** What explanations go by, by the mutant's name: module, definition and what is altered, which stay the same while lines move; of several that are alike the number. */
-function keysOf(all: readonly SpecMutant[]): ReadonlyMap<string, string> {
-  const counts = new Map<string, number>();
-  const keys = new Map<string, string>();
-  for (const { name, module, definition, what } of all) {
-    const key = `${module} ${definition}: ${what}`;
-    const count = (counts.get(key) ?? 0) + 1;
-    counts.set(key, count);
-    keys.set(name, count === 1 ? key : `${key} #${count}`);
-  }
-  return keys;
-}
-
 /** `explanations`: by module, definition and what is altered. `all`: every mutant that is made, judged or not. */
 export function score(
   judged: readonly Judged[],
   explanations: ReadonlyMap<string, string>,
   all: readonly SpecMutant[],
 ): SpecScore {
-  const keys = keysOf(all);
-  const keyOf = ({ name }: SpecMutant): string => keys.get(name) ?? name;
   const counted = judged.filter(({ judgement }) => judgement.verdict !== 'unparsable');
   const survived = counted.filter(({ judgement }) => judgement.verdict === 'survived');
   const told = survived.map(({ mutant }) => ({
@@ -102,12 +103,12 @@ export function score(
     file: `specs/${mutant.module}.tla`,
     line: mutant.line,
     what: `${mutant.definition}: ${mutant.what}`,
-    why: explanations.get(keyOf(mutant)),
+    why: explanations.get(mutant.key),
   }));
   const killed = new Set(
-    counted.filter(({ judgement }) => judgement.verdict === 'killed').map(({ mutant }) => keyOf(mutant)),
+    counted.filter(({ judgement }) => judgement.verdict === 'killed').map(({ mutant }) => mutant.key),
   );
-  const made = new Set(keys.values());
+  const made = new Set(all.map(({ key }) => key));
   return {
     mutants: counted.length,
     killed: counted.length - survived.length,
@@ -121,20 +122,24 @@ export function isMeant(
   { name, definition }: Pick<SpecMutant, 'name' | 'definition'>,
   only: string,
 ): boolean {
-  return definition === only || name.startsWith(`${only}:`) || name.startsWith(`${only} `);
+  return only
+    .split(',')
+    .some((each) => definition === each || name.startsWith(`${each}:`) || name.startsWith(`${each} `));
 }
 
 function tellOf({ mutant, judgement }: Judged): string {
   if (judgement.verdict === 'killed') return `✓ ${mutant.name}   ${judgement.model}: ${judgement.how}`;
   if (judgement.verdict === 'unparsable') return `- ${mutant.name}   does not parse`;
-  const { unfinished } = judgement;
-  return `✗ ${mutant.name}   SURVIVED${unfinished.length === 0 ? '' : `, without an end: ${unfinished.join(', ')}`}`;
+  const { unfinished, left } = judgement;
+  const told = (what: string, names: readonly string[]): string =>
+    names.length === 0 ? '' : `, ${what}: ${names.join(', ')}`;
+  return `✗ ${mutant.name}   SURVIVED${told('without an end', unfinished)}${told('left', left)}`;
 }
 
 function readJudged(file: string | undefined): ReadonlyMap<string, Judged> {
   if (file === undefined || !existsSync(file)) return new Map();
   const { judged } = JSON.parse(readFileSync(file, 'utf8')) as { judged: readonly Judged[] };
-  return new Map(judged.map((each) => [each.mutant.name, each]));
+  return new Map(judged.map((each) => [each.mutant.key, each]));
 }
 
 /** Runs what was chosen, one after another, and prints what became of each. @returns the score */
@@ -148,12 +153,21 @@ export async function runSpecMutation(options: SpecMutationOptions): Promise<Spe
   );
   const made = allMutants(modules, roots);
   const all = made.filter((mutant) => only === undefined || isMeant(mutant, only));
-  const chosen = sampled(all, options.sample, seed);
+  const chosen = inTurn(sampled(all, options.sample, seed));
   console.log(`${chosen.length} of ${all.length} mutants`);
   const before = readJudged(json);
   const judged: Judged[] = [];
   for (const mutant of chosen) {
-    const each = before.get(mutant.name) ?? { mutant, judgement: await judgeMutant(mutant, models, modules) };
+    const known = before.get(mutant.key)?.judgement;
+    const survived = known?.verdict === 'survived';
+    const judgement =
+      known === undefined || survived
+        ? await judgeMutant(mutant, models, modules, {
+            seconds: options.seconds ?? Number.POSITIVE_INFINITY,
+            passed: survived ? known.passed : [],
+          })
+        : known;
+    const each = { mutant, judgement };
     judged.push(each);
     console.log(tellOf(each));
     const soFar = score(judged, explainedSpecs, made);

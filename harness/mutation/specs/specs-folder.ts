@@ -12,9 +12,11 @@ import { type Definition, definitions, extended, lineOf, masked } from './module
 /** Those whose rules are altered. */
 const ALTERED = ['Lease', 'Recovery', 'MultiPaxos', 'OrderedApply'] as const;
 
-/** The first state, without which there is no behaviour; words of arithmetic, of which `<` and `<=` often mean the same; what only names or bounds. */
+/** The first state and that it comes first, without which there is no behaviour; words of arithmetic, of which `<` and `<=` often mean the same; what only names or bounds. */
 const LEFT_ALONE: ReadonlySet<string> = new Set([
   'Init',
+  'InitWith',
+  'Spec',
   'vars',
   'View',
   'OptionalActions',
@@ -44,6 +46,8 @@ export interface SpecMutant extends Alteration {
   readonly line: number;
   /** Module, line and what was done: unique. */
   readonly name: string;
+  /** Module, definition and what was done, with a number where several are alike: unique, and the same while lines move. */
+  readonly key: string;
 }
 
 export function readModule(name: string, text: string): SpecModule {
@@ -91,20 +95,27 @@ export function reached(modules: Iterable<SpecModule>, roots: Iterable<string>):
 /** `relevant`: the names of the definitions that decide behaviours. */
 export function mutantsOf(module: SpecModule, relevant: ReadonlySet<string>): readonly SpecMutant[] {
   const { text, code, name } = module;
-  const names = new Map<string, number>();
+  const counts = new Map<string, number>();
+  const numberOf = (base: string): number => {
+    const count = (counts.get(base) ?? 0) + 1;
+    counts.set(base, count);
+    return count;
+  };
   return module.definitions
     .filter((definition) => relevant.has(definition.name) && !LEFT_ALONE.has(definition.name))
     .flatMap((definition) =>
       alterations({ text, code, from: definition.from, to: definition.to }).map((alteration) => {
         const line = lineOf(text, alteration.from);
-        const base = `${name}:${line} ${alteration.what}`;
-        const count = (names.get(base) ?? 0) + 1;
-        names.set(base, count);
+        const placed = `${name}:${line} ${alteration.what}`;
+        const placedCount = numberOf(placed);
+        const meant = `${name} ${definition.name}: ${alteration.what}`;
+        const meantCount = numberOf(meant);
         const own = {
           module: name,
           definition: definition.name,
           line,
-          name: count === 1 ? base : `${base} (${count})`,
+          name: placedCount === 1 ? placed : `${placed} (${placedCount})`,
+          key: meantCount === 1 ? meant : `${meant} #${meantCount}`,
         };
         return Object.assign(own, alteration);
       }),
