@@ -60,6 +60,12 @@ describe('alterations of a specification', () => {
     ]);
   });
 
+  it('leave alone what stays as it was, and what only tells of a step, over several lines', () => {
+    expect(
+      altered("Go ==\n  /\\ x' = x\n  /\\ act' = [name |-> f(1 + 1),\n             last |-> x - 1]\n"),
+    ).toEqual([]);
+  });
+
   it('do not take an update or a field for a comparison', () => {
     expect(altered("Go == x' = [x EXCEPT ![r].y = 2]\n")).toEqual([]);
   });

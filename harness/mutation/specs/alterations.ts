@@ -29,14 +29,26 @@ const COUNTERS: ReadonlySet<string> = new Set(['ticks', 'crashes', 'wipes', 'end
 
 /** All of them, in the order of their places. */
 export function alterations(scope: Scope): readonly Alteration[] {
+  const named = actPlaces(scope);
   const all = [
     ...junctions(scope),
     ...replacedTokens(scope),
     ...conditions(scope),
     ...forgottenUpdates(scope),
-  ].filter(({ from, to }) => !BOUND.test(lineAround(scope.code, from, to)));
+  ].filter(
+    ({ from, to }) =>
+      !BOUND.test(lineAround(scope.code, from, to)) &&
+      !named.some((place) => place.from <= from && to <= place.to),
+  );
   const distinct = new Map(all.map((each) => [`${each.from} ${each.to} ${each.replacement}`, each]));
   return [...distinct.values()].sort((a, b) => a.from - b.from || a.to - b.to || (a.what < b.what ? -1 : 1));
+}
+
+/** What `act` is said to be, which tells of a step and decides nothing. */
+function actPlaces({ code, from, to }: Scope): readonly Place[] {
+  return [...code.slice(from, to).matchAll(/\/\\ act' = /g)].map((match) =>
+    bulleted(code, from + match.index, to),
+  );
 }
 
 function lineAround(code: string, from: number, to: number): string {
@@ -233,12 +245,9 @@ function forgottenUpdates({ text, code, from, to }: Scope): readonly Alteration[
     const at = from + match.index;
     if (variable === 'act' || COUNTERS.has(variable) || !isBullet(code, at)) return [];
     const place = bulleted(code, at, to);
-    return [
-      {
-        ...place,
-        replacement: `${variable}' = ${variable}`,
-        what: `${variable} stays, for: ${short(text.slice(place.from, place.to))}`,
-      },
-    ];
+    const replacement = `${variable}' = ${variable}`;
+    const update = text.slice(place.from, place.to);
+    if (update === replacement) return [];
+    return [{ ...place, replacement, what: `${variable} stays, for: ${short(update)}` }];
   });
 }

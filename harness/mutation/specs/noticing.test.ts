@@ -20,6 +20,8 @@ Rule(r) == UsedByRule
 UsedByRule == x
 Instead(r) == TRUE
 Other(r) == x
+Abstract == INSTANCE Larger
+Refinement == Abstract!Other(1)
 Next ==
   \\/ Go(r) \\/ Crash(r)
   \\/ r \\in Learners /\\ Learn(r)
@@ -44,6 +46,10 @@ describe('a model', () => {
     expect(looked('Other', 'INVARIANTS\n  Other\n')).toBe(true);
   });
 
+  it('does not take what another module has for its own', () => {
+    expect(looked('Other', 'PROPERTY Refinement\n')).toBe(false);
+  });
+
   it('looks at what is put in the place of a rule, and at the rule no more', () => {
     const instead = '  Rule <- Instead\n';
     expect(['Instead', 'Rule', 'UsedByRule'].map((name) => looked(name, instead))).toEqual([
@@ -56,6 +62,7 @@ describe('a model', () => {
   it('does not look into an action that it leaves out', () => {
     expect(looked('UsedByGo', '  Optional = {"Go"}\n')).toBe(true);
     expect(looked('UsedByGo', '  Optional = {"Stay"}\n')).toBe(false);
+    expect(looked('Go', '  Optional = {"Stay"}\n')).toBe(false);
   });
 
   it('does not look into what happens at most 0 times', () => {

@@ -6,8 +6,8 @@
  */
 import type { SpecModule } from './specs-folder.ts';
 
-/** Names that TLA+ text uses, in strings too: they only add names. */
-const NAMES = /\b[A-Za-z]\w*/g;
+/** Names that TLA+ text uses, in strings too: they only add names. Not those of another module, behind a `!`. */
+const NAMES = /(?<![!\w])[A-Za-z]\w*/g;
 
 interface Constants {
   /** What stands behind `=`, by name. */
@@ -49,12 +49,18 @@ export function living(text: string, { values, substitutes }: Constants): string
 export function looksAt(definition: string, cfg: string, modules: readonly SpecModule[]): boolean {
   const constants = constantsOf(cfg);
   const uses = new Map<string, string[]>();
+  const dead = new Set<string>();
   for (const { text, code, definitions } of modules) {
     for (const { name, from, to } of definitions) {
-      if (constants.substitutes.has(name)) continue;
+      if (constants.substitutes.has(name)) {
+        dead.add(name);
+        continue;
+      }
       // Comments are blanks in `code`; strings are needed, and stand in `text` in the same places.
       const body = [...code.slice(from, to)].map((c, i) => (c === '_' ? text[from + i]! : c)).join('');
-      uses.set(name, [...(uses.get(name) ?? []), ...(living(body, constants).match(NAMES) ?? [])]);
+      const alive = living(body, constants);
+      if (alive === '') dead.add(name);
+      uses.set(name, [...(uses.get(name) ?? []), ...(alive.match(NAMES) ?? [])]);
     }
   }
   const found = new Set<string>();
@@ -65,5 +71,5 @@ export function looksAt(definition: string, cfg: string, modules: readonly SpecM
     const instead = constants.substitutes.get(name);
     waiting.push(...(instead === undefined ? (uses.get(name) ?? []) : [instead]));
   }
-  return found.has(definition) && !constants.substitutes.has(definition);
+  return found.has(definition) && !dead.has(definition);
 }
