@@ -16,27 +16,35 @@ EXTENDS MCMultiPaxos
 
 CONSTANT FirstBallot  \* replica 1 leads in it
 
+(* Those who have voted for the first entry and know it to be chosen; and who stood for election in a lower ballot before, each as a *)
+(* record of that ballot and of one who has promised to vote in no lower one. *)
+Taking == {1, 2}
+Overtaken == {}
+
 SteadyMsgs ==
   LET start == LeaderStart(FirstBallot)
   IN {PrepareMsg(FirstBallot, 0),
       AcceptMsg(FirstBallot, 1, start, Founders),
       HeartbeatMsg(FirstBallot, 0, Founding), HeartbeatMsg(FirstBallot, 1, Founding),
       CatchUpMsg(1, start)}
-     \union {PromiseMsg(r, FirstBallot, 0, Founding, {}) : r \in {1, 2}}
-     \union {AcceptedMsg(r, FirstBallot, 1) : r \in {1, 2}}
+     \union {PromiseMsg(r, FirstBallot, 0, Founding, {}) : r \in Taking}
+     \union {AcceptedMsg(r, FirstBallot, 1) : r \in Taking}
+     \union UNION {{PrepareMsg(o.ballot, 0), PromiseMsg(Owner(o.ballot), o.ballot, 0, Founding, {}),
+                    PromiseMsg(o.promiser, o.ballot, 0, Founding, {})} : o \in Overtaken}
 
 SteadyInit ==
-  LET taking == {1, 2}
-      started == [EmptyLog EXCEPT ![1] = [ballot |-> FirstBallot, entry |-> LeaderStart(FirstBallot)]]
-      of(r, one, other) == IF r \in taking THEN one ELSE other
+  LET started == [EmptyLog EXCEPT ![1] = [ballot |-> FirstBallot, entry |-> LeaderStart(FirstBallot)]]
+      of(r, one, other) == IF r \in Taking THEN one ELSE other
+      standing(r) == {o.ballot : o \in {x \in Overtaken : Owner(x.ballot) = r}}
+      promise(r) == of(r, FirstBallot, IF standing(r) = {} THEN NoBallot ELSE CHOOSE b \in standing(r) : TRUE)
   IN /\ msgs = SteadyMsgs
-     /\ durable = [r \in Replicas |-> [promised |-> of(r, FirstBallot, NoBallot), log |-> of(r, started, EmptyLog)]]
+     /\ durable = [r \in Replicas |-> [promised |-> promise(r), log |-> of(r, started, EmptyLog)]]
      /\ buffer = [r \in Replicas |-> <<>>]
-     /\ promised = [r \in Replicas |-> of(r, FirstBallot, NoBallot)]
+     /\ promised = [r \in Replicas |-> promise(r)]
      /\ log = [r \in Replicas |-> of(r, started, EmptyLog)]
      /\ config = [r \in Replicas |-> Founding]
      /\ commitPoint = [r \in Replicas |-> of(r, 1, 0)]
-     /\ role = [r \in Replicas |-> IF r = 1 THEN "leader" ELSE "follower"]
+     /\ role = [r \in Replicas |-> IF r = 1 THEN "leader" ELSE IF standing(r) /= {} THEN "candidate" ELSE "follower"]
      /\ promises = [r \in Replicas |-> {}]
      /\ acks = [r \in Replicas |-> [s \in Slots |-> {}]]
      /\ startSlot = [r \in Replicas |-> IF r = 1 THEN 1 ELSE 0]
@@ -47,13 +55,20 @@ SteadyInit ==
 
 SteadySpec == SteadyInit /\ [][EagerNext]_vars
 
+(* All that MultiPaxos may do from there, in any order. *)
+PlainSteadySpec == SteadyInit /\ [][Next]_vars
+
 (* The first slot is chosen already. *)
 StepsRefine == [][Abstract!Next]_[s \in Slots |-> Chosen(s)]
 
 -----------------------------------------------------------------------------
 (* Values for the configurations *)
 
+FoundersOneAndTwo == {1, 2}
 FoundersOneToThree == {1, 2, 3}
+FoundersOneToFour == {1, 2, 3, 4}
+AllButThird == {1, 2, 4}
+ThirdWasPromisedByFourth == {[ballot |-> <<1, 3>>, promiser |-> 4]}
 AllowAny(voters, old) == TRUE
 
 JustFirst == {<<1, 1>>}
@@ -66,6 +81,8 @@ BallotTwoOne == <<2, 1>>
 (* Replica 3 goes; the leader itself goes; the next life of replica 3 comes. *)
 ThirdGoes == {{1, 2}}
 LeaderGoes == {{2, 3}}
+SecondGoes == {{1}}
+SecondOfFourGoes == {{1, 3, 4}}
 FourthComes == {{1, 2, 3, 4}}
 ThirdGoesFourthComes == {{1, 2}, {1, 2, 4}}
 TwoGo == {{1, 2}, {1, 3}}
@@ -96,6 +113,18 @@ SecondIsToldAhead ==
      /\ r \in {3, 4} /\ name = "HandleAccept" => act'.params.from = 2
      /\ name = "Reconfigure" => \A q \in {3, 4} : commitPoint[q] = 1
      /\ name = "HandlePrepare" => config[2].version = 2
+
+(* Replica 3 learns of the change, and gets to hear of the promise of 4: both together are a majority of those who stay, and of no others. *)
+ThirdIsOvertaken ==
+  LET r == act'.params.replica
+      name == act'.name
+  IN /\ r = 1 => name \in {"Reconfigure", "HandleAccepted", "AdvanceCommitPoint", "Fsync"}
+     /\ r \in {2, 4} => name \in {"HandleAccept", "Fsync"}
+     /\ r = 3 => name \in {"LearnConfiguration", "HandlePromise", "BecomeLeader", "Fsync"}
+
+SightsOfTheOvertaken ==
+  See(16, "VotersComeFromBelow: a candidate has a majority of a change's voters that promised before they voted for it",
+      \E r \in Replicas : role[r] = "candidate" /\ IsQuorum({m.from : m \in Counted(r)}, config[r].voters) /\ ~ReachesConfiguration(r))
 
 SightsOfTheSecond ==
   See(20, "DecidedByThoseInForce: a chosen change is decided once more, by those whom it names",

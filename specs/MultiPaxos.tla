@@ -809,6 +809,13 @@ ConfigurationsFormAChain ==
        /\ entry(s).id = before(s).version + 1
        /\ Cardinality((entry(s).voters \ before(s).voters) \union (before(s).voters \ entry(s).voters)) = 1
 
+(* Those whom a leader asks are the voters of a configuration that is chosen below the slot, or of the very one that it proposes once more. *)
+VotersComeFromBelow ==
+  \A m \in Sent("Accept") :
+    \/ m.voters = Founders
+    \/ \E s \in 1..(m.slot - 1) : \E e \in Chosen(s) : IsConfiguration(e) /\ e.voters = m.voters
+    \/ IsConfiguration(m.entry) /\ m.entry.voters = m.voters
+
 (* The configuration that a replica knows is chosen with everything below, and is that of its commit point at least. *)
 KnownConfigurationChosen ==
   \A r \in Replicas : Up(r) =>

@@ -1043,6 +1043,24 @@ ToldIsTrue == \A a \in told : (a.outcome = "committed") = (a.request \in Request
 (* A directory that is half another's is started by nobody.                                                                    *)
 CopyingIsClosed == \A r \in Replica : dir[r].role = "copying" => pg[r].mode = "down"
 
+(* A copy ends with the Node at either end, and when the PostgreSQL that is copied stops or is promoted: what comes then does not go on *)
+(* from what was sent.                                                                                                        *)
+CopiesEndWithTheirSource ==
+  [][\A r \in Replica :
+       copy[r] # NoCopy /\ copy'[r] # NoCopy
+         => LET q == copy[r].source IN node'[r].up /\ node'[q].up /\ pg'[q].mode = pg[q].mode]_vars
+
+(* Whoever is copied has what the log has forgotten ...                                                                        *)
+SourceHasForgotten ==
+  [][\A r \in Replica :
+       copy[r] = NoCopy /\ copy'[r] # NoCopy => IsPrefix(Whole(Fold(purged).wal), pg[copy'[r].source].wal)]_vars
+
+(* ... and nobody is fed that, since nobody can send it.                                                                       *)
+ForgottenIsNotFed ==
+  [][\A r \in Replica :
+       pg[r].mode = "standby" /\ pg'[r].mode = "standby" /\ pg'[r].wal # pg[r].wal
+         => Len(Fold(purged).wal) <= Len(pg[r].wal)]_vars
+
 (* What the log has forgotten is in the own WAL of everybody who does not know that it needs a copy; and somebody has it who    *)
 (* can be copied, now or when it leads or follows again.                                                                       *)
 PurgedIsFlushed ==
