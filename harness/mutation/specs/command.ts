@@ -3,7 +3,7 @@
  *
  *   --sample N   N mutants of each module, chosen by the seed; without it all of them, which takes a night
  *   --only X,Y   those whose name begins so (a module, or a module and a line), or those of this definition
- *   --seconds N  after so many seconds no further model is given to a mutant; a survivor says which were left
+ *   --seconds N  after so many seconds no further model is given to a mutant, and each may take a third of them; a survivor says which were left
  *   --json FILE  where to write the score, with every mutant. What stands there is not run again: a survivor is given only those models that it has
  *                not passed. Begin a new file when specifications have changed
  *

@@ -33,7 +33,7 @@ const STATES_OF_REFUTED = 8000;
 /** What checking a model's liveness adds, in states that take as long. */
 const STATES_OF_LIVENESS = 20_000;
 const SECONDS_MAX = 120;
-/** Even of a mutant whose time is up a model that was begun may take so long. */
+/** However little time there is, a model that is begun may take so long. */
 const SECONDS_MIN = 5;
 /** TLC's exit code. */
 const DOES_NOT_PARSE = 150;
@@ -70,7 +70,7 @@ export function killing(model: Model, observed: Parameters<typeof differences>[1
   return differences(uncounted, observed)[0] ?? null;
 }
 
-/** `seconds`: after so many no further model is begun. `passed`: models that have judged this mutant before. */
+/** `seconds`: after so many no further model is begun, and each may take a third of them. `passed`: models that have judged this mutant before. */
 export async function judgeMutant(
   mutant: SpecMutant,
   models: readonly Model[],
@@ -99,7 +99,7 @@ export async function judgeMutant(
       const timeoutSeconds = Math.min(
         model.timeoutSeconds,
         SECONDS_MAX,
-        Math.max(SECONDS_MIN, secondsLeft()),
+        Math.max(SECONDS_MIN, Math.min(secondsLeft(), seconds / 3)),
       );
       const observed = await runModel({ ...model, timeoutSeconds }, { workers: 1, specDir: folder });
       if (observed.exitCode === DOES_NOT_PARSE) return { verdict: 'unparsable' };
