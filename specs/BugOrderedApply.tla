@@ -48,6 +48,9 @@ ResumesWhoeverLed(r, p) == dir[r].role \in {"promoting", "primary"}
 LeadsOn(r) == IF node[r].stage = "open" THEN [node[r] EXCEPT !.stage = "begun", !.held = 0, !.answers = {}] ELSE Following(node[r])
 InAnyStage(stage) == stage \in {"elected", "begun"}
 
+(* FounderBase: all that the founder has written.                                                                                *)
+AllOfItsWal(r) == pg[r].wal
+
 (* ShippableEnd: all that the primary has written is shipped.                                                                     *)
 AllWritten(r) == Len(pg[r].wal)
 

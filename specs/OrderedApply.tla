@@ -204,6 +204,9 @@ HasReplayed(r, p) == pg[r].applied = WholeEnd(p.wal)
 (* record beyond is nobody's.                                                                                                 *)
 ForkToTake(r, p) == RecordEnd(p.wal)
 
+(* The first leadership of all begins with what is on its founder's disk.                                                       *)
+FounderBase(r) == Prefix(pg[r].wal, pg[r].flushed)
+
 (* The number of its timeline comes from the log.                                                                             *)
 TimelineToTake(r, p) == p.timeline + 1
 
@@ -486,7 +489,7 @@ ProposeLeadership(r, nextXid) ==
             /\ Propose(b, LeadershipEntry(b, pg[r].timeline, Len(p.wal), nextXid, TRUE, <<>>))
          \/ /\ pg[r].mode = "primary"
             /\ dir[r].role = "founder"
-            /\ Propose(b, LeadershipEntry(b, pg[r].timeline, Len(w), nextXid, FALSE, w))
+            /\ Propose(b, LeadershipEntry(b, pg[r].timeline, Len(FounderBase(r)), nextXid, FALSE, FounderBase(r)))
       /\ node' = [node EXCEPT ![r].stage = "proposed"]
       /\ UNCHANGED <<pg, dir, copy, clients, bounds>>
 

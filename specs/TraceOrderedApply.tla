@@ -187,12 +187,11 @@ IsAsRecorded(e) ==
 TraceProposeLeadership ==
   LET r == Step.r
       p == Fold(node[r].at)
-      w == pg[r].wal
       isPrimary == pg[r].mode = "primary"
   IN  /\ ProposeLeadership(r, Step.x)
       /\ node[r].leads = Step.b
       /\ Step.t = IF isPrimary THEN pg[r].timeline ELSE TimelineToTake(r, p)
-      /\ Shift(Step.f) = IF dir[r].role = "founder" THEN Len(w) ELSE IF isPrimary THEN Len(p.wal) ELSE ForkToTake(r, p)
+      /\ Shift(Step.f) = IF dir[r].role = "founder" THEN Len(FounderBase(r)) ELSE IF isPrimary THEN Len(p.wal) ELSE ForkToTake(r, p)
       /\ Step.resumes = (isPrimary /\ dir[r].role # "founder")
 
 TraceBeginLeadership ==

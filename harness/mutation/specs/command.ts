@@ -153,7 +153,10 @@ export async function runSpecMutation(options: SpecMutationOptions): Promise<Spe
   );
   const made = allMutants(modules, roots);
   const all = made.filter((mutant) => only === undefined || isMeant(mutant, only));
-  const chosen = inTurn(sampled(all, options.sample, seed));
+  const isExplained = ({ key }: SpecMutant): boolean => explainedSpecs.has(key);
+  const turns = inTurn(sampled(all, options.sample, seed));
+  // Those last of which nobody expects to be killed: they take longest.
+  const chosen = [...turns.filter((mutant) => !isExplained(mutant)), ...turns.filter(isExplained)];
   console.log(`${chosen.length} of ${all.length} mutants`);
   const before = readJudged(json);
   const judged: Judged[] = [];

@@ -28,12 +28,32 @@ const equivalent: Readonly<Record<string, string>> = {
   'Recovery Wipe: FALSE for the condition: losesLog #3':
     'nobody looks at the base of a log that is not there, and the one that joins gets another',
   'Recovery TakeCopy: TRUE for: HasLog(r)': 'with its log a replica loses the copy that it was being sent',
+  "MultiPaxos BecomeFollower: promises stays, for: promises' = [promises EXCEPT ![r] = {}]":
+    'what a follower has counted nobody looks at, and whoever stands again begins with nothing',
+  'MultiPaxos ReachesConfiguration: TRUE for: heard = s - 1':
+    'whoever has voted for a configuration knew all below to be chosen, and says so in the same Promise',
+  'MultiPaxos Reconfigure: TRUE for: IsConfiguration(e)':
+    'what waits and is no configuration may go alone, too: Propose sends it together with what comes behind it',
+  'MultiPaxos HandleAccept: TRUE for: r /= Owner(b)':
+    'its own Accept makes a leader give up, as StepDown does, and gives back to one that crashed the vote that it cast',
+  "MultiPaxos HandleAccepted: >= for > in: /\\ acks' = [acks EXCEPT ![r] = [s \\in Slots |-> IF s \\in first..las...":
+    'votes in a slot that is settled are counted, and nobody looks at them',
+  'OrderedApply EndWait: TRUE for: node[r].up':
+    'a Node that dies takes its sessions along: nobody waits there',
+  'OrderedApply EndWait: TRUE for: t \\in pg[r].waiting': 'Next takes t from there',
+  'OrderedApply AnswerRead: FALSE for: stale': 'the state in which it becomes TRUE is a violation already',
+  'OrderedApply FoldAnew: <= for < in: /\\ dir[r].durable < node[r].at':
+    'what is folded anew from where it is stays as it is',
+  'OrderedApply CrashNode: TRUE for: node[r].up': 'one that is down has nothing more to lose',
+  'OrderedApply CheckPrefix: TRUE for: s \\in SlotsIn(w)': 'Next takes s from there',
 };
 
 /** What bounds a model is no rule. */
 const bounds: Readonly<Record<string, string>> = {
   "Lease Tick: nothing for + 1 in: /\\ ticks' = ticks + 1":
     'time passes without a bound: the models have no end, and nothing else is altered',
+  'OrderedApply Propose: TRUE for: next[b] \\in Slot':
+    'what is proposed behind the last slot of a model is never chosen',
 };
 
 /** Another module has the rule, or another rule allows the same. */
@@ -53,6 +73,12 @@ const elsewhere: Readonly<Record<string, string>> = {
   'Recovery Fairness: TRUE for: WF_vars(BeginEmpty(r))': 'whoever has no database may get a copy instead',
   'Recovery DropTo: TRUE for: \\A s \\in (purged[r] + 1)..slot : s \\in log[r]':
     'what its database has durably a log need not have had: MoveBase goes the same way',
+  "MultiPaxos Restored: msgs stays, for: msgs' = msgs \\union prepares.sent":
+    'the Prepare that is on its way asks for more than is needed: sending it again spares votes in the Promises',
+  'OrderedApply ResumesRightly: TRUE for: e.timeline = p.timeline':
+    'whoever resumes has seen that its timeline is the one before (MayResume), and behind its own first entry nothing of older leaders has effect',
+  'OrderedApply EndSessions: TRUE for the condition: read.replica = r':
+    'a read at another replica is given up, too: what is never answered shows nothing',
 };
 
 export const explainedSpecs: ReadonlyMap<string, string> = new Map(
