@@ -122,6 +122,18 @@ ThirdIsOvertaken ==
      /\ r \in {2, 4} => name \in {"HandleAccept", "Fsync"}
      /\ r = 3 => name \in {"LearnConfiguration", "HandlePromise", "BecomeLeader", "Fsync"}
 
+(* Replica 1 proposes the change and falls silent. Replica 3, which has heard of nothing, finds it in a promise, and must fetch what lies below. *)
+ThirdFetchesFirst ==
+  LET r == act'.params.replica
+      name == act'.name
+  IN /\ r = 1 => name \in {"Reconfigure", "Fsync"}
+     /\ r = 2 => name \in {"HandlePrepare", "HandleAccept", "Fsync"}
+     /\ r = 3 => name \notin {"HandlePrepare", "HandleAccept", "HandleHeartbeat"}
+
+SightsOfTheThird ==
+  /\ See(15, "ConfigurationsFormAChain: a leader goes on behind a change that it found, and for which it had to fetch what lies below",
+         \E b \in Ballots : Owner(b) = 3 /\ Proposals(b, 1) = {} /\ Proposals(b, 3) /= {} /\ \E e \in ChosenIn(b, 2) : IsConfiguration(e))
+
 SightsOfTheOvertaken ==
   See(16, "VotersComeFromBelow: a candidate has a majority of a change's voters that promised before they voted for it",
       \E r \in Replicas : role[r] = "candidate" /\ IsQuorum({m.from : m \in Counted(r)}, config[r].voters) /\ ~ReachesConfiguration(r))

@@ -110,8 +110,5 @@ Sights ==
          \E r \in Replicas : role[r] = "leader" /\ LastSlot(r) = commitPoint[r] + WindowSlots /\ LastSlot(r) < MaxSlot /\ serving[r])
   /\ See(11, "DecidedByThoseInForce: a slot above a change is chosen", \E s, t \in Slots : t < s /\ Chosen(s) /= {} /\ \E e \in Chosen(t) : IsConfiguration(e))
   /\ See(12, "ConfigurationsFormAChain: a change is chosen", \E s \in Slots : \E e \in Chosen(s) : IsConfiguration(e))
-  /\ See(15, "ConfigurationsFormAChain: a leader goes on behind a change that it found",
-         \E b \in Ballots, s, t \in Slots :
-           s < t /\ Proposals(b, t) /= {} /\ \E e \in Proposals(b, s) : IsConfiguration(e) /\ e.ballot /= b /\ e \in Chosen(s))
   /\ See(13, "KnownConfigurationChosen: a follower knows of a change", \E r \in Replicas : role[r] = "follower" /\ config[r].slot > 0)
 =============================================================================

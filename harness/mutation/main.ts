@@ -23,6 +23,7 @@ const { positionals, values } = parseArgs({
     jobs: { type: 'string', default: '1' },
     only: { type: 'string' },
     seconds: { type: 'string' },
+    models: { type: 'string' },
     json: { type: 'string' },
   },
 });
@@ -49,7 +50,8 @@ async function run(): Promise<number> {
     case 'specs': {
       const only = values.only === undefined ? {} : { only: values.only };
       const limit = values.seconds === undefined ? {} : { seconds: wholeNumber('seconds', values.seconds) };
-      const { survivors, stale } = await runSpecMutation({ ...common, ...only, ...limit });
+      const asked = values.models === undefined ? {} : { models: values.models };
+      const { survivors, stale } = await runSpecMutation({ ...common, ...only, ...limit, ...asked });
       return survivors.length + stale.length === 0 ? 0 : 1;
     }
     case 'traces': {
@@ -59,7 +61,7 @@ async function run(): Promise<number> {
     }
     default:
       console.error(
-        'usage: mutate specs|traces|core [--sample N] [--seed S] [--jobs N] [--only FILE] [--seconds N] [--json FILE]',
+        'usage: mutate specs|traces|core [--sample N] [--seed S] [--jobs N] [--only FILE] [--seconds N] [--models A,B] [--json FILE]',
       );
       return 2;
   }

@@ -4,6 +4,7 @@
  *   --sample N   N mutants of each module, chosen by the seed; without it all of them, which takes a night
  *   --only X,Y   those whose name begins so (a module, or a module and a line), or those of this definition
  *   --seconds N  after so many seconds no further model is given to a mutant, and each may take a third of them; a survivor says which were left
+ *   --models A,B only these models, by the beginnings of their names: those of which one expects a kill, before the others
  *   --json FILE  where to write the score, with every mutant. What stands there is not run again: a survivor is given only those models that it has
  *                not passed. Begin a new file when specifications have changed
  *
@@ -25,6 +26,8 @@ export interface SpecMutationOptions {
   readonly seed?: number;
   /** Beginnings of mutants' names, such as `Lease` or `Lease:104`, or names of definitions, with commas between. */
   readonly only?: string;
+  /** Beginnings of the names of the models that are asked, with commas between. */
+  readonly models?: string;
   /** How long one mutant may take; without it, until all models have judged. */
   readonly seconds?: number;
 }
@@ -153,6 +156,8 @@ export async function runSpecMutation(options: SpecMutationOptions): Promise<Spe
   );
   const made = allMutants(modules, roots);
   const all = made.filter((mutant) => only === undefined || isMeant(mutant, only));
+  const isAsked = ({ name }: Model): boolean =>
+    options.models === undefined || options.models.split(',').some((each) => name.startsWith(each));
   const isExplained = ({ key }: SpecMutant): boolean => explainedSpecs.has(key);
   const turns = inTurn(sampled(all, options.sample, seed));
   // Those last of which nobody expects to be killed: they take longest.
@@ -168,6 +173,7 @@ export async function runSpecMutation(options: SpecMutationOptions): Promise<Spe
         ? await judgeMutant(mutant, models, modules, {
             seconds: options.seconds ?? Number.POSITIVE_INFINITY,
             passed: survived ? known.passed : [],
+            isAsked,
           })
         : known;
     const each = { mutant, judgement };

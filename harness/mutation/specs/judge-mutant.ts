@@ -70,12 +70,23 @@ export function killing(model: Model, observed: Parameters<typeof differences>[1
   return differences(uncounted, observed)[0] ?? null;
 }
 
-/** `seconds`: after so many no further model is begun, and each may take a third of them. `passed`: models that have judged this mutant before. */
+/**
+ * `seconds`: after so many no further model is begun, and each may take a third of them. `passed`: models that have judged this mutant before.
+ * `isAsked`: which others may, now.
+ */
 export async function judgeMutant(
   mutant: SpecMutant,
   models: readonly Model[],
   modules: ReadonlyMap<string, SpecModule>,
-  { seconds, passed: before }: { readonly seconds: number; readonly passed: readonly string[] },
+  {
+    seconds,
+    passed: before,
+    isAsked,
+  }: {
+    readonly seconds: number;
+    readonly passed: readonly string[];
+    readonly isAsked: (model: Model) => boolean;
+  },
 ): Promise<Judgement> {
   const started = performance.now();
   const secondsLeft = (): number => seconds - (performance.now() - started) / 1000;
@@ -92,7 +103,7 @@ export async function judgeMutant(
     const cfgOf = ({ cfg }: Model): string => readFileSync(path.join(folder, cfg), 'utf8');
     const noticing = modelsFor(mutant, models, modules, cfgOf);
     for (const model of noticing.filter(({ name }) => !before.includes(name))) {
-      if (secondsLeft() <= 0) {
+      if (secondsLeft() <= 0 || !isAsked(model)) {
         left.push(model.name);
         continue;
       }
