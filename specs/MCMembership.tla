@@ -129,10 +129,11 @@ ThirdFetchesFirst ==
   IN /\ r = 1 => name \in {"Reconfigure", "Fsync"}
      /\ r = 2 => name \in {"HandlePrepare", "HandleAccept", "Fsync"}
      /\ r = 3 => name \notin {"HandlePrepare", "HandleAccept", "HandleHeartbeat"}
+     /\ name = "HandleCatchUpReply" => role[3] = "leader"
 
 SightsOfTheThird ==
   /\ See(15, "ConfigurationsFormAChain: a leader goes on behind a change that it found, and for which it had to fetch what lies below",
-         \E b \in Ballots : Owner(b) = 3 /\ Proposals(b, 1) = {} /\ Proposals(b, 3) /= {} /\ \E e \in ChosenIn(b, 2) : IsConfiguration(e))
+         \E b \in Ballots : Owner(b) = 3 /\ Proposals(b, 3) /= {} /\ \E e \in ChosenIn(b, 2) : IsConfiguration(e))
 
 SightsOfTheOvertaken ==
   See(16, "VotersComeFromBelow: a candidate has a majority of a change's voters that promised before they voted for it",
