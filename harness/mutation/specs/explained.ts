@@ -48,6 +48,11 @@ const equivalent: Readonly<Record<string, string>> = {
   'OrderedApply CheckPrefix: TRUE for: s \\in SlotsIn(w)': 'Next takes s from there',
 };
 
+/** TLC comes to no end. */
+const endless: Readonly<Record<string, string>> = {
+  'MultiPaxos WrittenAll: FALSE for the condition: records = <<>>': 'it calls itself for ever',
+};
+
 /** What bounds a model is no rule. */
 const bounds: Readonly<Record<string, string>> = {
   "Lease Tick: nothing for + 1 in: /\\ ticks' = ticks + 1":
@@ -75,6 +80,10 @@ const elsewhere: Readonly<Record<string, string>> = {
     'what its database has durably a log need not have had: MoveBase goes the same way',
   "MultiPaxos Restored: msgs stays, for: msgs' = msgs \\union prepares.sent":
     'the Prepare that is on its way asks for more than is needed: sending it again spares votes in the Promises',
+  'MultiPaxos HandleCatchUpReply: FALSE for the condition: role[r] = "candidate"':
+    'the Prepare that is on its way asks for more than is needed, as above',
+  'MultiPaxos Undecided: TRUE for: log[r][s].ballot = promised[r]':
+    'who has voted for a configuration in an earlier ballot and leads either proposes it at once or fetches it: until then it waits',
   'OrderedApply ResumesRightly: TRUE for: e.timeline = p.timeline':
     'whoever resumes has seen that its timeline is the one before (MayResume), and behind its own first entry nothing of older leaders has effect',
   'OrderedApply EndSessions: TRUE for the condition: read.replica = r':
@@ -82,5 +91,5 @@ const elsewhere: Readonly<Record<string, string>> = {
 };
 
 export const explainedSpecs: ReadonlyMap<string, string> = new Map(
-  [equivalent, bounds, elsewhere].flatMap((each) => Object.entries(each)),
+  [equivalent, endless, bounds, elsewhere].flatMap((each) => Object.entries(each)),
 );
