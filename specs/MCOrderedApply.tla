@@ -70,6 +70,24 @@ SwitchedBefore ==
   /\ others' # others => ballot = 1 /\ \E r \in Replica : Len(pg'[r].wal) = Len(pg[r].wal) + 2
   /\ executed' # executed => ballot > 1
 
+(* The first leader writes something and ships nothing.  The second gets a transaction chosen and dies, leads once more as a standby, and *)
+(* then the first is elected again.  Nobody is told anything before, and nobody is copied.                                        *)
+PartedLeadsAgain ==
+  /\ \A p \in proposals' : p.entry.kind = "range" => p.entry.leadership = 2
+  /\ others' # others => ballot = 1 /\ pg'[First].wal # pg[First].wal
+  /\ executed' # executed => ballot = 2 /\ pg'[First].wal = pg[First].wal
+  /\ crashes' # crashes => ballot = 2 /\ pg'[First] = pg[First] /\ RequestsIn(Newest.wal) # {}
+  /\ ballot' # ballot =>
+       /\ (owner'[ballot'] = First) = (ballot' = 4)
+       /\ start'[ballot'] = Top + 1
+       /\ ballot' = 2 => pg[First].flushed = 1
+       /\ ballot' = 3 => crashes = 1 /\ node[First].leads = 0
+       /\ ballot' = 4 => Newest.leadership = 3
+  /\ crashes > 0 => doubt # {}
+  /\ told' # told => ballot = 4
+  /\ known' # known => told' # told
+  /\ copy' = copy
+
 -----------------------------------------------------------------------------
 (* Sights: what must have been seen in some state of a model, so that what holds there says something.  Each is printed when it  *)
 (* is seen first; the manifest says which models must see what.                                                                 *)
@@ -116,6 +134,7 @@ Sights ==
   /\ See(24, "the founder crashes before its mark",
          \E r \in Replica : dir[r].role = "founder" /\ ~node[r].up /\ Newest.leadership # 0)
   /\ See(25, "a third leadership lets its clients in", \E r \in Replica : node[r].stage = "open" /\ node[r].leads = 3)
+  /\ See(27, "one whose WAL has parted leads while a client is in doubt", doubt # {} /\ \E r \in Replica : node[r].leads # 0 /\ IsParted(r))
   /\ See(26, "a timeline begins above what is chosen, behind the rest of a segment",
          \E s \in 1..Top : EffectAt(s) = "leadership" /\ Entry(s).fork > Len(Fold(s - 1).wal))
 =============================================================================
