@@ -135,6 +135,8 @@ Sights ==
          \E r \in Replica : dir[r].role = "founder" /\ ~node[r].up /\ Newest.leadership # 0)
   /\ See(25, "a third leadership lets its clients in", \E r \in Replica : node[r].stage = "open" /\ node[r].leads = 3)
   /\ See(27, "one whose WAL has parted leads while a client is in doubt", doubt # {} /\ \E r \in Replica : node[r].leads # 0 /\ IsParted(r))
+  /\ See(28, "BaseIsKept: a group has begun with what its founder had written", Newest.begun # <<>> /\ Newest.begun[1].base # <<>>)
+  /\ See(29, "one whose WAL has parted gives its leadership up", ballot # 0 /\ node[owner[ballot]].leads = 0 /\ IsParted(owner[ballot]))
   /\ See(26, "a timeline begins above what is chosen, behind the rest of a segment",
          \E s \in 1..Top : EffectAt(s) = "leadership" /\ Entry(s).fork > Len(Fold(s - 1).wal))
 =============================================================================

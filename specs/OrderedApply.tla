@@ -1071,6 +1071,10 @@ PurgedIsFlushed ==
   IN  /\ \A r \in Replica : dir[r].role # "copying" /\ dir[r].durable >= purged => IsFlushed(r, gone)
       /\ purged > 0 => \E r \in Replica : dir[r].role # "copying" /\ dir[r].durable >= purged
 
+(* What a group began with is in no log: somebody has it on a disk.                                                            *)
+BaseIsKept ==
+  Newest.begun # <<>> => \E r \in Replica : dir[r].role # "copying" /\ IsFlushed(r, Whole(Newest.begun[1].base))
+
 (* What a directory says to be in it is in it.                                                                                 *)
 DurableIsFlushed ==
   \A r \in Replica : dir[r].role \in {"standby", "promoting", "primary"} /\ dir[r].durable >= purged

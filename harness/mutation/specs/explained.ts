@@ -46,6 +46,10 @@ const equivalent: Readonly<Record<string, string>> = {
     'what is folded anew from where it is stays as it is',
   'OrderedApply CrashNode: TRUE for: node[r].up': 'one that is down has nothing more to lose',
   'OrderedApply CheckPrefix: TRUE for: s \\in SlotsIn(w)': 'Next takes s from there',
+  'OrderedApply Release: TRUE for: pg[r].mode = "primary"':
+    'before its PostgreSQL is promoted a leader has shipped nothing, and there is nothing new to report',
+  'OrderedApply IsParted: FALSE for: Newest.timeline # pg[r].timeline':
+    'whoever holds the newest leadership and is on another timeline was not promoted: all that it has is chosen',
 };
 
 /** TLC comes to no end. */
@@ -88,6 +92,16 @@ const elsewhere: Readonly<Record<string, string>> = {
     'whoever resumes has seen that its timeline is the one before (MayResume), and behind its own first entry nothing of older leaders has effect',
   'OrderedApply EndSessions: TRUE for the condition: read.replica = r':
     'a read at another replica is given up, too: what is never answered shows nothing',
+  'OrderedApply ProposeLeadership: TRUE for: MayResume(r, p)':
+    'Resume has asked for it, and behind its own first entry nothing else begins; a founder that calls its first leadership a resumption ships its WAL from the beginning',
+  'OrderedApply Release: FALSE for: position > node[r].released':
+    'what was reported in part is reported whole with the next range only: models in which everything must end report all at once',
+  'OrderedApply IsSettled: > for >= in: /\\ \\E i \\in LaterThan(p, d) : ~p.begun[i].resumes /\\ pg[r].applied ...':
+    'a standby that has replayed up to the fork and nothing behind it leaves the answer to whoever leads',
+  'OrderedApply Replay: FALSE for the condition: IsPrefix(fed, had)':
+    'a standby that has more than its Node has folded replays no more until that has come as far',
+  'OrderedApply CannotBegin: TRUE for: \\/ dir[r].role = "copying" \\/ node[r].stage = "begun" \\/ dir[r].rol...':
+    'a leader may hand over whenever it likes (MayHandOver): models let fewer do so, and this lets more',
 };
 
 export const explainedSpecs: ReadonlyMap<string, string> = new Map(
