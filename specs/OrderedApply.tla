@@ -837,13 +837,13 @@ MayBeCopied(q) ==
   /\ \/ pg[q].mode = "standby" /\ dir[q].role \in {"standby", "promoting"}
      \/ pg[q].mode = "primary" /\ node[q].stage \in {"begun", "open"}
 
-(* From now on r's directory is no database.                                                                                   *)
+(* From now on r's directory is no database, and nobody is given a copy of it.                                                 *)
 BeginCopy(r, q) ==
   /\ q # r
   /\ NeedsCopy(r)
   /\ copy[r] = NoCopy
   /\ MayBeCopied(q)
-  /\ copy' = [copy EXCEPT ![r] = [source |-> q, from |-> pg[q].applied]]
+  /\ copy' = [p \in Replica |-> IF p = r THEN [source |-> q, from |-> pg[q].applied] ELSE IF copy[p].source = r THEN NoCopy ELSE copy[p]]
   /\ dir' = [dir EXCEPT ![r].role = "copying"]
   /\ pg' = [pg EXCEPT ![r] = [NewDatabase EXCEPT !.timeline = 0]]
   /\ UNCHANGED <<replicated, node, clients, bounds>>

@@ -30,8 +30,6 @@ const equivalent: Readonly<Record<string, string>> = {
   'Recovery TakeCopy: TRUE for: HasLog(r)': 'with its log a replica loses the copy that it was being sent',
   "MultiPaxos BecomeFollower: promises stays, for: promises' = [promises EXCEPT ![r] = {}]":
     'what a follower has counted nobody looks at, and whoever stands again begins with nothing',
-  'MultiPaxos ReachesConfiguration: TRUE for: heard = s - 1':
-    'whoever has voted for a configuration knew all below to be chosen, and says so in the same Promise',
   'MultiPaxos Reconfigure: TRUE for: IsConfiguration(e)':
     'what waits and is no configuration may go alone, too: Propose sends it together with what comes behind it',
   'MultiPaxos HandleAccept: TRUE for: r /= Owner(b)':
