@@ -57,7 +57,7 @@ export function looksAt(definition: string, cfg: string, modules: readonly SpecM
         continue;
       }
       // Comments are blanks in `code`; strings are needed, and stand in `text` in the same places.
-      const body = [...code.slice(from, to)].map((c, i) => (c === '_' ? text[from + i]! : c)).join('');
+      const body = code.slice(from, to).replace(/_/g, (_, i: number) => text[from + i] ?? '_');
       const alive = living(body, constants);
       if (alive === '') dead.add(name);
       uses.set(name, [...(uses.get(name) ?? []), ...(alive.match(NAMES) ?? [])]);
