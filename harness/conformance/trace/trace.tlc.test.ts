@@ -9,7 +9,7 @@ import { ACTIONS } from './trace-command.ts';
 /** A simulated run with many crashes and elections. */
 const events = recordSeed(14, { mix: 'default', steps: 1500 });
 /** One with wiped logs, copied databases and changes of the members, in which every action occurs. */
-const changing = recordSeed(14, { mix: 'losses', steps: 1500 });
+const changing = recordSeed(214, { mix: 'losses', steps: 1500 });
 /** These need a change to alter. */
 const ofMembers: readonly MutantKind[] = [
   'configuration-unnoticed',
