@@ -9,7 +9,7 @@ import { runSchedule } from './group-schedule.ts';
 import { plantedBugs } from './planted.ts';
 import { loadMutant } from './mutant.ts';
 import { explore, runCorpus } from './explore/explore-command.ts';
-import { readTurn } from './explore/run-input.ts';
+import { readTurn, turnOptions } from './explore/run-input.ts';
 
 const { values } = parseArgs({
   options: {
@@ -62,9 +62,8 @@ async function main(): Promise<number> {
     if (!hasFailed) continue;
     const plant = bug === undefined ? '' : ` --plant ${bug.name}`;
     const only = values.only?.map((name) => ` --only '${name}'`).join('') ?? '';
-    const turned = turns.map(({ atMs, salt }) => ` --turn ${atMs}/${salt}`).join('');
     console.log(
-      `replay: npm run groups -- --seed ${seed} --replicas ${replicas} --rounds ${rounds}${plant}${only}${turned}`,
+      `replay: npm run groups -- --seed ${seed} --replicas ${replicas} --rounds ${rounds}${plant}${only}${turnOptions(turns)}`,
     );
     return 1;
   }

@@ -1,5 +1,5 @@
 /**
- * `npm run groups -- --explore MINUTES [--first SEED] [--blind]`: looks for runs that come through what others do not, and keeps the best of them as the corpus.
+ * `npm run groups -- --explore MINUTES [--seed FIRST] [--blind]`: looks for runs that come through what others do not, and keeps the best of them as the corpus.
  *
  * Runs the corpus first, then what the explorer proposes; `--blind` takes new seeds only, for comparison, and keeps nothing. A run that breaks what must hold is told with its command, and ends with 1; the corpus stays as it was.
  */
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { Random } from '../../../server/src/ports/testing/random.ts';
 import { bestOf, Explorer } from './explorer.ts';
-import { commandOf, type Input, runInput, type Run } from './run-input.ts';
+import { commandOf, type Input, inputOf, runInput, type Run } from './run-input.ts';
 
 export interface ExploreOptions {
   readonly minutes: number;
@@ -32,8 +32,9 @@ export async function readCorpus(): Promise<readonly Input[]> {
   return lines.map((line) => inputSchema.parse(JSON.parse(line)));
 }
 
-/** @returns the exit code */
+/** @returns the exit code. @throws Error if that is no time */
 export async function explore({ minutes, firstSeed, blind }: ExploreOptions): Promise<number> {
+  if (!(minutes > 0)) throw new Error('--explore asks for a number of minutes');
   const random = new Random(firstSeed);
   const explorer = new Explorer(firstSeed, random);
   const kept: Run[] = [];
@@ -43,7 +44,7 @@ export async function explore({ minutes, firstSeed, blind }: ExploreOptions): Pr
   let runs = 0;
   let lastSeed = firstSeed;
   while (known.length > 0 || performance.now() < endMs) {
-    const input = known.shift() ?? (blind ? plain(lastSeed++) : explorer.next());
+    const input = known.shift() ?? (blind ? inputOf(lastSeed++) : explorer.next());
     const run = await runInput(input);
     runs += 1;
     if (run.faults.length > 0) {
@@ -60,10 +61,6 @@ export async function explore({ minutes, firstSeed, blind }: ExploreOptions): Pr
   await writeFile(corpusFile, best.map(({ input }) => `${JSON.stringify(input)}\n`).join(''));
   console.log(`kept: ${best.length} runs, which meet ${met} of them`);
   return 0;
-}
-
-function plain(seed: number): Input {
-  return { seed, replicas: seed % 4 === 0 ? 5 : 3, turns: [] };
 }
 
 /** @returns the exit code */

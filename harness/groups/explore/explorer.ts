@@ -4,7 +4,7 @@
  * Responsible for: which input is tried next, and which are worth keeping. Runs nothing itself. Pure but for `random`.
  */
 import type { Random } from '../../../server/src/ports/testing/random.ts';
-import type { Input, Run } from './run-input.ts';
+import { inputOf, type Input, type Run } from './run-input.ts';
 
 /** Where a pair was met first: the run, and when in it. */
 interface Place {
@@ -22,8 +22,6 @@ const otherChance = 0.1;
 const lastShare = 0.1;
 /** More turns than that are no more than other seeds. */
 const turnsMax = 6;
-/** Every so many new seeds are of five replicas. */
-const ofFiveEvery = 4;
 
 export class Explorer {
   private readonly random: Random;
@@ -70,8 +68,7 @@ export class Explorer {
   }
 
   private another(): Input {
-    const seed = this.nextSeed++;
-    return { seed, replicas: seed % ofFiveEvery === 0 ? 5 : 3, turns: [] };
+    return inputOf(this.nextSeed++);
   }
 
   private rarePlace(): Place {

@@ -8,6 +8,14 @@ export interface Input {
   readonly turns: readonly Turn[];
 }
 
+/** Every so many seeds are of five replicas. */
+const ofFiveEvery = 4;
+
+/** What the seed alone makes. */
+export function inputOf(seed: number): Input {
+  return { seed, replicas: seed % ofFiveEvery === 0 ? 5 : 3, turns: [] };
+}
+
 export interface Run {
   readonly input: Input;
   readonly pairs: Coverage['pairs'];
@@ -26,8 +34,11 @@ export async function runInput(input: Input): Promise<Run> {
 
 /** How it is run again. */
 export function commandOf({ seed, replicas, turns }: Input): string {
-  const turned = turns.map(({ atMs, salt }) => ` --turn ${atMs}/${salt}`).join('');
-  return `npm run groups -- --seed ${seed} --replicas ${replicas} --rounds 1${turned}`;
+  return `npm run groups -- --seed ${seed} --replicas ${replicas} --rounds 1${turnOptions(turns)}`;
+}
+
+export function turnOptions(turns: Input['turns']): string {
+  return turns.map(({ atMs, salt }) => ` --turn ${atMs}/${salt}`).join('');
 }
 
 /** @throws Error if it is no turn */
