@@ -19,10 +19,10 @@ import { createAdminProxy } from './admin-proxy.ts';
 import { type ClusterReport, reportReplica } from './cluster-report.ts';
 import type { DashboardState } from './dashboard-build.ts';
 import { faultRequestSchema } from './fault-table.ts';
-import { demoGroup, demoHost } from './layout.ts';
+import { demoGroup, demoHost, type ReplicaPlan } from './layout.ts';
 import { createLogProxy } from './log-proxy.ts';
 import { createRatesSender } from './rates-sender.ts';
-import { runSql, sqlBody } from './sql-console.ts';
+import { sqlBody, type SqlError, type SqlResult } from './sql-console.ts';
 import { createStreamHub, type StreamHub } from './stream-hub.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -34,6 +34,8 @@ export interface DemoServerOptions {
   readonly port: number;
   readonly supervisor: Supervisor;
   readonly clusterSecret: string;
+  /** Runs what is typed into the console, through this replica. */
+  readonly runSql: (plan: ReplicaPlan, sql: string) => Promise<SqlResult | { readonly error: SqlError }>;
   /** Looked at on every request, since the build may still run when the server starts. */
   readonly dashboard: () => DashboardState | null;
   readonly logger: Logger;
@@ -91,7 +93,8 @@ function sendCluster(hub: StreamHub, supervisor: Supervisor): void {
   hub.broadcast(JSON.stringify({ type: 'cluster', cluster: clusterOf(supervisor) }));
 }
 
-function routes({ supervisor, clusterSecret, dashboard, logger }: DemoServerOptions): Express {
+function routes(options: DemoServerOptions): Express {
+  const { supervisor, clusterSecret, dashboard, logger } = options;
   const app = express();
   app.disable('x-powered-by');
   app.use(guard(demoHost), securityHeaders);
@@ -105,7 +108,7 @@ function routes({ supervisor, clusterSecret, dashboard, logger }: DemoServerOpti
   });
   app.get('/api/log/:slot', createLogProxy(supervisor));
   app.post('/api/fault', express.json({ limit: '16kb' }), postFault(supervisor, logger));
-  app.post('/api/sql', express.json({ limit: '256kb' }), postSql(supervisor));
+  app.post('/api/sql', express.json({ limit: '256kb' }), postSql(options));
   const admin = createAdminProxy({ supervisor, clusterSecret });
   app.post('/api/members', express.json({ limit: '16kb' }), admin.members);
   app.post('/api/verify', express.json({ limit: '16kb' }), admin.verify);
@@ -152,7 +155,7 @@ function postFault(supervisor: Supervisor, logger: Logger): RequestHandler {
   };
 }
 
-function postSql(supervisor: Supervisor): RequestHandler {
+function postSql({ supervisor, runSql }: DemoServerOptions): RequestHandler {
   let running = 0;
   return async (request, response) => {
     const body = sqlBody.safeParse(request.body);
@@ -172,7 +175,7 @@ function postSql(supervisor: Supervisor): RequestHandler {
     }
     running += 1;
     try {
-      response.json(await runSql(plan.pgwirePort, body.data.sql));
+      response.json(await runSql(plan, body.data.sql));
     } finally {
       running -= 1;
     }

@@ -27,7 +27,9 @@ import { type DemoOptions, demoHost, demoUser, planReplicas, portsOf, type Repli
 import { endProcess, replicaSignals } from './left-behind.ts';
 import { awaitFreePorts, requireFreePorts } from './ports.ts';
 import { untilServing } from './readiness.ts';
+import { createReplicaMachine } from './replica-machine.ts';
 import type { ReplicaCommand } from './replica-process.ts';
+import { runSql } from './sql-console.ts';
 import { Supervisor } from './supervisor.ts';
 
 export interface DemoSetup {
@@ -110,7 +112,7 @@ async function launch(
   let names = Promise.resolve();
   const supervisor = new Supervisor({
     plans,
-    command: setup.command,
+    machineOf: (plan, onExit) => createReplicaMachine(plan, setup.command, onExit),
     autoRestart: options.autoRestart,
     say,
     onChildren: (pids) => {
@@ -127,6 +129,7 @@ async function launch(
     port: options.dashboardPort,
     supervisor,
     clusterSecret: dir.cluster.clusterSecret,
+    runSql: ({ pgwirePort }, sql) => runSql(pgwirePort, sql),
     dashboard: () => dashboard,
     logger,
   });

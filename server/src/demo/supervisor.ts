@@ -1,36 +1,26 @@
 /**
- * The demo's cluster: one child process per replica, what is known of each, and the faults that people cause.
+ * The demo's cluster: one machine per replica, what is known of each, and the faults that people cause.
  *
- * Responsible for: starting, watching, breaking and stopping the replicas. Serves nothing; demo-server.ts does.
+ * Responsible for: starting, watching, breaking and stopping the replicas, and what of that is refused. How a machine does it is replica-machine.ts. Serves nothing; demo-server.ts does.
  * Invariants: a replica that was crashed on purpose stays down until it is restarted (unless told otherwise); a replica that comes back is given the
  * link faults that still stand; after `stop` no process of the demo is left, whatever state it was in.
  */
 import type { ClusterReplica, FaultRequest, ReplicaStatus } from '../api/status.ts';
-import { identify, type ProcessIdentity } from '../adapters/postgres/process-identity.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
-import { loadReplicaConfig } from '../config/replica-config.ts';
+import { type FaultOutcome, refused } from './fault-outcome.ts';
 import { createFaultTable, type FaultTable, sameFaults } from './fault-table.ts';
 import type { ReplicaPlan } from './layout.ts';
-import { endProcess, postgresSignals } from './left-behind.ts';
 import { createReplicaMonitor, type ReplicaMonitor } from './replica-monitor.ts';
-import {
-  createReplicaProcess,
-  type ExitReport,
-  type ReplicaCommand,
-  type ReplicaProcess,
-} from './replica-process.ts';
-import { readPostmaster, type Wiped, wipeDisk } from './wipe.ts';
+import type { ReplicaMachine } from './replica-machine.ts';
+import type { ExitReport } from './replica-process.ts';
+import type { Wiped } from './wipe.ts';
 
 const stopGraceMs = 12_000;
 const autoRestartMs = 1000;
 
-export type FaultOutcome =
-  | { readonly ok: true }
-  | { readonly ok: false; readonly code: string; readonly message: string };
-
 export interface SupervisorOptions {
   readonly plans: readonly ReplicaPlan[];
-  readonly command: ReplicaCommand;
+  readonly machineOf: (plan: ReplicaPlan, onExit: (report: ExitReport) => void) => ReplicaMachine;
   readonly autoRestart: boolean;
   /** Lines for people. */
   readonly say: (line: string) => void;
@@ -40,10 +30,8 @@ export interface SupervisorOptions {
 
 interface Member {
   readonly plan: ReplicaPlan;
-  readonly process: ReplicaProcess;
+  readonly machine: ReplicaMachine;
   readonly monitor: ReplicaMonitor;
-  /** The PostgreSQL last seen, which outlives a replica that is killed. */
-  postgres: ProcessIdentity | null;
   /** Carryings of the fault table to the replica, one after the other; `waiting` if one has not begun yet. */
   carrying: Promise<string | null>;
   waiting: boolean;
@@ -68,9 +56,8 @@ export class Supervisor {
   private createMember(plan: ReplicaPlan): Member {
     return {
       plan,
-      process: createReplicaProcess(plan, this.options.command, (report) => this.onExit(report)),
+      machine: this.options.machineOf(plan, (report) => this.onExit(report)),
       monitor: createReplicaMonitor(plan, (status) => this.onStatus(plan.id, status)),
-      postgres: null,
       carrying: Promise.resolve(null),
       waiting: false,
       turn: Promise.resolve(),
@@ -82,8 +69,8 @@ export class Supervisor {
   }
 
   private startMember(member: Member): void {
-    member.process.start();
-    const pids = [...this.members.values()].map((each) => each.process.pid()).filter((pid) => pid !== null);
+    member.machine.start();
+    const pids = [...this.members.values()].map((each) => each.machine.pid()).filter((pid) => pid !== null);
     this.options.onChildren(pids);
   }
 
@@ -100,7 +87,7 @@ export class Supervisor {
       if (member === undefined) return;
       void this.inTurn(member, async () => {
         // Somebody may have started or crashed it meanwhile.
-        if (!this.stopping && member.process.endedByItself()) this.startMember(member);
+        if (!this.stopping && member.machine.endedByItself()) this.startMember(member);
         return { ok: true };
       });
     }, autoRestartMs).unref();
@@ -109,10 +96,7 @@ export class Supervisor {
   private onStatus(id: ReplicaId, status: ReplicaStatus): void {
     const member = this.members.get(id);
     if (member === undefined) return;
-    const { pid } = status.postgres;
-    if (pid !== null && pid !== member.postgres?.pid) {
-      void notePostgres(member, pid);
-    }
+    member.machine.heard(status);
     if (!sameFaults(status.faults, this.faults.of(id))) void this.reconcile(member);
   }
 
@@ -138,12 +122,12 @@ export class Supervisor {
   }
 
   cluster(): readonly ClusterReplica[] {
-    return [...this.members.values()].map(({ plan, process, monitor }) => {
+    return [...this.members.values()].map(({ plan, machine, monitor }) => {
       const status = monitor.status();
-      const pid = process.pid();
+      const pid = machine.pid();
       // What an earlier process said is not about one that was started since.
       const earlier = pid !== null && status !== null && status.pid !== pid;
-      const state = process.state();
+      const state = machine.state();
       if (earlier) return { id: plan.id, process: state, status: null, ageMs: null };
       return { id: plan.id, process: state, status, ageMs: monitor.ageMs() };
     });
@@ -159,7 +143,7 @@ export class Supervisor {
 
   /** Asks every running replica now, so that what follows is about the present. */
   async refresh(): Promise<void> {
-    const running = [...this.members.values()].filter((member) => member.process.state() === 'running');
+    const running = [...this.members.values()].filter((member) => member.machine.state() === 'running');
     await Promise.all(running.map((member) => member.monitor.ask()));
   }
 
@@ -199,23 +183,23 @@ export class Supervisor {
   }
 
   private async breakMember(member: Member, request: ReplicaRequest): Promise<FaultOutcome> {
-    const { process, plan } = member;
-    const state = process.state();
+    const { machine, plan } = member;
+    const state = machine.state();
     switch (request.action) {
       case 'crash':
         if (state === 'stopped') return refused('notRunning', `${plan.id} is not running`);
-        await process.crash();
+        await machine.crash();
         return { ok: true };
       case 'pause':
         if (state !== 'running') return refused('notRunning', `${plan.id} is ${state}`);
-        process.pause();
+        machine.pause();
         return { ok: true };
       case 'resume':
         if (state !== 'paused') return refused('notPaused', `${plan.id} is ${state}`);
-        process.resume();
+        machine.resume();
         return { ok: true };
       case 'restart':
-        await process.stop(stopGraceMs);
+        await machine.stop(stopGraceMs);
         if (this.stopping) return refused('stopping', 'the demo is stopping');
         this.startMember(member);
         return { ok: true };
@@ -233,35 +217,23 @@ export class Supervisor {
 
   /** What a lost disk does: the processes end without a word, their files are gone, and the machine comes up again. */
   private async wipe(member: Member, what: Wiped): Promise<FaultOutcome> {
-    const { process, plan } = member;
-    await process.crash();
-    const postgres = member.postgres ?? (await readPostmaster(plan.dir));
-    if (postgres !== null && !(await endProcess(postgres, ['SIGKILL'], 3000)))
-      return refused('failed', `PostgreSQL of ${plan.id} (process ${postgres.pid}) does not go away`);
-    try {
-      await wipeDisk(loadReplicaConfig(plan.configFile), what);
-    } catch (error) {
-      const { message } = error as Error;
-      return refused('failed', `${plan.id} is down, and its disk could not be wiped: ${message}`);
-    }
+    const { machine } = member;
+    await machine.crash();
+    const outcome = await machine.wipe(what);
+    if (!outcome.ok) return outcome;
     if (this.stopping) return refused('stopping', 'the demo is stopping');
     this.startMember(member);
-    return { ok: true };
+    return outcome;
   }
 
-  private async killPostgres(member: Member): Promise<FaultOutcome> {
-    const status = member.process.state() === 'running' ? await member.monitor.ask() : null;
-    const pid = status?.postgres.pid ?? null;
-    const name = pid === null ? member.postgres : await identify(pid);
-    if (name === null) return refused('notRunning', `the PostgreSQL of ${member.plan.id} is not running`);
-    // The postmaster's children notice by themselves that it is gone.
-    const gone = await endProcess(name, ['SIGKILL'], 3000);
-    return gone ? { ok: true } : refused('failed', `process ${name.pid} does not go away`);
+  private async killPostgres({ machine, monitor }: Member): Promise<FaultOutcome> {
+    const status = machine.state() === 'running' ? await monitor.ask() : null;
+    return machine.killPostgres(status?.postgres.pid ?? null);
   }
 
   /** Replicas that cannot be reached get their faults as soon as they answer. */
   private async spreadFaults(): Promise<FaultOutcome> {
-    const running = [...this.members.values()].filter((member) => member.process.state() === 'running');
+    const running = [...this.members.values()].filter((member) => member.machine.state() === 'running');
     const problems = await Promise.all(running.map((member) => this.reconcile(member)));
     const problem = problems.find((each) => each !== null);
     return problem === undefined ? { ok: true } : refused('badFault', problem ?? '');
@@ -270,23 +242,10 @@ export class Supervisor {
   /** Stops everything, and the PostgreSQL of replicas that were killed. */
   async stop(): Promise<void> {
     this.stopping = true;
-    await Promise.all([...this.members.values()].map((member) => member.process.stop(stopGraceMs)));
-    await Promise.all(
-      [...this.members.values()].map(async ({ postgres, plan }) => {
-        if (postgres !== null && !(await endProcess(postgres, postgresSignals, 4000))) {
-          this.options.say(`PostgreSQL of ${plan.id} (process ${postgres.pid}) does not go away`);
-        }
-      }),
-    );
-    for (const { monitor } of this.members.values()) monitor.close();
+    const all = [...this.members.values()];
+    await Promise.all(all.map(({ machine }) => machine.stop(stopGraceMs)));
+    const left = await Promise.all(all.map(({ machine }) => machine.endPostgres()));
+    for (const problem of left) if (problem !== null) this.options.say(problem);
+    for (const { monitor } of all) monitor.close();
   }
-}
-
-async function notePostgres(member: Member, pid: number): Promise<void> {
-  const identity = await identify(pid);
-  if (identity !== null) member.postgres = identity;
-}
-
-function refused(code: string, message: string): FaultOutcome {
-  return { ok: false, code, message };
 }

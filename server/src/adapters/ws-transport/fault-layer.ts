@@ -6,6 +6,7 @@
  */
 import type { LinkFault } from '../../api/status.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
+import type { Timers } from '../../ports/clock.ts';
 import { decideFault, faultProblem, healthyLink, isHealthy, seededRandom } from './link-faults.ts';
 
 export interface FaultLayer {
@@ -26,6 +27,7 @@ export interface FaultLayerOptions {
   readonly allowed: boolean;
   readonly seed: number;
   readonly queueBytesMax: number;
+  readonly timers: Pick<Timers, 'after'>;
   readonly onChange: () => void;
 }
 
@@ -37,20 +39,20 @@ const LINKS_MAX = 64;
 export function createFaultLayer(options: FaultLayerOptions): FaultLayer {
   const faults = new Map<ReplicaId, LinkFault>();
   const delayedBytes = new Map<ReplicaId, number>();
-  const timers = new Set<NodeJS.Timeout>();
+  const underWay = new Set<() => void>();
   const random = seededRandom(options.seed);
 
   const delay = (to: ReplicaId, bytes: number, ms: number, deliver: () => void): void => {
     const waiting = (delayedBytes.get(to) ?? 0) + bytes;
     if (waiting > options.queueBytesMax) return;
     delayedBytes.set(to, waiting);
-    const timer = setTimeout(() => {
-      timers.delete(timer);
+    const cancel = options.timers.after(ms, () => {
+      underWay.delete(cancel);
       delayedBytes.set(to, (delayedBytes.get(to) ?? 0) - bytes);
       // A link that was cut meanwhile takes with it what was on the way.
       if (faults.get(to)?.cut !== true) deliver();
-    }, ms);
-    timers.add(timer);
+    });
+    underWay.add(cancel);
   };
 
   return {
@@ -89,8 +91,8 @@ export function createFaultLayer(options: FaultLayerOptions): FaultLayer {
     },
     faults: () => [...faults.values()],
     close() {
-      for (const timer of timers) clearTimeout(timer);
-      timers.clear();
+      for (const cancel of underWay) cancel();
+      underWay.clear();
     },
   };
 }

@@ -12,6 +12,7 @@ import type { GroupId, ReplicaId } from '../../multipaxos/types/names.ts';
 import type { ControlMessage } from '../../ports/control.ts';
 import { CopyError, type CopyFetcher, type CopySource } from '../../ports/copy.ts';
 import type { Peer, Transport } from '../../ports/transport.ts';
+import { systemClock } from '../system-clock.ts';
 import { createCopyDialler } from './copy-dialler.ts';
 import { createCopyServer } from './copy-server.ts';
 import { type Envelope, isIncarnationOf } from './envelope.ts';
@@ -81,6 +82,7 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
     allowed: options.faultsAllowed,
     seed: options.faultSeed ?? 1,
     queueBytesMax: limits.queueBytesMax,
+    timers: systemClock,
     onChange: () => {
       copies.faultsChanged();
       dialler.faultsChanged();

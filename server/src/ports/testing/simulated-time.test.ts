@@ -25,6 +25,19 @@ describeTimers('the time of a simulated process', () => {
 });
 
 describe('simulated time', () => {
+  it('waits for whoever looks on, and what they ask for comes first', async () => {
+    const time = new SimulatedTime();
+    const told: string[] = [];
+    const tell = (what: string) => () => void told.push(`${what} at ${time.nowMs()}`);
+    time.after(10, tell('planned'));
+    time.pace = async (atMs) => {
+      await Promise.resolve();
+      if (told.length === 0) time.soon(tell(`asked for before ${atMs}`));
+    };
+    await time.pass(20);
+    expect(told).toEqual(['asked for before 10 at 0', 'planned at 10']);
+  });
+
   it('calls back in the order of time, and of asking at the same time', async () => {
     const time = new SimulatedTime();
     const told: string[] = [];

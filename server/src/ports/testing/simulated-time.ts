@@ -17,6 +17,8 @@ export class SimulatedTime implements Timers {
   private passedMs = 0;
   private asked = 0;
   private called = 0;
+  /** Waited for before time goes on to `atMs`, for whoever looks on; what is asked for meanwhile comes first. Null: time costs nothing. */
+  pace: ((atMs: number) => Promise<void>) | null = null;
 
   nowMs(): number {
     return this.passedMs;
@@ -65,6 +67,10 @@ export class SimulatedTime implements Timers {
       }
       const next = this.queue[0];
       if (next === undefined || next.atMs > endMs) break;
+      if (this.pace !== null && next.atMs > this.passedMs) {
+        await this.pace(next.atMs);
+        if (this.queue[0] !== next) continue;
+      }
       pop(this.queue);
       if (next.work === null) continue;
       this.passedMs = next.atMs;

@@ -31,9 +31,21 @@ interface Listener {
 /** Events kept for the first listener, which comes a little after the replica has started. */
 const BACKLOG_MAX = 1000;
 
-export class ReplicaEvents {
+/** What stamps events: in simulated time it is the same at each run. */
+export interface EventStamp {
   /** Tells this run of the process from every other. */
-  readonly run = randomBytes(6).toString('hex');
+  readonly run: string;
+  /** One scale for all processes of a machine. */
+  readonly nowUs: () => number;
+}
+
+function stampOfThisProcess(): EventStamp {
+  // hrtime is CLOCK_MONOTONIC.
+  return { run: randomBytes(6).toString('hex'), nowUs: () => Number(process.hrtime.bigint() / 1000n) };
+}
+
+export class ReplicaEvents {
+  private readonly stamp: EventStamp;
   private replica: ReplicaId;
   private seq = 0;
   private readonly listeners = new Set<Listener>();
@@ -41,8 +53,13 @@ export class ReplicaEvents {
   private level: Level = 'rare';
   private onLevelChange: ((level: Level) => void) | null = null;
 
-  constructor(replica: ReplicaId) {
+  constructor(replica: ReplicaId, stamp: EventStamp = stampOfThisProcess()) {
     this.replica = replica;
+    this.stamp = stamp;
+  }
+
+  get run(): string {
+    return this.stamp.run;
   }
 
   /** The incarnation that what comes from now on is of. */
@@ -96,9 +113,14 @@ export class ReplicaEvents {
 
   private publish(event: Layered): void {
     this.seq++;
-    // hrtime is CLOCK_MONOTONIC: one scale for all processes of a machine.
-    const atUs = Number(process.hrtime.bigint() / 1000n);
-    const stamped = { seq: this.seq, run: this.run, replica: this.replica, atUs, ...event } as TraceEvent;
+    const { run, nowUs } = this.stamp;
+    const stamped = {
+      seq: this.seq,
+      run,
+      replica: this.replica,
+      atUs: nowUs(),
+      ...event,
+    } as TraceEvent;
     if (this.listeners.size === 0 && this.backlog.length < BACKLOG_MAX) this.backlog.push(stamped);
     for (const { onEvent, attention } of this.listeners) {
       if (attention !== 'rare' || !isFrequent(stamped.name)) onEvent(stamped);

@@ -10,7 +10,8 @@ import type { Request } from '../../payload/wal/testing/model-session.ts';
 import type { NamedRequest, OpenTransaction } from '../../ports/client-service.ts';
 import type { Transaction } from './memory-client.ts';
 import type { MemoryGroup } from './memory-group.ts';
-import type { MemoryMember, MemberProcess } from './memory-member.ts';
+import type { MemberProcess } from './member-process.ts';
+import type { MemoryMember } from './memory-member.ts';
 
 /** What a gateway knows of a COMMIT that is under way. */
 export interface Doubt {

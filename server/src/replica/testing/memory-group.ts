@@ -7,6 +7,7 @@ import { Random } from '../../ports/testing/random.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { configOf, foundedBy } from './configurations.ts';
 import { MemoryMember } from './memory-member.ts';
+import type { MemberProcess } from './member-process.ts';
 import { MemoryNetwork } from './memory-network.ts';
 
 /** How often it is looked at whether a group is as it ought to be. */
@@ -19,6 +20,9 @@ export interface GroupOptions {
   readonly logLevel?: string;
   readonly onReported?: (member: ReplicaId, position: Lsn, timeline: Timeline) => void;
   readonly onEvent?: (member: ReplicaId, event: TraceEvent) => void;
+  /** A life of a member's process begins, and has ended. */
+  readonly onStarted?: (member: ReplicaId, process: MemberProcess) => void;
+  readonly onEnded?: (member: ReplicaId, process: MemberProcess) => void;
   /** A process ends for that: true if it ought to. */
   readonly excuses?: (member: ReplicaId, error: Error) => boolean;
 }
@@ -32,7 +36,10 @@ export class MemoryGroup {
   /** What must not be: a replica that could not go on, a PostgreSQL that was fed what it must not be. */
   readonly troubles: string[] = [];
 
-  constructor({ replicas, seed, config = {}, logLevel, onReported, onEvent, excuses }: GroupOptions) {
+  private eventAtUs = 0;
+
+  constructor(options: GroupOptions) {
+    const { replicas, seed, config = {}, logLevel, onReported, onEvent, excuses } = options;
     this.random = new Random(seed);
     this.network = new MemoryNetwork(this.time, this.random.fork());
     this.ids = Array.from({ length: replicas }, (_, index) => `r${index + 1}` as ReplicaId);
@@ -41,6 +48,7 @@ export class MemoryGroup {
         new MemoryMember({
           config: configOf(id, this.ids, config),
           time: this.time,
+          nowUs: () => this.nowUs(),
           random: this.random.fork(),
           network: this.network,
           postgres: {
@@ -52,9 +60,17 @@ export class MemoryGroup {
               this.troubles.push(`${id} cannot go on: ${error.stack ?? error.message}`);
           },
           onEvent: (event) => onEvent?.(id, event),
+          onStarted: (process) => options.onStarted?.(id, process),
+          onEnded: (process) => options.onEnded?.(id, process),
           ...(logLevel === undefined ? {} : { logLevel }),
         }),
     );
+  }
+
+  /** Of what happens at the same time, what happens later is later. */
+  private nowUs(): number {
+    this.eventAtUs = Math.max(this.eventAtUs + 1, Math.floor(this.time.nowMs() * 1000));
+    return this.eventAtUs;
   }
 
   member(id: ReplicaId): MemoryMember {

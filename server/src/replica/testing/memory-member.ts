@@ -1,9 +1,8 @@
 /**
- * One machine of a group in memory: a replica put together by main/assemble-replica.ts, with the product's log of segments on a simulated disk, its links and a model of PostgreSQL, all in simulated time. It can lose what a machine can.
+ * One machine of a group in memory: a disk for the replica's log, a model of PostgreSQL, and one life of the replica's process after another (member-process.ts), in simulated time. It can lose what a machine can.
  *
  * Responsible for: the lives of the replica's process, of PostgreSQL and of the machine, and what survives each. What a replica does is the product's own code.
  */
-import { pino } from 'pino';
 import type { IdleTimer } from '../../adapters/segment-log/group-writer.ts';
 import {
   createSegmentLogOn,
@@ -13,53 +12,36 @@ import {
 import { SimulatedDisk } from '../../adapters/segment-log/testing/simulated-disk.ts';
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
-import { assembleReplica, type AssembledReplica } from '../../main/assemble-replica.ts';
 import { ballotNone } from '../../multipaxos/ballot.ts';
 import { memberName } from '../../multipaxos/configuration.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
-import { ModelCopySource } from '../../payload/wal/testing/model-copy-source.ts';
-import { receiveModelCopy } from '../../payload/wal/testing/model-copy-target.ts';
-import { ModelDigests } from '../../payload/wal/testing/model-digest.ts';
-import { ModelDirectory } from '../../payload/wal/testing/model-directory.ts';
 import { ModelPostgres, type ModelPostgresOptions } from '../../payload/wal/testing/model-postgres.ts';
-import { ModelServer } from '../../payload/wal/testing/model-server.ts';
-import { CopyError } from '../../ports/copy.ts';
-import { LogStoreError, type LogStore, type NewLog } from '../../ports/log-store.ts';
+import type { LogStore, NewLog } from '../../ports/log-store.ts';
 import type { Random } from '../../ports/testing/random.ts';
 import { ProcessTime, type SimulatedTime } from '../../ports/testing/simulated-time.ts';
-import type { Joined } from '../database/missing-database.ts';
-import { RecoveryTracker } from '../database/recovery-progress.ts';
-import { replaceDatabase } from '../database/replace-database.ts';
-import { causeBeforeAdmission, causeOf, Joining } from '../members/joining.ts';
 import type { Replica } from '../replica.ts';
-import { ReplicaEvents } from '../status/events.ts';
-import { addressOf, testGroup } from './configurations.ts';
-import type { MemoryNetwork, MemoryTransport } from './memory-network.ts';
+import { testGroup } from './configurations.ts';
+import { MemberProcess } from './member-process.ts';
+import type { MemoryNetwork } from './memory-network.ts';
 
 export const testCluster = 'c';
 
 export interface MemberOptions {
   readonly config: ReplicaConfig;
   readonly time: SimulatedTime;
+  /** Of the group; no two events have the same. */
+  readonly nowUs: () => number;
   readonly random: Random;
   readonly network: MemoryNetwork;
   readonly postgres: Omit<ModelPostgresOptions, 'time' | 'random'>;
   readonly onFatal: (error: Error) => void;
   readonly onEvent: (event: TraceEvent) => void;
+  /** A life of its process begins, and has ended. */
+  readonly onStarted?: (process: MemberProcess) => void;
+  readonly onEnded?: (process: MemberProcess) => void;
   /** Set to see what replicas say. */
   readonly logLevel?: string;
-}
-
-/** One life of the replica's process. */
-export interface MemberProcess {
-  readonly timers: ProcessTime;
-  readonly server: ModelServer;
-  readonly directory: ModelDirectory;
-  readonly transport: MemoryTransport;
-  assembled: AssembledReplica | null;
-  joining: Joining | null;
-  log: LogStore | null;
 }
 
 /** So small that a short run fills many. */
@@ -71,6 +53,7 @@ export class MemoryMember {
   process: MemberProcess | null = null;
   readonly logDisk: SimulatedDisk;
   private readonly options: MemberOptions;
+  private lives = 0;
   /** The log says that it has this many bytes; null: as it is. */
   logBytesSaid: number | null = null;
 
@@ -126,173 +109,44 @@ export class MemoryMember {
   /** `isSlow`: it is up some time after this resolves, when its log is open; else at once. */
   async start({ isSlow = false } = {}): Promise<void> {
     if (this.process !== null) throw new Error(`${this.id} runs already`);
-    const { time, random, network, config } = this.options;
-    // As exact as the lease allows for.
-    const { clockDriftMax } = config.timings;
-    const timers = new ProcessTime(time, 1 + (random.next() - 0.5) * clockDriftMax);
-    const process: MemberProcess = {
-      timers,
-      server: new ModelServer(this.postgres, timers),
-      directory: new ModelDirectory(this.postgres.disk, timers, random),
-      transport: network.transport(this.id, timers),
-      assembled: null,
-      joining: null,
-      log: null,
+    const { config, time, nowUs, random, network, logLevel = 'silent', onEvent, onStarted } = this.options;
+    this.lives += 1;
+    const machine = {
+      config,
+      time,
+      random,
+      network,
+      postgres: this.postgres,
+      openLog: (...args: Parameters<MemoryMember['openLog']>) => this.openLog(...args),
+      told: (log: LogStore) => this.told(log),
+      fail: (failing: MemberProcess, error: Error) => this.fail(failing, error),
+      logLevel,
     };
+    // As long for every life: how long the names of proposals are is seen in the log.
+    const run = `${this.id}.${this.lives}`.padStart(12, '0');
+    const process = new MemberProcess(machine, { run, nowUs });
     this.process = process;
-    const opening = this.enter(process, isSlow).catch((error: Error) => this.fail(process, error));
+    process.events.subscribe(onEvent, 'all');
+    onStarted?.(process);
+    const opening = process.enter(isSlow).catch((error: Error) => this.fail(process, error));
     if (!isSlow) await opening;
   }
 
-  private async enter(process: MemberProcess, isSlow: boolean): Promise<void> {
-    const events = new ReplicaEvents(memberName(this.id, 0));
-    events.subscribe(this.options.onEvent, 'all');
-    try {
-      const log = await this.openLog(process.timers, { isSlow });
-      this.begin(process, log, null, events);
-    } catch (error) {
-      if (!(error instanceof LogStoreError) || error.code !== 'logMissing') throw error;
-      void this.join(process, events);
-    }
-  }
-
-  /** What the product ends its process for. */
   private fail(process: MemberProcess, error: Error): void {
     if (process.timers.dead) return;
     this.options.onFatal(error);
     if (this.process === process) this.crash();
   }
 
-  private async join(process: MemberProcess, events: ReplicaEvents): Promise<void> {
-    const { config } = this.options;
-    const { timers, transport } = process;
-    const joining = new Joining({
-      self: this.id,
-      address: addressOf(this.id),
-      peers: config.peers.map(({ id }) => id).filter((id) => id !== this.id),
-      transport,
-      timers,
-      onMessage: () => undefined,
-    });
-    process.joining = joining;
-    transport.onControl((from, message) => joining.onControl(from, message));
-    const admission = await joining.run();
-    if (admission === null || timers.dead) return;
-    const { cluster, member, configuration, purgedTo } = admission;
-    const cause = causeOf(admission, this.hasDatabase);
-    const identity = { cluster, member };
-    const newLog = { identity, configuration, base: 0 as Slot, promised: ballotNone };
-    const log = await this.openLog(timers, { newLog, isSlow: true });
-    process.joining = null;
-    this.begin(process, log, { cause, purgedTo }, events);
-  }
-
-  private get hasDatabase(): boolean {
-    return this.postgres.disk.control !== null;
-  }
-
-  private begin(process: MemberProcess, log: LogStore, joined: Joined | null, events: ReplicaEvents): void {
-    const { config, random, logLevel = 'silent' } = this.options;
-    process.log = log;
-    const { timers, server, directory, transport } = process;
-    const logger = pino({ level: logLevel, name: this.id, base: null });
-    const tracker = new RecoveryTracker({
-      nowMs: () => timers.nowMs(),
-      logger,
-      onEvent: (event) => events.operation(event),
-    });
-    if (joined !== null) tracker.begin(causeBeforeAdmission(this.hasDatabase), 'joining');
-    transport.become(log.identity.member, log.identity.cluster);
-    const { postgres } = this;
-    const assembled = assembleReplica(
-      config,
-      {
-        log: this.told(log),
-        transport,
-        server,
-        socketPath: '/nowhere/.s.PGSQL.5432',
-        directory,
-        digests: new ModelDigests(postgres, timers),
-        timers,
-        random: () => random.next(),
-        prepare: () => this.prepare(server),
-        installRequests: () => Promise.resolve(),
-        lookAtCommits: () => () => Promise.resolve({ code: 'clean' }),
-        openArchive: null,
-        replace: (loss, sources, logReaches, ended) =>
-          replaceDatabase(
-            {
-              fetcher: transport,
-              sources,
-              tracker,
-              logger,
-              timers,
-              directory,
-              onEvent: (event) => events.apply(event),
-              receive: (channel, from, onProgress, signal) => {
-                const isOfUse = ({ slot }: { readonly slot: Slot }): boolean => logReaches(slot);
-                return receiveModelCopy({
-                  channel,
-                  from,
-                  onProgress,
-                  signal,
-                  isOfUse,
-                  disk: postgres.disk,
-                  directory,
-                });
-              },
-            },
-            loss,
-            ended,
-          ),
-      },
-      {
-        events,
-        tracker,
-        logger,
-        joined,
-        onAgreed: () => undefined,
-        // Not in the middle of what has come to it.
-        onFatal: (error) => timers.soon(() => this.fail(process, error)),
-      },
-    );
-    const { replica, payload } = assembled;
-    transport.offerCopies(
-      new ModelCopySource({
-        postgres,
-        timers,
-        random,
-        position: () => {
-          const why = replica.whyNoCopy();
-          if (why !== null) throw new CopyError('sourceUnavailable', why);
-          return payload.durableState();
-        },
-        awaitChosen: (lsn, signal) => payload.awaitChosen(lsn, signal),
-      }),
-    );
-    process.assembled = assembled;
-    replica.start();
-  }
-
   private told(log: LogStore): LogStore {
     return { ...log, stats: () => ({ ...log.stats(), bytes: this.logBytesSaid ?? log.stats().bytes }) };
-  }
-
-  /** Of a group that is being founded: a row that is in no log. */
-  private async prepare(server: ModelServer): Promise<void> {
-    const client = await server.connect();
-    await client.ask({ kind: 'mode', mode: 'local' });
-    await client.ask({ kind: 'append', key: 'founded', value: this.id });
-    await client.ask({ kind: 'commit' });
-    client.close();
   }
 
   /** kill -9 of the replica's process. Its PostgreSQL is stopped a little later, by what watches over both. */
   crash(): void {
     const { process } = this;
     if (process === null) return;
-    this.process = null;
-    process.timers.die();
+    this.ended(process);
     this.options.network.died(this.id);
     this.logDisk.crashProcess();
     this.postgres.orphaned();
@@ -324,12 +178,15 @@ export class MemoryMember {
   async stop(): Promise<void> {
     const { process } = this;
     if (process === null) return;
-    process.joining?.stop();
-    if (process.assembled === null) await process.transport.close();
-    else await process.assembled.replica.stop();
+    await process.stop();
     if (this.process !== process) return;
+    this.ended(process);
+  }
+
+  private ended(process: MemberProcess): void {
     this.process = null;
     process.timers.die();
+    this.options.onEnded?.(process);
   }
 }
 

@@ -1,9 +1,10 @@
 /**
  * Transports that hand messages to each other within one process, in simulated time. Links can be cut, one way too, and may lose, double and delay what goes over them.
  *
+ * Responsible for: what befalls the network, whoever is at its ends (cuts, weather). What a replica is told to do to its own links is the product's fault layer, and is forgotten with its process.
  * Invariants: those of ports/transport.ts; nothing reaches a process that is dead, and one that is stopped hears it when it goes on.
  */
-import type { LinkFault } from '../../api/status.ts';
+import { createFaultLayer, type FaultLayer } from '../../adapters/ws-transport/fault-layer.ts';
 import { memberName, replicaOf } from '../../multipaxos/configuration.ts';
 import type { Message } from '../../multipaxos/types/messages.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
@@ -16,11 +17,13 @@ import type { Transport } from '../../ports/transport.ts';
 import { openChannel, type ChannelEnd } from '../../payload/wal/testing/channel.ts';
 
 export type MemoryTransport = Transport &
-  CopyFetcher & { faults(): readonly LinkFault[]; offerCopies(source: CopySource): void };
+  CopyFetcher &
+  Pick<FaultLayer, 'setFault' | 'heal' | 'faults'> & { offerCopies(source: CopySource): void };
 
 interface Station {
   readonly id: ReplicaId;
   readonly timers: Timers;
+  readonly faults: FaultLayer;
   member: ReplicaId;
   message: (from: ReplicaId, message: Message) => void;
   control: (from: ReplicaId, message: ControlMessage) => void;
@@ -107,6 +110,10 @@ export class MemoryNetwork {
     return random.chance(weather.slow) ? random.next() * 80 : 0.1 + random.next() * 0.6;
   };
 
+  private send(from: Station, to: ReplicaId, hand: (station: Station) => void): void {
+    from.faults.send(to, 0, () => this.deliver(from, to, hand));
+  }
+
   private deliver(from: Station, to: ReplicaId, hand: (station: Station) => void): void {
     const { random, weather, time } = this;
     const times = random.chance(weather.loss) ? 0 : random.chance(weather.doubling) ? 2 : 1;
@@ -123,6 +130,14 @@ export class MemoryNetwork {
     const here: Station = {
       id,
       timers,
+      faults: createFaultLayer({
+        id,
+        allowed: true,
+        seed: 1,
+        queueBytesMax: Number.POSITIVE_INFINITY,
+        timers,
+        onChange: () => this.endChannels((between) => between.includes(here) && areCut(between)),
+      }),
       member: memberName(id, 0),
       message: () => undefined,
       control: () => undefined,
@@ -132,13 +147,13 @@ export class MemoryNetwork {
     return {
       send: (to, message) => {
         const from = here.member;
-        this.deliver(here, replicaOf(to), (station) => {
+        this.send(here, replicaOf(to), (station) => {
           if (station.member === to) station.message(from, message);
         });
       },
       sendControl: (replica, message) => {
         const from = here.member;
-        this.deliver(here, replica, (station) => station.control(from, message));
+        this.send(here, replica, (station) => station.control(from, message));
       },
       onMessage: (handler) => {
         here.message = handler;
@@ -155,7 +170,9 @@ export class MemoryNetwork {
       offerCopies: (source) => {
         here.copies = source;
       },
-      faults: () => [],
+      setFault: (fault) => here.faults.setFault(fault),
+      heal: () => here.faults.heal(),
+      faults: () => here.faults.faults(),
       close: () => {
         this.died(id);
         return Promise.resolve();
@@ -173,14 +190,21 @@ export class MemoryNetwork {
       const tell = (work: () => void): void => void here.timers.after(this.latencyMs(), work);
       const there = this.stations.get(from);
       const { copies } = there ?? { copies: null };
-      if (there === undefined || copies === null || !this.reaches(here.id, from)) {
+      const isAway = !this.reaches(here.id, from);
+      if (there === undefined || copies === null || isAway || areCut([here, there])) {
         tell(() => reject(new CopyError('sourceUnavailable', `${from} cannot be reached`)));
         return;
       }
-      const ends = openChannel(here.timers, there.timers, this.latencyMs);
+      const way = (one: Station, other: Station) => (): number =>
+        this.latencyMs() + (one.faults.holdUp(other.id, true) ?? 0);
+      const ends = openChannel(here.timers, there.timers, way(here, there), way(there, here));
       this.channels.push({ between: [here, there], ends });
       there.timers.after(this.latencyMs(), () => void copies.serve(ends[1]));
       tell(() => resolve(ends[0]));
     });
   }
+}
+
+function areCut([one, other]: Channel['between']): boolean {
+  return one.faults.isCut(other.id) || other.faults.isCut(one.id);
 }

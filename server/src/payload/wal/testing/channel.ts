@@ -42,14 +42,15 @@ export class ChannelEnd extends Duplex {
   }
 }
 
-/** The end of the process whose time is `here`, and that of the other. */
+/** The end of the process whose time is `here`, and that of the other. `backMs`: from there to here, if that way takes another time. */
 export function openChannel(
   here: Timers,
   there: Timers,
   latencyMs: () => number,
+  backMs = latencyMs,
 ): readonly [ChannelEnd, ChannelEnd] {
   const near = new ChannelEnd(new Wire(there, latencyMs));
-  const far = new ChannelEnd(new Wire(here, latencyMs));
+  const far = new ChannelEnd(new Wire(here, backMs));
   near.other = far;
   far.other = near;
   return [near, far];
