@@ -124,8 +124,8 @@ Sights ==
   /\ See(16, "a transaction in doubt is chosen later", \E d \in doubt : d.request \in RequestsIn(Newest.wal))
   /\ See(17, "a standby is read that lags behind", shown # {} /\ \E r \in Replica : Ended(r) /\ pg[r].applied < WholeEnd(Newest.wal))
   /\ See(18, "a leader is copied that has more than is chosen",
-         \E r \in Replica : copy[r] # NoCopy /\ pg[copy[r].source].mode = "primary" /\ Len(pg[copy[r].source].wal) > Len(Newest.wal))
-  /\ See(19, "a standby is copied", \E r \in Replica : copy[r] # NoCopy /\ pg[copy[r].source].mode = "standby")
+         \E r \in Replica : copy[r].source # Nobody /\ pg[copy[r].source].mode = "primary" /\ Len(pg[copy[r].source].wal) > Len(Newest.wal))
+  /\ See(19, "a standby is copied", \E r \in Replica : copy[r].source # Nobody /\ pg[copy[r].source].mode = "standby")
   /\ See(20, "the log is purged above what a standby has", \E r \in Replica : dir[r].role = "standby" /\ dir[r].durable < purged)
   /\ See(21, "a range is purged", \E s \in 1..purged : EffectAt(s) = "range")
   /\ See(22, "WAL of a deposed leader is parted from the chosen WAL", \E r \in Replica : IsParted(r))
@@ -137,6 +137,7 @@ Sights ==
   /\ See(27, "one whose WAL has parted leads while a client is in doubt", doubt # {} /\ \E r \in Replica : node[r].leads # 0 /\ IsParted(r))
   /\ See(28, "BaseIsKept: a group has begun with what its founder had written", Newest.begun # <<>> /\ Newest.begun[1].base # <<>>)
   /\ See(29, "one whose WAL has parted gives its leadership up", ballot # 0 /\ node[owner[ballot]].leads = 0 /\ IsParted(owner[ballot]))
+  /\ See(30, "the log is purged above a copy that was sent", \E r \in Replica : IsSent(r) /\ copy[r].slot < purged)
   /\ See(26, "a timeline begins above what is chosen, behind the rest of a segment",
          \E s \in 1..Top : EffectAt(s) = "leadership" /\ Entry(s).fork > Len(Fold(s - 1).wal))
 =============================================================================

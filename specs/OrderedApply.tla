@@ -42,7 +42,7 @@ CONSTANTS
 (* What a model may leave out.                                                                                                 *)
 OptionalActions ==
   {"WriteSwitch", "RunRead", "ReadStandby", "FoldAnew", "FlushStandby", "Purge", "RelievePressure", "CrashPostgres", "CrashNode", "CrashBoth",
-   "GiveUpCopy"}
+   "GiveUpCopy", "SendCopy", "MarkPrimary"}
 
 ASSUME Halved \subseteq Request /\ Optional \subseteq OptionalActions
 
@@ -335,6 +335,9 @@ EndSessions(r) ==
   /\ read' = IF read.replica = r THEN NoRead ELSE read
   /\ UNCHANGED <<executed, known, shown, told, stale>>
 
+(* Everything of r's copy was sent: its source has nothing to do with it any more.                                              *)
+IsSent(r) == copy[r] # NoCopy /\ copy[r].source = Nobody
+
 (* Copies from r come to nothing.                                                                                              *)
 VoidCopiesFrom(r) == copy' = [q \in Replica |-> IF copy[q].source = r THEN NoCopy ELSE copy[q]]
 
@@ -357,6 +360,7 @@ ReportUpTo(r, s) == 0..PositionToReport(r, Fold(s))
 (* How far a standby recovers when it is started, and from where a directory goes on.                                          *)
 RecoverTo(r) == 0..Len(pg[r].wal)
 GoOnFrom(w) == SlotsIn(w)
+GoOnFromCopy(r, n) == IF IsSent(r) THEN {copy[r].slot} ELSE GoOnFrom(WalOfCopy(r, n))
 
 (* How far a standby may come at once: <<flushed, replayed>>.                                                                  *)
 ReplayTo(r) == LET n == Max(Len(WalToFeed(r)), Len(pg[r].wal)) IN (0..Len(WalToFeed(r))) \X (0..n)
@@ -517,6 +521,15 @@ Promote(r) ==
                           ![r].applied = e.fork]
       /\ VoidCopiesFrom(r)
       /\ UNCHANGED <<replicated, node, dir, clients, bounds>>
+
+(* A directory whose PostgreSQL has been promoted says that it is a primary's: at the latest when clients are let in.             *)
+MarkPrimary(r) ==
+  /\ "MarkPrimary" \in Optional
+  /\ node[r].up
+  /\ dir[r].role = "promoting"
+  /\ pg[r].mode = "primary" \/ (pg[r].mode = "down" /\ MayResume(r, Fold(node[r].at)))
+  /\ dir' = [dir EXCEPT ![r].role = "primary"]
+  /\ UNCHANGED <<replicated, node, pg, copy, clients, bounds>>
 
 (* Clients are let in.                                                                                                         *)
 Open(r) ==
@@ -848,17 +861,33 @@ BeginCopy(r, q) ==
   /\ pg' = [pg EXCEPT ![r] = [NewDatabase EXCEPT !.timeline = 0]]
   /\ UNCHANGED <<replicated, node, clients, bounds>>
 
-CopyEnds(r) == IF copy[r] = NoCopy THEN {} ELSE copy[r].from..Len(pg[copy[r].source].wal)
+CopyEnds(r) ==
+  IF copy[r] = NoCopy THEN {}
+  ELSE IF IsSent(r) THEN {copy[r].end}
+  ELSE copy[r].from..Len(pg[copy[r].source].wal)
 
-(* Everything is there: the blocks, each as it was at some time of the copy, none later than the source's WAL up to n, and the   *)
-(* WAL of that time.                                                                                                          *)
+(* From which slots r may go on, with a copy that ends at n.                                                                    *)
+SlotsOfCopy(r, n) == IF IsSent(r) THEN {copy[r].slot} ELSE SlotsIn(WalOfCopy(r, n))
+
+MayEndCopy(r, n, s) ==
+  /\ node[r].up
+  /\ n \in CopyEnds(r)
+  /\ IF IsSent(r) THEN TRUE ELSE CopyIsChosen(copy[r].source, n)
+  /\ s \in SlotsOfCopy(r, n)
+
+(* The source has sent everything: blocks, each as it was at some time of the copy, none later than the source's WAL up to n, and  *)
+(* the WAL of that time.  What becomes of the source from now on does not matter; the log may be purged above s meanwhile.        *)
+SendCopy(r, n, s) ==
+  /\ "SendCopy" \in Optional
+  /\ MayEndCopy(r, n, s)
+  /\ ~IsSent(r)
+  /\ copy' = [copy EXCEPT ![r] = [source |-> Nobody, sender |-> copy[r].source, wal |-> WalOfCopy(r, n), end |-> n, slot |-> s]]
+  /\ UNCHANGED <<replicated, node, pg, dir, clients, bounds>>
+
+(* Everything is there, durably.                                                                                               *)
 EndCopy(r, n, s) ==
-  LET q == copy[r].source
-      w == WalOfCopy(r, n)
-  IN  /\ node[r].up
-      /\ n \in CopyEnds(r)
-      /\ CopyIsChosen(q, n)
-      /\ s \in SlotsIn(w)
+  LET w == IF IsSent(r) THEN copy[r].wal ELSE WalOfCopy(r, n)
+  IN  /\ MayEndCopy(r, n, s)
       /\ copy' = [copy EXCEPT ![r] = NoCopy]
       /\ dir' = [dir EXCEPT ![r] = [role |-> "standby", durable |-> s]]
       /\ node' = [node EXCEPT ![r].at = s]
@@ -900,7 +929,7 @@ Next ==
        \/ ProposeOther(r)
        \/ Resume(r)
        \/ ProposeLeadership(r, NextXid(Prefix(pg[r].wal, pg[r].applied)))  \* a higher one only wastes ids
-       \/ BeginLeadership(r) \/ Promote(r) \/ Open(r)
+       \/ BeginLeadership(r) \/ Promote(r) \/ MarkPrimary(r) \/ Open(r)
        \/ \E k \in Survivals(r) : Depose(r, k)
        \/ \E q \in Request : Write(r, q)
        \/ WriteOwn(r) \/ WriteSwitch(r)
@@ -922,7 +951,7 @@ Next ==
        \/ \E a \in RecoverTo(r) : DatabaseUp(r, a)
        \/ \E s \in GoOnFrom(Whole(pg[r].wal)) : CheckPrefix(r, s)
        \/ \E q \in Replica : BeginCopy(r, q)
-       \/ \E n \in CopyEnds(r) : \E s \in GoOnFrom(WalOfCopy(r, n)) : EndCopy(r, n, s)
+       \/ \E n \in CopyEnds(r) : \E s \in GoOnFromCopy(r, n) : SendCopy(r, n, s) \/ EndCopy(r, n, s)
        \/ GiveUpCopy(r)
        \/ RelievePressure(r)
 
@@ -960,7 +989,7 @@ Fairness ==
        /\ WF_vars(\E k \in Survivals(r) : Restart(r, k))
        /\ WF_vars(\E a \in RecoverTo(r) : DatabaseUp(r, a))
        /\ WF_vars(\E s \in GoOnFrom(Whole(pg[r].wal)) : CheckPrefix(r, s))
-       /\ WF_vars(\E n \in CopyEnds(r) : \E s \in GoOnFrom(WalOfCopy(r, n)) : EndCopy(r, n, s))
+       /\ WF_vars(\E n \in CopyEnds(r) : \E s \in GoOnFromCopy(r, n) : EndCopy(r, n, s))
        /\ SF_vars(\E q \in Replica : BeginCopy(r, q))
 
 FairSpec == Spec /\ Fairness
@@ -1050,7 +1079,7 @@ CopyingIsClosed == \A r \in Replica : dir[r].role = "copying" => pg[r].mode = "d
 (* from what was sent.                                                                                                        *)
 CopiesEndWithTheirSource ==
   [][\A r \in Replica :
-       copy[r] # NoCopy /\ copy'[r] # NoCopy
+       copy[r] # NoCopy /\ copy'[r] # NoCopy /\ copy'[r].source # Nobody
          => LET q == copy[r].source IN node'[r].up /\ node'[q].up /\ pg'[q].mode = pg[q].mode]_vars
 
 (* Whoever is copied has what the log has forgotten ...                                                                        *)

@@ -19,6 +19,7 @@ SimNext ==
        \/ \E x \in {NextXid(Prefix(pg[r].wal, pg[r].applied))} : ProposeLeadership(r, x) /\ Did("ProposeLeadership", <<r, x>>)
        \/ BeginLeadership(r) /\ Did("BeginLeadership", <<r>>)
        \/ Promote(r) /\ Did("Promote", <<r>>)
+       \/ MarkPrimary(r) /\ Did("MarkPrimary", <<r>>)
        \/ Open(r) /\ Did("Open", <<r>>)
        \/ \E k \in Survivals(r) : Depose(r, k) /\ Did("Depose", <<r, k>>)
        \/ \E q \in Request : Write(r, q) /\ Did("Write", <<r, q>>)
@@ -46,7 +47,9 @@ SimNext ==
        \/ \E a \in RecoverTo(r) : DatabaseUp(r, a) /\ Did("DatabaseUp", <<r, a>>)
        \/ \E s \in GoOnFrom(Whole(pg[r].wal)) : CheckPrefix(r, s) /\ Did("CheckPrefix", <<r, s>>)
        \/ \E q \in Replica : BeginCopy(r, q) /\ Did("BeginCopy", <<r, q>>)
-       \/ \E n \in CopyEnds(r) : \E s \in GoOnFrom(WalOfCopy(r, n)) : EndCopy(r, n, s) /\ Did("EndCopy", <<r, n, s>>)
+       \/ \E n \in CopyEnds(r) : \E s \in GoOnFromCopy(r, n) :
+            \/ SendCopy(r, n, s) /\ Did("SendCopy", <<r, n, s>>)
+            \/ EndCopy(r, n, s) /\ Did("EndCopy", <<r, n, s>>)
        \/ RelievePressure(r) /\ Did("RelievePressure", <<r>>)
 
 (* An election while somebody leads is rarer than most steps: else nobody ever gets anything done. *)

@@ -261,12 +261,18 @@ TraceCheckPrefix ==
 TraceGiveUpCopy == GiveUpCopy(Step.r) \/ (copy[Step.r] = NoCopy /\ UNCHANGED vars)
 
 (* `n`: the end of what is found in the copied directory later; its WAL may go on behind the slot that it tells.                 *)
-TraceEndCopy ==
+EndOfCopy ==
   LET n == Shift(Step.n)
-      end == IF n \in CopyEnds(Step.r) /\ CopyIsChosen(Step.q, n) THEN n ELSE Shift(Step.p)
-  IN
+  IN  IF n \in CopyEnds(Step.r) /\ (IF IsSent(Step.r) THEN TRUE ELSE CopyIsChosen(Step.q, n)) THEN n ELSE Shift(Step.p)
+
+(* Nobody tells when everything was sent: it is put in where the source ends or is promoted before the copy is told as whole.      *)
+TraceSendCopy ==
   /\ copy[Step.r].source = Step.q
-  /\ EndCopy(Step.r, end, Step.s)
+  /\ SendCopy(Step.r, EndOfCopy, Step.s)
+
+TraceEndCopy ==
+  /\ (IF IsSent(Step.r) THEN copy[Step.r].sender ELSE copy[Step.r].source) = Step.q
+  /\ EndCopy(Step.r, EndOfCopy, Step.s)
   /\ ChosenEnd(Step.s) = Step.p
   /\ Fold(Step.s).timeline = Step.t
 
@@ -363,6 +369,7 @@ Do ==
   \/ Step.a = "BeginLeadership" /\ TraceBeginLeadership
   \/ Step.a = "Promote" /\ TracePromote
   \/ Step.a = "Resume" /\ TraceResume
+  \/ Step.a = "MarkPrimary" /\ MarkPrimary(Step.r)
   \/ Step.a = "Open" /\ TraceOpen
   \/ Step.a = "Depose" /\ TraceDepose
   \/ Step.a = "DatabaseDown" /\ TraceDatabaseDown
@@ -370,6 +377,7 @@ Do ==
   \/ Step.a = "CheckPrefix" /\ TraceCheckPrefix
   \/ Step.a = "BeginCopy" /\ BeginCopy(Step.r, Step.q)
   \/ Step.a = "GiveUpCopy" /\ TraceGiveUpCopy
+  \/ Step.a = "SendCopy" /\ TraceSendCopy
   \/ Step.a = "EndCopy" /\ TraceEndCopy
   \/ Step.a = "EndWait" /\ TraceEndWait
   \/ Step.a = "Barrier" /\ TraceBarrier

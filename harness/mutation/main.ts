@@ -2,7 +2,7 @@
  * The mutation command: what would notice if a rule were wrong?
  *
  *   specs    alters the specifications; their models judge
- *   traces   alters a recorded or simulated trace; the trace check judges
+ *   traces   alters a recorded or simulated trace; the trace check judges. --layer apply: what became of the databases
  *   core     alters the protocol core; unit tests, replay and simulator judge
  *
  *   --sample N   a sample of N, the same for the same --seed
@@ -25,6 +25,7 @@ const { positionals, values } = parseArgs({
     seconds: { type: 'string' },
     models: { type: 'string' },
     json: { type: 'string' },
+    layer: { type: 'string', default: 'consensus' },
   },
 });
 
@@ -56,12 +57,14 @@ async function run(): Promise<number> {
     }
     case 'traces': {
       const only = values.only === undefined ? {} : { only: values.only };
-      const { survivors, stale } = await runTraceMutation({ ...common, ...only });
+      const { layer } = values;
+      if (layer !== 'consensus' && layer !== 'apply') throw new Error(`--layer ${layer}: consensus or apply`);
+      const { survivors, stale } = await runTraceMutation({ ...common, ...only, layer });
       return survivors.length + stale.length === 0 ? 0 : 1;
     }
     default:
       console.error(
-        'usage: mutate specs|traces|core [--sample N] [--seed S] [--jobs N] [--only FILE] [--seconds N] [--models A,B] [--json FILE]',
+        'usage: mutate specs|traces|core [--sample N] [--seed S] [--jobs N] [--only FILE] [--seconds N] [--models A,B] [--layer consensus|apply] [--json FILE]',
       );
       return 2;
   }

@@ -5,6 +5,7 @@
  */
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEventItem } from './apply-event.ts';
+import { sendIfToldLater } from './apply-lost.ts';
 import {
   addWhatIsFoundLater,
   holdsNoCommand,
@@ -59,13 +60,17 @@ export function prepare(conversion: Conversion, { event, replica }: ApplyEventIt
       return;
     case 'Depose':
     case 'DatabaseDown':
+      if (track.mode !== 'standby' || track.begun !== null || event.name === 'DatabaseDown')
+        sendIfToldLater(conversion, replica, index);
       addWhatIsFoundLater(conversion, replica, index);
       return;
     case 'BeginCopy':
       if (track.isCopying) put(conversion, 'GiveUpCopy', { r: conversion.facts.replicaRank(replica) });
       return;
-    case 'Replay':
     case 'Promote':
+      sendIfToldLater(conversion, replica, index);
+      return;
+    case 'Replay':
     case 'EndWait':
     case 'Barrier':
     case 'TellOutcome':

@@ -19,7 +19,14 @@ import {
   type ApplyStep,
   type Conversion,
 } from './apply-fill.ts';
-import { foundFirst, promoteIfFoundLater, saveWhatIsFoundLater } from './apply-lost.ts';
+import {
+  checkedFirst,
+  foundInCopy,
+  markIfFoundLater,
+  promoteIfFoundLater,
+  saveWhatIsFoundLater,
+  sendIfToldLater,
+} from './apply-lost.ts';
 import { prepare } from './apply-prepare.ts';
 import { follow, type Track } from './apply-track.ts';
 
@@ -103,9 +110,9 @@ function take(conversion: Conversion, item: ApplyItem, index: number): void {
 function putRestart(conversion: Conversion, replica: ReplicaId, index: number): void {
   const { facts } = conversion;
   const track = trackOf(conversion, replica);
-  const found = foundFirst(conversion, replica, index);
+  const found = checkedFirst(conversion, replica, index);
   const whole = track.checked?.of === track.wal ? track.checked.position : track.wal;
-  const isLess = found?.name === 'CheckPrefix' && found.position < whole;
+  const isLess = found !== null && found.position < whole;
   put(conversion, 'Restart', {
     r: facts.replicaRank(replica),
     p: isLess ? facts.positionRank(found.position) : 0,
@@ -117,6 +124,7 @@ function endProcess(conversion: Conversion, replica: ReplicaId, index: number): 
   const track = trackOf(conversion, replica);
   if (!track.isUp) return;
   promoteIfFoundLater(conversion, replica, index);
+  sendIfToldLater(conversion, replica, index);
   addWhatIsFoundLater(conversion, replica, index);
   saveWhatIsFoundLater(conversion, replica, index);
   put(conversion, 'CrashNode', { r: conversion.facts.replicaRank(replica) });
@@ -200,12 +208,14 @@ function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number):
   const r = facts.replicaRank(replica);
   const more: Fields =
     event.name === 'EndCopy'
-      ? { n: foundInCopy(conversion, item, index) }
+      ? { n: foundInCopy(conversion, replica, index) }
       : event.name === 'ProposeLeadership'
         ? { rest: isBehindEmptyRest(event, track) }
         : {};
   put(conversion, event.name, { ...noParameters, ...eventFields(event, facts), ...more, r }, item);
   follow(trackOf(conversion, replica), event);
+  if (event.name === 'Promote' || (event.name === 'CheckPrefix' && event.outcome === 'undecided'))
+    markIfFoundLater(conversion, replica, index);
   if (event.name === 'Resume') writeUpTo(conversion, replica, event.position);
 }
 
@@ -226,6 +236,7 @@ function depose(
     return;
   }
   promoteIfFoundLater(conversion, replica, index);
+  if (track.mode === 'primary' || track.begun !== null) sendIfToldLater(conversion, replica, index);
   addWhatIsFoundLater(conversion, replica, index);
   put(conversion, 'Depose', {
     r: facts.replicaRank(replica),
@@ -238,15 +249,4 @@ function depose(
 
 function isDepose(event: ApplyEvent, leadership: Ballot): boolean {
   return event.name === 'Depose' && sameBallot(event.leadership, leadership);
-}
-
-/** Where the WAL of a copied directory ends, by what its standby says first. */
-function foundInCopy({ items, facts }: Conversion, { replica }: ApplyEventItem, index: number): number {
-  for (const item of items.slice(index + 1)) {
-    if (item.kind !== 'event' || item.replica !== replica) continue;
-    const { event } = item;
-    if (event.name === 'BeginCopy') return 0;
-    if (event.name === 'Replay') return facts.positionRank(Math.max(event.flushed, event.replayed));
-  }
-  return 0;
 }

@@ -10,6 +10,7 @@ import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
 import { errorText } from '../../../scripts/specs/tlc-output.ts';
 import type { ApplyEvent } from './apply-event.ts';
+import { applyContradictionIn, type ApplyContradiction } from './apply-form.ts';
 import { fieldsLiteral } from './apply-fields.ts';
 import { applyItems } from './apply-items.ts';
 import { applySteps, type ApplySteps } from './apply-steps.ts';
@@ -33,6 +34,7 @@ export interface ApplyRejected {
   readonly event: number;
   /** Null: a step that was put in before that event could not be taken. */
   readonly recorded: ApplyEvent | null;
+  /** The step that could not be taken, or why no replica tells such an event. */
   readonly literal: string;
 }
 
@@ -48,14 +50,25 @@ export async function checkApplyTrace(events: readonly TraceEvent[]): Promise<Ap
 export async function checkApplyTraces(
   traces: readonly (readonly TraceEvent[])[],
 ): Promise<(ApplyOutcome | null)[]> {
-  const runs = traces.map(applyStepsOf);
+  const contradictions = traces.map(applyContradictionIn);
+  const runs = traces.map((events, index) => (contradictions[index] === null ? applyStepsOf(events) : null));
   const checked = runs.filter((run) => run !== null);
   const outcomes = await judgeApplySteps(checked);
-  return runs.map((run) => (run === null ? null : (outcomes[checked.indexOf(run)] ?? null)));
+  return runs.map((run, index) => {
+    const contradiction = contradictions[index] ?? null;
+    if (contradiction !== null) return contradicted(contradiction);
+    return run === null ? null : (outcomes[checked.indexOf(run)] ?? null);
+  });
 }
 
-/** Null: the trace has no apply events. */
+function contradicted({ event, number, reason }: ApplyContradiction): ApplyRejected {
+  return { kind: 'rejected', layer: 'apply', event: number, recorded: event, literal: reason };
+}
+
+/** Null: the trace has no apply events. @throws Error if one of them contradicts itself */
 export function applyStepsOf(events: readonly TraceEvent[]): ApplySteps | null {
+  const contradiction = applyContradictionIn(events);
+  if (contradiction !== null) throw new Error(contradiction.reason);
   return events.some(({ layer }) => layer === 'apply') ? applySteps(applyItems(events)) : null;
 }
 

@@ -1,7 +1,9 @@
 /**
  * What is known of a replica on the way through a run: from its events, for what has to be put in between them (apply-fill.ts). Pure.
  */
-import type { Ballot } from '../../../server/src/multipaxos/types/names.ts';
+import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
+import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
+import type { Ballot, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEvent } from './apply-event.ts';
 
 /** `wal`, `flushed`: where the WAL of a primary ends, and how far it is flushed; of a standby, what it has received and replayed, and `chosenEnd`: up to where it could be sent anything. */
@@ -22,8 +24,12 @@ export interface Track {
   checked: { readonly of: number; readonly position: number } | null;
   /** The end of the segment whose empty rest a standby has replayed. */
   restTo: number;
+  /** The directory says so: it may hold WAL of a leadership that it was promoted for, or was to be. */
+  isPromoting: boolean;
   /** A copy was begun, and is not told as ended. */
   isCopying: boolean;
+  /** Where it comes from; null: there is none, or all of it was sent. */
+  copies: ReplicaId | null;
 }
 
 export function newTrack(): Track {
@@ -41,7 +47,9 @@ export function newTrack(): Track {
     chosenEnd: 0,
     checked: null,
     restTo: 0,
+    isPromoting: false,
     isCopying: false,
+    copies: null,
   };
 }
 
@@ -55,19 +63,19 @@ export function follow(track: Track, event: ApplyEvent): void {
     case 'CheckPrefix':
       track.checked = { of: track.wal, position: event.position };
       if (event.outcome !== 'standby') return;
-      Object.assign(track, { durable: event.slot, folded: event.slot });
+      Object.assign(track, { durable: event.slot, folded: event.slot, isPromoting: false });
       Object.assign(track, { wal: event.position, replayed: 0 });
       return;
     case 'EndCopy':
       Object.assign(track, { durable: event.slot, folded: event.slot });
       Object.assign(track, { wal: event.position, replayed: 0, chosenEnd: event.position, restTo: 0 });
-      track.isCopying = false;
+      Object.assign(track, { isCopying: false, copies: null });
       return;
     case 'Promote':
       Object.assign(track, { mode: 'primary', begun: null, wal: event.fork, flushed: event.fork });
       return;
     case 'Resume':
-      Object.assign(track, { mode: 'primary', flushed: track.wal });
+      Object.assign(track, { mode: 'primary', flushed: track.wal, isPromoting: false });
       return;
     case 'DatabaseUp':
       Object.assign(track, { mode: event.role === 'founder' ? 'primary' : 'standby', folded: event.slot });
@@ -90,15 +98,18 @@ export function follow(track: Track, event: ApplyEvent): void {
     case 'BeginLeadership':
       Object.assign(track, { folded: event.slot, chosenEnd: event.fork });
       if (track.mode === 'standby') track.wal = Math.min(track.wal, event.fork);
-      track.begun = event.role === 'promoting' ? event : null;
+      track.isPromoting = event.role === 'promoting';
+      track.begun = track.isPromoting && isOwn(track, event.leadership) ? event : null;
       return;
     case 'Skip':
     case 'Release':
-    case 'Open':
       track.folded = event.slot;
       return;
+    case 'Open':
+      Object.assign(track, { folded: event.slot, isPromoting: false });
+      return;
     case 'BeginCopy':
-      track.isCopying = true;
+      Object.assign(track, { isPromoting: false, isCopying: true, copies: replicaOf(event.source) });
       return;
     case 'Ship':
     case 'ProposeLeadership':
@@ -110,4 +121,8 @@ export function follow(track: Track, event: ApplyEvent): void {
     default:
       event satisfies never;
   }
+}
+
+function isOwn({ leads }: Track, leadership: Ballot): boolean {
+  return leads !== null && sameBallot(leads, leadership);
 }

@@ -46,6 +46,38 @@ describe('alterations of a trace', () => {
     expect(classes).toContain('Fsync sent[].to another');
   });
 
+  it('of what databases do, a position becomes its neighbours too, and a word each other word', () => {
+    const common = { run: 'a', replica: 'r1', layer: 'apply' } as const;
+    const recorded = [
+      { ...common, seq: 1, atUs: 1, name: 'Replay', flushed: 8, replayed: 8 },
+      { ...common, seq: 2, atUs: 2, name: 'Barrier', position: 16 },
+      {
+        ...common,
+        seq: 3,
+        atUs: 3,
+        name: 'CheckPrefix',
+        outcome: 'parted',
+        slot: 3,
+        timeline: 1,
+        position: 24,
+      },
+    ] as unknown as TraceEvent[];
+    const made = traceMutants(recorded, 'apply');
+    const of = (start: string): readonly string[] =>
+      made.flatMap(({ className }) => (className.startsWith(start) ? [className.slice(start.length)] : []));
+    expect(of('Barrier position ')).toEqual([
+      'gone',
+      'one more',
+      'one less',
+      'the next place',
+      'the place before',
+    ]);
+    expect(of('CheckPrefix outcome ')).toEqual(['gone', 'standby for parted', 'undecided for parted']);
+    const next = made.find(({ className }) => className === 'Barrier position the next place')!;
+    expect(alteredTrace(recorded, next)[1]).toEqual({ ...recorded[1], position: 24 });
+    expect(traceMutants(recorded)).toEqual([]);
+  });
+
   it('are chosen one of each class, the same for the same seed', () => {
     const chosen = oneOfEachClass(mutants, 1, undefined);
     expect(new Set(chosen.map(({ className }) => className)).size).toBe(chosen.length);

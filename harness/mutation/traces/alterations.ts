@@ -1,118 +1,71 @@
 /**
- * The alterations of a recorded trace: every field of every event, one at a time, and events as a whole.
+ * The alterations of a recorded trace: every field of every event of a layer, one at a time, and events as a whole.
  *
  * Responsible for: listing them and making the altered trace. Left alone is only what says when and in which order an event was recorded (`atUs`, `seq`,
  * `run`) and the layer. Event numbers are closed up again where an event goes or comes twice, so that a gap gives nothing away.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { ConsensusEvent } from '../../conformance/trace/read-trace.ts';
+import { applyLeaves } from './apply-leaves.ts';
+import { byOne, changesOf, type Json, type Leaves, type Path } from './json-changes.ts';
 
-type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
-type Step = string | number;
+export type TraceLayer = 'consensus' | 'apply';
+
+type LayerEvent = Extract<TraceEvent, { layer: TraceLayer }>;
 
 export interface TraceMutant {
   readonly name: string;
   /** Alterations of the same field of events of the same name, in the same way, are of one class. */
   readonly className: string;
-  readonly target: ConsensusEvent;
+  readonly target: LayerEvent;
   /** What stands in the place of the event. */
-  readonly by: readonly ConsensusEvent[];
+  readonly by: readonly LayerEvent[];
 }
 
-const unaltered: ReadonlySet<string> = new Set(['atUs', 'seq', 'run', 'layer']);
 /** Another ballot's owner, another sender, another name: one that belongs to the group. */
 const ownersOf = (events: readonly TraceEvent[]): string[] =>
   [...new Set(events.map(({ replica }) => replica))].sort();
 
-export function traceMutants(events: readonly TraceEvent[]): TraceMutant[] {
+export function traceMutants(events: readonly TraceEvent[], layer: TraceLayer = 'consensus'): TraceMutant[] {
   const owners = ownersOf(events);
-  return events.flatMap((event) => (event.layer === 'consensus' ? mutantsOfEvent(event, owners) : []));
+  const ofConsensus = consensusLeaves(owners);
+  const ofApply = applyLeaves(events, owners);
+  return events.flatMap((event) => {
+    if (event.layer !== layer) return [];
+    return mutantsOfEvent(event, event.layer === 'apply' ? ofApply(event) : ofConsensus);
+  });
 }
 
-function mutantsOfEvent(event: ConsensusEvent, owners: readonly string[]): TraceMutant[] {
-  const named = (how: string, path: readonly Step[], by: readonly ConsensusEvent[]): TraceMutant => {
+function mutantsOfEvent(event: LayerEvent, leaves: Leaves): TraceMutant[] {
+  const named = (how: string, path: Path, by: readonly LayerEvent[]): TraceMutant => {
     const field = path.map((step) => (typeof step === 'number' ? '[]' : step)).join('.');
     const className = `${event.name} ${field} ${how}`.replaceAll('.[]', '[]').replace('  ', ' ');
-    const at = `${event.replica} ${event.run} ${event.seq}`;
-    return { name: `${className} (${at}: ${path.join('.')})`, className, target: event, by };
+    // Runs of a group have other names each time.
+    const at = event.layer === 'apply' ? `at ${event.atUs}` : `${event.run} ${event.seq}`;
+    return { name: `${className} (${event.replica} ${at}: ${path.join('.')})`, className, target: event, by };
   };
   const whole = [named('dropped', [], []), named('twice', [], [event, event])];
-  const inside = changesOf(event as unknown as Json, owners)
+  const inside = changesOf(event as unknown as Json, leaves)
     .filter(({ path, how }) => how !== 'gone' || mayBeGone(path))
-    .map(({ path, how, value }) => named(how, path, [value as unknown as ConsensusEvent]));
+    .map(({ path, how, value }) => named(how, path, [value as unknown as LayerEvent]));
   return [...whole, ...inside];
 }
 
 /** A ballot without its round, or a state without its role, is no event: nothing is learnt from those. */
-function mayBeGone(path: readonly Step[]): boolean {
+function mayBeGone(path: Path): boolean {
   return path.length === 1 || (path.length === 2 && path[0] === 'message');
 }
 
-interface Change {
-  readonly path: readonly Step[];
-  readonly how: string;
-  readonly value: Json;
-}
-
-/** The value with one place in it altered, in every way. */
-function changesOf(value: Json, owners: readonly string[]): Change[] {
-  if (value === null) return [{ path: [], how: 'not null', value: { round: 1, replica: owners[0]! } }];
-  if (typeof value === 'boolean') return [{ path: [], how: 'negated', value: !value }];
-  if (typeof value === 'number')
-    return [1, -1].map((by) => ({ path: [], how: by > 0 ? 'one more' : 'one less', value: value + by }));
-  if (typeof value === 'string') return [{ path: [], how: 'another', value: another(value, owners) }];
-  if (isList(value)) return value.flatMap((one, index) => changesOfItem(value, one, index, owners));
-  return Object.entries(value).flatMap(([key, one]) =>
-    unaltered.has(key) ? [] : changesOfField(value, key, one, owners),
-  );
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
-}
-
-function changesOfItem(
-  list: readonly Json[],
-  item: Json,
-  index: number,
-  owners: readonly string[],
-): Change[] {
-  const inside = changesOf(item, owners).map(({ path, how, value }) => ({
-    path: [index, ...path],
-    how,
-    value: list.with(index, value),
-  }));
-  // A vote is a tuple: none of its three can go alone.
-  const isTuple = !list.some((one) => typeof one === 'object' && one !== null) || isVote(list);
-  const isNames = list.every((one) => typeof one === 'string');
-  if (isTuple && !isNames) return inside;
-  return [{ path: [index], how: 'dropped', value: list.toSpliced(index, 1) }, ...inside];
-}
-
-/** [slot, ballot or null, label] */
-function isVote(list: readonly Json[]): boolean {
-  return list.length === 3 && typeof list[0] === 'number' && typeof list[2] === 'string';
-}
-
-function changesOfField(
-  record: { readonly [key: string]: Json },
-  key: string,
-  field: Json,
-  owners: readonly string[],
-): Change[] {
-  const { [key]: _gone, ...others } = record;
-  const inside = changesOf(field, owners).map(({ path, how, value }) => ({
-    path: [key, ...path],
-    how,
-    value: { ...record, [key]: value },
-  }));
-  return [{ path: [key], how: 'gone', value: others }, ...inside];
-}
-
 /** A replica becomes another one, an action or a label something that is none. */
-function another(text: string, owners: readonly string[]): string {
-  const at = owners.indexOf(text);
-  return at === -1 ? `${text}x` : owners[(at + 1) % owners.length]!;
+function consensusLeaves(owners: readonly string[]): Leaves {
+  const another = (text: string): string => {
+    const at = owners.indexOf(text);
+    return at === -1 ? `${text}x` : owners[(at + 1) % owners.length]!;
+  };
+  return {
+    text: (text) => [{ how: 'another', value: another(text) }],
+    number: byOne,
+    notNull: { round: 1, replica: owners[0]! },
+  };
 }
 
 export function alteredTrace(events: readonly TraceEvent[], { target, by }: TraceMutant): TraceEvent[] {

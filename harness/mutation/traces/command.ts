@@ -1,27 +1,28 @@
 /**
  * `npm run mutate -- traces`: how many alterations of a trace the trace check rejects.
  *
+ *   --layer L    consensus (default), or apply: what became of the databases
  *   --sample N   N classes of alterations, chosen by the seed; without it all of them. Of each class one alteration is judged.
- *   --seed S     chooses the alterations, and the run that is simulated
- *   --only FILE  this recorded trace in place of a simulated one
+ *   --seed S     chooses the alterations, and the runs that are simulated
+ *   --only FILE  this recorded trace in place of simulated ones
  *   --json FILE  where to write the score, with every verdict
  *
- * Responsible for: the choice. The trace as it was recorded must be accepted, else nothing is said about the alterations.
+ * Responsible for: the choice. A trace as it was recorded must be accepted, else nothing is said about its alterations.
  */
 import { writeFile } from 'node:fs/promises';
-import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { checkApplyTrace } from '../../conformance/trace/apply-trace.ts';
 import { checkTrace } from '../../conformance/trace/check-trace.ts';
 import { readEvents } from '../../conformance/trace/read-trace.ts';
-import { losses, optionsOfSeed } from '../../simulation/options.ts';
-import { simulate } from '../../simulation/simulation.ts';
-import { recordTrace } from '../../simulation/trace-recorder.ts';
 import { sample } from '../sampling.ts';
-import { traceMutants, type TraceMutant } from './alterations.ts';
+import { traceMutants, type TraceLayer, type TraceMutant } from './alterations.ts';
+import { applyExplanations } from './apply-explained.ts';
 import { explanations } from './explained.ts';
 import { judgeTraces } from './judging.ts';
 import { scoreOf, tellScore, type JudgedTrace, type TraceScore } from './score.ts';
+import { sourcesOf, type TraceSource } from './sources.ts';
 
 export interface TraceMutationOptions {
+  readonly layer: TraceLayer;
   readonly sample?: number;
   readonly json?: string;
   readonly seed?: number;
@@ -30,35 +31,48 @@ export interface TraceMutationOptions {
 
 /** As many altered traces as share a run of TLC. */
 const perRun = 60;
-const stepsSimulated = 500;
-const eventsMax = 100_000;
-/** The explanations (explained.ts) are of its run. */
+/** The explanations are of the alterations that it chooses. */
 const seedExplained = 1;
 
-/** @throws Error if the trace is not accepted as it is */
+/** A mutant, and of which trace. */
+interface Chosen {
+  readonly name: string;
+  readonly className: string;
+  readonly mutant: TraceMutant;
+  readonly source: TraceSource;
+}
+
+/** @throws Error if a trace is not accepted as it is */
 export async function runTraceMutation(options: TraceMutationOptions): Promise<TraceScore> {
-  const seed = options.seed ?? 1;
-  const source = options.only ?? `seed ${seed} of the mix that loses disks`;
-  const events = options.only === undefined ? simulated(seed) : readEvents([options.only]);
-  const outcome = await checkTrace(events, { workers: 1 });
-  if (outcome.kind === 'rejected') throw new Error(`${source} is not accepted as it is: ${outcome.reason}`);
-  const all = traceMutants(events);
+  const { layer, only, seed = 1 } = options;
+  const sources =
+    only === undefined ? await sourcesOf(layer, seed) : [{ name: only, events: readEvents([only]) }];
+  const all = sources.flatMap((source) =>
+    traceMutants(source.events, layer).map(
+      (mutant): Chosen => ({ name: mutant.name, className: mutant.className, mutant, source }),
+    ),
+  );
   const chosen = oneOfEachClass(all, seed, options.sample);
   const judged: JudgedTrace[] = [];
-  for (let at = 0; at < chosen.length; at += perRun) {
-    const batch = chosen.slice(at, at + perRun);
-    for (const [index, verdict] of (await judgeTraces(events, batch)).entries()) {
-      const mutant = batch[index]!;
-      judged.push({ mutant, verdict, line: events.indexOf(mutant.target) + 1 });
-      if (verdict === 'accepted') console.log(`accepted: ${mutant.name}`);
+  for (const source of sources) {
+    const mutants = chosen.flatMap((one) => (one.source === source ? [one.mutant] : []));
+    if (mutants.length === 0) continue;
+    await expectAccepted(source, layer);
+    for (let at = 0; at < mutants.length; at += perRun) {
+      const batch = mutants.slice(at, at + perRun);
+      for (const [index, verdict] of (await judgeTraces(source.events, batch, layer)).entries()) {
+        const mutant = batch[index]!;
+        judged.push({ mutant, verdict, source: source.name, line: source.events.indexOf(mutant.target) + 1 });
+        if (verdict === 'accepted') console.log(`accepted: ${mutant.name}, ${source.name}`);
+      }
+      console.log(`${judged.length} of ${chosen.length} judged`);
     }
-    console.log(`${judged.length} of ${chosen.length} judged`);
   }
-  const isExplained = seed === seedExplained && options.only === undefined;
+  const isExplained = seed === seedExplained && only === undefined;
+  const explained = layer === 'apply' ? applyExplanations : explanations;
   const score = scoreOf({
-    source,
     judged,
-    explanations: isExplained ? explanations : new Map(),
+    explanations: isExplained ? explained : new Map(),
     all: new Set(all.map(({ className }) => className)),
   });
   for (const line of tellScore(score)) console.log(line);
@@ -66,19 +80,21 @@ export async function runTraceMutation(options: TraceMutationOptions): Promise<T
   return score;
 }
 
-function simulated(seed: number): readonly TraceEvent[] {
-  const recorder = recordTrace(eventsMax);
-  const { failure } = simulate(optionsOfSeed(seed, { ...losses, steps: stepsSimulated }), recorder);
-  if (failure !== null) throw new Error(`seed ${seed} failed: ${failure.message}`);
-  return recorder.events;
+async function expectAccepted({ name, events }: TraceSource, layer: TraceLayer): Promise<void> {
+  const outcome =
+    layer === 'apply' ? await checkApplyTrace(events) : await checkTrace(events, { workers: 1 });
+  if (outcome === null) throw new Error(`${name} tells of no database`);
+  if (outcome.kind === 'accepted') return;
+  const reason = 'reason' in outcome ? outcome.reason : outcome.literal;
+  throw new Error(`${name} is not accepted as it is: ${reason}`);
 }
 
-export function oneOfEachClass(
-  mutants: readonly TraceMutant[],
+export function oneOfEachClass<Mutant extends Pick<TraceMutant, 'name' | 'className'>>(
+  mutants: readonly Mutant[],
   seed: number,
   classes: number | undefined,
-): readonly TraceMutant[] {
-  const byClass = new Map<string, TraceMutant[]>();
+): readonly Mutant[] {
+  const byClass = new Map<string, Mutant[]>();
   for (const mutant of mutants) {
     const others = byClass.get(mutant.className);
     if (others === undefined) byClass.set(mutant.className, [mutant]);

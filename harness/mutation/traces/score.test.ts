@@ -10,6 +10,7 @@ const mutant = (className: string, seq: number): TraceMutant =>
 const judged = (className: string, verdict: TraceVerdict, seq = 1) => ({
   mutant: mutant(className, seq),
   verdict,
+  source: 'a run',
   line: seq,
 });
 
@@ -23,7 +24,6 @@ const all = [
 
 const score = (explained: readonly string[]) =>
   scoreOf({
-    source: 'a run',
     judged: all,
     explanations: new Map(explained.map((what) => [what, 'it may be'])),
     all: new Set([...all.map((one) => one.mutant.className), 'f']),

@@ -11,6 +11,8 @@ import type { TraceVerdict } from './judging.ts';
 export interface JudgedTrace {
   readonly mutant: TraceMutant;
   readonly verdict: TraceVerdict;
+  /** Which trace it alters. */
+  readonly source: string;
   /** Of the altered event, from 1. */
   readonly line: number;
 }
@@ -34,8 +36,6 @@ export interface TraceScore {
 }
 
 export interface Scored {
-  /** What the trace is. */
-  readonly source: string;
   readonly judged: readonly JudgedTrace[];
   /** By class; none where they were made for another trace. */
   readonly explanations: ReadonlyMap<string, string>;
@@ -43,10 +43,10 @@ export interface Scored {
   readonly all: ReadonlySet<string>;
 }
 
-export function scoreOf({ source, judged, explanations, all }: Scored): TraceScore {
+export function scoreOf({ judged, explanations, all }: Scored): TraceScore {
   const count = (kind: TraceVerdict): number => judged.filter(({ verdict }) => verdict === kind).length;
   const accepted = judged.filter(({ verdict }) => verdict === 'accepted');
-  const survived = accepted.map(({ mutant, line }) => {
+  const survived = accepted.map(({ mutant, source, line }) => {
     const { name, className: what } = mutant;
     return { survivor: { name, file: source, line, what }, why: explanations.get(what) ?? null };
   });

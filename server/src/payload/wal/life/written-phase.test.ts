@@ -3,6 +3,7 @@ import type { Entry } from '../../../multipaxos/types/entries.ts';
 import type { DirectoryState } from '../../../ports/database-directory.ts';
 import type { Timeline } from '../../../wal/lsn.ts';
 import { positionNone } from '../../../wal/position.ts';
+import { pause } from '../../pause.ts';
 import { ballot, leadership, lsn, range, start } from '../testing/entries.ts';
 import { LifeFixture, positionAfter, primaryOf, silentPrimary, stateOf } from './testing/life-fixture.ts';
 import { settleWritten } from './written-phase.ts';
@@ -56,9 +57,11 @@ describe('a directory that may hold WAL which was never chosen', () => {
     const promoted = [...ofB1, start(b3), leadership(b3, 2, 500), range(b3, 2, 500, 10)];
     const { life, settle } = setUp(promoted, { ownEnd: 500 });
     const asked: (readonly [Timeline, Timeline])[] = [];
-    life.directory.settlePromotion = (from, timeline) => {
+    life.directory.settlePromotion = async (from, timeline) => {
       asked.push([from, timeline]);
-      return Promise.resolve(came);
+      // Meanwhile the log is folded on.
+      await pause(life.time, 100);
+      return came;
     };
     const promoting = stateOf({ kind: 'promoting', leadership: b3 }, positionAfter(promoted, 44));
     expect(await life.time.until(settle(promoting))).toMatchObject(next);
@@ -66,7 +69,9 @@ describe('a directory that may hold WAL which was never chosen', () => {
     // Of one on another timeline nothing is known.
     const told = life.events.filter(({ name }) => name === 'CheckPrefix');
     expect(told).toMatchObject(
-      came === 'other' ? [] : [{ outcome: 'standby', timeline: came === 'none' ? 1 : 2 }],
+      came === 'other'
+        ? []
+        : [{ outcome: 'standby', timeline: came === 'none' ? 1 : 2, slot: life.disk.state?.position.slot }],
     );
   });
 

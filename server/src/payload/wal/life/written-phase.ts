@@ -28,7 +28,7 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
     const promotion = await directory.settlePromotion((timeline - 1) as Timeline, timeline);
     // It was told to become a primary, and did not get there.
     if (promotion === 'none') {
-      const { slot } = wal.position;
+      const { slot } = wal.positionAt(end);
       const before = (timeline - 1) as Timeline;
       host.event({ name: 'CheckPrefix', outcome: 'standby', slot, timeline: before, position: end });
       return standbyAgain(context, wal, end);
