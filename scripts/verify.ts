@@ -6,10 +6,13 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
+import { makeMemoryDirectory } from './memory-directory.ts';
 
 interface Step {
   readonly name: string;
   readonly command: string;
+  /** What it writes goes to the disk, even where there is room in memory. */
+  readonly onDisk?: true;
 }
 
 /** One after another. */
@@ -57,10 +60,15 @@ const PLANS: Readonly<Record<string, readonly Stage[]>> = {
           command:
             'BARISTA_LOG_STORE=zookeeper BARISTA_LOAD_SECONDS=5 npx vitest run --project e2e harness/e2e/cluster.e2e.test.ts harness/e2e/dashboard.e2e.test.ts',
         },
-        { name: 'nemesis, 2 minutes', command: 'npm run --silent nemesis -- --seed 12 --minutes 2' },
+        {
+          name: 'nemesis, 2 minutes',
+          command: 'npm run --silent nemesis -- --seed 12 --minutes 2',
+          onDisk: true,
+        },
         {
           name: 'nemesis, judged by the specs',
           command: 'npm run --silent nemesis -- --seed 18 --minutes 1 --pace 0.05 --trace',
+          onDisk: true,
         },
       ],
       [
@@ -87,13 +95,17 @@ interface Result {
   readonly failures: readonly string[];
 }
 
+const memoryDirectory = makeMemoryDirectory();
+
 function run(step: Step): Promise<Result> {
   const started = Date.now();
   console.log(`▸ ${step.name}: ${step.command}`);
   return new Promise((resolve) => {
     // The shell tells at the end what its children have taken, to a place of its own, which nobody else keeps open.
     const command = `(${step.command}) 3>&-\nstatus=$?\ntimes >&3\nexit $status`;
-    const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'pipe', 'pipe'] });
+    const env =
+      memoryDirectory === null || step.onDisk ? process.env : { ...process.env, TMPDIR: memoryDirectory };
+    const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env });
     const output: Buffer[] = [];
     const times: Buffer[] = [];
     child.stdout?.on('data', (chunk: Buffer) => output.push(chunk));
@@ -171,6 +183,8 @@ async function main(planName: string): Promise<number> {
     console.error(`The specs cannot be checked here. Please install:\n  ${missing.join('\n  ')}`);
     return 1;
   }
+  if (memoryDirectory !== null)
+    console.log(`What tests write goes to memory, ${memoryDirectory}, the nemesis excepted\n`);
   const started = Date.now();
   const results: Result[] = [];
   for (const stage of plan) results.push(...(await Promise.all(stage.map(runLane))).flat());

@@ -8,6 +8,9 @@ import type { Model } from './manifest.ts';
 import { runTlc, SPECS_DIR } from './tlc.ts';
 import type { Observed } from './verdict.ts';
 
+/** Ten seconds of a processor: Java's second compiler saves more than it takes from there on, a fifth to a third of the whole. */
+const LONG_STATES = 10_000;
+
 export interface ModelRun {
   readonly workers: number;
   /** Where the modules and configurations are. Default: specs/ of this repository. */
@@ -32,7 +35,7 @@ export async function runModel(
       ...model.args,
     ],
     timeoutMs: model.timeoutSeconds * 1000,
-    isLong: model.size === 'nightly',
+    isLong: model.size === 'nightly' || (model.expect.distinctStates ?? 0) >= LONG_STATES,
     ...(model.heapMib === undefined ? {} : { heapMib: model.heapMib }),
     ...(onOutput === undefined ? {} : { onOutput }),
   });

@@ -40,7 +40,7 @@ export interface TlcRun {
   readonly specDir?: string;
   readonly timeoutMs: number;
   readonly heapMib?: number;
-  /** It runs for long enough that compiling TLC well pays: from some minutes on. */
+  /** It runs for long enough that compiling TLC well pays: from some ten seconds of a processor on. */
   readonly isLong?: boolean;
   /** Called with each piece of output as it comes. */
   readonly onOutput?: (text: string) => void;
