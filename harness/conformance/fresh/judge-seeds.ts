@@ -5,6 +5,7 @@
  * cannot be read or evaluated, are refused as well: nothing passes without a verdict.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { defaultJudge } from '../judge/judges.ts';
 import { applyStepsOf, judgeApplySteps, type ApplyRejected } from '../trace/apply-trace.ts';
 import type { ApplySteps } from '../trace/apply-steps.ts';
 import { explain, readTrace, type Rejected } from '../trace/check-trace.ts';
@@ -101,7 +102,7 @@ async function refusedOf(judged: readonly JudgedSeed[]): Promise<Refused[]> {
   try {
     const { matched } = await runPieces(
       pieces.map(({ piece }) => piece),
-      {},
+      { judge: defaultJudge },
     );
     const failed = pieces.filter((_, index) => !matched.has(index));
     const firsts = new Map(failed.toReversed().map(({ seed, piece }) => [seed, piece]));

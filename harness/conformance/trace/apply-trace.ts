@@ -1,14 +1,11 @@
 /**
- * Lets TLC judge the events of the layer `apply` in a recorded trace: specs/TraceOrderedApply.tla says what each step means, and allows what OrderedApply allows.
+ * Has a judge look at the events of the layer `apply` in a recorded trace: specs/TraceOrderedApply.tla says what each step means, and allows what OrderedApply allows.
  *
  * Responsible for: the module and the configuration of a run, and the verdict. What the steps are is apply-steps.ts.
  */
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
-import { errorText } from '../../../scripts/specs/tlc-output.ts';
+import { defaultJudge, judges, type JudgeName } from '../judge/judges.ts';
+import type { RecordedModel } from '../judge/recorded-model.ts';
 import type { ApplyEvent } from './apply-event.ts';
 import { applyContradictionIn, type ApplyContradiction } from './apply-form.ts';
 import { fieldsLiteral } from './apply-fields.ts';
@@ -16,7 +13,7 @@ import { applyItems } from './apply-items.ts';
 import { applySteps, type ApplySteps } from './apply-steps.ts';
 
 const MODULE = 'ApplyTraceRun';
-const TIMEOUT_MS = 600_000;
+const DATA_MODULE = 'ApplyTraceData';
 /** Behind an alteration, for a first look. */
 const STEPS_FIRST = 300;
 
@@ -40,25 +37,17 @@ export interface ApplyRejected {
 
 export type ApplyOutcome = ApplyAccepted | ApplyRejected;
 
-/** @throws Error if TLC fails; null if the trace has no apply events */
-export async function checkApplyTrace(events: readonly TraceEvent[]): Promise<ApplyOutcome | null> {
-  const [outcome] = await checkApplyTraces([events]);
+/** @throws Error if there is no verdict; null if the trace has no apply events */
+export async function checkApplyTrace(
+  events: readonly TraceEvent[],
+  judge: JudgeName = defaultJudge,
+): Promise<ApplyOutcome | null> {
+  const contradiction = applyContradictionIn(events);
+  if (contradiction !== null) return contradicted(contradiction);
+  const run = applyStepsOf(events);
+  if (run === null) return null;
+  const [outcome] = await judgeApplySteps([run], judge);
   return outcome ?? null;
-}
-
-/** Several traces in one JVM, which costs more to start than most of them to check. @throws Error if TLC fails */
-export async function checkApplyTraces(
-  traces: readonly (readonly TraceEvent[])[],
-): Promise<(ApplyOutcome | null)[]> {
-  const contradictions = traces.map(applyContradictionIn);
-  const runs = traces.map((events, index) => (contradictions[index] === null ? applyStepsOf(events) : null));
-  const checked = runs.filter((run) => run !== null);
-  const outcomes = await judgeApplySteps(checked);
-  return runs.map((run, index) => {
-    const contradiction = contradictions[index] ?? null;
-    if (contradiction !== null) return contradicted(contradiction);
-    return run === null ? null : (outcomes[checked.indexOf(run)] ?? null);
-  });
 }
 
 function contradicted({ event, number, reason }: ApplyContradiction): ApplyRejected {
@@ -72,19 +61,23 @@ export function applyStepsOf(events: readonly TraceEvent[]): ApplySteps | null {
   return events.some(({ layer }) => layer === 'apply') ? applySteps(applyItems(events)) : null;
 }
 
-/** @throws Error if TLC fails */
-export async function judgeApplySteps(runs: readonly ApplySteps[]): Promise<readonly ApplyOutcome[]> {
-  const reached = runs.length === 0 ? [] : await runSteps(runs);
+/** All at once. @throws Error if there is no verdict */
+export async function judgeApplySteps(
+  runs: readonly ApplySteps[],
+  judge: JudgeName = defaultJudge,
+): Promise<readonly ApplyOutcome[]> {
+  const reached = runs.length === 0 ? [] : await runSteps(runs, judge);
   return runs.map((run, index) => verdict(run, reached[index] ?? 0));
 }
 
 /**
- * Of each altered run whether it is rejected; `recorded` is what they were altered from, and is accepted. Most of each is as recorded, and most are rejected soon behind what was altered: so only so much of each is given to TLC
- * at first, and more only where all of that is accepted. @throws Error if TLC fails
+ * Of each altered run whether it is rejected; `recorded` is what they were altered from, and is accepted. Most of each is as recorded, and most are rejected soon behind what was altered: so only so much of each is judged
+ * at first, and more only where all of that is accepted. @throws Error if there is no verdict
  */
 export async function rejectedAlterations(
   recorded: readonly TraceEvent[],
   altered: readonly (readonly TraceEvent[])[],
+  judge: JudgeName = defaultJudge,
 ): Promise<readonly boolean[]> {
   const first = applySteps(applyItems(recorded));
   const literals = literalsOf(first);
@@ -97,7 +90,7 @@ export async function rejectedAlterations(
     const open = [...runs.entries()].filter(([index]) => isRejected[index] === null);
     const cut = open.map(([, { run, from }]) => upTo(run, from + count));
     const farthest = Math.max(...open.map(([, { from }]) => from));
-    const [reachedFirst = 0, ...reached] = await runSteps([upTo(first, farthest), ...cut]);
+    const [reachedFirst = 0, ...reached] = await runSteps([upTo(first, farthest), ...cut], judge);
     // Nobody would have come to what was altered.
     if (reachedFirst <= farthest) throw new Error('the run is rejected as it was recorded');
     for (const [i, [index, { run }]] of open.entries()) {
@@ -131,31 +124,25 @@ function verdict({ steps }: ApplySteps, reached: number): ApplyOutcome {
 }
 
 /** Of each run the step that could not be taken, from 1; one more than there are if all could. */
-async function runSteps(runs: readonly ApplySteps[]): Promise<readonly number[]> {
-  const directory = await mkdtemp(join(tmpdir(), 'barista-apply-trace-'));
-  try {
-    for (const module of ['OrderedApply.tla', 'TraceOrderedApply.tla'])
-      await copyFile(join(SPECS_DIR, module), join(directory, module));
-    await writeFile(join(directory, `${MODULE}.tla`), moduleText(runs));
-    await writeFile(join(directory, `${MODULE}.cfg`), configurationText(runs));
-    const { exitCode, output } = await runTlc({
-      module: MODULE,
-      cfg: `${MODULE}.cfg`,
-      args: ['-workers', '1', '-lncheck', 'final'],
-      specDir: directory,
-      timeoutMs: TIMEOUT_MS,
-    });
-    if (exitCode !== 0) throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${errorText(output)}`);
-    const reached = runs.map(() => 0);
-    for (const [, run, step] of output.matchAll(/<<"reached", (\d+), (\d+)>>/g))
-      reached[Number(run) - 1] = Math.max(reached[Number(run) - 1] ?? 0, Number(step));
-    return reached;
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+async function runSteps(runs: readonly ApplySteps[], judge: JudgeName): Promise<readonly number[]> {
+  const output = await judges[judge](applyModel(runs));
+  const reached = runs.map(() => 0);
+  for (const [, run, step] of output.matchAll(/<<"reached", (\d+), (\d+)>>/g))
+    reached[Number(run) - 1] = Math.max(reached[Number(run) - 1] ?? 0, Number(step));
+  return reached;
 }
 
-function moduleText(runs: readonly ApplySteps[]): string {
+export function applyModel(runs: readonly ApplySteps[]): RecordedModel {
+  return {
+    module: MODULE,
+    text: `---- MODULE ${MODULE} ----\nEXTENDS ${DATA_MODULE}, TraceOrderedApply\n====\n`,
+    data: { module: DATA_MODULE, name: 'RecordedRuns', literal: runsLiteral(runs) },
+    specs: ['OrderedApply', 'TraceOrderedApply'],
+    config: configurationText(runs),
+  };
+}
+
+function runsLiteral(runs: readonly ApplySteps[]): string {
   const written = runs.map((run) => ({
     roles: run.founder === null ? '<<>>' : `(${run.facts.replicaRank(run.founder)} :> "founder")`,
     timeline: run.facts.firstTimeline,
@@ -167,13 +154,7 @@ function moduleText(runs: readonly ApplySteps[]): string {
     const from = isAlike ? sameSteps(first.steps, steps) : 0;
     return `[roles|->${roles},timeline|->${timeline},from|->${from},steps|-><<\n${steps.slice(from).join(',\n')}\n>>]`;
   });
-  return [
-    `---- MODULE ${MODULE} ----`,
-    'EXTENDS TraceOrderedApply',
-    `RecordedRuns == <<${literals.join(',\n')}>>`,
-    '====',
-    '',
-  ].join('\n');
+  return `<<${literals.join(',\n')}>>`;
 }
 
 /** How many steps both begin with; mutants of a run have most of it in common, and cost only what is left. */

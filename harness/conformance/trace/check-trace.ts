@@ -1,9 +1,10 @@
 /**
- * Lets TLC judge recorded traces: accepted, or rejected at which event and why.
+ * Has a judge look at recorded traces: accepted, or rejected at which event and why.
  *
  * On a rejection the segment runs once more, step by step.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { defaultJudge, type JudgeName } from '../judge/judges.ts';
 import { contradictionIn } from './contradictions.ts';
 import { orderTrace, type ConsensusEvent, type RecordedTrace } from './read-trace.ts';
 import { batchesOf, runPieces, type RunOutcome } from './run-segments.ts';
@@ -35,6 +36,7 @@ export interface Rejected {
 }
 
 export interface CheckOptions {
+  readonly judge?: JudgeName;
   readonly workers?: number;
   readonly onProgress?: (done: number, all: number) => void;
 }
@@ -50,19 +52,19 @@ export async function checkTrace(
     return { kind: 'rejected', event: number, recorded: event, step, reason };
   }
   const { pieces, accepted } = cutTrace(events);
-  const { workers = 2 } = options;
+  const { workers = 2, judge = defaultJudge } = options;
   let done = 0;
   for (const batch of batchesOf(pieces)) {
-    const { matched } = await runPieces(batch, { workers });
+    const { matched } = await runPieces(batch, { judge, workers });
     const failed = batch.find((_, i) => !matched.has(i));
-    if (failed !== undefined) return explain(failed);
+    if (failed !== undefined) return explain(failed, judge);
     done += batch.length;
     options.onProgress?.(done, pieces.length);
   }
   return accepted;
 }
 
-/** A trace cut for TLC, and the verdict on it if TLC can match all of it. */
+/** A trace cut for a judge, and the verdict on it if all of it can be matched. */
 export interface ReadTrace {
   readonly pieces: readonly Piece[];
   readonly accepted: Accepted;
@@ -106,22 +108,28 @@ export interface Rejection {
   readonly event: ConsensusEvent | null;
 }
 
+export interface RejectionOptions {
+  readonly judge?: JudgeName;
+  /** The specification alone judges traces that contradict themselves, too. */
+  readonly isSpecAlone?: boolean;
+}
+
 /**
  * Where each of several traces is rejected; null: it is accepted. No reasons. Many traces go to one JVM.
  * `accepted`: a trace that was; segments that are the same in it are not checked again. An alteration changes the state in everything behind it and is mostly rejected where it is made, so of each trace a few
  * segments are looked at first, and more only if all of those are accepted.
- * `judges`: TLC alone judges traces that contradict themselves, too.
  */
 export async function findRejections(
   traces: readonly (readonly TraceEvent[])[],
   accepted: readonly TraceEvent[] = [],
-  judges: 'all' | 'tlcAlone' = 'all',
+  options: RejectionOptions = {},
 ): Promise<(Rejection | null)[]> {
+  const { judge = defaultJudge, isSpecAlone = false } = options;
   const known = new Set(
     accepted.length === 0 ? [] : literalsOf(orderTrace(accepted)).map(([literal]) => literal),
   );
   const found = traces.map((events): Rejection | null => {
-    const contradiction = judges === 'all' ? contradictionIn(orderTrace(events)) : null;
+    const contradiction = isSpecAlone ? null : contradictionIn(orderTrace(events));
     return contradiction === null ? null : { event: contradiction.event };
   });
   const left = traces.map((events, index) =>
@@ -131,7 +139,7 @@ export async function findRejections(
   );
   for (let count = SEGMENTS_FIRST; left.some((pieces) => pieces.length > 0); count *= 4) {
     const heads = left.map((pieces) => pieces.splice(0, count));
-    const rejections = await rejectionsOf(heads.flat());
+    const rejections = await rejectionsOf(heads.flat(), judge);
     for (const [index, pieces] of heads.entries()) {
       const first = pieces.find((piece) => rejections.has(piece));
       if (first === undefined) continue;
@@ -143,10 +151,10 @@ export async function findRejections(
 }
 
 /** Of those pieces that are rejected. */
-async function rejectionsOf(pieces: readonly Piece[]): Promise<Map<Piece, Rejection>> {
+async function rejectionsOf(pieces: readonly Piece[], judge: JudgeName): Promise<Map<Piece, Rejection>> {
   const rejections = new Map<Piece, Rejection>();
   for (const batch of batchesOf(pieces)) {
-    const outcome = await runPieces(batch, { workers: 2, diagnose: true });
+    const outcome = await runPieces(batch, { judge, workers: 2, diagnose: true });
     for (const [index, piece] of batch.entries()) {
       const rejection = rejectionIn(piece.segment, index, outcome);
       if (rejection !== null) rejections.set(piece, rejection);
@@ -171,9 +179,9 @@ function literalsOf(trace: RecordedTrace): (readonly [literal: string, piece: Pi
   return cutSegments(trace).segments.map((segment) => [segmentLiteral(segment, trace), { segment, trace }]);
 }
 
-/** Finds the step that TLC could not take, and what the spec would have had instead. */
-export async function explain({ segment, trace }: Piece): Promise<Rejected> {
-  const first = await runPieces([{ segment, trace }], { diagnose: true });
+/** Finds the step that could not be taken, and what the spec would have had instead. */
+export async function explain({ segment, trace }: Piece, judge: JudgeName = defaultJudge): Promise<Rejected> {
+  const first = await runPieces([{ segment, trace }], { judge, diagnose: true });
   const taken = first.taken.get(0) ?? 0;
   const failed = segment.steps[taken];
   if (failed === undefined)
@@ -182,11 +190,15 @@ export async function explain({ segment, trace }: Piece): Promise<Rejected> {
   const common = { kind: 'rejected', event: failed.number, recorded: failed.event, step } as const;
   // Without what the step asserts, and without the state at the end, does the action itself go through?
   const upToFailure = { ...segment, steps: segment.steps.slice(0, taken + 1), exports: [], end: [] };
-  const alone = await runPieces([{ segment: upToFailure, trace }], { diagnose: true, unassertLast: true });
+  const alone = await runPieces([{ segment: upToFailure, trace }], {
+    judge,
+    diagnose: true,
+    unassertLast: true,
+  });
   if ((alone.taken.get(0) ?? 0) <= taken) {
     return { ...common, reason: `the spec does not allow ${step} here with these parameters` };
   }
-  const asserted = await runPieces([{ segment: upToFailure, trace }], { diagnose: true });
+  const asserted = await runPieces([{ segment: upToFailure, trace }], { judge, diagnose: true });
   if (taken === segment.steps.length - 1 && asserted.taken.get(0) === taken + 1) {
     return {
       ...common,

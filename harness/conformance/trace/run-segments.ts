@@ -1,18 +1,13 @@
 /**
- * Has TLC go through segments of traces: which of them it can match to their end.
+ * Has a judge go through segments of traces: which of them it can match to their end.
  *
- * Responsible for: running TLC on them, and how many go to one JVM, since starting that costs more than checking most of them. Judges nothing.
+ * Responsible for: how many are judged at once, since starting TLC costs more than checking most of them. Judges nothing.
  */
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
-import { errorText } from '../../../scripts/specs/tlc-output.ts';
-import { DATA_MODULE, TRACE_MODULE, traceModule, type ModuleOptions, type Piece } from './trace-module.ts';
+import { judges, type JudgeName } from '../judge/judges.ts';
+import { traceModule, type ModuleOptions, type Piece } from './trace-module.ts';
 
 /** One module of this many steps keeps TLC's parser within a few seconds, its heap small, and a slow machine within the time. */
 export const STEPS_PER_RUN_MAX = 4_000;
-const TIMEOUT_MS = 600_000;
 
 export interface RunOutcome {
   /** Numbers of the pieces, from 0, that were matched to their end. */
@@ -23,6 +18,7 @@ export interface RunOutcome {
 }
 
 export interface RunOptions extends ModuleOptions {
+  readonly judge: JudgeName;
   /** Threads of TLC. */
   readonly workers?: number;
 }
@@ -42,30 +38,10 @@ export function batchesOf(pieces: readonly Piece[]): Piece[][] {
   return batches;
 }
 
-/** All pieces go to one JVM. @throws Error if TLC cannot evaluate something, or takes too long */
+/** All pieces at once. @throws Error if the judge cannot evaluate something, or takes too long */
 export async function runPieces(pieces: readonly Piece[], options: RunOptions): Promise<RunOutcome> {
-  const directory = await mkdtemp(join(tmpdir(), 'barista-trace-'));
-  try {
-    for (const module of ['MultiPaxos.tla', 'Consensus.tla', 'TraceMultiPaxos.tla']) {
-      await copyFile(join(SPECS_DIR, module), join(directory, module));
-    }
-    const { data, tla, cfg } = traceModule(pieces, options);
-    await writeFile(join(directory, `${DATA_MODULE}.tla`), data);
-    await writeFile(join(directory, `${TRACE_MODULE}.tla`), tla);
-    await writeFile(join(directory, `${TRACE_MODULE}.cfg`), cfg);
-    const { exitCode, output } = await runTlc({
-      module: TRACE_MODULE,
-      cfg: `${TRACE_MODULE}.cfg`,
-      args: ['-workers', String(options.workers ?? 1), '-lncheck', 'final'],
-      specDir: directory,
-      timeoutMs: TIMEOUT_MS,
-    });
-    // TLC could not evaluate something: no verdict. A segment that is not matched is no error to it.
-    if (exitCode !== 0) throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${errorText(output)}`);
-    return readOutcome(output);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+  const { judge, workers = 1 } = options;
+  return readOutcome(await judges[judge](traceModule(pieces, options), { workers }));
 }
 
 function readOutcome(output: string): RunOutcome {

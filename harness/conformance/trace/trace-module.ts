@@ -1,15 +1,11 @@
-/**
- * Writes segments, of one trace or of many, as TLA+ modules to be run with TraceMultiPaxos.
- *
- * The literals are in a module of their own that is extended first: TLC has their values then before it looks at definitions that use them, and otherwise asks of
- * the whole literal for each of those what it depends on.
- */
+/** Writes segments, of one trace or of many, as a model to be run with TraceMultiPaxos. */
+import type { RecordedModel } from '../judge/recorded-model.ts';
 import type { TraceNames } from './literal-names.ts';
 import { segmentLiteral } from './segment-literal.ts';
 import type { Segment } from './segments.ts';
 
-export const TRACE_MODULE = 'TraceRun';
-export const DATA_MODULE = 'TraceData';
+const TRACE_MODULE = 'TraceRun';
+const DATA_MODULE = 'TraceData';
 
 /** A segment with the trace that it was cut from. */
 export interface Piece {
@@ -24,23 +20,11 @@ export interface ModuleOptions {
   readonly unassertLast?: boolean;
 }
 
-export interface TraceModule {
-  readonly data: string;
-  readonly tla: string;
-  readonly cfg: string;
-}
-
-/** The modules' texts and the configuration's. Each segment brings its own founders and slots, so that those of different groups go together. */
-export function traceModule(pieces: readonly Piece[], options: ModuleOptions): TraceModule {
+/** Each segment brings its own founders and slots, so that those of different groups go together. */
+export function traceModule(pieces: readonly Piece[], options: ModuleOptions): RecordedModel {
   const literals = pieces.map(({ segment, trace }) => segmentLiteral(segment, trace, options.unassertLast));
   const replicas = Math.max(...pieces.map(({ trace }) => trace.members.length));
-  const data = `---- MODULE ${DATA_MODULE} ----
-Segments == <<
-${literals.join(',\n')}
->>
-====
-`;
-  const tla = `---- MODULE ${TRACE_MODULE} ----
+  const text = `---- MODULE ${TRACE_MODULE} ----
 EXTENDS ${DATA_MODULE}, TraceMultiPaxos
 RunFounders == Segments[segment].founders
 RunSlots == 1..Segments[segment].slots
@@ -50,7 +34,7 @@ RunSpec == RunInit /\\ [][RunNext]_traceVars
 RunProgress == Progress(Segments)${options.diagnose === true ? ' /\\ EachStep /\\ ShowState(Segments)' : ''}
 ====
 `;
-  const cfg = `SPECIFICATION RunSpec
+  const config = `SPECIFICATION RunSpec
 CONSTANTS
   Replicas = {${Array.from({ length: replicas }, (_, i) => i + 1).join(', ')}}
   Ballots <- NoBallots
@@ -67,5 +51,11 @@ INVARIANT RunProgress
 VIEW TraceView
 CHECK_DEADLOCK FALSE
 `;
-  return { data, tla, cfg };
+  return {
+    module: TRACE_MODULE,
+    text,
+    data: { module: DATA_MODULE, name: 'Segments', literal: `<<\n${literals.join(',\n')}\n>>` },
+    specs: ['MultiPaxos', 'Consensus', 'TraceMultiPaxos'],
+    config,
+  };
 }

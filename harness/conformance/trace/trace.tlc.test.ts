@@ -36,12 +36,12 @@ describe('a recorded run', () => {
       ...(await findRejections(
         mutated.slice(0, usual.length).map((one) => one.events),
         [],
-        'tlcAlone',
+        { isSpecAlone: true },
       )),
       ...(await findRejections(
         mutated.slice(usual.length).map((one) => one.events),
         [],
-        'tlcAlone',
+        { isSpecAlone: true },
       )),
     ];
     for (const [i, kind] of kinds.entries()) {

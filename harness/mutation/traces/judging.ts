@@ -29,7 +29,7 @@ const judges: Readonly<Record<TraceLayer, Judge>> = {
   consensus: {
     before: readConsensus,
     isRejected: async (altered, accepted) =>
-      (await findRejections(altered, accepted, 'tlcAlone')).map((rejection) => rejection !== null),
+      (await findRejections(altered, accepted, { isSpecAlone: true })).map((rejection) => rejection !== null),
   },
   apply: { before: readApply, isRejected: (altered, accepted) => rejectedAlterations(accepted, altered) },
 };

@@ -1,0 +1,116 @@
+/** Both judges are given the same models, and must print the same: which segments are matched, and how far each gets. Needs Java (TLC). */
+import { randomInt } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { recordGroup } from '../fresh/record-group.ts';
+import { recordSeed } from '../fresh/record-seed.ts';
+import { applyMutants, applyVariants } from '../trace/apply-mutants.ts';
+import { applyModel, applyStepsOf } from '../trace/apply-trace.ts';
+import { readTrace } from '../trace/check-trace.ts';
+import { mutants, type MutantKind } from '../trace/mutants.ts';
+import { mutate } from '../trace/mutate.ts';
+import { NothingToAlterError } from '../trace/nothing-to-alter.ts';
+import { orderTrace } from '../trace/read-trace.ts';
+import { batchesOf } from '../trace/run-segments.ts';
+import { segmentLiteral } from '../trace/segment-literal.ts';
+import { cutSegments } from '../trace/segments.ts';
+import { traceModule, type Piece } from '../trace/trace-module.ts';
+import { judges } from './judges.ts';
+import type { Judge, RecordedModel } from './recorded-model.ts';
+
+const STEPS = 1500;
+/** Of an altered trace: behind an alteration nearly everything is another state. */
+const SEGMENTS_OF_EACH = 3;
+const SEEDS_MAX = 1_000_000_000;
+
+/** What a judge printed, in one order; or that it has no verdict. */
+async function printedBy(judge: Judge, model: RecordedModel): Promise<readonly string[]> {
+  try {
+    const output = await judge(model);
+    const lines = [...output.matchAll(/<<"(?:matched|reached)"[^>]*>>/g)].map(([line]) => line);
+    return [...new Set(lines)].sort();
+  } catch {
+    return ['no verdict'];
+  }
+}
+
+/** @returns how many lines both printed */
+async function expectAgreement(model: RecordedModel): Promise<number> {
+  const printed = await printedBy(judges.typescript, model);
+  expect(printed).toEqual(await printedBy(judges.tlc, model));
+  return printed.length;
+}
+
+async function expectAgreementOn(pieces: readonly Piece[]): Promise<void> {
+  for (const batch of batchesOf(pieces))
+    expect(await expectAgreement(traceModule(batch, { diagnose: true }))).toBeGreaterThan(1);
+}
+
+function alteredPieces(recorded: readonly TraceEvent[]): Piece[] {
+  const known = new Set(piecesOf(recorded).map(({ segment, trace }) => segmentLiteral(segment, trace)));
+  return (Object.keys(mutants) as MutantKind[]).flatMap((kind) => {
+    const events = unlessNothing(() => mutate(recorded, kind).events);
+    const pieces = events === null ? [] : piecesOf(events);
+    const altered = pieces.filter(({ segment, trace }) => !known.has(segmentLiteral(segment, trace)));
+    return altered.slice(0, SEGMENTS_OF_EACH);
+  });
+}
+
+/** Whatever they contradict: the specification alone judges. */
+function piecesOf(events: readonly TraceEvent[]): Piece[] {
+  const trace = orderTrace(events);
+  return cutSegments(trace).segments.map((segment) => ({ segment, trace }));
+}
+
+function unlessNothing<T>(alter: () => T): T | null {
+  try {
+    return alter();
+  } catch (error) {
+    if (error instanceof NothingToAlterError) return null;
+    throw error;
+  }
+}
+
+describe('the two judges agree', { timeout: 900_000 }, () => {
+  it('on runs of the core, old ones and new ones, to the last step', async () => {
+    const first = randomInt(1, SEEDS_MAX);
+    const recorded = [
+      recordSeed(14, { mix: 'default', steps: STEPS }),
+      recordSeed(214, { mix: 'losses', steps: STEPS }),
+      recordSeed(first, { mix: 'default', steps: STEPS }),
+      recordSeed(first, { mix: 'losses', steps: STEPS }),
+    ];
+    const pieces = recorded.flatMap((events) => readTrace(events).pieces);
+    await expectAgreementOn(pieces).catch((cause: unknown) => {
+      throw new Error(`the judges differ on seed 14, 214 or ${first}`, { cause });
+    });
+  });
+
+  it.each([
+    ['default', 14],
+    ['losses', 214],
+  ] as const)('on every alteration of a run of the mix %s, at the same step', async (mix, seed) => {
+    await expectAgreementOn(alteredPieces(recordSeed(seed, { mix, steps: STEPS })));
+  });
+
+  it('on runs of whole replicas, and on every alteration of what they tell of their databases, at the same step', async () => {
+    for (const seed of [1, 2, 3]) {
+      const recorded = await recordGroup(seed);
+      const altered = Object.values({ ...applyVariants, ...applyMutants }).flatMap((alter) => {
+        const events = unlessNothing(() => alter(recorded));
+        return events === null ? [] : [events];
+      });
+      const runs = [recorded, ...altered].flatMap((events) => applyStepsOf(events) ?? []);
+      expect(await expectAgreement(applyModel(runs))).toBeGreaterThan(altered.length);
+    }
+  });
+
+  it('on what cannot be evaluated: neither has a verdict', async () => {
+    const [piece] = piecesOf(recordSeed(14, { mix: 'default', steps: 100 }));
+    const model = traceModule([piece!], {});
+    const literal = model.data.literal.replace('init|->', 'begin|->');
+    const wrong = { ...model, data: { ...model.data, literal } };
+    expect(await printedBy(judges.typescript, wrong)).toEqual(['no verdict']);
+    expect(await printedBy(judges.tlc, wrong)).toEqual(['no verdict']);
+  });
+});

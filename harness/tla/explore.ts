@@ -1,0 +1,144 @@
+/**
+ * Goes through the states of a model as TLC does: first states, next states, invariants; a state that cannot be told from one that was seen is left out.
+ *
+ * Responsible for: what PrintT prints on the way, which is all that the models of recorded runs say. Pure: it runs wherever JavaScript does.
+ */
+import { compileAction, makingFirst, makingNext } from './compile-action.ts';
+import { compile, compileCondition } from './compile.ts';
+import { newFrame, type Frame, type Machine, type State } from './machine.ts';
+import { programOf, type Program, type ProgramSource } from './program.ts';
+import type { Compilation, Scope } from './scope.ts';
+import { ListedSet } from './set-value.ts';
+import type { Expression } from './syntax.ts';
+import { TlaError } from './tla-error.ts';
+import { Sequence, type Value } from './value.ts';
+
+/** More states after one, or in all, are a mistake of whoever wrote the model. */
+const SUCCESSORS_MAX = 10_000;
+const STATES_MAX = 1_000_000;
+
+/** @returns what was printed. @throws TlaError if something cannot be evaluated, or an invariant is broken */
+export function explore(source: ProgramSource): readonly Value[] {
+  const printed: Value[] = [];
+  const model = compileModel(programOf(source), source, (value) => printed.push(value));
+  const seen = new SeenStates();
+  const queue: State[] = [];
+  const visit = (state: State): void => {
+    if (!seen.add(model.viewOf(state))) return;
+    if (seen.size > STATES_MAX) throw new TlaError(`there are more than ${STATES_MAX} states`);
+    model.check(state);
+    queue.push(state);
+  };
+  model.firstStates(visit);
+  for (let state = queue.shift(); state !== undefined; state = queue.shift()) model.nextStates(state, visit);
+  return printed;
+}
+
+interface Model {
+  firstStates(visit: (state: State) => void): void;
+  nextStates(state: State, visit: (state: State) => void): void;
+  viewOf(state: State): Value;
+  /** @throws TlaError naming the invariant that is broken */
+  check(state: State): void;
+}
+
+function compileModel(program: Program, { config }: ProgramSource, print: Machine['print']): Model {
+  const machine: Machine = { state: [], next: [], epoch: 0, registers: new Map(), print };
+  const scope = topScope(program, machine);
+  const { first, next } = readSpecification(bodyOf(config.specification, program));
+  const makeFirst = compileAction(first, scope, makingFirst());
+  const makeNext = compileAction(next, scope, makingNext());
+  const view = config.view === null ? null : compile(bodyOf(config.view, program), scope);
+  const invariants = config.invariants.map((name) => ({
+    name,
+    holds: compileCondition(bodyOf(name, program), scope),
+  }));
+  const count = program.variables.length;
+  const look = (state: State): void => {
+    machine.state = state;
+    machine.next = newFrame(count) as State;
+    machine.epoch++;
+  };
+  const topFrame = (): Frame => newFrame(scope.routine.size);
+  const complete = (state: State): State => {
+    for (const [variable, name] of program.variables.entries())
+      if (state[variable] === undefined) throw new TlaError(`nothing is said of ${name}`);
+    return [...state];
+  };
+  for (const assumption of program.assumptions)
+    if (!compileCondition(assumption, scope)(topFrame()))
+      throw new TlaError('what is assumed is not so', assumption.place);
+  return {
+    firstStates(visit) {
+      look(newFrame(count) as State);
+      const found: State[] = [];
+      makeFirst(topFrame(), () => void found.push(complete(machine.state)));
+      for (const state of found) visit(state);
+    },
+    nextStates(state, visit) {
+      look(state);
+      const found: State[] = [];
+      makeNext(topFrame(), () => {
+        found.push(complete(machine.next));
+        if (found.length > SUCCESSORS_MAX)
+          throw new TlaError(`there are more than ${SUCCESSORS_MAX} states after one`);
+      });
+      for (const one of found) visit(one);
+    },
+    viewOf(state) {
+      look(state);
+      return view === null ? new Sequence(state as Value[]) : view(topFrame());
+    },
+    check(state) {
+      look(state);
+      for (const { name, holds } of invariants)
+        if (!holds(topFrame())) throw new TlaError(`the invariant ${name} is broken`);
+    },
+  };
+}
+
+function topScope(program: Program, machine: Machine): Scope {
+  const compilation: Compilation = {
+    program,
+    machine,
+    variables: new Map(program.variables.map((name, index) => [name, index])),
+    routines: new Map(),
+    levels: new Map(),
+  };
+  return { compilation, routine: { depth: 0, size: 1 }, names: new Map(), isPrimed: false, current: null };
+}
+
+function bodyOf(name: string, program: Program): Expression {
+  const definition = program.definitions.get(name);
+  if (definition === undefined) throw new TlaError(`the configuration names ${name}, which is not defined`);
+  if (definition.parameters.length > 0) throw new TlaError(`${name} has parameters`, definition.place);
+  return definition.body;
+}
+
+/** `Init /\ [][Next]_vars`, and nothing else. */
+function readSpecification(body: Expression): { first: Expression; next: Expression } {
+  const parts = body.kind === 'list' ? body.items : body.kind === 'infix' ? [body.left, body.right] : [];
+  const [first, always, ...more] = parts;
+  const isAnd = (body.kind === 'list' || body.kind === 'infix') && body.operator === '/\\';
+  if (!isAnd || first === undefined || always === undefined || more.length > 0)
+    throw new TlaError('a specification is Init /\\ [][Next]_vars here', body.place);
+  if (always.kind !== 'prefix' || always.operator !== '[]' || always.operand.kind !== 'temporal')
+    throw new TlaError('[][Next]_vars is expected', always.place);
+  return { first, next: always.operand.action };
+}
+
+/** States by what tells them apart. */
+class SeenStates {
+  #seen = ListedSet.of([]);
+
+  get size(): number {
+    return this.#seen.size;
+  }
+
+  /** Whether it is new. */
+  add(view: Value): boolean {
+    const before = this.#seen.size;
+    this.#seen = this.#seen.union(ListedSet.of([view]));
+    return this.#seen.size > before;
+  }
+}
