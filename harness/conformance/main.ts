@@ -6,9 +6,12 @@
  *   replay [--behaviours N]          does the core do what behaviours of the spec do?
  *   mutate FILE --kind K --out FILE2 alters one event, to see the check reject it
  *
+ * `--judge tlc|typescript`: who judges `trace` and `fresh`; TLC needs Java.
+ *
  * Exits with 0 if all conforms, 1 if not, 2 if it could not be checked.
  */
 import { parseArgs } from 'node:util';
+import { defaultJudge, isJudgeName, type JudgeName } from './judge/judges.ts';
 import { runFreshCommand } from './fresh/fresh-command.ts';
 import { freshMixes, isFreshMix } from './fresh/record-fresh.ts';
 import { runReplayCommand } from './replay/replay-command.ts';
@@ -27,6 +30,7 @@ const { positionals, values } = parseArgs({
     mix: { type: 'string', default: 'default' },
     steps: { type: 'string', default: '1500' },
     workers: { type: 'string', default: '2' },
+    judge: { type: 'string', default: defaultJudge },
     'require-all': { type: 'boolean', default: false },
   },
 });
@@ -34,13 +38,18 @@ const [command, ...rest] = positionals;
 
 async function run(): Promise<number> {
   if (command === 'trace' && rest.length > 0) {
-    return runTraceCommand(rest, { workers: Number(values.workers), requireAll: values['require-all'] });
+    return runTraceCommand(rest, {
+      judge: judgeNamed(values.judge),
+      workers: Number(values.workers),
+      requireAll: values['require-all'],
+    });
   }
   if (command === 'fresh' && isFreshMix(values.mix)) {
     return runFreshCommand({
       mix: values.mix,
       seeds: wholeNumber('seeds', values.seeds),
       steps: wholeNumber('steps', values.steps),
+      judge: judgeNamed(values.judge),
       first: values.first === undefined ? null : wholeNumber('first', values.first),
       jvms: wholeNumber('workers', values.workers),
     });
@@ -53,10 +62,15 @@ async function run(): Promise<number> {
     return runMutateCommand(rest[0], values.kind ?? '', values.out);
   }
   console.error(
-    `usage: conformance trace FILE_OR_DIR... | fresh --seeds N [--first S] [--mix ${freshMixes.join('|')}] [--steps K] | ` +
+    `usage: conformance trace FILE_OR_DIR... [--judge tlc|typescript] | fresh --seeds N [--first S] [--mix ${freshMixes.join('|')}] [--steps K] [--judge tlc|typescript] | ` +
       'replay [--behaviours N] | mutate FILE --kind K --out FILE2',
   );
   return 2;
+}
+
+function judgeNamed(name: string): JudgeName {
+  if (isJudgeName(name)) return name;
+  throw new Error(`--judge is tlc or typescript, not ${name}`);
 }
 
 function wholeNumber(name: string, text: string): number {

@@ -1,5 +1,6 @@
-/** `conformance fresh`: new seeds of the simulator through TLC; each that is refused is printed with the command that repeats it. */
+/** `conformance fresh`: new seeds of the simulator, judged; each that is refused is printed with the command that repeats it. */
 import { randomInt } from 'node:crypto';
+import type { JudgeName } from '../judge/judges.ts';
 import { ACTIONS, APPLY_EVENTS, printApplyRejection, printRejection } from '../trace/trace-command.ts';
 import { judgeSeeds, type Refused } from './judge-seeds.ts';
 import { recordFresh, type FreshSeedOptions } from './record-fresh.ts';
@@ -11,6 +12,7 @@ export interface FreshOptions extends FreshSeedOptions {
   readonly seeds: number;
   /** Null: drawn, so that no two runs judge the same. */
   readonly first: number | null;
+  readonly judge: JudgeName;
   /** How many run at once. */
   readonly jvms: number;
 }
@@ -26,6 +28,7 @@ export async function runFreshCommand(options: FreshOptions): Promise<number> {
     record: (seed) => recordFresh(seed, options),
     first,
     seeds,
+    judge: options.judge,
     jvms: options.jvms,
     onRefused: (refused) => printRefused(refused, options),
     onProgress: (done) =>

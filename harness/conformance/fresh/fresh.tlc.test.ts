@@ -6,6 +6,8 @@ import { recordFresh, type FreshMix } from './record-fresh.ts';
 import { recordSeed } from './record-seed.ts';
 
 const SEEDS = 32;
+/** Of each mix, to the other judge: it costs several times as much. */
+const SEEDS_OF_TLC = 4;
 const steps = 1500;
 /** Of a machine that is busy with much else. */
 const TIMEOUT_MS = 900_000;
@@ -41,12 +43,28 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
 
 describe('the runs of new seeds', { timeout: TIMEOUT_MS }, () => {
   it.each(['default', 'losses'] as const)('of the mix %s are behaviours of the spec', async (mix) => {
-    expect(await runFreshCommand({ mix, steps, seeds: SEEDS, first: null, jvms: 2 })).toBe(0);
+    expect(
+      await runFreshCommand({ mix, steps, seeds: SEEDS, first: null, judge: 'typescript', jvms: 1 }),
+    ).toBe(0);
   });
 
   /** The same each time: of new ones about one in a hundred was refused when this was written, though each for a reason that is mended. */
   it('of whole replicas are behaviours of both specs', async () => {
-    expect(await runFreshCommand({ mix: 'groups', steps, seeds: SEEDS, first: 50_030, jvms: 2 })).toBe(0);
+    expect(
+      await runFreshCommand({
+        mix: 'groups',
+        steps,
+        seeds: SEEDS,
+        first: 50_030,
+        judge: 'typescript',
+        jvms: 1,
+      }),
+    ).toBe(0);
+  });
+
+  it.each(['default', 'losses', 'groups'] as const)('of the mix %s are so to TLC, too', async (mix) => {
+    const first = mix === 'groups' ? 50_030 : null;
+    expect(await runFreshCommand({ mix, steps, seeds: SEEDS_OF_TLC, first, judge: 'tlc', jvms: 1 })).toBe(0);
   });
 
   it('that were refused once are accepted', async () => {
@@ -57,7 +75,7 @@ describe('the runs of new seeds', { timeout: TIMEOUT_MS }, () => {
     expect(await refusedAmong(refusedOnce.length, record)).toEqual([]);
   });
 
-  it('are refused one by one: those that TLC rejects, and those that no verdict can be had of', async () => {
+  it('are refused one by one: those that the spec rejects, and those that no verdict can be had of', async () => {
     const record = (seed: number) => {
       if (seed === 3) throw new Error('a rule is broken');
       const events = recordSeed(seed, { mix: 'default', steps: 500 });
@@ -76,6 +94,14 @@ async function refusedAmong(
 ): Promise<Refused[]> {
   const refused: Refused[] = [];
   const onRefused = (one: Refused): void => void refused.push(one);
-  await judgeSeeds({ record, first: 1, seeds, jvms: 1, onRefused, onProgress: () => {} });
+  await judgeSeeds({
+    record,
+    first: 1,
+    seeds,
+    judge: 'typescript',
+    jvms: 1,
+    onRefused,
+    onProgress: () => {},
+  });
   return refused;
 }

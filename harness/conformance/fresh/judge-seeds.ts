@@ -1,11 +1,11 @@
 /**
- * Has TLC judge what was recorded in the runs of many seeds: what the cores did, and what whole replicas did to their databases.
+ * Has what was recorded judged in the runs of many seeds: what the cores did, and what whole replicas did to their databases.
  *
  * Responsible for: the verdict on each seed, several seeds to one JVM and several JVMs at once. A run that breaks a rule of the simulator, and a trace that
  * cannot be read or evaluated, are refused as well: nothing passes without a verdict.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import { defaultJudge } from '../judge/judges.ts';
+import type { JudgeName } from '../judge/judges.ts';
 import { applyStepsOf, judgeApplySteps, type ApplyRejected } from '../trace/apply-trace.ts';
 import type { ApplySteps } from '../trace/apply-steps.ts';
 import { explain, readTrace, type Rejected } from '../trace/check-trace.ts';
@@ -17,6 +17,7 @@ export interface JudgeOptions {
   readonly record: (seed: number) => readonly TraceEvent[] | Promise<readonly TraceEvent[]>;
   readonly first: number;
   readonly seeds: number;
+  readonly judge: JudgeName;
   /** How many run at once. */
   readonly jvms: number;
   readonly onProgress: (done: Totals) => void;
@@ -74,7 +75,7 @@ export async function judgeSeeds(options: JudgeOptions): Promise<Totals> {
   };
   const lane = async (): Promise<void> => {
     for (let taken = await take(); taken.length > 0; taken = await take()) {
-      for (const refused of await refusedOf(taken)) refuse(refused);
+      for (const refused of await refusedOf(taken, options.judge)) refuse(refused);
       options.onProgress(totals);
     }
   };
@@ -97,31 +98,39 @@ async function readSeed(seed: number, record: JudgeOptions['record']): Promise<J
 }
 
 /** Where TLC fails on several, they are judged apart, so that one of them takes no verdict from the others. */
-async function refusedOf(judged: readonly JudgedSeed[]): Promise<Refused[]> {
+async function refusedOf(judged: readonly JudgedSeed[], judge: JudgeName): Promise<Refused[]> {
   const pieces = judged.flatMap((one) => one.pieces.map((piece) => ({ piece, seed: one.seed })));
   try {
     const { matched } = await runPieces(
       pieces.map(({ piece }) => piece),
-      { judge: defaultJudge },
+      { judge },
     );
     const failed = pieces.filter((_, index) => !matched.has(index));
     const firsts = new Map(failed.toReversed().map(({ seed, piece }) => [seed, piece]));
     const refused: Refused[] = [];
-    for (const [seed, piece] of firsts) refused.push({ seed, why: await explain(piece) });
-    refused.push(...(await refusedAtApply(judged.filter(({ seed }) => !firsts.has(seed)))));
+    for (const [seed, piece] of firsts) refused.push({ seed, why: await explain(piece, judge) });
+    refused.push(
+      ...(await refusedAtApply(
+        judged.filter(({ seed }) => !firsts.has(seed)),
+        judge,
+      )),
+    );
     return refused.sort((a, b) => a.seed - b.seed);
   } catch (error) {
     const [only] = judged;
     if (judged.length === 1 && only !== undefined) return [{ seed: only.seed, why: messageOf(error) }];
     const apart: Refused[] = [];
-    for (const one of judged) apart.push(...(await refusedOf([one])));
+    for (const one of judged) apart.push(...(await refusedOf([one], judge)));
     return apart;
   }
 }
 
-async function refusedAtApply(judged: readonly JudgedSeed[]): Promise<Refused[]> {
+async function refusedAtApply(judged: readonly JudgedSeed[], judge: JudgeName): Promise<Refused[]> {
   const runs = judged.flatMap(({ seed, apply }) => (apply === null ? [] : [{ seed, apply }]));
-  const outcomes = await judgeApplySteps(runs.map(({ apply }) => apply));
+  const outcomes = await judgeApplySteps(
+    runs.map(({ apply }) => apply),
+    judge,
+  );
   return runs.flatMap(({ seed }, index) => {
     const why = outcomes[index];
     return why?.kind === 'rejected' ? [{ seed, why }] : [];

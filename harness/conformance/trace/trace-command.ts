@@ -1,6 +1,7 @@
 /** `conformance trace`: prints the verdict on recorded runs. */
 import { writeFileSync } from 'node:fs';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { JudgeName } from '../judge/judges.ts';
 import type { ApplyEvent } from './apply-event.ts';
 import { checkApplyTrace, type ApplyRejected } from './apply-trace.ts';
 import { checkTrace, type Accepted, type Rejected } from './check-trace.ts';
@@ -60,6 +61,7 @@ export const APPLY_EVENTS: readonly ApplyEvent['name'][] = [
 ];
 
 export interface TraceCommandOptions {
+  readonly judge: JudgeName;
   readonly workers: number;
   /** Fail if an action never occurs. */
   readonly requireAll: boolean;
@@ -73,6 +75,7 @@ export async function runTraceCommand(
   const startMs = performance.now();
   const recorded = readEvents(paths);
   const outcome = await checkTrace(recorded, {
+    judge: options.judge,
     workers: options.workers,
     onProgress: (done, all) => {
       if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${all} segments`);
@@ -89,7 +92,7 @@ export async function runTraceCommand(
   );
   if (lost > 0)
     console.log(`${lost} steps of killed processes are not in their traces; others show that they happened`);
-  return Math.max(printCoverage(outcome, options.requireAll), await checkApply(recorded));
+  return Math.max(printCoverage(outcome, options.requireAll), await checkApply(recorded, options.judge));
 }
 
 function printCoverage({ actions }: Accepted, requireAll: boolean): number {
@@ -101,8 +104,8 @@ function printCoverage({ actions }: Accepted, requireAll: boolean): number {
 }
 
 /** @returns the exit code */
-async function checkApply(recorded: readonly TraceEvent[]): Promise<number> {
-  const outcome = await checkApplyTrace(recorded);
+async function checkApply(recorded: readonly TraceEvent[], judge: JudgeName): Promise<number> {
+  const outcome = await checkApplyTrace(recorded, judge);
   if (outcome === null) return 0;
   if (outcome.kind === 'rejected') {
     printApplyRejection(outcome);
