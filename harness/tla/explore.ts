@@ -104,6 +104,7 @@ function topScope(program: Program, machine: Machine): Scope {
     variables: new Map(program.variables.map((name, index) => [name, index])),
     routines: new Map(),
     levels: new Map(),
+    levelling: [],
   };
   return { compilation, routine: { depth: 0, size: 1 }, names: new Map(), isPrimed: false, current: null };
 }

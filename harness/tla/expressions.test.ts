@@ -32,6 +32,25 @@ describe('the evaluator of TLA+', () => {
     expect(() => valuesOf([expression])).toThrow(TlaError);
   });
 
+  it('refuses operators that use each other in a circle', () => {
+    const circle = `---- MODULE Circle ----
+EXTENDS Integers
+VARIABLE n
+RECURSIVE Down(_), Step(_)
+Down(x) == IF x = 0 THEN n ELSE Step(x)
+Step(x) == Down(x - 1)
+Total == Step(2)
+Holds == Total = 0
+Spec == n = 0 /\\ [][n' = n]_n
+====
+`;
+    const modules = new Map([['Circle', circle]]);
+    const text = 'SPECIFICATION Spec INVARIANT Holds CHECK_DEADLOCK FALSE';
+    const run = (): unknown =>
+      explore({ modules, main: 'Circle', values: new Map(), config: readConfig(text) });
+    expect(run).toThrow('uses itself by way of another operator');
+  });
+
   it('prints what it can read again', () => {
     for (const [, value] of expressions) expect(formatValue(readLiteral(value))).toBe(value);
   });

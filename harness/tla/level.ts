@@ -1,6 +1,7 @@
 /** What an expression depends on: nothing that changes (0), the state (1), or the next state as well (2). */
 import type { Binding, Level, Scope } from './scope.ts';
 import type { Bound, Definition, Expression } from './syntax.ts';
+import { TlaError } from './tla-error.ts';
 
 const max = (...levels: readonly Level[]): Level => (levels.includes(2) ? 2 : levels.includes(1) ? 1 : 0);
 
@@ -109,13 +110,17 @@ function ofName(name: string, scope: Scope): Level {
 }
 
 export function levelOfDefinition(definition: Definition, scope: Scope): Level {
-  const { levels } = scope.compilation;
+  const { levels, levelling } = scope.compilation;
   const known = levels.get(definition);
   if (known !== undefined) return known;
   // One that uses itself depends on what the rest of it does.
-  levels.set(definition, 0);
+  if (levelling.at(-1) === definition) return 0;
+  if (levelling.includes(definition))
+    throw new TlaError(`${definition.name} uses itself by way of another operator`, definition.place);
+  levelling.push(definition);
   const inner = hiding({ ...scope, names: new Map(), isPrimed: false }, definition.parameters);
   const level = levelOf(definition.body, inner);
+  levelling.pop();
   levels.set(definition, level);
   return level;
 }

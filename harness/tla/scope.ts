@@ -40,6 +40,8 @@ export interface Compilation {
   /** Compiled definitions, by name and by how they are used. */
   readonly routines: Map<Definition, Map<string, CompiledRoutine>>;
   readonly levels: Map<Definition, Level>;
+  /** Those whose level is being found, each used by the one before it. */
+  readonly levelling: Definition[];
 }
 
 export interface CompiledRoutine {
