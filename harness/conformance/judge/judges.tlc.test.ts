@@ -5,7 +5,9 @@ import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { recordGroup } from '../fresh/record-group.ts';
 import { recordSeed } from '../fresh/record-seed.ts';
 import { applyMutants, applyVariants } from '../trace/apply-mutants.ts';
-import { applyModel, applyStepsOf } from '../trace/apply-trace.ts';
+import { applyItems } from '../trace/apply-items.ts';
+import { applySteps } from '../trace/apply-steps.ts';
+import { applyModel } from '../trace/apply-trace.ts';
 import { readTrace } from '../trace/check-trace.ts';
 import { mutants, type MutantKind } from '../trace/mutants.ts';
 import { mutate } from '../trace/mutate.ts';
@@ -100,7 +102,7 @@ describe('the two judges agree', { timeout: 900_000 }, () => {
         const events = unlessNothing(() => alter(recorded));
         return events === null ? [] : [events];
       });
-      const runs = [recorded, ...altered].flatMap((events) => applyStepsOf(events) ?? []);
+      const runs = [recorded, ...altered].map((events) => applySteps(applyItems(events)));
       expect(await expectAgreement(applyModel(runs))).toBeGreaterThan(altered.length);
     }
   });
