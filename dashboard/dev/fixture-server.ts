@@ -1,146 +1,66 @@
 /**
- * Development only: the demo's API over a toy cluster, for work on the dashboard without a real one.
+ * Development only: the demo's API and page over a simulated group of the product's own replicas, for work on the dashboard without a real cluster.
  *
- *   npx tsx dashboard/dev/fixture-server.ts [--port 8080] [--replicas 3] [--scenario] [--diverged] [--rate 40]
+ *   npx tsx dashboard/dev/fixture-server.ts [--port 8080] [--replicas 3] [--clients 4] [--speed 1]
+ *   npx tsx dashboard/dev/fixture-server.ts --seed 16 [--rounds 2]      # a run of `npm run groups -- --seed 16`, with its faults, to look at
+ *   npx tsx dashboard/dev/fixture-server.ts --story healing             # what screenshots.ts takes a picture of; then it goes on
  *
- * With `--diverged` the third replica holds other data than the rest. `--scenario` plays election, load, crash, restart, partition, heal in a loop. Serves dashboard/dist too. Loopback only.
+ * The page's buttons work on all of them. Serves dashboard/dist too (`npm run build:dashboard`). Loopback only.
  */
-import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { extname, join, normalize } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { WebSocketServer } from 'ws';
-import type { FaultRequest } from '../../server/src/api/status.ts';
-import { createToyCluster } from './toy-cluster.ts';
-import { answerSql } from './workload.ts';
+import { runSchedule } from '../../harness/groups/group-schedule.ts';
+import { Pace } from './pace.ts';
+import { startSimulatedDemo } from './simulated-demo.ts';
+import { startFixture } from './simulated-fixture.ts';
+import { actsOf, storyNamed } from './stories.ts';
 
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '8080' },
     replicas: { type: 'string', default: '3' },
-    rate: { type: 'string', default: '40' },
-    scenario: { type: 'boolean', default: false },
-    diverged: { type: 'boolean', default: false },
+    clients: { type: 'string', default: '4' },
+    speed: { type: 'string', default: '1' },
+    rounds: { type: 'string', default: '2' },
+    seed: { type: 'string' },
+    story: { type: 'string' },
   },
 });
 
-const dist = join(import.meta.dirname, '../dist');
-const cluster = createToyCluster(Number(values.replicas));
-cluster.setRate(Number(values.rate));
-const startedMs = performance.now();
-const types: Readonly<Record<string, string>> = {
-  '.html': 'text/html',
-  '.js': 'text/javascript',
-  '.css': 'text/css',
-};
+const [port, replicas, clients, speed, rounds] = [
+  values.port,
+  values.replicas,
+  values.clients,
+  values.speed,
+  values.rounds,
+].map(Number) as [number, number, number, number, number];
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const dashboard = { kind: 'ready', dir: join(import.meta.dirname, '../dist') } as const;
+const forever = Number.POSITIVE_INFINITY;
 
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  let text = '';
-  for await (const chunk of request) text += String(chunk);
-  return JSON.parse(text);
+async function replay(seed: number): Promise<void> {
+  const { faults, story } = await runSchedule({
+    seed,
+    replicas,
+    rounds,
+    onGroup: async (group) => {
+      const demo = await startSimulatedDemo({ group, port, dashboard, say: () => undefined });
+      void new Pace(group.time).playTo(forever, speed);
+      say(`the run of seed ${seed} (simulated): http://127.0.0.1:${demo.port}`);
+    },
+  });
+  say([...story, ...faults, 'the run is over'].join('\n'));
 }
 
-function answer(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+async function serve(): Promise<void> {
+  const story = values.story === undefined ? null : storyNamed(values.story);
+  const { seed = 1 } = story ?? {};
+  const fixture = await startFixture({ seed, replicas, clients, port, dashboard, say: () => undefined });
+  if (story !== null) fixture.pace.plan(actsOf(story, fixture));
+  const { troubles } = fixture.group;
+  setInterval(() => troubles.splice(0).forEach(say), 1000);
+  say(`a simulated group: http://127.0.0.1:${fixture.demo.port}`);
+  await fixture.pace.playTo(forever, speed);
 }
 
-async function answerStatement(body: { readonly sql: string }): Promise<Record<string, unknown>> {
-  if (cluster.leader() === null) {
-    return {
-      error: {
-        code: '57P03',
-        message: 'no leader is known',
-        hint: 'A majority of the replicas must be up and connected. Try again.',
-      },
-    };
-  }
-  const result = answerSql(body.sql);
-  if (!('error' in result) && !/^\s*select/i.test(body.sql)) cluster.propose(body.sql);
-  await new Promise((done) => setTimeout(done, 30));
-  return result;
-}
-
-async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const path = new URL(request.url ?? '/', 'http://localhost').pathname;
-  if (path === '/api/cluster') return answer(response, 200, cluster.status());
-  if (path === '/api/fault') {
-    const problem = cluster.fault((await bodyOf(request)) as FaultRequest);
-    return problem === null
-      ? answer(response, 200, { ok: true })
-      : answer(response, 400, { error: { code: 'badRequest', message: problem } });
-  }
-  if (path === '/api/verify') {
-    await new Promise((done) => setTimeout(done, 1500));
-    const { replicas } = cluster.status();
-    const slot = Math.max(...replicas.map(({ status }) => status?.commitPoint ?? 0));
-    const result = replicas.map(({ id, process }, index) => {
-      if (process !== 'running') return { replica: id, outcome: 'noReport', detail: ['no answer in time'] };
-      return index === 2 && values.diverged
-        ? { replica: id, outcome: 'differs', detail: ['public.orders', 'public.carts'] }
-        : { replica: id, outcome: 'equal', detail: [] };
-    });
-    return answer(response, 200, { slot, replicas: result });
-  }
-  const asked = /^\/api\/log\/(\d+)$/.exec(path)?.[1];
-  if (asked !== undefined) {
-    const found = cluster.slot(Number(asked));
-    return answer(response, 'error' in found ? 404 : 200, found);
-  }
-  if (path === '/api/sql')
-    return answer(response, 200, await answerStatement((await bodyOf(request)) as { sql: string }));
-  const file = join(dist, normalize(path === '/' ? '/index.html' : path));
-  const data = await readFile(file).catch(() => null);
-  if (data === null) return answer(response, 404, { error: { code: 'notFound', message: path } });
-  // The demo's own policy, so that what it would refuse is noticed here.
-  response
-    .writeHead(200, {
-      'content-type': types[extname(file)] ?? 'application/octet-stream',
-      'content-security-policy': "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:",
-    })
-    .end(data);
-}
-
-const server = createServer((request, response) => {
-  serve(request, response).catch((error: unknown) =>
-    answer(response, 500, { error: { code: 'broken', message: String(error) } }),
-  );
-});
-const streams = new WebSocketServer({ server, path: '/api/stream' });
-const broadcast = (frame: unknown): void => {
-  const text = JSON.stringify(frame);
-  for (const client of streams.clients) client.send(text);
-};
-
-setInterval(() => cluster.step(performance.now() - startedMs), 10);
-setInterval(() => {
-  const events = cluster.takeEvents();
-  if (events.length > 0) broadcast({ type: 'events', events });
-}, 50);
-setInterval(() => broadcast({ type: 'cluster', cluster: cluster.status() }), 250);
-setInterval(() => broadcast({ type: 'rates', at: Date.now(), perReplica: cluster.takeRates() }), 1000);
-
-/** Seconds after the start of a round, and what happens then; `leader` stands for whoever leads. */
-const scenario: readonly (readonly [number, (leader: string) => FaultRequest])[] = [
-  [12, (leader) => ({ action: 'crash', replica: leader }) as FaultRequest],
-  [22, () => ({ action: 'restart', replica: 'r1' }) as FaultRequest],
-  [32, (leader) => ({ action: 'isolate', replica: leader }) as FaultRequest],
-  [42, () => ({ action: 'heal' })],
-  [48, () => ({ action: 'delay', from: 'r2', to: 'r3', amount: 400 }) as FaultRequest],
-  [56, () => ({ action: 'heal' })],
-];
-const roundSeconds = 62;
-
-if (values.scenario) {
-  const play = (): void => {
-    for (const [atSeconds, request] of scenario) {
-      setTimeout(() => cluster.fault(request(cluster.leader()?.id ?? 'r1')), atSeconds * 1000);
-    }
-  };
-  play();
-  setInterval(play, roundSeconds * 1000);
-}
-
-server.listen(Number(values.port), '127.0.0.1', () => {
-  process.stdout.write(`fixture (not a real cluster): http://127.0.0.1:${values.port}\n`);
-});
+await (values.seed === undefined ? serve() : replay(Number(values.seed)));

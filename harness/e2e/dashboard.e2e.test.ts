@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SlotAnswer } from '../../server/src/api/wal-summary.ts';
+import { describeDemoApi } from '../../server/src/demo/testing/demo-api-contract.ts';
 import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
 
 const CHROMIUM = process.env.BARISTA_CHROMIUM ?? '/usr/bin/chromium';
@@ -191,6 +192,9 @@ describe('the dashboard', () => {
     await part('heal').click();
     await expect.poll(() => part('link-r1-r2').getAttribute('data-fault'), { timeout: 5000 }).toBe('');
   });
+
+  // The table is of an earlier test.
+  describeDemoApi('a real cluster', () => ({ url: cluster.dashboardUrl, table: 'witness' }));
 });
 
 /** The phases of a replica's recovery that the page has shown so far, in order; one of them may be over between two looks of the test. */

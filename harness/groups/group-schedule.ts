@@ -31,6 +31,8 @@ export interface ScheduleOptions {
   readonly restMs?: number;
   /** Of everything that a replica tells, in the order in which it happens; `atMs`: of the run. */
   readonly onEvent?: (event: TraceEvent, atMs: number) => void;
+  /** For whoever looks on. Before anything happens to it. */
+  readonly onGroup?: (group: MemoryGroup) => Promise<void>;
 }
 
 export interface ScheduleResult {
@@ -53,13 +55,14 @@ const majorityServesMs = 15_000;
 
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
   const schedule = new Schedule(options);
+  await options.onGroup?.(schedule.group);
   return schedule.run();
 }
 
 class Schedule {
   private readonly random: Random;
   private readonly judge = new GroupJudge();
-  private readonly group: MemoryGroup;
+  readonly group: MemoryGroup;
   private readonly faults: GroupFaults;
   private readonly clients: GroupClients;
   private readonly rounds: number;

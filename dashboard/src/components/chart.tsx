@@ -31,6 +31,9 @@ interface ChartProps {
   readonly themeKey: string;
 }
 
+/** Of a time of day as the axis shows it. */
+const clockWidth = 52;
+
 export function Chart(props: ChartProps) {
   const [ref, size] = useSize();
   const [cursor, setCursor] = useState<number | null>(null);
@@ -100,8 +103,8 @@ function optionsOf(props: PlotProps, changes: () => readonly LeaderChange[]): uP
     grid: { stroke: resolveColor('var(--surface-3)'), width: 1 },
     ticks: { show: false },
   };
-  const clock = (_: uPlot, ticks: number[]): string[] =>
-    ticks.map((tick) => new Date(tick * 1000).toLocaleTimeString('en-GB'));
+  const clock = (plot: uPlot, ticks: number[]): string[] =>
+    ticks.map((tick) => (hasRoom(plot, tick) ? new Date(tick * 1000).toLocaleTimeString('en-GB') : ''));
   return {
     ...props.size,
     padding: [12, 4, 0, 0],
@@ -121,6 +124,13 @@ function optionsOf(props: PlotProps, changes: () => readonly LeaderChange[]): uP
       setCursor: [(plot) => props.onCursor(plot.cursor.idx ?? null)],
     },
   };
+}
+
+/** A time is written in the middle below its tick: near an end of the axis it would be cut off. */
+function hasRoom(plot: uPlot, tick: number): boolean {
+  const end = plot.bbox.width / devicePixelRatio;
+  const at = plot.valToPos(tick, 'x');
+  return end === 0 || (at >= clockWidth / 2 && at <= end - clockWidth / 2);
 }
 
 function timeRange(_: uPlot, min: number | null, max: number | null): uPlot.Range.MinMax {

@@ -42,6 +42,7 @@ export interface DemoServerOptions {
 }
 
 export interface DemoServer {
+  readonly port: number;
   close(): Promise<void>;
 }
 
@@ -73,8 +74,9 @@ export async function startDemoServer(options: DemoServerOptions): Promise<DemoS
     }
     sockets.handleUpgrade(request, stream, head, (socket) => hub.join(socket));
   });
-  await listenOn(server, { host: demoHost, port: options.port });
+  const port = await listenOn(server, { host: demoHost, port: options.port });
   return {
+    port,
     async close() {
       for (const timer of timers) clearInterval(timer);
       hub.close();

@@ -1,18 +1,15 @@
 /**
  * What people are shown of a replica beyond its status: what a slot of its log holds, and what clients are at while it leads.
  *
- * Responsible for: which adapters answer these questions, and how often the second one is asked. Has no part in what the replica does.
+ * Responsible for: whose parts answer these questions, and how often the second one is asked. Has no part in what the replica does. PostgreSQL is asked by inspected-postgres.ts.
  */
-import { relationNames } from '../adapters/postgres/inspection/relation-names.ts';
-import { TransactionView } from '../adapters/postgres/inspection/transaction-view.ts';
-import { connectPg } from '../adapters/postgres/pg-client.ts';
-import { systemClock } from '../adapters/system-clock.ts';
-import type { SlotRefusal } from '../api/wal-summary.ts';
-import type { ReplicaConfig } from '../config/replica-config.ts';
+import type { RelationName, SlotRefusal } from '../api/wal-summary.ts';
+import type { Timers } from '../ports/clock.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import type { ReplicaEvents } from '../replica/status/events.ts';
 import { createSlotReader, type SlotReader } from '../replica/status/slot-reader.ts';
-import { TransactionSampler } from '../replica/status/transaction-sampler.ts';
+import { type Sample, TransactionSampler } from '../replica/status/transaction-sampler.ts';
+import type { RelationFile } from '../wal/record/block-references.ts';
 import type { AssembledReplica } from './assemble-replica.ts';
 
 const paceMs = 150;
@@ -25,26 +22,31 @@ export interface ShownReplica {
   stop(): void;
 }
 
+/** A database as far as people may look into it. */
+export interface InspectedDatabase {
+  /** What its clients are at, while it is a primary. @throws Error */
+  look(): Promise<Sample>;
+  /** By `fileKey`; never rejects. */
+  names(files: readonly RelationFile[]): Promise<ReadonlyMap<string, RelationName>>;
+  close(): void;
+}
+
 export interface ShowOptions {
-  readonly config: ReplicaConfig;
-  readonly socketDir: string;
+  readonly database: InspectedDatabase;
   readonly log: LogStore;
   readonly events: ReplicaEvents;
+  readonly timers: Timers;
 }
 
 export function showReplica(
   { core, payload }: AssembledReplica,
-  { config, socketDir, log, events }: ShowOptions,
+  { database, log, events, timers }: ShowOptions,
 ): ShownReplica {
-  const view = new TransactionView({
-    connect: () => connectPg({ socketDir, database: 'postgres' }),
-    tellsSql: config.http.statements,
-  });
   const sampler = new TransactionSampler({
-    look: async () => (payload.primary === null ? null : view.look()),
+    look: async () => (payload.primary === null ? null : database.look()),
     isWatched: () => events.isWatched,
     onSample: (sample) => events.operation({ name: 'RunningTransactions', ...sample }),
-    timers: systemClock,
+    timers,
     paceMs,
     idleMs,
   });
@@ -53,12 +55,12 @@ export function showReplica(
       read: (from, to, bytesMax) => core.readChosen(from, to, bytesMax),
       commitPoint: () => core.commitPoint,
       purgedTo: () => log.stats().purgedTo,
-      names: (files) => relationNames(files, (database) => connectPg({ socketDir, database })),
+      names: (files) => database.names(files),
     }),
     nudge: () => sampler.nudge(),
     stop: () => {
       sampler.stop();
-      void view.close();
+      database.close();
     },
   };
 }

@@ -12,6 +12,7 @@ import { inspectDatabase, placesOf } from '../adapters/postgres/database-directo
 import { lookAtCommits } from '../adapters/postgres/requests/look-at-commits.ts';
 import { installRequestsIn } from '../adapters/postgres/requests/install-requests.ts';
 import { systemClock } from '../adapters/system-clock.ts';
+import { describeFault } from '../adapters/ws-transport/link-faults.ts';
 import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
 import type { ApplyTraceEvent } from '../api/events.ts';
 import type { LinkFault } from '../api/status.ts';
@@ -26,6 +27,7 @@ import { RecoveryTracker } from '../replica/database/recovery-progress.ts';
 import { causeBeforeAdmission, causeOf, Joining, type Admission } from '../replica/members/joining.ts';
 import { ReplicaEvents } from '../replica/status/events.ts';
 import { assembleReplica, type ReplicaAdapters } from './assemble-replica.ts';
+import { inspectedPostgres } from './inspected-postgres.ts';
 import { createLog, openLog } from './log-store.ts';
 import { replicaAdmin, type AdminParts } from './replica-admin.ts';
 import {
@@ -38,7 +40,7 @@ import {
 import type { ServeContext, ServedReplica } from './serve.ts';
 import { createServiceDoor, type ServiceDoor } from './service-door.ts';
 import { showReplica, unreadable, type ShownReplica } from './show-replica.ts';
-import { addressOf, statusWithoutLog } from './without-log.ts';
+import { addressOf, statusOfJoining, statusWithoutLog } from './without-log.ts';
 
 const lookForLogMs = 2000;
 
@@ -78,7 +80,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   const { transport, events } = frame;
   const whyNot = (): string => frame.joining?.message ?? 'The replica is starting.';
   return {
-    status: () => frame.running?.replica.status(pgwire.clients) ?? joiningStatus(frame, pgwire.clients),
+    status: () => frame.running?.replica.status(pgwire.clients) ?? statusOfJoining(frame, pgwire.clients),
     subscribe: (listener, attention) => events.subscribe(listener, attention),
     setFault: (fault) => {
       transport.setFault(fault);
@@ -234,8 +236,12 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
       onProposed: () => shown.nudge(),
     },
   );
-  const { socketDir } = database.server.instance;
-  const shown: ShownReplica = showReplica(assembled, { config, socketDir, log, events });
+  const shown: ShownReplica = showReplica(assembled, {
+    database: inspectedPostgres(database.server.instance.socketDir, config.http.statements),
+    log,
+    events,
+    timers: systemClock,
+  });
   transport.offerCopies(offeredCopies(config, cluster, database, assembled));
   const backups = offeredBackups(config, database, assembled);
   frame.running = { replica: assembled.replica, database, backups, identity: log.identity, shown };
@@ -251,17 +257,6 @@ function archiveOf({ archive }: ReplicaConfig, logger: Logger): ReplicaAdapters[
     else logger.error({ problem, directory: archive.directory }, 'the archive of WAL is in trouble');
   };
   return (source) => openWalArchive({ ...archive, ...source, onProblem });
-}
-
-function joiningStatus({ config, tracker, transport, joining }: Frame, clients: number) {
-  return statusWithoutLog(config, {
-    state: joining === null ? 'starting' : 'joining',
-    message: joining?.message ?? null,
-    recovery: tracker.current(),
-    connected: transport.connected(),
-    faults: transport.faults(),
-    clients,
-  });
 }
 
 function openTransport(
@@ -288,16 +283,6 @@ function openTransport(
     onRefused: (from, reason) => logger.warn({ from, reason }, 'a peer was turned away'),
     onHandlerError: (error) => onFatal(error instanceof Error ? error : new Error(String(error))),
   });
-}
-
-function describeFault({ from, to, cut, delayMs, drop, duplicate }: LinkFault): string {
-  const what = [
-    cut ? 'cut' : '',
-    delayMs > 0 ? `delayed by ${delayMs} ms` : '',
-    drop > 0 ? `drops ${Math.round(drop * 100)} %` : '',
-    duplicate > 0 ? `duplicates ${Math.round(duplicate * 100)} %` : '',
-  ].filter((text) => text !== '');
-  return `link ${from} to ${to}: ${what.join(', ') || 'healthy'}`;
 }
 
 /** Its log is damaged: it shows itself and why, and does nothing else. What it might vote could contradict what it has voted. */

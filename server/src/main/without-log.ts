@@ -3,9 +3,33 @@ import type { ReplicaStatus } from '../api/status.ts';
 import type { MemberAddress } from '../multipaxos/types/members.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
+import type { Transport } from '../ports/transport.ts';
+import type { RecoveryTracker } from '../replica/database/recovery-progress.ts';
 
 export function addressOf({ host, port, pgwire }: ReplicaConfig['peers'][number]): MemberAddress {
   return { host, port, pgwire };
+}
+
+/** A replica that waits for its incarnation, or is about to. */
+export interface JoiningReplica {
+  readonly config: ReplicaConfig;
+  readonly tracker: RecoveryTracker;
+  readonly transport: Pick<Transport, 'connected'> & { faults(): ReplicaStatus['faults'] };
+  readonly joining: { readonly message: string } | null;
+}
+
+export function statusOfJoining(
+  { config, tracker, transport, joining }: JoiningReplica,
+  clients: number,
+): ReplicaStatus {
+  return statusWithoutLog(config, {
+    state: joining === null ? 'starting' : 'joining',
+    message: joining?.message ?? null,
+    recovery: tracker.current(),
+    connected: transport.connected(),
+    faults: transport.faults(),
+    clients,
+  });
 }
 
 export function statusWithoutLog(

@@ -26,6 +26,17 @@ export function faultProblem(fault: LinkFault): string | null {
   return null;
 }
 
+/** In words. */
+export function describeFault({ from, to, cut, delayMs, drop, duplicate }: LinkFault): string {
+  const what = [
+    cut ? 'cut' : '',
+    delayMs > 0 ? `delayed by ${delayMs} ms` : '',
+    drop > 0 ? `drops ${Math.round(drop * 100)} %` : '',
+    duplicate > 0 ? `duplicates ${Math.round(duplicate * 100)} %` : '',
+  ].filter((text) => text !== '');
+  return `link ${from} to ${to}: ${what.join(', ') || 'healthy'}`;
+}
+
 /** After how many milliseconds each copy of one message leaves. Empty: the message is lost. `random` yields [0, 1). */
 export function decideFault(fault: LinkFault, random: () => number): readonly number[] {
   if (fault.cut) return [];

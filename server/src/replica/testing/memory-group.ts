@@ -18,13 +18,18 @@ export interface GroupOptions {
   readonly seed: number;
   readonly config?: Partial<ReplicaConfigInput>;
   readonly logLevel?: string;
+  /** Of the log: it lets go of whole segments only. Default: so few that a short run does. */
+  readonly segmentBytes?: number;
   readonly onReported?: (member: ReplicaId, position: Lsn, timeline: Timeline) => void;
   readonly onEvent?: (member: ReplicaId, event: TraceEvent) => void;
-  /** A life of a member's process begins, and has ended. */
-  readonly onStarted?: (member: ReplicaId, process: MemberProcess) => void;
-  readonly onEnded?: (member: ReplicaId, process: MemberProcess) => void;
   /** A process ends for that: true if it ought to. */
   readonly excuses?: (member: ReplicaId, error: Error) => boolean;
+}
+
+/** Is told when a life of a member's process begins, and when it has ended. */
+export interface LivesObserver {
+  onStarted(member: ReplicaId, process: MemberProcess): void;
+  onEnded(member: ReplicaId, process: MemberProcess): void;
 }
 
 export class MemoryGroup {
@@ -36,10 +41,11 @@ export class MemoryGroup {
   /** What must not be: a replica that could not go on, a PostgreSQL that was fed what it must not be. */
   readonly troubles: string[] = [];
 
+  /** Null: nobody looks on. */
+  observer: LivesObserver | null = null;
   private eventAtUs = 0;
 
-  constructor(options: GroupOptions) {
-    const { replicas, seed, config = {}, logLevel, onReported, onEvent, excuses } = options;
+  constructor({ replicas, seed, config = {}, onReported, onEvent, excuses, ...rest }: GroupOptions) {
     this.random = new Random(seed);
     this.network = new MemoryNetwork(this.time, this.random.fork());
     this.ids = Array.from({ length: replicas }, (_, index) => `r${index + 1}` as ReplicaId);
@@ -59,10 +65,10 @@ export class MemoryGroup {
             if (excuses?.(id, error) !== true)
               this.troubles.push(`${id} cannot go on: ${error.stack ?? error.message}`);
           },
-          onEvent: (event) => onEvent?.(id, event),
-          onStarted: (process) => options.onStarted?.(id, process),
-          onEnded: (process) => options.onEnded?.(id, process),
-          ...(logLevel === undefined ? {} : { logLevel }),
+          ...(onEvent === undefined ? {} : { onEvent: (event: TraceEvent): void => onEvent(id, event) }),
+          onStarted: (process) => this.observer?.onStarted(id, process),
+          onEnded: (process) => this.observer?.onEnded(id, process),
+          ...rest,
         }),
     );
   }

@@ -3,6 +3,7 @@
  *
  * Responsible for: the lives of the replica's process, of PostgreSQL and of the machine, and what survives each. What a replica does is the product's own code.
  */
+import { createHash } from 'node:crypto';
 import type { IdleTimer } from '../../adapters/segment-log/group-writer.ts';
 import {
   createSegmentLogOn,
@@ -34,9 +35,12 @@ export interface MemberOptions {
   readonly nowUs: () => number;
   readonly random: Random;
   readonly network: MemoryNetwork;
+  /** Of the log. */
+  readonly segmentBytes?: number;
   readonly postgres: Omit<ModelPostgresOptions, 'time' | 'random'>;
   readonly onFatal: (error: Error) => void;
-  readonly onEvent: (event: TraceEvent) => void;
+  /** Of everything that it tells; without, what comes often is not told. */
+  readonly onEvent?: (event: TraceEvent) => void;
   /** A life of its process begins, and has ended. */
   readonly onStarted?: (process: MemberProcess) => void;
   readonly onEnded?: (process: MemberProcess) => void;
@@ -45,7 +49,7 @@ export interface MemberOptions {
 }
 
 /** So small that a short run fills many. */
-const segmentBytes = 16 * 1024;
+const defaultSegmentBytes = 16 * 1024;
 
 export class MemoryMember {
   readonly id: ReplicaId;
@@ -69,9 +73,13 @@ export class MemoryMember {
     return this.process?.assembled?.replica ?? null;
   }
 
+  get config(): ReplicaConfig {
+    return this.options.config;
+  }
+
   /** What its log may come to before it lets go of what others want. */
   get logBytesMax(): number {
-    return this.options.config.bounds.logBytesMax;
+    return this.config.bounds.logBytesMax;
   }
 
   get isRunning(): boolean {
@@ -93,7 +101,7 @@ export class MemoryMember {
     const directory = this.logDisk.open(timers, () => takesTime);
     const options: SegmentLogOptions = {
       group: testGroup,
-      segmentBytes,
+      segmentBytes: this.options.segmentBytes ?? defaultSegmentBytes,
       startIdleTimer: (ms, work) => idleTimer(timers, ms, work),
       logId: String(this.options.random.below(2 ** 30)),
     };
@@ -122,11 +130,11 @@ export class MemoryMember {
       fail: (failing: MemberProcess, error: Error) => this.fail(failing, error),
       logLevel,
     };
-    // As long for every life: how long the names of proposals are is seen in the log.
-    const run = `${this.id}.${this.lives}`.padStart(12, '0');
+    // As long for every life as in the product: proposals are named after it, and so the log is as long.
+    const run = createHash('sha256').update(`${this.id} ${this.lives}`).digest('hex').slice(0, 12);
     const process = new MemberProcess(machine, { run, nowUs });
     this.process = process;
-    process.events.subscribe(onEvent, 'all');
+    if (onEvent !== undefined) process.events.subscribe(onEvent, 'all');
     onStarted?.(process);
     const opening = process.enter(isSlow).catch((error: Error) => this.fail(process, error));
     if (!isSlow) await opening;

@@ -103,6 +103,14 @@ export class ModelBuffers {
     for (const xid of this.running) if (xid < nextXid && !known.has(xid)) this.running.delete(xid);
   }
 
+  /** A value of the page changes by itself, as broken memory does it, and is written. */
+  alter(key: string, value: string): void {
+    const page = this.pages.get(key)!;
+    const last = page.rows.length - 1;
+    this.pages.set(key, { ...page, rows: page.rows.with(last, { ...page.rows[last]!, value }) });
+    this.dirty.add(key);
+  }
+
   /** A recovery is over: what has not ended never will, but for what is prepared. */
   forgetRunning(): void {
     this.running.clear();

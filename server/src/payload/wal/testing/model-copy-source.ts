@@ -135,7 +135,7 @@ export class ModelCopySource implements CopySource {
     }
   }
 
-  private moment(ms = this.options.random.next() * 4): Promise<void> {
+  private moment(ms = this.options.random.next() * this.options.postgres.copyMomentMs): Promise<void> {
     return new Promise((resolve) => this.options.timers.after(ms, resolve));
   }
 }

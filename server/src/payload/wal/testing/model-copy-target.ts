@@ -11,6 +11,9 @@ import { positionNone, type WalPosition } from '../../../wal/position.ts';
 import { receive, send } from './copy-messages.ts';
 import type { ModelDisk } from './model-disk.ts';
 
+/** What a page counts for, however little is in it. */
+const pageBytes = 8192;
+
 export interface ReceiveModelCopyOptions {
   readonly channel: Duplex;
   readonly from: ReplicaId;
@@ -62,9 +65,9 @@ async function take({
         for (const [key] of message.pages) sent.add(key);
         pages += message.pages.length;
         options.onProgress({
-          bytesCompared: pages,
-          bytesToCompare: pages + message.left,
-          bytesReceived: pages,
+          bytesCompared: pages * pageBytes,
+          bytesToCompare: (pages + message.left) * pageBytes,
+          bytesReceived: pages * pageBytes,
         });
         break;
       case 'outcomes':
@@ -90,8 +93,8 @@ async function take({
           from,
           position: state.position,
           configuration: state.configuration,
-          bytesReceived: pages,
-          bytesTotal: pages,
+          bytesReceived: pages * pageBytes,
+          bytesTotal: pages * pageBytes,
           blocksReceived: pages,
         };
       }

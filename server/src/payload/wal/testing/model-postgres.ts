@@ -62,6 +62,8 @@ export class ModelPostgres {
   endedWaits = 0;
   /** How much longer a standby takes for everything. */
   slowness = 1;
+  /** The most that it takes to read some pages for whoever copies them. */
+  copyMomentMs = 4;
   /** Starts and barriers that fail, and promotions that never come to an end. */
   failingStarts = 0;
   failingBarriers = 0;

@@ -1,0 +1,75 @@
+/** Clients of a simulated group that is only to be looked at: they write and read, rest, and come again. */
+import type { Random } from '../../server/src/ports/testing/random.ts';
+import { MemoryClient, type Transaction } from '../../server/src/replica/testing/memory-client.ts';
+import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
+import type { ClientSessions } from './sessions.ts';
+
+const tables = ['orders', 'payments', 'stock', 'visits'];
+const drinks = ['espresso', 'cortado', 'flat white', 'filter', 'ristretto'];
+/** Lists are copied whenever something is added to them: so long, and another one is begun. */
+const rowsMax = 400;
+const restMsMax = 160;
+const catalogueRows = 10;
+
+export interface LoadOptions {
+  readonly sessions: ClientSessions;
+  readonly clients: number;
+}
+
+export class Load {
+  private readonly group: MemoryGroup;
+  private readonly options: LoadOptions;
+  private readonly client: MemoryClient;
+  private readonly random: Random;
+  private written = 0;
+
+  constructor(group: MemoryGroup, options: LoadOptions) {
+    this.group = group;
+    this.options = options;
+    this.client = new MemoryClient(group);
+    this.random = group.random.fork();
+  }
+
+  /** What is in the database before anybody comes: so many pages. */
+  async fill(pages: number): Promise<void> {
+    for (let page = 0; page < pages; page += catalogueRows) {
+      const writes = Array.from({ length: catalogueRows }, (_, n) => ({
+        key: `catalogue_${page + n + 1}`,
+        value: this.random.pick(drinks),
+      }));
+      const end = await this.client.transact({ reads: [], writes });
+      if (end.kind !== 'done') throw new Error('the catalogue could not be written');
+    }
+  }
+
+  begin(): void {
+    for (let n = 0; n < this.options.clients; n++) void this.work(this.random.fork());
+  }
+
+  private async work(random: Random): Promise<never> {
+    for (;;) {
+      await new Promise<void>((resolve) => this.group.time.after(random.next() * restMsMax, resolve));
+      const transaction = random.chance(0.3) ? this.look(random) : this.change(random);
+      await this.client.transact(transaction, (session, member) =>
+        this.options.sessions.note(member.postgres, session, transaction),
+      );
+    }
+  }
+
+  private look(random: Random): Transaction {
+    return { reads: [random.pick(tables)], writes: [] };
+  }
+
+  private change(random: Random): Transaction {
+    this.written += 1;
+    const number = Math.floor(this.written / (rowsMax * tables.length));
+    const written = tables.filter(() => random.chance(0.35));
+    return {
+      reads: [],
+      writes: (written.length === 0 ? [tables[0]!] : written).map((table) => ({
+        key: number === 0 ? table : `${table}_${number}`,
+        value: random.pick(drinks),
+      })),
+    };
+  }
+}

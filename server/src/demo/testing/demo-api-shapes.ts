@@ -1,0 +1,197 @@
+/**
+ * The shapes of what the demo serves, checked as it runs: each is held to its type in server/src/api by the compiler, and to what is served by the contract of the API.
+ *
+ * Strict: a field that no type knows of is a mistake, too.
+ */
+import { z } from 'zod';
+import type {
+  ClusterStatus,
+  LinkFault,
+  RecoveryProgress,
+  ReplicaStatus,
+  VerifyResult,
+} from '../../api/status.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import type { ReplicaRates } from '../rates.ts';
+import type { SqlError, SqlResult } from '../sql-console.ts';
+
+const count = z.int().min(0);
+const id = z.string().transform((text) => text as ReplicaId);
+const slot = count.transform((number) => number as Slot);
+const place = z.strictObject({ host: z.string(), port: count });
+const lsn = z.string().regex(/^[0-9A-F]+\/[0-9A-F]+$/);
+
+const recovery: z.ZodType<RecoveryProgress> = z.strictObject({
+  phase: z.enum(['joining', 'copying', 'starting', 'catchingUp']),
+  cause: z.enum(['noLog', 'logLost', 'databaseLost', 'bothLost', 'logPurged', 'diverged', 'parted', 'new']),
+  source: id.nullable(),
+  bytes: count,
+  bytesTotal: count.nullable(),
+  bytesReceived: count.exactOptional(),
+  percent: z.number().min(0).max(100).nullable(),
+  attempts: count,
+  lastFailure: z.strictObject({ reason: z.string(), source: id.nullable(), agoMs: z.number() }).nullable(),
+  sinceMs: z.number().min(0),
+});
+
+const linkFault: z.ZodType<LinkFault> = z.strictObject({
+  from: id,
+  to: id,
+  cut: z.boolean(),
+  delayMs: z.number(),
+  drop: z.number(),
+  duplicate: z.number(),
+});
+
+const member = z.strictObject({
+  replica: id,
+  incarnation: count,
+  role: z.enum(['voter', 'learner']),
+  address: z.strictObject({ ...place.shape, pgwire: place }),
+});
+
+const status: z.ZodType<ReplicaStatus> = z.strictObject({
+  id,
+  incarnation: count,
+  membership: z.strictObject({ version: count, members: z.array(member) }),
+  recovery: recovery.nullable(),
+  group: z.string(),
+  role: z.enum(['follower', 'candidate', 'leader']),
+  ballot: z.strictObject({ round: count, replica: id }),
+  leader: id.nullable(),
+  commitPoint: slot,
+  applicationPointer: slot,
+  durableApplicationPointer: slot,
+  lastSlot: slot,
+  state: z.enum([
+    'starting',
+    'recovering',
+    'serving',
+    'noLeader',
+    'databaseDown',
+    'logFull',
+    'logCorrupt',
+    'diverged',
+    'joining',
+    'restoring',
+    'removed',
+    'down',
+  ]),
+  message: z.string().nullable(),
+  pgwire: place,
+  http: place,
+  pid: count,
+  postgres: z.strictObject({
+    pid: count.nullable(),
+    socketDir: z.string(),
+    port: count,
+    up: z.boolean(),
+    version: z.string().nullable(),
+  }),
+  wal: z
+    .strictObject({
+      role: z.enum(['founder', 'standby', 'promoting', 'primary', 'copying']),
+      timeline: count,
+      chosen: lsn,
+      flushed: lsn,
+      replayed: lsn,
+      unchosenBytes: count,
+    })
+    .nullable(),
+  archive: z
+    .strictObject({
+      timeline: count.nullable(),
+      end: lsn.nullable(),
+      bytes: count,
+      gaps: count,
+      problem: z.string().nullable(),
+    })
+    .nullable(),
+  clients: count,
+  log: z.strictObject({ bytes: count, segments: count, purgedTo: slot }),
+  peers: z.array(z.strictObject({ id, connected: z.boolean() })),
+  faults: z.array(linkFault),
+  counters: z.strictObject({
+    transactions: count,
+    reads: count,
+    appliedEntries: count,
+    droppedEvents: count,
+  }),
+});
+
+export const clusterShape: z.ZodType<ClusterStatus> = z.strictObject({
+  group: z.string(),
+  replicas: z.array(
+    z.strictObject({
+      id,
+      process: z.enum(['running', 'paused', 'stopped']),
+      status: status.nullable(),
+      ageMs: z.number().min(0).nullable(),
+    }),
+  ),
+});
+
+const rates: z.ZodType<ReplicaRates> = z.strictObject({
+  transactionsPerSecond: z.number().min(0),
+  readsPerSecond: z.number().min(0),
+  appliedPerSecond: z.number().min(0),
+  latencyMsP50: z.number().min(0),
+  latencyMsP99: z.number().min(0),
+});
+
+/** What every event has; what else it says is its name's. */
+const event = z.looseObject({
+  seq: z.int().min(1),
+  run: z.string().min(1),
+  replica: z.string().min(1),
+  atUs: count,
+  layer: z.enum(['consensus', 'apply', 'operation']),
+  name: z.string().min(1),
+});
+
+export const frameShape = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('cluster'), cluster: clusterShape }),
+  z.strictObject({ type: z.literal('events'), events: z.array(event), dropped: count }),
+  z.strictObject({ type: z.literal('rates'), at: z.number(), perReplica: z.record(z.string(), rates) }),
+]);
+
+export const verifyShape: z.ZodType<VerifyResult> = z.strictObject({
+  slot,
+  replicas: z.array(
+    z.strictObject({
+      replica: id,
+      outcome: z.enum(['equal', 'differs', 'noReport']),
+      detail: z.array(z.string()),
+    }),
+  ),
+  advice: z.array(z.string()),
+});
+
+export const sqlShape: z.ZodType<SqlResult> = z.strictObject({
+  columns: z.array(z.string()),
+  rows: z.array(z.array(z.string().nullable())),
+  command: z.string(),
+  durationMs: z.number().min(0),
+  truncated: z.boolean(),
+});
+
+const sqlError: z.ZodType<SqlError> = z.strictObject({
+  code: z.string().regex(/^[0-9A-Z]{5}$/),
+  message: z.string().min(1),
+  hint: z.string().exactOptional(),
+  position: z.int().min(1).exactOptional(),
+});
+export const sqlErrorShape = z.strictObject({ error: sqlError });
+
+export const refusalShape = z.strictObject({
+  error: z.strictObject({ code: z.string().min(1), message: z.string().min(1) }),
+});
+
+/** `label` and `content` are for people: the page goes by the kind. */
+export const slotShape = z.strictObject({
+  slot,
+  label: z.string(),
+  content: z.looseObject({
+    kind: z.enum(['range', 'leadership', 'verify', 'noop', 'leaderStart', 'members', 'unreadable']),
+  }),
+});
