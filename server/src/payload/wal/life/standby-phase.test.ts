@@ -26,3 +26,46 @@ it('what a standby has flushed beyond the end of its timeline is not taken for W
   expect(life.payload.durableState()).toMatchObject({ position: { slot: 7, end: 245 } });
   await life.time.until(life.payload.stop());
 });
+
+it('part of a record that is left behind while its end is looked for does not end a standby', async () => {
+  const begun = [start(b1), leadership(b1, 1, 100), range(b1, 1, 100, 100)];
+  const life = new LifeFixture(begun);
+  let isRead = (): void => undefined;
+  let isAsked = false;
+  life.directory.readWal = () =>
+    new Promise((resolve) => {
+      isAsked = true;
+      isRead = () => resolve(Buffer.alloc(200));
+    });
+  let end: unknown = null;
+  const note = (what: unknown): void => void (end = what);
+  beStandby(life.context, stateOf({ kind: 'standby' }, positionAfter(begun))).then(note, note);
+  await life.time.pass(10);
+  life.choose(range(b1, 1, 200, 50));
+  life.handlers!.onReport(reportOf(250, 240));
+  await life.time.pass(timings.askMs * 3);
+  expect(isAsked).toBe(true);
+  life.choose(start(b2), leadership(b2, 2, 240));
+  isRead();
+  await life.time.pass(timings.askMs);
+  expect(end).toBeNull();
+  await life.time.until(life.payload.stop());
+});
+
+it('a standby that ends while its position is being written is not kept waiting', async () => {
+  const begun = [start(b1), leadership(b1, 1, 100)];
+  const life = new LifeFixture(begun);
+  const phase = beStandby(life.context, stateOf({ kind: 'standby' }, positionAfter(begun)));
+  await life.time.pass(10);
+  let isWritten = (): void => undefined;
+  life.directory.write = () =>
+    new Promise((resolve) => {
+      isWritten = resolve;
+    });
+  life.choose(range(b1, 1, 100, 100));
+  life.handlers!.onReport(reportOf(200, 200));
+  await life.time.pass(2 * timings.saveMs);
+  life.payload.suspect('it has died');
+  isWritten();
+  expect(await life.time.until(phase, timings.saveMs / 10)).toEqual({ kind: 'inspect' });
+});

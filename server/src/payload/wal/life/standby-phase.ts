@@ -165,6 +165,8 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
       const next = await lead(context, running, wishes.leading);
       if (next !== null) return next;
     }
+    // What was told while something else was waited for is not told again.
+    if (context.over() !== null) continue;
     const behind = !isUp || progress.appliedSlot < wal.position.slot;
     const againMs = options.host.isAwaited() ? askLeadingMs : askMs;
     // Each slot that is chosen leads here, and PostgreSQL tells most of what it does by itself.
@@ -208,7 +210,12 @@ async function save(context: LifeContext, progress: StandbyProgress): Promise<vo
 async function puzzle({ progress, wal }: RunningStandby, nowMs: number): Promise<void> {
   if (!progress.isPuzzled(nowMs)) return;
   const { position } = wal;
-  progress.wholeRecords(position, await lastWholeRecord(wal, position));
+  try {
+    progress.wholeRecords(position, await lastWholeRecord(wal, position));
+  } catch (error) {
+    // A new timeline has left behind what was being read: it is looked at again.
+    if (wal.position === position) throw error;
+  }
 }
 
 /** Null: this replica does not lead any more, and the standby has become nothing else. */

@@ -88,6 +88,28 @@ describe('a directory that may hold WAL which was never chosen', () => {
   });
 });
 
+describe('a primary that ends before its leadership has begun', () => {
+  it.each([
+    ['resumes', ofB1, written, 520],
+    ['founds the group', [], founder, 0],
+  ] as const)(
+    'ends that leadership, and what is started again is part of a newer one: it %s',
+    async (_what, log, state, ownEnd) => {
+      const { life, settle } = setUp(log, { ownEnd });
+      life.startPrimary = () => Promise.resolve(silentPrimary({ timeline: 1 as Timeline }));
+      life.propose = () => ({ code: 'proposed', label: 'r1 1' });
+      life.payload.lead(b3);
+      const next = settle(state);
+      await life.time.pass(100);
+      expect(life.events.map(({ name }) => name)).toContain('ProposeLeadership');
+      expect(life.story).not.toContain('step down');
+      life.payload.suspect('it has died');
+      expect(await life.time.until(next)).toEqual({ kind: 'inspect' });
+      expect(life.story.slice(-2)).toEqual(['step down', 'stop: immediate']);
+    },
+  );
+});
+
 describe('the directory of a founder', () => {
   it('is lost if another replica has begun the group with another database', async () => {
     const { life, settle } = setUp([start(b2), leadership(b2, 1, 100)]);

@@ -110,14 +110,21 @@ async function startToLead(context: LifeContext, ballot: Ballot): Promise<Primar
   }
 }
 
+/** A leadership ends with the life of its primary, even before it has begun: what was proposed under its name is of that life. Spec: NodeAfterDatabaseDown. */
+async function endUnbegun(context: LifeContext, ballot: Ballot): Promise<Next> {
+  const { host, server } = context.options;
+  if (context.leads(ballot)) host.stepDown();
+  await server.stop('immediate');
+  return context.over() ?? { kind: 'inspect' };
+}
+
 async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Promise<Next> {
   const { options } = context;
   const { timeline, system, end: from } = wal.position;
   options.onStep('starting');
   const primary = await startToLead(context, ballot);
   options.onStep(null);
-  const written: Next = { kind: 'inspect' };
-  if (primary === null) return context.over() ?? written;
+  if (primary === null) return context.over() ?? { kind: 'inspect' };
   if (primary.timeline !== timeline || primary.system !== system) {
     await options.server.stop('immediate');
     const reason = `PostgreSQL came up on timeline ${primary.timeline}, and the log says ${timeline}`;
@@ -128,11 +135,7 @@ async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Pro
   const position = await inTime(context, limit, primary.flushed());
   options.host.event({ name: 'Resume', leadership: ballot, timeline, position });
   const entry = { leadership: ballot, timeline, fork: from, nextXid, resumes: true, system };
-  const begun = await proposeLeadership(context, wal, entry);
-  if (!begun) {
-    await options.server.stop('immediate');
-    return context.over() ?? written;
-  }
+  if (!(await proposeLeadership(context, wal, entry))) return endUnbegun(context, ballot);
   await context.save({ kind: 'primary', leadership: ballot }, wal.position);
   return bePrimary(context, { primary, ballot, wal, from });
 }
@@ -191,10 +194,7 @@ async function found(context: LifeContext, wal: ChosenWal, ballot: Ballot, isNew
     resumes: false,
     system: primary.system,
   };
-  if (!(await proposeLeadership(context, wal, entry))) {
-    await options.server.stop('immediate');
-    return context.over() ?? { kind: 'inspect' };
-  }
+  if (!(await proposeLeadership(context, wal, entry))) return endUnbegun(context, ballot);
   await context.save({ kind: 'primary', leadership: ballot }, wal.position);
   return bePrimary(context, { primary, ballot, wal, from });
 }

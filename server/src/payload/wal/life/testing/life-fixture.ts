@@ -52,6 +52,7 @@ export class LifeFixture {
   /** Entries are read from the log when this resolves. */
   logIsRead: Promise<void> = Promise.resolve();
   startPrimary: () => Promise<PrimaryDatabase> = () => Promise.reject(new Error('it does not start'));
+  propose: () => ProposeResult = () => ({ code: 'notLeader' });
   handlers: StandbyHandlers | null = null;
   /** PostgreSQL has ended in order when this resolves. */
   endsInOrder: Promise<void> = Promise.resolve();
@@ -106,13 +107,12 @@ export class LifeFixture {
   }
 
   private host(): PayloadHost {
-    const notLeader: ProposeResult = { code: 'notLeader' };
     return {
       member: 'r1' as ReplicaId,
       commitPoint: () => this.commitPoint,
       isAwaited: () => false,
       configuration: () => ({ version: 0, slot: 0 as Slot, members: [] }),
-      propose: () => notLeader,
+      propose: () => this.propose(),
       applied: () => undefined,
       restored: () => undefined,
       copyAwaited: () => undefined,
