@@ -3,7 +3,7 @@
  *
  *   trace FILE_OR_DIR...             is this recorded run a behaviour of the spec?
  *   fresh --seeds N [--first S] [--mix M] [--steps K]   are N simulated runs, from a seed that is drawn if none is given?
- *   replay [--behaviours N]          does the core do what behaviours of the spec do?
+ *   replay [MultiPaxos|OrderedApply] [--behaviours N]   does the core, or the payload, do what behaviours of the spec do?
  *   mutate FILE --kind K --out FILE2 alters one event, to see the check reject it
  *
  * `--judge tlc|typescript`: who judges `trace` and `fresh`; TLC needs Java.
@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { defaultJudge, isJudgeName, type JudgeName } from './judge/judges.ts';
 import { runFreshCommand } from './fresh/fresh-command.ts';
 import { freshMixes, isFreshMix } from './fresh/record-fresh.ts';
+import { runPayloadReplay } from './replay/payload/payload-behaviours.ts';
 import { runReplayCommand } from './replay/replay-command.ts';
 import { runMutateCommand, runTraceCommand } from './trace/trace-command.ts';
 
@@ -36,6 +37,11 @@ const { positionals, values } = parseArgs({
 });
 const [command, ...rest] = positionals;
 
+const replays: Readonly<Record<string, typeof runReplayCommand>> = {
+  MultiPaxos: runReplayCommand,
+  OrderedApply: runPayloadReplay,
+};
+
 async function run(): Promise<number> {
   if (command === 'trace' && rest.length > 0) {
     return runTraceCommand(rest, {
@@ -56,14 +62,16 @@ async function run(): Promise<number> {
   }
   if (command === 'replay') {
     const { behaviours, depth, seed } = values;
-    return runReplayCommand({ behaviours: Number(behaviours), depth: Number(depth), seed: Number(seed) });
+    const replay = replays[rest[0] ?? 'MultiPaxos'];
+    if (replay !== undefined)
+      return replay({ behaviours: Number(behaviours), depth: Number(depth), seed: Number(seed) });
   }
   if (command === 'mutate' && rest[0] !== undefined && values.out !== undefined) {
     return runMutateCommand(rest[0], values.kind ?? '', values.out);
   }
   console.error(
     `usage: conformance trace FILE_OR_DIR... [--judge tlc|typescript] | fresh --seeds N [--first S] [--mix ${freshMixes.join('|')}] [--steps K] [--judge tlc|typescript] | ` +
-      'replay [--behaviours N] | mutate FILE --kind K --out FILE2',
+      `replay [${Object.keys(replays).join('|')}] [--behaviours N] | mutate FILE --kind K --out FILE2`,
   );
   return 2;
 }

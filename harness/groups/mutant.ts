@@ -1,5 +1,5 @@
 /**
- * The simulator of groups with a bug planted into the product's own source, as it is bundled: the product has no switch for any bug.
+ * The simulator of groups, or another part of the harness, with a bug planted into the product's own source, as it is bundled: the product has no switch for any bug.
  *
  * Invariant: a bug whose text is not there exactly once is not planted at all, and that is an error.
  */
@@ -16,6 +16,21 @@ const directory = join(root, 'node_modules', '.cache', 'barista-mutants');
 
 /** @throws Error if the text is not there once */
 export async function loadMutant(name: string, mutations: readonly Mutation[]): Promise<typeof runSchedule> {
+  const entry = 'harness/groups/group-schedule.ts';
+  const loaded = await loadMutated<{ readonly runSchedule: typeof runSchedule }>({ entry, name, mutations });
+  return loaded.runSchedule;
+}
+
+/** A module of the harness with all that it imports. @throws Error if the text is not there once */
+export async function loadMutated<Loaded>({
+  entry,
+  name,
+  mutations,
+}: {
+  readonly entry: string;
+  readonly name: string;
+  readonly mutations: readonly Mutation[];
+}): Promise<Loaded> {
   await mkdir(directory, { recursive: true });
   const planted = new Set<Mutation>();
   await build({
@@ -23,7 +38,7 @@ export async function loadMutant(name: string, mutations: readonly Mutation[]): 
     configFile: false,
     logLevel: 'error',
     build: {
-      ssr: join(root, 'harness/groups/group-schedule.ts'),
+      ssr: join(root, entry),
       outDir: directory,
       emptyOutDir: false,
       minify: false,
@@ -46,9 +61,8 @@ export async function loadMutant(name: string, mutations: readonly Mutation[]): 
     ],
   });
   const missing = mutations.find((mutation) => !planted.has(mutation));
-  if (missing !== undefined) throw new Error(`${missing.file} is no part of the simulator`);
+  if (missing !== undefined) throw new Error(`${missing.file} is no part of ${entry}`);
   const url = pathToFileURL(join(directory, `${name}.mjs`));
   url.search = String(performance.now());
-  const loaded = (await import(url.href)) as { readonly runSchedule: typeof runSchedule };
-  return loaded.runSchedule;
+  return (await import(url.href)) as Loaded;
 }

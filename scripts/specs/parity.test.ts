@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import {
   exportedFunctions,
   functionName,
+  nextActions,
   parityTable,
   specActions,
   type SourceFile,
@@ -59,6 +60,12 @@ describe('reading names', () => {
 
   it('notices an action that tells the name of another', () => {
     expect(() => specActions('Foo(r) ==\n  act\' = [name |-> "Bar"]\n')).toThrow('Foo says that it is Bar');
+  });
+
+  it('takes what Next uses, if it or what it uses changes a variable', () => {
+    const spec =
+      "Count(n) == n + 1\nDrop(n) == x' = Count(n)\nPurge == Drop(1)\nNext == \\E n \\in Count(2) : Purge \\* Drop\n";
+    expect(nextActions(spec)).toEqual(['Purge']);
   });
 
   it('reads a union over several lines', () => {

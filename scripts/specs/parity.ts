@@ -71,3 +71,30 @@ export function parityTable(actions: readonly string[], files: readonly SourceFi
   });
   return ['| spec action | function | event |', '|---|---|---|', ...rows].join('\n');
 }
+
+/** Actions of a module: the operators that its `Next` uses and that say what becomes of a variable, themselves or by another. In their order there. */
+export function nextActions(tla: string): readonly string[] {
+  const bodies = operatorBodies(tla);
+  const isAction = (name: string): boolean => {
+    const body = bodies.get(name);
+    if (body === undefined) return false;
+    return /UNCHANGED|\w'/.test(body) || namesIn(body).some((used) => used !== name && isAction(used));
+  };
+  const next = bodies.get('Next') ?? '';
+  return [...new Set(namesIn(next))].filter(isAction);
+}
+
+/** The text of each operator at the beginning of a line, without comments. */
+function operatorBodies(tla: string): ReadonlyMap<string, string> {
+  const text = tla.replaceAll(/\(\*[\s\S]*?\*\)/g, '').replaceAll(/\\\*.*$/gm, '');
+  const bodies = new Map<string, string>();
+  for (const part of text.split(/^(?=[A-Z]\w*(?:\([^)]*\))? ==)/m)) {
+    const name = /^[A-Z]\w*/.exec(part)?.[0];
+    if (name !== undefined) bodies.set(name, part.slice(part.indexOf('==')));
+  }
+  return bodies;
+}
+
+function namesIn(text: string): string[] {
+  return [...text.matchAll(/\b[A-Z]\w*/g)].map(([name]) => name);
+}

@@ -1,49 +1,14 @@
 /** `conformance replay`: makes behaviours with TLC, leads the core through them, and reports how often each action was taken. */
-import { copyFile, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
-import { errorText } from '../../../scripts/specs/tlc-output.ts';
 import { STEADY_ACTIONS } from '../trace/trace-command.ts';
+import { behaviourTexts, type BehaviourOptions } from './behaviours.ts';
 import { replayBehaviour, type Divergence } from './replay.ts';
 import { parseBehaviour, type TlaState } from './tla-value.ts';
 
-const MODULE = 'ReplayMultiPaxos';
-const TIMEOUT_MS = 600_000;
-
-export interface BehaviourOptions {
-  readonly behaviours: number;
-  readonly depth: number;
-  readonly seed: number;
-}
+const module = { module: 'ReplayMultiPaxos', extended: ['MultiPaxos', 'Consensus'] } as const;
 
 /** Random behaviours of ReplayMultiPaxos. @throws Error if TLC fails */
-export async function makeBehaviours({ behaviours, depth, seed }: BehaviourOptions): Promise<TlaState[][]> {
-  const directory = await mkdtemp(join(tmpdir(), 'barista-replay-'));
-  try {
-    for (const file of ['MultiPaxos.tla', 'Consensus.tla'])
-      await copyFile(join(SPECS_DIR, file), join(directory, file));
-    for (const file of [`${MODULE}.tla`, `${MODULE}.cfg`]) {
-      await copyFile(fileURLToPath(new URL(file, import.meta.url)), join(directory, file));
-    }
-    const args = ['-workers', '1', '-simulate', `file=${join(directory, 'behaviour')},num=${behaviours}`];
-    const limits = ['-depth', String(depth), '-seed', String(seed)];
-    const { exitCode, output } = await runTlc({
-      module: MODULE,
-      cfg: `${MODULE}.cfg`,
-      args: [...args, ...limits],
-      specDir: directory,
-      timeoutMs: TIMEOUT_MS,
-    });
-    const names = (await readdir(directory)).filter((name) => name.startsWith('behaviour')).sort();
-    if (exitCode !== 0 || names.length === 0)
-      throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${errorText(output)}`);
-    const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')));
-    return texts.map(parseBehaviour);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+export async function makeBehaviours(options: BehaviourOptions): Promise<TlaState[][]> {
+  return (await behaviourTexts(module, options)).map(parseBehaviour);
 }
 
 export interface ReplayReport {
@@ -67,23 +32,32 @@ export function replayAll(behaviours: readonly (readonly TlaState[])[]): ReplayR
   return { behaviours: behaviours.length, steps, actions, failed: null };
 }
 
-/** @returns the exit code */
-export async function runReplayCommand(options: BehaviourOptions): Promise<number> {
-  const startMs = performance.now();
-  const behaviours = await makeBehaviours(options);
-  const { steps, actions, failed } = replayAll(behaviours);
+/** Tells what came of it, and how often each of these actions was taken. @returns the exit code: 1 also if one never was */
+export function tellReplay(
+  { behaviours, steps, actions, failed }: ReplayReport,
+  {
+    who,
+    seed,
+    expected,
+  }: { readonly who: string; readonly seed: number; readonly expected: readonly string[] },
+): number {
   if (failed !== null) {
     const { step, action, what, spec, core } = failed.divergence;
     console.log(
-      `the core diverges from the spec in behaviour ${failed.behaviour} of seed ${options.seed}, step ${step}, ${action}: ${what}`,
+      `${who} diverges from the spec in behaviour ${failed.behaviour} of seed ${seed}, step ${step}, ${action}: ${what}`,
     );
-    console.log(`the spec: ${JSON.stringify(spec)}\nthe core: ${JSON.stringify(core)}`);
+    console.log(`the spec: ${JSON.stringify(spec)}\nthe code: ${JSON.stringify(core)}`);
     return 1;
   }
-  const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
-  console.log(`the core follows ${behaviours.length} behaviours, ${steps} steps, in ${seconds} s`);
-  console.log(STEADY_ACTIONS.map((action) => `${action} ${actions.get(action) ?? 0}`).join(', '));
-  const absent = STEADY_ACTIONS.filter((action) => !actions.has(action));
+  console.log(`${who} follows ${behaviours} behaviours, ${steps} steps`);
+  console.log(expected.map((action) => `${action} ${actions.get(action) ?? 0}`).join(', '));
+  const absent = expected.filter((action) => !actions.has(action));
   if (absent.length > 0) console.log(`FAILED: never taken: ${absent.join(', ')}`);
   return absent.length > 0 ? 1 : 0;
+}
+
+/** @returns the exit code */
+export async function runReplayCommand(options: BehaviourOptions): Promise<number> {
+  const report = replayAll(await makeBehaviours(options));
+  return tellReplay(report, { who: 'the core', seed: options.seed, expected: STEADY_ACTIONS });
 }

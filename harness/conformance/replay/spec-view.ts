@@ -56,6 +56,10 @@ export const asNumber = (value: TlaValue | undefined): number => {
   if (typeof value === 'number') return value;
   throw new TypeError(`not a number: ${JSON.stringify(value)}`);
 };
+export const asText = (value: TlaValue | undefined): string => {
+  if (typeof value === 'string') return value;
+  throw new TypeError(`not a string: ${JSON.stringify(value)}`);
+};
 
 export function replicaName(number: TlaValue | undefined): ReplicaId {
   return `r${asNumber(number)}` as ReplicaId;

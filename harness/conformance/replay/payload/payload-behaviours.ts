@@ -1,0 +1,53 @@
+/** Many behaviours of ReplayOrderedApply: made, and the payload led through them. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { behaviourTexts, type BehaviourOptions } from '../behaviours.ts';
+import { nextActions } from '../../../../scripts/specs/parity.ts';
+import { SPECS_DIR } from '../../../../scripts/specs/tlc.ts';
+import { tellReplay, type ReplayReport } from '../replay-command.ts';
+import { parseBehaviour } from '../tla-value.ts';
+import { replayPayload } from './replay-payload.ts';
+
+/** Of OrderedApply; what cannot be replayed, and why. */
+const notReplayed: Readonly<Record<string, string>> = {
+  WriteSwitch: 'the model of PostgreSQL writes no switch of segments',
+};
+
+const module = {
+  module: 'ReplayOrderedApply',
+  extended: ['MCOrderedApply', 'OrderedApply'],
+} as const;
+
+/** @throws Error if TLC fails */
+export function makePayloadBehaviours(options: BehaviourOptions): Promise<string[]> {
+  return behaviourTexts(module, options);
+}
+
+/** The actions of OrderedApply that must occur. */
+export async function replayedActions(): Promise<string[]> {
+  const spec = await readFile(join(SPECS_DIR, 'OrderedApply.tla'), 'utf8');
+  return nextActions(spec).filter((name) => notReplayed[name] === undefined);
+}
+
+/** @returns the exit code */
+export async function runPayloadReplay(options: BehaviourOptions): Promise<number> {
+  const report = await replayPayloads(await makePayloadBehaviours(options));
+  return tellReplay(report, { who: 'the payload', seed: options.seed, expected: await replayedActions() });
+}
+
+export async function replayPayloads(
+  behaviours: readonly string[],
+  replay: typeof replayPayload = replayPayload,
+): Promise<ReplayReport> {
+  const actions = new Map<string, number>();
+  let steps = 0;
+  for (const [index, text] of behaviours.entries()) {
+    const outcome = await replay(parseBehaviour(text));
+    steps += outcome.steps;
+    for (const [name, count] of outcome.actions) actions.set(name, (actions.get(name) ?? 0) + count);
+    const { divergence } = outcome;
+    if (divergence !== null)
+      return { behaviours: index + 1, steps, actions, failed: { behaviour: index, divergence } };
+  }
+  return { behaviours: behaviours.length, steps, actions, failed: null };
+}
