@@ -11,6 +11,8 @@ import { replayPayload } from './replay-payload.ts';
 /** Of OrderedApply; what cannot be replayed, and why. */
 const notReplayed: Readonly<Record<string, string>> = {
   WriteSwitch: 'the model of PostgreSQL writes no switch of segments',
+  MarkPrimary: 'what the payload does of its own accord is taken at once: it marks in the step that opens',
+  SendCopy: 'the copy that stands in here is sent and installed in one step',
 };
 
 const module = {
