@@ -74,10 +74,11 @@ describe('the strips', () => {
     expect(slotAt(-1, window, 16)).toBeNull();
   });
 
-  test('have at least one column, and number their axis at round steps that do not touch', () => {
+  test('have at least one column, and number their axis at round steps that do not touch and are whole', () => {
     expect(columnsFor(0, 16)).toBe(1);
     expect(columnsFor(330, 16)).toBe(20);
     expect(axisSlots({ from: 38, columns: 20 }, 16, 56)).toEqual([40, 45, 50, 55]);
+    expect(axisSlots({ from: 40, columns: 21 }, 16, 56)).toEqual([45, 50, 55]);
     expect(axisSlots({ from: 1, columns: 3 }, 16, 56)).toEqual([]);
     expect(axisSlots({ from: 999, columns: 3 }, 60, 56)).toEqual([999, 1000, 1001]);
   });

@@ -38,10 +38,14 @@ export function slotAt(x: number, window: StripWindow, pitch: number): number | 
   return column >= 0 && column < window.columns ? window.from + column : null;
 }
 
-/** Slots that get a number on the axis: round steps, so far apart that the numbers do not touch. */
+/** Slots that get a number on the axis: round steps, so far apart that the numbers do not touch, and not so near to an end that one would be cut off. */
 export function axisSlots(window: StripWindow, pitch: number, labelWidth: number): readonly number[] {
   const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((size) => size * pitch >= labelWidth) ?? 1000;
   const first = Math.ceil(window.from / step) * step;
   const count = Math.max(0, Math.floor((window.from + window.columns - 1 - first) / step) + 1);
-  return Array.from({ length: count }, (_, index) => first + index * step).filter((slot) => slot > 0);
+  const edge = 0.3 * labelWidth;
+  return Array.from({ length: count }, (_, index) => first + index * step).filter((slot) => {
+    const at = (slot - window.from + 0.5) * pitch;
+    return slot > 0 && at >= edge && at <= window.columns * pitch - edge;
+  });
 }

@@ -135,7 +135,7 @@ function LinkArrow(props: LinkArrowProps) {
 function LinkLabel({ fault }: { readonly fault: LinkFault | null }) {
   if (fault === null) return <circle r="5" />;
   const text = describeFault(fault);
-  const width = text.length * 5.9 + 14;
+  const width = text.length * 6.6 + 16;
   return (
     <>
       <rect x={-width / 2} y="-9" width={width} height="18" rx="9" />
