@@ -188,6 +188,13 @@ AnswerRead(r) ==
   /\ read' = [read EXCEPT ![r] = NoRead]
   /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, members, crashes>>
 
+(* A leader gives up of itself: it hears no quorum, its database or its log fails, or it learns of another's change.  Its lease ends with its   *)
+(* office, and it may promise like anyone.                                                                                               *)
+Resign(r) ==
+  /\ leading[r] /= 0
+  /\ leading' = [leading EXCEPT ![r] = 0]
+  /\ UNCHANGED <<clock, ticks, promised, votes, grant, msgs, acked, latest, seen, read, stale, members, crashes>>
+
 (* Crash and restart in one: a replica that is down does nothing. Its word is forgotten, its promise is not. *)
 Restart(r) ==
   /\ crashes < MaxCrashes
@@ -218,7 +225,7 @@ Init ==
 Next ==
   \/ Tick
   \/ \E r \in Replicas :
-       \/ Heartbeat(r) \/ Write(r) \/ Change(r) \/ Learn(r) \/ AskRead(r) \/ RunRead(r) \/ AnswerRead(r) \/ Restart(r)
+       \/ Heartbeat(r) \/ Write(r) \/ Change(r) \/ Learn(r) \/ AskRead(r) \/ RunRead(r) \/ AnswerRead(r) \/ Resign(r) \/ Restart(r)
        \/ \E m \in msgs : HandleHeartbeat(r, m) \/ HandleHeartbeatAck(r, m)
        \/ \E b \in Ballots : GivePromise(r, b) \/ Lead(r, b)
 
@@ -232,7 +239,7 @@ NoStaleAnswer == ~stale
 LeaseExcludes ==
   \A r, q \in Replicas : LeaseHeld(r) /\ leading[q] /= 0 => leading[q] <= leading[r]
 
-(* Whoever holds the lease leads on, whoever stands against it: only a crash ends its leadership. *)
+(* Whoever holds the lease leads on, whoever stands against it: only a crash, or giving up, ends its leadership. *)
 LeaseKeepsOffice ==
-  [][\A r \in Replicas : LeaseHeld(r) => leading'[r] = leading[r] \/ crashes' /= crashes]_vars
+  [][\A r \in Replicas : LeaseHeld(r) => leading'[r] = leading[r] \/ crashes' /= crashes \/ promised' = promised]_vars
 =============================================================================

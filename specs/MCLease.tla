@@ -41,6 +41,9 @@ AgainNext ==
 
 AgainSpec == Init /\ [][AgainNext]_vars
 
+(* A leader may also give up. *)
+ResignSpec == Init /\ [][AgainNext \/ \E r \in Rivals : Resign(r)]_vars
+
 (* Nobody comes or goes. *)
 AllAlways == <<Replicas>>
 
@@ -79,6 +82,9 @@ CheckedOnce(r) == leading[r] /= 0
 
 (* Forbids: a leader looks at the word that it gave, as others do, and not at its lease. *)
 OwnWordOnly(r, candidate) == clock[r] < grant[r].until /\ grant[r].to /= candidate
+
+(* LeaseHeld: what was acknowledged counts on when the leader has given up. *)
+HeldBeyondOffice(r) == IsQuorum({r} \union {q \in Replicas \ {r} : acked[r][q] /= 0 /\ clock[r] < acked[r][q] + LeaderLength}, CountsBy(r))
 
 (* MayAnswer: the lease is held, by whatever leadership. *)
 InAnyLeadership(r) == LeaseHeld(r)

@@ -69,7 +69,7 @@ export const ofService: readonly PlantedBug[] = [
     mutations: [
       {
         file: 'main/assemble-replica.ts',
-        find: 'leaseHeld: () => core.leaseHeld(),',
+        find: 'leaseHeld: (nowMs) => core.leaseHeld(nowMs),',
         replace: 'leaseHeld: () => true,',
       },
     ],

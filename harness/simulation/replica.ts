@@ -266,6 +266,8 @@ export class SimulatedReplica {
       case 'trace':
         this.trace(effect.event);
         return;
+      case 'traceLease':
+        return;
       default:
         effect satisfies never;
     }

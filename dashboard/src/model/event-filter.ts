@@ -7,7 +7,7 @@ import { replicaOf } from './incarnation.ts';
 
 export type Layer = TraceEvent['layer'];
 
-export const layers: readonly Layer[] = ['consensus', 'apply', 'operation'];
+export const layers: readonly Layer[] = ['consensus', 'apply', 'lease', 'operation'];
 
 export interface EventFilter {
   readonly replicas: ReadonlySet<string>;

@@ -7,6 +7,7 @@ import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { RecoveryProgress, VerifyResult } from '../../../server/src/api/status.ts';
 import type { TraceConfiguration, TraceMessage } from '../../../server/src/multipaxos/types/trace.ts';
 import { formatBallot } from './cluster-view.ts';
+import { describeLease, isRoutineOfLease } from './lease-event-text.ts';
 import { causes } from './recovery-view.ts';
 import { unreachable } from './unreachable.ts';
 import { describeWal } from './wal-event-text.ts';
@@ -20,6 +21,7 @@ export interface SlotRange {
 export function isRoutine(event: TraceEvent): boolean {
   if (event.layer === 'apply') return event.name === 'FlushStandby' || event.name === 'Replay';
   if (event.layer === 'operation') return event.name === 'RunningTransactions';
+  if (event.layer === 'lease') return isRoutineOfLease(event);
   return event.name === 'HandleHeartbeat' || (event.name === 'Fsync' && (event.votes?.length ?? 0) === 0);
 }
 
@@ -32,6 +34,7 @@ export function slotsOf(event: TraceEvent): SlotRange | null {
     case 'apply':
       // The slot of a database's position says how far it is, not what this is about.
       return 'slot' in event && !positional.has(event.name) ? { from: event.slot, to: event.slot } : null;
+    case 'lease':
     case 'operation':
       return null;
     default:
@@ -69,6 +72,8 @@ export function describeEvent(event: TraceEvent): string {
       return describeConsensus(event);
     case 'apply':
       return describeWal(event);
+    case 'lease':
+      return describeLease(event);
     case 'operation':
       return describeOperation(event);
     default:

@@ -24,7 +24,7 @@ export class Coverage {
   readonly pairs = new Map<string, number>();
 
   see(event: TraceEvent, atMs: number): void {
-    if (event.layer === 'operation') return;
+    if (event.layer === 'operation' || event.layer === 'lease') return;
     const replica = replicaOf(event.replica);
     const view = this.views.get(replica) ?? this.begin(replica);
     const pair = `${actionOf(event)} | ${this.own(view)} | ${this.others(replica)}`;
@@ -60,7 +60,7 @@ export class Coverage {
 }
 
 /** An action with what decides how it goes on: what it came to, and whether the ballot of its message is a new one. */
-function actionOf(event: Exclude<TraceEvent, { layer: 'operation' }>): string {
+function actionOf(event: Exclude<TraceEvent, { layer: 'operation' | 'lease' }>): string {
   if (event.layer === 'consensus') {
     const { name, reason = '', message, state } = event;
     if (message === undefined) return `${name} ${reason}`;

@@ -4,6 +4,7 @@
  */
 import { isFrequentAction } from '../multipaxos/trace.ts';
 import type { Ballot, EntryLabel, ReplicaId, Slot } from '../multipaxos/types/names.ts';
+import type { CoreLeaseEvent, TracedLease } from '../multipaxos/types/lease-trace.ts';
 import type { CoreTraceEvent } from '../multipaxos/types/trace.ts';
 import type { Lsn, Timeline } from '../wal/lsn.ts';
 import type { RecoveryProgress, VerifyResult } from './status.ts';
@@ -106,6 +107,30 @@ export type ApplyTraceEvent =
 
 export type DirectoryRoleName = 'founder' | 'standby' | 'promoting' | 'primary' | 'copying';
 
+/**
+ * Who has given its word to which leader, what a leader's lease rests on, and what left under it; names, fields and what must hold after each: specs/lease.md.
+ * `generation`: of the service of this replica's clients; a session belongs to one.
+ */
+export type LeaseTraceEvent =
+  | CoreLeaseEvent
+  | ({ readonly clockMs: number } & /** From now on reads run in this generation. */
+    (
+      | {
+          readonly name: 'RunRead';
+          readonly generation: number;
+          readonly leadership: Ballot;
+        }
+      /** An answer leaves, of which all was read at `ranMs`; one of those that leave within some milliseconds is told. `lease`: what it rests on. */
+      | {
+          readonly name: 'AnswerRead';
+          readonly generation: number;
+          readonly ranMs: number;
+          readonly lease: TracedLease | null;
+        }
+      /** One may not, for want of the lease; told once, until one leaves again. */
+      | { readonly name: 'RefuseAnswer'; readonly generation: number; readonly lease: TracedLease | null }
+    ));
+
 /** Things worth showing that no spec knows. */
 export type OperationalEvent =
   | { readonly name: 'ReplicaStarted'; readonly pid: number }
@@ -134,16 +159,20 @@ export type TraceEvent = {
 } & (
   | ({ readonly layer: 'consensus' } & CoreTraceEvent)
   | ({ readonly layer: 'apply' } & ApplyTraceEvent)
+  | ({ readonly layer: 'lease' } & LeaseTraceEvent)
   | ({ readonly layer: 'operation' } & OperationalEvent)
 );
 
-/** Of what is not consensus; they come with every range of WAL, or many a second. */
+/** Of what is not consensus alone; they come with every range of WAL, or many a second. */
 const frequentNames: ReadonlySet<string> = new Set<TraceEvent['name']>([
   'Ship',
   'Release',
   'Feed',
   'Replay',
   'FlushStandby',
+  'HandleHeartbeatAck',
+  'AnswerRead',
+  'RefuseAnswer',
   'RunningTransactions',
 ]);
 

@@ -33,6 +33,7 @@ import { Replica } from '../replica/replica.ts';
 import { AnswerGate } from '../replica/serving/answer-gate.ts';
 import { Outcomes } from '../replica/serving/outcomes.ts';
 import { ReplicaService } from '../replica/serving/service.ts';
+import { ToldAnswers } from '../replica/serving/told-answers.ts';
 import { Successions } from '../replica/serving/successions.ts';
 import { databaseStatus } from '../replica/status/database-status.ts';
 import type { ReplicaEvents } from '../replica/status/events.ts';
@@ -222,8 +223,15 @@ export function assembleReplica(
     timers,
     everyMs: 2000,
   });
+  const told = new ToldAnswers({
+    isWanted: () => core.isTold,
+    lease: () => core.tracedLease(),
+    onEvent: (event) => events.lease(event, timers.nowMs()),
+    everyMs: 5,
+  });
   const gate = new AnswerGate({
-    leaseHeld: () => core.leaseHeld(),
+    leaseHeld: (nowMs) => core.leaseHeld(nowMs),
+    told,
     server,
     barrier: () => payload.barrier(),
     chosenEnd: () => payload.chosenEnd,
@@ -245,6 +253,7 @@ export function assembleReplica(
     id: config.id,
     pgwireOf: (id) => membership.addressOf(id)?.pgwire ?? null,
     gate,
+    onBegins: (generation, ballot) => told.begins(generation, ballot, timers.nowMs()),
     outcomes,
     socketPath: () => adapters.socketPath,
     reservedUsers,

@@ -6,6 +6,7 @@
  */
 import { compareBallots } from './ballot.ts';
 import { leaseForbids } from './lease.ts';
+import { tracePromise } from './lease-trace.ts';
 import { noteCommitPoint } from './learner.ts';
 import { votesAbove } from './log.ts';
 import { resign } from './resign.ts';
@@ -26,6 +27,7 @@ export function handlePrepare(run: Run, from: ReplicaId, message: Prepare): void
   }
   if (leaseForbids(state, from) || (order === 0 && state.leader === from)) return;
   if (order > 0) {
+    tracePromise(run, message.ballot);
     adoptBallot(run, message.ballot);
     state.leader = null;
     persist(run, [{ kind: 'promise', ballot: message.ballot }]);

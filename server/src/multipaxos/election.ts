@@ -11,6 +11,7 @@ import { becomeLeader } from './new-leader.ts';
 import { electorate, hasWon } from './phase-1.ts';
 import { noteCommitPoint } from './learner.ts';
 import { leaseForbids } from './lease.ts';
+import { tracePromise, traceResignation } from './lease-trace.ts';
 import { votesAbove } from './log.ts';
 import { hasMajority } from './quorum.ts';
 import { resign } from './resign.ts';
@@ -71,6 +72,7 @@ export function startElection(run: Run): void {
   const { state } = run;
   if (leaseForbids(state, state.config.id) || !state.roster.isVoter) return;
   const ballot = nextBallot(run);
+  tracePromise(run, ballot);
   state.preVote = null;
   state.role = 'candidate';
   state.leader = null;
@@ -170,6 +172,7 @@ export function handleReject(run: Run, from: ReplicaId, message: Reject): void {
   state.highestRound = Math.max(state.highestRound, message.promised.round);
   if (state.role === 'follower' || !sameBallot(message.ballot, state.promised)) return;
   if (compareBallots(message.promised, message.ballot) <= 0) return;
+  traceResignation(run, 'higherBallot');
   resign(run, 'higherBallot');
   traceAction(run, 'HandleReject', { from, message, reason: 'higherBallot' });
 }

@@ -12,22 +12,25 @@ import { entryBytes, entryLabel } from './entry.ts';
 import { violated } from './invariants.ts';
 import { followCommitPoint, noteCommitPoint, purge } from './learner.ts';
 import { grantLease } from './lease.ts';
+import { traceGrant } from './lease-trace.ts';
 import { putSlot, reachOf, windowsHeldMax } from './log.ts';
 import { persist, recordCommitPoint, send, sendWhenDurable, type Run } from './run.ts';
 import { restartElectionTimer, type State } from './state.ts';
 import { traceAction } from './trace.ts';
 import type { Accept, Heartbeat, HeartbeatAck } from './types/messages.ts';
-import type { Ballot, ReplicaId, Slot } from './types/names.ts';
+import type { ReplicaId, Slot } from './types/names.ts';
 import type { LogRecord } from './types/records.ts';
 
 /** What every message of a leader does to a follower: it adopts the ballot, grants the lease, and waits. */
-function followLeader(run: Run, from: ReplicaId, ballot: Ballot): 'adopted' | 'known' {
+function followLeader(run: Run, from: ReplicaId, message: Accept | Heartbeat): 'adopted' | 'known' {
   const { state } = run;
+  const { ballot } = message;
   const adopted = compareBallots(ballot, state.promised) > 0;
   if (adopted) adoptBallot(run, ballot);
   state.leader = from;
   state.preVote = null;
   grantLease(state, from);
+  traceGrant(run, message);
   restartElectionTimer(state);
   return adopted ? 'adopted' : 'known';
 }
@@ -40,7 +43,7 @@ export function handleAccept(run: Run, from: ReplicaId, message: Accept): void {
     reject(run, from, message.ballot);
     return;
   }
-  const adopted = followLeader(run, from, message.ballot) === 'adopted';
+  const adopted = followLeader(run, from, message) === 'adopted';
   noteCommitPoint(state, from, message.commitPoint);
   const followed = followCommitPoint(state, message.commitPoint);
   const firstSlot = Math.max(message.firstSlot, state.commitPoint + 1) as Slot;
@@ -117,7 +120,7 @@ export function handleHeartbeat(run: Run, from: ReplicaId, message: Heartbeat): 
     reject(run, from, message.ballot);
     return;
   }
-  const adopted = followLeader(run, from, message.ballot) === 'adopted';
+  const adopted = followLeader(run, from, message) === 'adopted';
   if (adopted) persist(run, [{ kind: 'promise', ballot: message.ballot }]);
   noteCommitPoint(state, from, message.commitPoint);
   const advanced = followCommitPoint(state, message.commitPoint);

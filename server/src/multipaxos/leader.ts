@@ -11,6 +11,7 @@ import { entryBytes, entryLabel } from './entry.ts';
 import { heartbeatOf } from './heartbeat.ts';
 import { noteCommitPoint } from './learner.ts';
 import { countAcknowledgement, renewLease } from './lease.ts';
+import { traceLeaseOf, traceRenewal, traceResignation } from './lease-trace.ts';
 import { markChosen } from './log.ts';
 import { tellConfiguration } from './membership.ts';
 import { countMembers } from './quorum.ts';
@@ -72,7 +73,9 @@ export function hearPeer(run: Run, from: ReplicaId, message: Accepted | Heartbea
   const peer = leadership.peers.find((candidate) => candidate.id === from);
   if (peer === undefined) return false;
   if (message.commitPoint > peer.commitPoint) peer.commitPoint = message.commitPoint;
+  const before = peer.ackedSentAtMs;
   countAcknowledgement(state, leadership, peer, message.sentAtMs);
+  traceRenewal(run, leadership, { peer, before }, message);
   return true;
 }
 
@@ -125,6 +128,7 @@ function changeMembers(run: Run, leadership: Leadership): void {
   leadership.pending = null;
   renewPeers(state, leadership);
   renewLease(state, leadership);
+  traceLeaseOf(run, 'Learn');
   tellConfiguration(run);
   leadership.announcedCommitPoint = state.commitPoint;
   const message = heartbeatOf(state, leadership);
@@ -154,6 +158,7 @@ export function stepDown(run: Run, reason: StepDownReason): void {
     restartElectionTimer(state);
     return;
   }
+  traceResignation(run, reason);
   resign(run, reason);
   traceAction(run, 'StepDown', { reason });
 }

@@ -8,6 +8,7 @@
  */
 import { violated } from './invariants.ts';
 import { noteCommitPoint } from './learner.ts';
+import { traceResignation } from './lease-trace.ts';
 import { resign } from './resign.ts';
 import { renewRoster } from './roster.ts';
 import { persist, send, type Run } from './run.ts';
@@ -37,6 +38,7 @@ export function learnConfiguration(run: Run, from: ReplicaId, configuration: Con
   traceAction(run, 'LearnConfiguration', { from });
   if (state.role === 'leader' || (state.role === 'candidate' && !state.roster.isVoter)) {
     const reason = state.roster.isVoter ? 'higherBallot' : 'removed';
+    traceResignation(run, reason);
     resign(run, reason);
     traceAction(run, 'StepDown', { reason });
   }

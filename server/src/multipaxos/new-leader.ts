@@ -7,6 +7,7 @@
 import { proposeBacklog, renewPeers } from './barrier.ts';
 import { noteCommitPoint } from './learner.ts';
 import { renewLease } from './lease.ts';
+import { traceLeaseOf } from './lease-trace.ts';
 import type { Run } from './run.ts';
 import type { Candidacy, Leadership, State } from './state.ts';
 import { traceAction } from './trace.ts';
@@ -32,6 +33,7 @@ export function becomeLeader(run: Run): void {
   state.leadership = leadership;
   renewPeers(state, leadership);
   renewLease(state, leadership);
+  traceLeaseOf(run, 'Lead');
   proposeBacklog(run, leadership);
   traceAction(run, 'BecomeLeader', { found: leadership.backlog });
 }
@@ -64,6 +66,7 @@ function newLeadership(
     leaseUntilMs: Number.NEGATIVE_INFINITY,
     beganAtMs: state.nowMs,
     heartbeatAtMs: state.nowMs,
+    renewalToldAtMs: Number.NEGATIVE_INFINITY,
     announcedCommitPoint: state.commitPoint,
     progressAtMs: state.nowMs,
     proposals: new Set(),

@@ -37,6 +37,7 @@ export function createState(
     trace: config.trace,
     toldConfiguration: { version: configuration.version, pending: null },
     nowMs,
+    startedAtMs: nowMs,
     random,
     promised: recovered.promised,
     durablePromised: recovered.promised,

@@ -101,6 +101,8 @@ export interface Leadership {
   leaseUntilMs: number;
   readonly beganAtMs: number;
   heartbeatAtMs: number;
+  /** When a renewal of the lease was told last. */
+  renewalToldAtMs: number;
   /** The commit point that the last Accept or Heartbeat carried. */
   announcedCommitPoint: Slot;
   /** When the commit point last moved or the leadership began. */
@@ -123,6 +125,7 @@ export interface State {
   toldConfiguration: { readonly version: number; readonly pending: readonly Member[] | null };
 
   nowMs: number;
+  readonly startedAtMs: number;
   /** The last draw that a Tick brought. */
   random: number;
 

@@ -22,6 +22,7 @@ import {
 import { handleAccept, handleHeartbeat } from './follower.ts';
 import { fsync } from './fsync.ts';
 import { checkState, violated } from './invariants.ts';
+import { traceLeaseRestart } from './lease-trace.ts';
 import { advanceCommitPoint, handleAccepted, propose, serve, stepDown } from './leader.ts';
 import { reportChosen } from './learner.ts';
 import { admits, recordConfiguration, tellConfiguration } from './membership.ts';
@@ -38,6 +39,7 @@ import { handleHeartbeatAck, tickLeader } from './upkeep.ts';
 
 export { InvariantViolation } from './invariants.ts';
 export { leaseHeld } from './lease.ts';
+export { tracedLease } from './lease-trace.ts';
 export { createState } from './restart.ts';
 export { cloneState, entryAt, isServing, snapshot, type State } from './state.ts';
 
@@ -157,6 +159,7 @@ function traceRestart(run: Run): void {
   const { state } = run;
   state.restartTraced = true;
   if (state.trace === 'none') return;
+  traceLeaseRestart(run);
   const records: LogRecord[] = [...state.log.values()].map(({ slot, ballot, entry }) =>
     ballot === null ? { kind: 'chosen', slot, entry } : { kind: 'vote', slot, ballot, entry },
   );

@@ -8,6 +8,7 @@ import type { LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import type { Effect } from '../multipaxos/types/effects.ts';
 import type { SlotEntry } from '../multipaxos/types/entries.ts';
+import type { CoreLeaseEvent } from '../multipaxos/types/lease-trace.ts';
 import type { Ballot, ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import type { CoreTraceEvent } from '../multipaxos/types/trace.ts';
 import type { Payload } from '../payload/payload.ts';
@@ -183,6 +184,10 @@ export class Replica implements CoreListener {
 
   trace(event: CoreTraceEvent): void {
     this.parts.events.consensus(event);
+  }
+
+  traceLease(event: CoreLeaseEvent): void {
+    this.parts.events.lease(event, this.parts.timers.nowMs());
   }
 
   purgedByPeer(peer: ReplicaId, purgedTo: Slot): void {

@@ -1,5 +1,6 @@
 /** What crosses the border of the pure core: its inputs, its effects, and what it is configured with. */
 import type { SlotEntry } from './entries.ts';
+import type { CoreLeaseEvent } from './lease-trace.ts';
 import type { Configuration, ConfigurationChange, Member } from './members.ts';
 import type { Message } from './messages.ts';
 import type { Ballot, GroupId, ProposalId, ReplicaId, Role, Slot, StepDownReason } from './names.ts';
@@ -119,7 +120,8 @@ export type Effect =
     }
   /** The log at or below may be dropped. */
   | { readonly kind: 'purge'; readonly upTo: Slot }
-  | { readonly kind: 'trace'; readonly event: CoreTraceEvent };
+  | { readonly kind: 'trace'; readonly event: CoreTraceEvent }
+  | { readonly kind: 'traceLease'; readonly event: CoreLeaseEvent };
 
 /** Fixed for the life of a core. All times in milliseconds of the replica's own clock. */
 export interface CoreConfig {

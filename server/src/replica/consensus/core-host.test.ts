@@ -93,6 +93,7 @@ describe('the host of the core', () => {
       reconfigured: () => {},
       disbelieved: () => {},
       trace: () => {},
+      traceLease: () => {},
       logIdle: () => {},
       logTrouble: (error) => troubles.push(error),
       purgedByPeer: (_peer, purgedTo) => purged.push(purgedTo),

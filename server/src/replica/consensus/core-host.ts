@@ -15,10 +15,12 @@ import {
   leaseHeld,
   snapshot,
   step,
+  tracedLease,
   type State,
 } from '../../multipaxos/step.ts';
 import type { CoreConfig, Effect, Input } from '../../multipaxos/types/effects.ts';
 import type { Entry, SlotEntry } from '../../multipaxos/types/entries.ts';
+import type { CoreLeaseEvent, TracedLease } from '../../multipaxos/types/lease-trace.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
 import type { Message } from '../../multipaxos/types/messages.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
@@ -62,6 +64,7 @@ export interface CoreListener {
   /** A member told this leader what cannot be. */
   disbelieved(effect: EffectOf<'disbelieved'>): void;
   trace(event: CoreTraceEvent): void;
+  traceLease(event: CoreLeaseEvent): void;
   /** A group of records has become durable. */
   logIdle(): void;
   /** `null` when the log can be written again. */
@@ -132,8 +135,18 @@ export class CoreHost {
     return this.state.commitPoint;
   }
 
-  leaseHeld(): boolean {
-    return !this.stopped && leaseHeld(this.state, this.options.timers.nowMs());
+  leaseHeld(nowMs: number): boolean {
+    return !this.stopped && leaseHeld(this.state, nowMs);
+  }
+
+  /** Null: this replica does not lead. */
+  tracedLease(): TracedLease | null {
+    return tracedLease(this.state);
+  }
+
+  /** Somebody wants to know of every action. */
+  get isTold(): boolean {
+    return this.state.trace === 'all';
   }
 
   entryAt(slot: Slot): Entry | undefined {
@@ -233,6 +246,9 @@ export class CoreHost {
         return;
       case 'trace':
         this.listener?.trace(effect.event);
+        return;
+      case 'traceLease':
+        this.listener?.traceLease(effect.event);
         return;
       default:
         effect satisfies never;

@@ -2,14 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import type { Lsn } from '../../wal/lsn.ts';
 import { AnswerGate } from './answer-gate.ts';
+import type { LeavingAnswer } from './told-answers.ts';
 
 function setUp() {
   const time = new SimulatedTime();
   const events: string[] = [];
+  const told: (LeavingAnswer | 'refused')[] = [];
   const world = { lease: true, alive: true, waits: 0, over: false };
   const barriers: { pass: () => void; fail: () => void }[] = [];
   const gate = new AnswerGate({
     leaseHeld: () => world.lease,
+    told: { leaves: (answer) => told.push(answer), refused: () => told.push('refused') },
     server: { isAlive: () => world.alive, endedWaits: () => world.waits },
     barrier: () =>
       new Promise((resolve, reject) => {
@@ -24,7 +27,7 @@ function setUp() {
   const pass = () => {
     const state = { passed: undefined as boolean | undefined };
     void gate
-      .pass(() => world.over)
+      .pass(1, () => world.over)
       .then((passed) => {
         state.passed = passed;
       });
@@ -39,27 +42,27 @@ function setUp() {
     expect(first.passed).toBe(true);
     events.length = 0;
   };
-  return { settle, gate, world, barriers, events, pass, opened };
+  return { settle, gate, world, barriers, events, told, pass, opened };
 }
 
 describe('the gate of answers', () => {
   it('is shut for the first answer of a leadership until a barrier has passed', async () => {
     const { settle, gate, barriers, pass } = setUp();
-    expect(gate.isOpen()).toBe(false);
+    expect(gate.isOpen(1)).toBe(false);
     const answer = pass();
     await settle();
     expect(answer.passed).toBeUndefined();
     barriers[0]!.pass();
     await settle();
     expect(answer.passed).toBe(true);
-    expect(gate.isOpen()).toBe(true);
+    expect(gate.isOpen(1)).toBe(true);
   });
 
   it('is shut without the lease, and while the main process of PostgreSQL is not certainly alive', async () => {
     const { settle, gate, world, opened, pass } = setUp();
     await opened();
     world.lease = false;
-    expect(gate.isOpen()).toBe(false);
+    expect(gate.isOpen(1)).toBe(false);
     const answer = pass();
     await settle();
     expect(answer.passed).toBeUndefined();
@@ -67,7 +70,7 @@ describe('the gate of answers', () => {
     await settle();
     expect(answer.passed).toBe(true);
     world.alive = false;
-    expect(gate.isOpen()).toBe(false);
+    expect(gate.isOpen(1)).toBe(false);
     const late = pass();
     await settle();
     expect(late.passed).toBeUndefined();
@@ -80,7 +83,7 @@ describe('the gate of answers', () => {
     const { settle, gate, world, barriers, events, opened, pass } = setUp();
     await opened();
     world.waits += 1;
-    expect(gate.isOpen()).toBe(false);
+    expect(gate.isOpen(1)).toBe(false);
     const answer = pass();
     await settle();
     expect(answer.passed).toBeUndefined();
@@ -89,7 +92,7 @@ describe('the gate of answers', () => {
     await settle();
     expect(answer.passed).toBe(true);
     expect(events).toEqual(['EndWait', 'Barrier']);
-    expect(gate.isOpen()).toBe(true);
+    expect(gate.isOpen(1)).toBe(true);
   });
 
   it('stays shut when another wait was ended while the barrier was under way', async () => {
@@ -102,13 +105,13 @@ describe('the gate of answers', () => {
     barriers.shift()!.pass();
     await settle();
     expect(answer.passed).toBe(true);
-    expect(gate.isOpen()).toBe(false);
+    expect(gate.isOpen(1)).toBe(false);
     const next = pass();
     await settle();
     expect(next.passed).toBeUndefined();
     barriers.shift()!.pass();
     await settle();
-    expect([next.passed, gate.isOpen()]).toEqual([true, true]);
+    expect([next.passed, gate.isOpen(1)]).toEqual([true, true]);
   });
 
   it('lets no answer pass behind a barrier that had begun before it was read', async () => {
@@ -164,7 +167,7 @@ describe('the gate of answers', () => {
     const { settle, gate, barriers, opened, pass } = setUp();
     await opened();
     const trust = gate.distrust();
-    expect(gate.isOpen()).toBe(false);
+    expect(gate.isOpen(1)).toBe(false);
     for (let n = 0; n < 3; n++) {
       const answer = pass();
       await settle();
@@ -172,11 +175,11 @@ describe('the gate of answers', () => {
       barriers.shift()!.pass();
       await settle();
       expect(answer.passed).toBe(true);
-      expect(gate.isOpen()).toBe(false);
+      expect(gate.isOpen(1)).toBe(false);
     }
     trust();
     trust();
-    expect(gate.isOpen()).toBe(true);
+    expect(gate.isOpen(1)).toBe(true);
   });
 
   it('tries again after a barrier that failed, and ends with the generation', async () => {

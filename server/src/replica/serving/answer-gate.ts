@@ -13,15 +13,18 @@ import type { Lsn } from '../../wal/lsn.ts';
 import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { DatabaseServer } from '../../ports/database-server.ts';
+import type { ToldAnswers } from './told-answers.ts';
 
 export interface AnswerGateOptions {
-  readonly leaseHeld: () => boolean;
+  /** At this time of this replica's clock. */
+  readonly leaseHeld: (nowMs: number) => boolean;
+  readonly told: Pick<ToldAnswers, 'leaves' | 'refused'>;
   readonly server: Pick<DatabaseServer, 'isAlive' | 'endedWaits'>;
   /** A commit of Barista's own: resolves when it is chosen, and not when something else ends its wait. @throws Error if PostgreSQL is away */
   readonly barrier: () => Promise<void>;
   readonly chosenEnd: () => Lsn;
   readonly onEvent: (event: ApplyTraceEvent) => void;
-  readonly timers: Pick<Timers, 'after'>;
+  readonly timers: Pick<Timers, 'after' | 'nowMs'>;
   readonly leasePollMs: number;
 }
 
@@ -48,10 +51,24 @@ export class AnswerGate {
     this.distrusted.clear();
   }
 
-  /** True if what was read before this call may leave now. */
-  isOpen(): boolean {
-    const { leaseHeld, server } = this.options;
-    if (!leaseHeld() || !server.isAlive()) return false;
+  /** True if what was read before this call, by a session of this generation, may leave now. */
+  isOpen(generation: number): boolean {
+    const nowMs = this.options.timers.nowMs();
+    if (!this.isSafe(generation, nowMs) || !this.isTrusted()) return false;
+    this.options.told.leaves({ generation, ranMs: nowMs, nowMs });
+    return true;
+  }
+
+  /** This replica is certainly the leader, and PostgreSQL the one that it was. */
+  private isSafe(generation: number, nowMs: number): boolean {
+    const { leaseHeld, server, told } = this.options;
+    if (leaseHeld(nowMs)) return server.isAlive();
+    told.refused(generation, nowMs);
+    return false;
+  }
+
+  private isTrusted(): boolean {
+    const { server } = this.options;
     return this.distrusted.size === 0 && server.endedWaits() === this.cleared;
   }
 
@@ -62,9 +79,16 @@ export class AnswerGate {
     return () => void this.distrusted.delete(reason);
   }
 
-  /** Resolves true once what was read before this call may leave; false as soon as `isOver`. */
-  async pass(isOver: () => boolean): Promise<boolean> {
-    const { server, leaseHeld, timers, leasePollMs } = this.options;
+  /** Resolves true once what was read before this call, by a session of this generation, may leave; false as soon as `isOver`. */
+  async pass(generation: number, isOver: () => boolean): Promise<boolean> {
+    const { server, timers, leasePollMs } = this.options;
+    const ranMs = timers.nowMs();
+    const maySay = (): boolean => {
+      const nowMs = timers.nowMs();
+      if (!this.isSafe(generation, nowMs)) return false;
+      this.options.told.leaves({ generation, ranMs, nowMs });
+      return true;
+    };
     while (!isOver()) {
       const seen = server.endedWaits();
       if (this.distrusted.size > 0 || seen !== this.cleared) {
@@ -74,8 +98,8 @@ export class AnswerGate {
         }
         this.cleared = Math.max(this.cleared, seen);
         // What comes from now on is looked at again; what was read before the barrier began may leave.
-        if (!isOver() && leaseHeld() && server.isAlive()) return true;
-      } else if (leaseHeld() && server.isAlive()) return true;
+        if (!isOver() && maySay()) return true;
+      } else if (maySay()) return true;
       await pause(timers, leasePollMs);
     }
     return false;

@@ -26,8 +26,10 @@ function setUp({ patienceMs = 10_000 } = {}) {
   const held: (() => void)[] = [];
   const looks: { isServed: boolean; tell: (look: CommitsLook) => void; fail: () => void }[] = [];
   let lookers = 0;
+  const begun: (readonly [number, number])[] = [];
   const gate = new AnswerGate({
     leaseHeld: () => true,
+    told: { leaves: () => {}, refused: () => {} },
     server: { isAlive: () => true, endedWaits: () => 0 },
     barrier: () => {
       barriers += 1;
@@ -42,6 +44,7 @@ function setUp({ patienceMs = 10_000 } = {}) {
     id: 'r1' as ReplicaId,
     pgwireOf: (replica) => (replica === r2 ? { host: 'db2', port: 7432 } : null),
     gate,
+    onBegins: (generation, { round }) => begun.push([generation, round]),
     outcomes: {} as Outcomes,
     socketPath: () => '/tmp/socket',
     reservedUsers: ['postgres'],

@@ -25,6 +25,8 @@ export interface ServiceOptions {
   readonly id: ReplicaId;
   readonly pgwireOf: (replica: ReplicaId) => { readonly host: string; readonly port: number } | null;
   readonly gate: AnswerGate;
+  /** From now on reads run in this generation. */
+  readonly onBegins: (generation: number, leadership: Ballot) => void;
   readonly outcomes: Outcomes;
   readonly socketPath: () => string;
   readonly reservedUsers: readonly string[];
@@ -63,14 +65,15 @@ export class ReplicaService implements ClientService {
     if (this.current.kind === 'here') this.change({ kind: 'nowhere', reason: 'another leadership begins' });
     this.ballot = ballot;
     this.options.gate.renew();
-    void this.begin(this.ended.signal, this.options.gate.distrust());
+    void this.begin(ballot, this.ended.signal, this.options.gate.distrust());
   }
 
-  private async begin(ended: AbortSignal, trust: () => void): Promise<void> {
-    const { lookAtCommits, looks } = this.options;
+  private async begin(ballot: Ballot, ended: AbortSignal, trust: () => void): Promise<void> {
+    const { lookAtCommits, looks, onBegins } = this.options;
     const all = new CommitLooks({ ...looks, look: lookAtCommits() }, trust, ended);
     await all.first();
     if (ended.aborted) return;
+    onBegins(this.generation, ballot);
     this.change({ kind: 'here', generation: this.generation });
     await all.goOn();
   }
@@ -109,11 +112,11 @@ export class ReplicaService implements ClientService {
   }
 
   mayAnswer(generation: number): boolean {
-    return this.holds(generation) && this.options.gate.isOpen();
+    return this.holds(generation) && this.options.gate.isOpen(generation);
   }
 
   awaitAnswer(generation: number): Promise<boolean> {
-    return this.options.gate.pass(() => !this.holds(generation));
+    return this.options.gate.pass(generation, () => !this.holds(generation));
   }
 
   distrust(): () => void {

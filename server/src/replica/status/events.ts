@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import {
   isFrequent,
   type ApplyTraceEvent,
+  type LeaseTraceEvent,
   type OperationalEvent,
   type TraceEvent,
 } from '../../api/events.ts';
@@ -16,6 +17,7 @@ import type { CoreTraceEvent, TraceLevel } from '../../multipaxos/types/trace.ts
 type Layered =
   | ({ readonly layer: 'consensus' } & CoreTraceEvent)
   | ({ readonly layer: 'apply' } & ApplyTraceEvent)
+  | ({ readonly layer: 'lease' } & LeaseTraceEvent)
   | ({ readonly layer: 'operation' } & OperationalEvent);
 
 type Level = Extract<TraceLevel, 'rare' | 'all'>;
@@ -107,18 +109,24 @@ export class ReplicaEvents {
     this.publish({ layer: 'apply', ...event });
   }
 
+  /** `nowMs`: of the clock that the event tells; it is stamped with the time at which that was read. */
+  lease(event: LeaseTraceEvent, nowMs: number): void {
+    if (this.level === 'rare' && isFrequent(event.name)) return;
+    this.publish({ layer: 'lease', ...event }, nowMs - event.clockMs);
+  }
+
   operation(event: OperationalEvent): void {
     this.publish({ layer: 'operation', ...event });
   }
 
-  private publish(event: Layered): void {
+  private publish(event: Layered, agoMs = 0): void {
     this.seq++;
     const { run, nowUs } = this.stamp;
     const stamped = {
       seq: this.seq,
       run,
       replica: this.replica,
-      atUs: nowUs(),
+      atUs: nowUs() - Math.round(agoMs * 1000),
       ...event,
     } as TraceEvent;
     if (this.listeners.size === 0 && this.backlog.length < BACKLOG_MAX) this.backlog.push(stamped);
