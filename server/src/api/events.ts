@@ -113,8 +113,7 @@ export type DirectoryRoleName = 'founder' | 'standby' | 'promoting' | 'primary' 
  */
 export type LeaseTraceEvent =
   | CoreLeaseEvent
-  | ({ readonly clockMs: number } & /** From now on reads run in this generation. */
-    (
+  | ({ readonly clockMs: number } /** From now on reads run in this generation. */ & (
       | {
           readonly name: 'RunRead';
           readonly generation: number;

@@ -42,7 +42,7 @@ function setUp() {
     expect(first.passed).toBe(true);
     events.length = 0;
   };
-  return { settle, gate, world, barriers, events, told, pass, opened };
+  return { time, settle, gate, world, barriers, events, told, pass, opened };
 }
 
 describe('the gate of answers', () => {
@@ -56,6 +56,25 @@ describe('the gate of answers', () => {
     await settle();
     expect(answer.passed).toBe(true);
     expect(gate.isOpen(1)).toBe(true);
+  });
+
+  it('tells of each answer that leaves when it had been read, and that one may not leave without the lease', async () => {
+    const { settle, gate, world, opened, pass, told, time } = setUp();
+    await opened();
+    told.length = 0;
+    const readMs = time.nowMs();
+    expect(gate.isOpen(1)).toBe(true);
+    world.lease = false;
+    expect(gate.isOpen(1)).toBe(false);
+    pass();
+    await settle();
+    world.lease = true;
+    const leavesMs = time.nowMs() + 1;
+    await settle();
+    expect(told.at(0)).toEqual({ generation: 1, ranMs: readMs, nowMs: readMs });
+    expect(told.slice(1, -1).every((each) => each === 'refused')).toBe(true);
+    expect(told.at(-1)).toEqual({ generation: 1, ranMs: readMs, nowMs: leavesMs });
+    expect(told.length).toBeGreaterThan(3);
   });
 
   it('is shut without the lease, and while the main process of PostgreSQL is not certainly alive', async () => {

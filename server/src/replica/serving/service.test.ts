@@ -77,6 +77,7 @@ function setUp({ patienceMs = 10_000 } = {}) {
     settle,
     service,
     told,
+    begun,
     looks,
     lookers: () => lookers,
     generation,
@@ -89,11 +90,12 @@ function setUp({ patienceMs = 10_000 } = {}) {
 
 describe('the service of a replica', () => {
   it('is told when it changes, and has a new generation for each leadership', async () => {
-    const { settle, service, told, looks, generation } = setUp();
+    const { settle, service, told, begun, looks, generation } = setUp();
     service.serveHere(ballot(1));
     looks[0]!.tell({ code: 'clean' });
     await settle();
     const first = generation();
+    expect(begun).toEqual([[first, 1]]);
     expect(service.leadership(first)).toEqual(ballot(1));
     service.serveElsewhere(r2, 'r2 leads');
     expect(service.leadership(first)).toBeNull();

@@ -2,7 +2,7 @@
  * Tells of the answers that leave under the lease, for traces: one of many, with the lease that it rests on.
  *
  * Responsible for: which of them are told. Costs a question while nobody wants to know. Spec: RunRead and AnswerRead of Lease.tla.
- * Invariant: an answer that leaves without the lease, or of another generation than the one before, is told whatever was told just now.
+ * Invariant: once one has been told, the next one that is not told leaves within some milliseconds, in the same generation.
  */
 import type { LeaseTraceEvent } from '../../api/events.ts';
 import type { TracedLease } from '../../multipaxos/types/lease-trace.ts';

@@ -58,3 +58,19 @@ it('nobody watches who only writes all events down', () => {
   endWriting();
   expect(levels).toEqual(['rare', 'all', 'rare']);
 });
+
+it('an event of the lease is stamped with the time at which its clock was read', () => {
+  const events = new ReplicaEvents('r1' as ReplicaId);
+  const all = listener();
+  events.subscribe(all.onEvent, 'all');
+  const begin = {
+    name: 'RunRead',
+    generation: 1,
+    leadership: { round: 1, replica: 'r1' as ReplicaId },
+  } as const;
+  events.operation(rare);
+  events.lease({ ...begin, clockMs: 500 }, 1500);
+  const [now, earlier] = all.seen;
+  expect(now!.atUs - earlier!.atUs).toBeGreaterThan(900_000);
+  expect(now!.atUs - earlier!.atUs).toBeLessThanOrEqual(1_000_000);
+});

@@ -1,0 +1,144 @@
+/**
+ * What a trace says of the lease in spite of what it says elsewhere: such a trace is rejected before TLC is asked.
+ *
+ * Responsible for: that each promise, leadership, change of the members and resignation of the consensus layer is told once in the layer of the lease, and no other; that a process's clock never goes back; and that answers are of
+ * generations that had begun. What a process did last may be lost with it. Pure.
+ */
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
+import type { Ballot } from '../../../server/src/multipaxos/types/names.ts';
+import type { ConsensusEvent } from '../trace/read-trace.ts';
+import type { LeaseEvent } from './lease-event.ts';
+
+export interface LeaseContradiction {
+  readonly event: TraceEvent;
+  readonly reason: string;
+}
+
+/** The earliest of each run's is looked for, run by run. */
+export function leaseContradiction(events: readonly TraceEvent[]): LeaseContradiction | null {
+  const runs = new Map<string, TraceEvent[]>();
+  for (const event of events) {
+    const run = runs.get(event.run) ?? [];
+    runs.set(event.run, run);
+    run.push(event);
+  }
+  for (const run of runs.values()) {
+    const reader = new RunReader();
+    for (const event of run.sort((a, b) => a.seq - b.seq)) {
+      const reason =
+        event.layer === 'lease'
+          ? reader.lease(event)
+          : event.layer === 'consensus'
+            ? reader.consensus(event)
+            : null;
+      if (reason !== null) return { event, reason };
+    }
+  }
+  return null;
+}
+
+/** Told once for something that the consensus layer does in the same step. */
+type Announced = Extract<LeaseEvent, { name: 'Restart' | 'GivePromise' | 'Lead' | 'Learn' | 'Resign' }>;
+
+class RunReader {
+  /** Waits for its event of the consensus layer. */
+  private announced: Announced | null = null;
+  private heard: Ballot | null = null;
+  private before: ConsensusEvent['state'] | null = null;
+  private begun = false;
+  /** Of a configuration that this leader must tell next. */
+  private toLearn: number | null = null;
+  private clockMs = Number.NEGATIVE_INFINITY;
+  private readonly generations = new Map<number, number>();
+
+  lease(event: LeaseEvent): string | null {
+    const { clockMs, name } = event;
+    if (!Number.isFinite(clockMs) || clockMs < this.clockMs) return `its clock goes back to ${clockMs}`;
+    this.clockMs = clockMs;
+    if (this.begun === (name === 'Restart')) return this.begun ? 'it begins twice' : 'it has not begun';
+    this.begun = true;
+    if (this.announced !== null) return `${this.announced.name} came before it, and did not happen`;
+    if (this.toLearn !== null && name !== 'Learn')
+      return `a leader does not tell that it counts by configuration ${this.toLearn}`;
+    switch (event.name) {
+      case 'Learn':
+        if (event.lease.configuration !== this.toLearn) return 'nothing was chosen that it could have learnt';
+        this.toLearn = null;
+        return null;
+      case 'Restart':
+      case 'GivePromise':
+      case 'Lead':
+      case 'Resign':
+        this.announced = event;
+        return null;
+      case 'HandleHeartbeat':
+        this.heard = event.ballot;
+        return null;
+      case 'HandleHeartbeatAck': {
+        const { from, sentAtMs, lease } = event;
+        const isThere = lease.acked.some(([peer, at]) => peer === from && at === sentAtMs);
+        return isThere ? null : `what ${from} has acknowledged is not in its lease`;
+      }
+      case 'RunRead':
+        this.generations.set(event.generation, clockMs);
+        return null;
+      case 'AnswerRead': {
+        const begunMs = this.generations.get(event.generation);
+        if (begunMs === undefined) return `generation ${event.generation} has not begun`;
+        return event.ranMs >= begunMs && event.ranMs <= clockMs ? null : 'it ran outside of its generation';
+      }
+      case 'RefuseAnswer':
+        return null;
+      default:
+        return event satisfies never;
+    }
+  }
+
+  consensus(event: ConsensusEvent): string | null {
+    const { before } = this;
+    this.before = event.state;
+    const { name, state } = event;
+    switch (name) {
+      case 'Restart':
+        return this.wasAnnounced('Restart', ({ promised }) => sameBallot(promised, state.durablePromised));
+      case 'StartElection':
+        return this.wasAnnounced('GivePromise', ({ ballot }) => sameBallot(ballot, state.promised));
+      case 'HandlePrepare':
+        if (before !== null && compareBallots(state.promised, before.promised) <= 0) return null;
+        return this.wasAnnounced('GivePromise', ({ ballot }) => sameBallot(ballot, state.promised));
+      case 'BecomeLeader':
+        return this.wasAnnounced(
+          'Lead',
+          ({ lease }) =>
+            sameBallot(lease.ballot, state.ballot) && lease.configuration === state.configuration,
+        );
+      case 'StepDown':
+      case 'HandleReject':
+        if (before?.role !== 'leader') return null;
+        return this.wasAnnounced('Resign', ({ ballot }) => sameBallot(ballot, before.ballot));
+      case 'HandleAccept':
+      case 'HandleHeartbeat': {
+        const { message } = event;
+        const isGiven = message === undefined || (this.heard !== null && sameBallot(this.heard, message.ballot));
+        return isGiven ? null : `it hears its leader, and does not tell that it gave it its word`;
+      }
+      case 'AdvanceCommitPoint':
+        if (before !== null && state.role === 'leader' && state.configuration > before.configuration)
+          this.toLearn = state.configuration;
+        return null;
+      default:
+        return null;
+    }
+  }
+
+  private wasAnnounced<Name extends Announced['name']>(
+    name: Name,
+    fits: (event: Extract<Announced, { name: Name }>) => boolean,
+  ): string | null {
+    const { announced } = this;
+    this.announced = null;
+    if (announced?.name === name && fits(announced as Extract<Announced, { name: Name }>)) return null;
+    return `the layer of the lease does not tell it as ${name}`;
+  }
+}

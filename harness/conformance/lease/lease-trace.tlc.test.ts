@@ -1,0 +1,59 @@
+/** Runs of whole replicas under faults are behaviours of Lease.tla; with any one place altered they are not. Needs Java (TLC). */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { recordGroup } from '../fresh/record-group.ts';
+import { NothingToAlterError } from '../trace/nothing-to-alter.ts';
+import type { LeaseEvent } from './lease-event.ts';
+import { leaseMutants } from './lease-mutants.ts';
+import { judgeLeaseRuns, leaseRunOf, type LeaseOutcome } from './lease-trace.ts';
+
+/** What happens in a run changes with the code; in some of so many there is something for every alteration. */
+const SEEDS = [1, 2, 3, 4, 5, 6];
+
+interface Judged {
+  readonly name: string;
+  readonly altered: LeaseEvent;
+  readonly outcome: LeaseOutcome;
+}
+
+/** Each in the first run that has something to alter; TLC alone judges, whatever the trace says elsewhere. */
+async function judge(runs: readonly (readonly TraceEvent[])[]): Promise<readonly Judged[]> {
+  const altered = Object.entries(leaseMutants).flatMap(([name, alter]) => {
+    for (const run of runs) {
+      try {
+        return [{ name, ...alter(run) }];
+      } catch (error) {
+        if (!(error instanceof NothingToAlterError)) throw error;
+      }
+    }
+    return [];
+  });
+  const outcomes = await judgeLeaseRuns(
+    altered.map(({ events }) => ({ ...leaseRunOf(events)!, contradiction: null })),
+  );
+  return altered.map(({ name, altered: event }, index) => ({ name, altered: event, outcome: outcomes[index]! }));
+}
+
+describe('what is told of the leases of groups under faults', () => {
+  let runs: (readonly TraceEvent[])[] = [];
+  let judged: readonly Judged[] = [];
+
+  beforeAll(async () => {
+    runs = [];
+    for (const seed of SEEDS) runs.push(await recordGroup(seed));
+    judged = await judge(runs);
+  }, 600_000);
+
+  it('is accepted', async () => {
+    const outcomes = await judgeLeaseRuns(runs.map((run) => leaseRunOf(run)!));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(SEEDS.map(() => 'accepted'));
+  }, 600_000);
+
+  it('is rejected with any one place altered, at that place', () => {
+    const places = judged.map(({ name, altered, outcome }) => ({
+      name,
+      isThere: outcome.kind === 'rejected' && outcome.recorded?.run === altered.run && outcome.recorded.seq === altered.seq,
+    }));
+    expect(places).toEqual(Object.keys(leaseMutants).map((name) => ({ name, isThere: true })));
+  });
+});
