@@ -1,13 +1,15 @@
 /**
  * Holds what the replicas recorded of a run under faults to the specs, and, if asked to, alters it in one place after another: of that nothing may be accepted.
  *
- * Responsible for: the verdicts, as anomalies. What an altered trace is told of is another's (`mutate.ts`, `apply-mutants.ts`), what the specs allow TLC's. Needs Java, and minutes for some ten thousand events: it is for
+ * Responsible for: the verdicts, as anomalies. What an altered trace is told of is another's (`mutate.ts`, `apply-mutants.ts`, `lease-mutants.ts`), what the specs allow TLC's. Needs Java, and minutes for some ten thousand events: it is for
  * runs with little load.
  */
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { Anomaly } from '../checkers/anomaly.ts';
 import { applyMutants } from '../conformance/trace/apply-mutants.ts';
 import { checkApplyTrace, rejectedAlterations } from '../conformance/trace/apply-trace.ts';
+import { leaseMutants } from '../conformance/lease/lease-mutants.ts';
+import { checkLeaseTrace, judgeLeaseRuns, leaseRunOf } from '../conformance/lease/lease-trace.ts';
 import { checkTrace, findRejections } from '../conformance/trace/check-trace.ts';
 import { mutants, type MutantKind } from '../conformance/trace/mutants.ts';
 import { mutate } from '../conformance/trace/mutate.ts';
@@ -24,13 +26,17 @@ export async function judgeTraces(
   events: readonly TraceEvent[],
   { alter, say }: { readonly alter: boolean; readonly say: (line: string) => void },
 ): Promise<TraceVerdict> {
-  const accepted = [await judgeConsensus(events, say), await judgeApply(events)];
+  const accepted = [await judgeConsensus(events, say), await judgeApply(events), await judgeLease(events)];
   const anomalies = accepted.flatMap((each) => each.anomalies);
   const told = accepted.flatMap((each) => each.told);
   for (const line of told) say(line);
   // What is rejected as it is says nothing about mutants.
   if (anomalies.length > 0 || !alter) return { anomalies, told };
-  const altered = [await judgeMutants(events), await judgeApplyMutants(events)];
+  const altered = [
+    await judgeMutants(events),
+    await judgeApplyMutants(events),
+    await judgeLeaseMutants(events),
+  ];
   return {
     anomalies: altered.flatMap((each) => each.anomalies),
     told: [...told, ...altered.flatMap((each) => each.told)],
@@ -72,6 +78,34 @@ async function judgeApply(events: readonly TraceEvent[]): Promise<TraceVerdict> 
     anomalies: [{ kind: 'trace-rejected', summary, detail: [literal, JSON.stringify(recorded)] }],
     told: [],
   };
+}
+
+async function judgeLease(events: readonly TraceEvent[]): Promise<TraceVerdict> {
+  const outcome = await checkLeaseTrace(events);
+  if (outcome === null) throw new Error('there is no event of a lease in the trace');
+  if (outcome.kind === 'accepted')
+    return { anomalies: [], told: [`lease: ${outcome.events} events accepted`] };
+  const { event, recorded, literal } = outcome;
+  const summary = `lease: event ${event} is no step of the spec`;
+  return {
+    anomalies: [{ kind: 'trace-rejected', summary, detail: [literal, JSON.stringify(recorded)] }],
+    told: [],
+  };
+}
+
+async function judgeLeaseMutants(events: readonly TraceEvent[]): Promise<TraceVerdict> {
+  const kinds = Object.entries(leaseMutants).map(([shows, alter]) => ({
+    shows,
+    alter: () => alter(events).events,
+  }));
+  const altered = applicable(kinds);
+  const isRejected: boolean[] = [];
+  // One at a time: each is as long as the run.
+  for (const { trace } of altered) {
+    const [outcome] = await judgeLeaseRuns([leaseRunOf(trace)!]);
+    isRejected.push(outcome?.kind === 'rejected');
+  }
+  return mutantVerdict('lease', altered, isRejected, kinds.length);
 }
 
 async function judgeMutants(events: readonly TraceEvent[]): Promise<TraceVerdict> {

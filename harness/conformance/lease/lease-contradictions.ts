@@ -120,7 +120,8 @@ class RunReader {
       case 'HandleAccept':
       case 'HandleHeartbeat': {
         const { message } = event;
-        const isGiven = message === undefined || (this.heard !== null && sameBallot(this.heard, message.ballot));
+        const isGiven =
+          message === undefined || (this.heard !== null && sameBallot(this.heard, message.ballot));
         return isGiven ? null : `it hears its leader, and does not tell that it gave it its word`;
       }
       case 'AdvanceCommitPoint':

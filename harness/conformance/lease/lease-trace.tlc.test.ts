@@ -31,7 +31,11 @@ async function judge(runs: readonly (readonly TraceEvent[])[]): Promise<readonly
   const outcomes = await judgeLeaseRuns(
     altered.map(({ events }) => ({ ...leaseRunOf(events)!, contradiction: null })),
   );
-  return altered.map(({ name, altered: event }, index) => ({ name, altered: event, outcome: outcomes[index]! }));
+  return altered.map(({ name, altered: event }, index) => ({
+    name,
+    altered: event,
+    outcome: outcomes[index]!,
+  }));
 }
 
 describe('what is told of the leases of groups under faults', () => {
@@ -52,7 +56,10 @@ describe('what is told of the leases of groups under faults', () => {
   it('is rejected with any one place altered, at that place', () => {
     const places = judged.map(({ name, altered, outcome }) => ({
       name,
-      isThere: outcome.kind === 'rejected' && outcome.recorded?.run === altered.run && outcome.recorded.seq === altered.seq,
+      isThere:
+        outcome.kind === 'rejected' &&
+        outcome.recorded?.run === altered.run &&
+        outcome.recorded.seq === altered.seq,
     }));
     expect(places).toEqual(Object.keys(leaseMutants).map((name) => ({ name, isThere: true })));
   });

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { JudgeName } from '../judge/judges.ts';
+import { checkLease } from '../lease/lease-command.ts';
 import type { ApplyEvent } from './apply-event.ts';
 import { checkApplyTrace, type ApplyRejected } from './apply-trace.ts';
 import { checkTrace, type Accepted, type Rejected } from './check-trace.ts';
@@ -92,7 +93,12 @@ export async function runTraceCommand(
   );
   if (lost > 0)
     console.log(`${lost} steps of killed processes are not in their traces; others show that they happened`);
-  return Math.max(printCoverage(outcome, options.requireAll), await checkApply(recorded, options.judge));
+  const codes = [
+    printCoverage(outcome, options.requireAll),
+    await checkApply(recorded, options.judge),
+    await checkLease(recorded, options.requireAll),
+  ];
+  return Math.max(...codes);
 }
 
 function printCoverage({ actions }: Accepted, requireAll: boolean): number {
