@@ -128,8 +128,19 @@ class RunReader {
         if (before !== null && state.role === 'leader' && state.configuration > before.configuration)
           this.toLearn = state.configuration;
         return null;
-      default:
+      case 'HandlePromise':
+      case 'Propose':
+      case 'HandleAccepted':
+      case 'HandleCatchUpReply':
+      case 'Serve':
+      case 'Reconfigure':
+      case 'LearnConfiguration':
+      case 'Restored':
+      case 'Fsync':
+      case 'Crash':
         return null;
+      default:
+        return name satisfies never;
     }
   }
 

@@ -67,11 +67,9 @@ function withSent(
   let ballot: Ballot | null = null;
   let before: Moment = { clockMs: 0, atUs: 0 };
   const sendUntil = (next: Moment | null): void => {
-    while (
-      ballot !== null &&
-      waiting[0] !== undefined &&
-      waiting[0] <= (next?.clockMs ?? Number.POSITIVE_INFINITY)
-    ) {
+    if (ballot === null) return;
+    const untilMs = next?.clockMs ?? Number.POSITIVE_INFINITY;
+    while (waiting[0] !== undefined && waiting[0] <= untilMs) {
       const clockMs: number = waiting.shift() as number;
       items.push({ kind: 'sent', clockMs, atUs: timeOf(clockMs, before, next), ballot });
     }

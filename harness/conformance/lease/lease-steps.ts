@@ -137,12 +137,16 @@ class StepWriter {
     this.clocks.set(life, clock);
     this.newestLives.set(life.replica, life);
     const c = clock.ticks(clockMs);
-    if (known !== undefined && c === mirror.clock) return c;
-    while (known !== undefined && t - mirror.atTicks > lookTicks) {
+    if (known === undefined) {
+      this.tick(r, c, t, true);
+      return c;
+    }
+    if (c === mirror.clock) return c;
+    while (t - mirror.atTicks > lookTicks) {
       const share = lookTicks / (t - mirror.atTicks);
       this.tick(r, mirror.clock + Math.floor((c - mirror.clock) * share), mirror.atTicks + lookTicks, false);
     }
-    this.tick(r, c, t, known === undefined);
+    this.tick(r, c, t, false);
     return c;
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ballot, command, newFollower, newServingLeader, OneCore, r1, r2, r3 } from './testing/one-core.ts';
+import { ballot, command, newFollower, newServingLeader, OneCore, r2, r3 } from './testing/one-core.ts';
 import type { CoreLeaseEvent } from './types/lease-trace.ts';
 
 function events(core: OneCore): CoreLeaseEvent[] {
@@ -16,7 +16,7 @@ describe('a trace of the lease', () => {
         clockMs: 1000,
         leaseMs: 200,
         clockDriftMax: 0.05,
-        promised: ballot(0, '' as typeof r1),
+        promised: ballot(0, '' as typeof r2),
         grant: { untilMs: 1200, to: null },
       },
     ]);
