@@ -221,7 +221,7 @@ export class PayloadDriver {
         return replica.letAnswersGo();
       case 'AnswerCommit':
       case 'AnswerRead':
-        if (replica.gate?.isOpen() !== true) throw new Error('no answer may leave');
+        if (!replica.mayAnswer()) throw new Error('no answer may leave');
         return;
       case 'TellOutcome':
         return this.tellOutcome(step, replica);

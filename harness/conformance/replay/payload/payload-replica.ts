@@ -36,6 +36,8 @@ export interface ReplayLog {
 
 const logger = pino({ level: 'silent' });
 /** Nothing is saved, and nothing given up, because of time; but for `save`. */
+/** The replay looks at sessions as one: whoever is served is served by the leadership that is. */
+const GENERATION = 1;
 const saveMs = 1e9;
 const never = 1e13;
 const timings = {
@@ -145,6 +147,7 @@ export class PayloadReplica {
       barrier: () => payload.barrier(),
       chosenEnd: () => payload.chosenEnd,
       onEvent: () => undefined,
+      told: { leaves: () => undefined, refused: () => undefined },
       timers,
       leasePollMs: 1,
     });
@@ -252,10 +255,14 @@ export class PayloadReplica {
     };
   }
 
+  mayAnswer(): boolean {
+    return this.gate?.isOpen(GENERATION) === true;
+  }
+
   /** Somebody waits for an answer: a barrier is made if it takes one. */
   letAnswersGo(): void {
     const { gate } = this;
-    void gate?.pass(() => !this.isOpen || this.gate !== gate);
+    void gate?.pass(GENERATION, () => !this.isOpen || this.gate !== gate);
   }
 
   private propose(payload: Uint8Array): ProposeResult {

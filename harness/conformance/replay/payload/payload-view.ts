@@ -90,7 +90,7 @@ function specFields(state: PayloadState, spec: SpecReplica, replica: PayloadRepl
 }
 
 function codeFields(replica: PayloadReplica): Fields {
-  const { payload, postgres, gate } = replica;
+  const { payload, postgres } = replica;
   const { shipper, position, standby } = payload?.context ?? { shipper: null, position: null, standby: null };
   return {
     up: payload !== null,
@@ -101,7 +101,7 @@ function codeFields(replica: PayloadReplica): Fields {
     stage: replica.stage,
     asked: asked(replica),
     receives: replica.copying.isReceived,
-    answers: replica.isOpen && gate?.isOpen() === true,
+    answers: replica.isOpen && replica.mayAnswer(),
     at: position?.slot,
     leadership: position?.leadership.round,
     newestStart: position?.newestStart.round,
