@@ -6,6 +6,7 @@
 import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
+import { segmentBytes } from '../../../server/src/wal/lsn.ts';
 import type { ApplyEvent, ApplyItem } from './apply-event.ts';
 
 /** Of a run that tells of no leadership. */
@@ -126,11 +127,19 @@ function forksOf(items: readonly ApplyItem[]): {
   return { first, at };
 }
 
+function chosenEndIn(event: ApplyEvent): number | null {
+  if (event.name === 'DatabaseUp') return event.position;
+  if (event.name === 'Feed') return event.end;
+  return event.name === 'BeginLeadership' ? event.fork : null;
+}
+
 /** Named by timeline and position. */
 function wholeEnds(items: readonly ApplyItem[]): ReadonlySet<string> {
   const whole = new Set<string>();
   const forks = forksOf(items);
   const known = new Map<string, number>();
+  /** Of each replica, where the chosen WAL ends that it knows of. */
+  const chosenEnds = new Map<string, number>();
   const add = (newest: number, position: number): void => {
     if (position === 0) return;
     let timeline = newest;
@@ -141,8 +150,15 @@ function wholeEnds(items: readonly ApplyItem[]): ReadonlySet<string> {
     if (item.kind !== 'event') continue;
     const { event, replica } = item;
     if ('timeline' in event) known.set(replica, event.timeline);
-    if (event.name === 'Replay') add(known.get(replica) ?? 0, event.replayed);
-    else if (event.name === 'CheckPrefix') add(known.get(replica) ?? 0, event.position);
+    const chosenEnd = chosenEndIn(event);
+    if (chosenEnd !== null) chosenEnds.set(replica, chosenEnd);
+    if (event.name === 'Replay') {
+      const timeline = known.get(replica) ?? 0;
+      add(timeline, event.replayed);
+      // Behind a switch of segments: what is chosen of the empty rest is no part of a record.
+      const end = chosenEnds.get(replica) ?? 0;
+      if (event.replayed % segmentBytes === 0 && end < event.replayed) add(timeline, end);
+    } else if (event.name === 'CheckPrefix') add(known.get(replica) ?? 0, event.position);
     else if ((event.name === 'ProposeLeadership' || event.name === 'BeginLeadership') && !event.resumes)
       add(event.timeline === forks.first ? event.timeline : event.timeline - 1, event.fork);
   }
