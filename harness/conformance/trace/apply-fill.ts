@@ -84,7 +84,8 @@ function write(conversion: Conversion, replica: ReplicaId, end: number, commits:
 export function addWhatIsFoundLater(conversion: Conversion, replica: ReplicaId, index: number): void {
   const track = trackOf(conversion, replica);
   if (track.mode === 'down') return;
-  for (const item of conversion.items.slice(index + 1)) {
+  const later = conversion.items.slice(index + 1);
+  for (const item of later) {
     if (item.kind !== 'event' || item.replica !== replica) continue;
     const { event } = item;
     if (event.name === 'BeginCopy') return;
@@ -92,13 +93,33 @@ export function addWhatIsFoundLater(conversion: Conversion, replica: ReplicaId, 
       if (event.name === 'DatabaseUp') return;
       if (event.name !== 'Resume' && event.name !== 'CheckPrefix') continue;
       // A machine that fails before another PostgreSQL starts may take it back.
-      if (event.position > track.wal) write(conversion, replica, event.position, []);
+      writeWhatIsShippedLater(conversion, replica, { end: event.position, later });
       return;
     }
     if (event.name !== 'Replay') continue;
     receive(conversion, replica, Math.min(Math.max(event.flushed, event.replayed), track.chosenEnd));
     return;
   }
+}
+
+/**
+ * What a leadership left behind in its directory names its transactions only when the next one, which resumes, ships it. A range of which less was found names all of its transactions: they count as written with what
+ * was found.
+ */
+function writeWhatIsShippedLater(
+  conversion: Conversion,
+  replica: ReplicaId,
+  { end, later }: { readonly end: number; readonly later: readonly ApplyItem[] },
+): void {
+  const track = trackOf(conversion, replica);
+  for (const item of later) {
+    if (item.kind !== 'event' || item.replica !== replica) continue;
+    const { event } = item;
+    if (event.name === 'BeginCopy' || event.name === 'Promote') break;
+    if (event.name === 'Ship' && event.start >= track.wal && event.start < end)
+      write(conversion, replica, Math.min(event.end, end), event.commits);
+  }
+  if (end > track.wal) write(conversion, replica, end, []);
 }
 
 /** A standby has this, and did not tell. */

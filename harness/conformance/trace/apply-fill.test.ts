@@ -1,0 +1,44 @@
+/** What is put in where no event tells of it. */
+import { expect, it } from 'vitest';
+import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
+import type { ApplyEvent, ApplyItem } from './apply-event.ts';
+import { applySteps } from './apply-steps.ts';
+
+const replica = 'r1' as ReplicaId;
+const first = { round: 1, replica };
+const second = { round: 2, replica };
+
+function told(event: object): ApplyItem {
+  const common = { layer: 'apply', replica, run: 'a', seq: 1, atUs: 1 };
+  return { kind: 'event', replica, event: { ...common, ...event } as unknown as ApplyEvent };
+}
+
+const led = [
+  { kind: 'begins', replica },
+  told({ name: 'DatabaseUp', role: 'founder', slot: 1, position: 100, timeline: 1 }),
+  { kind: 'elected', replica, leadership: first, startSlot: 1 },
+] as const satisfies readonly ApplyItem[];
+
+it('transactions that a leadership left in its directory are its own, though the next one names them as it ships', () => {
+  const { steps, facts } = applySteps([
+    ...led,
+    told({ name: 'Depose', leadership: first, reason: '' }),
+    told({ name: 'CheckPrefix', outcome: 'undecided', slot: 1, timeline: 1, position: 200 }),
+    { kind: 'elected', replica, leadership: second, startSlot: 2 },
+    told({ name: 'Resume', leadership: second, timeline: 1, position: 220 }),
+    told({
+      name: 'Ship',
+      label: 'r1/1',
+      leadership: second,
+      timeline: 1,
+      start: 100,
+      end: 220,
+      commits: ['7'],
+    }),
+    told({ name: 'TellOutcome', xid: '7', leadership: first, outcome: 'committed' }),
+  ]);
+  const written = steps
+    .filter(({ action }) => action === 'Write')
+    .flatMap(({ fields }) => fields['units'] as readonly { readonly c: readonly number[] }[]);
+  expect(written.flatMap(({ c }) => c)).toEqual([facts.xidRank('7')]);
+});
