@@ -145,7 +145,7 @@ const event = z.looseObject({
   run: z.string().min(1),
   replica: z.string().min(1),
   atUs: count,
-  layer: z.enum(['consensus', 'apply', 'operation']),
+  layer: z.enum(['consensus', 'apply', 'lease', 'operation']),
   name: z.string().min(1),
 });
 
