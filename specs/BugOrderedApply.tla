@@ -81,6 +81,13 @@ NeverAnothers(p, d) == FALSE
 AnothersByTheNext(p, d) ==
   LET later == LaterThan(p, d) IN later # {} /\ d.xid >= p.begun[MinOf(later)].nextXid
 AnothersByTheNewest(p, d) == d.xid >= p.begun[Len(p.begun)].nextXid
+(* ... or never.                                                                                                                  *)
+NeverSettled(r, p, d) == FALSE
+
+(* HasReplayed, CopyIsChosen: something more is waited for that need not come.                                                    *)
+NeverReplayed(r, p) == FALSE
+NeverWhole(q, n) == FALSE
+
 (* IsParted: nobody looks.                                                                                                        *)
 NeverParted(r) == FALSE
 

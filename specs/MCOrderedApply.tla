@@ -92,7 +92,7 @@ PartedLeadsAgain ==
 (* Sights: what must have been seen in some state of a model, so that what holds there says something.  Each is printed when it  *)
 (* is seen first; the manifest says which models must see what.                                                                 *)
 
-ASSUME \A i \in 1..30 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..31 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -138,6 +138,8 @@ Sights ==
   /\ See(28, "BaseIsKept: a group has begun with what its founder had written", Newest.begun # <<>> /\ Newest.begun[1].base # <<>>)
   /\ See(29, "one whose WAL has parted gives its leadership up", ballot # 0 /\ node[owner[ballot]].leads = 0 /\ IsParted(owner[ballot]))
   /\ See(30, "the log is purged above a copy that was sent", \E r \in Replica : IsSent(r) /\ copy[r].slot < purged)
+  /\ See(31, "the first leader has died, and is the second's standby again",
+         crashes > 0 /\ told # {} /\ Ended(First) /\ \E r \in Replica \ {First} : node[r].leads = ballot /\ node[r].stage = "open")
   /\ See(26, "a timeline begins above what is chosen, behind the rest of a segment",
          \E s \in 1..Top : EffectAt(s) = "leadership" /\ Entry(s).fork > Len(Fold(s - 1).wal))
 =============================================================================

@@ -158,6 +158,8 @@ Deciders(b, s) == UNION {m.voters : m \in {n \in Sent("Accept") : n.ballot = b /
 Proposed(b, s) == CHOOSE e \in Proposals(b, s) : TRUE
 Learnable(s) == {m.entry : m \in {n \in Sent("CatchUpReply") : n.slot = s}}
 
+Up(r) == role[r] /= "down"
+
 -----------------------------------------------------------------------------
 (* Rules that a bug model overrides, one at a time *)
 
@@ -181,6 +183,15 @@ MustWait(m) == TRUE
 
 (* A leader counts its own vote once it is durable. *)
 CountsOwnVote(r, s) == AcceptedMsg(r, promised[r], s) \in msgs
+
+(* Voters stand, as often as it takes. *)
+MayStand(r) == r \in config[r].voters
+
+(* One that asked something of q gives up when q has promised a higher ballot. *)
+IsRejected(r, q) == Less(promised[r], durable[q].promised)
+
+(* Whatever its role, a replica learns what others know to be chosen. *)
+MayCatchUp(r) == Up(r)
 
 (* An acceptor votes in no ballot below its promise. *)
 MayVote(r, b) == AtMost(promised[r], b)
@@ -251,8 +262,6 @@ BecomeFollower(r) ==
   /\ backlog' = [backlog EXCEPT ![r] = <<>>]
   /\ serving' = [serving EXCEPT ![r] = FALSE]
 
-Up(r) == role[r] /= "down"
-
 Waiting(r) == UNION {buffer[r][i].replies : i \in 1..Len(buffer[r])}
 
 LastSlot(r) == Max({commitPoint[r], startSlot[r]} \union {s \in Slots : log[r][s].entry /= Nothing})
@@ -276,7 +285,7 @@ VotesAbove(l, c) ==
 StartElection(r, b) ==
   /\ role[r] \in {"follower", "candidate"}
   /\ Owner(b) = r
-  /\ r \in config[r].voters
+  /\ MayStand(r)
   /\ Less(promised[r], b)
   /\ promised' = [promised EXCEPT ![r] = b]
   /\ role' = [role EXCEPT ![r] = "candidate"]
@@ -571,7 +580,7 @@ Reprepare(r, c) ==
 
 (* Whatever its role, r learns the chosen entries next to its commit point, up to slot `last`. *)
 HandleCatchUpReply(r, last) ==
-  /\ Up(r)
+  /\ MayCatchUp(r)
   /\ last > commitPoint[r]
   /\ \A s \in (commitPoint[r] + 1)..last : Learnable(s) /= {}
   /\ LET first == commitPoint[r] + 1
@@ -598,7 +607,7 @@ HandleCatchUpReply(r, last) ==
 HandleReject(r, q) ==
   /\ role[r] \in {"candidate", "leader"}
   /\ q /= r
-  /\ Less(promised[r], durable[q].promised)
+  /\ IsRejected(r, q)
   /\ \E m \in Sent("Prepare") : m.ballot = promised[r]
   /\ BecomeFollower(r)
   /\ act' = [name |-> "HandleReject",
@@ -758,6 +767,47 @@ Next == \E r \in Replicas : Elections(r) \/ Phase1(r) \/ Phase2(r) \/ Following(
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
+(* What goes on by itself *)
+
+(* Those who are well for good. The others may be silent from any time on. Models put fewer in their place. *)
+Lasting == Replicas
+
+Leads(r, b) == role[r] = "leader" /\ promised[r] = b
+Stands(r, b) == role[r] = "candidate" /\ promised[r] = b
+NobodyStands == \A r \in Lasting : role[r] \notin {"candidate", "leader"}
+
+(* What r has found and not proposed yet is chosen already: it cannot go on from there, and gives up. *)
+IsPassed(r) == backlog[r] /= <<>> /\ backlog[r][1].slot <= commitPoint[r]
+
+(******************************************************************************)
+(* A message must arrive only while somebody who is well sends it again:      *)
+(* Prepare while its candidate stands, Accept while its leader leads, answers *)
+(* while they are asked for. What a Heartbeat tells comes by catching up, too,*)
+(* and nobody need ask for a change.                                          *)
+(******************************************************************************)
+FairAt(r) ==
+  /\ WF_View(\E m \in Sent("Prepare") :
+               Owner(m.ballot) \in Lasting /\ Stands(Owner(m.ballot), m.ballot) /\ HandlePrepare(r, m.ballot, m.commitPoint))
+  /\ WF_View(\E m \in Sent("Promise") : m.from \in Lasting /\ HandlePromise(r, m))
+  /\ WF_View(BecomeLeader(r))
+  /\ WF_View(Propose(r, IF backlog[r] = <<>> THEN NewCommands(r, 1) ELSE NextStage(r)))
+  /\ WF_View(backlog[r] /= <<>> /\ Reconfigure(r, backlog[r][1].entry))
+  /\ WF_View(\E b \in Ballots, s \in Slots : Owner(b) \in Lasting /\ Leads(Owner(b), b) /\ HandleAccept(r, b, s, s, commitPoint[Owner(b)]))
+  /\ WF_View(\E q \in Lasting, s \in Slots : HandleAccepted(r, q, s, s))
+  /\ WF_View(AdvanceCommitPoint(r))
+  /\ WF_View(Serve(r))
+  /\ WF_View((\E q \in Lasting : commitPoint[q] > commitPoint[r]) /\ HandleCatchUpReply(r, commitPoint[r] + 1))
+  /\ WF_View(\E q \in Lasting : LearnConfiguration(r, config[q]))
+  /\ WF_View(\E q \in Lasting : HandleReject(r, q))
+  /\ WF_View(IsPassed(r) /\ StepDown(r))
+  /\ WF_View(Fsync(r, Len(buffer[r])))
+  /\ WF_View(Restart(r))
+
+Fairness ==
+  /\ \A r \in Lasting : FairAt(r)
+  /\ WF_View(NobodyStands /\ \E r \in Lasting : Elections(r))
+
+-----------------------------------------------------------------------------
 (* What must hold *)
 
 VoteSet == [ballot : Ballots \union {NoBallot}, entry : EntrySet]
@@ -876,6 +926,12 @@ DurableMonotone ==
 (* A commit point never goes back while its replica is up. *)
 CommitPointMonotone ==
   [][\A r \in Replicas : Up(r) /\ Up(r)' => commitPoint[r] <= commitPoint'[r]]_vars
+
+(* In the end one of those who are well serves, and they know the whole log to be chosen (the leader's own entry may lie beyond it). *)
+AllIsServed ==
+  /\ \E r \in Lasting : role[r] = "leader" /\ (serving[r] \/ startSlot[r] > MaxSlot)
+  /\ \A r \in Lasting : commitPoint[r] = MaxSlot
+EverythingIsServed == <>[]AllIsServed
 
 Abstract == INSTANCE Consensus WITH chosen <- [s \in Slots |-> Chosen(s)], Entries <- EntrySet
 Refinement == Abstract!Spec
