@@ -44,12 +44,48 @@ export interface Linearized {
 }
 
 /** Calls `visit` before each step is taken, in order. */
-export function linearize(
-  trace: RecordedTrace,
-  visit: (step: TracedStep, index: number, state: SpecState) => void,
-): Linearized {
+export type Visit = (step: TracedStep, index: number, state: SpecState) => void;
+
+/** Where the events come from: of each replica in its own order. */
+export interface EventSource {
+  members(): readonly ReplicaId[];
+  headOf(id: ReplicaId): ConsensusEvent | undefined;
+  /** The head has been taken. */
+  pass(id: ReplicaId): void;
+  /** There is none of it now, and nothing of the run that it is in will come. */
+  hasEnded(id: ReplicaId): boolean;
+}
+
+export function linearize(trace: RecordedTrace, visit: Visit): Linearized {
   const state = newSpecState(trace.members, trace.founding, trace.configurations);
   const heads = new Map<ReplicaId, number>(trace.members.map((id) => [id, 0]));
+  const headOf = (id: ReplicaId): ConsensusEvent | undefined => trace.byReplica.get(id)?.[heads.get(id) ?? 0];
+  const order = newOrder(
+    state,
+    {
+      members: () => trace.members,
+      headOf,
+      pass: (id) => void heads.set(id, (heads.get(id) ?? 0) + 1),
+      hasEnded: () => true,
+    },
+    visit,
+  );
+  for (const id of trace.members) {
+    const first = headOf(id);
+    if (first !== undefined && first.state.promised.round > 0) seed(state, first);
+  }
+  while (order.takeNext('atOnce'));
+  return { state, ...order.counts() };
+}
+
+export interface Order {
+  /** `atOnce`: where no event can be taken, the earliest one is, as it is. @returns whether there was an event, or a step that was lost, to take */
+  takeNext(unready: 'atOnce' | 'wait'): boolean;
+  counts(): { readonly events: number; readonly lost: number; readonly steps: number };
+}
+
+export function newOrder(state: SpecState, source: EventSource, visit: Visit): Order {
+  const { headOf } = source;
   let steps = 0;
   let events = 0;
   let lost = 0;
@@ -88,7 +124,6 @@ export function linearize(
     for (const step of before) take(step, null);
     take(own, event);
   };
-  const headOf = (id: ReplicaId): ConsensusEvent | undefined => trace.byReplica.get(id)?.[heads.get(id) ?? 0];
   const isReady = (event: ConsensusEvent): boolean =>
     missingMessages(state, event).length === 0 &&
     !rejectIsEarly(state, event) &&
@@ -96,41 +131,47 @@ export function linearize(
   /** Nothing of the run that it is in comes from this replica any more. */
   const hasDied = (id: ReplicaId): boolean => {
     const head = headOf(id);
-    return head === undefined || (head.name === 'Restart' && replicaOf(state, id).role !== 'down');
+    return head === undefined
+      ? source.hasEnded(id)
+      : head.name === 'Restart' && replicaOf(state, id).role !== 'down';
   };
 
-  for (const id of trace.members) {
-    const first = headOf(id);
-    if (first !== undefined && first.state.promised.round > 0) seed(state, first);
-  }
-  for (;;) {
-    const waiting = trace.members.flatMap((id) => headOf(id) ?? []).sort((a, b) => a.atUs - b.atUs);
-    const [earliest] = waiting;
-    if (earliest === undefined) return { state, events, lost };
-    let next = waiting.find(isReady);
-    // A restart must not overtake those who still wait for what the process did before it died.
-    const isStuck = next === undefined || (next.name === 'Restart' && next !== earliest);
-    if (isStuck) {
-      const found = waiting
-        .filter((event) => !isReady(event))
-        .flatMap((event) => lostStepsFor(state, event, hasDied))
-        .slice(0, 1);
-      // No number of steps leads to what an altered trace may ask for.
-      if (found.length > 0 && lostInARow < LOST_STEPS_MAX) {
-        takeLost(found);
-        continue;
+  return {
+    takeNext(unready) {
+      const waiting = source
+        .members()
+        .flatMap((id) => headOf(id) ?? [])
+        .sort((a, b) => a.atUs - b.atUs);
+      const [earliest] = waiting;
+      if (earliest === undefined) return false;
+      let next = waiting.find(isReady);
+      // A restart must not overtake those who still wait for what the process did before it died.
+      const isStuck = next === undefined || (next.name === 'Restart' && next !== earliest);
+      if (isStuck) {
+        const found = waiting
+          .filter((event) => !isReady(event))
+          .flatMap((event) => lostStepsFor(state, event, hasDied))
+          .slice(0, 1);
+        // No number of steps leads to what an altered trace may ask for.
+        if (found.length > 0 && lostInARow < LOST_STEPS_MAX) {
+          takeLost(found);
+          return true;
+        }
+        if (unready === 'wait') return false;
+        next ??= earliest;
       }
-      next ??= earliest;
-    }
-    lostInARow = 0;
-    const event = next ?? earliest;
-    heads.set(event.replica, (heads.get(event.replica) ?? 0) + 1);
-    takeEvent(event);
-  }
+      lostInARow = 0;
+      const event = next ?? earliest;
+      source.pass(event.replica);
+      takeEvent(event);
+      return true;
+    },
+    counts: () => ({ events, lost, steps }),
+  };
 }
 
 /** The trace begins with a log that is not empty: taken for granted as it was recovered. */
-function seed(state: SpecState, event: ConsensusEvent): void {
+export function seed(state: SpecState, event: ConsensusEvent): void {
   const replica = replicaOf(state, event.replica);
   const { promised, commitPoint } = event.state;
   replica.hasLog = true;

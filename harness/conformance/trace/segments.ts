@@ -7,7 +7,7 @@
  */
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { freezer, type FrozenReplica } from './frozen-replicas.ts';
-import { linearize, type Linearized, type TracedStep } from './linearize.ts';
+import { linearize, type Linearized, type TracedStep, type Visit } from './linearize.ts';
 import type { RecordedTrace } from './read-trace.ts';
 import { messageName, type SpecMessage } from './spec-message.ts';
 import { tellingHeartbeat } from './apply-step.ts';
@@ -45,22 +45,69 @@ export function cutSegments(trace: RecordedTrace): {
 } {
   const segments: Segment[] = [];
   const starts: number[] = [];
+  const cutter = newCutter((open, state) => {
+    segments.push(closeSegment(open, state, exportingNeeded(segments, starts)));
+    starts.push(open.firstStep);
+  });
+  const linearized = linearize(trace, cutter.visit);
+  cutter.close(linearized.state);
+  return { segments, linearized };
+}
+
+export interface Cutter {
+  readonly visit: Visit;
+  /** What is open is a segment, if there is a step in it. */
+  close(state: SpecState): void;
+}
+
+function newCutter(onFull: (open: Open, state: SpecState) => void): Cutter {
   let open: Open | null = null;
   const close = (state: SpecState): void => {
     if (open === null || open.steps.length === 0) return;
-    segments.push(closeSegment(open, state, segments, starts));
-    starts.push(open.firstStep);
+    onFull(open, state);
     open = null;
   };
-  const linearized = linearize(trace, (step, index, state) => {
-    const isFull = open !== null && (open.steps.length >= STEPS_MAX || open.slots.size >= SLOTS_MAX);
-    if (isFull && !hasOpenBase(state)) close(state);
-    open ??= openSegment(index, state);
-    open.steps.push(step);
-    lookAt(open, step, state);
+  return {
+    visit(step, index, state) {
+      const isFull = open !== null && (open.steps.length >= STEPS_MAX || open.slots.size >= SLOTS_MAX);
+      if (isFull && !hasOpenBase(state)) close(state);
+      open ??= openSegment(index, state);
+      open.steps.push(step);
+      lookAt(open, step, state);
+    },
+    close,
+  };
+}
+
+/** Segments one after the other, of a run that goes on: nobody knows yet which messages will be looked at later, so each segment must show all that were sent in it. */
+export function cutAsTheyCome(onSegment: (segment: Segment) => void): Cutter {
+  const cutter = newCutter((open, state) => {
+    const segment = closeSegment(open, state, () => {});
+    onSegment({ ...segment, exports: sentSince(state, open.firstStep) });
   });
-  close(linearized.state);
-  return { segments, linearized };
+  return {
+    visit: cutter.visit,
+    close(state) {
+      if (!hasOpenBase(state)) cutter.close(state);
+    },
+  };
+}
+
+/** The newest are the last ones. */
+function sentSince({ sent }: SpecState, firstStep: number): SpecMessage[] {
+  const found: SpecMessage[] = [];
+  for (const { message, step } of sent.values()) if (step >= firstStep) found.push(message);
+  return found;
+}
+
+type Export = (message: SpecMessage, step: number) => void;
+
+/** The segment in which a message was sent must show that it was. */
+function exportingNeeded(before: readonly Segment[], starts: readonly number[]): Export {
+  return (message, step) => {
+    const origin = starts.findLastIndex((start) => start <= step);
+    if (origin >= 0) before[origin]?.exports.push(message);
+  };
 }
 
 function openSegment(firstStep: number, state: SpecState): Open {
@@ -110,12 +157,7 @@ function ownWord(id: ReplicaId, replica: ReplicaState, state: SpecState): SpecMe
   });
 }
 
-function closeSegment(
-  open: Open,
-  state: SpecState,
-  before: readonly Segment[],
-  starts: readonly number[],
-): Segment {
+function closeSegment(open: Open, state: SpecState, onImport: Export): Segment {
   const imports: SpecMessage[] = [];
   const imported = new Set<string>();
   const take = (name: string): void => {
@@ -123,8 +165,7 @@ function closeSegment(
     if (sent === undefined || sent.step >= open.firstStep || imported.has(name)) return;
     imported.add(name);
     imports.push(sent.message);
-    const origin = starts.findLastIndex((start) => start <= sent.step);
-    if (origin >= 0) before[origin]?.exports.push(sent.message);
+    onImport(sent.message, sent.step);
   };
   for (const name of open.needed.keys()) take(name);
   for (const replica of state.replicas.values()) {

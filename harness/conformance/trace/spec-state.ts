@@ -123,6 +123,14 @@ export function newSpecState(
   };
 }
 
+/** A replica of which nothing was told before; they are kept in the order of ballots. */
+export function addReplica(state: SpecState, id: ReplicaId, config: SpecConfiguration): void {
+  const replicas = state.replicas as Map<ReplicaId, ReplicaState>;
+  const all = [...replicas, [id, newReplica(config)] as const].sort(([a], [b]) => (a < b ? -1 : 1));
+  replicas.clear();
+  for (const [one, replica] of all) replicas.set(one, replica);
+}
+
 export function replicaOf(state: SpecState, id: ReplicaId): ReplicaState {
   const replica = state.replicas.get(id);
   if (replica === undefined) throw new Error(`the trace names ${id}, which has no events of its own`);

@@ -1,0 +1,128 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { recordGroup } from '../fresh/record-group.ts';
+import { recordSeed } from '../fresh/record-seed.ts';
+import { mutate } from '../trace/mutate.ts';
+import type { MutantKind } from '../trace/mutants.ts';
+import { newLiveCheck, type LiveCheck } from './live-check.ts';
+import type { LiveReport } from './live-report.ts';
+
+/** Between two events of what a simulator recorded. */
+const STEP_US = 5000;
+const TURN_EVENTS = 50;
+
+const timed = (events: readonly TraceEvent[]): TraceEvent[] =>
+  [...events].sort((a, b) => a.atUs - b.atUs).map((event, index) => ({ ...event, atUs: index * STEP_US }));
+
+/** Adds them as a cluster that runs would record them, and goes on until nothing more comes of it. */
+async function play(events: readonly TraceEvent[], check: LiveCheck): Promise<LiveReport> {
+  let nowUs = 0;
+  for (let i = 0; i < events.length; i += TURN_EVENTS) {
+    for (const event of events.slice(i, i + TURN_EVENTS)) {
+      check.add(event);
+      nowUs = event.atUs;
+    }
+    await check.work(nowUs);
+  }
+  for (let i = 0; i < 100; i++) {
+    nowUs += 500_000;
+    await check.work(nowUs);
+  }
+  return check.report(nowUs);
+}
+
+const ofConsensus = (events: readonly TraceEvent[]): number =>
+  events.filter(({ layer }) => layer === 'consensus').length;
+
+describe('the check of a cluster that runs', () => {
+  let group: readonly TraceEvent[];
+
+  beforeAll(async () => {
+    group = await recordGroup(2);
+  });
+
+  it('accepts all that groups of whole replicas record, and is not behind when nothing comes any more', async () => {
+    for (const events of [group, await recordGroup(8), recordSeed(214, { mix: 'losses', steps: 1500 })]) {
+      expect(await play(timed(events), newLiveCheck('typescript'))).toEqual({
+        checked: ofConsensus(events),
+        behind: 0,
+        behindMs: 0,
+        skipped: 0,
+        refused: null,
+        ended: null,
+      });
+    }
+  });
+
+  it.each<MutantKind>(['serve-early', 'commit-point', 'forgets-promise'])(
+    'refuses an altered event, names it, and goes on: %s',
+    async (kind) => {
+      const { events, original } = mutate(recordSeed(14, { mix: 'default', steps: 1500 }), kind);
+      const { refused, ended, checked } = await play(timed(events), newLiveCheck('typescript'));
+      expect(refused).toMatchObject({ run: original.run, replica: original.replica });
+      expect(refused!.seq).toBeGreaterThanOrEqual(original.seq);
+      expect(ended).toBeNull();
+      expect(checked).toBeGreaterThan(0);
+    },
+  );
+
+  it('ends at a gap, and says which', async () => {
+    const missing = group.find(({ layer, seq }) => layer === 'consensus' && seq > 10);
+    const rest = timed(group.filter((event) => event !== missing));
+    const { ended, refused } = await play(rest, newLiveCheck('typescript'));
+    expect(ended).toMatch(/has a gap: event \d+ comes after \d+/);
+    expect(refused).toBeNull();
+  });
+
+  it('tells how far it is behind', async () => {
+    const check = newLiveCheck('typescript');
+    const events = timed(group);
+    for (const event of events) check.add(event);
+    expect(check.report(events.at(-1)!.atUs + 1000)).toMatchObject({
+      checked: 0,
+      behind: ofConsensus(events),
+      behindMs: Math.round((events.length * STEP_US) / 1000) - 4,
+    });
+  });
+
+  it('leaves out what is too much, and judges what comes behind it', async () => {
+    const check = newLiveCheck('typescript', { stepsKeptMax: 300 });
+    const events = timed(group);
+    for (const event of events) check.add(event);
+    const nowUs = events.at(-1)!.atUs + 10_000_000;
+    while (await check.work(nowUs));
+    const { checked, skipped, behind, refused } = check.report(nowUs);
+    expect({ all: checked + skipped + behind, behind, refused }).toEqual({
+      all: ofConsensus(events),
+      behind: 0,
+      refused: null,
+    });
+    expect(skipped).toBeGreaterThan(0);
+    expect(checked).toBeGreaterThan(0);
+  });
+
+  it('accepts what lacks the last moments of killed processes, those that do not come back too', async () => {
+    const recorded = recordSeed(14, { mix: 'default', steps: 1500 });
+    const killed = withoutLastMoments(recorded);
+    expect(killed.length).toBeLessThan(recorded.length);
+    const check = newLiveCheck('typescript');
+    check.setProcesses(new Set(recorded.map(({ replica }) => replica)), false);
+    expect(await play(timed(killed), check)).toMatchObject({
+      checked: killed.length,
+      refused: null,
+      ended: null,
+    });
+  });
+});
+
+/** A process that is killed tells neither its end nor the flush that it let through, nor what it did just before. */
+function withoutLastMoments(events: readonly TraceEvent[]): TraceEvent[] {
+  const ends = new Map<string, number>();
+  for (const event of events) {
+    if (event.layer !== 'consensus' || event.name !== 'Crash') continue;
+    const before = events.find(({ run, seq }) => run === event.run && seq === event.seq - 1);
+    const isFlush = before?.layer === 'consensus' && before.name === 'Fsync' && before.sent === undefined;
+    ends.set(event.run, event.seq - (isFlush ? 2 : 1));
+  }
+  return events.filter(({ run, seq }) => seq <= (ends.get(run) ?? Infinity));
+}

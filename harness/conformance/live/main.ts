@@ -1,0 +1,71 @@
+/**
+ * The checker of a cluster that runs: reads what its replicas record, and says whether the specification allows it.
+ *
+ *   live/main.ts [--judge tlc|typescript] [--drop] DIR...     the directories in which replicas record
+ *
+ * Standard output: a LiveReport a line, as JSON, whenever it changes, at most twice a second. Standard input: which processes run, as JSON a line, {"r1": "running" | "paused" | "stopped", ...}; it stops when that ends.
+ * `--drop` deletes files that have been read and are full.
+ */
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
+import { defaultJudge, isJudgeName } from '../judge/judges.ts';
+import { growingFiles } from './growing-files.ts';
+import { newLiveCheck } from './live-check.ts';
+
+const TURN_MS = 250;
+const REPORT_MS = 500;
+
+const { positionals: dirs, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    judge: { type: 'string', default: defaultJudge },
+    drop: { type: 'boolean', default: false },
+  },
+});
+if (dirs.length === 0 || !isJudgeName(values.judge)) {
+  console.error('usage: live/main.ts [--judge tlc|typescript] [--drop] DIR...');
+  process.exit(2);
+}
+
+const check = newLiveCheck(values.judge);
+const files = growingFiles({ dirs, isDropped: values.drop });
+let processes: Readonly<Record<string, string>> = {};
+let lastReport = '';
+let reportedAtMs = 0;
+
+/** The clock of trace events. */
+const nowUs = (): number => Number(process.hrtime.bigint() / 1000n);
+
+const report = (): void => {
+  const text = JSON.stringify(check.report(nowUs()));
+  if (text === lastReport || performance.now() - reportedAtMs < REPORT_MS) return;
+  lastReport = text;
+  reportedAtMs = performance.now();
+  process.stdout.write(`${text}\n`);
+};
+
+const turn = async (): Promise<void> => {
+  // What a process recorded before it ended is read behind the word that it has.
+  const told = processes;
+  const readAtUs = nowUs();
+  const isAllRead = files.read((event) => check.add(event));
+  const idsOf = (state: string): ReplicaId[] =>
+    Object.keys(told).filter((id) => told[id] === state) as ReplicaId[];
+  check.setProcesses(new Set(isAllRead ? idsOf('stopped') : []), idsOf('paused').length > 0);
+  const hasMore = isAllRead ? await check.work(readAtUs) : true;
+  report();
+  setTimeout(() => void turn().catch(fail), hasMore ? 0 : TURN_MS);
+};
+
+function fail(error: unknown): void {
+  console.error(error);
+  process.exit(1);
+}
+
+const lines = createInterface({ input: process.stdin });
+lines.on('line', (line) => {
+  processes = JSON.parse(line) as Readonly<Record<string, string>>;
+});
+lines.on('close', () => process.exit(0));
+void turn().catch(fail);
