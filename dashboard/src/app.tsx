@@ -10,7 +10,7 @@ import { findLeader, isIsolated } from './model/cluster-view.ts';
 import type { SlotRange } from './model/event-text.ts';
 import { spellRequest } from './model/fault-text.ts';
 import { wipeLosesQuorum } from './model/members-view.ts';
-import { Banner } from './views/banner.tsx';
+import { Banner, CheckBanner } from './views/banner.tsx';
 import { Latency, Throughput } from './views/charts.tsx';
 import { EventList } from './views/event-list.tsx';
 import { LinkEditor } from './views/link-editor.tsx';
@@ -58,6 +58,7 @@ export function App({ store }: { readonly store: DashboardStore }) {
         onFault={sendFault}
       />
       <main className="page" data-offline={state.connection.kind === 'lost'}>
+        <CheckBanner check={cluster?.check ?? null} />
         <Banner connection={state.connection} cluster={cluster} leader={leader} onRetry={store.retryNow} />
         {cluster === null ? (
           <Waiting lost={state.connection.kind === 'lost'} />

@@ -117,5 +117,5 @@ export function replica(
 }
 
 export function clusterOf(...replicas: readonly ClusterReplica[]): ClusterStatus {
-  return { group: 'main', replicas };
+  return { group: 'main', check: null, replicas };
 }

@@ -1,8 +1,10 @@
-/** Says, across the page, what makes everything below it doubtful: no connection, no quorum, no leader. */
+/** Says, across the page, what makes everything below it doubtful: no connection, no quorum, no leader, an event that is not as specified. */
+import type { CheckStatus } from '../../../server/src/api/check.ts';
 import type { ClusterStatus } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
 import { useNow } from '../components/hooks.ts';
 import { Icon } from '../components/icon.tsx';
+import { checkProblem } from '../model/check-view.ts';
 import { quorumOf } from '../model/members-view.ts';
 import type { Connection } from '../model/dashboard-state.ts';
 import './banner.css';
@@ -12,6 +14,20 @@ interface BannerProps {
   readonly cluster: ClusterStatus | null;
   readonly leader: string | null;
   readonly onRetry: () => void;
+}
+
+/** What the checker found stays, whatever else is told. */
+export function CheckBanner({ check }: { readonly check: CheckStatus | null }) {
+  const problem = check === null ? null : checkProblem(check);
+  if (problem === null) return null;
+  return (
+    <div className="banner" data-tone="bad" role="alert" data-testid="banner-check">
+      <Icon name="warning" />
+      <p>
+        <strong>{problem.headline}</strong> {problem.text}
+      </p>
+    </div>
+  );
 }
 
 export function Banner({ connection, cluster, leader, onRetry }: BannerProps) {

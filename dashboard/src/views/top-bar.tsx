@@ -11,6 +11,7 @@ import type { Connection } from '../model/dashboard-state.ts';
 import { latestTotal } from '../model/rate-series.ts';
 import type { RateSeries } from '../model/rate-series.ts';
 import type { SendFault } from '../live/api.ts';
+import { CheckFigure } from './check-figure.tsx';
 import './top-bar.css';
 
 interface TopBarProps {
@@ -76,6 +77,7 @@ export function TopBar(props: TopBarProps) {
             )}
           </dd>
         </div>
+        {cluster?.check == null ? null : <CheckFigure check={cluster.check} />}
       </dl>
       <div className="top-actions">
         <ConnectionState connection={props.connection} />

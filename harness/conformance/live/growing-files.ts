@@ -1,7 +1,7 @@
 /**
  * Reads the trace files of replicas as they grow, line by line.
  *
- * Responsible for: every whole line once, files of one run in their order, and, where it was asked for, deleting what has been read and will not grow. A line that is cut is read when its end comes, or never.
+ * Responsible for: every whole line of files that were not there before, once, files of one run in their order, and, where it was asked for, deleting what has been read and will not grow. A line that is cut is read when its end comes, or never.
  */
 import { closeSync, openSync, readdirSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,6 +32,7 @@ export interface GrowingFilesOptions {
 
 export function growingFiles({ dirs, isDropped }: GrowingFilesOptions): GrowingFiles {
   const readings = new Map<string, Reading>();
+  const older = new Set(dirs.flatMap((dir) => filesIn(dir).map(({ path }) => path)));
   const chunk = Buffer.alloc(CHUNK_BYTES);
 
   const readFile = (path: string, onEvent: (event: TraceEvent) => void): boolean => {
@@ -58,7 +59,7 @@ export function growingFiles({ dirs, isDropped }: GrowingFilesOptions): GrowingF
     read(onEvent) {
       let isAll = true;
       for (const dir of dirs) {
-        const files = filesIn(dir);
+        const files = filesIn(dir).filter(({ path }) => !older.has(path));
         for (const { path, isFollowed } of files) {
           const isRead = readFile(path, onEvent);
           isAll &&= isRead;

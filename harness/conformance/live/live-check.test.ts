@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { CheckStatus } from '../../../server/src/api/check.ts';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { recordGroup } from '../fresh/record-group.ts';
 import { recordSeed } from '../fresh/record-seed.ts';
 import { mutate } from '../trace/mutate.ts';
 import type { MutantKind } from '../trace/mutants.ts';
 import { newLiveCheck, type LiveCheck } from './live-check.ts';
-import type { LiveReport } from './live-report.ts';
 
 /** Between two events of what a simulator recorded. */
 const STEP_US = 5000;
@@ -15,7 +15,7 @@ const timed = (events: readonly TraceEvent[]): TraceEvent[] =>
   [...events].sort((a, b) => a.atUs - b.atUs).map((event, index) => ({ ...event, atUs: index * STEP_US }));
 
 /** Adds them as a cluster that runs would record them, and goes on until nothing more comes of it. */
-async function play(events: readonly TraceEvent[], check: LiveCheck): Promise<LiveReport> {
+async function play(events: readonly TraceEvent[], check: LiveCheck): Promise<CheckStatus> {
   let nowUs = 0;
   for (let i = 0; i < events.length; i += TURN_EVENTS) {
     for (const event of events.slice(i, i + TURN_EVENTS)) {

@@ -5,6 +5,7 @@
  * is judged as it is then. If there is more than can be judged, segments are left out, oldest first, and counted: those behind them begin where they ended, which is then taken for granted.
  * Events of the layer `apply` are not judged here.
  */
+import type { CheckStatus } from '../../../server/src/api/check.ts';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { JudgeName } from '../judge/judges.ts';
@@ -18,7 +19,6 @@ import { addReplica, newSpecState, type SpecState } from '../trace/spec-state.ts
 import type { Piece } from '../trace/trace-module.ts';
 import { newEventQueue } from './event-queue.ts';
 import { forgetSettled } from './forget-settled.ts';
-import type { LiveReport } from './live-report.ts';
 
 /** All that was recorded so long ago has been read. */
 const SETTLED_MS = 1000;
@@ -41,7 +41,7 @@ export interface LiveCheck {
   setProcesses(ended: ReadonlySet<ReplicaId>, areSomeFrozen: boolean): void;
   /** Orders what has come, and judges one segment if there is one. @returns whether there is more to judge at once */
   work(nowUs: number): Promise<boolean>;
-  report(nowUs: number): LiveReport;
+  report(nowUs: number): CheckStatus;
 }
 
 interface Waiting {
@@ -61,7 +61,7 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
   const segments: Waiting[] = [];
   let state: SpecState | null = null;
   let areSomeFrozen = false;
-  let refused: LiveReport['refused'] = null;
+  let refused: CheckStatus['refused'] = null;
   let ended: string | null = null;
   let checked = 0;
   let skipped = 0;

@@ -3,7 +3,7 @@
  *
  *   live/main.ts [--judge tlc|typescript] [--drop] DIR...     the directories in which replicas record
  *
- * Standard output: a LiveReport a line, as JSON, whenever it changes, at most twice a second. Standard input: which processes run, as JSON a line, {"r1": "running" | "paused" | "stopped", ...}; it stops when that ends.
+ * What it writes and reads is said in server/src/api/check.ts; it writes at most twice a second. What was recorded before it started is left out.
  * `--drop` deletes files that have been read and are full.
  */
 import { createInterface } from 'node:readline';

@@ -1,4 +1,5 @@
 /** Shapes of the HTTP API: `GET /api/status` of a replica, `GET /api/cluster` of the demo, `barista status --json`. */
+import type { CheckStatus } from './check.ts';
 import type { MemberAddress } from '../multipaxos/types/members.ts';
 import type { Ballot, ReplicaId, Role, Slot } from '../multipaxos/types/names.ts';
 
@@ -147,6 +148,8 @@ export interface LinkFault {
 
 export interface ClusterStatus {
   readonly group: string;
+  /** Null: nobody checks what the replicas record. */
+  readonly check: CheckStatus | null;
   readonly replicas: readonly ClusterReplica[];
 }
 

@@ -56,6 +56,7 @@ describe('the command line', () => {
         pgBin: null,
         autoRestart: false,
         trace: false,
+        check: false,
         logBytesMax: null,
         logStore: null,
         dashboard: true,
@@ -66,7 +67,7 @@ describe('the command line', () => {
 
   it('takes every option of the demo', async () => {
     const words = ['--replicas', '5', '--data-dir', '/d', '--port', '9000', '--dashboard-port', '9500'];
-    const more = ['--pg-bin', '/pg/bin', '--auto-restart', '--trace', '--no-dashboard'];
+    const more = ['--pg-bin', '/pg/bin', '--auto-restart', '--trace', '--check', '--no-dashboard'];
     const logs = [
       '--log-bytes-max',
       '1048576',
@@ -85,6 +86,7 @@ describe('the command line', () => {
         pgBin: '/pg/bin',
         autoRestart: true,
         trace: true,
+        check: true,
         logBytesMax: 2 ** 20,
         logStore: { kind: 'zookeeper', servers: ['zk1:2181', 'zk2:2181'] },
         dashboard: false,

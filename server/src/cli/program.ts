@@ -32,6 +32,7 @@ export interface DemoArguments {
   readonly pgBin: string | null;
   readonly autoRestart: boolean;
   readonly trace: boolean;
+  readonly check: boolean;
   /** Null: the default of `bounds.logBytesMax`. */
   readonly logBytesMax: number | null;
   /** Null: that of the data directory, or files. */
@@ -97,6 +98,7 @@ function addDemo(program: Command, commands: Commands): void {
     )
     .option('--auto-restart', 'start a replica again when it ends by itself', false)
     .option('--trace', "record every replica's events under its data directory", false)
+    .option('--check', 'hold what the replicas do to the TLA+ specification while they do it', false)
     .option(
       '--log-bytes-max <bytes>',
       'bound on each log: a replica that is away for longer comes back by a copy (default: 1 GiB, in ZooKeeper 64 MiB)',

@@ -1,3 +1,4 @@
+import type { CheckStatus } from '../api/check.ts';
 import { expect, it } from 'vitest';
 import type { RecoveryProgress, WalStatus } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
@@ -38,15 +39,25 @@ it('the table says below what last went wrong with a recovery, and nothing of on
     lastFailure: { reason: 'there is no space for the copy', source: r1, agoMs: 12_300 },
     sinceMs: 20_000,
   };
-  const failing = tableOf({ group: 'demo', replicas: [reportOf(r1, null), reportOf(r2, recovery)] });
+  const failing = tableOf({
+    group: 'demo',
+    check: null,
+    replicas: [reportOf(r1, null), reportOf(r2, recovery)],
+  });
   expect(failing.split('\n')).toHaveLength(5);
   expect(failing).toContain('restoring: copying');
   expect(failing.split('\n').at(-1)).toBe(
     'r2: the last attempt failed 12 s ago, with r1: there is no space for the copy',
   );
   const arrived = { ...recovery, source: r1, percent: 100 };
-  expect(tableOf({ group: 'demo', replicas: [reportOf(r2, arrived)] })).toContain('making the copy durable');
-  const well = tableOf({ group: 'demo', replicas: [reportOf(r2, { ...recovery, lastFailure: null })] });
+  expect(tableOf({ group: 'demo', check: null, replicas: [reportOf(r2, arrived)] })).toContain(
+    'making the copy durable',
+  );
+  const well = tableOf({
+    group: 'demo',
+    check: null,
+    replicas: [reportOf(r2, { ...recovery, lastFailure: null })],
+  });
   expect(well.split('\n')).toHaveLength(3);
 });
 
@@ -72,8 +83,24 @@ it('what a database is, its timeline and its positions are told while the replic
     unchosenBytes: 96,
   };
   expect(report(0).wal).toEqual(wal);
-  const table = tableOf({ group: 'demo', replicas: [report(0)] });
+  const table = tableOf({ group: 'demo', check: null, replicas: [report(0)] });
   expect(table).toMatch(/database\s+timeline\s+WAL chosen\s+replayed/);
   expect(table).toMatch(/primary\s+2\s+0\/3000100\s+0\/3000160/);
   expect(report(freshMs + 1)).toMatchObject({ state: 'down', wal: null });
+});
+
+it('what the checker says stands below the replicas', () => {
+  const check = { checked: 12_034, behind: 0, behindMs: 0, skipped: 0, refused: null, ended: null };
+  const last = (changes: Partial<CheckStatus>): string | undefined =>
+    tableOf({ group: 'demo', check: { ...check, ...changes }, replicas: [] })
+      .split('\n')
+      .at(-1);
+  expect(last({})).toBe('check 12,034 events are as specified');
+  expect(last({ behind: 40, behindMs: 1234, skipped: 7 })).toBe(
+    'check 12,034 events are as specified; 40 to come, 1.2 s behind; 7 skipped',
+  );
+  const refused = { replica: 'r2.2', action: 'Fsync', reason: 'it was not', run: 'x', seq: 9 };
+  expect(last({ refused })).toContain('REFUSED: Fsync of r2.2, event 9 of run x: it was not');
+  expect(last({ ended: 'there is a gap' })).toContain('checks no more: there is a gap');
+  expect(tableOf({ group: 'demo', check: null, replicas: [] })).not.toContain('check');
 });

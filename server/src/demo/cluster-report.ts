@@ -1,4 +1,5 @@
 /** What `barista status --json` prints: fixed names that scripts rely on. Pure. */
+import type { CheckStatus } from '../api/check.ts';
 import type {
   ClusterReplica,
   RecoveryProgress,
@@ -36,6 +37,8 @@ export interface ReplicaReport {
 
 export interface ClusterReport {
   readonly group: string;
+  /** Whether what the replicas do is what is specified; null: nobody checks it. */
+  readonly check: CheckStatus | null;
   readonly replicas: readonly ReplicaReport[];
 }
 
@@ -114,6 +117,21 @@ function failuresOf({ replicas }: ClusterReport): string[] {
   });
 }
 
+/** Such as `check 1,204 events are as specified; 40 to come, 1.2 s behind`. */
+function checkLine({ check }: ClusterReport): string[] {
+  if (check === null) return [];
+  const { checked, behind, behindMs, skipped, refused, ended } = check;
+  const parts = [`${checked.toLocaleString('en-US')} events are as specified`];
+  if (behind > 0) parts.push(`${behind} to come, ${(behindMs / 1000).toFixed(1)} s behind`);
+  if (skipped > 0) parts.push(`${skipped} skipped`);
+  if (refused !== null) {
+    const { action, replica, seq, run, reason } = refused;
+    parts.push(`REFUSED: ${action} of ${replica}, event ${seq} of run ${run}: ${reason}`);
+  }
+  if (ended !== null) parts.push(`checks no more: ${ended}`);
+  return [`check ${parts.join('; ')}`];
+}
+
 /** The same for people. */
 export function tableOf(report: ClusterReport): string {
   const head = [
@@ -160,5 +178,11 @@ export function tableOf(report: ClusterReport): string {
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd();
-  return [`group ${report.group}`, line(head), ...rows.map(line), ...failuresOf(report)].join('\n');
+  return [
+    `group ${report.group}`,
+    line(head),
+    ...rows.map(line),
+    ...failuresOf(report),
+    ...checkLine(report),
+  ].join('\n');
 }

@@ -105,6 +105,7 @@ describe('the data directory of a demo', () => {
       ...layout,
       autoRestart: false,
       trace: true,
+      check: false,
       logBytesMax: 2 ** 20,
       logStore: segmentStore,
     };

@@ -11,6 +11,7 @@ import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import { z } from 'zod';
+import type { CheckStatus } from '../api/check.ts';
 import type { ClusterStatus } from '../api/status.ts';
 import { guard, onError } from '../gateways/http/http-gateway.ts';
 import { closeServer, listenOn } from '../gateways/listen.ts';
@@ -33,6 +34,8 @@ const sqlAtOnceMax = 8;
 export interface DemoServerOptions {
   readonly port: number;
   readonly supervisor: Supervisor;
+  /** What the checker says; null: there is none. */
+  readonly check?: (() => CheckStatus) | null;
   readonly clusterSecret: string;
   /** Runs what is typed into the console, through this replica. */
   readonly runSql: (plan: ReplicaPlan, sql: string) => Promise<SqlResult | { readonly error: SqlError }>;
@@ -49,8 +52,9 @@ export interface DemoServer {
 /** @throws if the port cannot be listened on */
 export async function startDemoServer(options: DemoServerOptions): Promise<DemoServer> {
   const { supervisor } = options;
+  const cluster = (): ClusterStatus => clusterOf(options);
   const hub = createStreamHub({
-    greeting: () => JSON.stringify({ type: 'cluster', cluster: clusterOf(supervisor) }),
+    greeting: () => JSON.stringify({ type: 'cluster', cluster: cluster() }),
     onFirst: () => {
       for (const monitor of supervisor.monitors()) monitor.streamEvents((text) => hub.broadcastEvents(text));
     },
@@ -59,7 +63,7 @@ export async function startDemoServer(options: DemoServerOptions): Promise<DemoS
     },
   });
   const timers = [
-    setInterval(() => sendCluster(hub, supervisor), clusterMs),
+    setInterval(() => sendCluster(hub, cluster), clusterMs),
     setInterval(createRatesSender(hub, supervisor), ratesMs),
   ];
   const server = createServer(routes(options));
@@ -86,13 +90,13 @@ export async function startDemoServer(options: DemoServerOptions): Promise<DemoS
   };
 }
 
-function clusterOf(supervisor: Supervisor): ClusterStatus {
-  return { group: demoGroup, replicas: supervisor.cluster() };
+function clusterOf({ supervisor, check }: Pick<DemoServerOptions, 'supervisor' | 'check'>): ClusterStatus {
+  return { group: demoGroup, check: check?.() ?? null, replicas: supervisor.cluster() };
 }
 
-function sendCluster(hub: StreamHub, supervisor: Supervisor): void {
+function sendCluster(hub: StreamHub, cluster: () => ClusterStatus): void {
   if (hub.clients() === 0) return;
-  hub.broadcast(JSON.stringify({ type: 'cluster', cluster: clusterOf(supervisor) }));
+  hub.broadcast(JSON.stringify({ type: 'cluster', cluster: cluster() }));
 }
 
 function routes(options: DemoServerOptions): Express {
@@ -102,11 +106,11 @@ function routes(options: DemoServerOptions): Express {
   app.use(guard(demoHost), securityHeaders);
   app.get('/api/cluster', async (_request, response) => {
     await supervisor.refresh();
-    response.json(clusterOf(supervisor));
+    response.json(clusterOf(options));
   });
   app.get('/api/report', async (_request, response) => {
     await supervisor.refresh();
-    response.json(reportOf(supervisor));
+    response.json(reportOf(options));
   });
   app.get('/api/log/:slot', createLogProxy(supervisor));
   app.post('/api/fault', express.json({ limit: '16kb' }), postFault(supervisor, logger));
@@ -123,12 +127,15 @@ function routes(options: DemoServerOptions): Express {
   return app;
 }
 
-export function reportOf(supervisor: Supervisor): ClusterReport {
+export function reportOf({
+  supervisor,
+  check,
+}: Pick<DemoServerOptions, 'supervisor' | 'check'>): ClusterReport {
   const replicas = supervisor.cluster().flatMap((replica) => {
     const plan = supervisor.plan(replica.id);
     return plan === null ? [] : [reportReplica(plan, replica)];
   });
-  return { group: demoGroup, replicas };
+  return { group: demoGroup, check: check?.() ?? null, replicas };
 }
 
 const securityHeaders: RequestHandler = (_request, response, next) => {

@@ -24,7 +24,14 @@ async function prepare(): Promise<void> {
     // Below the range that the system hands out for outgoing connections.
     basePort = 12_000 + Math.floor(Math.random() * 15_000);
     const layout = { dataDir: dir, replicas: 3, port: basePort, dashboardPort: dashboardPort() };
-    const rest = { pgBin: null, autoRestart: false, trace: false, logBytesMax: null, logStore: segmentStore };
+    const rest = {
+      pgBin: null,
+      autoRestart: false,
+      trace: false,
+      check: false,
+      logBytesMax: null,
+      logStore: segmentStore,
+    };
     const ports = portsOf({ ...layout, ...rest });
     const taken = await requireFreePorts(ports).catch(() => 'taken');
     if (taken === undefined) return;

@@ -6,12 +6,14 @@
  * leaves no process; progress goes to `say`, one line at a time.
  */
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { identify } from '../adapters/postgres/process-identity.ts';
 import { loadReplicaConfig } from '../config/replica-config.ts';
 import type { Founding } from '../main/found-replica.ts';
 import { CliError, exitCodes } from '../main/errors.ts';
-import { type DashboardState, prepareDashboard } from './dashboard-build.ts';
+import { checkerCommand, type CheckerOptions, startChecker } from './checker-process.ts';
+import { type DashboardState, packageRoot, prepareDashboard } from './dashboard-build.ts';
 import {
   type ConfigFragment,
   type DemoDir,
@@ -124,10 +126,15 @@ async function launch(
     await names;
     await forgetRunning(options.dataDir);
   });
+  const checker = options.check
+    ? startChecker({ ...checking(options, plans), cluster: () => supervisor.cluster() })
+    : null;
+  if (checker !== null) undo.push(() => checker.stop());
   let dashboard: DashboardState | null = null;
   const server = await startDemoServer({
     port: options.dashboardPort,
     supervisor,
+    check: checker?.status ?? null,
     clusterSecret: dir.cluster.clusterSecret,
     runSql: ({ pgwirePort }, sql) => runSql(pgwirePort, sql),
     dashboard: () => dashboard,
@@ -155,6 +162,18 @@ async function launch(
   );
   await build;
   return supervisor;
+}
+
+/** @throws CliError if the checker is not here */
+function checking(
+  options: DemoOptions,
+  plans: readonly ReplicaPlan[],
+): Pick<CheckerOptions, 'command' | 'logFile'> {
+  const dirs = plans.map(({ dir }) => join(dir, 'trace'));
+  return {
+    command: checkerCommand(packageRoot, dirs, options.trace),
+    logFile: join(options.dataDir, 'check.log'),
+  };
 }
 
 /**
@@ -209,7 +228,7 @@ async function whyStopped(plan: ReplicaPlan | undefined): Promise<string> {
 /** What a person needs to go on: the replicas, the psql line, the dashboard's address. */
 export function welcomeText({ supervisor, options }: RunningDemo): string {
   const { user, password, database } = demoUser;
-  const replicas = reportOf(supervisor).replicas.map(
+  const replicas = reportOf({ supervisor }).replicas.map(
     ({ id, role, pgwire }) => `  ${id}  ${(role ?? 'down').padEnd(9)} ${pgwire.host}:${pgwire.port}`,
   );
   return [

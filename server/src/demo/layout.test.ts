@@ -11,6 +11,7 @@ const options: DemoOptions = {
   pgBin: null,
   autoRestart: false,
   trace: false,
+  check: false,
   logBytesMax: null,
   logStore: segmentStore,
 };

@@ -24,6 +24,8 @@ export interface DemoOptions {
   readonly autoRestart: boolean;
   /** Record every replica's events in its data directory. */
   readonly trace: boolean;
+  /** Have a checker hold what they record to the specification while they run. */
+  readonly check: boolean;
   /** Null: as a replica has it by itself. */
   readonly logBytesMax: number | null;
   readonly logStore: DemoStore;
@@ -113,7 +115,7 @@ export function replicaConfigOf(
     ...(options.pgBin === null ? {} : { postgres: { pgBin: options.pgBin } }),
     ...storeConfigOf(options.logStore, options.logBytesMax),
     bootstrap: demoUser,
-    trace: { file: options.trace },
+    trace: { file: options.trace || options.check },
     faults: true,
   };
 }

@@ -121,6 +121,7 @@ const status: z.ZodType<ReplicaStatus> = z.strictObject({
 
 export const clusterShape: z.ZodType<ClusterStatus> = z.strictObject({
   group: z.string(),
+  check: z.null(),
   replicas: z.array(
     z.strictObject({
       id,
