@@ -11,8 +11,10 @@ import { newLiveCheck, type LiveCheck } from './live-check.ts';
 const STEP_US = 5000;
 const TURN_EVENTS = 50;
 
-const timed = (events: readonly TraceEvent[]): TraceEvent[] =>
-  [...events].sort((a, b) => a.atUs - b.atUs).map((event, index) => ({ ...event, atUs: index * STEP_US }));
+function timed(events: readonly TraceEvent[]): TraceEvent[] {
+  const sorted = [...events].sort((a, b) => a.atUs - b.atUs);
+  return sorted.map((event, index) => Object.assign({}, event, { atUs: index * STEP_US }));
+}
 
 /** Adds them as a cluster that runs would record them, and goes on until nothing more comes of it. */
 async function play(events: readonly TraceEvent[], check: LiveCheck): Promise<CheckStatus> {
@@ -43,14 +45,17 @@ describe('the check of a cluster that runs', () => {
 
   it('accepts all that groups of whole replicas record, and is not behind when nothing comes any more', async () => {
     for (const events of [group, await recordGroup(8), recordSeed(214, { mix: 'losses', steps: 1500 })]) {
-      expect(await play(timed(events), newLiveCheck('typescript'))).toEqual({
-        checked: ofConsensus(events),
-        behind: 0,
-        behindMs: 0,
-        skipped: 0,
-        refused: null,
-        ended: null,
-      });
+      for (const forgetAfterMs of [3000, undefined]) {
+        const check = newLiveCheck('typescript', forgetAfterMs === undefined ? {} : { forgetAfterMs });
+        expect(await play(timed(events), check)).toEqual({
+          checked: ofConsensus(events),
+          behind: 0,
+          behindMs: 0,
+          skipped: 0,
+          refused: null,
+          ended: null,
+        });
+      }
     }
   });
 

@@ -33,7 +33,8 @@ const STEPS_KEPT_MAX = 20_000;
 const EVENTS_WAITING_MAX = 200_000;
 /** Sent, and perhaps looked at later. */
 const MESSAGES_MAX = 1_000_000;
-const FORGET_EVERY_STEPS = 5000;
+/** Messages of settled slots are forgotten so long after they were sent: no link is slower. */
+const FORGET_AFTER_MS = 300_000;
 
 export interface LiveCheck {
   add(event: TraceEvent): void;
@@ -53,10 +54,12 @@ interface Waiting {
 export interface LiveOptions {
   /** Steps that are cut and not judged; more are left out. */
   readonly stepsKeptMax?: number;
+  /** Nothing that was sent takes longer to come. */
+  readonly forgetAfterMs?: number;
 }
 
 export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveCheck {
-  const { stepsKeptMax = STEPS_KEPT_MAX } = options;
+  const { stepsKeptMax = STEPS_KEPT_MAX, forgetAfterMs = FORGET_AFTER_MS } = options;
   const queue = newEventQueue();
   const segments: Waiting[] = [];
   let state: SpecState | null = null;
@@ -68,7 +71,8 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
   let stepsKept = 0;
   let openEvents = 0;
   let openSinceUs: number | null = null;
-  let forgottenAt = 0;
+  /** So many steps had been taken then. */
+  let mark = { atUs: 0, steps: 0 };
 
   const refuse = (event: ConsensusEvent | null, action: string, reason: string): void => {
     if (refused !== null) return;
@@ -136,9 +140,9 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
     }
     const { steps } = order.counts();
     if (openSinceUs !== null && nowUs - openSinceUs > SEGMENT_AGE_MS * 1000) cutter.close(current);
-    if (steps - forgottenAt < FORGET_EVERY_STEPS) return;
-    forgetSettled(current, forgottenAt);
-    forgottenAt = steps;
+    if (nowUs - mark.atUs < forgetAfterMs * 1000) return;
+    forgetSettled(current, mark.steps);
+    mark = { atUs: nowUs, steps };
   };
   const judgeNext = async (): Promise<void> => {
     const next = segments.shift();

@@ -85,7 +85,7 @@ export interface Order {
 }
 
 export function newOrder(state: SpecState, source: EventSource, visit: Visit): Order {
-  const { headOf } = source;
+  const headOf = (id: ReplicaId): ConsensusEvent | undefined => source.headOf(id);
   let steps = 0;
   let events = 0;
   let lost = 0;

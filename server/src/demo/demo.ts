@@ -134,7 +134,7 @@ async function launch(
   const server = await startDemoServer({
     port: options.dashboardPort,
     supervisor,
-    check: checker?.status ?? null,
+    check: checker === null ? null : () => checker.status(),
     clusterSecret: dir.cluster.clusterSecret,
     runSql: ({ pgwirePort }, sql) => runSql(pgwirePort, sql),
     dashboard: () => dashboard,

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { recordSeed } from '../fresh/record-seed.ts';
+import { linearize } from '../trace/linearize.ts';
+import { orderTrace } from '../trace/read-trace.ts';
+import type { SpecMessage } from '../trace/spec-message.ts';
+import { forgetSettled } from './forget-settled.ts';
+
+const { state } = linearize(orderTrace(recordSeed(14, { mix: 'default', steps: 1500 })), () => {});
+const settled = Math.min(...[...state.replicas.values()].map(({ commitPoint }) => commitPoint));
+const kept = (type: SpecMessage['type']): SpecMessage[] =>
+  [...state.sent.values()].flatMap(({ message }) => (message.type === type ? [message] : []));
+
+it('what was sent of settled slots long ago is forgotten, what is chosen and who told of a configuration is not', () => {
+  const [chosen, all] = [kept('CatchUpReply').length, state.sent.size];
+  expect(settled).toBeGreaterThan(10);
+  expect(forgetSettled(state, 0)).toBe(0);
+  const forgotten = forgetSettled(state, Number.POSITIVE_INFINITY);
+  expect(forgotten).toBeGreaterThan(settled);
+  expect(state.sent.size).toBe(all - forgotten);
+  expect(kept('CatchUpReply')).toHaveLength(chosen);
+  for (const message of [...kept('Accept'), ...kept('Accepted')])
+    expect('slot' in message && message.slot).toBeGreaterThan(settled);
+  for (const version of state.tellers.keys())
+    expect(
+      kept('Heartbeat').some((one) => 'configuration' in one && one.configuration?.version === version),
+    ).toBe(true);
+});
