@@ -12,7 +12,7 @@ const kept = (type: SpecMessage['type']): SpecMessage[] =>
 
 it('what was sent of settled slots long ago is forgotten, what is chosen and who told of a configuration is not', () => {
   const [chosen, all] = [kept('CatchUpReply').length, state.sent.size];
-  expect(settled).toBeGreaterThan(10);
+  expect(settled).toBeGreaterThan(3);
   expect(forgetSettled(state, 0)).toBe(0);
   const forgotten = forgetSettled(state, Number.POSITIVE_INFINITY);
   expect(forgotten).toBeGreaterThan(settled);
@@ -20,8 +20,8 @@ it('what was sent of settled slots long ago is forgotten, what is chosen and who
   expect(kept('CatchUpReply')).toHaveLength(chosen);
   for (const message of [...kept('Accept'), ...kept('Accepted')])
     expect('slot' in message && message.slot).toBeGreaterThan(settled);
-  for (const version of state.tellers.keys())
-    expect(
-      kept('Heartbeat').some((one) => 'configuration' in one && one.configuration?.version === version),
-    ).toBe(true);
+  const told = kept('Heartbeat').flatMap((one) =>
+    one.type === 'Heartbeat' ? (one.configuration?.version ?? []) : [],
+  );
+  expect(told).toEqual(expect.arrayContaining([...state.tellers.keys()]));
 });
