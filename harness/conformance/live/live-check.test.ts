@@ -83,7 +83,7 @@ describe('the check of a cluster that runs', () => {
     const check = newLiveCheck('typescript');
     const events = timed(group);
     for (const event of events) check.add(event);
-    const [first] = events.filter(({ layer }) => layer === 'consensus');
+    const first = events.find(({ layer }) => layer === 'consensus');
     expect(check.report(first!.atUs + 4_321_000)).toMatchObject({
       checked: 0,
       behind: ofConsensus(events),
