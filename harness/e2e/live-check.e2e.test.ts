@@ -60,6 +60,19 @@ describe('a cluster under --check', () => {
     await untilChecked(restarted + 50);
   });
 
+  it('that is stopped, and started with the logs that it has, is as specified from there, disks lost again included', async () => {
+    const { dataDir, pgwirePorts } = cluster;
+    await cluster.interrupt();
+    cluster = await startCluster({ args: ['--check'], dataDir, basePort: pgwirePorts[0]! });
+    const begun = await untilChecked(0);
+    const leader = await cluster.leader();
+    const victim = (await cluster.settled()).find(({ id }) => id !== leader.id)!;
+    await cluster.fault({ action: 'wipe', replica: victim.id, what: 'both' });
+    await pgbench(leader.pgwire.port, ['-n', '-c', '2', '-t', '5']);
+    await cluster.settled();
+    expect(await untilChecked(begun + 50)).toBeGreaterThan(begun);
+  });
+
   it('that is said to have done what it cannot is refused: the status and the page tell it, and the cluster goes on', async () => {
     const leader = await cluster.leader();
     const victim = (await cluster.settled()).find(({ id }) => id !== leader.id)!;

@@ -8,6 +8,7 @@ import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballo
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { decidedBy, knownAt } from './spec-configuration.ts';
 import { noBallot, type Held, type SpecMessage } from './spec-message.ts';
+import { settledBefore } from './settled-before.ts';
 import { firstProposals, promiseOf } from './spec-promise.ts';
 import {
   isAnswered,
@@ -192,6 +193,8 @@ export function applyStep(state: SpecState, step: Step, number: number): void {
           if (!replica.durableBefore.has(slot)) replica.durableBefore.set(slot, replica.durableLog.get(slot));
         }
         writeDurably(replica, record, state);
+        if (record.kind === 'base')
+          replica.base = Math.max(replica.base, Math.min(record.slot, settledBefore(state)));
         sendMessages(state, replies, number);
       }
       return;

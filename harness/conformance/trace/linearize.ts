@@ -22,6 +22,7 @@ import type { ConsensusEvent, RecordedTrace } from './read-trace.ts';
 import { noBallot, type SpecMessage } from './spec-message.ts';
 import { applyStep, tellingHeartbeat, writeDurably } from './apply-step.ts';
 import { configurationOf } from './spec-configuration.ts';
+import { learnSettled } from './settled-before.ts';
 import { newSpecState, replicaOf, sendMessages, wasSent, type SpecState, type Step } from './spec-state.ts';
 
 /** More than any process can do in the moment between its last write to the trace and its end. */
@@ -124,10 +125,14 @@ export function newOrder(state: SpecState, source: EventSource, visit: Visit): O
     for (const step of before) take(step, null);
     take(own, event);
   };
-  const isReady = (event: ConsensusEvent): boolean =>
-    missingMessages(state, event).length === 0 &&
-    !rejectIsEarly(state, event) &&
-    handedOutEarly(state, event) === null;
+  const isReady = (event: ConsensusEvent): boolean => {
+    learnSettled(state, event);
+    return (
+      missingMessages(state, event).length === 0 &&
+      !rejectIsEarly(state, event) &&
+      handedOutEarly(state, event) === null
+    );
+  };
   /** Nothing of the run that it is in comes from this replica any more. */
   const hasDied = (id: ReplicaId): boolean => {
     const head = headOf(id);

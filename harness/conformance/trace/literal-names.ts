@@ -2,6 +2,7 @@
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { RecordedTrace } from './read-trace.ts';
 import type { Segment } from './segments.ts';
+import { SETTLED } from './settled-before.ts';
 import { readConfigurationLabel } from './spec-configuration.ts';
 import type { SpecConfiguration } from './spec-message.ts';
 
@@ -45,6 +46,7 @@ export function namesOf(segment: Segment, { members, configurations }: TraceName
       ballot === null || ballot.round === 0 ? '<<0,0>>' : `<<${ballot.round},${replica(ballot.replica)}>>`,
     entry(label) {
       if (label === 'noop') return '<<0>>';
+      if (label === SETTLED) return '<<-1>>';
       const change = readConfigurationLabel(label);
       if (change !== null) {
         const those = configurations.voters.get(label) ?? [];

@@ -9,6 +9,7 @@ import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { freezer, type FrozenReplica } from './frozen-replicas.ts';
 import { linearize, type Linearized, type TracedStep, type Visit } from './linearize.ts';
 import type { RecordedTrace } from './read-trace.ts';
+import { SETTLED, settledBefore } from './settled-before.ts';
 import { messageName, type SpecMessage } from './spec-message.ts';
 import { tellingHeartbeat } from './apply-step.ts';
 import type { ReplicaState, SpecState, Step } from './spec-state.ts';
@@ -184,7 +185,9 @@ function closeSegment(open: Open, state: SpecState, onImport: Export): Segment {
   const restoredTo = Math.max(0, ...open.steps.map(({ step }) => restoredSlot(step)));
   for (const slot of slots) {
     const label = state.chosen.get(slot);
-    if (slot <= restoredTo && label !== undefined) take(messageName({ type: 'CatchUpReply', slot, label }));
+    if (slot > restoredTo) continue;
+    if (label !== undefined) take(messageName({ type: 'CatchUpReply', slot, label }));
+    else if (slot <= settledBefore(state)) imports.push({ type: 'CatchUpReply', slot, label: SETTLED });
   }
   const init = open.freeze(slots);
   return {
