@@ -60,3 +60,36 @@ it.each([
 it('a page that is not there is nothing of the kind', () => {
   expect(judged(heapPage({ isAllVisible: true, isFrozen: true }), allVisible << 2)).toHaveLength(1);
 });
+
+/** An empty leaf of an index. */
+function indexPage(flags: number, cycle: number): Buffer {
+  const page = Buffer.alloc(pageBytes);
+  const special = pageBytes - 16;
+  page.writeUInt32LE(100, 4);
+  page.writeUInt16LE(24, 12);
+  page.writeUInt16LE(special, 14);
+  page.writeUInt16LE(special, 16);
+  page.writeUInt16LE(flags, special + 12);
+  page.writeUInt16LE(cycle, special + 14);
+  page.writeUInt16LE(pageChecksum(page, 0, 0), 8);
+  return page;
+}
+
+function judgedIndex(reference: Buffer, copy: Buffer): string[] {
+  for (const [name, page] of Object.entries({ reference, copy })) {
+    mkdirSync(join(root, name, 'base'), { recursive: true });
+    writeFileSync(join(root, name, 'base', '2'), page);
+  }
+  const relation = { name: 'index', path: 'base/2', kind: 'btree' } as const;
+  return judgePages(join(root, 'reference'), join(root, 'copy'), [relation]);
+}
+
+it('an index may tell a vacuum of splits, and hint at dead items, on one side only', () => {
+  expect(judgedIndex(indexPage(0x01 | 0x20 | 0x40, 7), indexPage(0x01, 0))).toEqual([]);
+});
+
+it('a page of an index that is a root on one side only is found', () => {
+  expect(judgedIndex(indexPage(0x01 | 0x02, 0), indexPage(0x01, 0))).toEqual([
+    'index (base/2), block 0: it differs from byte 8188 on',
+  ]);
+});

@@ -188,6 +188,8 @@ function maskTable(page: Buffer): Buffer {
 }
 
 const hasGarbage = 0x40;
+/** What tells a vacuum of pages that were split meanwhile: who replays a split does not set it. */
+const splitEnd = 0x20;
 const deleted = 0x04;
 /** The first page, which has no items. */
 const isMeta = 0x08;
@@ -198,7 +200,7 @@ function maskBtree(page: Buffer): Buffer {
   const items = (flags & isMeta) === 0 ? itemsOf(page) : [];
   const masked = maskPage(page, items);
   if ((flags & deleted) !== 0) return masked.fill(0, 24, special);
-  masked.writeUInt16LE(flags & ~hasGarbage, special + 12);
+  masked.writeUInt16LE(flags & ~(hasGarbage | splitEnd), special + 12);
   masked.writeUInt16LE(0, special + 14);
   for (const { pointerAt, flags: state } of items) {
     if (state === dead)
