@@ -663,7 +663,7 @@ Fsync(r, n) ==
 Hints(r) ==
   {c \in 0..commitPoint[r] :
      /\ \A s \in 1..c : durable[r].log[s].entry = log[r][s].entry
-     /\ \A s \in Slots : IsConfiguration(durable[r].log[s].entry) => c >= s - 1}
+     /\ \A s \in Slots : IsConfiguration(durable[r].log[s].entry) /\ ~IsLearnt(durable[r].log[s]) => c >= s - 1}
 
 (* The configurations that it may hold beside commit point `hint`: one that it knew, by its log or because it was told, and no older *)
 (* than that of the commit point. *)

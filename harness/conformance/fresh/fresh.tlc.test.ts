@@ -21,6 +21,11 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
   ['losses', 14, 'a base and votes were flushed together, and the base was not counted'],
   ['losses', 20, 'a crash left fewer records than could explain what was recovered'],
   ['losses', 50, 'a candidate whose base moves goes on'],
+  [
+    'losses',
+    5267,
+    'changes of the members that were fetched are on the disk behind a commit point below both',
+  ],
   ['losses', 900003, 'an Accept tells a commit point without the configuration of its leader'],
   ['groups', 11, 'a directory is looked at again, and the log is folded on from what it says'],
   ['groups', 15, 'a copy is given up, and another one is begun'],
