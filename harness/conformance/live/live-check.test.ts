@@ -91,6 +91,19 @@ describe('the check of a cluster that runs', () => {
     });
   });
 
+  it('waits for what it reads later, however long ago it was recorded', async () => {
+    const check = newLiveCheck('typescript');
+    const events = timed(group);
+    const [late] = new Set(events.map(({ replica }) => replica));
+    const nowUs = events.at(-1)!.atUs + 60_000_000;
+    for (const event of events.filter(({ replica }) => replica !== late)) check.add(event);
+    while (await check.work(nowUs));
+    for (const event of events.filter(({ replica }) => replica === late)) check.add(event);
+    while (await check.work(nowUs + 1_000_000));
+    expect(check.report(nowUs)).toMatchObject({ refused: null, ended: null });
+    expect(check.report(nowUs).checked).toBeGreaterThan(0);
+  });
+
   it('leaves out what is too much, and judges what comes behind it', async () => {
     const check = newLiveCheck('typescript', { stepsKeptMax: 300 });
     const events = timed(group);

@@ -64,6 +64,8 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
   const segments: Waiting[] = [];
   let state: SpecState | null = null;
   let areSomeFrozen = false;
+  /** The oldest event that waits, and since when nothing could be taken. */
+  let held: { readonly atUs: number; readonly sinceUs: number } | null = null;
   let refused: CheckStatus['refused'] = null;
   let ended: string | null = null;
   let checked = 0;
@@ -134,9 +136,12 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
     order ??= newOrder(current, queue, visit);
     for (;;) {
       admitNew(current);
-      const oldest = queue.oldestAtUs() ?? nowUs;
-      const isPatient = areSomeFrozen || nowUs - oldest < PATIENCE_MS * 1000;
-      if (!order.takeNext(isPatient ? 'wait' : 'atOnce')) break;
+      if (order.takeNext('wait')) continue;
+      const oldestAtUs = queue.oldestAtUs();
+      if (oldestAtUs === null) break;
+      // Not since it was recorded: who was late to read it has only now begun to look for what it waits for.
+      if (held?.atUs !== oldestAtUs) held = { atUs: oldestAtUs, sinceUs: nowUs };
+      if (areSomeFrozen || nowUs - held.sinceUs < PATIENCE_MS * 1000 || !order.takeNext('atOnce')) break;
     }
     const { steps } = order.counts();
     if (openSinceUs !== null && nowUs - openSinceUs > SEGMENT_AGE_MS * 1000) cutter.close(current);
