@@ -1,21 +1,6 @@
 /** What the conformance commands say of the layer `lease`. */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { LeaseEvent } from './lease-event.ts';
 import { checkLeaseTrace, type LeaseRejected } from './lease-trace.ts';
-
-/** What whole replicas under faults must tell of their leases. */
-export const LEASE_EVENTS: readonly LeaseEvent['name'][] = [
-  'Restart',
-  'HandleHeartbeat',
-  'HandleHeartbeatAck',
-  'GivePromise',
-  'Lead',
-  'Learn',
-  'Resign',
-  'RunRead',
-  'AnswerRead',
-  'RefuseAnswer',
-];
 
 /** Prints the verdict. `requireAll`: fails if there is no event of the lease. @returns the exit code */
 export async function checkLease(recorded: readonly TraceEvent[], requireAll: boolean): Promise<number> {
@@ -34,7 +19,7 @@ export async function checkLease(recorded: readonly TraceEvent[], requireAll: bo
   return 0;
 }
 
-export function printLeaseRejection({ event, recorded, literal }: LeaseRejected): void {
+function printLeaseRejection({ event, recorded, literal }: LeaseRejected): void {
   console.log(
     event === 0
       ? `lease: the trace contradicts itself: ${literal}`
