@@ -33,7 +33,7 @@ VARIABLES
   votes,         \* <<r, b>>: r promised b to its owner
   leading,       \* leading[r]: the ballot in which r believes to lead; 0 if none
   grant,         \* grant[r]: until when r promises nothing, and to whom it would all the same
-  msgs,          \* heartbeats and acknowledgements ever sent
+  msgs,          \* heartbeats, acknowledgements and what candidates ask, all that were ever sent
   acked,         \* acked[r][q]: when leader r sent the newest message that q acknowledged; 0 if none
   latest,        \* how many writes have been acknowledged
   seen,          \* seen[r]: how many of them leader r's database has
@@ -120,15 +120,18 @@ HandleHeartbeatAck(r, m) ==
   /\ acked' = [acked EXCEPT ![r][m.from] = CountedFrom(r, m)]
   /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, latest, seen, read, stale, members, crashes>>
 
-(* r promises b, to others or to itself; whoever led in a lower ballot leads no more. *)
+(* r promises b, to others or to itself; whoever led in a lower ballot leads no more. Who asks has promised itself, and all whom it asked may  *)
+(* answer: late, too, when it leads already or has given up.                                                                               *)
 GivePromise(r, b) ==
+  LET prepare == [type |-> "Prepare", ballot |-> b] IN
   /\ promised[r] < b
-  /\ r = Owner(b) \/ <<Owner(b), b>> \in votes
+  /\ r = Owner(b) \/ prepare \in msgs
   /\ ~Forbids(r, Owner(b))
   /\ promised' = [promised EXCEPT ![r] = b]
   /\ votes' = votes \union {<<r, b>>}
   /\ leading' = [leading EXCEPT ![r] = 0]
-  /\ UNCHANGED <<clock, ticks, grant, msgs, acked, latest, seen, read, stale, members, crashes>>
+  /\ msgs' = msgs \union {prepare}
+  /\ UNCHANGED <<clock, ticks, grant, acked, latest, seen, read, stale, members, crashes>>
 
 Lead(r, b) ==
   /\ r = Owner(b)

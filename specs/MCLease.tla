@@ -110,4 +110,6 @@ Sights ==
 SecondLeaderNeverWrites == latest = 0
 (* Witness: the first leader never holds its lease after a tick. *)
 NeverHeldForATick == ~(ticks > 0 /\ LeaseHeld(1))
+(* Witness: nobody promises to whom others have elected already. *)
+NobodyPromisesLate == [][\A r \in Replicas, b \in Ballots : <<r, b>> \in votes' \ votes => leading[Owner(b)] /= b]_vars
 =============================================================================

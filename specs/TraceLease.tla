@@ -23,7 +23,8 @@
 (*     action looks at another's clock.  How far it may, TraceTick says.    *)
 (*   - A promise that was not durable is forgotten in a crash (Forget); that *)
 (*     nobody heard of it is MultiPaxos's business.                         *)
-(*   - A tick is a tenth of a millisecond.  An answer may be two ticks late.  *)
+(*   - A tick is a tenth of a millisecond.  An answer may be two ticks late,  *)
+(*     and what was sent in one tick may be acknowledged more than once.      *)
 (***************************************************************************)
 EXTENDS Lease, TLC
 
@@ -106,10 +107,11 @@ TraceHandleHeartbeat ==
   /\ HandleHeartbeat(Step.r, m)
   /\ Step.u = 0 \/ Granted(Step.r, grant')
 
+(* Of two messages that were sent within one tick the second one counts for no longer.                                                  *)
 TraceHandleHeartbeatAck ==
   LET m == [type |-> "HeartbeatAck", from |-> Step.q, ballot |-> Step.b, sentAt |-> Step.s] IN
   /\ m \in msgs
-  /\ HandleHeartbeatAck(Step.r, m)
+  /\ IF acked[Step.r][Step.q] = Step.s THEN leading[Step.r] = Step.b /\ UNCHANGED vars ELSE HandleHeartbeatAck(Step.r, m)
   /\ "l" \in DOMAIN Step => IsAsTold(Step.r, leading', counts', acked')
 
 TraceGivePromise ==
@@ -139,13 +141,14 @@ TraceRefuseAnswer ==
   /\ leading[r] = 0 \/ ~Reaches(r, acked[r], counts[r], CodeLength - 1, clock[r] + 1)
   /\ UNCHANGED vars
 
-(* A replica restarts: what it promised last was not durable. *)
+(* A replica restarts: what it promised last was not durable, and what it would have asked for that it has asked of nobody. *)
 TraceForget ==
   /\ promised' = [promised EXCEPT ![Step.r] = Step.p]
   /\ Step.p < promised[Step.r]
   /\ votes' = {v \in votes : v[1] = Step.r => v[2] <= Step.p}
+  /\ msgs' = {m \in msgs : m.type = "Prepare" /\ Owner(m.ballot) = Step.r => m.ballot <= Step.p}
   /\ leading[Step.r] <= Step.p
-  /\ UNCHANGED <<clock, ticks, leading, grant, msgs, acked, latest, seen, read, stale, members, crashes>>
+  /\ UNCHANGED <<clock, ticks, leading, grant, acked, latest, seen, read, stale, members, crashes>>
 
 TraceRestart ==
   /\ Restart(Step.r)
@@ -154,7 +157,7 @@ TraceRestart ==
 
 (* Messages that nobody takes any more: fewer of them allow less. *)
 TraceLose ==
-  /\ msgs' = {m \in msgs : m.sentAt >= Step.f[m.ballot]}
+  /\ msgs' = {m \in msgs : m.type = "Prepare" \/ m.sentAt >= Step.f[m.ballot]}
   /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, acked, latest, seen, read, stale, members, crashes>>
 
 -----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ const equivalent: Readonly<Record<string, string>> = {
     'an acknowledgement has the ballot and the time of a heartbeat that is still there to be taken',
   'Lease HandleHeartbeatAck: <= for < in: /\\ acked[r][m.from] < CountedFrom(r, m)':
     'what is counted already is counted once more, and nothing changes',
-  'Lease GivePromise: \\notin for \\in in: /\\ r = Owner(b) \\/ <<Owner(b), b>> \\in votes':
+  'Lease GivePromise: \\notin for \\in in: /\\ r = Owner(b) \\/ prepare \\in msgs':
     'a promise that comes before it is asked for counts for nothing until its owner stands',
   'Lease RunRead: TRUE for: read[r].phase = "asked"':
     'a read that runs once more sees no less, and one that nobody asked for must see nothing',
