@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Random } from '../simulation/random.ts';
+import { Random } from '../workload/seeded-random.ts';
 import type { MicroOperation } from './append-transactions.ts';
 import { describeCall } from './anomaly.ts';
 import type { Call } from './history.ts';

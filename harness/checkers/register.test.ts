@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Random } from '../simulation/random.ts';
+import { Random } from '../workload/seeded-random.ts';
 import type { Call } from './history.ts';
 import { checkRegisters } from './register.ts';
 import { callsOf, permutations, respectsRealTime, subsets, type ScriptedCall } from './testing/script.ts';

@@ -15,6 +15,8 @@ export class FaultScene {
   /** What a log that is full has, of its bound. */
   readonly fullLog: number;
   wiped: ReplicaId | null = null;
+  /** A change of the members is under way, or may be yet. */
+  changing = false;
   /** Whose disk has failed a write, or let a bit turn: its process may end for that. */
   readonly failing = new Set<ReplicaId>();
   readonly rotten = new Set<ReplicaId>();
@@ -83,10 +85,22 @@ export class FaultScene {
     if (!member.isRunning) void member.start({ isSlow: true });
   }
 
-  /** Nobody else may be without a log, or the group has lost its majority for good. */
+  /** An operator stops what is no member, and empties its disk. */
+  clear(machine: MemoryMember): void {
+    machine.crashMachine();
+    machine.lose('both');
+  }
+
+  /** Nobody else may be without a log, or be leaving, or the group has lost its majority for good. */
   mayLose(member: MemoryMember): boolean {
-    const others = this.group.members.filter((other) => other !== member);
+    const { group, rotten } = this;
+    const { members } = group;
+    // What was lost may be back.
+    if (rotten.size === 0 && members.every(({ isRunning }) => isRunning) && group.isHealthy())
+      this.wiped = null;
+    const others = members.filter((other) => other !== member);
     const areVoters = others.every(({ replica }) => replica?.membership.isVoter() === true);
-    return this.wiped === null && areVoters && this.group.serving() !== null;
+    const isMajority = 2 * others.length > members.length;
+    return !this.changing && this.wiped === null && isMajority && areVoters && group.serving() !== null;
   }
 }

@@ -6,6 +6,7 @@
 import type { MemoryMember } from '../../server/src/replica/testing/memory-member.ts';
 import type { FaultScene } from './fault-scene.ts';
 import { allFail, freeze, slowDisk } from './machine-faults.ts';
+import { remove } from './member-faults.ts';
 import { endWaits, slow, stand } from './postgres-faults.ts';
 
 /** How many times as long a disk or a standby takes that has to be waited for. */
@@ -103,6 +104,26 @@ export const copySourceDies = lasting(5000, (scene, leader, [target, ...others])
     for (const other of [target!, ...others]) slowDisk(scene, other, slowDiskTimes);
     scene.next(50 + scene.random.next() * 1000, () => scene.away(leader, () => leader.crashMachine()));
   });
+});
+
+/** One asks the other for leadership while the leader still counts on that one, which may just have begun anew and know of nothing that it has granted. */
+export const leaderLostByDegrees = lasting(6000, (scene, leader, [heard, lost]) => {
+  const { group, random } = scene;
+  if (lost === undefined) return;
+  scene.until(storyMsMax, group.network.isolate(lost.id, [leader.id]));
+  const restarts = random.chance(0.5);
+  scene.next(1000 + random.next() * 2000, () => {
+    scene.until(storyMsMax, group.network.isolate(leader.id, group.ids));
+    if (!restarts) return;
+    heard!.crash();
+    scene.next(random.next() * 20, () => scene.start(heard!));
+  });
+});
+
+/** Whoever takes over has to find out who the members are. */
+export const leaderDiesRemoving = lasting(3000, (scene, leader, [other]) => {
+  remove(scene, other!);
+  scene.next(scene.random.next() * 40, () => scene.away(leader, () => leader.crash(), 2000));
 });
 
 /** As soon as it holds, if it does so soon enough. */

@@ -12,6 +12,7 @@ import { calm } from '../../server/src/replica/testing/memory-network.ts';
 import { FaultScene } from './fault-scene.ts';
 import * as links from './link-faults.ts';
 import * as machines from './machine-faults.ts';
+import * as membership from './member-faults.ts';
 import * as databases from './postgres-faults.ts';
 import * as stories from './fault-stories.ts';
 
@@ -53,24 +54,38 @@ const faults: readonly (readonly [number, string, Fault])[] = [
   [1, 'the leader comes back to a slow disk', stories.leaderReturnsToSlowDisk],
   [1, 'the leader comes back with more than is chosen', stories.leaderReturnsWithUnchosen],
   [1, 'a copy comes of a leader that dies', stories.copySourceDies],
+  [1, 'the leader is lost to one, and then to all', stories.leaderLostByDegrees],
+  [1, 'the leader dies while it removes another', stories.leaderDiesRemoving],
+  [1, 'is added', membership.add],
+  [1, 'is removed', membership.remove],
+  [1, 'its clock changes its pace', (_scene, member) => member.drift()],
+  // Struck by its name only: data is lost then.
+  [0, 'a majority loses its logs', machines.loseMajority],
 ];
+
+export interface FaultOptions {
+  /** These strike, each as often as any; null: as often as is drawn. */
+  readonly only: readonly string[] | null;
+  /** Of these it is drawn; null: of all. */
+  readonly among: readonly string[] | null;
+  /** What a log that is full has, of its bound. */
+  readonly fullLog: number;
+}
 
 export class GroupFaults {
   private readonly scene: FaultScene;
   private readonly weights: readonly number[];
 
-  /** `only`: these strike, each as often as any; null: all, as often as is drawn. `fullLog`: what a log that is full has, of its bound. */
-  constructor(
-    group: MemoryGroup,
-    random: Random,
-    { only, fullLog }: { readonly only: readonly string[] | null; readonly fullLog: number },
-  ) {
+  constructor(group: MemoryGroup, random: Random, { only, among, fullLog }: FaultOptions) {
     this.scene = new FaultScene(group, random, fullLog);
-    const unknown = only?.find((name) => !faults.some(([, one]) => one === name));
+    const unknown = [...(only ?? []), ...(among ?? [])].find(
+      (name) => !faults.some(([, one]) => one === name),
+    );
     if (unknown !== undefined) throw new Error(`there is no fault "${unknown}"`);
     this.weights = faults.map(([weight, name]) => {
       const drawn = weight * random.pick([0, 1, 1, 4]);
-      return only === null ? drawn : Number(only.includes(name));
+      if (only !== null) return Number(only.includes(name));
+      return among === null || among.includes(name) ? drawn : 0;
     });
   }
 
@@ -89,7 +104,9 @@ export class GroupFaults {
     const { group, random } = scene;
     const serving = group.serving();
     const member = serving !== null && group.random.chance(0.4) ? serving : random.pick(group.members);
-    let left = random.below(weights.reduce((sum, weight) => sum + weight, 0));
+    const sum = weights.reduce((some, weight) => some + weight, 0);
+    if (sum === 0) return;
+    let left = random.below(sum);
     const [, name, fault] = faults[weights.findIndex((weight) => (left -= weight) < 0)]!;
     scene.tell(`${member.id}: ${name}`);
     fault(scene, member);
@@ -113,8 +130,16 @@ export class GroupFaults {
     }
     for (const member of members) if (scene.rotten.has(member.id)) await machines.giveUp(member);
     scene.wiped = null;
+    scene.changing = false;
     scene.failing.clear();
     scene.rotten.clear();
+  }
+
+  /** Members that nobody knew of when all was mended. True: there are some. */
+  async startOthers(): Promise<boolean> {
+    const others = this.scene.group.members.filter(({ isRunning }) => !isRunning);
+    for (const member of others) await member.start();
+    return others.length > 0;
   }
 
   /** Of what ends a process: true if that is what a disk did. One that is full ends a process only while that opens its log: what runs waits for space. */

@@ -4,13 +4,16 @@
  * Responsible for: noticing whatever must not be, and saying it in one line each. Looks into the replicas for positions only, where that makes a mistake show at once instead of by luck.
  *
  * What must hold: transactions on lists are strictly serializable, as far as READ COMMITTED goes (group-history.ts); what was acknowledged is there in the end, once; what was said not to be committed is not; a list that anybody read is a beginning of what it is in the end; what was acknowledged before a read of the leader
- * began is in it; every standby has a beginning of one chain; no two leaderships share a timeline, and all replicas agree on what each slot does; a primary is told of chosen WAL only; a directory has what it says.
+ * began is in it; every standby has a beginning of one chain; no two leaderships share a timeline, and all replicas agree on what each slot does; a primary is told of chosen WAL only; a directory has what it says. What protocol cores must keep is core/core-rule.ts.
  */
+import type { TraceEvent } from '../../server/src/api/events.ts';
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import type { RequestOutcome } from '../../server/src/ports/client-service.ts';
 import { formatLsn, type Lsn } from '../../server/src/wal/lsn.ts';
 import { timelineAt } from '../../server/src/wal/position.ts';
 import type { Transaction, TransactionEnd } from '../../server/src/replica/testing/memory-client.ts';
 import { checkListAppend } from '../checkers/list-append.ts';
+import { CoreJudge } from './core/core-judge.ts';
 import { GroupHistory } from './group-history.ts';
 import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import type { MemoryMember } from '../../server/src/replica/testing/memory-member.ts';
@@ -72,12 +75,23 @@ export class GroupJudge {
   private readonly reads: Read[] = [];
   private readonly samples: Sample[] = [];
   readonly slots = new SlotJudge((what) => this.fault(what));
+  readonly core: CoreJudge;
+
+  constructor(machine: (id: ReplicaId) => MemoryMember) {
+    this.core = new CoreJudge(machine, (what) => this.fault(what));
+  }
 
   private fault(what: string): void {
     if (this.faults.length < 50) this.faults.push(what);
   }
 
   // ------------------------------------------------------------------------------------------- as it happens
+
+  event(group: MemoryGroup, member: MemoryMember, event: TraceEvent): void {
+    this.slots.event(member, event);
+    this.core.event(event);
+    if (event.layer === 'consensus') this.core.look(group);
+  }
 
   begins(transaction: Transaction, nowMs: number): BegunTransaction {
     this.begun += 1;
@@ -121,6 +135,7 @@ export class GroupJudge {
 
   /** To be called now and then. */
   look(group: MemoryGroup): void {
+    this.core.look(group);
     for (const { process } of group.members) this.slots.isChosen(process?.assembled?.payload.chosenEnd ?? 0);
     for (const member of group.members) {
       const { postgres, id } = member;

@@ -10,6 +10,7 @@ import { GroupFaults } from './group-faults.ts';
 import { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import { GroupJudge } from './group-judge.ts';
 import { cutOffMinority } from './connected-majority.ts';
+import { mixes, type Mix, type MixName } from './mixes.ts';
 
 /** From `atMs` of the run on, chance goes another way than its seed would. */
 export interface Turn {
@@ -22,6 +23,8 @@ export interface ScheduleOptions {
   /** Default: none. */
   readonly turns?: readonly Turn[];
   readonly replicas?: number;
+  /** Default: `default`. */
+  readonly mix?: MixName;
   /** How often faults strike for a while and are mended then. */
   readonly rounds?: number;
   /** Only these faults, by their names. Default: all, as often as the seed says. */
@@ -61,7 +64,8 @@ export async function runSchedule(options: ScheduleOptions): Promise<ScheduleRes
 
 class Schedule {
   private readonly random: Random;
-  private readonly judge = new GroupJudge();
+  private readonly judge = new GroupJudge((id) => this.group.member(id));
+  private readonly mix: Mix;
   readonly group: MemoryGroup;
   private readonly faults: GroupFaults;
   private readonly clients: GroupClients;
@@ -71,6 +75,7 @@ class Schedule {
     seed,
     turns = [],
     replicas = 3,
+    mix = 'default',
     rounds = 2,
     only,
     logLevel,
@@ -79,32 +84,38 @@ class Schedule {
   }: ScheduleOptions) {
     this.random = new Random(seed);
     this.rounds = rounds;
+    this.mix = mixes[mix];
     const windowSlotsMax = this.random.pick([1024, 1024, narrow]);
     this.group = new MemoryGroup({
       replicas,
+      spares: this.mix.spares(this.random),
       seed,
-      // The longer a leader that hears nobody believes in itself, the more depends on its lease.
       config: {
-        timings: { electionTimeoutMaxMs: this.random.pick([2000, 2000, 5000]) },
+        timings: this.random.pick<Mix['timings'][number]>(this.mix.timings),
         // What does not fit the window of the core waits before it, as WAL that is in PostgreSQL only.
         bounds: { windowSlotsMax },
         trace: { file: onEvent !== undefined },
       },
       ...(logLevel === undefined ? {} : { logLevel }),
       onEvent: (id, event) => {
-        this.judge.slots.event(this.group.member(id), event);
+        this.judge.event(this.group, this.group.member(id), event);
         onEvent?.(event, this.group.time.nowMs());
       },
       excuses: (id, error) => this.faults.excuses(id, error),
       onReported: (id, position) =>
         this.judge.slots.reported(
-          this.group.members.find((member) => member.id === id),
+          this.group.machines.find((machine) => machine.id === id),
           position,
         ),
+      watch: this.judge.core,
     });
     // A log that lets go of its newest two windows, too, may leave a group without a way on. Of 1024 slots nobody lacks two windows here.
     const fullLog = windowSlotsMax === narrow ? 0.85 : 1;
-    this.faults = new GroupFaults(this.group, this.random.fork(), { only: only ?? null, fullLog });
+    this.faults = new GroupFaults(this.group, this.random.fork(), {
+      only: only ?? null,
+      among: this.mix.faults,
+      fullLog,
+    });
     this.clients = new GroupClients(this.group, this.judge, { random: this.random.fork(), restMs });
     for (const { atMs, salt } of turns)
       this.group.time.after(atMs, () => [this.random, this.group.random].forEach((one) => one.turn(salt)));
@@ -139,7 +150,7 @@ class Schedule {
 
   private async round(): Promise<void> {
     const { group, random, faults } = this;
-    if (random.chance(0.4)) group.network.weather = { loss: 0.03, doubling: 0.03, slow: 0.1 };
+    if (random.chance(this.mix.foul)) group.network.weather = this.mix.weather;
     const endMs = group.time.nowMs() + faultyMs;
     while (group.time.nowMs() < endMs) {
       await group.time.pass(random.chance(0.3) ? random.next() * 20 : random.next() * 1500);
@@ -147,7 +158,8 @@ class Schedule {
     }
     await group.time.pass(random.next() * 2000);
     await faults.mend();
-    await group.healthy(healthyMs);
+    do await group.healthy(healthyMs);
+    while (await faults.startOthers());
     await this.expectService('a healthy group', 10_000);
     if (random.chance(0.7)) await this.cutOff();
   }

@@ -9,6 +9,16 @@ export function allFail(scene: FaultScene): void {
   for (const member of scene.group.members) scene.away(member, () => member.crashMachine());
 }
 
+/** More than the product promises to survive. */
+export function loseMajority(scene: FaultScene): void {
+  const { members } = scene.group;
+  for (const member of scene.random.shuffled(members).slice(0, Math.floor(members.length / 2) + 1)) {
+    member.crashMachine();
+    member.lose('log');
+    scene.later(() => scene.start(member));
+  }
+}
+
 export function freeze(scene: FaultScene, { process }: MemoryMember): void {
   if (process === null) return;
   process.timers.stop();

@@ -1,5 +1,5 @@
 /**
- * What a bug is that is planted outside of the core.
+ * What a bug is that is planted.
  *
  * Invariant: each breaks one rule of the product's source, at every place where that rule stands; none helps the judge.
  */
@@ -13,7 +13,7 @@ export interface PlantedBug {
   /** `file` is below server/src. */
   readonly mutations: readonly Mutation[];
   /** Faults under which it shows soon, and a seed from which it does. */
-  readonly strain: Pick<ScheduleOptions, 'only'>;
+  readonly strain: Pick<ScheduleOptions, 'only' | 'mix' | 'replicas'>;
   readonly seed: number;
   /** What one line of the judge says of it. */
   readonly expected: RegExp;

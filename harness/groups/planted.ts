@@ -1,6 +1,16 @@
-/** Bugs planted outside of the core, each of which random schedules must find: a judge that cannot fail shows nothing. */
+/** Bugs planted into the product, each of which random schedules must find: a judge that cannot fail shows nothing. */
+import { ofAcceptors } from './planted-acceptors.ts';
 import { ofDatabases } from './planted-databases.ts';
+import { ofLeaders } from './planted-leaders.ts';
 import { ofTheLog } from './planted-log.ts';
+import { ofMembers } from './planted-members.ts';
 import { ofService } from './planted-service.ts';
 
-export const plantedBugs = [...ofTheLog, ...ofService, ...ofDatabases];
+export const plantedBugs = [
+  ...ofAcceptors,
+  ...ofLeaders,
+  ...ofMembers,
+  ...ofTheLog,
+  ...ofService,
+  ...ofDatabases,
+];

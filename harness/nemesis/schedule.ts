@@ -4,7 +4,7 @@
  * Who is struck is drawn as a wish (the leader, a follower, anyone); at its time the wish meets the cluster as it is then. Invariants: the last fault ends
  * before the run does; every kind is drawn once before any is drawn again.
  */
-import { Random } from '../simulation/random.ts';
+import { Random } from '../workload/seeded-random.ts';
 
 export const faultKinds = [
   'kill',

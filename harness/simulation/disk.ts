@@ -10,7 +10,7 @@ import type { Ballot, Slot } from '../../server/src/multipaxos/types/names.ts';
 import type { LogRecord, RecoveredLog } from '../../server/src/multipaxos/types/records.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { DiskOptions } from './options.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../workload/seeded-random.ts';
 
 interface Append {
   readonly seq: number;

@@ -9,7 +9,7 @@ import type { Message } from '../../server/src/multipaxos/types/messages.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { NetworkOptions } from './options.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../workload/seeded-random.ts';
 
 export class SimulatedNetwork {
   private options: NetworkOptions;

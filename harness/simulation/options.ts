@@ -9,7 +9,7 @@ import type { Configuration, MemberAddress } from '../../server/src/multipaxos/t
 import type { GroupId, ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
 import type { TraceLevel } from '../../server/src/multipaxos/types/trace.ts';
 import { realCore, type Core } from './core.ts';
-import { Random } from './random.ts';
+import { Random } from '../workload/seeded-random.ts';
 
 export interface NetworkOptions {
   readonly delayMsMin: number;

@@ -15,7 +15,7 @@ import { RuleBroken, type Rule } from './rules.ts';
 import { Nemesis } from './nemesis.ts';
 import { SimulatedNetwork } from './network.ts';
 import { foundingConfiguration, optionsOfSeed, replicaIds, type SimulationOptions } from './options.ts';
-import { Random } from './random.ts';
+import { Random } from '../workload/seeded-random.ts';
 import { SimulatedReplica } from './replica.ts';
 import type { Recoveries, TraceRecorder, World } from './world.ts';
 

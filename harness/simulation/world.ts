@@ -7,7 +7,7 @@ import type { EventQueue } from './event-queue.ts';
 import type { Judge } from './judge.ts';
 import type { SimulatedNetwork } from './network.ts';
 import type { SimulationOptions } from './options.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../workload/seeded-random.ts';
 import type { SimulatedReplica } from './replica.ts';
 
 export interface Crash {

@@ -3,7 +3,7 @@
  *
  * With `requestIds` a transfer whose outcome is unknown is sent again under the same request id until the answer is known: then nothing may be lost or done twice.
  */
-import type { Random } from '../simulation/random.ts';
+import type { Random } from './seeded-random.ts';
 import { giveUp, type SqlFailure, type SqlSession } from './sql-session.ts';
 import type { Workload } from './workload.ts';
 

@@ -1,6 +1,6 @@
 /** Transactions that read lists and append to them, several lists in each, at SERIALIZABLE. */
 import type { MicroOperation } from '../checkers/append-transactions.ts';
-import type { Random } from '../simulation/random.ts';
+import type { Random } from './seeded-random.ts';
 import type { Workload } from './workload.ts';
 
 const keysAtOnce = 5;

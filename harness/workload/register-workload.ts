@@ -3,7 +3,7 @@
  *
  * A key is used for a bounded number of operations and then left for another, so that each can be judged by itself in little time.
  */
-import type { Random } from '../simulation/random.ts';
+import type { Random } from './seeded-random.ts';
 import type { Workload } from './workload.ts';
 
 const keysAtOnce = 3;

@@ -5,7 +5,7 @@
  * each has exactly one completion in the history; a client that does not know what became of an operation goes on as another process.
  */
 import type { HistoryWriter, Operation } from '../checkers/history.ts';
-import { Random } from '../simulation/random.ts';
+import { Random } from './seeded-random.ts';
 import { mayRepeat } from './bank-workload.ts';
 import { isCommitted } from './sql-outcome.ts';
 import { SqlFailure, SqlSession } from './sql-session.ts';

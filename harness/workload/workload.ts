@@ -1,6 +1,6 @@
 /** What a workload is: requests drawn at random, and how each is put to a database. Who runs it and writes its history is run-workload.ts. */
 import type { WorkloadName } from '../checkers/check-history.ts';
-import type { Random } from '../simulation/random.ts';
+import type { Random } from './seeded-random.ts';
 import type { SqlSession } from './sql-session.ts';
 
 export interface WorkRequest {

@@ -104,6 +104,19 @@ describe('simulated time', () => {
     expect(told).toHaveLength(2);
   });
 
+  it('comes no sooner to a process whose clock has become slower', async () => {
+    const time = new SimulatedTime();
+    const process = new ProcessTime(time, 2, 500);
+    const told: number[] = [];
+    process.after(40, () => told.push(time.nowMs()));
+    await time.pass(10);
+    expect(process.nowMs()).toBe(520);
+    process.goAt(1);
+    await time.pass(20);
+    expect(told).toEqual([30]);
+    expect(process.nowMs()).toBe(540);
+  });
+
   it('comes to a process that was stopped in the order in which it came due', async () => {
     const time = new SimulatedTime();
     const process = new ProcessTime(time);

@@ -104,32 +104,47 @@ function settled(): Promise<void> {
  */
 export class ProcessTime implements Timers {
   private readonly time: SimulatedTime;
-  private readonly rate: number;
-  private readonly bornAtMs: number;
+  private rate: number;
+  /** Its clock showed `shownMs` when the time was `atMs`, and has gone at its rate since. */
+  private atMs: number;
+  private shownMs: number;
   private isStopped = false;
   private isDead = false;
   /** What is due, and has to wait for its turn: in the order in which it came due. */
   private late: (() => void)[] = [];
   private catchingUp = false;
 
-  /** `rate`: how fast its clock goes; 1.02 is 2 % too fast. */
-  constructor(time: SimulatedTime, rate = 1) {
+  /** `rate`: how fast its clock goes; 1.02 is 2 % too fast. `shownMs`: what it shows now. */
+  constructor(time: SimulatedTime, rate = 1, shownMs = 1000) {
     this.time = time;
     this.rate = rate;
-    this.bornAtMs = time.nowMs();
+    this.atMs = time.nowMs();
+    this.shownMs = shownMs;
   }
 
   nowMs(): number {
-    return 1000 + (this.time.nowMs() - this.bornAtMs) * this.rate;
+    return this.shownMs + (this.time.nowMs() - this.atMs) * this.rate;
+  }
+
+  /** Its clock goes at another rate from now on. */
+  goAt(rate: number): void {
+    this.shownMs = this.nowMs();
+    this.atMs = this.time.nowMs();
+    this.rate = rate;
   }
 
   after(ms: number, work: () => void): () => void {
+    const { rate } = this;
+    const dueMs = this.nowMs() + ms;
     let isWanted = true;
-    const cancel = this.time.after(ms / this.rate, () =>
-      this.call(() => {
-        if (isWanted) work();
-      }),
-    );
+    let cancel = this.time.after(ms / rate, () => {
+      // A clock that has become slower is not there yet.
+      if (this.rate < rate && this.nowMs() < dueMs) cancel = this.after(dueMs - this.nowMs(), wanted);
+      else this.call(wanted);
+    });
+    const wanted = (): void => {
+      if (isWanted) work();
+    };
     return () => {
       isWanted = false;
       cancel();

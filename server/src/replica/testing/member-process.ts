@@ -46,6 +46,9 @@ export interface ProcessMachine {
   readonly logLevel: string;
 }
 
+/** The clocks of any two processes began so far apart, at most. */
+const clockSkewMsMax = 10_000;
+
 export class MemberProcess {
   readonly timers: ProcessTime;
   readonly server: ModelServer;
@@ -65,9 +68,7 @@ export class MemberProcess {
   constructor(machine: ProcessMachine, stamp: EventStamp) {
     this.machine = machine;
     const { config, time, random, network, postgres, logLevel } = machine;
-    // As exact as the lease allows for.
-    const { clockDriftMax } = config.timings;
-    this.timers = new ProcessTime(time, 1 + (random.next() - 0.5) * clockDriftMax);
+    this.timers = new ProcessTime(time, this.clockRate(), random.next() * clockSkewMsMax);
     this.server = new ModelServer(postgres, this.timers);
     this.directory = new ModelDirectory(postgres.disk, this.timers, random);
     this.transport = network.transport(config.id, this.timers);
@@ -78,6 +79,17 @@ export class MemberProcess {
       logger: this.logger,
       onEvent: (event) => this.events.operation(event),
     });
+  }
+
+  /** As exact as the lease allows for. */
+  private clockRate(): number {
+    const { config, random } = this.machine;
+    return 1 + (random.next() - 0.5) * config.timings.clockDriftMax;
+  }
+
+  /** Its clock goes faster or slower from now on. */
+  drift(): void {
+    this.timers.goAt(this.clockRate());
   }
 
   /** @throws LogStoreError if it has a log that it cannot open */

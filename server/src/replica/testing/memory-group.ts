@@ -1,11 +1,17 @@
-/** A group of replicas in memory, in simulated time: founded by the first, joined by the others. */
+/**
+ * A group of replicas in memory, in simulated time: founded by the first, joined by the others.
+ *
+ * Machines that are no members are there to be added. Who the members are the replicas say themselves: the newest configuration that any of them knows to be chosen.
+ */
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaConfigInput } from '../../config/replica-config.ts';
+import type { Configuration } from '../../multipaxos/types/members.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { Lsn, Timeline } from '../../wal/lsn.ts';
 import { Random } from '../../ports/testing/random.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { configOf, foundedBy } from './configurations.ts';
+import type { MemberWatch } from './member-watch.ts';
 import { MemoryMember } from './memory-member.ts';
 import type { MemberProcess } from './member-process.ts';
 import { MemoryNetwork } from './memory-network.ts';
@@ -15,6 +21,8 @@ const lookMs = 5;
 
 export interface GroupOptions {
   readonly replicas: number;
+  /** Machines beside them. Default: none. */
+  readonly spares?: number;
   readonly seed: number;
   readonly config?: Partial<ReplicaConfigInput>;
   readonly logLevel?: string;
@@ -24,6 +32,7 @@ export interface GroupOptions {
   readonly onEvent?: (member: ReplicaId, event: TraceEvent) => void;
   /** A process ends for that: true if it ought to. */
   readonly excuses?: (member: ReplicaId, error: Error) => boolean;
+  readonly watch?: MemberWatch;
 }
 
 /** Is told when a life of a member's process begins, and when it has ended. */
@@ -36,8 +45,8 @@ export class MemoryGroup {
   readonly time = new SimulatedTime();
   readonly random: Random;
   readonly network: MemoryNetwork;
-  readonly ids: readonly ReplicaId[];
-  readonly members: readonly MemoryMember[];
+  readonly machines: readonly MemoryMember[];
+  private known: Pick<Configuration, 'version' | 'members'>;
   /** What must not be: a replica that could not go on, a PostgreSQL that was fed what it must not be. */
   readonly troubles: string[] = [];
 
@@ -45,14 +54,19 @@ export class MemoryGroup {
   observer: LivesObserver | null = null;
   private eventAtUs = 0;
 
-  constructor({ replicas, seed, config = {}, onReported, onEvent, excuses, ...rest }: GroupOptions) {
+  constructor(options: GroupOptions) {
+    const { replicas, spares = 0, seed, config = {}, onReported, onEvent, excuses, watch = null } = options;
+    const { logLevel, segmentBytes } = options;
     this.random = new Random(seed);
     this.network = new MemoryNetwork(this.time, this.random.fork());
-    this.ids = Array.from({ length: replicas }, (_, index) => `r${index + 1}` as ReplicaId);
-    this.members = this.ids.map(
+    if (watch !== null) this.network.onSent = (from, to, message) => watch.sends(from, to, message);
+    const ids = Array.from({ length: replicas + spares }, (_, index) => `r${index + 1}` as ReplicaId);
+    const [founder, ...others] = ids.slice(0, replicas);
+    this.known = foundedBy([founder!], others);
+    this.machines = ids.map(
       (id) =>
         new MemoryMember({
-          config: configOf(id, this.ids, config),
+          config: configOf(id, ids, config),
           time: this.time,
           nowUs: () => this.nowUs(),
           random: this.random.fork(),
@@ -68,7 +82,9 @@ export class MemoryGroup {
           ...(onEvent === undefined ? {} : { onEvent: (event: TraceEvent): void => onEvent(id, event) }),
           onStarted: (process) => this.observer?.onStarted(id, process),
           onEnded: (process) => this.observer?.onEnded(id, process),
-          ...rest,
+          watch,
+          ...(logLevel === undefined ? {} : { logLevel }),
+          ...(segmentBytes === undefined ? {} : { segmentBytes }),
         }),
     );
   }
@@ -79,8 +95,27 @@ export class MemoryGroup {
     return this.eventAtUs;
   }
 
+  /** Machines of members, in the order of their names. */
+  get members(): readonly MemoryMember[] {
+    const { members } = this.configuration;
+    return this.machines.filter(({ id }) => members.some(({ replica }) => replica === id));
+  }
+
+  get ids(): readonly ReplicaId[] {
+    return this.members.map(({ id }) => id);
+  }
+
+  /** The newest that anybody is known to know. */
+  get configuration(): Pick<Configuration, 'version' | 'members'> {
+    for (const { replica } of this.machines) {
+      const newest = replica?.membership.configuration;
+      if (newest !== undefined && newest.version > this.known.version) this.known = newest;
+    }
+    return this.known;
+  }
+
   member(id: ReplicaId): MemoryMember {
-    return this.members.find((member) => member.id === id)!;
+    return this.machines.find((machine) => machine.id === id)!;
   }
 
   /** The first founds the group, the others join it. Resolves when all are healthy. @throws Error if that takes too long */
@@ -92,7 +127,7 @@ export class MemoryGroup {
         others.map(({ id }) => id),
       ),
     );
-    for (const member of this.members) await member.start();
+    for (const member of [founder!, ...others]) await member.start();
     await this.healthy(120_000);
   }
 
@@ -106,7 +141,8 @@ export class MemoryGroup {
     throw new Error(`the group is not healthy after ${maxMs} ms:\n${this.describe()}`);
   }
 
-  private isHealthy(): boolean {
+  /** Of those that run. */
+  isHealthy(): boolean {
     const running = this.members.filter(({ isRunning }) => isRunning);
     return (
       this.serving() !== null &&
@@ -163,7 +199,7 @@ export class MemoryGroup {
 
   /** The power fails everywhere. @throws Error if anything has happened that must not */
   async stop(): Promise<void> {
-    for (const member of this.members) member.crashMachine();
+    for (const machine of this.machines) machine.crashMachine();
     await this.time.pass(1);
     if (this.troubles.length > 0) throw new Error(this.troubles.slice(0, 20).join('\n'));
   }

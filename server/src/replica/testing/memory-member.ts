@@ -24,6 +24,7 @@ import { ProcessTime, type SimulatedTime } from '../../ports/testing/simulated-t
 import type { Replica } from '../replica.ts';
 import { testGroup } from './configurations.ts';
 import { MemberProcess } from './member-process.ts';
+import { watchedLog, type MemberWatch } from './member-watch.ts';
 import type { MemoryNetwork } from './memory-network.ts';
 
 export const testCluster = 'c';
@@ -44,6 +45,8 @@ export interface MemberOptions {
   /** A life of its process begins, and has ended. */
   readonly onStarted?: (process: MemberProcess) => void;
   readonly onEnded?: (process: MemberProcess) => void;
+  /** Null: nobody watches. */
+  readonly watch: MemberWatch | null;
   /** Set to see what replicas say. */
   readonly logLevel?: string;
 }
@@ -109,7 +112,10 @@ export class MemoryMember {
       ? openSegmentLogOn(directory, options)
       : createSegmentLogOn(directory, options, newLog));
     takesTime = true;
-    return log;
+    const { watch } = this.options;
+    if (watch === null) return log;
+    watch.logOpens(log.identity.member, log.recovered, newLog !== undefined);
+    return watchedLog(log, watch);
   }
 
   // -------------------------------------------------------------------------------------------------- its lives
@@ -138,6 +144,11 @@ export class MemoryMember {
     onStarted?.(process);
     const opening = process.enter(isSlow).catch((error: Error) => this.fail(process, error));
     if (!isSlow) await opening;
+  }
+
+  /** Its clock goes faster or slower from now on. */
+  drift(): void {
+    this.process?.drift();
   }
 
   private fail(process: MemberProcess, error: Error): void {

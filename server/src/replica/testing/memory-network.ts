@@ -40,14 +40,18 @@ export interface Weather {
   readonly loss: number;
   readonly doubling: number;
   readonly slow: number;
+  /** Of what is slow, so many milliseconds at most. */
+  readonly lateMsMax: number;
 }
 
-export const calm: Weather = { loss: 0, doubling: 0, slow: 0.01 };
+export const calm: Weather = { loss: 0, doubling: 0, slow: 0.01, lateMsMax: 80 };
 
 export class MemoryNetwork {
   weather = calm;
   /** Whom copies were asked of, in order. */
   readonly copiesAsked: ReplicaId[] = [];
+  /** Hears of all that leaves, whether it arrives or not. */
+  onSent: ((from: ReplicaId, to: ReplicaId, message: Message) => void) | null = null;
   private readonly time: SimulatedTime;
   private readonly random: Random;
   private readonly stations = new Map<ReplicaId, Station>();
@@ -107,7 +111,7 @@ export class MemoryNetwork {
 
   private readonly latencyMs = (): number => {
     const { random, weather } = this;
-    return random.chance(weather.slow) ? random.next() * 80 : 0.1 + random.next() * 0.6;
+    return random.chance(weather.slow) ? random.next() * weather.lateMsMax : 0.1 + random.next() * 0.6;
   };
 
   private send(from: Station, to: ReplicaId, hand: (station: Station) => void): void {
@@ -147,6 +151,7 @@ export class MemoryNetwork {
     return {
       send: (to, message) => {
         const from = here.member;
+        this.onSent?.(from, to, message);
         this.send(here, replicaOf(to), (station) => {
           if (station.member === to) station.message(from, message);
         });

@@ -1,4 +1,4 @@
-/** Seeded pseudo-random numbers (sfc32): the only source of chance in the simulator, so that a seed replays a run exactly. */
+/** Seeded pseudo-random numbers (sfc32): the only source of chance in workloads, in schedules of the nemesis and in tests of checkers, so that a seed replays them exactly. */
 
 export class Random {
   private a: number;

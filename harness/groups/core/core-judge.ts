@@ -1,0 +1,118 @@
+/**
+ * Judges what the protocol cores of a group do, from outside: by their disks, by what leaves them, and by what they tell of their actions.
+ *
+ * Responsible for: which judge hears of what, and the rules of leaders. The rules are named in core-rule.ts.
+ */
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { ballotLabel } from '../../../server/src/multipaxos/ballot.ts';
+import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
+import type { Message } from '../../../server/src/multipaxos/types/messages.ts';
+import type { EntryLabel, ReplicaId, Slot } from '../../../server/src/multipaxos/types/names.ts';
+import type { LogRecord, RecoveredLog } from '../../../server/src/multipaxos/types/records.ts';
+import type { CoreTraceEvent } from '../../../server/src/multipaxos/types/trace.ts';
+import type { MemoryGroup } from '../../../server/src/replica/testing/memory-group.ts';
+import type { MemoryMember } from '../../../server/src/replica/testing/memory-member.ts';
+import type { MemberWatch } from '../../../server/src/replica/testing/member-watch.ts';
+import { AcceptorJudge } from './acceptor-judge.ts';
+import type { CoreFault } from './core-rule.ts';
+import { MembersJudge } from './members-judge.ts';
+
+export class CoreJudge implements MemberWatch {
+  private readonly fault: CoreFault;
+  private readonly machine: (id: ReplicaId) => MemoryMember;
+  private readonly members: MembersJudge;
+  private readonly acceptors: AcceptorJudge;
+  /** Of each core: what it holds in memory above its commit point. */
+  private readonly held = new Map<ReplicaId, Map<Slot, EntryLabel>>();
+
+  constructor(machine: (id: ReplicaId) => MemoryMember, fault: (what: string) => void) {
+    this.machine = machine;
+    this.fault = (rule, detail) => fault(`${rule}: ${detail}`);
+    this.members = new MembersJudge(this.fault);
+    this.acceptors = new AcceptorJudge(this.members, this.fault);
+  }
+
+  // ------------------------------------------------------------------------------------------- disks and messages
+
+  logOpens(member: ReplicaId, recovered: RecoveredLog, isNew: boolean): void {
+    this.members.logOpens(member, recovered, isNew);
+    this.acceptors.logOpens(member, recovered);
+  }
+
+  areDurable(member: ReplicaId, records: readonly LogRecord[]): void {
+    for (const record of records) {
+      this.members.isDurable(member, record);
+      this.acceptors.isDurable(member, record);
+    }
+  }
+
+  letsGo(member: ReplicaId, upTo: Slot): void {
+    this.isInDatabase(member, upTo, 'lets go of');
+    this.acceptors.letsGo(member, upTo);
+  }
+
+  sends(member: ReplicaId, _to: ReplicaId, message: Message): void {
+    this.acceptors.sends(member, message);
+    if (message.kind === 'HeartbeatAck')
+      this.isInDatabase(member, message.durableApplicationPointer, 'says to have');
+  }
+
+  private isInDatabase(member: ReplicaId, slot: Slot, what: string): void {
+    const has = this.machine(replicaOf(member)).postgres.disk.state?.position.slot ?? 0;
+    if (slot > has)
+      this.fault('PurgedIsDurable', `${member} ${what} slot ${slot}, and its database has ${has}`);
+  }
+
+  // ------------------------------------------------------------------------------------------------------ actions
+
+  event(event: TraceEvent): void {
+    const { replica } = event;
+    if (event.layer === 'consensus') this.action(replica, event);
+    if (event.layer !== 'apply') return;
+    if (event.name === 'Feed') this.acceptors.isChosen(replica, event.slot, event.label);
+    if (event.name === 'Skip' || event.name === 'BeginLeadership')
+      this.acceptors.isChosen(replica, event.slot, null);
+  }
+
+  private action(member: ReplicaId, event: CoreTraceEvent): void {
+    const { name, state } = event;
+    if (name === 'Restart') {
+      this.held.set(member, new Map());
+      this.acceptors.restarts(member, event);
+    }
+    if (name === 'BecomeLeader') this.members.leads(state.ballot);
+    if (name === 'Serve') this.serves(member, event);
+    this.follow(member, event);
+  }
+
+  /** Everything that its commit point passes is chosen, and is what it holds. */
+  private follow(member: ReplicaId, { name, state, votes = [] }: CoreTraceEvent): void {
+    const held = this.held.get(member) ?? new Map<Slot, EntryLabel>();
+    this.held.set(member, held);
+    // An Fsync tells what was written before.
+    if (name !== 'Fsync') for (const [slot, , label] of votes) held.set(slot, label);
+    this.acceptors.allChosen(member, state.commitPoint);
+    for (const [slot, label] of held) {
+      if (slot > state.commitPoint) continue;
+      this.acceptors.isChosen(member, slot, label);
+      held.delete(slot);
+    }
+  }
+
+  private serves(member: ReplicaId, { state }: CoreTraceEvent): void {
+    const pointer = this.machine(replicaOf(member)).process?.assembled?.payload.pointer ?? 0;
+    const chosen = this.acceptors.chosenBelow(state.ballot);
+    if (pointer < chosen)
+      this.fault(
+        'ServesAllThatIsChosen',
+        `${member} serves in ${ballotLabel(state.ballot)} and has applied ${pointer} of ${chosen}`,
+      );
+  }
+
+  /** To be called often. */
+  look({ machines }: MemoryGroup): void {
+    const holders = machines.filter(({ process }) => process?.assembled?.core.leaseHeld() === true);
+    if (holders.length > 1)
+      this.fault('OneLeaseHolder', `${holders.map(({ id }) => id).join(' and ')} hold a lease`);
+  }
+}
