@@ -33,7 +33,9 @@ it('nothing that must not be comes of random schedules', { timeout: 240_000 }, a
   expect(total.majorityMs).toBeGreaterThan(0);
 });
 
-it('a group that has lost the logs of a majority is lost, and that is said', { timeout: 240_000 }, async () => {
+it('a group that has lost the logs of a majority is lost, and that is said', {
+  timeout: 240_000,
+}, async () => {
   const { faults } = await runSchedule({ seed: 1, rounds: 1, only: ['a majority loses its logs'] });
   expect(faults[0]).toMatch(/is not healthy after/);
 });

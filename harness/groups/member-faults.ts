@@ -19,8 +19,8 @@ export function add(scene: FaultScene): void {
   const spare = random.pick(spares);
   scene.clear(spare);
   scene.changing = true;
-  void leader.replica!.membership
-    .change({ kind: 'add', replica: spare.id, address: addressOf(spare.id) })
+  void leader
+    .replica!.membership.change({ kind: 'add', replica: spare.id, address: addressOf(spare.id) })
     .then((outcome) => {
       scene.tell(`${spare.id} is added: ${outcome}`);
       scene.changing = outcome === 'timedOut';

@@ -83,7 +83,8 @@ export const ofAcceptors: readonly PlantedBug[] = [
       {
         file: 'multipaxos/learner.ts',
         find: 'if (ballot === undefined || ballot === null || !sameBallot(ballot, state.promised)) break;',
-        replace: 'if (ballot === undefined || ballot === null || sameBallot(ballot, { ...ballot, round: -1 })) break;',
+        replace:
+          'if (ballot === undefined || ballot === null || sameBallot(ballot, { ...ballot, round: -1 })) break;',
       },
     ],
     strain: { only: ['the leader comes back to a slow disk', 'the leader alone is cut off'] },
@@ -92,7 +93,8 @@ export const ofAcceptors: readonly PlantedBug[] = [
   },
   {
     name: 'discardsTail',
-    sentence: 'a follower throws its tail away when the leader changes, before the new one has sent anything in its place',
+    sentence:
+      'a follower throws its tail away when the leader changes, before the new one has sent anything in its place',
     mutations: [
       {
         file: 'multipaxos/follower.ts',

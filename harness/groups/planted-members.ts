@@ -20,7 +20,8 @@ export const ofMembers: readonly PlantedBug[] = [
   },
   {
     name: 'wipedVotesOnceCaughtUp',
-    sentence: 'a replica that has lost its log comes back under its old name, and votes as soon as it has caught up',
+    sentence:
+      'a replica that has lost its log comes back under its old name, and votes as soon as it has caught up',
     mutations: [
       {
         file: 'multipaxos/configuration.ts',

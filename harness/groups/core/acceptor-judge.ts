@@ -210,7 +210,10 @@ export class AcceptorJudge {
     const acceptor = this.acceptor(member);
     acceptor.revealed = higher(acceptor.revealed, message.ballot);
     if (isBelow(acceptor.promised, message.ballot))
-      this.fault('RevealedIsDurable', `${member} tells its ${message.kind} of ${ballotLabel(message.ballot)}`);
+      this.fault(
+        'RevealedIsDurable',
+        `${member} tells its ${message.kind} of ${ballotLabel(message.ballot)}`,
+      );
     if (message.kind === 'Promise') this.tellsVotes(member, acceptor, message);
     else this.hasVoted(member, message);
   }

@@ -91,7 +91,13 @@ class Seen {
 
   event(replica: ReplicaId, name: string, state: object, more: object = {}): this {
     const snapshot = { promised: first, ballot: first, commitPoint: 0, ...state };
-    this.judge.event({ layer: 'consensus', replica, name, state: snapshot, ...more } as unknown as TraceEvent);
+    this.judge.event({
+      layer: 'consensus',
+      replica,
+      name,
+      state: snapshot,
+      ...more,
+    } as unknown as TraceEvent);
     return this;
   }
 }
@@ -107,7 +113,10 @@ const promise = (of: Ballot, votes: readonly object[] = []): object => ({
 describe('the judge of cores notices', () => {
   it('nothing while a majority decides', () => {
     const seen = new Seen().durable([r1, r2], { kind: 'promise', ballot: first });
-    seen.event(r1, 'BecomeLeader', {}).choose(1, 1).durable([r3], { kind: 'commitPoint', slot: 1 as Slot });
+    seen
+      .event(r1, 'BecomeLeader', {})
+      .choose(1, 1)
+      .durable([r3], { kind: 'commitPoint', slot: 1 as Slot });
     seen.sends(r2, { kind: 'Accepted', ballot: first, firstSlot: 1, lastSlot: 1, commitPoint: 0 });
     seen.event(r1, 'AdvanceCommitPoint', { commitPoint: 1 }, { votes: [[1, first, 'c/1']] });
     expect(seen.told).toEqual([]);
@@ -217,7 +226,9 @@ describe('the judge of cores notices', () => {
     const two = new Seen().durable([r1, r2], vote(1, first, members(2, [r1])));
     expect(two.told).toEqual(['ConfigurationsFormAChain']);
     const one = new Seen().durable([r1, r2], vote(1, first, members(2, [r1, r2])));
-    expect(one.durable([r3], { kind: 'commitPoint', slot: 1 as Slot }).told).toEqual(['ConfigurationIsKnown']);
+    expect(one.durable([r3], { kind: 'commitPoint', slot: 1 as Slot }).told).toEqual([
+      'ConfigurationIsKnown',
+    ]);
   });
 
   it('a name for two lives', () => {
