@@ -64,10 +64,10 @@ export const ofAcceptors: readonly PlantedBug[] = [
     reject(run, from, message.ballot);
     return;
   }
-  const adopted = followLeader(run, from, message.ballot) === 'adopted';
+  const adopted = followLeader(run, from, message) === 'adopted';
   noteCommitPoint(state, from, message.commitPoint);
   const followed`,
-        replace: `const adopted = followLeader(run, from, message.ballot) === 'adopted';
+        replace: `const adopted = followLeader(run, from, message) === 'adopted';
   noteCommitPoint(state, from, message.commitPoint);
   const followed`,
       },

@@ -111,7 +111,10 @@ export class CoreJudge implements MemberWatch {
 
   /** To be called often. */
   look({ machines }: MemoryGroup): void {
-    const holders = machines.filter(({ process }) => process?.assembled?.core.leaseHeld() === true);
+    const holders = machines.filter(({ process }) => {
+      const { assembled = null, timers } = process ?? {};
+      return assembled?.core.leaseHeld(timers!.nowMs()) === true;
+    });
     if (holders.length > 1)
       this.fault('OneLeaseHolder', `${holders.map(({ id }) => id).join(' and ')} hold a lease`);
   }
