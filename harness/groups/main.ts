@@ -1,5 +1,5 @@
 /**
- * The command line of the simulator: `npm run sim -- --seed N [--seeds K] [--mix default|losses] [--replicas 3|5] [--rounds R] [--trace FILE] [--plant NAME] [--only FAULT]... [--turn MS/N]...`.
+ * The command line of the simulator: `npm run groups -- --seed N [--seeds K] [--mix default|losses] [--replicas 3|5] [--rounds R] [--trace FILE] [--plant NAME] [--only FAULT]... [--turn MS/N]...`.
  *
  * Runs K seeds from N on, a line for each; a seed that fails is told in full, with the command that replays it, and ends with 1. `--mix` names what the faults are drawn from (mixes.ts); with `--only` nothing else befalls the group than these (group-faults.ts). `--trace` writes what the run of
  * the first seed records, for `conformance trace`. With `--plant` a bug is planted, and the first seed that finds it is told. With `--turn` chance goes another way from there on. `--corpus` runs what was kept of `--explore MINUTES`, which looks for runs that meet new states (explore/).
@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { runSchedule, type ScheduleOptions, type ScheduleResult } from './group-schedule.ts';
 import { isMix, mixes } from './mixes.ts';
 import { plantedBugs } from './planted.ts';
+import { unnoticed } from './planted-unnoticed.ts';
 import { loadMutant } from './mutant.ts';
 import { recordRun } from './record-run.ts';
 import { explore, runCorpus } from './explore/explore-command.ts';
@@ -43,9 +44,10 @@ async function main(): Promise<number> {
   const { mix } = values;
   if (!isMix(mix)) throw new Error(`no mix ${mix}; there are ${Object.keys(mixes).join(', ')}`);
   const turns = values.turn?.map(readTurn) ?? [];
-  const bug = plantedBugs.find(({ name }) => name === values.plant);
+  const bugs = [...plantedBugs, ...unnoticed];
+  const bug = bugs.find(({ name }) => name === values.plant);
   if (values.plant !== undefined && bug === undefined)
-    throw new Error(`no bug ${values.plant}; there are ${plantedBugs.map(({ name }) => name).join(', ')}`);
+    throw new Error(`no bug ${values.plant}; there are ${bugs.map(({ name }) => name).join(', ')}`);
   const run = bug === undefined ? runSchedule : await loadMutant(bug.name, bug.mutations);
   const begunAtMs = performance.now();
   let steps = 0;
@@ -74,7 +76,7 @@ async function main(): Promise<number> {
     const mixed = mix === 'default' ? '' : ` --mix ${mix}`;
     const only = values.only?.map((name) => ` --only '${name}'`).join('') ?? '';
     console.log(
-      `replay: npm run sim -- --seed ${seed} --replicas ${replicas} --rounds ${rounds}${mixed}${plant}${only}${turnOptions(turns)}`,
+      `replay: npm run groups -- --seed ${seed} --replicas ${replicas} --rounds ${rounds}${mixed}${plant}${only}${turnOptions(turns)}`,
     );
     return 1;
   }

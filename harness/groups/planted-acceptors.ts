@@ -55,28 +55,6 @@ export const ofAcceptors: readonly PlantedBug[] = [
     expected: /^(RestartKnowsAll: r.* begins without|PromiseTellsVotes)/,
   },
   {
-    name: 'votesBelowPromise',
-    sentence: 'a follower votes for what the leader of before proposes, whatever it has promised since',
-    mutations: [
-      {
-        file: 'multipaxos/follower.ts',
-        find: `if (compareBallots(message.ballot, state.promised) < 0) {
-    reject(run, from, message.ballot);
-    return;
-  }
-  const adopted = followLeader(run, from, message) === 'adopted';
-  noteCommitPoint(state, from, message.commitPoint);
-  const followed`,
-        replace: `const adopted = followLeader(run, from, message) === 'adopted';
-  noteCommitPoint(state, from, message.commitPoint);
-  const followed`,
-      },
-    ],
-    strain: { only: ['the process is stopped by a signal'], mix: 'losses' },
-    seed: 1,
-    expected: /^PromiseKept/,
-  },
-  {
     name: 'followsAnyBallot',
     sentence: 'a follower takes any vote of its own for chosen when the commit point of its leader passes it',
     mutations: [
@@ -90,26 +68,6 @@ export const ofAcceptors: readonly PlantedBug[] = [
     strain: { only: ['the leader comes back to a slow disk', 'the leader alone is cut off'] },
     seed: 1,
     expected: /^OnlyChosenIsTaken/,
-  },
-  {
-    name: 'discardsTail',
-    sentence:
-      'a follower throws its tail away when the leader changes, before the new one has sent anything in its place',
-    mutations: [
-      {
-        file: 'multipaxos/follower.ts',
-        find: 'if (adopted) adoptBallot(run, ballot);',
-        replace: `if (adopted) {
-    adoptBallot(run, ballot);
-    for (const slot of [...state.log.keys()]) if (slot > state.commitPoint) state.log.delete(slot);
-    state.tailBytes = 0;
-    state.lastSlot = state.commitPoint;
-  }`,
-      },
-    ],
-    strain: { only: ['the process dies', 'is cut off'], mix: 'losses', replicas: 5 },
-    seed: 1,
-    expected: /^(PromiseTellsVotes|Agreement)/,
   },
   {
     name: 'purgesTooEarly',

@@ -102,20 +102,6 @@ export const ofLeaders: readonly PlantedBug[] = [
     expected: /^OneLeaseHolder/,
   },
   {
-    name: 'leaseFromReceipt',
-    sentence: 'a lease counts from when an answer came, not from when the question left',
-    mutations: [
-      {
-        file: 'multipaxos/lease.ts',
-        find: 'peer.ackedSentAtMs = sentAtMs;',
-        replace: 'peer.ackedSentAtMs = state.nowMs;',
-      },
-    ],
-    strain: { only: ['the process is stopped by a signal'] },
-    seed: 1,
-    expected: /^OneLeaseHolder/,
-  },
-  {
     name: 'ignoresPromisedVotes',
     sentence: 'a candidate does not look at the votes that it is told of',
     mutations: [
@@ -127,20 +113,6 @@ export const ofLeaders: readonly PlantedBug[] = [
     ],
     strain: { only: ['the process dies', 'is cut off', 'its disk is slow'] },
     seed: 2,
-    expected: /^Agreement/,
-  },
-  {
-    name: 'picksAnyVote',
-    sentence: 'of the votes for a slot a candidate takes the first that it hears of',
-    mutations: [
-      {
-        file: 'multipaxos/election.ts',
-        find: 'if (known === undefined || compareBallots(vote.ballot, known.ballot) > 0)',
-        replace: 'if (known === undefined || compareBallots(vote.ballot, known.ballot) > 1e9)',
-      },
-    ],
-    strain: { only: ['the leader alone is cut off', 'its disk is slow', 'the process dies'] },
-    seed: 1,
     expected: /^Agreement/,
   },
 ];

@@ -95,18 +95,4 @@ export const ofMembers: readonly PlantedBug[] = [
     seed: 1,
     expected: /^OnlyChosenIsTaken/,
   },
-  {
-    name: 'movesBaseWithoutMembers',
-    sentence: 'a log goes on from where a copy ends, and knows the members of before',
-    mutations: [
-      {
-        file: 'multipaxos/restored.ts',
-        find: 'learnConfiguration(run, state.config.id, configuration);',
-        replace: '',
-      },
-    ],
-    strain: { mix: 'losses' },
-    seed: 1,
-    expected: /^(ConfigurationIsKnown|ElectedByMajority)/,
-  },
 ];

@@ -1,4 +1,4 @@
-/** Bugs outside of the core, each of which random schedules must find. */
+/** Bugs of the product, each of which random schedules must find. */
 import { describe, expect, it } from 'vitest';
 import { loadMutant } from './mutant.ts';
 import { plantedBugs } from './planted.ts';

@@ -208,7 +208,7 @@ describe('the judge of cores notices', () => {
   it('two leases', () => {
     const holder = (id: ReplicaId, leaseHeld: boolean) => ({
       id,
-      process: { assembled: { core: { leaseHeld: () => leaseHeld } } },
+      process: { assembled: { core: { leaseHeld: () => leaseHeld } }, timers: { nowMs: () => 0 } },
     });
     const look = (...held: readonly boolean[]): readonly string[] => {
       const seen = new Seen();

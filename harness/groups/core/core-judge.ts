@@ -111,10 +111,9 @@ export class CoreJudge implements MemberWatch {
 
   /** To be called often. */
   look({ machines }: MemoryGroup): void {
-    const holders = machines.filter(({ process }) => {
-      const { assembled = null, timers } = process ?? {};
-      return assembled?.core.leaseHeld(timers!.nowMs()) === true;
-    });
+    const holders = machines.filter(
+      ({ process }) => process?.assembled?.core.leaseHeld(process.timers.nowMs()) === true,
+    );
     if (holders.length > 1)
       this.fault('OneLeaseHolder', `${holders.map(({ id }) => id).join(' and ')} hold a lease`);
   }
