@@ -138,21 +138,30 @@ async function runLane(lane: Lane): Promise<readonly Result[]> {
 }
 
 const FAILURES_MAX = 20;
+const REASON_LINES = 6;
 
-/** Each test that failed, with the first line of why. Whoever sees only the end of a long output sees them too. */
+/** Each test or check that failed, with the first lines of why; else how the output ends. Whoever sees only the end of a long output sees them too. */
 function failuresIn(text: string): readonly string[] {
-  const lines = stripVTControlCharacters(text)
-    .split('\n')
-    .map((line) => line.trim());
+  const plain = stripVTControlCharacters(text);
+  const lines = plain.split('\n').map((line) => line.trim());
   const failures: string[] = [];
   lines.forEach((line, i) => {
-    if (!line.startsWith('FAIL ') || failures.includes(line)) return;
+    if (!isFailure(line) || failures.includes(line)) return;
     failures.push(line);
     // Tests that failed in the same way are named together.
-    const next = lines[i + 1] ?? '';
-    if (!next.startsWith('FAIL ') && next !== '') failures.push(`  ${next}`);
+    for (const reason of lines.slice(i + 1, i + 1 + REASON_LINES)) {
+      if (reason === '' || isFailure(reason)) break;
+      failures.push(`  ${reason.slice(0, 300)}`);
+    }
   });
-  return failures.slice(0, 2 * FAILURES_MAX);
+  return failures.length === 0
+    ? tail(plain, REASON_LINES).split('\n')
+    : failures.slice(0, REASON_LINES * FAILURES_MAX);
+}
+
+/** As vitest and the nemesis begin them. */
+function isFailure(line: string): boolean {
+  return line.startsWith('FAIL ') || line.startsWith('ANOMALY ');
 }
 
 function tail(text: string, lines: number): string {

@@ -134,8 +134,12 @@ export function describeDemoApi(name: string, fixture: () => DemoApiFixture): vo
     describe('the log', () => {
       it('tells what a chosen slot holds, and why another cannot be told of', async () => {
         const { commitPoint } = (await replica(leader)).status!;
-        const found = await get(`/api/log/${commitPoint}`);
-        expect(slotShape.parse(found.body).slot).toBe(commitPoint);
+        // Who is asked may not have heard yet that it is chosen, or be too busy to answer.
+        await eventually(async () => {
+          const { status, body } = await get(`/api/log/${commitPoint}`);
+          expect([status, body]).toMatchObject([200, { slot: commitPoint }]);
+          slotShape.parse(body);
+        }, waitMs);
         const refused = async (slot: string): Promise<readonly [number, string]> => {
           const { status, body } = await get(`/api/log/${slot}`);
           return [status, refusalShape.parse(body).error.code];

@@ -43,11 +43,20 @@ describe('the reader of a slot', () => {
     expect(await reader()(slot(5))).toMatchObject({ error: { code: 'notChosen' } });
     expect(await reader()(slot(2))).toMatchObject({ error: { code: 'purged' } });
     // Purged between the look and the reading.
-    expect(await reader({ purgedTo: () => slot(0), read: () => Promise.resolve([]) })(slot(1))).toMatchObject(
-      {
-        error: { code: 'purged' },
+    let purgedTo = slot(2);
+    const purging = reader({
+      purgedTo: () => purgedTo,
+      read: () => {
+        purgedTo = slot(3);
+        return Promise.resolve([]);
       },
-    );
+    });
+    expect(await purging(slot(3))).toMatchObject({ error: { code: 'purged' } });
+  });
+
+  it('does not call purged what the log does not have yet', async () => {
+    const early = reader({ read: () => Promise.resolve([]) });
+    expect(await early(slot(4))).toMatchObject({ error: { code: 'unavailable' } });
   });
 
   it('says why it cannot read one', async () => {

@@ -31,11 +31,18 @@ export function createSlotReader({ read, commitPoint, purgedTo, names }: SlotRea
   async function readSlot(slot: Slot): Promise<SlotAnswer | SlotRefusal> {
     if (slot > commitPoint()) return refusal('notChosen', `Slot ${slot} is not known to be chosen here.`);
     const [entry] = slot <= purgedTo() ? [] : await read(slot, slot, 1);
-    if (entry === undefined) return refusal('purged', `The log does not have slot ${slot} any more.`);
+    if (entry === undefined) return missing(slot);
     const content = slotContent(entry);
     const label = entryLabel(entry);
     if (content.kind !== 'range') return { slot, label, content };
     return { slot, label, content: nameRelations(content, await names(filesOf(content))) };
+  }
+
+  /** A slot may be known to be chosen before the log of this replica has it: that passes, and a purge does not. */
+  function missing(slot: Slot): SlotRefusal {
+    return slot <= purgedTo()
+      ? refusal('purged', `The log does not have slot ${slot} any more.`)
+      : refusal('unavailable', `Slot ${slot} is chosen, but the log here does not have it yet.`);
   }
 
   return async (slot) => {
