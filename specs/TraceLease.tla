@@ -50,7 +50,7 @@ TraceOwner(b) == TheRun.owners[b]
 
 (* No replica leads in the first state. *)
 TraceIsQuorum(S, version) == LET voters == TheRun.voters[version] IN 2 * Cardinality(S \intersect voters) > Cardinality(voters)
-AsManyAsThereAre == [i \in 1..1000000 |-> {}]
+AsManyAsThereAre == [i \in 1..10000 |-> {}]
 
 (* What is sent and acknowledged is rounded down to ticks, and so is the clock of an answer that leaves just in time. *)
 CodeLength == TLCGet(2)

@@ -12,6 +12,28 @@ import type { Value } from './value.ts';
 
 type Binary = (left: Value, right: Value, place: Place) => Value;
 
+const NUMBER_MAX = 2 ** 31 - 1;
+
+/** TLC counts no further. */
+function counted(of: (a: number, b: number) => number): Binary {
+  return numbers((a, b) => {
+    const value = of(a, b);
+    if (value > NUMBER_MAX || value < -NUMBER_MAX - 1) throw new TlaError(`${value} is too large a number`);
+    return value;
+  });
+}
+
+/** Whole parts are rounded down, so that what remains is at least 0. */
+function divided(a: number, b: number): number {
+  if (b === 0) throw new TlaError('a number is divided by 0');
+  return Math.floor(a / b);
+}
+
+function remainder(a: number, b: number): number {
+  if (b <= 0) throw new TlaError(`there is no remainder of a division by ${b}`);
+  return a - divided(a, b) * b;
+}
+
 function numbers(of: (a: number, b: number) => Value): Binary {
   return (a, b, place) => {
     if (typeof a === 'number' && typeof b === 'number') return of(a, b);
@@ -29,9 +51,11 @@ const binaries: Readonly<Partial<Record<Infix, Binary>>> = {
   '<=': numbers((a, b) => a <= b),
   '>': numbers((a, b) => a > b),
   '>=': numbers((a, b) => a >= b),
-  '+': numbers((a, b) => a + b),
-  '-': numbers((a, b) => a - b),
-  '*': numbers((a, b) => a * b),
+  '+': counted((a, b) => a + b),
+  '-': counted((a, b) => a - b),
+  '*': counted((a, b) => a * b),
+  '\\div': counted(divided),
+  '%': counted(remainder),
   '..': numbers((a, b) => new Interval(a, b)),
   '\\in': isIn,
   '\\notin': (value, set, place) => isIn(value, set, place) === false,

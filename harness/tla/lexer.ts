@@ -27,7 +27,7 @@ const spellings: Readonly<Record<string, string>> = {
 /** Longer ones first. */
 const SYMBOLS = (
   '|-> <=> /\\ \\/ == => <= >= =< /= << >> <> <- -> ~> :> @@ .. [] ]_ ' +
-  "( ) [ ] { } , : . ! ' = # < > + - * ~ @ _"
+  "( ) [ ] { } , : . ! ' = # < > + - * % ~ @ _"
 ).split(' ');
 
 const WORD = /\w+/y;

@@ -29,10 +29,15 @@ const infixes: Readonly<Record<Infix, number>> = {
   '..': 9,
   '+': 10,
   '-': 11,
+  '%': 10,
   '\\X': 12,
   '*': 13,
+  '\\div': 13,
   '\\o': 13,
 };
+
+/** Of those that need parentheses beside operators that bind more strongly, too: beside those up to here. */
+const upTo: Readonly<Partial<Record<Infix, number>>> = { '%': 11 };
 
 /** `a => b => c` and `a = b = c` are not TLA+, and neither are conjunctions and disjunctions mixed without parentheses. */
 const associative = new Set<Infix>([
@@ -73,27 +78,30 @@ export function isSymbol(token: Token, text: string): boolean {
   return token.kind === 'symbol' && token.text === text;
 }
 
-export function parseExpression(reader: TokenReader, strength = 0): Expression {
+/** `before`: the operator whose right operand it is, if that is what binds it. */
+export function parseExpression(reader: TokenReader, strength = 0, before: Infix | null = null): Expression {
   let left = parsePrefixed(reader);
-  let before: Infix | null = null;
   for (;;) {
     const token = reader.peek();
     if (token.kind !== 'symbol' || !Object.hasOwn(infixes, token.text)) return left;
     const operator = token.text as Infix;
-    const own = infixes[operator];
-    if (own <= strength) return left;
     if (before !== null && conflict(before, operator))
       throw new TlaError(`${operator} and ${before} need parentheses`, token);
-    before = operator;
+    if (infixes[operator] <= strength) return left;
     reader.take();
-    const right = parseExpression(reader, own);
+    const right = parseExpression(reader, highest(operator), operator);
     left = { kind: 'infix', operator, left, right, place: placeOf(token) };
   }
 }
 
+function highest(operator: Infix): number {
+  return upTo[operator] ?? infixes[operator];
+}
+
 /** Of two operators in a row without anything that binds less strongly between them. */
 function conflict(before: Infix, operator: Infix): boolean {
-  return infixes[before] === infixes[operator] && !(before === operator && associative.has(operator));
+  if (before === operator && associative.has(operator)) return false;
+  return infixes[before] <= highest(operator) && infixes[operator] <= highest(before);
 }
 
 function parsePrefixed(reader: TokenReader): Expression {

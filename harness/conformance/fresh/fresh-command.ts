@@ -1,6 +1,7 @@
 /** `conformance fresh`: new seeds of the simulator, judged; each that is refused is printed with the command that repeats it. */
 import { randomInt } from 'node:crypto';
 import type { JudgeName } from '../judge/judges.ts';
+import { LEASE_EVENTS, printLeaseRejection } from '../lease/lease-command.ts';
 import { ACTIONS, APPLY_EVENTS, printApplyRejection, printRejection } from '../trace/trace-command.ts';
 import { judgeSeeds, type Refused } from './judge-seeds.ts';
 import { recordFresh, type FreshSeedOptions } from './record-fresh.ts';
@@ -37,7 +38,10 @@ export async function runFreshCommand(options: FreshOptions): Promise<number> {
   console.log(
     `${mix}: ${totals.seeds - totals.refused} of ${seeds} seeds accepted, ${totals.events} events in ${seconds()} s`,
   );
-  const expected = mix === 'groups' ? [...ACTIONS, ...APPLY_EVENTS] : ACTIONS;
+  const expected =
+    mix === 'groups'
+      ? [...ACTIONS, ...APPLY_EVENTS, ...LEASE_EVENTS.map((name) => `lease ${name}`)]
+      : ACTIONS;
   const absent = expected.filter((action) => !totals.actions.has(action));
   if (absent.length > 0) console.log(`never occurred, so not checked: ${absent.join(', ')}`);
   return totals.refused === 0 ? 0 : 1;
@@ -52,5 +56,6 @@ function printRefused({ seed, why }: Refused, options: FreshSeedOptions): void {
   console.log(`REFUSED: seed ${seed}: ${commandOf(options, seed, 1)}`);
   if (typeof why === 'string') console.log(why);
   else if (!('layer' in why)) printRejection(why);
+  else if (why.layer === 'lease') printLeaseRejection(why);
   else printApplyRejection(why);
 }

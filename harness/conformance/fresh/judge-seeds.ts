@@ -1,5 +1,5 @@
 /**
- * Has what was recorded in the runs of many seeds judged: what the cores did, and what whole replicas did to their databases.
+ * Has what was recorded in the runs of many seeds judged: what the cores did, what whole replicas did to their databases, and what their leases rested on.
  *
  * Responsible for: the verdict on each seed, several seeds to one JVM and several JVMs at once. A run that breaks a rule of the simulator, and a trace that
  * cannot be read or evaluated, are refused as well: nothing passes without a verdict.
@@ -8,6 +8,7 @@ import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { JudgeName } from '../judge/judges.ts';
 import { applyStepsOf, judgeApplySteps, type ApplyRejected } from '../trace/apply-trace.ts';
 import type { ApplySteps } from '../trace/apply-steps.ts';
+import { judgeLeaseRuns, leaseRunOf, type LeaseRejected, type LeaseRun } from '../lease/lease-trace.ts';
 import { explain, readTrace, type Rejected } from '../trace/check-trace.ts';
 import { runPieces, STEPS_PER_RUN_MAX } from '../trace/run-segments.ts';
 import type { Piece } from '../trace/trace-module.ts';
@@ -27,7 +28,7 @@ export interface JudgeOptions {
 export interface Refused {
   readonly seed: number;
   /** Text: there is no verdict of TLC. */
-  readonly why: Rejected | ApplyRejected | string;
+  readonly why: Rejected | ApplyRejected | LeaseRejected | string;
 }
 
 export interface Totals {
@@ -43,6 +44,8 @@ interface JudgedSeed {
   readonly pieces: readonly Piece[];
   /** The layer `apply`; null: there is none. */
   readonly apply: ApplySteps | null;
+  /** The layer `lease`; null: there is none. */
+  readonly lease: LeaseRun | null;
   readonly events: number;
   readonly actions: ReadonlyMap<string, number>;
 }
@@ -89,11 +92,14 @@ async function readSeed(seed: number, record: JudgeOptions['record']): Promise<J
     const { pieces, accepted } = readTrace(recorded);
     const apply = applyStepsOf(recorded);
     const actions = new Map(accepted.actions);
+    const lease = leaseRunOf(recorded);
     const told: string[] =
       apply?.steps.flatMap(({ event }) => (event === null ? [] : [event.event.name])) ?? [];
-    told.push();
+    told.push(
+      ...(lease?.steps.steps.flatMap(({ event }) => (event === null ? [] : [`lease ${event.name}`])) ?? []),
+    );
     for (const name of told) actions.set(name, (actions.get(name) ?? 0) + 1);
-    return { seed, pieces, apply, events: accepted.events + told.length, actions };
+    return { seed, pieces, apply, lease, events: accepted.events + told.length, actions };
   } catch (error) {
     return { seed, why: messageOf(error) };
   }
@@ -117,6 +123,13 @@ async function refusedOf(judged: readonly JudgedSeed[], judge: JudgeName): Promi
         judge,
       )),
     );
+    const isRefused = new Set(refused.map(({ seed }) => seed));
+    refused.push(
+      ...(await refusedAtLease(
+        judged.filter(({ seed }) => !isRefused.has(seed)),
+        judge,
+      )),
+    );
     return refused.sort((a, b) => a.seed - b.seed);
   } catch (error) {
     const [only] = judged;
@@ -131,6 +144,18 @@ async function refusedAtApply(judged: readonly JudgedSeed[], judge: JudgeName): 
   const runs = judged.flatMap(({ seed, apply }) => (apply === null ? [] : [{ seed, apply }]));
   const outcomes = await judgeApplySteps(
     runs.map(({ apply }) => apply),
+    judge,
+  );
+  return runs.flatMap(({ seed }, index) => {
+    const why = outcomes[index];
+    return why?.kind === 'rejected' ? [{ seed, why }] : [];
+  });
+}
+
+async function refusedAtLease(judged: readonly JudgedSeed[], judge: JudgeName): Promise<Refused[]> {
+  const runs = judged.flatMap(({ seed, lease }) => (lease === null ? [] : [{ seed, lease }]));
+  const outcomes = await judgeLeaseRuns(
+    runs.map(({ lease }) => lease),
     judge,
   );
   return runs.flatMap(({ seed }, index) => {

@@ -1,5 +1,5 @@
 /**
- * What a group of whole replicas in simulated time records in the run of a seed, at both layers: what its cores did, and what became of its databases.
+ * What a group of whole replicas in simulated time records in the run of a seed, at three layers: what its cores did, what became of its databases, and what its leases rest on.
  *
  * Responsible for: one time for all replicas, the simulated one, in which no two events are at once and all have the order in which they happened. Nothing is lost with a process that is killed, as it is from the files of a real one.
  */

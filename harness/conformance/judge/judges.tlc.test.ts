@@ -4,6 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { recordGroup } from '../fresh/record-group.ts';
 import { recordSeed } from '../fresh/record-seed.ts';
+import { leaseMutants } from '../lease/lease-mutants.ts';
+import { leaseSteps } from '../lease/lease-steps.ts';
+import { leaseModel } from '../lease/lease-trace.ts';
 import { applyMutants, applyVariants } from '../trace/apply-mutants.ts';
 import { applyItems } from '../trace/apply-items.ts';
 import { applySteps } from '../trace/apply-steps.ts';
@@ -104,6 +107,22 @@ describe('the two judges agree', { timeout: 900_000 }, () => {
       });
       const runs = [recorded, ...altered].map((events) => applySteps(applyItems(events)));
       expect(await expectAgreement(applyModel(runs))).toBeGreaterThan(altered.length);
+    }
+  });
+
+  it('on runs of whole replicas, old ones and a new one, and on every alteration of what they tell of their leases, at the same step', async () => {
+    const fresh = randomInt(1, SEEDS_MAX);
+    for (const seed of [1, 2, 3, fresh]) {
+      const recorded = await recordGroup(seed);
+      const altered = Object.values(leaseMutants).flatMap((alter) => {
+        const mutated = unlessNothing(() => alter(recorded));
+        return mutated === null ? [] : [mutated.events];
+      });
+      const runs = [recorded, ...altered].map((events) => leaseSteps(events)!);
+      const printed = await expectAgreement(leaseModel(runs)).catch((cause: unknown) => {
+        throw new Error(`the judges differ on the leases of group ${seed}`, { cause });
+      });
+      expect(printed).toBeGreaterThan(altered.length);
     }
   });
 

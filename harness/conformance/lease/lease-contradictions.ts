@@ -1,5 +1,5 @@
 /**
- * What a trace says of the lease in spite of what it says elsewhere: such a trace is rejected before TLC is asked.
+ * What a trace says of the lease in spite of what it says elsewhere: such a trace is rejected before a judge is asked.
  *
  * Responsible for: that each promise, leadership, change of the members and resignation of the consensus layer is told once in the layer of the lease, and no other; that a process's clock never goes back; and that answers are of
  * generations that had begun. What a process did last may be lost with it. Pure.

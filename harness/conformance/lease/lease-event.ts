@@ -21,7 +21,7 @@ export interface LeaseStep {
   readonly event: LeaseEvent | null;
 }
 
-/** All that TLC is given of a run. */
+/** All that a judge is given of a run. */
 export interface LeaseSteps {
   readonly steps: readonly LeaseStep[];
   readonly replicas: number;

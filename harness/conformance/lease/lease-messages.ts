@@ -1,4 +1,4 @@
-/** Which messages of a run nobody takes any more, so that TLC need not carry them along. Pure. */
+/** Which messages of a run nobody takes any more, so that no judge need carry them along. Pure. */
 import type { LeaseStep } from './lease-event.ts';
 
 const every = 200;

@@ -1,7 +1,7 @@
 /**
  * One order of what all replicas tell of the lease: by time, but nothing is heard before it was sent.
  *
- * Clocks of processes of one machine are read at slightly different times than their events are stamped with. Where no order fits, the earliest is taken, and TLC rejects it. Judges nothing. Pure.
+ * Clocks of processes of one machine are read at slightly different times than their events are stamped with. Where no order fits, the earliest is taken, and the judge rejects it. Judges nothing. Pure.
  */
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { ballotKey } from './lease-event.ts';

@@ -2,7 +2,7 @@
  * What is recorded of the lease, as steps of specs/TraceLease.tla.
  *
  * Responsible for: the steps that no event tells, where they belong: clocks that move, messages that leaders sent, acknowledgements that only a later event shows, changes of the members that somebody comes to know, and what is
- * forgotten. Judges nothing: what is put in is judged by TLC like the rest. Pure.
+ * forgotten. Judges nothing: what is put in is judged like the rest. Pure.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { Ballot, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';

@@ -1,39 +1,22 @@
 /**
- * Lets TLC judge what a recorded trace tells of the lease: specs/TraceLease.tla says what each step means, and allows what Lease allows.
+ * Has a judge look at what a recorded trace tells of the lease: specs/TraceLease.tla says what each step means, and allows what Lease allows.
  *
- * Responsible for: the module and the configuration of a run, and the verdict. What the steps are is lease-steps.ts. A trace that contradicts itself is rejected before TLC is asked.
+ * Responsible for: the module and the configuration of a run, and the verdict. What the steps are is lease-steps.ts. A trace that contradicts itself is rejected before the judge is asked.
  */
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
-import { errorText } from '../../../scripts/specs/tlc-output.ts';
+import { defaultJudge, judges, type JudgeName } from '../judge/judges.ts';
+import type { RecordedModel } from '../judge/recorded-model.ts';
+import { accepted, reachedSteps, type LayerOutcome, type LayerRejected } from '../trace/layer-verdict.ts';
 import { leaseContradiction, type LeaseContradiction } from './lease-contradictions.ts';
 import type { LeaseFields, LeaseStep, LeaseSteps, StepFields } from './lease-event.ts';
 import { leaseSteps } from './lease-steps.ts';
 
 const MODULE = 'LeaseTraceRun';
-const TIMEOUT_MS = 600_000;
+const DATA_MODULE = 'LeaseTraceData';
 
-export interface LeaseAccepted {
-  readonly kind: 'accepted';
-  readonly events: number;
-  /** How often each event occurs. */
-  readonly actions: ReadonlyMap<string, number>;
-}
-
-export interface LeaseRejected {
-  readonly kind: 'rejected';
-  readonly layer: 'lease';
-  /** Counts from 1 in the order in which the events were checked; 0: before they were. */
-  readonly event: number;
-  /** Of the layer of the lease, or one of another that it contradicts. Null: a step behind all events could not be taken. */
-  readonly recorded: TraceEvent | null;
-  readonly literal: string;
-}
-
-export type LeaseOutcome = LeaseAccepted | LeaseRejected;
+/** `recorded`: of the layer of the lease, or one of another that it contradicts. Null: a step behind all events could not be taken. */
+export type LeaseRejected = LayerRejected<'lease', TraceEvent>;
+export type LeaseOutcome = LayerOutcome<'lease', TraceEvent>;
 
 /** What is to be judged of one trace. */
 export interface LeaseRun {
@@ -47,28 +30,45 @@ export function leaseRunOf(events: readonly TraceEvent[]): LeaseRun | null {
   return steps === null ? null : { steps, contradiction: leaseContradiction(events) };
 }
 
-/** @throws Error if TLC fails; null if the trace does not speak of the lease */
-export async function checkLeaseTrace(events: readonly TraceEvent[]): Promise<LeaseOutcome | null> {
+/** @throws Error if there is no verdict; null if the trace does not speak of the lease */
+export async function checkLeaseTrace(
+  events: readonly TraceEvent[],
+  judge: JudgeName = defaultJudge,
+): Promise<LeaseOutcome | null> {
   const run = leaseRunOf(events);
   if (run === null) return null;
-  const [outcome] = await judgeLeaseRuns([run]);
+  const [outcome] = await judgeLeaseRuns([run], judge);
   return outcome ?? null;
 }
 
-/** Several in one JVM, which costs more to start than most of them to check. @throws Error if TLC fails */
-export async function judgeLeaseRuns(runs: readonly LeaseRun[]): Promise<readonly LeaseOutcome[]> {
+/** All at once. @throws Error if there is no verdict */
+export async function judgeLeaseRuns(
+  runs: readonly LeaseRun[],
+  judge: JudgeName = defaultJudge,
+): Promise<readonly LeaseOutcome[]> {
   const outcomes = runs.map(({ contradiction }): LeaseOutcome | null => contradicted(contradiction));
+  const open = runs.flatMap(({ steps }, index) => (outcomes[index] === null ? [{ steps, index }] : []));
+  const reached = await reachedOf(
+    open.map(({ steps }) => steps),
+    judge,
+  );
+  for (const [i, { steps, index }] of open.entries()) outcomes[index] = verdict(steps, reached[i] ?? 0);
+  return outcomes.map((outcome) => outcome!);
+}
+
+/** Of each run the step that could not be taken, from 1; one more than there are if all could. Runs of groups with other terms are other models. */
+async function reachedOf(runs: readonly LeaseSteps[], judge: JudgeName): Promise<readonly number[]> {
   const kinds = new Map<string, number[]>();
-  for (const [index, { steps }] of runs.entries()) {
-    if (outcomes[index] !== null) continue;
-    const kind = JSON.stringify([steps.terms, steps.replicas]);
+  for (const [index, { terms, replicas }] of runs.entries()) {
+    const kind = JSON.stringify([terms, replicas]);
     kinds.set(kind, [...(kinds.get(kind) ?? []), index]);
   }
+  const reached = runs.map(() => 0);
   for (const alike of kinds.values()) {
-    const reached = await runSteps(alike.map((index) => runs[index]!.steps));
-    for (const [i, index] of alike.entries()) outcomes[index] = verdict(runs[index]!.steps, reached[i] ?? 0);
+    const output = await judges[judge](leaseModel(alike.map((index) => runs[index]!)));
+    for (const [i, step] of reachedSteps(output, alike.length).entries()) reached[alike[i]!] = step;
   }
-  return outcomes.map((outcome) => outcome!);
+  return reached;
 }
 
 function contradicted(contradiction: LeaseContradiction | null): LeaseRejected | null {
@@ -85,50 +85,27 @@ function verdict({ steps }: LeaseSteps, reached: number): LeaseOutcome {
     const recorded = steps.slice(reached - 1).find((step) => step.event !== null)?.event ?? null;
     return { kind: 'rejected', layer: 'lease', event, recorded, literal: stepLiteral(failed) };
   }
-  const told = steps.flatMap(({ event }) => (event === null ? [] : [event.name]));
-  const actions = new Map<string, number>();
-  for (const name of told) actions.set(name, (actions.get(name) ?? 0) + 1);
-  return { kind: 'accepted', events: told.length, actions };
+  return accepted(steps.flatMap((step) => (step.event === null ? [] : [step.event.name])));
 }
 
-/** Of each run the step that could not be taken, from 1; one more than there are if all could. */
-async function runSteps(runs: readonly LeaseSteps[]): Promise<readonly number[]> {
-  const directory = await mkdtemp(join(tmpdir(), 'barista-lease-trace-'));
-  try {
-    for (const module of ['Lease.tla', 'TraceLease.tla'])
-      await copyFile(join(SPECS_DIR, module), join(directory, module));
-    await writeFile(join(directory, `${MODULE}.tla`), moduleText(runs));
-    await writeFile(join(directory, `${MODULE}.cfg`), configurationText(runs));
-    const { exitCode, output } = await runTlc({
-      module: MODULE,
-      cfg: `${MODULE}.cfg`,
-      args: ['-workers', '1', '-lncheck', 'final'],
-      specDir: directory,
-      timeoutMs: TIMEOUT_MS,
-    });
-    if (exitCode !== 0) throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${errorText(output)}`);
-    const reached = runs.map(() => 0);
-    for (const [, run, step] of output.matchAll(/<<"reached", (\d+), (\d+)>>/g))
-      reached[Number(run) - 1] = Math.max(reached[Number(run) - 1] ?? 0, Number(step));
-    return reached;
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
+/** Of groups of one size, with the same terms. */
+export function leaseModel(runs: readonly LeaseSteps[]): RecordedModel {
+  return {
+    module: MODULE,
+    text: `---- MODULE ${MODULE} ----\nEXTENDS ${DATA_MODULE}, TraceLease\n====\n`,
+    data: { module: DATA_MODULE, name: 'RecordedRuns', literal: runsLiteral(runs) },
+    specs: ['Lease', 'TraceLease'],
+    config: configurationText(runs),
+  };
 }
 
-function moduleText(runs: readonly LeaseSteps[]): string {
+function runsLiteral(runs: readonly LeaseSteps[]): string {
   const literals = runs.map(({ steps, owners, voters, terms }) => {
     const sets = voters.map((names) => `{${names.join(',')}}`);
     const facts = `owners|->${sequence(owners)},voters|-><<${sets.join(',')}>>,length|->${terms.leaderLength}`;
     return `[${facts},steps|-><<\n${steps.map(stepLiteral).join(',\n')}\n>>]`;
   });
-  return [
-    `---- MODULE ${MODULE} ----`,
-    'EXTENDS TraceLease',
-    `RecordedRuns == <<${literals.join(',\n')}>>`,
-    '====',
-    '',
-  ].join('\n');
+  return `<<${literals.join(',\n')}>>`;
 }
 
 function stepLiteral({ action, fields }: LeaseStep): string {

@@ -11,31 +11,16 @@ import { applyContradictionIn, type ApplyContradiction } from './apply-form.ts';
 import { fieldsLiteral } from './apply-fields.ts';
 import { applyItems } from './apply-items.ts';
 import { applySteps, type ApplySteps } from './apply-steps.ts';
+import { accepted, reachedSteps, type LayerOutcome, type LayerRejected } from './layer-verdict.ts';
 
 const MODULE = 'ApplyTraceRun';
 const DATA_MODULE = 'ApplyTraceData';
 /** Behind an alteration, for a first look. */
 const STEPS_FIRST = 300;
 
-export interface ApplyAccepted {
-  readonly kind: 'accepted';
-  readonly events: number;
-  /** How often each event occurs. */
-  readonly actions: ReadonlyMap<string, number>;
-}
-
-export interface ApplyRejected {
-  readonly kind: 'rejected';
-  readonly layer: 'apply';
-  /** Counts from 1 in the order in which the events were checked. */
-  readonly event: number;
-  /** Null: a step that was put in before that event could not be taken. */
-  readonly recorded: ApplyEvent | null;
-  /** The step that could not be taken, or why no replica tells such an event. */
-  readonly literal: string;
-}
-
-export type ApplyOutcome = ApplyAccepted | ApplyRejected;
+/** `recorded`: null where a step that was put in before that event could not be taken. */
+export type ApplyRejected = LayerRejected<'apply', ApplyEvent>;
+type ApplyOutcome = LayerOutcome<'apply', ApplyEvent>;
 
 /** @throws Error if there is no verdict; null if the trace has no apply events */
 export async function checkApplyTrace(
@@ -117,19 +102,12 @@ function verdict({ steps }: ApplySteps, reached: number): ApplyOutcome {
     const literal = fieldsLiteral(failed.action, failed.fields);
     return { kind: 'rejected', layer: 'apply', event, recorded: failed.event?.event ?? null, literal };
   }
-  const told = steps.flatMap((step) => (step.event === null ? [] : [step.event.event.name]));
-  const actions = new Map<string, number>();
-  for (const name of told) actions.set(name, (actions.get(name) ?? 0) + 1);
-  return { kind: 'accepted', events: told.length, actions };
+  return accepted(steps.flatMap((step) => (step.event === null ? [] : [step.event.event.name])));
 }
 
 /** Of each run the step that could not be taken, from 1; one more than there are if all could. */
 async function runSteps(runs: readonly ApplySteps[], judge: JudgeName): Promise<readonly number[]> {
-  const output = await judges[judge](applyModel(runs));
-  const reached = runs.map(() => 0);
-  for (const [, run, step] of output.matchAll(/<<"reached", (\d+), (\d+)>>/g))
-    reached[Number(run) - 1] = Math.max(reached[Number(run) - 1] ?? 0, Number(step));
-  return reached;
+  return reachedSteps(await judges[judge](applyModel(runs)), runs.length);
 }
 
 export function applyModel(runs: readonly ApplySteps[]): RecordedModel {

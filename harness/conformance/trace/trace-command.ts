@@ -96,7 +96,7 @@ export async function runTraceCommand(
   const codes = [
     printCoverage(outcome, options.requireAll),
     await checkApply(recorded, options.judge),
-    await checkLease(recorded, options.requireAll),
+    await checkLease(recorded, options),
   ];
   return Math.max(...codes);
 }
