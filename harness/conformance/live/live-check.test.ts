@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { CheckStatus } from '../../../server/src/api/check.ts';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
+import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { recordGroup } from '../fresh/record-group.ts';
 import { recordSeed } from '../fresh/record-seed.ts';
 import { mutate } from '../trace/mutate.ts';
@@ -104,6 +106,26 @@ describe('the check of a cluster that runs', () => {
     expect(check.report(nowUs).checked).toBeGreaterThan(0);
   });
 
+  it('makes nothing up for a process that did not run when it was last looked at, and was started since', async () => {
+    const events = timed(group);
+    const recordedUs = events.at(-1)!.atUs;
+    for (const late of ['r1', 'r2', 'r3'] as ReplicaId[]) {
+      const isLate = ({ replica }: TraceEvent): boolean => replicaOf(replica) === late;
+      const others = events.filter((event) => !isLate(event));
+      const check = newLiveCheck('typescript');
+      check.setProcesses({ ended: new Set([late]), areSomeFrozen: false, atUs: events[0]!.atUs });
+      for (const event of events.filter(isLate).slice(0, 10)) check.add(event);
+      for (const event of others) check.add(event);
+      while (await check.work(recordedUs + 5_000_000));
+      for (const event of events.filter(isLate).slice(10)) check.add(event);
+      check.setProcesses({ ended: new Set(), areSomeFrozen: false, atUs: recordedUs + 5_500_000 });
+      while (await check.work(recordedUs + 6_000_000));
+      const { refused, ended, checked } = check.report(recordedUs);
+      expect({ late, refused, ended }).toEqual({ late, refused: null, ended: null });
+      expect(checked).toBeGreaterThan(0);
+    }
+  });
+
   it('leaves out what is too much, and judges what comes behind it', async () => {
     const check = newLiveCheck('typescript', { stepsKeptMax: 300 });
     const events = timed(group);
@@ -125,7 +147,8 @@ describe('the check of a cluster that runs', () => {
     const killed = withoutLastMoments(recorded);
     expect(killed.length).toBeLessThan(recorded.length);
     const check = newLiveCheck('typescript');
-    check.setProcesses(new Set(recorded.map(({ replica }) => replica)), false);
+    const ended = new Set(recorded.map(({ replica }) => replica));
+    check.setProcesses({ ended, areSomeFrozen: false, atUs: Infinity });
     expect(await play(timed(killed), check)).toMatchObject({
       checked: killed.length,
       refused: null,

@@ -38,11 +38,18 @@ const FORGET_AFTER_MS = 300_000;
 
 export interface LiveCheck {
   add(event: TraceEvent): void;
-  /** Which processes do not run, with all that they recorded added; and which are frozen. */
-  setProcesses(ended: ReadonlySet<ReplicaId>, areSomeFrozen: boolean): void;
+  setProcesses(word: ProcessesNow): void;
   /** Orders what has come, and judges one segment if there is one. @returns whether there is more to judge at once */
   work(nowUs: number): Promise<boolean>;
   report(nowUs: number): CheckStatus;
+}
+
+export interface ProcessesNow {
+  /** They do not run, and all that they recorded is added. */
+  readonly ended: ReadonlySet<ReplicaId>;
+  readonly areSomeFrozen: boolean;
+  /** When that was so. Who had ended then may have been started since. */
+  readonly atUs: number;
 }
 
 interface Waiting {
@@ -63,7 +70,7 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
   const queue = newEventQueue();
   const segments: Waiting[] = [];
   let state: SpecState | null = null;
-  let areSomeFrozen = false;
+  let processes: ProcessesNow = { ended: new Set(), areSomeFrozen: false, atUs: 0 };
   /** The oldest event that waits, and since when nothing could be taken. */
   let held: { readonly atUs: number; readonly sinceUs: number } | null = null;
   let refused: CheckStatus['refused'] = null;
@@ -141,7 +148,7 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
       if (oldestAtUs === null) break;
       // Not since it was recorded: who was late to read it has only now begun to look for what it waits for.
       if (held?.atUs !== oldestAtUs) held = { atUs: oldestAtUs, sinceUs: nowUs };
-      if (areSomeFrozen || nowUs - held.sinceUs < PATIENCE_MS * 1000 || !order.takeNext('atOnce')) break;
+      if (processes.areSomeFrozen || nowUs - held.sinceUs < PATIENCE_MS * 1000 || !order.takeNext('atOnce')) break;
     }
     const { steps } = order.counts();
     if (openSinceUs !== null && nowUs - openSinceUs > SEGMENT_AGE_MS * 1000) cutter.close(current);
@@ -173,16 +180,18 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
       const wrong = event.layer === 'consensus' ? malformed(event) : null;
       if (wrong !== null && event.layer === 'consensus') refuse(event, event.name, wrong);
     },
-    setProcesses(hosts, frozen) {
-      queue.setEnded(hosts);
-      areSomeFrozen = frozen;
+    setProcesses(word) {
+      processes = word;
+      queue.setEnded(word.ended);
     },
     async work(nowUs) {
       if (ended !== null) return false;
       const oldest = queue.oldestAtUs();
       if (state === null && (oldest === null || nowUs - oldest < BEGINNING_MS * 1000)) return false;
       try {
-        queue.showUntil(nowUs - SETTLED_MS * 1000);
+        const settledUs = nowUs - SETTLED_MS * 1000;
+        // What an ended process is taken to have done unheard, it may have done after it was started again.
+        queue.showUntil(processes.ended.size === 0 ? settledUs : Math.min(settledUs, processes.atUs));
         takeAll(nowUs);
         if (queue.size > EVENTS_WAITING_MAX)
           throw new Error(`more than ${EVENTS_WAITING_MAX} events wait for others`);

@@ -8,6 +8,7 @@
  */
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import type { ProcessesWord } from '../../../server/src/api/check.ts';
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { defaultJudge, isJudgeName } from '../judge/judges.ts';
 import { growingFiles } from './growing-files.ts';
@@ -30,7 +31,7 @@ if (dirs.length === 0 || !isJudgeName(values.judge)) {
 
 const check = newLiveCheck(values.judge);
 const files = growingFiles({ dirs, isDropped: values.drop });
-let processes: Readonly<Record<string, string>> = {};
+let word: ProcessesWord = { atUs: 0, processes: {} };
 let lastReport = '';
 let reportedAtMs = 0;
 
@@ -47,12 +48,16 @@ const report = (): void => {
 
 const turn = async (): Promise<void> => {
   // What a process recorded before it ended is read behind the word that it has.
-  const told = processes;
+  const { atUs, processes } = word;
   const readAtUs = nowUs();
   const isAllRead = files.read((event) => check.add(event));
   const idsOf = (state: string): ReplicaId[] =>
-    Object.keys(told).filter((id) => told[id] === state) as ReplicaId[];
-  check.setProcesses(new Set(isAllRead ? idsOf('stopped') : []), idsOf('paused').length > 0);
+    Object.keys(processes).filter((id) => processes[id] === state) as ReplicaId[];
+  check.setProcesses({
+    ended: new Set(isAllRead ? idsOf('stopped') : []),
+    areSomeFrozen: idsOf('paused').length > 0,
+    atUs,
+  });
   const hasMore = isAllRead ? await check.work(readAtUs) : true;
   report();
   setTimeout(() => void turn().catch(fail), hasMore ? 0 : TURN_MS);
@@ -65,7 +70,7 @@ function fail(error: unknown): void {
 
 const lines = createInterface({ input: process.stdin });
 lines.on('line', (line) => {
-  processes = JSON.parse(line) as Readonly<Record<string, string>>;
+  word = JSON.parse(line) as ProcessesWord;
 });
 lines.on('close', () => process.exit(0));
 void turn().catch(fail);

@@ -2,8 +2,14 @@
  * What the checker beside a cluster tells (`npm start -- --check`), and the protocol by which it does.
  *
  * The checker is a process of its own: the server imports nothing of it. It is given the directories in which replicas record their traces. On its standard output it writes one `CheckStatus` a line, as JSON, whenever that changes; on its
- * standard input it reads, as JSON a line, which processes run: `{"r1": "running", "r2": "stopped"}`. It ends when its standard input does.
+ * standard input it reads, as JSON a line, which processes run, and when that was looked at (`ProcessesWord`). It ends when its standard input does.
  */
+
+/** One that is `stopped` then had recorded all that it did before `atUs`, in microseconds of the clock of trace events; of what came after nothing is said. */
+export interface ProcessesWord {
+  readonly atUs: number;
+  readonly processes: Readonly<Record<string, 'running' | 'paused' | 'stopped'>>;
+}
 
 export interface CheckStatus {
   /** Events that the specification allows. */

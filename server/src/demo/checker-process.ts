@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import type { CheckStatus } from '../api/check.ts';
+import type { CheckStatus, ProcessesWord } from '../api/check.ts';
 import type { ClusterReplica } from '../api/status.ts';
 import { CliError, exitCodes } from '../main/errors.ts';
 
@@ -108,8 +108,11 @@ export function startChecker({ command, logFile, cluster }: CheckerOptions): Che
   });
   child.stdin!.on('error', () => {});
   const timer = setInterval(() => {
-    const processes = cluster().map(({ id, process }) => [id, process] as const);
-    if (child.stdin!.writable) child.stdin!.write(`${JSON.stringify(Object.fromEntries(processes))}\n`);
+    const word: ProcessesWord = {
+      atUs: Number(process.hrtime.bigint() / 1000n),
+      processes: Object.fromEntries(cluster().map((replica) => [replica.id, replica.process])),
+    };
+    if (child.stdin!.writable) child.stdin!.write(`${JSON.stringify(word)}\n`);
   }, TELL_MS);
   return {
     status: () => status,
