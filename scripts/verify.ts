@@ -15,7 +15,7 @@ interface Step {
   readonly onDisk?: true;
 }
 
-/** One after another. */
+/** One after another, the longest first; whoever is through takes the last ones of those who are not. */
 type Lane = readonly Step[];
 /** Side by side. */
 type Stage = readonly Lane[];
@@ -72,9 +72,9 @@ const PLANS: Readonly<Record<string, readonly Stage[]>> = {
         },
       ],
       [
+        { name: 'models, all but nightly', command: 'npm run --silent specs -- --workers 1' },
         UNIT,
         { name: 'ZooKeeper tests', command: 'npx vitest run --project zk' },
-        { name: 'models, all but nightly', command: 'npm run --silent specs -- --workers 1' },
         {
           name: 'simulation, 1,000 seeds',
           command: 'npm run --silent sim -- --seed 1 --seeds 1000 --steps 5000',
@@ -131,9 +131,18 @@ function cpuSecondsIn(text: string): number | null {
   return parts.reduce((sum, [, minutes, seconds]) => sum + 60 * Number(minutes) + Number(seconds), 0);
 }
 
-async function runLane(lane: Lane): Promise<readonly Result[]> {
+async function runStage(stage: Stage): Promise<readonly Result[]> {
+  const left = stage.map((lane) => [...lane]);
   const results: Result[] = [];
-  for (const step of lane) results.push(await run(step));
+  const runLane = async (own: Step[]): Promise<void> => {
+    for (;;) {
+      const busiest = left.reduce((a, b) => (b.length > a.length ? b : a));
+      const step = own.shift() ?? busiest.pop();
+      if (step === undefined) return;
+      results.push(await run(step));
+    }
+  };
+  await Promise.all(left.map(runLane));
   return results;
 }
 
@@ -196,7 +205,7 @@ async function main(planName: string): Promise<number> {
     console.log(`What tests write goes to memory, ${memoryDirectory}, the nemesis excepted\n`);
   const started = Date.now();
   const results: Result[] = [];
-  for (const stage of plan) results.push(...(await Promise.all(stage.map(runLane))).flat());
+  for (const stage of plan) results.push(...(await runStage(stage)));
   console.log(`  ${''.padEnd(30)}  elapsed  processors`);
   for (const { step, passed, seconds, cpuSeconds, failures } of results) {
     const cpu = cpuSeconds === null ? '' : `${cpuSeconds.toFixed(1).padStart(9)} s`;
