@@ -148,7 +148,8 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
       if (oldestAtUs === null) break;
       // Not since it was recorded: who was late to read it has only now begun to look for what it waits for.
       if (held?.atUs !== oldestAtUs) held = { atUs: oldestAtUs, sinceUs: nowUs };
-      if (processes.areSomeFrozen || nowUs - held.sinceUs < PATIENCE_MS * 1000 || !order.takeNext('atOnce')) break;
+      if (processes.areSomeFrozen || nowUs - held.sinceUs < PATIENCE_MS * 1000 || !order.takeNext('atOnce'))
+        break;
     }
     const { steps } = order.counts();
     if (openSinceUs !== null && nowUs - openSinceUs > SEGMENT_AGE_MS * 1000) cutter.close(current);
