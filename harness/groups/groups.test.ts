@@ -10,6 +10,8 @@ const runs: readonly (readonly [seed: number, replicas: number, mix: MixName])[]
   [16, 5, 'default'],
   [2, 3, 'losses'],
   [3, 3, 'losses'],
+  // Replicas without a database are elected here.
+  [12, 3, 'losses'],
   [8, 5, 'losses'],
 ];
 

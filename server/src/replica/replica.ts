@@ -110,9 +110,12 @@ export class Replica implements CoreListener {
     this.stopWatching.push(this.parts.timers.every(periodMs, work));
   }
 
-  /** A replica without a working database or log must not lead: each request restarts its election timer. */
+  /**
+   * A replica without a working database or log must not lead: each request restarts its election timer. One that was elected all the same, between two looks, gives up: as long as it leads nobody else does,
+   * and what it lacks may be with one whose WAL goes on when that one leads (Resume).
+   */
   private holdCampaign(): void {
-    if (this.parts.leadership.role === 'leader' || troubleOf(this.facts()) === null) return;
+    if (troubleOf(this.facts()) === null) return;
     this.parts.core.input({ kind: 'StepDown', reason: 'requested' });
   }
 
