@@ -21,8 +21,9 @@
 (*     else's leading in a higher ballot when it leaves.                    *)
 (*   - A clock moves when its replica is looked at, and not before: no      *)
 (*     action looks at another's clock.  How far it may, TraceTick says.    *)
-(*   - A promise that was not durable is forgotten in a crash (Forget); that *)
-(*     nobody heard of it is MultiPaxos's business.                         *)
+(*   - A promise that was not durable is forgotten in a crash (Forget), if   *)
+(*     nothing shows that others have counted it (kept).  Whoever lost its   *)
+(*     whole log has forgotten all.                                          *)
 (*   - A tick is a tenth of a millisecond.  An answer may be two ticks late,  *)
 (*     and what was sent in one tick may be acknowledged more than once.      *)
 (***************************************************************************)
@@ -33,9 +34,10 @@ CONSTANT Runs
 VARIABLES
   run,    \* which run this behaviour is of
   at,     \* its next step
-  anchor  \* anchor[r]: clock and true time from which r's clock is measured
+  anchor, \* anchor[r]: clock and true time from which r's clock is measured
+  kept    \* kept[r]: the highest promise of r of which others knew, so that it was durable
 
-traceVars == <<vars, run, at, anchor>>
+traceVars == <<vars, run, at, anchor, kept>>
 
 (* TLC would evaluate all of `Runs` whenever a step is looked at: it is done once.                                             *)
 ASSUME TLCSet(1, Runs)
@@ -141,14 +143,28 @@ TraceRefuseAnswer ==
   /\ leading[r] = 0 \/ ~Reaches(r, acked[r], counts[r], CodeLength - 1, clock[r] + 1)
   /\ UNCHANGED vars
 
-(* A replica restarts: what it promised last was not durable, and what it would have asked for that it has asked of nobody. *)
+(* A replica restarts: what it promised last was not durable, and what it would have asked for that it has asked of nobody.  `lost`: it has *)
+(* lost its log, and whoever counted its promises goes on.                                                                               *)
 TraceForget ==
   /\ promised' = [promised EXCEPT ![Step.r] = Step.p]
   /\ Step.p < promised[Step.r]
-  /\ votes' = {v \in votes : v[1] = Step.r => v[2] <= Step.p}
-  /\ msgs' = {m \in msgs : m.type = "Prepare" /\ Owner(m.ballot) = Step.r => m.ballot <= Step.p}
-  /\ leading[Step.r] <= Step.p
+  /\ IF Step.lost THEN UNCHANGED <<votes, msgs>>
+     ELSE /\ kept[Step.r] <= Step.p
+          /\ leading[Step.r] <= Step.p
+          /\ votes' = {v \in votes : v[1] = Step.r => v[2] <= Step.p}
+          /\ msgs' = {m \in msgs : m.type = "Prepare" /\ Owner(m.ballot) = Step.r => m.ballot <= Step.p}
   /\ UNCHANGED <<clock, ticks, leading, grant, acked, latest, seen, read, stale, members, crashes>>
+
+(* Without the promise of q no majority would have elected whoever leads from now on. *)
+IsNeeded(q) == q = Step.r \/ ~TraceIsQuorum({p \in Replicas : <<p, Step.b>> \in votes} \ {q}, newest.version)
+
+(* A candidate asks when its own promise is durable; others answer, and acknowledge, when theirs are. *)
+KeptThen ==
+  CASE Step.a = "HandleHeartbeatAck" -> [kept EXCEPT ![Step.q] = Max(@, Step.b)]
+    [] Step.a = "GivePromise" -> IF Owner(Step.b) = Step.r THEN kept ELSE [kept EXCEPT ![Owner(Step.b)] = Max(@, Step.b)]
+    [] Step.a = "Lead" -> [q \in Replicas |-> IF IsNeeded(q) THEN Max(kept[q], Step.b) ELSE kept[q]]
+    [] Step.a = "Forget" -> IF Step.lost THEN [kept EXCEPT ![Step.r] = Step.p] ELSE kept
+    [] OTHER -> kept
 
 TraceRestart ==
   /\ Restart(Step.r)
@@ -166,6 +182,7 @@ TraceInit ==
   /\ run \in 1..Len(Runs)
   /\ at = 1
   /\ anchor = [r \in Replicas |-> [c |-> 0, t |-> 0]]
+  /\ kept = [r \in Replicas |-> 0]
   /\ clock = [r \in Replicas |-> 0]
   /\ ticks = 0
   /\ promised = [r \in Replicas |-> 0]
@@ -203,6 +220,7 @@ Do ==
 TraceNext ==
   /\ at <= LastStep
   /\ IF Step.a = "Tick" THEN TraceTick ELSE Do /\ UNCHANGED anchor
+  /\ kept' = KeptThen
   /\ at' = at + 1
   /\ UNCHANGED run
 

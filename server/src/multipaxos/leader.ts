@@ -107,6 +107,7 @@ export function advanceCommitPoint(run: Run): void {
   const { leadership } = state;
   if (leadership === null) return;
   const before = state.commitPoint;
+  const { version } = state.configuration;
   for (;;) {
     const held = state.log.get((state.commitPoint + 1) as Slot);
     if (held === undefined || held.ballot !== leadership.ballot) break;
@@ -118,17 +119,20 @@ export function advanceCommitPoint(run: Run): void {
   if (state.commitPoint === before) return;
   leadership.progressAtMs = state.nowMs;
   traceAction(run, 'AdvanceCommitPoint');
-  if (leadership.pending?.slot === state.commitPoint) changeMembers(run, leadership);
+  if (leadership.pending?.slot === state.commitPoint) changeMembers(run, leadership, version);
 }
 
-/** Its own change is chosen: from here on the new members count. Those who are left out hear of it once more. */
-function changeMembers(run: Run, leadership: Leadership): void {
+/**
+ * Its own change is chosen: from here on the new members count. Those who are left out hear of it once more. Where it knew that change as chosen, and has had it
+ * chosen again, it counts as before: `versionBefore`.
+ */
+function changeMembers(run: Run, leadership: Leadership, versionBefore: number): void {
   const { state } = run;
   const before = leadership.peers.map(({ id }) => id);
   leadership.pending = null;
   renewPeers(state, leadership);
   renewLease(state, leadership);
-  traceLeaseOf(run, 'Learn');
+  if (state.configuration.version > versionBefore) traceLeaseOf(run, 'Learn');
   tellConfiguration(run);
   leadership.announcedCommitPoint = state.commitPoint;
   const message = heartbeatOf(state, leadership);

@@ -1,5 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { ballot, command, newFollower, newServingLeader, OneCore, r2, r3 } from './testing/one-core.ts';
+import {
+  ballot,
+  command,
+  configuration,
+  configurationEntry,
+  founding,
+  newCandidate,
+  newFollower,
+  newServingLeader,
+  OneCore,
+  promise,
+  r1,
+  r2,
+  r3,
+  slot,
+} from './testing/one-core.ts';
 import type { CoreLeaseEvent } from './types/lease-trace.ts';
 
 function events(core: OneCore): CoreLeaseEvent[] {
@@ -95,6 +110,21 @@ describe('a trace of the lease', () => {
       ['Resign'],
       ['GivePromise'],
     ]);
+  });
+
+  it('tells that a change counts where it is chosen, and not where it is chosen again by one who knew it', () => {
+    const first = ballot(1, r2);
+    const changed = configuration([r1, r2, r3], { learners: ['r4' as typeof r2], version: 2, slot: 1 });
+    const tail = [{ slot: slot(1), ballot: first, entry: configurationEntry(first, changed) }];
+    const told = [founding, changed].map((known) => {
+      const core = newCandidate({}, { configuration: known, tail });
+      promise(core, r2, [], 0, known);
+      core.fsync();
+      core.accepted(r2, 1, 1);
+      expect(core.state.commitPoint).toBe(1);
+      return events(core).flatMap((event) => (event.name === 'Learn' ? [event.lease.configuration] : []));
+    });
+    expect(told).toEqual([[2], []]);
   });
 
   it('costs nothing where nobody wants to know', () => {
