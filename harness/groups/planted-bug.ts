@@ -4,6 +4,7 @@
  * Invariant: each breaks one rule of the product's source, at every place where that rule stands; none helps the judge.
  */
 import type { ScheduleOptions } from './group-schedule.ts';
+import type { LeaseEvent } from '../conformance/lease/lease-event.ts';
 import type { Mutation } from '../nemesis/mutate.ts';
 
 export interface PlantedBug {
@@ -17,4 +18,10 @@ export interface PlantedBug {
   readonly seed: number;
   /** What one line of the judge says of it. */
   readonly expected: RegExp;
+}
+
+/** A bug of the lease: the specification of leases refuses what its groups record, whatever the judge of groups says. */
+export interface PlantedLeaseBug extends Omit<PlantedBug, 'expected'> {
+  /** At one of these it is refused. */
+  readonly refusedAt: readonly LeaseEvent['name'][];
 }

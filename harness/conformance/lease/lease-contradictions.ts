@@ -59,8 +59,7 @@ class RunReader {
     if (this.begun === (name === 'Restart')) return this.begun ? 'it begins twice' : 'it has not begun';
     this.begun = true;
     if (this.announced !== null) return `${this.announced.name} came before it, and did not happen`;
-    if (this.toLearn !== null && name !== 'Learn')
-      return `a leader does not tell that it counts by configuration ${this.toLearn}`;
+    if (name !== 'Learn' && this.toLearn !== null) return this.notLearnt();
     switch (event.name) {
       case 'Learn':
         if (event.lease.configuration !== this.toLearn) return 'nothing was chosen that it could have learnt';
@@ -96,6 +95,7 @@ class RunReader {
   }
 
   consensus(event: ConsensusEvent): string | null {
+    if (this.toLearn !== null) return this.notLearnt();
     const { before } = this;
     this.before = event.state;
     const { name, state } = event;
@@ -142,6 +142,10 @@ class RunReader {
       default:
         return name satisfies never;
     }
+  }
+
+  private notLearnt(): string {
+    return `a leader does not tell that it counts by configuration ${this.toLearn}`;
   }
 
   private wasAnnounced<Name extends Announced['name']>(

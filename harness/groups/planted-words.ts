@@ -1,0 +1,134 @@
+/** Planted bugs of the lease: what followers give their word for, and whoever promises within it. */
+import type { PlantedLeaseBug } from './planted-bug.ts';
+
+export const noStrain = { only: [] };
+
+export const ofWords: readonly PlantedLeaseBug[] = [
+  {
+    name: 'wordOfNoTime',
+    sentence: 'a follower that hears its leader gives its word for no time at all',
+    mutations: [
+      {
+        file: 'multipaxos/lease.ts',
+        find: 'state.leaseGrantedUntilMs = state.nowMs + state.config.leaseMs;',
+        replace: 'state.leaseGrantedUntilMs = state.nowMs;',
+      },
+    ],
+    strain: noStrain,
+    seed: 1,
+    refusedAt: ['HandleHeartbeat'],
+  },
+  {
+    name: 'wordNotRenewed',
+    sentence: 'a follower gives its word when it hears of a leader, and not again',
+    mutations: [
+      {
+        file: 'multipaxos/lease.ts',
+        find: 'state.leaseGrantedTo = leader;',
+        replace: 'if (state.leaseGrantedTo === leader) return;\n  state.leaseGrantedTo = leader;',
+      },
+    ],
+    strain: noStrain,
+    seed: 1,
+    refusedAt: ['HandleHeartbeat'],
+  },
+  {
+    name: 'wordToItself',
+    sentence: 'a follower gives its word to itself, and stands when it likes',
+    mutations: [
+      {
+        file: 'multipaxos/lease.ts',
+        find: 'state.leaseGrantedTo = leader;',
+        replace: 'state.leaseGrantedTo = leader === state.config.id ? leader : state.config.id;',
+      },
+    ],
+    strain: noStrain,
+    seed: 1,
+    refusedAt: ['HandleHeartbeat'],
+  },
+  {
+    name: 'votesWithoutWord',
+    sentence: 'a follower gives its word for heartbeats only, and acknowledges all that its leader sends',
+    mutations: [
+      {
+        file: 'multipaxos/follower.ts',
+        find: 'grantLease(state, from);\n  traceGrant(run, message);',
+        replace: `if (message.kind === 'Heartbeat') {
+    grantLease(state, from);
+    traceGrant(run, message);
+  }`,
+      },
+    ],
+    strain: noStrain,
+    seed: 1,
+    refusedAt: ['HandleHeartbeatAck', 'AnswerRead'],
+  },
+  {
+    name: 'forgetsWord',
+    sentence: 'a replica that starts again waits for no word that it may have given',
+    mutations: [
+      {
+        file: 'multipaxos/restart.ts',
+        find: 'leaseGrantedUntilMs: nowMs + config.leaseMs,',
+        replace: 'leaseGrantedUntilMs: nowMs,',
+      },
+    ],
+    strain: noStrain,
+    seed: 1,
+    refusedAt: ['Restart'],
+  },
+  {
+    name: 'forgetsPromise',
+    sentence: 'a replica that starts again knows nothing of its promise',
+    mutations: [
+      {
+        file: 'multipaxos/restart.ts',
+        find: 'promised: recovered.promised,\n    durablePromised: recovered.promised,',
+        replace: 'promised: ballotNone,\n    durablePromised: ballotNone,',
+      },
+      {
+        file: 'multipaxos/restart.ts',
+        find: "import { violated } from './invariants.ts';",
+        replace: "import { ballotNone } from './ballot.ts';\nimport { violated } from './invariants.ts';",
+      },
+    ],
+    strain: { only: ['the process dies'] },
+    seed: 1,
+    refusedAt: ['Restart'],
+  },
+  {
+    name: 'promisesInWord',
+    sentence:
+      'a follower promises to whoever asks, and gives its vote, within the word that it gave to its leader',
+    mutations: [
+      {
+        file: 'multipaxos/lease.ts',
+        find: 'return state.nowMs < state.leaseGrantedUntilMs && state.leaseGrantedTo !== candidate;',
+        replace: 'return state.nowMs < state.leaseGrantedUntilMs && candidate === undefined;',
+      },
+    ],
+    strain: { only: ['the leader is lost to one, and then to all'] },
+    seed: 1,
+    refusedAt: ['GivePromise'],
+  },
+  {
+    name: 'promisesUnderLease',
+    sentence: 'a leader promises to another while it holds its lease',
+    mutations: [
+      {
+        file: 'multipaxos/lease.ts',
+        find: 'if (state.leadership !== null) return state.nowMs < state.leadership.leaseUntilMs;',
+        replace: 'if (state.leadership !== null) return false;',
+      },
+      // Nobody would ask it otherwise.
+      {
+        file: 'multipaxos/election.ts',
+        find: 'if (voters.length === 1) startElection(run);',
+        replace: 'startElection(run);',
+      },
+    ],
+    strain: { only: ['hears nothing'] },
+    seed: 1,
+    refusedAt: ['GivePromise'],
+  },
+];
