@@ -52,6 +52,15 @@ describe('the chosen log of WAL', () => {
     ]);
   });
 
+  it('lets no leadership begin above the start of a newer leader, even if it never has', () => {
+    const late = [...begun, start(b3), leadership(b2, 2, 150)];
+    expect(kinds(late).at(-1)).toBe('nobodys');
+    expect(kinds([...late, range(b2, 2, 150, 10), leadership(b3, 2, 150)]).slice(5)).toEqual([
+      'nobodys',
+      'leadership',
+    ]);
+  });
+
   it('forks onto the next number, and keeps the number of a leadership that wrote nothing', () => {
     expect(kinds([...begun, start(b2), leadership(b2, 2, segmentBytes + 1)]).at(-1)).toBe('nobodys');
     expect(kinds([...begun, start(b2), leadership(b2, 3, 150)]).at(-1)).toBe('nobodys');

@@ -58,6 +58,19 @@ describe('the gate of answers', () => {
     expect(gate.isOpen(1)).toBe(true);
   });
 
+  it('is shut again for the first answer of the next one, though no wait was ended since', async () => {
+    const { settle, gate, barriers, pass, opened } = setUp();
+    await opened();
+    gate.renew();
+    expect(gate.isOpen(1)).toBe(false);
+    const answer = pass();
+    await settle();
+    expect(answer.passed).toBeUndefined();
+    barriers.shift()!.pass();
+    await settle();
+    expect([answer.passed, gate.isOpen(1)]).toEqual([true, true]);
+  });
+
   it('tells of each answer that leaves when it had been read, and that one may not leave without the lease', async () => {
     const { settle, gate, world, opened, pass, told, time } = setUp();
     await opened();

@@ -17,7 +17,11 @@ import { ballotNone } from '../../multipaxos/ballot.ts';
 import { memberName } from '../../multipaxos/configuration.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
-import { ModelPostgres, type ModelPostgresOptions } from '../../payload/wal/testing/model-postgres.ts';
+import {
+  ModelPostgres,
+  type Became,
+  type ModelPostgresOptions,
+} from '../../payload/wal/testing/model-postgres.ts';
 import type { LogStore, NewLog } from '../../ports/log-store.ts';
 import type { Random } from '../../ports/testing/random.ts';
 import { ProcessTime, type SimulatedTime } from '../../ports/testing/simulated-time.ts';
@@ -54,6 +58,17 @@ export interface MemberOptions {
 /** So small that a short run fills many. */
 const defaultSegmentBytes = 16 * 1024;
 
+const rolesFor: Readonly<Record<Became, readonly string[]>> = {
+  standby: ['standby'],
+  primary: ['founder', 'primary'],
+  promoted: ['promoting'],
+};
+const saidOf: Readonly<Record<Became, string>> = {
+  standby: 'started as a standby',
+  primary: 'started as a primary',
+  promoted: 'promoted',
+};
+
 export class MemoryMember {
   readonly id: ReplicaId;
   readonly postgres: ModelPostgres;
@@ -68,8 +83,20 @@ export class MemoryMember {
     this.options = options;
     const { config, time, random, postgres } = options;
     this.id = config.id;
-    this.postgres = new ModelPostgres({ ...postgres, time, random: random.fork() });
+    this.postgres = new ModelPostgres({
+      ...postgres,
+      onBecomes: (what) => this.becomes(what),
+      time,
+      random: random.fork(),
+    });
     this.logDisk = new SimulatedDisk({ random: random.fork() });
+  }
+
+  /** What the directory durably says of itself must allow for what is in it, whenever all dies. */
+  private becomes(what: Became): void {
+    const role = this.postgres.disk.state?.role.kind ?? 'nothing';
+    if (!rolesFor[what].includes(role))
+      this.postgres.trouble(`PostgreSQL is ${saidOf[what]} in a directory that says it is ${role}`);
   }
 
   get replica(): Replica | null {

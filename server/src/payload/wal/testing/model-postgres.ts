@@ -24,7 +24,11 @@ export interface ModelPostgresOptions {
   readonly onTrouble?: (what: string) => void;
   /** A position was reported to a primary: everything below ought to be chosen. */
   readonly onReported?: (position: Lsn, timeline: Timeline) => void;
+  /** It is started, or has been told to become a primary: from here on a crash leaves a directory of that sort. */
+  readonly onBecomes?: (what: Became) => void;
 }
+
+export type Became = 'standby' | 'primary' | 'promoted';
 
 /** One run of the main process and its children. */
 export interface ModelRun {
@@ -98,7 +102,7 @@ export class ModelPostgres {
 
   // ------------------------------------------------------------------------------------------------------- starting
 
-  private launch(): ModelRun {
+  private launch(as: 'standby' | 'primary'): ModelRun {
     if (this.run !== null) throw new Error('PostgreSQL runs already');
     if (this.failingStarts > 0) {
       this.failingStarts -= 1;
@@ -106,6 +110,7 @@ export class ModelPostgres {
     }
     const { disk } = this;
     if (disk.control === null) throw new LaunchFailure('databaseLost', 'pg_control is missing');
+    this.options.onBecomes?.(as);
     disk.wal.syncAll();
     this.run = {
       process: new ProcessTime(this.time),
@@ -129,7 +134,7 @@ export class ModelPostgres {
 
   /** @throws LaunchFailure */
   startStandby(source: FeedSource, handlers: StandbyHandlers, there: Timers): ModelRun {
-    const run = this.launch();
+    const run = this.launch('standby');
     const { disk, random, latencyMs } = this;
     run.feed = new ModelFeed(source, handlers);
     const workMs = (): number => this.slowness * (random.chance(0.02) ? random.next() * 30 : random.next());
@@ -146,7 +151,7 @@ export class ModelPostgres {
 
   /** Recovers all that its directory has. Lets sessions in when it resolves. @throws LaunchFailure */
   async startPrimary(): Promise<ModelRun> {
-    const run = this.launch();
+    const run = this.launch('primary');
     const { disk } = this;
     const { redo, redoTimeline, timeline, system } = disk.control!;
     const history = disk.wal.historyOf(timeline);
@@ -206,6 +211,7 @@ export class ModelPostgres {
   async promote(run: ModelRun): Promise<void> {
     const { standby } = run;
     if (standby === null) throw new Error('it is no standby');
+    this.options.onBecomes?.('promoted');
     await standby.end();
     const { disk, random } = this;
     const { at, previous, timeline: last, parent } = standby.endOfReplay;
