@@ -18,6 +18,7 @@ import { GroupHistory } from './group-history.ts';
 import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import type { MemoryMember } from '../../server/src/replica/testing/memory-member.ts';
 import { SlotJudge } from './slot-judge.ts';
+import { StandbyJudge } from './standby-judge.ts';
 
 /** A transaction that is under way. */
 export interface BegunTransaction {
@@ -75,6 +76,7 @@ export class GroupJudge {
   private readonly reads: Read[] = [];
   private readonly samples: Sample[] = [];
   readonly slots = new SlotJudge((what) => this.fault(what));
+  private readonly standbys = new StandbyJudge((what) => this.fault(what));
   readonly core: CoreJudge;
 
   constructor(machine: (id: ReplicaId) => MemoryMember) {
@@ -89,6 +91,7 @@ export class GroupJudge {
 
   event(group: MemoryGroup, member: MemoryMember, event: TraceEvent): void {
     this.slots.event(member, event);
+    this.standbys.event(member, event);
     this.core.event(event);
     if (event.layer === 'consensus') this.core.look(group);
   }
@@ -149,6 +152,7 @@ export class GroupJudge {
       const unchosen = process?.assembled?.payload.unchosenBytes ?? 0;
       if (unchosen > unchosenBytesMax) this.fault(`${id} keeps ${unchosen} bytes of WAL that is not chosen`);
     }
+    this.standbys.look(group.members);
     if (group.time.waiting > waitingMax) this.fault(`${group.time.waiting} callbacks wait`);
   }
 
