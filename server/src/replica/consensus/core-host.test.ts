@@ -123,6 +123,17 @@ describe('the host of the core', () => {
     expect(core.snapshot()).toMatchObject({ lastSlot: 20, commitPoint: 19 });
   });
 
+  it('takes in as much as there is, as long as the log keeps up', async () => {
+    const core = await start(Number.POSITIVE_INFINITY);
+    const payload = new Uint8Array(4 << 20);
+    // Much more than may be on its way to the log at a time.
+    for (let slot = 1; slot <= 40; slot++) {
+      deliver(r2, { ...accept(slot), entries: [{ ...command(slot), payload } as Entry] });
+      await eventually(() => expect(votes()).toBe(slot));
+    }
+    expect(core.snapshot().lastSlot).toBe(40);
+  });
+
   it('takes what is chosen from memory where the log has only an older vote for something else', async () => {
     const core = await start(Number.POSITIVE_INFINITY);
     deliver(r2, accept(1));

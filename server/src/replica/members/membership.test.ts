@@ -151,6 +151,14 @@ describe('a replica that does not lead', () => {
     expect(replies()).toEqual([[r2, 'notLeader']]);
   });
 
+  it('admits nobody whom it knows to be let in, either: what it would tell may be old', () => {
+    serving = false;
+    const configuration = replaced(founded, r2, 'n');
+    membership.onConfiguration({ kind: 'configuration', configuration, pending: null });
+    join(r2);
+    expect(replies()).toEqual([[r2, 'notLeader']]);
+  });
+
   it('says that the majority is lost while most voters ask to be let in', () => {
     serving = false;
     join(r2);

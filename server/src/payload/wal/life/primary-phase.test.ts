@@ -35,6 +35,38 @@ describe('a primary that is deposed', () => {
   });
 });
 
+describe('a primary whose barrier is passed', () => {
+  async function setUpWithBarrier() {
+    const life = new LifeFixture(log);
+    const position = positionAfter(log);
+    const wal = life.context.take(stateOf(primaryOf(b1), position));
+    life.payload.lead(b1);
+    let make = (): void => undefined;
+    const barrier = new Promise<typeof position.end>((resolve) => (make = () => resolve(position.end)));
+    const primary = silentPrimary({ timeline: 1 as Timeline, barrier: () => barrier });
+    const ended = bePrimary(life.context, { primary, ballot: b1, wal, from: position.end });
+    await life.time.pass(10);
+    return { life, ended, make };
+  }
+
+  it('serves', async () => {
+    const { life, make } = await setUpWithBarrier();
+    expect(life.story).not.toContain('ready');
+    make();
+    await life.time.pass(10);
+    expect(life.story).toContain('ready');
+  });
+
+  it('does not serve any more where leadership ended in the same moment', async () => {
+    const { life, ended, make } = await setUpWithBarrier();
+    make();
+    life.payload.follow();
+    await life.time.until(ended);
+    expect(life.story).not.toContain('ready');
+    expect(life.events.map(({ name }) => name)).not.toContain('Open');
+  });
+});
+
 describe('a primary whose replica stops', () => {
   it('is stopped at once where leadership ends before PostgreSQL has: nobody will choose the rest of its WAL', async () => {
     const { life, ended } = await setUp();
