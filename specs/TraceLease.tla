@@ -23,7 +23,7 @@
 (*     action looks at another's clock.  How far it may, TraceTick says.    *)
 (*   - A promise that was not durable is forgotten in a crash (Forget), if   *)
 (*     nothing shows that others have counted it (kept).  Whoever lost its   *)
-(*     whole log has forgotten all.                                          *)
+(*     log comes back under another name.                                    *)
 (*   - A tick is a tenth of a millisecond.  An answer may be two ticks late,  *)
 (*     and what was sent in one tick may be acknowledged more than once.      *)
 (***************************************************************************)
@@ -143,16 +143,14 @@ TraceRefuseAnswer ==
   /\ leading[r] = 0 \/ ~Reaches(r, acked[r], counts[r], CodeLength - 1, clock[r] + 1)
   /\ UNCHANGED vars
 
-(* A replica restarts: what it promised last was not durable, and what it would have asked for that it has asked of nobody.  `lost`: it has *)
-(* lost its log, and whoever counted its promises goes on.                                                                               *)
+(* A replica restarts: what it promised last was not durable, and what it would have asked for that it has asked of nobody. *)
 TraceForget ==
   /\ promised' = [promised EXCEPT ![Step.r] = Step.p]
   /\ Step.p < promised[Step.r]
-  /\ IF Step.lost THEN UNCHANGED <<votes, msgs>>
-     ELSE /\ kept[Step.r] <= Step.p
-          /\ leading[Step.r] <= Step.p
-          /\ votes' = {v \in votes : v[1] = Step.r => v[2] <= Step.p}
-          /\ msgs' = {m \in msgs : m.type = "Prepare" /\ Owner(m.ballot) = Step.r => m.ballot <= Step.p}
+  /\ kept[Step.r] <= Step.p
+  /\ leading[Step.r] <= Step.p
+  /\ votes' = {v \in votes : v[1] = Step.r => v[2] <= Step.p}
+  /\ msgs' = {m \in msgs : m.type = "Prepare" /\ Owner(m.ballot) = Step.r => m.ballot <= Step.p}
   /\ UNCHANGED <<clock, ticks, leading, grant, acked, latest, seen, read, stale, members, crashes>>
 
 (* Without the promise of q no majority would have elected whoever leads from now on. *)
@@ -163,7 +161,6 @@ KeptThen ==
   CASE Step.a = "HandleHeartbeatAck" -> [kept EXCEPT ![Step.q] = Max(@, Step.b)]
     [] Step.a = "GivePromise" -> IF Owner(Step.b) = Step.r THEN kept ELSE [kept EXCEPT ![Owner(Step.b)] = Max(@, Step.b)]
     [] Step.a = "Lead" -> [q \in Replicas |-> IF IsNeeded(q) THEN Max(kept[q], Step.b) ELSE kept[q]]
-    [] Step.a = "Forget" -> IF Step.lost THEN [kept EXCEPT ![Step.r] = Step.p] ELSE kept
     [] OTHER -> kept
 
 TraceRestart ==

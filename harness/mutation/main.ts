@@ -2,7 +2,7 @@
  * The mutation command: what would notice if a rule were wrong?
  *
  *   specs    alters the specifications; their models judge
- *   traces   alters a recorded or simulated trace; the trace check judges. --layer apply: what became of the databases
+ *   traces   alters a recorded or simulated trace; the trace check judges. --layer apply: what became of the databases; lease: what leases rest on
  *   core     alters the protocol core; unit tests, replay and simulator judge
  *
  *   --sample N   a sample of N, the same for the same --seed
@@ -12,6 +12,7 @@
  */
 import { parseArgs } from 'node:util';
 import { runCoreMutation } from './core/command.ts';
+import { traceLayers } from './traces/alterations.ts';
 import { runTraceMutation } from './traces/command.ts';
 import { runSpecMutation } from './specs/command.ts';
 
@@ -58,13 +59,14 @@ async function run(): Promise<number> {
     case 'traces': {
       const only = values.only === undefined ? {} : { only: values.only };
       const { layer } = values;
-      if (layer !== 'consensus' && layer !== 'apply') throw new Error(`--layer ${layer}: consensus or apply`);
-      const { survivors, stale } = await runTraceMutation({ ...common, ...only, layer });
+      const named = traceLayers.find((one) => one === layer);
+      if (named === undefined) throw new Error(`--layer ${layer}: ${traceLayers.join(', ')}`);
+      const { survivors, stale } = await runTraceMutation({ ...common, ...only, layer: named });
       return survivors.length + stale.length === 0 ? 0 : 1;
     }
     default:
       console.error(
-        'usage: mutate specs|traces|core [--sample N] [--seed S] [--jobs N] [--only FILE] [--seconds N] [--models A,B] [--layer consensus|apply] [--json FILE]',
+        'usage: mutate specs|traces|core [--sample N] [--seed S] [--jobs N] [--only FILE] [--seconds N] [--models A,B] [--layer consensus|apply|lease] [--json FILE]',
       );
       return 2;
   }

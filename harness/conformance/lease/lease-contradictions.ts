@@ -1,7 +1,7 @@
 /**
  * What a trace says of the lease in spite of what it says elsewhere: such a trace is rejected before a judge is asked.
  *
- * Responsible for: that each promise, leadership, change of the members and resignation of the consensus layer is told once in the layer of the lease, and no other; that a process's clock never goes back; and that answers are of
+ * Responsible for: that each event is one that the replica of its run tells (lease-form.ts); that each promise, leadership, change of the members and resignation of the consensus layer is told once in the layer of the lease, and no other; that a process's clock never goes back; and that answers are of
  * generations that had begun. What a process did last may be lost with it. Pure.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
@@ -9,6 +9,7 @@ import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballo
 import type { Ballot } from '../../../server/src/multipaxos/types/names.ts';
 import type { ConsensusEvent } from '../trace/read-trace.ts';
 import type { LeaseEvent } from './lease-event.ts';
+import { malformedLease, namesOfRuns } from './lease-form.ts';
 
 export interface LeaseContradiction {
   readonly event: TraceEvent;
@@ -23,8 +24,9 @@ export function leaseContradiction(events: readonly TraceEvent[]): LeaseContradi
     runs.set(event.run, run);
     run.push(event);
   }
-  for (const run of runs.values()) {
-    const reader = new RunReader();
+  const names = namesOfRuns(events);
+  for (const [name, run] of runs) {
+    const reader = new RunReader(names.get(name) ?? null);
     for (const event of run.sort((a, b) => a.seq - b.seq)) {
       const reason =
         event.layer === 'lease'
@@ -51,10 +53,20 @@ class RunReader {
   private toLearn: number | null = null;
   private clockMs = Number.NEGATIVE_INFINITY;
   private readonly generations = new Map<number, number>();
+  /** Null: nobody says. */
+  private readonly replica: string | null;
 
-  lease(event: LeaseEvent): string | null {
+  constructor(replica: string | null) {
+    this.replica = replica;
+  }
+
+  lease(event: LeaseEvent & TraceEvent): string | null {
+    const malformed = malformedLease(event);
+    if (malformed !== null) return malformed;
+    if (this.replica !== null && event.replica !== this.replica)
+      return `it is told by ${event.replica} in a run of ${this.replica}`;
     const { clockMs, name } = event;
-    if (!Number.isFinite(clockMs) || clockMs < this.clockMs) return `its clock goes back to ${clockMs}`;
+    if (clockMs < this.clockMs) return `its clock goes back to ${clockMs}`;
     this.clockMs = clockMs;
     if (this.begun === (name === 'Restart')) return this.begun ? 'it begins twice' : 'it has not begun';
     this.begun = true;
@@ -116,7 +128,10 @@ class RunReader {
       case 'StepDown':
       case 'HandleReject':
         if (before?.role !== 'leader') return null;
-        return this.wasAnnounced('Resign', ({ ballot }) => sameBallot(ballot, before.ballot));
+        return this.wasAnnounced(
+          'Resign',
+          ({ ballot, reason }) => sameBallot(ballot, before.ballot) && reason === event.reason,
+        );
       case 'HandleAccept':
       case 'HandleHeartbeat': {
         const { message } = event;

@@ -19,8 +19,6 @@ export interface Life {
   readonly items: readonly LeaseItem[];
   /** The last of its events of any layer. */
   readonly endAtUs: number;
-  /** It begins with a log that is new, or was lost. */
-  readonly isLogEmpty: boolean;
 }
 
 /** In the order of their beginnings. */
@@ -33,26 +31,13 @@ export function livesOf(events: readonly TraceEvent[]): readonly Life[] {
     run.endAtUs = Math.max(run.endAtUs, event.atUs);
   }
   const sent = sentIn(events);
-  const empty = new Set(events.filter(beginsEmpty).map(({ run }) => run));
   const lives: Life[] = [];
   for (const [run, { told, endAtUs }] of runs) {
     const [first] = told.sort((a, b) => a.seq - b.seq);
     if (first === undefined) continue;
-    lives.push({
-      replica: first.replica,
-      run,
-      items: withSent(told, sent),
-      endAtUs,
-      isLogEmpty: empty.has(run),
-    });
+    lives.push({ replica: first.replica, run, items: withSent(told, sent), endAtUs });
   }
   return lives.sort((a, b) => (a.items[0] as LeaseItem).atUs - (b.items[0] as LeaseItem).atUs);
-}
-
-function beginsEmpty(event: TraceEvent): boolean {
-  if (event.layer !== 'consensus' || event.name !== 'Restart') return false;
-  const { durablePromised, lastSlot, commitPoint } = event.state;
-  return durablePromised.round === 0 && lastSlot === 0 && commitPoint === 0;
 }
 
 /** Of each ballot: when its leader sent something that somebody heard. */

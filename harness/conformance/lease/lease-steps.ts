@@ -163,7 +163,7 @@ class StepWriter {
       case 'Restart': {
         const p = facts.ballotNumber(event.promised);
         this.changesBefore(r, Number.POSITIVE_INFINITY, 0);
-        if (p < mirror.promised) this.push('Forget', { r, p, lost: life.isLogEmpty });
+        if (p < mirror.promised) this.push('Forget', { r, p });
         this.push(
           'Restart',
           { r, p, u: ticks(event.grant.untilMs), q: facts.replicaNumber(event.grant.to) },

@@ -35,9 +35,11 @@ export async function checkLeaseTrace(
   events: readonly TraceEvent[],
   judge: JudgeName = defaultJudge,
 ): Promise<LeaseOutcome | null> {
-  const run = leaseRunOf(events);
-  if (run === null) return null;
-  const [outcome] = await judgeLeaseRuns([run], judge);
+  const contradiction = leaseContradiction(events);
+  if (contradiction !== null) return contradicted(contradiction);
+  const steps = leaseSteps(events);
+  if (steps === null) return null;
+  const [outcome] = await judgeLeaseRuns([{ steps, contradiction }], judge);
   return outcome ?? null;
 }
 
@@ -46,7 +48,9 @@ export async function judgeLeaseRuns(
   runs: readonly LeaseRun[],
   judge: JudgeName = defaultJudge,
 ): Promise<readonly LeaseOutcome[]> {
-  const outcomes = runs.map(({ contradiction }): LeaseOutcome | null => contradicted(contradiction));
+  const outcomes = runs.map(({ contradiction }): LeaseOutcome | null =>
+    contradiction === null ? null : contradicted(contradiction),
+  );
   const open = runs.flatMap(({ steps }, index) => (outcomes[index] === null ? [{ steps, index }] : []));
   const reached = await reachedOf(
     open.map(({ steps }) => steps),
@@ -71,9 +75,7 @@ async function reachedOf(runs: readonly LeaseSteps[], judge: JudgeName): Promise
   return reached;
 }
 
-function contradicted(contradiction: LeaseContradiction | null): LeaseRejected | null {
-  if (contradiction === null) return null;
-  const { event, reason } = contradiction;
+function contradicted({ event, reason }: LeaseContradiction): LeaseRejected {
   return { kind: 'rejected', layer: 'lease', event: 0, recorded: event, literal: reason };
 }
 

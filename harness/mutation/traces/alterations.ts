@@ -6,9 +6,11 @@
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { applyLeaves } from './apply-leaves.ts';
+import { leaseLeaves } from './lease-leaves.ts';
 import { byOne, changesOf, type Json, type Leaves, type Path } from './json-changes.ts';
 
-export type TraceLayer = 'consensus' | 'apply';
+export const traceLayers = ['consensus', 'apply', 'lease'] as const;
+export type TraceLayer = (typeof traceLayers)[number];
 
 type LayerEvent = Extract<TraceEvent, { layer: TraceLayer }>;
 
@@ -29,9 +31,11 @@ export function traceMutants(events: readonly TraceEvent[], layer: TraceLayer = 
   const owners = ownersOf(events);
   const ofConsensus = consensusLeaves(owners);
   const ofApply = applyLeaves(events, owners);
+  const ofLease = leaseLeaves(events, owners);
   return events.flatMap((event) => {
     if (event.layer !== layer) return [];
-    return mutantsOfEvent(event, event.layer === 'apply' ? ofApply(event) : ofConsensus);
+    if (event.layer === 'apply') return mutantsOfEvent(event, ofApply(event));
+    return mutantsOfEvent(event, event.layer === 'lease' ? ofLease : ofConsensus);
   });
 }
 
@@ -40,7 +44,7 @@ function mutantsOfEvent(event: LayerEvent, leaves: Leaves): TraceMutant[] {
     const field = path.map((step) => (typeof step === 'number' ? '[]' : step)).join('.');
     const className = `${event.name} ${field} ${how}`.replaceAll('.[]', '[]').replace('  ', ' ');
     // Runs of a group have other names each time.
-    const at = event.layer === 'apply' ? `at ${event.atUs}` : `${event.run} ${event.seq}`;
+    const at = event.layer !== 'consensus' ? `at ${event.atUs}` : `${event.run} ${event.seq}`;
     return { name: `${className} (${event.replica} ${at}: ${path.join('.')})`, className, target: event, by };
   };
   const whole = [named('dropped', [], []), named('twice', [], [event, event])];

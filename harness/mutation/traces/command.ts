@@ -1,7 +1,7 @@
 /**
  * `npm run mutate -- traces`: how many alterations of a trace the trace check rejects.
  *
- *   --layer L    consensus (default), or apply: what became of the databases
+ *   --layer L    consensus (default), apply: what became of the databases, or lease: what leases rest on
  *   --sample N   N classes of alterations, chosen by the seed; without it all of them. Of each class one alteration is judged.
  *   --seed S     chooses the alterations, and the runs that are simulated
  *   --only FILE  this recorded trace in place of simulated ones
@@ -10,13 +10,17 @@
  * Responsible for: the choice. A trace as it was recorded must be accepted, else nothing is said about its alterations.
  */
 import { writeFile } from 'node:fs/promises';
-import { checkApplyTrace } from '../../conformance/trace/apply-trace.ts';
-import { checkTrace } from '../../conformance/trace/check-trace.ts';
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { checkLeaseTrace, type LeaseRejected } from '../../conformance/lease/lease-trace.ts';
+import type { LayerAccepted } from '../../conformance/trace/layer-verdict.ts';
+import { checkApplyTrace, type ApplyRejected } from '../../conformance/trace/apply-trace.ts';
+import { checkTrace, type Accepted, type Rejected } from '../../conformance/trace/check-trace.ts';
 import { readEvents } from '../../conformance/trace/read-trace.ts';
 import { sample } from '../sampling.ts';
 import { traceMutants, type TraceLayer, type TraceMutant } from './alterations.ts';
 import { applyExplanations } from './apply-explained.ts';
 import { explanations } from './explained.ts';
+import { leaseExplanations } from './lease-explained.ts';
 import { judgeTraces } from './judging.ts';
 import { scoreOf, tellScore, type JudgedTrace, type TraceScore } from './score.ts';
 import { sourcesOf, type TraceSource } from './sources.ts';
@@ -69,10 +73,9 @@ export async function runTraceMutation(options: TraceMutationOptions): Promise<T
     }
   }
   const isExplained = seed === seedExplained && only === undefined;
-  const explained = layer === 'apply' ? applyExplanations : explanations;
   const score = scoreOf({
     judged,
-    explanations: isExplained ? explained : new Map(),
+    explanations: isExplained ? explained[layer] : new Map(),
     all: new Set(all.map(({ className }) => className)),
   });
   for (const line of tellScore(score)) console.log(line);
@@ -80,13 +83,26 @@ export async function runTraceMutation(options: TraceMutationOptions): Promise<T
   return score;
 }
 
+const explained: Readonly<Record<TraceLayer, ReadonlyMap<string, string>>> = {
+  consensus: explanations,
+  apply: applyExplanations,
+  lease: leaseExplanations,
+};
+
 async function expectAccepted({ name, events }: TraceSource, layer: TraceLayer): Promise<void> {
-  const outcome =
-    layer === 'apply' ? await checkApplyTrace(events) : await checkTrace(events, { workers: 1 });
-  if (outcome === null) throw new Error(`${name} tells of no database`);
+  const outcome = await judgeAlone(events, layer);
+  if (outcome === null) throw new Error(`${name} tells nothing at the layer ${layer}`);
   if (outcome.kind === 'accepted') return;
   const reason = 'reason' in outcome ? outcome.reason : outcome.literal;
   throw new Error(`${name} is not accepted as it is: ${reason}`);
+}
+
+function judgeAlone(
+  events: readonly TraceEvent[],
+  layer: TraceLayer,
+): Promise<Rejected | Accepted | ApplyRejected | LeaseRejected | LayerAccepted | null> {
+  if (layer === 'apply') return checkApplyTrace(events);
+  return layer === 'lease' ? checkLeaseTrace(events) : checkTrace(events, { workers: 1 });
 }
 
 export function oneOfEachClass<Mutant extends Pick<TraceMutant, 'name' | 'className'>>(

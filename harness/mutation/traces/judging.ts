@@ -11,6 +11,9 @@ import { orderTrace } from '../../conformance/trace/read-trace.ts';
 import { cutSegments } from '../../conformance/trace/segments.ts';
 import { applyContradictionIn } from '../../conformance/trace/apply-form.ts';
 import { applyStepsOf, rejectedAlterations } from '../../conformance/trace/apply-trace.ts';
+import { leaseContradiction } from '../../conformance/lease/lease-contradictions.ts';
+import { leaseSteps } from '../../conformance/lease/lease-steps.ts';
+import { judgeLeaseRuns } from '../../conformance/lease/lease-trace.ts';
 import { alteredTrace, type TraceLayer, type TraceMutant } from './alterations.ts';
 
 export type TraceVerdict = 'accepted' | 'rejected' | 'contradicted' | 'unreadable' | 'unjudged';
@@ -31,6 +34,7 @@ const judges: Readonly<Record<TraceLayer, Judge>> = {
     isRejected: async (altered, accepted) =>
       (await findRejections(altered, accepted, { isSpecAlone: true })).map((rejection) => rejection !== null),
   },
+  lease: { before: readLease, isRejected: rejectedLeases },
   apply: { before: readApply, isRejected: (altered, accepted) => rejectedAlterations(accepted, altered) },
 };
 
@@ -59,6 +63,23 @@ function readApply(events: readonly TraceEvent[]): 'contradicted' | 'unreadable'
   } catch {
     return 'unreadable';
   }
+}
+
+function readLease(events: readonly TraceEvent[]): 'contradicted' | 'unreadable' | null {
+  if (leaseContradiction(events) !== null) return 'contradicted';
+  try {
+    leaseSteps(events);
+    return null;
+  } catch {
+    return 'unreadable';
+  }
+}
+
+async function rejectedLeases(altered: readonly (readonly TraceEvent[])[]): Promise<readonly boolean[]> {
+  const outcomes = await judgeLeaseRuns(
+    altered.map((events) => ({ steps: leaseSteps(events)!, contradiction: null })),
+  );
+  return outcomes.map(({ kind }) => kind === 'rejected');
 }
 
 function readConsensus(events: readonly TraceEvent[]): 'contradicted' | 'unreadable' | null {
