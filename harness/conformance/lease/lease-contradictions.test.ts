@@ -63,6 +63,26 @@ describe('a trace that contradicts itself about the lease', () => {
     );
   });
 
+  it.each([
+    ['HandleHeartbeatAck', /had acknowledged that already/],
+    ['RunRead', /begins twice/],
+    ['AnswerRead', /it is told twice/],
+    ['RefuseAnswer', /it is told twice/],
+  ] as const)('tells a %s twice', (name, reason) => {
+    expect(reasonOf(isNamed(name), (event) => [event, event])).toMatch(reason);
+  });
+
+  it.each([
+    ['Resign', (event: TraceEvent) => ({ ...event, reason: 'removed' }), /does not tell it as Resign/],
+    ['RefuseAnswer', (event: TraceEvent) => ({ ...event, generation: 999 }), /has not begun/],
+    ['Lead', (event: TraceEvent) => ({ ...event, replica: 'r9' }), /is told by r9 in a run of/],
+    ['Restart', (event: TraceEvent) => ({ ...event, leaseMs: undefined }), /is no leaseMs of Restart/],
+    ['AnswerRead', (event: TraceEvent) => ({ ...event, lease: {} }), /is no lease of AnswerRead/],
+    ['HandleHeartbeat', (event: TraceEvent) => ({ ...event, from: 'r1' }), /is no from of/],
+  ] as const)('has a %s that no replica of that run tells', (name, change, reason) => {
+    expect(reasonOf(isNamed(name), (event) => [change(event) as TraceEvent])).toMatch(reason);
+  });
+
   it('names another ballot', () => {
     const higher = ({ round, replica }: Ballot): Ballot => ({ round: round + 1, replica });
     const renamed = (event: TraceEvent): readonly TraceEvent[] => [

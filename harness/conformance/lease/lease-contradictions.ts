@@ -53,6 +53,10 @@ class RunReader {
   private toLearn: number | null = null;
   private clockMs = Number.NEGATIVE_INFINITY;
   private readonly generations = new Map<number, number>();
+  /** When the last answer of a generation was told to leave, or to be refused. */
+  private readonly told = new Map<string, number>();
+  /** Of this leadership: what each peer was told to have acknowledged. */
+  private readonly acked = new Map<string, number>();
   /** Null: nobody says. */
   private readonly replica: string | null;
 
@@ -77,9 +81,12 @@ class RunReader {
         if (event.lease.configuration !== this.toLearn) return 'nothing was chosen that it could have learnt';
         this.toLearn = null;
         return null;
+      case 'Lead':
+        this.acked.clear();
+        this.announced = event;
+        return null;
       case 'Restart':
       case 'GivePromise':
-      case 'Lead':
       case 'Resign':
         this.announced = event;
         return null;
@@ -89,18 +96,18 @@ class RunReader {
       case 'HandleHeartbeatAck': {
         const { from, sentAtMs, lease } = event;
         const isThere = lease.acked.some(([peer, at]) => peer === from && at === sentAtMs);
-        return isThere ? null : `what ${from} has acknowledged is not in its lease`;
+        if (!isThere) return `what ${from} has acknowledged is not in its lease`;
+        const isNewer = sentAtMs > (this.acked.get(from) ?? Number.NEGATIVE_INFINITY);
+        this.acked.set(from, sentAtMs);
+        return isNewer ? null : `${from} had acknowledged that already`;
       }
       case 'RunRead':
+        if (this.generations.has(event.generation)) return `generation ${event.generation} begins twice`;
         this.generations.set(event.generation, clockMs);
         return null;
-      case 'AnswerRead': {
-        const begunMs = this.generations.get(event.generation);
-        if (begunMs === undefined) return `generation ${event.generation} has not begun`;
-        return event.ranMs >= begunMs && event.ranMs <= clockMs ? null : 'it ran outside of its generation';
-      }
+      case 'AnswerRead':
       case 'RefuseAnswer':
-        return null;
+        return this.reply(event);
       default:
         return event satisfies never;
     }
@@ -157,6 +164,18 @@ class RunReader {
       default:
         return name satisfies never;
     }
+  }
+
+  /** Of those of one moment no more than one is told. */
+  private reply(event: Extract<LeaseEvent, { name: 'AnswerRead' | 'RefuseAnswer' }>): string | null {
+    const { name, generation, clockMs } = event;
+    const begunMs = this.generations.get(generation);
+    if (begunMs === undefined) return `generation ${generation} has not begun`;
+    const key = `${name} ${generation}`;
+    if (this.told.get(key) === clockMs) return 'it is told twice';
+    this.told.set(key, clockMs);
+    if (name === 'RefuseAnswer') return null;
+    return event.ranMs >= begunMs && event.ranMs <= clockMs ? null : 'it ran outside of its generation';
   }
 
   private notLearnt(): string {

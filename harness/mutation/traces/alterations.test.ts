@@ -78,6 +78,23 @@ describe('alterations of a trace', () => {
     expect(traceMutants(recorded)).toEqual([]);
   });
 
+  it('of what is told of leases, a clock becomes another by a fifth of a lease, other times by a millisecond', () => {
+    const common = { run: 'a', replica: 'r1', layer: 'lease', clockMs: 2000 } as const;
+    const grant = { untilMs: 3000, to: null };
+    const recorded = [
+      { ...common, seq: 1, atUs: 1, name: 'Restart', leaseMs: 1000, clockDriftMax: 0.05, grant },
+      { ...common, seq: 2, atUs: 2, name: 'Resign', reason: 'requested' },
+    ] as unknown as TraceEvent[];
+    const made = traceMutants(recorded, 'lease');
+    const changed = (className: string): TraceEvent =>
+      alteredTrace(recorded, made.find((mutant) => mutant.className === className)!)[0]!;
+    expect(changed('Restart clockMs a fifth of a lease more')).toMatchObject({ clockMs: 2200 });
+    expect(changed('Restart grant.untilMs one less')).toMatchObject({ grant: { untilMs: 2999 } });
+    expect(changed('Restart grant.to not null')).toMatchObject({ grant: { to: 'r1' } });
+    const reasons = made.filter(({ className }) => className.startsWith('Resign reason '));
+    expect(reasons.map(({ className }) => className)).toContain('Resign reason removed for requested');
+  });
+
   it('are chosen one of each class, the same for the same seed', () => {
     const chosen = oneOfEachClass(mutants, 1, undefined);
     expect(new Set(chosen.map(({ className }) => className)).size).toBe(chosen.length);
