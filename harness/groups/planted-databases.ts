@@ -37,8 +37,23 @@ export const ofDatabases: readonly PlantedBug[] = [
       },
     ],
     strain: { only: ['the leader alone is cut off'] },
-    seed: 3,
+    seed: 4,
     expected: /leaves the history of this standby|has replayed .* is chosen|and has not$/,
+  },
+  {
+    name: 'promotesUnmarked',
+    sentence: "a directory says that it is a standby's until its PostgreSQL has been promoted",
+    mutations: [
+      {
+        file: 'payload/wal/life/standby-phase.ts',
+        find: `const state = await context.save({ kind: 'promoting', leadership: ballot }, begun);`,
+        replace: `const role = { kind: 'promoting', leadership: ballot } as const;
+  const state = { role, position: begun, configuration: host.configuration() };`,
+      },
+    ],
+    strain: { only: ['the process dies'] },
+    seed: 1,
+    expected: /is promoted in a directory that says it is standby/,
   },
   {
     name: 'copiesUnchosen',
