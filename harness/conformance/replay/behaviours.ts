@@ -14,27 +14,28 @@ export interface BehaviourOptions {
   readonly seed: number;
 }
 
-/** A module beside this file, and those of specs/ that it extends. */
+/** A module beside this file, its configuration if it has several, and the modules of specs/ that it extends. */
 export interface ReplayModule {
   readonly module: string;
+  readonly cfg?: string;
   readonly extended: readonly string[];
 }
 
 /** @throws Error if TLC fails */
 export async function behaviourTexts(
-  { module, extended }: ReplayModule,
+  { module, extended, cfg = `${module}.cfg` }: ReplayModule,
   { behaviours, depth, seed }: BehaviourOptions,
 ): Promise<string[]> {
   const directory = await mkdtemp(join(tmpdir(), 'barista-replay-'));
   try {
     for (const name of extended)
       await copyFile(join(SPECS_DIR, `${name}.tla`), join(directory, `${name}.tla`));
-    for (const file of [`${module}.tla`, `${module}.cfg`])
+    for (const file of [`${module}.tla`, cfg])
       await copyFile(fileURLToPath(new URL(file, import.meta.url)), join(directory, file));
     const args = ['-workers', '1', '-simulate', `file=${join(directory, 'behaviour')},num=${behaviours}`];
     const { exitCode, output } = await runTlc({
       module,
-      cfg: `${module}.cfg`,
+      cfg,
       args: [...args, '-depth', String(depth), '-seed', String(seed)],
       specDir: directory,
       timeoutMs,

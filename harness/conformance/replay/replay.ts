@@ -11,6 +11,7 @@ import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { CoreTraceEvent } from '../../../server/src/multipaxos/types/trace.ts';
 import { messageName } from '../trace/spec-message.ts';
 import { createDriver, type CoreDriver } from './core-driver.ts';
+import { nameOfNumber } from './replay-members.ts';
 import {
   actionOf,
   asNumber,
@@ -22,8 +23,6 @@ import {
   type SpecAction,
 } from './spec-view.ts';
 import type { TlaState } from './tla-value.ts';
-
-const replicas = 3;
 
 export interface Divergence {
   readonly step: number;
@@ -39,18 +38,15 @@ export interface ReplayOutcome {
   readonly divergence: Divergence | null;
 }
 
-/** Actions that the core takes by itself as soon as they are possible; `Serve` waits for the database. */
-const OWN_ACCORD: ReadonlySet<string> = new Set(['BecomeLeader', 'AdvanceCommitPoint']);
-
-export type DriverMaker = (id: ReplicaId, members: readonly ReplicaId[]) => CoreDriver;
+export type DriverMaker = (id: ReplicaId) => CoreDriver;
 
 export function replayBehaviour(
   behaviour: readonly TlaState[],
-  makeDriver: DriverMaker = createDriver,
+  makeDriver: DriverMaker = (id) => createDriver(id),
 ): ReplayOutcome {
   const states = withinModel(behaviour);
-  const members = Array.from({ length: replicas }, (_, i) => `r${i + 1}` as ReplicaId);
-  const drivers = new Map(members.map((id) => [id, makeDriver(id, members)]));
+  const members = asSequence(states[0]?.role).map((_, i) => nameOfNumber(i + 1));
+  const drivers = new Map(members.map((id) => [id, makeDriver(id)]));
   const actions = new Map<string, number>();
   let ahead: CoreTraceEvent[] = [];
   for (let i = 1; i < states.length; i++) {
@@ -64,9 +60,11 @@ export function replayBehaviour(
     });
     const expected = ahead[0]?.name;
     if (expected === undefined) {
-      if (OWN_ACCORD.has(action.name))
+      // A leader serves once its database has everything: it is told so.
+      if (states[i - 1]?.pending === true && action.name !== 'Serve')
         return diverges('the core does not do this of its own accord', action.name, 'nothing');
-      const { events, sent } = driver.take(action);
+      const { events: all, sent } = driver.take(action);
+      const events = withoutResignation(action, all);
       // The behaviour ends in the middle of what this step sets off.
       if (i + events.length > states.length) return { steps: i - 1, actions, divergence: null };
       const unsaid = sent.find(
@@ -95,6 +93,14 @@ export function replayBehaviour(
     }
   }
   return { steps: states.length - 1, actions, divergence: null };
+}
+
+/** That a leader whose log is restored has been deposed is part of the spec's Restored. */
+function withoutResignation(
+  { name }: SpecAction,
+  events: readonly CoreTraceEvent[],
+): readonly CoreTraceEvent[] {
+  return name === 'Restored' && events[0]?.name === 'StepDown' ? events.slice(1) : events;
 }
 
 /** A leader that was told to follow does not answer the Prepare once more: it may stay silent. */

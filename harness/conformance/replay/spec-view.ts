@@ -3,7 +3,7 @@
  *
  * Responsible for: the mapping from the spec's values. Pure.
  */
-import type { Entry } from '../../../server/src/multipaxos/types/entries.ts';
+import type { Entry, Vote } from '../../../server/src/multipaxos/types/entries.ts';
 import type { Message } from '../../../server/src/multipaxos/types/messages.ts';
 import type {
   Ballot,
@@ -11,9 +11,19 @@ import type {
   GroupId,
   ReplicaId,
   Role,
+  Slot,
 } from '../../../server/src/multipaxos/types/names.ts';
+import { votersOf } from '../../../server/src/multipaxos/configuration.ts';
 import { entryLabel } from '../../../server/src/multipaxos/entry.ts';
-import { noBallot, specMessages, type Held, type SpecMessage } from '../trace/spec-message.ts';
+import type { Configuration } from '../../../server/src/multipaxos/types/members.ts';
+import {
+  noBallot,
+  specMessages,
+  type Held,
+  type SpecConfiguration,
+  type SpecMessage,
+} from '../trace/spec-message.ts';
+import { membersOf, nameOfNumber } from './replay-members.ts';
 import type { TlaState, TlaValue } from './tla-value.ts';
 
 export const replayGroup = 'replay' as GroupId;
@@ -36,6 +46,12 @@ export interface ReplicaView {
   readonly durableLog: Readonly<Record<number, Held>>;
   /** Records that were appended and are not durable. */
   readonly buffered: number;
+  /** The newest configuration that it knows to be chosen. */
+  readonly configuration: SpecConfiguration;
+  /** Leader: the slot of its own first entry, what it found and may not propose yet (`slot label`), and how many commands it takes. */
+  readonly startSlot: number;
+  readonly backlog: readonly string[];
+  readonly room: number;
   /** Candidate: whose promises count, without its own. Leader: [slot, voter], without its own votes. */
   readonly counted: readonly string[];
 }
@@ -62,7 +78,7 @@ export const asText = (value: TlaValue | undefined): string => {
 };
 
 export function replicaName(number: TlaValue | undefined): ReplicaId {
-  return `r${asNumber(number)}` as ReplicaId;
+  return nameOfNumber(asNumber(number));
 }
 
 export function ballotOf(value: TlaValue | undefined): Ballot {
@@ -71,13 +87,29 @@ export function ballotOf(value: TlaValue | undefined): Ballot {
 }
 
 export function entryOf(value: TlaValue | undefined): Entry | null {
-  const { kind, ballot, id } = asRecord(value);
+  const { kind, ballot, id, voters } = asRecord(value);
   if (kind === 'nothing') return null;
   if (kind === 'noop') return { kind: 'noop', group: replayGroup };
   if (kind === 'leaderStart') return { kind: 'leaderStart', group: replayGroup, ballot: ballotOf(ballot) };
+  if (kind === 'configuration') {
+    const members = membersOf(asSet(voters).map(asNumber));
+    return { kind, group: replayGroup, ballot: ballotOf(ballot), version: asNumber(id), members };
+  }
   const { round, replica } = ballotOf(ballot);
   const proposal = { client: `${round}.${replica}`, request: asNumber(id) };
   return { kind: 'command', group: replayGroup, proposal, payload: new Uint8Array([asNumber(id)]) };
+}
+
+export function configurationOf(value: TlaValue | undefined): Configuration {
+  const { version, slot, voters } = asRecord(value);
+  const members = membersOf(asSet(voters).map(asNumber));
+  return { version: asNumber(version), slot: asNumber(slot) as Slot, members };
+}
+
+/** As it is compared: by its voters, in order. */
+export function specConfiguration(configuration: Configuration): SpecConfiguration {
+  const { version, slot } = configuration;
+  return { version, slot, voters: votersOf(configuration).sort() };
 }
 
 function heldOf(value: TlaValue): Held | null {
@@ -101,7 +133,21 @@ export function actionOf(state: TlaState): SpecAction {
   const { name, params } = asRecord(state.act);
   const fields = asRecord(params);
   if (typeof name !== 'string') throw new TypeError('an action without a name');
-  return { name, params: fields, replica: replicaName(fields.replica) };
+  const replica = replicaName(fields.replica);
+  return {
+    name,
+    params: name === 'Restored' ? { ...fields, ...restoredEntries(state, fields) } : fields,
+    replica,
+  };
+}
+
+/** What a copy holds the parameters do not say: it is what the log of its replica says now. */
+function restoredEntries(
+  state: TlaState,
+  { replica, commitPoint }: SpecAction['params'],
+): SpecAction['params'] {
+  const log = asSequence(asSequence(state.log)[asNumber(replica) - 1]);
+  return { firstSlot: 1, entries: log.slice(0, asNumber(commitPoint)).map((item) => asRecord(item).entry!) };
 }
 
 export function replicaView(state: TlaState, number: number): ReplicaView {
@@ -120,6 +166,13 @@ export function replicaView(state: TlaState, number: number): ReplicaView {
     log: logOf(of('log')),
     durableLog: logOf(durable.log),
     buffered: asSequence(of('buffer')).length,
+    configuration: specConfiguration(configurationOf(of('config'))),
+    startSlot: asNumber(of('startSlot')),
+    backlog: asSequence(of('backlog')).map((item) => {
+      const { slot, entry } = asRecord(item);
+      return `${asNumber(slot)} ${entryLabel(entryOf(entry) as Entry)}`;
+    }),
+    room: asNumber(of('room')),
     counted: [...promises, ...acks].sort(),
   };
 }
@@ -176,17 +229,11 @@ function messageOf(fields: Readonly<Record<string, TlaValue>>): SpecMessage {
   }
 }
 
-export interface VoteValue {
-  readonly slot: number;
-  readonly ballot: Ballot;
-  readonly entry: Entry;
-}
-
 /** In slot order. */
-export function votesOf(value: TlaValue | undefined): VoteValue[] {
+export function votesOf(value: TlaValue | undefined): Vote[] {
   const votes = asSet(value).map((item) => {
     const { slot, ballot, entry } = asRecord(item);
-    return { slot: asNumber(slot), ballot: ballotOf(ballot), entry: entryOf(entry) as Entry };
+    return { slot: asNumber(slot) as Slot, ballot: ballotOf(ballot), entry: entryOf(entry) as Entry };
   });
   return votes.sort((a, b) => a.slot - b.slot);
 }

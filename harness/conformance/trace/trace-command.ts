@@ -10,11 +10,8 @@ import { isMutantKind, mutants } from './mutants.ts';
 import { mutate } from './mutate.ts';
 import { readEvents } from './read-trace.ts';
 
-/** Changes of the members, and what a lost disk leads to. Behaviours that are replayed leave them out. */
-const MEMBER_ACTIONS = ['Reconfigure', 'LearnConfiguration', 'Restored'] as const;
-
-/** What happens in a group whose members stay. */
-export const STEADY_ACTIONS = [
+/** What a trace under faults, and what is replayed, must contain to prove anything about the core. */
+export const ACTIONS = [
   'StartElection',
   'HandlePrepare',
   'HandlePromise',
@@ -31,10 +28,10 @@ export const STEADY_ACTIONS = [
   'Fsync',
   'Crash',
   'Restart',
+  'Reconfigure',
+  'LearnConfiguration',
+  'Restored',
 ] as const;
-
-/** The actions that a trace under faults must contain if it is to prove anything about them. */
-export const ACTIONS = [...STEADY_ACTIONS, ...MEMBER_ACTIONS] as const;
 
 /** What whole replicas under faults must tell of their databases. */
 export const APPLY_EVENTS: readonly ApplyEvent['name'][] = [
