@@ -68,6 +68,13 @@ describe('a comparison', () => {
     expect(group.differed()).toEqual({});
   });
 
+  it('takes no snapshot that lacks what is chosen', async () => {
+    group.member(r2).showsAllAtMs = group.time.nowMs() + 100;
+    const { outcomes } = await group.compare(true);
+    expect(outcomes).toEqual(['equal', 'equal', 'equal']);
+    expect(group.differed()).toEqual({});
+  });
+
   it('is made once more where most had no snapshot in time', async () => {
     group.member(r2).misses = 1;
     group.member(r3).misses = 2;

@@ -4,7 +4,7 @@ import type { VerifyResult } from '../../../api/status.ts';
 import type { ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
 import { positionNone } from '../../../wal/position.ts';
 import type { ControlMessage } from '../../../ports/control.ts';
-import type { DigestSnapshot, DigestSource } from '../../../ports/digest.ts';
+import type { DigestSnapshot, DigestSource, SnapshotView } from '../../../ports/digest.ts';
 import { SimulatedTime } from '../../../ports/testing/simulated-time.ts';
 import { Verification, type VerificationOptions } from '../verification.ts';
 import { VerifyPoint } from '../verify-point.ts';
@@ -13,6 +13,9 @@ type Differs = Parameters<VerificationOptions['onDiffers']>;
 
 export const timeoutMs = 60_000;
 export const digestMs = 500;
+/** Of a snapshot, for whoever asks what it shows. */
+const nothing: SnapshotView = { end: 1n, running: new Set() };
+
 export class VerifyMember {
   readonly id: ReplicaId;
   readonly differed: Differs[] = [];
@@ -26,6 +29,8 @@ export class VerifyMember {
   misses = 0;
   /** What a commit shows that is not chosen. */
   showsTooEarly = false;
+  /** A transaction that is chosen shows from then on only. */
+  showsAllAtMs = 0;
   private readonly group: VerifyGroup;
   private readonly point: VerifyPoint;
   private lives = 0;
@@ -64,7 +69,7 @@ export class VerifyMember {
       },
       leadership: () => ({ serving: group.leader === id, leader: group.leader }),
       propose: (check) => group.choose(id, check),
-      missingBelow: () => Promise.resolve(() => false),
+      missingBelow: () => Promise.resolve(() => !this.showsAll),
       shownTooEarly: () => Promise.resolve(this.showsTooEarly),
       whyNoDigest: () => this.why,
       members: () => ({ all: group.ids, voters: group.ids }),
@@ -76,12 +81,18 @@ export class VerifyMember {
     });
   }
 
+  private get showsAll(): boolean {
+    return this.group.time.nowMs() >= this.showsAllAtMs;
+  }
+
   private source(): DigestSource {
     const { time } = this.group;
     const pause = (ms: number): Promise<void> => new Promise((resolve) => time.after(ms, resolve));
-    const open = async (slot: Slot): Promise<DigestSnapshot> => {
-      const objects = [{ database: 'app', kind: 'table', name: 'a', rows: 1, digest: this.data }] as const;
-      await pause(1);
+    const open = async (slot: Slot, isMissing: (view: SnapshotView) => boolean): Promise<DigestSnapshot> => {
+      do await pause(1);
+      while (isMissing(nothing));
+      const digest = this.showsAll ? this.data : 'too little';
+      const objects = [{ database: 'app', kind: 'table', name: 'a', rows: 1, digest }] as const;
       this.openSnapshots++;
       return {
         views: [],
