@@ -29,7 +29,8 @@
 (*     But a range or a leadership entry that is chosen must have been      *)
 (*     proposed by this layer, under that label.                           *)
 (*   - Sessions, their answers and reads are no events: `waiting`,          *)
-(*     `answers` and `read` stay empty, so EndWait names no transaction.    *)
+(*     `answers` and `read` stay empty, so EndWait names no transaction,    *)
+(*     and whoever asks for an outcome is believed to be in doubt.         *)
 (*     What clients in doubt are told is checked, as far as Ship events     *)
 (*     tell which transactions are in their ranges.                         *)
 (*   - Any replica may ask for a copy at any time: its database may be      *)
@@ -38,6 +39,10 @@
 (*     a switch where the runner says so (`rest`): units have no segments.  *)
 (*   - Purge says what a log has dropped; nothing is dropped here for that. *)
 (*     Only members that are up count.                                     *)
+(*                                                                         *)
+(* Stronger than OrderedApply: what is told once is not told twice, and     *)
+(* what goes on somewhere goes on where it was left (`last`).  A run that   *)
+(* lacks an event which it must have told is no behaviour.                 *)
 (*                                                                         *)
 (* Forget keeps the state small, however long the run: it drops the slots   *)
 (* and the WAL that every directory has durably.  No action looks at those. *)
@@ -51,9 +56,18 @@ VARIABLES
   at,     \* its next step
   labels, \* labels[i]: of the entry in slot purged + i
   cut,    \* units of WAL that are forgotten; positions in the state are counted from there
-  gone    \* transactions that are committed in them
+  gone,   \* transactions that are committed in them
+  last    \* last[r]: what r has told that it tells once, or whose next telling goes on from there
 
-traceVars == <<vars, run, at, labels, cut, gone>>
+traceVars == <<vars, run, at, labels, cut, gone, last>>
+
+(* `base`, `flushed`, `replayed`: of the standby that runs; positions are those of the run.  `isShut`: answers are held behind an EndWait. *)
+(* `barrier`: where the last one was chosen.  `source`: of the copy that is told as begun.  `asked`: [n, x, b], outcomes that are looked for; `questions`: how many ever were.  `knows`: its directory says the slot that `dir` has, exactly; what a killed process wrote there is known but for slots without commands.  `purged`: up to where its log *)
+(* was dropped; -1: it is not known, since its process or what its log begins with is new.  `owes`: that its PostgreSQL has ended: "" nothing, "Depose" or "DatabaseDown". *)
+(* `checked`: what was found when its directory was looked at. *)
+NothingTold ==
+  [base |-> 0, flushed |-> 0, replayed |-> 0, isShut |-> FALSE, barrier |-> 0, source |-> 0, knows |-> TRUE, asked |-> {}, questions |-> 0, purged |-> -1, owes |-> "", checked |-> <<>>]
+Told(r, e) == last' = [last EXCEPT ![r] = e]
 
 (* TLC would evaluate all of `Runs` whenever a step is looked at: it is done once.                                             *)
 ASSUME TLCSet(1, Runs)
@@ -137,12 +151,11 @@ TraceShip ==
   /\ Ship(Step.r)
   /\ node'[Step.r].shipped = Shift(Step.to)
 
-(* `p`: 0 where this is one of the slots that an event covers, and not the last.  The same may be reported again. *)
+(* `p`: 0 where this is one of the slots that an event covers, and not the last. *)
 TraceRelease ==
-  LET r == Step.r
-      position == IF Step.p = 0 THEN node[r].released ELSE Shift(Step.p)
-  IN  \/ Release(r, Step.s, position)
-      \/ Step.s = node[r].at /\ position = node[r].released /\ UNCHANGED vars
+  /\ Step.p = 0 \/ Shift(Step.from) = node[Step.r].released
+  /\ Release(Step.r, Step.s, IF Step.p = 0 THEN node[Step.r].released ELSE Shift(Step.p))
+  /\ Step.p = 0 \/ Step.p = ChosenEnd(Step.s)
 
 TraceFeed ==
   /\ Feed(Step.r)
@@ -160,8 +173,8 @@ TraceSkip ==
 
 (* What is told as flushed is what came over this connection, which begins anew at a segment of the WAL, and a copied directory    *)
 (* may hold more than its position says: so it may be less than what the directory has, and less than what is replayed from       *)
-(* there.  It is never more, and nothing is replayed that was not to be sent.  The same may be told again.                       *)
-TraceReplay ==
+(* there.  It is never more, and nothing is replayed that was not to be sent.                                                   *)
+TraceReceive ==
   LET r == Step.r
       had == Len(pg[r].wal)
       replayed == Max(Shift(Step.replayed), 0)  \* a recovery begins at a checkpoint, perhaps in what is forgotten
@@ -172,9 +185,40 @@ TraceReplay ==
          /\ Shift(Step.flushed) <= had
          /\ UNCHANGED vars
 
-(* The directory may say the same once more. *)
+(* The slots that r has folded since its standby runs, up to which all WAL lies below the position.                               *)
+SlotsBelow(r, position) == {s \in Max(purged, last[r].base)..node[r].at : Len(Fold(s).wal) <= Shift(position)}
+
+(* Of slots that lie far behind r remembers some only. *)
+RemembersSlots == 2048
+
+(* The last of them; one that is forgotten here, or what its directory said at the start.                                        *)
+IsSlotAt(r, slot, position) ==
+  LET below == SlotsBelow(r, position)
+      newest == MaxOf(below)
+  IN  IF below = {} THEN slot \in last[r].base..Max(purged, last[r].base)
+      ELSE slot = newest \/ (slot < newest /\ newest + RemembersSlots <= node[r].at)
+
+(* Part of a record at the end cannot be replayed.                                                                              *)
+IsAllReplayed(r, position) ==
+  LET w == Fold(node[r].at).wal IN Shift(position) >= WholeEnd(w) /\ Len(w) <= Len(pg'[r].wal)
+
+(* Told when either is news.  `saidFlushed`, `saidReplayed`: with the empty rest of a segment, through which it goes on behind the chosen WAL. *)
+TraceReplay ==
+  LET r == Step.r
+      before == last[r]
+  IN  /\ TraceReceive
+      /\ Step.saidFlushed >= before.flushed /\ Step.saidReplayed >= before.replayed
+      /\ Step.saidFlushed > before.flushed \/ Step.saidReplayed > before.replayed
+      /\ IsSlotAt(r, Step.durable, Step.saidFlushed)
+      /\ IsSlotAt(r, Step.applied, Step.saidReplayed) \/ (Step.applied = node[r].at /\ IsAllReplayed(r, Step.saidReplayed))
+      /\ Told(r, [before EXCEPT !.flushed = Step.saidFlushed, !.replayed = Step.saidReplayed])
+
+(* Of a standby no more than it has told to be flushed.                                                                        *)
 TraceFlushStandby ==
-  /\ FlushStandby(Step.r, Step.s) \/ (dir[Step.r].durable = Step.s /\ UNCHANGED vars)
+  /\ ~last[Step.r].knows \/ dir[Step.r].durable = Step.from
+  /\ pg[Step.r].mode = "standby" => Step.p <= last[Step.r].flushed
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.knows = TRUE])
+  /\ FlushStandby(Step.r, Step.s)
   /\ ChosenEnd(Step.s) = Step.p
 
 IsAsRecorded(e) ==
@@ -200,6 +244,7 @@ TraceBeginLeadership ==
   /\ labels[Step.s - purged] = Step.l
   /\ IsAsRecorded(Entry(Step.s))
   /\ dir'[Step.r].role = Step.role
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.flushed = MinOf({@, Step.f})])  \* what it has beyond counts for nothing
 
 TracePromote ==
   /\ node[Step.r].leads = Step.b
@@ -211,27 +256,33 @@ TraceResume ==
   /\ node[Step.r].leads = Step.b
   /\ Resume(Step.r)
   /\ pg'[Step.r].timeline = Step.t
-  /\ WalEnd(Step.r) <= Step.p  \* what it writes at its start is put in behind
-  /\ Step.p >= ChosenEnd(Folded(Step.r))
+  /\ Len(Whole(pg[Step.r].wal)) + cut = Step.p
 
 TraceOpen ==
   /\ node[Step.r].leads = Step.b
   /\ Open(Step.r)
   /\ Folded(Step.r) = Step.s
-  /\ Step.p <= ChosenEnd(Step.s)
-  /\ Shift(Step.p) >= node[Step.r].held
+  /\ Step.p = ChosenEnd(Step.s)
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.isShut = FALSE, !.barrier = 0])
 
 (* `p`: the end of the WAL that is there afterwards; 0: all that was there. *)
 Left == IF Step.p = 0 THEN Len(pg[Step.r].wal) ELSE Shift(Step.p)
 
+(* Of a primary it is told, once, here or later (`told` says which); what was to become one tells that its PostgreSQL has ended.    *)
 TraceDepose ==
-  /\ node[Step.r].leads = Step.b
-  /\ Depose(Step.r, Left)
+  LET r == Step.r
+  IN  /\ node[r].leads = Step.b
+      /\ Depose(r, Left)
+      /\ Told(r, [last[r] EXCEPT !.owes = IF pg[r].mode = "primary" THEN (IF Step.told THEN "" ELSE "Depose")
+                                        ELSE IF pg[r].mode = "standby" /\ dir[r].role # "standby" THEN "DatabaseDown" ELSE @])
 
-(* What was to become a primary ends with its leadership, and tells of it afterwards. *)
 TraceDatabaseDown ==
-  \/ pg[Step.r].mode = "standby" /\ CrashPostgres(Step.r, Left)
-  \/ pg[Step.r].mode = "down" /\ UNCHANGED vars
+  /\ \/ pg[Step.r].mode = "standby" /\ CrashPostgres(Step.r, Left)
+     \/ pg[Step.r].mode = "down" /\ last[Step.r].owes = "DatabaseDown" /\ UNCHANGED vars
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.owes = ""])
+
+(* Whoever looks at its directory, or starts it, has told that PostgreSQL does not run there any more.                            *)
+HasToldItsEnd(r) == last[r].owes = ""
 
 TraceRestart == Restart(Step.r, Left)
 
@@ -242,6 +293,13 @@ TraceDatabaseUp ==
   /\ Folded(Step.r) = Step.s
   /\ ChosenEnd(Step.s) = Step.p
   /\ Fold(Step.s).timeline = Step.t
+  /\ HasToldItsEnd(Step.r)
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.base = dir[Step.r].durable, !.flushed = 0, !.replayed = 0, !.checked = <<>>])
+
+(* Of a directory that was marked, and whose PostgreSQL was not promoted: the timeline before the one that it was to begin.        *)
+TimelineOfDirectory(r) ==
+  LET promised == Fold(dir[r].durable).timeline
+  IN  IF dir[r].role = "promoting" /\ pg[r].timeline # promised THEN promised - 1 ELSE pg[r].timeline
 
 (* What is said before all is known is judged by what the replica has folded.                                                  *)
 TraceCheckPrefix ==
@@ -249,16 +307,30 @@ TraceCheckPrefix ==
       w == Whole(pg[r].wal)
       p == Fold(Step.s)
       isOthers == p.timeline # pg[r].timeline \/ owner[p.leadership] # r
+      found == <<Step.outcome, Step.s, Step.p>>
   IN  /\ MayBeChecked(r)
+      /\ HasToldItsEnd(r)
+      /\ last[r].checked # found
+      /\ Told(r, [last[r] EXCEPT !.checked = found, !.knows = @ \/ Step.outcome = "standby"])
       /\ Len(w) + cut = Step.p
+      /\ Step.t = TimelineOfDirectory(r)
       /\ IF Step.outcome = "standby" THEN CheckPrefix(r, Step.s)
          ELSE /\ node[r].at = Step.s
               /\ ~IsChosenWal(w, p)
               /\ Step.outcome = IF isOthers THEN "parted" ELSE "undecided"
               /\ UNCHANGED vars
 
+TraceBeginCopy ==
+  /\ BeginCopy(Step.r, Step.q)
+  /\ HasToldItsEnd(Step.r)
+  /\ last[Step.r].source = 0
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.source = Step.q, !.purged = -1, !.checked = <<>>])
+
 (* It may have ended with its source already. *)
-TraceGiveUpCopy == GiveUpCopy(Step.r) \/ (copy[Step.r] = NoCopy /\ UNCHANGED vars)
+TraceGiveUpCopy ==
+  /\ GiveUpCopy(Step.r) \/ (copy[Step.r] = NoCopy /\ UNCHANGED vars)
+  /\ last[Step.r].source = Step.q
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.source = 0])
 
 (* `n`: the end of what is found in the copied directory later; its WAL may go on behind the slot that it tells.                 *)
 EndOfCopy ==
@@ -275,18 +347,39 @@ TraceEndCopy ==
   /\ EndCopy(Step.r, EndOfCopy, Step.s)
   /\ ChosenEnd(Step.s) = Step.p
   /\ Fold(Step.s).timeline = Step.t
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.source = 0, !.purged = -1, !.knows = TRUE])
 
-(* The gate has noticed: some transaction that waited is visible. *)
+(* The gate has noticed: some transaction that waited is visible.  It tells the next when it has opened again. *)
 TraceEndWait ==
   /\ node[Step.r].stage \in {"none", "open"}
+  /\ ~last[Step.r].isShut
   /\ node' = [node EXCEPT ![Step.r].held = IF node[Step.r].stage = "open" THEN Max(@, HeldUntil(Step.r)) ELSE @]
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.isShut = TRUE])
   /\ UNCHANGED <<replicated, pg, dir, copy, clients, bounds>>
 
+(* Each is a commit of its own, above the one before.  One that does not open the gate was asked for because some session is not  *)
+(* trusted to wait, or by the first who is answered. *)
 TraceBarrier ==
-  /\ node[Step.r].stage \in {"none", "open"}  \* "none": it was replaced meanwhile, and answers nobody
-  /\ Shift(Step.p) >= node[Step.r].held
-  /\ Step.p <= ChosenEnd(node[Step.r].at)
-  /\ IF node[Step.r].held = 0 THEN UNCHANGED vars ELSE Barrier(Step.r)
+  LET r == Step.r
+      isOpen == node[r].stage = "open"
+  IN  /\ node[r].stage \in {"none", "open"}  \* "none": it was replaced meanwhile, and answers nobody
+      /\ Step.s = node[r].at
+      /\ Step.p = ChosenEnd(Step.s)
+      /\ Step.p > last[r].barrier
+      /\ Step.opens => last[r].isShut
+      /\ Step.opens /\ isOpen => Shift(Step.p) >= node[r].held
+      /\ IF Step.opens /\ isOpen /\ node[r].held # 0 THEN Barrier(r) ELSE UNCHANGED vars
+      /\ Told(r, [last[r] EXCEPT !.barrier = Step.p, !.isShut = @ /\ ~Step.opens])
+
+Question == [n |-> Step.n, x |-> Step.x, b |-> Step.b]
+
+(* Sessions are no events, so nobody has seen that one ended.                                                                   *)
+TraceAskOutcome ==
+  /\ Step.b # 0
+  /\ Step.n = last[Step.r].questions + 1
+  /\ Step.open = Cardinality(last[Step.r].asked)
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.asked = @ \cup {Question}, !.questions = Step.n])
+  /\ UNCHANGED vars
 
 Asked == [request |-> <<Step.b, Step.x>>, xid |-> Step.x, leadership |-> Step.b]
 IsDone == \E t \in gone \cup Commits(Newest.wal) : t.request = Asked.request
@@ -294,6 +387,8 @@ IsDone == \E t \in gone \cup Commits(Newest.wal) : t.request = Asked.request
 (* Nothing is told as not done that some leader might still have chosen: a newer leadership has begun, or the asked one answers. *)
 (* Who tells may know that from before a copy, or tell it before it tells of its own fold.                                     *)
 TraceTellOutcome ==
+  /\ Question \in last[Step.r].asked
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.asked = @ \ {Question}])
   /\ CASE Step.outcome = "committed" -> IsDone
        [] Step.outcome = "notCommitted" ->
             /\ ~IsDone
@@ -305,7 +400,13 @@ TraceTellOutcome ==
 TracePurge ==
   /\ Step.s <= dir[Step.r].durable
   /\ Step.why = "everybody" => \A q \in Replica : node[q].up /\ dir[q].role # "copying" => Step.s <= dir[q].durable
+  /\ Step.from < Step.s
+  /\ last[Step.r].purged = -1 \/ Step.from = last[Step.r].purged
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.purged = Step.s])
   /\ UNCHANGED vars
+
+(* Nothing that its process has told binds the next one.                                                                       *)
+TraceCrashNode == CrashNode(Step.r) /\ Told(Step.r, [NothingTold EXCEPT !.knows = FALSE])
 
 -----------------------------------------------------------------------------
 (* Forgetting what every directory has; nothing while somebody is being copied, who may go on from a slot that nobody else needs. *)
@@ -350,10 +451,12 @@ TraceInit ==
   /\ labels = <<>>
   /\ cut = 0
   /\ gone = {}
+  /\ last = [r \in Replica |-> NothingTold]
   /\ InitWith([r \in Replica |-> NodeDown],
               [r \in Replica |-> [NewDatabase EXCEPT !.timeline = IF r \in DOMAIN Roles0 /\ Roles0[r] = "founder" THEN TheRun.timeline ELSE 0]],
               [r \in Replica |-> [role |-> IF r \in DOMAIN Roles0 THEN Roles0[r] ELSE "copying", durable |-> 0]])
 
+(* What tells nothing that is held against what was told before, or after. *)
 Do ==
   \/ Step.a = "Write" /\ TraceWrite
   \/ Step.a = "LocalFlush" /\ LocalFlush(Step.r, Shift(Step.p))
@@ -362,29 +465,33 @@ Do ==
   \/ Step.a = "Feed" /\ TraceFeed
   \/ Step.a = "Skip" /\ TraceSkip
   \/ Step.a = "FoldAnew" /\ FoldAnew(Step.r)
-  \/ Step.a = "Replay" /\ TraceReplay
-  \/ Step.a = "FlushStandby" /\ TraceFlushStandby
+  \/ Step.a = "Receive" /\ TraceReceive
   \/ Step.a = "Save" /\ FlushStandby(Step.r, Step.s)
   \/ Step.a = "ProposeLeadership" /\ TraceProposeLeadership
-  \/ Step.a = "BeginLeadership" /\ TraceBeginLeadership
   \/ Step.a = "Promote" /\ TracePromote
   \/ Step.a = "Resume" /\ TraceResume
   \/ Step.a = "MarkPrimary" /\ MarkPrimary(Step.r)
+  \/ Step.a = "SendCopy" /\ TraceSendCopy
+  \/ Step.a = "Restart" /\ TraceRestart
+
+Tell ==
+  \/ Step.a = "Replay" /\ TraceReplay
+  \/ Step.a = "FlushStandby" /\ TraceFlushStandby
+  \/ Step.a = "BeginLeadership" /\ TraceBeginLeadership
   \/ Step.a = "Open" /\ TraceOpen
   \/ Step.a = "Depose" /\ TraceDepose
   \/ Step.a = "DatabaseDown" /\ TraceDatabaseDown
   \/ Step.a = "DatabaseUp" /\ TraceDatabaseUp
   \/ Step.a = "CheckPrefix" /\ TraceCheckPrefix
-  \/ Step.a = "BeginCopy" /\ BeginCopy(Step.r, Step.q)
+  \/ Step.a = "BeginCopy" /\ TraceBeginCopy
   \/ Step.a = "GiveUpCopy" /\ TraceGiveUpCopy
-  \/ Step.a = "SendCopy" /\ TraceSendCopy
   \/ Step.a = "EndCopy" /\ TraceEndCopy
   \/ Step.a = "EndWait" /\ TraceEndWait
   \/ Step.a = "Barrier" /\ TraceBarrier
+  \/ Step.a = "AskOutcome" /\ TraceAskOutcome
   \/ Step.a = "TellOutcome" /\ TraceTellOutcome
   \/ Step.a = "Purge" /\ TracePurge
-  \/ Step.a = "CrashNode" /\ CrashNode(Step.r)
-  \/ Step.a = "Restart" /\ TraceRestart
+  \/ Step.a = "CrashNode" /\ TraceCrashNode
 
 (* What clients were told is true for ever. *)
 TraceToldIsTrue ==
@@ -393,10 +500,11 @@ TraceToldIsTrue ==
 
 TraceStep ==
   /\ at <= LastStep
-  /\ \/ Step.a = "Elect" /\ TraceElect /\ UNCHANGED <<cut, gone>>
-     \/ Step.a = "Choose" /\ TraceChoose /\ UNCHANGED <<cut, gone>>
-     \/ Step.a = "Forget" /\ TraceForget
-     \/ Do /\ UNCHANGED <<labels, cut, gone>>
+  /\ \/ Step.a = "Elect" /\ TraceElect /\ UNCHANGED <<cut, gone, last>>
+     \/ Step.a = "Choose" /\ TraceChoose /\ UNCHANGED <<cut, gone, last>>
+     \/ Step.a = "Forget" /\ TraceForget /\ UNCHANGED last
+     \/ Do /\ UNCHANGED <<labels, cut, gone, last>>
+     \/ Tell /\ UNCHANGED <<labels, cut, gone>>
   /\ at' = at + 1
   /\ UNCHANGED run
   /\ TraceToldIsTrue'
@@ -405,7 +513,7 @@ TraceStep ==
 TraceBranch ==
   /\ run = 1
   /\ \E i \in 2..Len(TLCGet(1)) : TLCGet(1)[i].from = at - 1 /\ at > 1 /\ run' = i
-  /\ UNCHANGED <<vars, at, labels, cut, gone>>
+  /\ UNCHANGED <<vars, at, labels, cut, gone, last>>
 
 TraceNext == TraceStep \/ TraceBranch
 

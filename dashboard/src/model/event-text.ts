@@ -188,6 +188,7 @@ const notable: ReadonlySet<TraceEvent['name']> = new Set([
   'Open',
   'CheckPrefix',
   'BeginCopy',
+  'GiveUpCopy',
   'EndCopy',
   'TellOutcome',
   'ReplicaStarted',

@@ -42,7 +42,9 @@ function describeChosen(event: Exclude<ApplyEvent, DatabaseEvent>): string {
     case 'EndWait':
       return 'a COMMIT’s wait was ended early: answers are held';
     case 'Barrier':
-      return `all up to ${formatLsn(event.position)} is chosen: answers go on`;
+      return `all up to ${formatLsn(event.position)} is chosen${event.opens ? ': answers go on' : ''}`;
+    case 'AskOutcome':
+      return `what became of transaction ${event.xid} of ballot ${formatBallot(event.leadership)}?`;
     case 'TellOutcome':
       return `transaction ${event.xid} of ballot ${formatBallot(event.leadership)}: ${outcomes[event.outcome]}`;
     default:
@@ -50,13 +52,16 @@ function describeChosen(event: Exclude<ApplyEvent, DatabaseEvent>): string {
   }
 }
 
-type DatabaseEvent = Named<'DatabaseDown' | 'DatabaseUp' | 'CheckPrefix' | 'BeginCopy' | 'EndCopy'>;
+type DatabaseEvent = Named<
+  'DatabaseDown' | 'DatabaseUp' | 'CheckPrefix' | 'BeginCopy' | 'GiveUpCopy' | 'EndCopy'
+>;
 
 const databaseEvents: ReadonlySet<ApplyEvent['name']> = new Set<DatabaseEvent['name']>([
   'DatabaseDown',
   'DatabaseUp',
   'CheckPrefix',
   'BeginCopy',
+  'GiveUpCopy',
   'EndCopy',
 ]);
 
@@ -73,6 +78,7 @@ function describeDatabase(event: DatabaseEvent): string {
     case 'CheckPrefix':
       return `${findings[event.outcome]} · its WAL ends at ${formatLsn(event.position)}`;
     case 'BeginCopy':
+    case 'GiveUpCopy':
       return `from ${event.source}`;
     case 'EndCopy':
       return `from ${event.source} · timeline ${event.timeline} · ${formatLsn(event.position)} · slot ${event.slot}`;

@@ -48,7 +48,7 @@ export function factsOf(items: readonly ApplyItem[]): ApplyFacts {
   const replicas = [...new Set(named)].sort();
   const asked = new Set(
     events.flatMap((event) =>
-      event.name === 'TellOutcome' ? [transactionName(event.leadership, event.xid)] : [],
+      event.name === 'AskOutcome' ? [transactionName(event.leadership, event.xid)] : [],
     ),
   );
   return {
@@ -96,8 +96,8 @@ function positionsOf(event: ApplyEvent): number[] {
 }
 
 function xidsOf(event: ApplyEvent): readonly string[] {
-  if (event.name === 'Ship') return event.commits;
-  if (event.name === 'TellOutcome') return [event.xid];
+  if (event.name === 'Ship' || event.name === 'Release') return event.commits;
+  if (event.name === 'TellOutcome' || event.name === 'AskOutcome') return [event.xid];
   return event.name === 'ProposeLeadership' || event.name === 'BeginLeadership' ? [event.nextXid] : [];
 }
 

@@ -25,12 +25,18 @@ export function eventFields(event: ApplyEvent, facts: ApplyFacts): Fields {
     case 'Feed':
       return { ...range(event, facts), s: event.slot };
     case 'Release':
+      return { s: event.slot, from: positionRank(event.start), p: positionRank(event.position) };
     case 'FlushStandby':
-      return { s: event.slot, p: positionRank(event.position) };
+      return { from: event.from, s: event.slot, p: positionRank(event.position) };
     case 'Skip':
       return { s: event.slot, l: event.label };
     case 'Replay':
-      return { flushed: positionRank(event.flushed), replayed: positionRank(event.replayed) };
+      return {
+        flushed: positionRank(event.flushed),
+        replayed: positionRank(event.replayed),
+        durable: event.durable,
+        applied: event.applied,
+      };
     case 'ProposeLeadership':
       return { ...leadership(event, facts), s: facts.slotOf(event.label) };
     case 'BeginLeadership':
@@ -48,6 +54,7 @@ export function eventFields(event: ApplyEvent, facts: ApplyFacts): Fields {
     case 'CheckPrefix':
       return { outcome: event.outcome, s: event.slot, p: positionRank(event.position), t: event.timeline };
     case 'BeginCopy':
+    case 'GiveUpCopy':
       return { q: facts.replicaRank(event.source) };
     case 'EndCopy':
       return {
@@ -57,17 +64,26 @@ export function eventFields(event: ApplyEvent, facts: ApplyFacts): Fields {
         t: event.timeline,
       };
     case 'Barrier':
-      return { p: positionRank(event.position) };
+      return { s: event.slot, p: positionRank(event.position), opens: event.opens };
+    case 'AskOutcome':
+      return { ...question(event, facts), open: event.open };
     case 'TellOutcome':
-      return { b: ballotRank(event.leadership), x: facts.xidRank(event.xid), outcome: event.outcome };
+      return { ...question(event, facts), outcome: event.outcome };
     case 'Purge':
-      return { s: event.slot, why: event.why };
+      return { from: event.from, s: event.slot, why: event.why };
     case 'DatabaseDown':
     case 'EndWait':
       return {};
     default:
       return event satisfies never;
   }
+}
+
+function question(
+  event: Extract<ApplyEvent, { name: 'AskOutcome' | 'TellOutcome' }>,
+  facts: ApplyFacts,
+): Fields {
+  return { n: event.question, b: facts.ballotRank(event.leadership), x: facts.xidRank(event.xid) };
 }
 
 function range(event: Extract<ApplyEvent, { name: 'Ship' | 'Feed' }>, facts: ApplyFacts): Fields {

@@ -35,7 +35,7 @@ it('transactions that a leadership left in its directory are its own, though the
       end: 220,
       commits: ['7'],
     }),
-    told({ name: 'TellOutcome', xid: '7', leadership: first, outcome: 'committed' }),
+    told({ name: 'AskOutcome', question: 1, open: 0, xid: '7', leadership: first }),
   ]);
   const written = steps
     .filter(({ action }) => action === 'Write')

@@ -127,7 +127,7 @@ export function receive({ facts, steps, tracks }: Conversion, replica: ReplicaId
   const track = tracks.get(replica);
   if (track === undefined || position <= track.wal) return;
   const fields = { flushed: facts.positionRank(position), replayed: facts.positionRank(track.replayed) };
-  steps.push({ action: 'Replay', fields: { r: facts.replicaRank(replica), ...fields }, event: null });
+  steps.push({ action: 'Receive', fields: { r: facts.replicaRank(replica), ...fields }, event: null });
   track.wal = position;
 }
 

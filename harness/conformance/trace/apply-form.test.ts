@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import { applyContradictionIn, applyForms } from './apply-form.ts';
+import type { ApplyEvent } from './apply-event.ts';
+import { applyContradictionIn, applyForms, malformedApply } from './apply-form.ts';
 
 const ballot = { round: 1, replica: 'r1' };
 const values: Readonly<Record<string, unknown>> = {
@@ -45,7 +46,7 @@ const allNames = Object.keys(applyForms) as (keyof typeof applyForms)[];
 
 it.each(allNames)('a %s has the fields that it has, each with a value of its kind, and no others', (name) => {
   const event = whole(name);
-  expect(applyContradictionIn(made(event))).toBeNull();
+  expect(malformedApply(made(event)[0] as ApplyEvent)).toBeNull();
   expect(applyContradictionIn(made({ ...event, other: 1 }))?.reason).toBe(`${name} has no other`);
   for (const [field, kind] of Object.entries(applyForms[name])) {
     const { [field]: _gone, ...less } = event;
@@ -62,7 +63,14 @@ it('an event of another name is none', () => {
 });
 
 it('what a run tells is of its replica: in any life before its log begins, in one from there on', () => {
-  const restart = { ...made({})[0]!, seq: 2, layer: 'consensus', name: 'Restart', replica: 'r1.2' };
+  const restart = {
+    ...made({})[0]!,
+    seq: 2,
+    layer: 'consensus',
+    name: 'Restart',
+    replica: 'r1.2',
+    state: {},
+  };
   const told = (seq: number, replica: string): string | undefined => {
     const event = { ...made(whole('EndWait'))[0]!, seq, replica };
     return applyContradictionIn([event, restart] as unknown as TraceEvent[])?.reason;

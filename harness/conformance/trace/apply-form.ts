@@ -5,6 +5,7 @@
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
+import { disagreementIn } from './apply-agreement.ts';
 import type { ApplyEvent } from './apply-event.ts';
 
 /** `place`: a slot or a position of WAL. `text`: for people. A list of words: one of them. */
@@ -43,11 +44,11 @@ export const purgeReasons = ['everybody', 'pressure'] as const;
 
 export const applyForms: Readonly<Record<ApplyEvent['name'], Readonly<Record<string, Field>>>> = {
   Ship: { ...range, commits: 'xids' },
-  Release: { slot: 'place', position: 'place' },
+  Release: { slot: 'place', start: 'place', position: 'place', commits: 'xids' },
   Feed: { slot: 'place', ...range },
   Skip: { slot: 'place', label: 'label', why: 'text' },
-  Replay: { flushed: 'place', replayed: 'place' },
-  FlushStandby: { slot: 'place', position: 'place' },
+  Replay: { flushed: 'place', replayed: 'place', durable: 'place', applied: 'place' },
+  FlushStandby: { from: 'place', slot: 'place', position: 'place' },
   ProposeLeadership: { label: 'label', ...leadership },
   BeginLeadership: { slot: 'place', label: 'label', ...leadership, role: roles },
   Promote: { leadership: 'ballot', timeline: 'number', fork: 'place' },
@@ -58,11 +59,13 @@ export const applyForms: Readonly<Record<ApplyEvent['name'], Readonly<Record<str
   DatabaseUp: { role: ['standby', 'founder'], slot: 'place', position: 'place', timeline: 'number' },
   CheckPrefix: { outcome: checkOutcomes, slot: 'place', timeline: 'number', position: 'place' },
   BeginCopy: { source: 'replica' },
+  GiveUpCopy: { source: 'replica' },
   EndCopy: { source: 'replica', slot: 'place', position: 'place', timeline: 'number' },
   EndWait: {},
-  Barrier: { position: 'place' },
-  TellOutcome: { xid: 'xid', leadership: 'ballot', outcome: toldOutcomes },
-  Purge: { slot: 'place', why: purgeReasons },
+  Barrier: { slot: 'place', position: 'place', opens: 'truth' },
+  AskOutcome: { question: 'number', open: 'number', xid: 'xid', leadership: 'ballot' },
+  TellOutcome: { question: 'number', xid: 'xid', leadership: 'ballot', outcome: toldOutcomes },
+  Purge: { from: 'place', slot: 'place', why: purgeReasons },
 };
 
 const common: ReadonlySet<string> = new Set(['seq', 'run', 'replica', 'atUs', 'layer', 'name']);
@@ -84,7 +87,13 @@ export function applyContradictionIn(events: readonly TraceEvent[]): ApplyContra
     const reason = malformedApply(event) ?? misnamed(event, names);
     if (reason !== null) return { event, number, reason };
   }
-  return null;
+  const disagreement = disagreementIn(events);
+  if (disagreement === null) return null;
+  return { ...disagreement, number: numberOf(events, disagreement.event) };
+}
+
+function numberOf(events: readonly TraceEvent[], event: ApplyEvent): number {
+  return events.filter(({ layer }) => layer === 'apply').findIndex((one) => one === event) + 1;
 }
 
 /** Why no replica tells such an event; null: one does. */

@@ -124,19 +124,27 @@ function tell(outcome: Named<'TellOutcome'>['outcome'], isShipped: boolean): Alt
     );
     const { run, replica, atUs, layer } = open;
     const xid = isShipped ? commits[0]! : String(BigInt(commits.at(-1)!) + 1000n);
-    const told: TraceEvent = {
-      seq: 0,
-      run,
-      replica,
-      atUs,
-      layer,
-      name: 'TellOutcome',
-      xid,
-      leadership,
-      outcome,
+    const before = events.filter(({ run: its, seq }) => its === run && seq < open.seq);
+    const count = (name: ApplyEvent['name']): number => before.filter((event) => event.name === name).length;
+    const common = { seq: 0, run, replica, atUs, layer, question: count('AskOutcome') + 1, xid, leadership };
+    const asked: TraceEvent = {
+      ...common,
+      name: 'AskOutcome',
+      open: count('AskOutcome') - count('TellOutcome'),
     };
-    return replace(events, open, [open, told]);
+    const told: TraceEvent = { ...common, name: 'TellOutcome', outcome };
+    return replace(countedUp(events, open), open, [open, asked, told]);
   };
+}
+
+/** One question more has been asked behind this event. */
+function countedUp(events: readonly TraceEvent[], { run, seq }: TraceEvent): readonly TraceEvent[] {
+  return events.map((event) => {
+    const isBehind = event.run === run && event.seq > seq;
+    return isBehind && (event.name === 'AskOutcome' || event.name === 'TellOutcome')
+      ? { ...event, question: event.question + 1 }
+      : event;
+  });
 }
 
 /** Those that a run must be rejected for. */

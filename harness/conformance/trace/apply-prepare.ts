@@ -21,6 +21,11 @@ export function prepare(conversion: Conversion, { event, replica }: ApplyEventIt
   const track = trackOf(conversion, replica);
   switch (event.name) {
     case 'Release':
+      foldUpTo(conversion, replica, event.slot);
+      if (track.folded === event.slot) return;
+      foldBelow(conversion, replica, event.slot);
+      conversion.chooseUpTo(event.slot);
+      return;
     case 'Feed':
     case 'Skip':
     case 'BeginLeadership':
@@ -34,6 +39,13 @@ export function prepare(conversion: Conversion, { event, replica }: ApplyEventIt
       return;
     case 'Open':
       foldUpTo(conversion, replica, event.slot);
+      return;
+    case 'Barrier':
+      foldUpTo(conversion, replica, event.slot);
+      foldBelow(conversion, replica, event.slot + 1);
+      return;
+    case 'Replay':
+      foldUpTo(conversion, replica, Math.max(event.durable, event.applied));
       return;
     case 'DatabaseUp':
       if (event.slot < track.folded) foldAnew(conversion, replica, event.slot);
@@ -64,15 +76,13 @@ export function prepare(conversion: Conversion, { event, replica }: ApplyEventIt
         sendIfToldLater(conversion, replica, index);
       addWhatIsFoundLater(conversion, replica, index);
       return;
-    case 'BeginCopy':
-      if (track.isCopying) put(conversion, 'GiveUpCopy', { r: conversion.facts.replicaRank(replica) });
-      return;
     case 'Promote':
       sendIfToldLater(conversion, replica, index);
       return;
-    case 'Replay':
+    case 'BeginCopy':
+    case 'GiveUpCopy':
     case 'EndWait':
-    case 'Barrier':
+    case 'AskOutcome':
     case 'TellOutcome':
     case 'Purge':
       return;

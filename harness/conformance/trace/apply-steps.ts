@@ -211,7 +211,14 @@ function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number):
       ? { n: foundInCopy(conversion, replica, index) }
       : event.name === 'ProposeLeadership'
         ? { rest: isBehindEmptyRest(event, track) }
-        : {};
+        : item.event.name === 'Replay'
+          ? {
+              saidFlushed: facts.positionRank(item.event.flushed),
+              saidReplayed: facts.positionRank(item.event.replayed),
+            }
+          : event.name === 'Depose'
+            ? { told: true }
+            : {};
   put(conversion, event.name, { ...noParameters, ...eventFields(event, facts), ...more, r }, item);
   follow(trackOf(conversion, replica), event);
   if (event.name === 'Promote' || (event.name === 'CheckPrefix' && event.outcome === 'undecided'))
@@ -242,6 +249,7 @@ function depose(
     r: facts.replicaRank(replica),
     b: facts.ballotRank(leadership),
     p: 0,
+    told: false,
   });
   if (track.mode === 'primary' || track.begun !== null) track.mode = 'down';
   Object.assign(track, { leads: null, begun: null });

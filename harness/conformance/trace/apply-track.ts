@@ -26,8 +26,6 @@ export interface Track {
   restTo: number;
   /** The directory says so: it may hold WAL of a leadership that it was promoted for, or was to be. */
   isPromoting: boolean;
-  /** A copy was begun, and is not told as ended. */
-  isCopying: boolean;
   /** Where it comes from; null: there is none, or all of it was sent. */
   copies: ReplicaId | null;
 }
@@ -48,7 +46,6 @@ export function newTrack(): Track {
     checked: null,
     restTo: 0,
     isPromoting: false,
-    isCopying: false,
     copies: null,
   };
 }
@@ -69,7 +66,7 @@ export function follow(track: Track, event: ApplyEvent): void {
     case 'EndCopy':
       Object.assign(track, { durable: event.slot, folded: event.slot });
       Object.assign(track, { wal: event.position, replayed: 0, chosenEnd: event.position, restTo: 0 });
-      Object.assign(track, { isCopying: false, copies: null });
+      track.copies = null;
       return;
     case 'Promote':
       Object.assign(track, { mode: 'primary', begun: null, wal: event.fork, flushed: event.fork });
@@ -102,6 +99,7 @@ export function follow(track: Track, event: ApplyEvent): void {
       track.begun = track.isPromoting && isOwn(track, event.leadership) ? event : null;
       return;
     case 'Skip':
+    case 'Barrier':
     case 'Release':
       track.folded = event.slot;
       return;
@@ -109,12 +107,15 @@ export function follow(track: Track, event: ApplyEvent): void {
       Object.assign(track, { folded: event.slot, isPromoting: false });
       return;
     case 'BeginCopy':
-      Object.assign(track, { isPromoting: false, isCopying: true, copies: replicaOf(event.source) });
+      Object.assign(track, { isPromoting: false, copies: replicaOf(event.source) });
+      return;
+    case 'GiveUpCopy':
+      track.copies = null;
       return;
     case 'Ship':
     case 'ProposeLeadership':
     case 'EndWait':
-    case 'Barrier':
+    case 'AskOutcome':
     case 'TellOutcome':
     case 'Purge':
       return;

@@ -100,11 +100,12 @@ function takeApply(view: View, event: ApplyTraceEvent): void {
       view.database = 'held';
       return;
     case 'Barrier':
-      view.database = 'open';
+      if (event.opens) view.database = 'open';
       return;
     case 'Depose':
     case 'DatabaseDown':
     case 'EndCopy':
+    case 'GiveUpCopy':
       view.database = 'down';
       return;
     case 'CheckPrefix':
@@ -120,6 +121,7 @@ function takeApply(view: View, event: ApplyTraceEvent): void {
     case 'Replay':
     case 'FlushStandby':
     case 'ProposeLeadership':
+    case 'AskOutcome':
     case 'TellOutcome':
     case 'Purge':
       return;

@@ -1,2 +1,27 @@
 /** Alterations of what is told of the databases in the runs of groups of seed 1 that may be accepted, each with why: as explained.ts. */
-export const applyExplanations: ReadonlyMap<string, string> = new Map([]);
+export const applyExplanations: ReadonlyMap<string, string> = new Map([
+  [
+    'Barrier dropped',
+    'it opened nothing: it was asked for because it was not known whether all commits wait, and which answers waited for it nobody tells',
+  ],
+  [
+    'FlushStandby dropped',
+    'its process told no other before it ended, and how far the directory was is found where the next one begins',
+  ],
+  [
+    'Purge dropped',
+    'it is the last of its run: the next one would tell that it does not go on where the one before ended',
+  ],
+  [
+    'Purge why pressure for everybody',
+    'what goes is in the directory of whoever drops it, and a log may be dropped so far when it nears its bound, which is not in traces',
+  ],
+  [
+    'Replay dropped',
+    'the next one tells more: PostgreSQL says now and then how far it is, and what it does not say it may have done',
+  ],
+  [
+    'TellOutcome outcome unknown for committed',
+    'whoever is asked may not find out in time what everybody else knows, and says so',
+  ],
+]);

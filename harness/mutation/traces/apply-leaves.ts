@@ -72,6 +72,8 @@ function textsFor(
 ): Leaf[] {
   const [first] = path;
   const field = applyForms[event.name][String(first)];
+  // People alone read it: any other words would do, as long as there are some.
+  if (field === 'text') return [];
   if (Array.isArray(field))
     return field.filter((word) => word !== text).map((word) => ({ how: `${word} for ${text}`, value: word }));
   if (field === 'xid' || field === 'xids') {

@@ -33,8 +33,14 @@ export type ApplyTraceEvent =
       readonly end: Lsn;
       readonly commits: readonly string[];
     }
-  /** The leader has reported this position to its PostgreSQL: commits below are released. */
-  | { readonly name: 'Release'; readonly slot: Slot; readonly position: Lsn }
+  /** The leader has reported this position to its PostgreSQL, and `start` before: commits between are released, which are `commits`, as their Ship told them. */
+  | {
+      readonly name: 'Release';
+      readonly slot: Slot;
+      readonly start: Lsn;
+      readonly position: Lsn;
+      readonly commits: readonly string[];
+    }
   /** A range has effect: the standby may be sent it. */
   | {
       readonly name: 'Feed';
@@ -47,9 +53,16 @@ export type ApplyTraceEvent =
     }
   /** A command that changes nothing. */
   | { readonly name: 'Skip'; readonly slot: Slot; readonly label: EntryLabel; readonly why: string }
-  | { readonly name: 'Replay'; readonly flushed: Lsn; readonly replayed: Lsn }
-  /** Everything up to the slot is in the directory, durably, and it says so. */
-  | { readonly name: 'FlushStandby'; readonly slot: Slot; readonly position: Lsn }
+  /** `durable`, `applied`: the slots up to which everything is flushed, and replayed. */
+  | {
+      readonly name: 'Replay';
+      readonly flushed: Lsn;
+      readonly replayed: Lsn;
+      readonly durable: Slot;
+      readonly applied: Slot;
+    }
+  /** Everything up to the slot is in the directory, durably, and it says so; before it said `from`. */
+  | { readonly name: 'FlushStandby'; readonly from: Slot; readonly slot: Slot; readonly position: Lsn }
   | ({ readonly name: 'ProposeLeadership'; readonly label: EntryLabel } & LeadershipFields)
   /** At its leader: when the directory says what it may be from now on. */
   | ({
@@ -59,7 +72,7 @@ export type ApplyTraceEvent =
       readonly role: DirectoryRoleName;
     } & LeadershipFields)
   | { readonly name: 'Promote'; readonly leadership: Ballot; readonly timeline: Timeline; readonly fork: Lsn }
-  /** `position`: the end of what PostgreSQL has recovered. */
+  /** `position`: the end of the last whole record that was found in its directory. */
   | {
       readonly name: 'Resume';
       readonly leadership: Ballot;
@@ -86,6 +99,8 @@ export type ApplyTraceEvent =
       readonly position: Lsn;
     }
   | { readonly name: 'BeginCopy'; readonly source: ReplicaId }
+  /** It is not whole, and goes on no more. */
+  | { readonly name: 'GiveUpCopy'; readonly source: ReplicaId }
   | {
       readonly name: 'EndCopy';
       readonly source: ReplicaId;
@@ -95,15 +110,35 @@ export type ApplyTraceEvent =
     }
   /** PostgreSQL has ended a commit's wait early: answers are held from now on. */
   | { readonly name: 'EndWait' }
-  /** A commit of Barista's own is chosen: answers go on. */
-  | { readonly name: 'Barrier'; readonly position: Lsn }
+  /** A commit of Barista's own is chosen. `opens`: answers were held since an EndWait, and go on. */
+  | {
+      readonly name: 'Barrier';
+      readonly slot: Slot;
+      readonly position: Lsn;
+      readonly opens: boolean;
+    }
+  /** A client lost its session while this transaction was being committed, and what became of it is looked for. `question`: counts up from 1 for one run; `open`: of those before, so many are not answered. */
+  | {
+      readonly name: 'AskOutcome';
+      readonly question: number;
+      readonly open: number;
+      readonly xid: string;
+      readonly leadership: Ballot;
+    }
   | {
       readonly name: 'TellOutcome';
+      readonly question: number;
       readonly xid: string;
       readonly leadership: Ballot;
       readonly outcome: 'committed' | 'notCommitted' | 'unknown';
     }
-  | { readonly name: 'Purge'; readonly slot: Slot; readonly why: 'everybody' | 'pressure' };
+  /** The log was dropped from behind slot `from` up to `slot`. */
+  | {
+      readonly name: 'Purge';
+      readonly from: Slot;
+      readonly slot: Slot;
+      readonly why: 'everybody' | 'pressure';
+    };
 
 export type DirectoryRoleName = 'founder' | 'standby' | 'promoting' | 'primary' | 'copying';
 

@@ -234,7 +234,7 @@ export function assembleReplica(
     told,
     server,
     barrier: () => payload.barrier(),
-    chosenEnd: () => payload.chosenEnd,
+    position: () => payload.position,
     onEvent: (event) => events.apply(event),
     timers,
     leasePollMs: 10,

@@ -197,10 +197,10 @@ export class Replica implements CoreListener {
     this.parts.watch.purgedByPeer(peer, purgedTo);
   }
 
-  purged(upTo: Slot): void {
+  purged(from: Slot, slot: Slot): void {
     const { payload, events, watch } = this.parts;
     payload.purged();
-    events.apply({ name: 'Purge', slot: upTo, why: watch.isPressing ? 'pressure' : 'everybody' });
+    events.apply({ name: 'Purge', from, slot, why: watch.isPressing ? 'pressure' : 'everybody' });
   }
 
   logTrouble(error: Error | null): void {

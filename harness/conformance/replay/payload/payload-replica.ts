@@ -145,7 +145,7 @@ export class PayloadReplica {
       leaseHeld: () => this.leads !== 0 && this.leads === this.log.newest(),
       server,
       barrier: () => payload.barrier(),
-      chosenEnd: () => payload.chosenEnd,
+      position: () => payload.position,
       onEvent: () => undefined,
       told: { leaves: () => undefined, refused: () => undefined },
       timers,

@@ -26,7 +26,9 @@ const event = (seq: number): TraceEvent => ({
   layer: 'apply',
   name: 'Release',
   slot: seq as Slot,
+  start: (seq - 1) as Lsn,
   position: seq as Lsn,
+  commits: [],
 });
 async function start(extra: Partial<TraceFileOptions> = {}): Promise<TraceFile> {
   const file = await openTraceFile({ dir, run: 'a', fileBytesMax: 1_000_000, filesMax: 3, ...extra });

@@ -20,7 +20,7 @@ export interface ShipperOptions {
   readonly queueBytesMax: number;
   readonly propose: (payload: Uint8Array) => ProposeResult;
   readonly onShipped: (label: EntryLabel, start: Lsn, chunks: readonly Buffer[]) => void;
-  readonly onReleased: (position: Lsn) => void;
+  readonly onReleased: (start: Lsn, position: Lsn) => void;
   /** How long it took from proposing a range to its being chosen. */
   readonly onAgreed: (ms: number) => void;
   readonly timers: Pick<Timers, 'soon' | 'nowMs'>;
@@ -139,8 +139,9 @@ export class Shipper {
     this.measure(end);
     const until = this.held === null ? end : (Math.min(end, this.held) as Lsn);
     if (until <= this.released) return;
+    const start = this.released;
     this.released = until;
-    this.options.onReleased(until);
+    this.options.onReleased(start, until);
     this.report();
   }
 

@@ -6,6 +6,9 @@
  */
 import type { Timers } from '../clock.ts';
 
+/** Whoever waits at all waits for so long: less may vanish beside the time that has passed, which would stand still for one who waits again and again. */
+const shortestMs = 1e-6;
+
 interface Callback {
   readonly atMs: number;
   readonly order: number;
@@ -25,7 +28,8 @@ export class SimulatedTime implements Timers {
   }
 
   after(ms: number, work: () => void): () => void {
-    const callback: Callback = { atMs: this.passedMs + Math.max(0, ms), order: this.asked++, work };
+    const inMs = ms > 0 ? Math.max(shortestMs, ms) : 0;
+    const callback: Callback = { atMs: this.passedMs + inMs, order: this.asked++, work };
     push(this.queue, callback);
     return () => {
       callback.work = null;

@@ -72,7 +72,7 @@ export interface CoreListener {
   /** A peer that was asked for what this replica needs next has purged it, and all up to `purgedTo`. */
   purgedByPeer(peer: ReplicaId, purgedTo: Slot): void;
   /** The log lets go of slots at or below. */
-  purged(upTo: Slot): void;
+  purged(from: Slot, upTo: Slot): void;
   /** A broken invariant or a failing log: the replica must stop rather than go on. */
   fatal(error: Error): void;
 }
@@ -98,6 +98,8 @@ export class CoreHost {
   /** What the core lets go of, while a log that is full is purged again and again. */
   private purging: Slot | null = null;
   private stopped = false;
+  /** Behind this slot the log began before what is being carried out. */
+  private keptFrom = 0 as Slot;
   private listener: CoreListener | null = null;
   private stopTicking: (() => void) | null = null;
 
@@ -200,6 +202,7 @@ export class CoreHost {
   }
 
   private run(input: Input): void {
+    this.keptFrom = this.state.purgedTo;
     const { state, effects } = step(this.state, input);
     this.state = state;
     for (const effect of effects) this.carryOut(effect);
@@ -241,7 +244,8 @@ export class CoreHost {
         this.listener?.disbelieved(effect);
         return;
       case 'purge':
-        this.listener?.purged(effect.upTo);
+        this.listener?.purged(this.keptFrom, effect.upTo);
+        this.keptFrom = effect.upTo;
         void this.purge(effect.upTo);
         return;
       case 'trace':

@@ -43,16 +43,17 @@ export async function replaceDatabase(
       receive: async (channel, from, onProgress, signal) => {
         await directory.setAside();
         let begun = false;
-        return receive(
-          channel,
-          from,
-          (progress) => {
-            if (!begun) onEvent({ name: 'BeginCopy', source: from });
-            begun = true;
-            onProgress(progress);
-          },
-          signal,
-        );
+        const begin = (progress: CopyProgress): void => {
+          if (!begun) onEvent({ name: 'BeginCopy', source: from });
+          begun = true;
+          onProgress(progress);
+        };
+        try {
+          return await receive(channel, from, begin, signal);
+        } catch (error) {
+          if (begun) onEvent({ name: 'GiveUpCopy', source: from });
+          throw error;
+        }
       },
     },
     ended,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import type { Lsn } from '../../wal/lsn.ts';
 import { AnswerGate } from './answer-gate.ts';
 import type { LeavingAnswer } from './told-answers.ts';
@@ -18,8 +19,9 @@ function setUp() {
       new Promise((resolve, reject) => {
         barriers.push({ pass: resolve, fail: () => reject(new Error('PostgreSQL is away')) });
       }),
-    chosenEnd: () => 100 as Lsn,
-    onEvent: ({ name }) => events.push(name),
+    position: () => ({ slot: 1 as Slot, end: 100 as Lsn }),
+    onEvent: (event) =>
+      events.push(event.name === 'Barrier' && !event.opens ? 'Barrier that opens nothing' : event.name),
     timers: time,
     leasePollMs: 1,
   });
@@ -144,6 +146,28 @@ describe('the gate of answers', () => {
     barriers.shift()!.pass();
     await settle();
     expect([next.passed, gate.isOpen(1)]).toEqual([true, true]);
+  });
+
+  it('tells once that answers are held, and once that they go on: not before all waits are behind a barrier', async () => {
+    const { settle, world, barriers, events, opened, pass } = setUp();
+    await opened();
+    world.waits = 1;
+    pass();
+    pass();
+    await settle();
+    world.waits = 2;
+    barriers.shift()!.pass();
+    await settle();
+    expect(events).toEqual(['EndWait', 'Barrier that opens nothing']);
+    pass();
+    await settle();
+    barriers.shift()!.pass();
+    await settle();
+    expect(events).toEqual(['EndWait', 'Barrier that opens nothing', 'Barrier']);
+    world.waits = 3;
+    pass();
+    await settle();
+    expect(events.at(-1)).toBe('EndWait');
   });
 
   it('lets no answer pass behind a barrier that had begun before it was read', async () => {

@@ -9,7 +9,7 @@
  * everything that was visible when it began is chosen, too.
  */
 import type { ApplyTraceEvent } from '../../api/events.ts';
-import type { Lsn } from '../../wal/lsn.ts';
+import type { WalPosition } from '../../wal/position.ts';
 import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { DatabaseServer } from '../../ports/database-server.ts';
@@ -22,7 +22,8 @@ export interface AnswerGateOptions {
   readonly server: Pick<DatabaseServer, 'isAlive' | 'endedWaits'>;
   /** A commit of Barista's own: resolves when it is chosen, and not when something else ends its wait. @throws Error if PostgreSQL is away */
   readonly barrier: () => Promise<void>;
-  readonly chosenEnd: () => Lsn;
+  /** What the log comes to here; null: there is no database. */
+  readonly position: () => Pick<WalPosition, 'slot' | 'end'> | null;
   readonly onEvent: (event: ApplyTraceEvent) => void;
   readonly timers: Pick<Timers, 'after' | 'nowMs'>;
   readonly leasePollMs: number;
@@ -32,8 +33,8 @@ export class AnswerGate {
   private readonly options: AnswerGateOptions;
   /** Waits that were ended early, up to which everything is chosen by now. */
   private cleared = -1;
-  /** The same, as told in an event. */
-  private told = -1;
+  /** An event has told that answers are held because a wait was ended, and none that they go on. */
+  private isShut = false;
   /** One for each reason. */
   private distrusted = new Set<object>();
   private running: Promise<void> | null = null;
@@ -46,7 +47,7 @@ export class AnswerGate {
   /** Answers of another PostgreSQL, or of another leadership, from now on. */
   renew(): void {
     this.cleared = -1;
-    this.told = -1;
+    this.isShut = false;
     // The sessions of before are gone.
     this.distrusted.clear();
   }
@@ -107,12 +108,12 @@ export class AnswerGate {
 
   /** One that begins after this call; false if it could not be passed. Many wait for the same one. */
   private async barrier(seen: number): Promise<boolean> {
-    const { onEvent, chosenEnd } = this.options;
-    if (this.told !== seen && this.distrusted.size === 0 && this.cleared !== -1) onEvent({ name: 'EndWait' });
-    this.told = seen;
+    if (!this.isShut && this.cleared !== -1 && seen !== this.cleared) {
+      this.isShut = true;
+      this.options.onEvent({ name: 'EndWait' });
+    }
     try {
       await this.afterNow();
-      onEvent({ name: 'Barrier', position: chosenEnd() });
       return true;
     } catch {
       // PostgreSQL is away: the end of the generation is near.
@@ -132,10 +133,23 @@ export class AnswerGate {
 
   private begin(): Promise<void> {
     this.next = null;
-    const running = this.options.barrier().finally(() => {
-      if (this.running === running) this.running = null;
-    });
+    const seen = this.options.server.endedWaits();
+    const running = this.options
+      .barrier()
+      .then(() => this.passed(seen))
+      .finally(() => {
+        if (this.running === running) this.running = null;
+      });
     this.running = running;
     return running;
+  }
+
+  /** A barrier, before which so many waits had been ended. */
+  private passed(seen: number): void {
+    const { server, position, onEvent } = this.options;
+    const opens = this.isShut && server.endedWaits() === seen;
+    if (opens) this.isShut = false;
+    const at = position();
+    if (at !== null) onEvent({ name: 'Barrier', slot: at.slot, position: at.end, opens });
   }
 }

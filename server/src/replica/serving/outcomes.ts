@@ -35,6 +35,9 @@ export interface OutcomesOptions {
 
 export class Outcomes {
   private readonly options: OutcomesOptions;
+  /** About transactions: how many were asked, and how many of them are not answered. */
+  private questions = 0;
+  private open = 0;
 
   constructor(options: OutcomesOptions) {
     this.options = options;
@@ -42,13 +45,13 @@ export class Outcomes {
 
   async ofTransaction({ leadership, xid }: OpenTransaction, waitMs: number): Promise<TransactionOutcome> {
     const deadline = this.options.timers.nowMs() + waitMs;
+    this.questions += 1;
+    const asked = { question: this.questions, xid: String(xid), leadership };
+    this.options.onEvent({ name: 'AskOutcome', open: this.open, ...asked });
+    this.open += 1;
     const outcome = await this.settle(deadline, () => this.lookAt(leadership, xid));
-    this.options.onEvent({
-      name: 'TellOutcome',
-      xid: String(xid),
-      leadership,
-      outcome: outcome ?? 'unknown',
-    });
+    this.open -= 1;
+    this.options.onEvent({ name: 'TellOutcome', ...asked, outcome: outcome ?? 'unknown' });
     return outcome ?? 'unknown';
   }
 

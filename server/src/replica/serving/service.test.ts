@@ -1,7 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { Ballot, ReplicaId } from '../../multipaxos/types/names.ts';
-import type { Lsn } from '../../wal/lsn.ts';
 import type { Service } from '../../ports/client-service.ts';
 import type { CommitsLook } from '../../ports/commits-look.ts';
 import type { PrimaryDatabase } from '../../ports/database-server.ts';
@@ -35,7 +34,7 @@ function setUp({ patienceMs = 10_000 } = {}) {
       barriers += 1;
       return world.holdsBarriers ? new Promise((resolve) => held.push(resolve)) : Promise.resolve();
     },
-    chosenEnd: () => 0 as Lsn,
+    position: () => null,
     onEvent: () => {},
     timers: time,
     leasePollMs: 1,

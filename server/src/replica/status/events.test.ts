@@ -1,10 +1,16 @@
 import { expect, it } from 'vitest';
 import type { TraceEvent } from '../../api/events.ts';
-import type { ReplicaId } from '../../multipaxos/types/names.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { Lsn } from '../../wal/lsn.ts';
 import { ReplicaEvents } from './events.ts';
 
-const replayed = { name: 'Replay', flushed: 1 as Lsn, replayed: 1 as Lsn } as const;
+const replayed = {
+  name: 'Replay',
+  flushed: 1 as Lsn,
+  replayed: 1 as Lsn,
+  durable: 1 as Slot,
+  applied: 1 as Slot,
+} as const;
 const looked = { name: 'RunningTransactions', transactions: [], more: 0 } as const;
 const rare = { name: 'PeerLost', peer: 'r2' as ReplicaId } as const;
 

@@ -100,7 +100,15 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
 /** One of those that come with every range of WAL. */
 export function replay(replica: string, seq: number): TraceEvent {
   const base = { seq, run: 'run', replica: replica as ReplicaId, atUs: seq };
-  return { ...base, layer: 'apply', name: 'Replay', flushed: seq as Lsn, replayed: seq as Lsn };
+  return {
+    ...base,
+    layer: 'apply',
+    name: 'Replay',
+    flushed: seq as Lsn,
+    replayed: seq as Lsn,
+    durable: seq as Slot,
+    applied: seq as Slot,
+  };
 }
 
 export function databaseDown(replica: string, seq: number): TraceEvent {

@@ -22,13 +22,14 @@ export async function endCleanly(context: LifeContext, running: RunningPrimary):
     await context.signal.wait(20);
   }
   host.event({ name: 'Depose', leadership: ballot, reason: 'the replica is stopping' });
-  const { end, slot } = chosen();
+  const position = chosen();
+  const { end, slot } = position;
   const isClean = end >= ownEnd;
   logger.info({ isClean }, 'the primary has ended');
   if (isClean)
     host.event({ name: 'CheckPrefix', outcome: 'standby', slot, timeline: primary.timeline, position: end });
   const written = { kind: 'primary', leadership: ballot } as const;
-  await context.save(isClean ? { kind: 'standby' } : written, chosen());
+  await context.save(isClean ? { kind: 'standby' } : written, position, { isTold: isClean });
   return { kind: 'stopped' };
 }
 

@@ -175,14 +175,16 @@ export class LifeContext {
     this.pointerSlot = 0 as Slot;
   }
 
-  /** What the directory says from now on. */
-  async save(role: DirectoryRole, position: WalPosition): Promise<DirectoryState> {
+  /** What the directory says from now on. A CheckPrefix says itself up to which slot everything is there: whoever tells one saves with `isTold`. */
+  async save(role: DirectoryRole, position: WalPosition, { isTold = false } = {}): Promise<DirectoryState> {
     const state = { role, position, configuration: this.options.host.configuration() };
     await this.options.directory.write(state);
-    const moved = this.saved?.position.slot !== position.slot;
+    const from = this.durablePointer;
+    const { slot, end } = position;
     this.saved = state;
     this.releaseFoldEvents();
-    if (moved) this.options.host.event({ name: 'FlushStandby', slot: position.slot, position: position.end });
+    if (slot !== from && !isTold)
+      this.options.host.event({ name: 'FlushStandby', from, slot, position: end });
     this.tell(this.pointerSlot);
     return state;
   }

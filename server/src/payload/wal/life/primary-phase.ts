@@ -9,6 +9,7 @@ import type { PrimaryDatabase, WalStream } from '../../../ports/database-server.
 import type { ChosenWal } from '../chosen-wal.ts';
 import { formatLsn, type Lsn } from '../../../wal/lsn.ts';
 import { CommitReader } from '../commit-reader.ts';
+import { ShippedCommits } from '../shipped-commits.ts';
 import { Shipper } from '../shipper.ts';
 import { Barriers } from './barriers.ts';
 import type { LifeContext, Next } from './context.ts';
@@ -59,6 +60,7 @@ function createShipper(context: LifeContext, { ballot, primary, from, wal }: Run
   const { timeline } = primary;
   let isUnread = false;
   const commits = host.isTraced ? new CommitReader(from, () => wal.position.nextXid) : null;
+  const shipped = new ShippedCommits();
   return new Shipper({
     leadership: ballot,
     timeline,
@@ -74,10 +76,14 @@ function createShipper(context: LifeContext, { ballot, primary, from, wal }: Run
         isUnread = true;
         logger.warn({ fault: commits.fault }, 'the trace lacks which transactions are shipped from here on');
       }
+      shipped.add(end, committed);
       host.event({ name: 'Ship', label, leadership: ballot, timeline, start, end, commits: committed });
     },
     onAgreed,
-    onReleased: (position) => context.foldEvent({ name: 'Release', slot: wal.position.slot, position }),
+    onReleased: (start, position) => {
+      const { slot } = wal.position;
+      context.foldEvent({ name: 'Release', slot, start, position, commits: shipped.takeUpTo(position) });
+    },
   });
 }
 

@@ -85,15 +85,13 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
   }
 }
 
-function noteReport(
-  { options, signal }: LifeContext,
-  progress: StandbyProgress,
-  report: StandbyReport,
-): void {
-  if (!progress.report(report, options.timers.nowMs())) return;
-  const { flushed, replayed } = progress;
-  options.host.event({ name: 'Replay', flushed, replayed });
-  signal.stir();
+function noteReport(context: LifeContext, progress: StandbyProgress, report: StandbyReport): void {
+  if (!progress.report(report, context.options.timers.nowMs())) return;
+  const { flushed, replayed, appliedSlot: applied } = progress;
+  const durable = progress.durable.slot;
+  // Which slots these are follows from the fold.
+  context.foldEvent({ name: 'Replay', flushed, replayed, durable, applied });
+  context.signal.stir();
 }
 
 /** Where WAL is missing, only a copy helps. */

@@ -68,7 +68,7 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
     ) {
       // A promotion that was interrupted is settled: what is started now is a primary.
       await context.save({ kind: 'primary', leadership: role.leadership }, wal.position);
-      return resume(context, wal, leading);
+      return resume(context, wal, { ballot: leading, ownEnd });
     }
     await context.signal.wait();
   }
@@ -84,7 +84,7 @@ function explain(judgement: Judgement, ownEnd: Lsn, wal: ChosenWal) {
 async function standbyAgain(context: LifeContext, wal: ChosenWal, ownEnd: Lsn): Promise<Next> {
   // Folding begins anew from what the directory says, and not before.
   wal.stop();
-  const state = await context.save({ kind: 'standby' }, wal.positionAt(ownEnd));
+  const state = await context.save({ kind: 'standby' }, wal.positionAt(ownEnd), { isTold: true });
   return { kind: 'standby', state };
 }
 
@@ -115,10 +115,16 @@ async function endUnbegun(context: LifeContext, ballot: Ballot): Promise<Next> {
   const { host, server } = context.options;
   if (context.leads(ballot)) host.stepDown();
   await server.stop('immediate');
+  host.event({ name: 'Depose', leadership: ballot, reason: 'it had not begun' });
   return context.over() ?? { kind: 'inspect' };
 }
 
-async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Promise<Next> {
+/** `ownEnd`: where the last whole record of the directory ends. */
+async function resume(
+  context: LifeContext,
+  wal: ChosenWal,
+  { ballot, ownEnd }: { readonly ballot: Ballot; readonly ownEnd: Lsn },
+): Promise<Next> {
   const { options } = context;
   const { timeline, system, end: from } = wal.position;
   options.onStep('starting');
@@ -132,8 +138,7 @@ async function resume(context: LifeContext, wal: ChosenWal, ballot: Ballot): Pro
   }
   const limit = forLeader(context, ballot, 'what a primary begins with', options.timings.patienceMs);
   const nextXid = await inTime(context, limit, primary.nextXid());
-  const position = await inTime(context, limit, primary.flushed());
-  options.host.event({ name: 'Resume', leadership: ballot, timeline, position });
+  options.host.event({ name: 'Resume', leadership: ballot, timeline, position: ownEnd });
   const entry = { leadership: ballot, timeline, fork: from, nextXid, resumes: true, system };
   if (!(await proposeLeadership(context, wal, entry))) return endUnbegun(context, ballot);
   await context.save({ kind: 'primary', leadership: ballot }, wal.position);

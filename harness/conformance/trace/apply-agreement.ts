@@ -1,0 +1,89 @@
+/**
+ * In what the events of one run at the layer `apply` must agree with those before them, and specs/TraceOrderedApply.tla has no word for: incarnations of replicas, leaderships that nothing came of, and
+ * transactions, which it knows only where somebody asks for them.
+ *
+ * Responsible for: which transactions a report releases, who a copy comes from, whose leadership has ended, and that no record is smaller than its header. Pure.
+ */
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { Ballot } from '../../../server/src/multipaxos/types/names.ts';
+import { segmentBytes } from '../../../server/src/wal/lsn.ts';
+import type { ApplyEvent } from './apply-event.ts';
+
+type Named<Name extends ApplyEvent['name']> = Extract<ApplyEvent, { readonly name: Name }>;
+
+/** What a run has told so far. */
+interface Run {
+  /** Leaderships of its replica that have not been told as ended. */
+  readonly led: Set<string>;
+  /** Of the newest leadership, ranges whose transactions are not released. */
+  shipped: readonly Named<'Ship'>[];
+  source: string | null;
+}
+
+const nameOf = ({ round, replica }: Ballot): string => `${round}.${replica}`;
+
+/** The first event that disagrees, and why; null: there is none. */
+export function disagreementIn(
+  events: readonly TraceEvent[],
+): { readonly event: ApplyEvent; readonly reason: string } | null {
+  const runs = new Map<string, Run>();
+  for (const event of [...events].sort((a, b) => a.seq - b.seq)) {
+    const run = runs.get(event.run) ?? { led: new Set(), shipped: [], source: null };
+    runs.set(event.run, run);
+    if (event.layer === 'consensus' && event.state.role === 'leader') run.led.add(nameOf(event.state.ballot));
+    if (event.layer !== 'apply') continue;
+    const reason = disagrees(run, event);
+    if (reason !== null) return { event, reason };
+  }
+  return endsTooNear(events);
+}
+
+/** No record of WAL is shorter. */
+const recordBytesMin = 24;
+
+/** All standbys replay the same records, whole ones: so where they stand, and where they are left, is as far apart as records are. */
+function endsTooNear(events: readonly TraceEvent[]): ReturnType<typeof disagreementIn> {
+  const ends = new Map<number, ApplyEvent>();
+  for (const event of events) {
+    const end = event.layer === 'apply' ? recordEndIn(event) : null;
+    // A switch of segments ends with its segment.
+    if (event.layer === 'apply' && end !== null && end % segmentBytes !== 0 && !ends.has(end))
+      ends.set(end, event);
+  }
+  const sorted = [...ends].sort(([a], [b]) => a - b);
+  for (const [index, [end, event]] of sorted.entries()) {
+    const [before] = sorted[index - 1] ?? [Number.NEGATIVE_INFINITY];
+    if (end - before < recordBytesMin)
+      return { event, reason: `a record would end at ${end}, and one at ${before}` };
+  }
+  return null;
+}
+
+function recordEndIn(event: ApplyEvent): number | null {
+  if (event.name === 'Replay') return event.replayed;
+  return event.name === 'BeginLeadership' && !event.resumes ? event.fork : null;
+}
+
+function disagrees(run: Run, event: ApplyEvent): string | null {
+  if (event.name === 'Ship') {
+    const isNew = run.shipped.some(({ leadership }) => nameOf(leadership) !== nameOf(event.leadership));
+    run.shipped = [...(isNew ? [] : run.shipped), event];
+  }
+  if (event.name === 'Release') return disagreesOnCommits(run, event);
+  if (event.name === 'BeginCopy') run.source = event.source;
+  const endsCopy = event.name === 'GiveUpCopy' || event.name === 'EndCopy';
+  if (endsCopy && event.source !== run.source)
+    return `a copy from ${event.source} ends, and one from ${run.source ?? 'nobody'} has begun`;
+  if (event.name === 'Depose' && !run.led.delete(nameOf(event.leadership)))
+    return `its replica was no leader in ${nameOf(event.leadership)}, or is told once more to be none`;
+  return null;
+}
+
+function disagreesOnCommits(run: Run, { position, commits }: Named<'Release'>): string | null {
+  const released = run.shipped.filter(({ end }) => end <= position);
+  run.shipped = run.shipped.slice(released.length);
+  const shipped = released.flatMap((ship) => ship.commits);
+  return shipped.join() === commits.join()
+    ? null
+    : `it releases [${commits.join()}], and what was shipped up to there commits [${shipped.join()}]`;
+}
