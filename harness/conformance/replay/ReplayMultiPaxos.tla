@@ -105,8 +105,11 @@ Inputs(r) ==
   \/ Restart(r)
 
 CanLearn(r) == Up(r) /\ \E k \in ToldConfigurations : k.version > config[r].version
+Lags(r) == role[r] = "leader" /\ commitPoint[r] < MaxSlot /\ Learnable(commitPoint[r] + 1) /= {}
 AnyInput ==
-  IF (\E r \in Replicas : CanLearn(r)) /\ Rarely(5)
+  IF (\E r \in Replicas : Lags(r)) /\ Rarely(3)
+  THEN \E r \in Replicas : Lags(r) /\ \E last \in Slots : HandleCatchUpReply(r, last)
+  ELSE IF (\E r \in Replicas : CanLearn(r)) /\ Rarely(5)
   THEN \E r \in Replicas : CanLearn(r) /\ \E k \in ToldConfigurations : LearnConfiguration(r, k)
   ELSE \E r \in Replicas : Inputs(r)
 

@@ -111,8 +111,12 @@ export function createDriver(id: ReplicaId, changed: Partial<CoreConfig> = {}): 
   /** The database comes up, perhaps as a copy. Where the log holds something in every slot, the base moves once it is known that nobody has the log. */
   const restore = ({ commitPoint, configuration, entries }: Said): Outcome => {
     disk.copied(entries);
+    const lacking = Array.from(
+      { length: commitPoint - state.commitPoint },
+      (_, i) => (commitPoint - i) as Slot,
+    ).filter((slot) => !state.log.has(slot));
     const up = give({ kind: 'Restored', slot: commitPoint, configuration });
-    if (state.commitPoint >= commitPoint) return up;
+    if (lacking.length > 0) return up;
     const purged = receive(anyPeer(), {
       kind: 'CatchUpReply',
       group: replayGroup,
