@@ -76,7 +76,7 @@ describe('behaviours of the spec', () => {
     expect(firstDivergence((id) => createDriver(id, { windowSlotsMax: 3 }))?.what).toMatch(/: room$/);
   });
 
-  it('are not followed by a core that stays in office though it hears that another leads', () => {
+  it('are not followed by a core that goes on though it hears of a change that deposes it or leaves it out', () => {
     const divergence = firstDivergence((id) => {
       const driver = createDriver(id);
       let office: Partial<ReplicaView> = {};
