@@ -36,6 +36,7 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
     'behind the whole records of a directory lies a piece of one, and its replica starts twice',
   ],
   ['groups', 40, 'an outcome is told by what was known before a copy came'],
+  ['groups', 64010, 'what everybody has goes, but for a member that was removed'],
   ['groups', 700, 'all of a copy was sent before its source was promoted'],
   ['groups', 713, 'a directory says that it is a primary before clients are let in'],
   ['groups', 750, 'a directory that was not promoted told a slot up to which the log was folded meanwhile'],

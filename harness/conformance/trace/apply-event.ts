@@ -22,6 +22,12 @@ export type ApplyItem =
     }
   | { readonly kind: 'resigned'; readonly replica: ReplicaId; readonly leadership: Ballot }
   | { readonly kind: 'chosen'; readonly slot: number; readonly label: EntryLabel }
-  | { readonly kind: 'event'; readonly replica: ReplicaId; readonly event: ApplyEvent };
+  | {
+      readonly kind: 'event';
+      readonly replica: ReplicaId;
+      readonly event: ApplyEvent;
+      /** Of a Purge: who counts as everybody. */
+      readonly members?: readonly ReplicaId[];
+    };
 
 export type ApplyEventItem = Extract<ApplyItem, { kind: 'event' }>;

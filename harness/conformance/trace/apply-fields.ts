@@ -11,7 +11,9 @@ export interface UnitFields {
   readonly c: readonly number[];
 }
 
-export type Fields = Readonly<Record<string, string | number | boolean | readonly UnitFields[]>>;
+export type Fields = Readonly<
+  Record<string, string | number | boolean | readonly UnitFields[] | ReadonlySet<number>>
+>;
 
 /** Proposals name the slot that they got into, and their label; other steps need none. */
 export const noParameters: Fields = { s: 0, l: '', p: 0 };
@@ -122,7 +124,8 @@ function valueLiteral(value: Fields[string]): string {
   if (typeof value === 'string') return `"${value.replaceAll(/[\\"]/g, '\\$&')}"`;
   if (typeof value === 'number') return String(value);
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
-  return `<<${value.map(unitLiteral).join(',')}>>`;
+  if (value instanceof Set) return `{${[...value].join(',')}}`;
+  return `<<${(value as readonly UnitFields[]).map(unitLiteral).join(',')}>>`;
 }
 
 function unitLiteral({ b, w, c }: UnitFields): string {

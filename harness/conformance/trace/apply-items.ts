@@ -8,6 +8,7 @@ import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEvent, ApplyItem } from './apply-event.ts';
+import { membersAtPurges } from './apply-members.ts';
 import { linearize } from './linearize.ts';
 import { orderTrace, type ConsensusEvent } from './read-trace.ts';
 import type { SpecState } from './spec-state.ts';
@@ -55,7 +56,13 @@ export function applyItems(events: readonly TraceEvent[]): readonly ApplyItem[] 
   });
   choose(state);
   takeUntil(items, runs, Number.POSITIVE_INFINITY);
-  return items;
+  const members = membersAtPurges(events);
+  return items.map((item): ApplyItem => {
+    if (item.kind !== 'event') return item;
+    const { replica, event } = item;
+    const found = members.get(event);
+    return found === undefined ? item : { kind: 'event', replica, event, members: found };
+  });
 }
 
 /** What all replicas did until then, in the order of its time, but for what comes behind a consensus event that is still to come. */

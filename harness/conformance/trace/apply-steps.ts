@@ -218,7 +218,9 @@ function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number):
             }
           : event.name === 'Depose'
             ? { told: true }
-            : {};
+            : event.name === 'Purge'
+              ? { members: new Set((item.members ?? facts.replicas).map(facts.replicaRank)) }
+              : {};
   put(conversion, event.name, { ...noParameters, ...eventFields(event, facts), ...more, r }, item);
   follow(trackOf(conversion, replica), event);
   if (event.name === 'Promote' || (event.name === 'CheckPrefix' && event.outcome === 'undecided'))
