@@ -2,7 +2,7 @@
  * The conformance command.
  *
  *   trace FILE_OR_DIR...             is this recorded run a behaviour of the spec?
- *   fresh --seeds N [--first S] [--mix M] [--steps K]   are N simulated runs, from a seed that is drawn if none is given?
+ *   fresh --seeds N [--first S] [--mix M]   are N simulated runs, from a seed that is drawn if none is given?
  *   replay [MultiPaxos|OrderedApply] [--behaviours N]   does the core, or the payload, do what behaviours of the spec do?
  *   mutate FILE --kind K --out FILE2 alters one event, to see the check reject it
  *
@@ -29,7 +29,6 @@ const { positionals, values } = parseArgs({
     seeds: { type: 'string', default: '32' },
     first: { type: 'string' },
     mix: { type: 'string', default: 'default' },
-    steps: { type: 'string', default: '1500' },
     workers: { type: 'string', default: '2' },
     judge: { type: 'string', default: defaultJudge },
     'require-all': { type: 'boolean', default: false },
@@ -54,7 +53,6 @@ async function run(): Promise<number> {
     return runFreshCommand({
       mix: values.mix,
       seeds: wholeNumber('seeds', values.seeds),
-      steps: wholeNumber('steps', values.steps),
       judge: judgeNamed(values.judge),
       first: values.first === undefined ? null : wholeNumber('first', values.first),
       jvms: wholeNumber('workers', values.workers),
@@ -70,7 +68,7 @@ async function run(): Promise<number> {
     return runMutateCommand(rest[0], values.kind ?? '', values.out);
   }
   console.error(
-    `usage: conformance trace FILE_OR_DIR... [--judge tlc|typescript] | fresh --seeds N [--first S] [--mix ${freshMixes.join('|')}] [--steps K] [--judge tlc|typescript] | ` +
+    `usage: conformance trace FILE_OR_DIR... [--judge tlc|typescript] | fresh --seeds N [--first S] [--mix ${freshMixes.join('|')}] [--judge tlc|typescript] | ` +
       `replay [${Object.keys(replays).join('|')}] [--behaviours N] | mutate FILE --kind K --out FILE2`,
   );
   return 2;

@@ -24,7 +24,8 @@ function lasting(ms: number, story: Story): (scene: FaultScene) => void {
   return (scene) => {
     const { group, random } = scene;
     const leader = group.serving();
-    if (leader === null || !scene.beginStory(ms)) return;
+    // Of one member there is none to tell.
+    if (leader === null || group.members.length === 1 || !scene.beginStory(ms)) return;
     story(scene, leader, random.shuffled(group.members.filter((member) => member !== leader)));
   };
 }
@@ -48,6 +49,12 @@ export const allFailBehindSlowDisks = lasting(2500, (scene, leader, others) => {
   for (const member of [leader, ...others])
     if (scene.random.chance(0.8)) slowDisk(scene, member, slowDiskTimes);
   scene.next(scene.random.next() * 1500, () => allFail(scene));
+});
+
+/** Others want to lead at once: who is not sure of its own promise yet rejects those of lower ballots. */
+export const rivalsBehindSlowDisks = lasting(2500, (scene, leader, others) => {
+  for (const other of others) slowDisk(scene, other, slowDiskTimes);
+  scene.away(leader, () => leader.crash());
 });
 
 /** One standby has much to replay, and nobody else can be promoted when the leader goes. */

@@ -18,7 +18,8 @@ import * as stories from './fault-stories.ts';
 
 type Fault = (scene: FaultScene, member: MemoryMember) => void;
 
-const faults: readonly (readonly [number, string, Fault])[] = [
+/** Weight 0: of mixes that name it only. Null: struck by its name only. */
+const faults: readonly (readonly [weight: number | null, string, Fault])[] = [
   [3, 'the process dies', (scene, member) => scene.away(member, () => member.crash())],
   [3, 'the machine fails', (scene, member) => scene.away(member, () => member.crashMachine())],
   [2, 'all machines fail', machines.allFail],
@@ -59,8 +60,9 @@ const faults: readonly (readonly [number, string, Fault])[] = [
   [1, 'is added', membership.add],
   [1, 'is removed', membership.remove],
   [1, 'its clock changes its pace', (_scene, member) => member.drift()],
-  // Struck by its name only: data is lost then.
-  [0, 'a majority loses its logs', machines.loseMajority],
+  [0, 'the leader dies, and others want to lead behind slow disks', stories.rivalsBehindSlowDisks],
+  // Data is lost then.
+  [null, 'a majority loses its logs', machines.loseMajority],
 ];
 
 export interface FaultOptions {
@@ -83,9 +85,10 @@ export class GroupFaults {
     );
     if (unknown !== undefined) throw new Error(`there is no fault "${unknown}"`);
     this.weights = faults.map(([weight, name]) => {
-      const drawn = weight * random.pick([0, 1, 1, 4]);
+      const often = weight === null ? 0 : random.pick([0, 1, 1, 4]);
       if (only !== null) return Number(only.includes(name));
-      return among === null || among.includes(name) ? drawn : 0;
+      if (among === null) return often * (weight ?? 0);
+      return among.includes(name) ? often * Math.max(weight ?? 0, 1) : 0;
     });
   }
 

@@ -10,6 +10,7 @@ import { GroupFaults } from './group-faults.ts';
 import { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import { GroupJudge } from './group-judge.ts';
 import { cutOffMinority } from './connected-majority.ts';
+import { bothWatch, type MemberWatch } from '../../server/src/replica/testing/member-watch.ts';
 import { mixes, type Mix, type MixName } from './mixes.ts';
 
 /** From `atMs` of the run on, chance goes another way than its seed would. */
@@ -34,6 +35,8 @@ export interface ScheduleOptions {
   readonly restMs?: number;
   /** Of everything that a replica tells, in the order in which it happens; `atMs`: of the run. */
   readonly onEvent?: (event: TraceEvent, atMs: number) => void;
+  /** Hears, besides the judge, of what disks and links are given. */
+  readonly watch?: MemberWatch;
   /** For whoever looks on. Before anything happens to it. */
   readonly onGroup?: (group: MemoryGroup) => Promise<void>;
 }
@@ -81,6 +84,7 @@ class Schedule {
     logLevel,
     restMs,
     onEvent,
+    watch,
   }: ScheduleOptions) {
     this.random = new Random(seed);
     this.rounds = rounds;
@@ -107,7 +111,7 @@ class Schedule {
           this.group.machines.find((machine) => machine.id === id),
           position,
         ),
-      watch: this.judge.core,
+      watch: watch === undefined ? this.judge.core : bothWatch(this.judge.core, watch),
     });
     // A log that lets go of its newest two windows, too, may leave a group without a way on. Of 1024 slots nobody lacks two windows here.
     const fullLog = windowSlotsMax === narrow ? 0.85 : 1;

@@ -27,6 +27,8 @@ const quick: Timings = {
   electionTimeoutMinMs: 250,
   electionTimeoutMaxMs: 400,
 };
+/** So much so that several want to lead at once, and reject each other. */
+const rivals: Timings = { ...quick, electionTimeoutMaxMs: 254 };
 
 export const mixes = {
   /** Whatever the seed draws. */
@@ -46,6 +48,8 @@ export const mixes = {
       'is cut off',
       'does not reach one other',
       'its log is full',
+      'its disk is slow',
+      'the leader dies, and others want to lead behind slow disks',
       'its clock changes its pace',
       'loses its database',
       'loses its log',
@@ -57,7 +61,7 @@ export const mixes = {
     foul: 1,
     weather: { loss: 0.05, doubling: 0.03, slow: 0.05, lateMsMax: 2000 },
     spares: () => 2,
-    timings: [usual, quick, quick],
+    timings: [usual, quick, rivals],
   },
 } as const satisfies Record<string, Mix>;
 

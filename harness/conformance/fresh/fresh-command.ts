@@ -4,12 +4,13 @@ import type { JudgeName } from '../judge/judges.ts';
 import { LEASE_EVENTS, printLeaseRejection } from '../lease/lease-command.ts';
 import { ACTIONS, APPLY_EVENTS, printApplyRejection, printRejection } from '../trace/trace-command.ts';
 import { judgeSeeds, type Refused } from './judge-seeds.ts';
-import { recordFresh, type FreshSeedOptions } from './record-fresh.ts';
+import { recordFresh, type FreshMix } from './record-fresh.ts';
 
 /** Seeds are mixed to 32 bits. */
 const FIRST_MAX = 1_000_000_000;
 
-export interface FreshOptions extends FreshSeedOptions {
+export interface FreshOptions {
+  readonly mix: FreshMix;
   readonly seeds: number;
   /** Null: drawn, so that no two runs judge the same. */
   readonly first: number | null;
@@ -24,14 +25,14 @@ export async function runFreshCommand(options: FreshOptions): Promise<number> {
   const { seeds, mix } = options;
   const started = performance.now();
   const seconds = (): string => ((performance.now() - started) / 1000).toFixed(0);
-  console.log(`${seeds} seeds of the mix ${mix} from ${first}: ${commandOf(options, first, seeds)}`);
+  console.log(`${seeds} seeds of the mix ${mix} from ${first}: ${commandOf(mix, first, seeds)}`);
   const totals = await judgeSeeds({
-    record: (seed) => recordFresh(seed, options),
+    record: (seed) => recordFresh(seed, mix),
     first,
     seeds,
     judge: options.judge,
     jvms: options.jvms,
-    onRefused: (refused) => printRefused(refused, options),
+    onRefused: (refused) => printRefused(refused, mix),
     onProgress: (done) =>
       console.log(`${mix}: ${done.seeds} of ${seeds} seeds, ${done.refused} refused, ${seconds()} s`),
   });
@@ -47,13 +48,12 @@ export async function runFreshCommand(options: FreshOptions): Promise<number> {
   return totals.refused === 0 ? 0 : 1;
 }
 
-function commandOf({ mix, steps }: FreshSeedOptions, first: number, seeds: number): string {
-  const stepsOption = mix === 'groups' ? '' : ` --steps ${steps}`;
-  return `npm run conformance -- fresh --seeds ${seeds} --first ${first} --mix ${mix}${stepsOption}`;
+function commandOf(mix: FreshMix, first: number, seeds: number): string {
+  return `npm run conformance -- fresh --seeds ${seeds} --first ${first} --mix ${mix}`;
 }
 
-function printRefused({ seed, why }: Refused, options: FreshSeedOptions): void {
-  console.log(`REFUSED: seed ${seed}: ${commandOf(options, seed, 1)}`);
+function printRefused({ seed, why }: Refused, mix: FreshMix): void {
+  console.log(`REFUSED: seed ${seed}: ${commandOf(mix, seed, 1)}`);
   if (typeof why === 'string') console.log(why);
   else if (!('layer' in why)) printRejection(why);
   else if (why.layer === 'lease') printLeaseRejection(why);

@@ -4,7 +4,6 @@
  * Responsible for: the verdict on each seed, several seeds to one JVM and several JVMs at once. A run that breaks a rule of the simulator, and a trace that
  * cannot be read or evaluated, are refused as well: nothing passes without a verdict.
  */
-import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { JudgeName } from '../judge/judges.ts';
 import { applyStepsOf, judgeApplySteps, type ApplyRejected } from '../trace/apply-trace.ts';
 import type { ApplySteps } from '../trace/apply-steps.ts';
@@ -12,10 +11,11 @@ import { judgeLeaseRuns, leaseRunOf, type LeaseRejected, type LeaseRun } from '.
 import { explain, readTrace, type Rejected } from '../trace/check-trace.ts';
 import { runPieces, STEPS_PER_RUN_MAX } from '../trace/run-segments.ts';
 import type { Piece } from '../trace/trace-module.ts';
+import type { RecordedSeed } from './record-fresh.ts';
 
 export interface JudgeOptions {
   /** What is recorded in the run of a seed. @throws Error if the run itself breaks a rule */
-  readonly record: (seed: number) => readonly TraceEvent[] | Promise<readonly TraceEvent[]>;
+  readonly record: (seed: number) => Promise<RecordedSeed>;
   readonly first: number;
   readonly seeds: number;
   readonly judge: JudgeName;
@@ -42,9 +42,9 @@ export interface Totals {
 interface JudgedSeed {
   readonly seed: number;
   readonly pieces: readonly Piece[];
-  /** The layer `apply`; null: there is none. */
+  /** The layer `apply`; null: there is none, or it is not judged. */
   readonly apply: ApplySteps | null;
-  /** The layer `lease`; null: there is none. */
+  /** The layer `lease`; null: there is none, or it is not judged. */
   readonly lease: LeaseRun | null;
   readonly events: number;
   readonly actions: ReadonlyMap<string, number>;
@@ -88,11 +88,11 @@ export async function judgeSeeds(options: JudgeOptions): Promise<Totals> {
 
 async function readSeed(seed: number, record: JudgeOptions['record']): Promise<JudgedSeed | Refused> {
   try {
-    const recorded = await record(seed);
-    const { pieces, accepted } = readTrace(recorded);
-    const apply = applyStepsOf(recorded);
+    const { events, judgesAll } = await record(seed);
+    const { pieces, accepted } = readTrace(events);
+    const apply = judgesAll ? applyStepsOf(events) : null;
     const actions = new Map(accepted.actions);
-    const lease = leaseRunOf(recorded);
+    const lease = judgesAll ? leaseRunOf(events) : null;
     const told: string[] =
       apply?.steps.flatMap(({ event }) => (event === null ? [] : [event.event.name])) ?? [];
     told.push(

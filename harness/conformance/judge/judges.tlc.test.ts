@@ -3,7 +3,6 @@ import { randomInt } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { recordGroup } from '../fresh/record-group.ts';
-import { recordSeed } from '../fresh/record-seed.ts';
 import { leaseMutants } from '../lease/lease-mutants.ts';
 import { leaseSteps } from '../lease/lease-steps.ts';
 import { leaseModel } from '../lease/lease-trace.ts';
@@ -23,7 +22,6 @@ import { traceModule, type Piece } from '../trace/trace-module.ts';
 import { judges } from './judges.ts';
 import type { Judge, RecordedModel } from './recorded-model.ts';
 
-const STEPS = 1500;
 /** Of an altered trace: behind an alteration nearly everything is another state. */
 const SEGMENTS_OF_EACH = 3;
 const SEEDS_MAX = 1_000_000_000;
@@ -80,22 +78,22 @@ describe('the two judges agree', { timeout: 900_000 }, () => {
   it('on runs of the core, old ones and new ones, to the last step', async () => {
     const first = randomInt(1, SEEDS_MAX);
     const recorded = [
-      recordSeed(14, { mix: 'default', steps: STEPS }),
-      recordSeed(214, { mix: 'losses', steps: STEPS }),
-      recordSeed(first, { mix: 'default', steps: STEPS }),
-      recordSeed(first, { mix: 'losses', steps: STEPS }),
+      await recordGroup(14),
+      await recordGroup(10, 'losses'),
+      await recordGroup(first),
+      await recordGroup(first, 'losses'),
     ];
     const pieces = recorded.flatMap((events) => readTrace(events).pieces);
     await expectAgreementOn(pieces).catch((cause: unknown) => {
-      throw new Error(`the judges differ on seed 14, 214 or ${first}`, { cause });
+      throw new Error(`the judges differ on seed 14, 10 or ${first}`, { cause });
     });
   });
 
   it.each([
     ['default', 14],
-    ['losses', 214],
+    ['losses', 10],
   ] as const)('on every alteration of a run of the mix %s, at the same step', async (mix, seed) => {
-    await expectAgreementOn(alteredPieces(recordSeed(seed, { mix, steps: STEPS })));
+    await expectAgreementOn(alteredPieces(await recordGroup(seed, mix)));
   });
 
   it('on runs of whole replicas, and on every alteration of what they tell of their databases, at the same step', async () => {
@@ -127,7 +125,7 @@ describe('the two judges agree', { timeout: 900_000 }, () => {
   });
 
   it('on what cannot be evaluated: neither has a verdict', async () => {
-    const [piece] = piecesOf(recordSeed(14, { mix: 'default', steps: 100 }));
+    const [piece] = piecesOf(await recordGroup(14));
     const model = traceModule([piece!], {});
     const literal = model.data.literal.replace('init|->', 'begin|->');
     const wrong = { ...model, data: { ...model.data, literal } };

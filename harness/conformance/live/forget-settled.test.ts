@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { recordSeed } from '../fresh/record-seed.ts';
+import { recordGroup } from '../fresh/record-group.ts';
 import { linearize } from '../trace/linearize.ts';
 import { orderTrace } from '../trace/read-trace.ts';
 import type { SpecMessage } from '../trace/spec-message.ts';
 import { forgetSettled } from './forget-settled.ts';
 
-const { state } = linearize(orderTrace(recordSeed(14, { mix: 'default', steps: 1500 })), () => {});
+const { state } = linearize(orderTrace(await recordGroup(14)), () => {});
 const settled = Math.min(...[...state.replicas.values()].map(({ commitPoint }) => commitPoint));
 const kept = (type: SpecMessage['type']): SpecMessage[] =>
   [...state.sent.values()].flatMap(({ message }) => (message.type === type ? [message] : []));

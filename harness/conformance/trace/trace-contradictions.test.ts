@@ -3,12 +3,11 @@ import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types/names
 import type { TraceConfiguration, TraceMessage } from '../../../server/src/multipaxos/types/trace.ts';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { recordGroup } from '../fresh/record-group.ts';
-import { recordSeed } from '../fresh/record-seed.ts';
 import { contradictionIn } from './contradictions.ts';
 import { orderTrace, type ConsensusEvent } from './read-trace.ts';
 
-/** With wiped logs, copied databases and changes of the members, in which every action occurs. */
-const events = recordSeed(214, { mix: 'losses', steps: 1500 });
+/** With wiped logs, copied databases, changes of the members, and ballots that are rejected. */
+const events = await recordGroup(16, 'losses');
 const consensus = events.filter((event) => event.layer === 'consensus');
 
 /** The first event that applies, altered: why the trace contradicts itself, and whether it is there that it does. */
@@ -44,19 +43,12 @@ const lower = (slot: Slot | undefined): Slot => ((slot ?? 0) - 1) as Slot;
 const nobody = 'r9' as ReplicaId;
 
 describe('what is recorded', () => {
-  it('in simulated runs does not contradict itself', () => {
+  it('in simulated runs does not contradict itself', { timeout: 60_000 }, async () => {
     for (const mix of ['default', 'losses'] as const) {
       for (let seed = 1; seed <= 4; seed++) {
-        const found = contradictionIn(orderTrace(recordSeed(seed, { mix, steps: 1500 })));
+        const found = contradictionIn(orderTrace(await recordGroup(seed, mix)));
         expect({ mix, seed, found }).toEqual({ mix, seed, found: null });
       }
-    }
-  });
-
-  it('by whole replicas does not contradict itself', { timeout: 60_000 }, async () => {
-    for (let seed = 1; seed <= 2; seed++) {
-      const found = contradictionIn(orderTrace(await recordGroup(seed)));
-      expect({ seed, found }).toEqual({ seed, found: null });
     }
   });
 });
@@ -64,9 +56,11 @@ describe('what is recorded', () => {
 describe('an event that no action tells', () => {
   it('is told by what is missing, or has no place in it', () => {
     const gone = without('message');
-    expect(contradicted(hears('Accept'), gone)).toEqual({ reason: 'it has no message', isThere: true });
+    const plain = (event: ConsensusEvent): boolean =>
+      hears('Accept')(event) && event.configurations === undefined;
+    expect(contradicted(plain, gone)).toEqual({ reason: 'it has no message', isThere: true });
     const based = (event: ConsensusEvent): ConsensusEvent => ({ ...event, base: 3 as Slot });
-    expect(contradicted(hears('Accept'), based)).toEqual({ reason: 'it has base', isThere: true });
+    expect(contradicted(plain, based)).toEqual({ reason: 'it has base', isThere: true });
     const unfounded = (event: ConsensusEvent): ConsensusEvent => ({ ...event, reason: 'removed' });
     expect(contradicted(({ name }) => name === 'HandleReject', unfounded).reason).toBe(
       'removed is no reason for it',
@@ -176,12 +170,11 @@ describe('what is heard', () => {
       name === 'HandleHeartbeat' && message?.kind === 'Heartbeat' && message.commitPoint! > 3;
     // With the configuration that its leader knew then.
     const before = withMessage((message) => ({ ...message, commitPoint: lower(message.commitPoint) }));
-    const found = consensus.flatMap((event) => {
-      if (!follows(event)) return [];
+    const isFound = (event: ConsensusEvent): boolean => {
       const altered = events.map((one) => (one === event ? before(event) : one));
-      return [contradictionIn(orderTrace(altered))?.reason ?? ''];
-    });
-    expect(found).toContainEqual(expect.stringContaining('and goes further'));
+      return contradictionIn(orderTrace(altered))?.reason.includes('and goes further') === true;
+    };
+    expect(consensus.filter(follows).some(isFound)).toBe(true);
   });
 
   const less = withMessage((message) => ({ ...message, commitPoint: lower(message.commitPoint) }));

@@ -41,6 +41,8 @@ export class AcceptorJudge {
   /** Per slot, ballot and entry: who has, or had, a durable vote. */
   private readonly votes = new Map<Slot, Map<string, Set<ReplicaId>>>();
   private readonly chosen = new Map<Slot, Chosen>();
+  /** The highest slot in which something is chosen. */
+  newestChosen = 0 as Slot;
   /** By the label of its ballot: from where on each candidate wants to be told of votes. */
   private readonly prepared = new Map<string, Slot>();
 
@@ -148,6 +150,7 @@ export class AcceptorJudge {
     const earlier = this.chosen.get(slot);
     if (earlier === undefined) {
       this.chosen.set(slot, { label, ballot });
+      if (slot > this.newestChosen) this.newestChosen = slot;
       if (entry.kind === 'configuration') this.members.chosen(slot, ballot, entry);
     } else if (earlier.label !== label)
       this.fault('Agreement', `${earlier.label} and ${label} are chosen in slot ${slot}`);

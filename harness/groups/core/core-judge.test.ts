@@ -208,7 +208,10 @@ describe('the judge of cores notices', () => {
   it('two leases', () => {
     const holder = (id: ReplicaId, leaseHeld: boolean) => ({
       id,
-      process: { assembled: { core: { leaseHeld: () => leaseHeld } }, timers: { nowMs: () => 0 } },
+      process: {
+        assembled: { core: { leaseHeld: () => leaseHeld, snapshot: () => ({ lastSlot: 4 }) } },
+        timers: { nowMs: () => 0 },
+      },
     });
     const look = (...held: readonly boolean[]): readonly string[] => {
       const seen = new Seen();
@@ -218,6 +221,20 @@ describe('the judge of cores notices', () => {
     };
     expect(look(true, false, false)).toEqual([]);
     expect(look(true, false, true)).toEqual(['OneLeaseHolder']);
+  });
+
+  it('a lease behind which something else is chosen', () => {
+    const core = { leaseHeld: () => true, snapshot: () => ({ lastSlot: 4 }) };
+    const machines = [{ id: r3, process: { assembled: { core }, timers: { nowMs: () => 0 } } }];
+    const seen = new Seen();
+    const look = (): readonly string[] => {
+      seen.judge.look({ machines } as unknown as MemoryGroup);
+      return seen.told;
+    };
+    seen.choose(4, 1);
+    expect(look()).toEqual([]);
+    seen.choose(5, 2);
+    expect(look()).toEqual(['LeaderKnowsWhatIsChosen']);
   });
 
   it('configurations that do not follow from each other, or that a log does not know', () => {

@@ -39,6 +39,9 @@ export class CoreJudge implements MemberWatch {
     this.acceptors.logOpens(member, recovered);
   }
 
+  /** What is only asked for promises nothing. */
+  writes(): void {}
+
   areDurable(member: ReplicaId, records: readonly LogRecord[]): void {
     for (const record of records) {
       this.members.isDurable(member, record);
@@ -116,5 +119,14 @@ export class CoreJudge implements MemberWatch {
     );
     if (holders.length > 1)
       this.fault('OneLeaseHolder', `${holders.map(({ id }) => id).join(' and ')} hold a lease`);
+    for (const { id, process } of holders) {
+      const { lastSlot } = process!.assembled!.core.snapshot();
+      const { newestChosen } = this.acceptors;
+      if (newestChosen > lastSlot)
+        this.fault(
+          'LeaderKnowsWhatIsChosen',
+          `${id} holds a lease and has ${lastSlot}, and ${newestChosen} is chosen`,
+        );
+    }
   }
 }

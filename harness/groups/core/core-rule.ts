@@ -19,6 +19,8 @@ export type CoreRule =
   | 'ServesAllThatIsChosen'
   /** No two replicas hold a lease at once. */
   | 'OneLeaseHolder'
+  /** Nothing is chosen above what a leader that holds its lease has proposed or found. */
+  | 'LeaderKnowsWhatIsChosen'
   /** Configurations are chosen one version after the other, and each changes one voter at most. */
   | 'ConfigurationsFormAChain'
   /** The name of an incarnation is never given to two lives of a replica. */

@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import { losses, optionsOfSeed } from '../../simulation/options.ts';
-import { simulate } from '../../simulation/simulation.ts';
-import { recordTrace } from '../../simulation/trace-recorder.ts';
+import { recordGroup } from '../../conformance/fresh/record-group.ts';
 import { alteredTrace, traceMutants } from './alterations.ts';
 import { oneOfEachClass } from './command.ts';
 
-const recorder = recordTrace(10_000);
-simulate(optionsOfSeed(1, { ...losses, steps: 400 }), recorder);
-const events: readonly TraceEvent[] = recorder.events;
+const events = await recordGroup(10, 'losses');
+const consensus = events.filter(({ layer }) => layer === 'consensus');
 const mutants = traceMutants(events);
 
 describe('alterations of a trace', () => {
@@ -36,7 +33,7 @@ describe('alterations of a trace', () => {
 
   it('reach every field of every event but when it was recorded', () => {
     const classes = new Set(mutants.map(({ className }) => className));
-    const fields = new Set(events.flatMap((event) => Object.keys(event)));
+    const fields = new Set(consensus.flatMap((event) => Object.keys(event)));
     for (const field of fields) {
       const isReached = [...classes].some((name) => name.split(' ')[1]?.split(/[.[]/)[0] === field);
       expect([field, isReached]).toEqual([field, !['atUs', 'seq', 'run', 'layer'].includes(field)]);

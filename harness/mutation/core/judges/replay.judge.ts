@@ -1,4 +1,4 @@
-/** The third judge: behaviours of the spec, which the core must follow. They were made before, once for all mutants. */
+/** The second judge: behaviours of the spec, which the core must follow. They were made before, once for all mutants. */
 import { readFileSync } from 'node:fs';
 import { expect, inject, it } from 'vitest';
 import { replayAll } from '../../../conformance/replay/replay-command.ts';

@@ -1,24 +1,25 @@
-/** The second judge: the simulator, with the usual faults, lost disks and changes of the members, few replicas and many. */
+/** The third judge: groups of whole replicas in simulated time, with the usual faults, lost disks and changes of the members, few replicas and many. */
 import { describe, expect, it } from 'vitest';
-import { calm, losses, type SimulationOptions } from '../../../simulation/options.ts';
-import { findFailure, simulate } from '../../../simulation/simulation.ts';
+import { runSchedule, type ScheduleOptions } from '../../../groups/group-schedule.ts';
 
-const runs: readonly (readonly [name: string, seeds: number, overrides: Partial<SimulationOptions>])[] = [
-  ['three replicas', 20, { steps: 3000 }],
-  ['lost disks', 12, { ...losses, steps: 3000 }],
-  ['five replicas', 8, { steps: 3000, replicas: 5 }],
-  ['five replicas and lost disks', 6, { ...losses, steps: 3000, replicas: 5 }],
-  ['one replica', 3, { steps: 1000, replicas: 1 }],
+const runs: readonly (readonly [name: string, seeds: number, options: Omit<ScheduleOptions, 'seed'>])[] = [
+  ['three replicas', 4, {}],
+  ['lost disks', 4, { mix: 'losses' }],
+  ['five replicas', 2, { replicas: 5 }],
+  ['five replicas and lost disks', 2, { replicas: 5, mix: 'losses' }],
 ];
 
-describe('a mutant in the simulator', () => {
-  it('answers when nothing fails', () => {
-    const result = simulate({ ...calm, steps: 3000 });
-    expect(result.failure).toBeNull();
-    expect(result.acknowledgedWrites).toBeGreaterThan(100);
+describe('a mutant in groups', () => {
+  it('answers when nothing fails', async () => {
+    const { faults, counts } = await runSchedule({ seed: 1, rounds: 1, only: [] });
+    expect(faults).toEqual([]);
+    expect(counts.done).toBeGreaterThan(100);
   });
 
-  it.each(runs)('keeps every rule with %s', (_name, seeds, overrides) => {
-    expect(findFailure(1, seeds, overrides)?.failure).toBeUndefined();
+  it.each(runs)('keeps every rule with %s', async (_name, seeds, options) => {
+    for (let seed = 1; seed <= seeds; seed++) {
+      const { faults } = await runSchedule({ seed, rounds: 1, ...options });
+      expect(faults).toEqual([]);
+    }
   });
 });

@@ -98,7 +98,7 @@ export class MemberProcess {
       this.begin(await this.machine.openLog(this.timers, { isSlow }), null);
     } catch (error) {
       if (!(error instanceof LogStoreError) || error.code !== 'logMissing') throw error;
-      void this.join();
+      void this.join().catch((joinError: Error) => this.machine.fail(this, joinError));
     }
   }
 

@@ -7,6 +7,8 @@ export class ChannelEnd extends Duplex {
   private readonly toOther: Wire;
   other: ChannelEnd | null = null;
   private onRoom: (() => void) | null = null;
+  /** Who waits for what is being written. */
+  private writing: ((error?: Error) => void) | null = null;
 
   constructor(toOther: Wire) {
     super({ objectMode: true, readableHighWaterMark: 8, writableHighWaterMark: 8 });
@@ -26,8 +28,15 @@ export class ChannelEnd extends Duplex {
     else this.onRoom = taken;
   }
 
-  override _write(chunk: unknown, _encoding: string, done: () => void): void {
-    this.toOther.say(() => this.other?.arrive(chunk, () => this.other?.toOther.say(done)));
+  override _write(chunk: unknown, _encoding: string, done: (error?: Error) => void): void {
+    this.writing = done;
+    this.toOther.say(() => this.other?.arrive(chunk, () => this.other?.toOther.say(() => this.written())));
+  }
+
+  private written(error?: Error): void {
+    const { writing } = this;
+    this.writing = null;
+    writing?.(error);
   }
 
   override _final(done: () => void): void {
@@ -38,6 +47,7 @@ export class ChannelEnd extends Duplex {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     const { other } = this;
     this.toOther.say(() => other?.destroy(new Error('the other side has gone')));
+    this.written(error ?? new Error('the channel was ended'));
     done(error);
   }
 }
