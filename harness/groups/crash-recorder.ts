@@ -83,7 +83,7 @@ export class CrashRecorder implements MemberWatch {
     if (survivors.length > 0) ends.unshift(flushOf(before, survivors));
     const { seq, atUs } = this.newest.get(run)!;
     const common = { run, replica, atUs, layer };
-    return ends.map((end, index) => ({ ...common, seq: seq + 1 + index, ...end }));
+    return ends.map((end, index) => Object.assign({}, common, { seq: seq + 1 + index }, end));
   }
 
   private lost({ replica, state }: ConsensusEvent): CoreSnapshot {

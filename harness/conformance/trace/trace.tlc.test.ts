@@ -16,12 +16,14 @@ const killing = await recordGroup(83, 'losses');
 
 describe('a recorded run', () => {
   it('that the core made is accepted, with every action in it', async () => {
+    const actions = new Set<string>();
     for (const run of [killing, recorded, whole]) {
       const outcome = await checkTrace(run);
       if (outcome.kind === 'rejected') throw new Error(`rejected at ${outcome.event}: ${outcome.reason}`);
       expect(outcome.events).toBe(run.filter(({ layer }) => layer === 'consensus').length);
-      if (run === whole) expect([...outcome.actions.keys()]).toEqual(expect.arrayContaining([...ACTIONS]));
+      if (run === whole) for (const action of outcome.actions.keys()) actions.add(action);
     }
+    expect([...actions]).toEqual(expect.arrayContaining([...ACTIONS]));
   });
 
   it('with any one event altered is rejected by the specification, at the event that was altered or at one that it makes impossible', async () => {
