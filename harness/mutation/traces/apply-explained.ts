@@ -5,14 +5,6 @@ export const applyExplanations: ReadonlyMap<string, string> = new Map([
     'it opened nothing: it was asked for because it was not known whether all commits wait, and which answers waited for it nobody tells',
   ],
   [
-    'FlushStandby dropped',
-    'its process told no other before it ended, and how far the directory was is found where the next one begins',
-  ],
-  [
-    'Purge dropped',
-    'it is the last of its run: the next one would tell that it does not go on where the one before ended',
-  ],
-  [
     'Purge why pressure for everybody',
     'what goes is in the directory of whoever drops it, and a log may be dropped so far when it nears its bound, which is not in traces',
   ],
