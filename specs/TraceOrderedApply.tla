@@ -173,13 +173,16 @@ TraceSkip ==
 
 (* What is told as flushed is what came over this connection, which begins anew at a segment of the WAL, and a copied directory    *)
 (* may hold more than its position says: so it may be less than what the directory has, and less than what is replayed from       *)
-(* there.  It is never more, and nothing is replayed that was not to be sent.                                                   *)
+(* there.  It is never more, and nothing is replayed that was not to be sent.  Of WAL that a new timeline leaves behind it keeps     *)
+(* the whole records.                                                                                                          *)
 TraceReceive ==
   LET r == Step.r
       had == Len(pg[r].wal)
+      fed == WalToFeed(r)
+      isLeft == ~IsPrefix(fed, pg[r].wal) /\ ~IsPrefix(pg[r].wal, fed)
       replayed == Max(Shift(Step.replayed), 0)  \* a recovery begins at a checkpoint, perhaps in what is forgotten
-      end == Max(had, Max(Shift(Step.flushed), replayed))
-  IN  \/ end <= Max(had, Len(WalToFeed(r))) /\ Replay(r, end, replayed) /\ Len(pg'[r].wal) = end
+      end == Max(IF isLeft THEN WholeEnd(pg[r].wal) ELSE had, Max(Shift(Step.flushed), replayed))
+  IN  \/ end <= (IF isLeft THEN Len(fed) ELSE Max(had, Len(fed))) /\ Replay(r, end, replayed) /\ Len(pg'[r].wal) = end
       \/ /\ pg[r].mode = "standby"
          /\ pg[r].applied = replayed
          /\ Shift(Step.flushed) <= had

@@ -106,13 +106,16 @@ function take(conversion: Conversion, item: ApplyItem, index: number): void {
   }
 }
 
-/** With the machine went what was written and not flushed: not all may be there of what was found before. */
+/** With the machine went what was written and not flushed: not all may be there of what was found before. Part of a record at the end, which no look at a directory counts, may be there all the same. */
 function putRestart(conversion: Conversion, replica: ReplicaId, index: number): void {
   const { facts } = conversion;
   const track = trackOf(conversion, replica);
   const found = checkedFirst(conversion, replica, index);
   const whole = track.checked?.of === track.wal ? track.checked.position : track.wal;
-  const isLess = found !== null && found.position < whole;
+  const isLess =
+    found !== null &&
+    found.position < whole &&
+    facts.unitEnds(found.position, whole).some((end) => facts.isWhole(track.timeline, end));
   put(conversion, 'Restart', {
     r: facts.replicaRank(replica),
     p: isLess ? facts.positionRank(found.position) : 0,
