@@ -400,12 +400,12 @@ TraceTellOutcome ==
   /\ told' = IF Step.outcome = "unknown" THEN told ELSE told \cup {[request |-> Asked.request, outcome |-> Step.outcome]}
   /\ UNCHANGED <<replicated, node, pg, dir, copy, executed, known, shown, doubt, read, stale, bounds>>
 
-(* `members`: who is one for all that was told by then. *)
+(* `members`: who is one for all that was told by then; `base`: its log begins behind that since a copy has brought it. *)
 TracePurge ==
   /\ Step.s <= dir[Step.r].durable
   /\ Step.why = "everybody" => \A q \in Step.members : node[q].up /\ dir[q].role # "copying" => Step.s <= dir[q].durable
   /\ Step.from < Step.s
-  /\ last[Step.r].purged = -1 \/ Step.from = last[Step.r].purged
+  /\ last[Step.r].purged = -1 \/ Step.from = Max(last[Step.r].purged, Step.base)
   /\ Told(Step.r, [last[Step.r] EXCEPT !.purged = Step.s])
   /\ UNCHANGED vars
 

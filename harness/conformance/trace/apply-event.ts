@@ -26,8 +26,16 @@ export type ApplyItem =
       readonly kind: 'event';
       readonly replica: ReplicaId;
       readonly event: ApplyEvent;
-      /** Of a Purge: who counts as everybody. */
-      readonly members?: readonly ReplicaId[];
+      /** Of a Purge. */
+      readonly told?: ToldAtPurge;
     };
+
+/** What the consensus layer tells of a log that is dropped. */
+export interface ToldAtPurge {
+  /** Null: no configuration has been told. */
+  readonly members: readonly ReplicaId[] | null;
+  /** Its log begins behind this slot by a record of this run; 0: by none. */
+  readonly base: number;
+}
 
 export type ApplyEventItem = Extract<ApplyItem, { kind: 'event' }>;

@@ -8,7 +8,7 @@ import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEvent, ApplyItem } from './apply-event.ts';
-import { membersAtPurges } from './apply-members.ts';
+import { toldAtPurges } from './apply-purges.ts';
 import { linearize } from './linearize.ts';
 import { orderTrace, type ConsensusEvent } from './read-trace.ts';
 import type { SpecState } from './spec-state.ts';
@@ -56,12 +56,12 @@ export function applyItems(events: readonly TraceEvent[]): readonly ApplyItem[] 
   });
   choose(state);
   takeUntil(items, runs, Number.POSITIVE_INFINITY);
-  const members = membersAtPurges(events);
+  const purges = toldAtPurges(events);
   return items.map((item): ApplyItem => {
     if (item.kind !== 'event') return item;
     const { replica, event } = item;
-    const found = members.get(event);
-    return found === undefined ? item : { kind: 'event', replica, event, members: found };
+    const told = purges.get(event);
+    return told === undefined ? item : { kind: 'event', replica, event, told };
   });
 }
 

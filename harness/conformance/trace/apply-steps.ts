@@ -222,7 +222,10 @@ function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number):
           : event.name === 'Depose'
             ? { told: true }
             : event.name === 'Purge'
-              ? { members: new Set((item.members ?? facts.replicas).map(facts.replicaRank)) }
+              ? {
+                  members: new Set((item.told?.members ?? facts.replicas).map(facts.replicaRank)),
+                  base: item.told?.base ?? 0,
+                }
               : {};
   put(conversion, event.name, { ...noParameters, ...eventFields(event, facts), ...more, r }, item);
   follow(trackOf(conversion, replica), event);
