@@ -133,9 +133,14 @@ export function describeDemoApi(name: string, fixture: () => DemoApiFixture): vo
 
     describe('the log', () => {
       it('tells what a chosen slot holds, and why another cannot be told of', async () => {
-        const { commitPoint } = (await replica(leader)).status!;
-        // Who is asked may not have heard yet that it is chosen, or be too busy to answer.
+        let commitPoint = 0;
+        // Who is asked may not have heard yet that it is chosen; and once everybody has what is in it, it may be gone from all logs.
         await eventually(async () => {
+          await post('/api/sql', {
+            replica: leader,
+            sql: `INSERT INTO ${fixture().table} VALUES ('chosen')`,
+          });
+          ({ commitPoint } = (await replica(leader)).status!);
           const { status, body } = await get(`/api/log/${commitPoint}`);
           expect([status, body]).toMatchObject([200, { slot: commitPoint }]);
           slotShape.parse(body);

@@ -21,8 +21,14 @@ export async function tamper(
   { table, from, to, changes = {} }: Tampering,
 ): Promise<void> {
   // Else it would write what was changed again, from its WAL.
-  await group.inside(group.leader()!, (client) => client.query('CHECKPOINT'));
+  const checkpointed = await group.inside(group.leader()!, async (client) => {
+    await client.query('CHECKPOINT');
+    const { rows } = await client.query<{ lsn: string }>('SELECT pg_current_wal_flush_lsn() AS lsn');
+    return rows[0]!.lsn;
+  });
   await group.contentsOf(table);
+  // A standby writes its pages out only if it has replayed a checkpoint that it has not written them out for.
+  await eventually(() => expectReplayed(group, victim, checkpointed), { timeout: 60_000, interval: 50 });
   const file = await group.inside(victim, async (client) => {
     await client.query('CHECKPOINT');
     const { rows } = await client.query<{ path: string }>('SELECT pg_relation_filepath($1) AS path', [table]);
@@ -32,6 +38,12 @@ export async function tamper(
   await alterPage(join(group.configOf(victim).dataDir, 'postgres', 'data', file), from, to);
   await group.start(victim, changes);
   await eventually(() => expectServing(group, victim), { timeout: 60_000, interval: 100 });
+}
+
+async function expectReplayed(group: RealGroup, replica: string, lsn: string): Promise<void> {
+  const query = 'SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS done';
+  const { rows } = await group.inside(replica, (client) => client.query<{ done: boolean }>(query, [lsn]));
+  if (rows[0]?.done !== true) throw new Error(`${replica} has not replayed up to ${lsn}`);
 }
 
 function expectServing(group: RealGroup, replica: string): void {
