@@ -323,8 +323,19 @@ TraceCheckPrefix ==
               /\ Step.outcome = IF isOthers THEN "parted" ELSE "undecided"
               /\ UNCHANGED vars
 
+(* A source that leads no more may be asked for a moment: a copy that is begun before its PostgreSQL ends, ends with it.           *)
+BeginCopyInVain(r, q) ==
+  /\ last[q].owes = "Depose"
+  /\ q # r
+  /\ NeedsCopy(r)
+  /\ copy[r] = NoCopy
+  /\ copy' = [p \in Replica |-> IF copy[p].source = r THEN NoCopy ELSE copy[p]]
+  /\ dir' = [dir EXCEPT ![r].role = "copying"]
+  /\ pg' = [pg EXCEPT ![r] = [NewDatabase EXCEPT !.timeline = 0]]
+  /\ UNCHANGED <<replicated, node, clients, bounds>>
+
 TraceBeginCopy ==
-  /\ BeginCopy(Step.r, Step.q)
+  /\ BeginCopy(Step.r, Step.q) \/ BeginCopyInVain(Step.r, Step.q)
   /\ HasToldItsEnd(Step.r)
   /\ last[Step.r].source = 0
   /\ Told(Step.r, [last[Step.r] EXCEPT !.source = Step.q, !.purged = -1, !.checked = <<>>])

@@ -19,6 +19,7 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
   ['groups', 40, 'an outcome is told by what was known before a copy came'],
   ['groups', 2000, 'part of a record is left at the end of a directory, which a look at it does not count'],
   ['groups', 7011, 'WAL that a new timeline leaves behind is replayed up to the fork'],
+  ['groups', 1, 'a copy is asked of one that leads no more, and has not ended yet'],
   ['groups', 7052, 'a log is dropped from where a copy has moved its beginning'],
   ['groups', 64010, 'what everybody has goes, but for a member that was removed'],
   ['groups', 700, 'all of a copy was sent before its source was promoted'],
