@@ -20,6 +20,7 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
   ['groups', 2000, 'part of a record is left at the end of a directory, which a look at it does not count'],
   ['groups', 7011, 'WAL that a new timeline leaves behind is replayed up to the fork'],
   ['groups', 1, 'a copy is asked of one that leads no more, and has not ended yet'],
+  ['losses', 135_800_138, 'a database comes up in the place of votes for what was not chosen'],
   ['groups', 7052, 'a log is dropped from where a copy has moved its beginning'],
   ['groups', 64010, 'what everybody has goes, but for a member that was removed'],
   ['groups', 700, 'all of a copy was sent before its source was promoted'],

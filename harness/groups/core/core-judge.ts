@@ -89,7 +89,7 @@ export class CoreJudge implements MemberWatch {
   }
 
   /** Everything that its commit point passes is chosen, and is what it holds. */
-  private follow(member: ReplicaId, { name, state, votes = [] }: CoreTraceEvent): void {
+  private follow(member: ReplicaId, { name, state, votes = [], base = 0 as Slot }: CoreTraceEvent): void {
     const held = this.held.get(member) ?? new Map<Slot, EntryLabel>();
     this.held.set(member, held);
     // An Fsync tells what was written before.
@@ -97,7 +97,8 @@ export class CoreJudge implements MemberWatch {
     this.acceptors.allChosen(member, state.commitPoint);
     for (const [slot, label] of held) {
       if (slot > state.commitPoint) continue;
-      this.acceptors.isChosen(member, slot, label);
+      // What the database holds takes the place of old votes.
+      if (slot > base) this.acceptors.isChosen(member, slot, label);
       held.delete(slot);
     }
   }
