@@ -22,6 +22,8 @@ const nothing: OnDisk = { commitPoint: 0 as Slot, lastSlot: 0 as Slot, configura
 export class CrashRecorder implements MemberWatch {
   /** Of each member: what its log was asked to keep, and has not said to have. */
   private readonly writing = new Map<ReplicaId, (readonly LogRecord[])[]>();
+  /** And what it has said to have, of which the core has not heard: a process may die in between. */
+  private readonly unheard = new Map<ReplicaId, readonly LogRecord[]>();
   private readonly onDisk = new Map<ReplicaId, OnDisk>();
   /** Of each replica, whatever its incarnation: the last event of its cores. */
   private readonly last = new Map<ReplicaId, ConsensusEvent>();
@@ -42,7 +44,12 @@ export class CrashRecorder implements MemberWatch {
       member,
       known.filter((one) => one !== records),
     );
-    for (const record of records) this.note(member, gained(record));
+    this.unheard.set(member, [...(this.unheard.get(member) ?? []), ...records]);
+  }
+
+  private hears(member: ReplicaId): void {
+    for (const record of this.unheard.get(member) ?? []) this.note(member, gained(record));
+    this.unheard.delete(member);
   }
 
   /** What is purged was chosen, whatever the hint on the disk says. */
@@ -68,6 +75,7 @@ export class CrashRecorder implements MemberWatch {
     if (layer !== 'consensus') return [];
     const before = this.last.get(replicaOf(replica));
     this.last.set(replicaOf(replica), event);
+    if (event.name === 'Fsync') this.hears(replica);
     if (event.name !== 'Restart') return [];
     const ends = before === undefined ? [] : this.ends(before, event);
     this.note(replica, event.state);
@@ -94,8 +102,10 @@ export class CrashRecorder implements MemberWatch {
 
   /** A log keeps what it was given up to some record. */
   private survivors(restart: ConsensusEvent): readonly LogRecord[] {
-    const records = (this.writing.get(restart.replica) ?? []).flat();
-    this.writing.delete(restart.replica);
+    const { replica } = restart;
+    const records = [...(this.unheard.get(replica) ?? []), ...(this.writing.get(replica) ?? []).flat()];
+    this.unheard.delete(replica);
+    this.writing.delete(replica);
     return records.slice(0, records.findLastIndex((record) => isThere(record, restart)) + 1);
   }
 }

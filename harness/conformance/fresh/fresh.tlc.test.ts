@@ -20,6 +20,11 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
   ['groups', 2000, 'part of a record is left at the end of a directory, which a look at it does not count'],
   ['groups', 7011, 'WAL that a new timeline leaves behind is replayed up to the fork'],
   ['groups', 1, 'a copy is asked of one that leads no more, and has not ended yet'],
+  [
+    'default',
+    200_035,
+    'a process dies between the word of its log and what it does about it, and its log is lost',
+  ],
   ['losses', 135_800_138, 'a database comes up in the place of votes for what was not chosen'],
   ['groups', 7052, 'a log is dropped from where a copy has moved its beginning'],
   ['groups', 64010, 'what everybody has goes, but for a member that was removed'],
