@@ -15,7 +15,7 @@ interface Step {
   readonly onDisk?: true;
 }
 
-/** One after another, the longest first; whoever is through takes the last ones of those who are not. */
+/** One after another; whoever is through takes the last ones of the lane that has most left. */
 type Lane = readonly Step[];
 /** Side by side. */
 type Stage = readonly Lane[];

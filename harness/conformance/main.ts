@@ -18,22 +18,22 @@ import { runPayloadReplay } from './replay/payload/payload-behaviours.ts';
 import { runReplayCommand } from './replay/replay-command.ts';
 import { runMutateCommand, runTraceCommand } from './trace/trace-command.ts';
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    behaviours: { type: 'string', default: '200' },
-    depth: { type: 'string', default: '60' },
-    seed: { type: 'string', default: '1' },
-    kind: { type: 'string' },
-    out: { type: 'string' },
-    seeds: { type: 'string', default: '32' },
-    first: { type: 'string' },
-    mix: { type: 'string', default: 'default' },
-    workers: { type: 'string', default: '2' },
-    judge: { type: 'string', default: defaultJudge },
-    'require-all': { type: 'boolean', default: false },
-  },
-});
+const options = {
+  behaviours: { type: 'string', default: '200' },
+  depth: { type: 'string', default: '60' },
+  seed: { type: 'string', default: '1' },
+  kind: { type: 'string' },
+  out: { type: 'string' },
+  seeds: { type: 'string', default: '32' },
+  first: { type: 'string' },
+  mix: { type: 'string', default: 'default' },
+  workers: { type: 'string', default: '2' },
+  judge: { type: 'string', default: defaultJudge },
+  'require-all': { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const;
+
+const { positionals, values } = parsed();
 const [command, ...rest] = positionals;
 
 const replays: Readonly<Record<string, typeof runReplayCommand>> = {
@@ -41,7 +41,24 @@ const replays: Readonly<Record<string, typeof runReplayCommand>> = {
   OrderedApply: runPayloadReplay,
 };
 
+const usage =
+  `usage: conformance trace FILE_OR_DIR... [--judge tlc|typescript] | fresh --seeds N [--first S] [--mix ${freshMixes.join('|')}] [--judge tlc|typescript] | ` +
+  `replay [${Object.keys(replays).join('|')}] [--behaviours N] | mutate FILE --kind K --out FILE2`;
+
+function parsed() {
+  try {
+    return parseArgs({ allowPositionals: true, options });
+  } catch (error) {
+    console.error((error as Error).message);
+    return process.exit(2);
+  }
+}
+
 async function run(): Promise<number> {
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
   if (command === 'trace' && rest.length > 0) {
     return runTraceCommand(rest, {
       judge: judgeNamed(values.judge),
@@ -67,10 +84,7 @@ async function run(): Promise<number> {
   if (command === 'mutate' && rest[0] !== undefined && values.out !== undefined) {
     return runMutateCommand(rest[0], values.kind ?? '', values.out);
   }
-  console.error(
-    `usage: conformance trace FILE_OR_DIR... [--judge tlc|typescript] | fresh --seeds N [--first S] [--mix ${freshMixes.join('|')}] [--judge tlc|typescript] | ` +
-      `replay [${Object.keys(replays).join('|')}] [--behaviours N] | mutate FILE --kind K --out FILE2`,
-  );
+  console.error(usage);
   return 2;
 }
 

@@ -1,5 +1,20 @@
 /** Planted bugs of the protocol core: what acceptors promise, vote for, remember and learn. */
+import type { Mutation } from '../nemesis/mutate.ts';
 import type { PlantedBug } from './planted-bug.ts';
+
+/** The judge of cores sees what comes of it, and so do the traces of leases. */
+export const forgottenPromise: readonly Mutation[] = [
+  {
+    file: 'multipaxos/restart.ts',
+    find: 'promised: recovered.promised,\n    durablePromised: recovered.promised,',
+    replace: 'promised: ballotNone,\n    durablePromised: ballotNone,',
+  },
+  {
+    file: 'multipaxos/restart.ts',
+    find: "import { violated } from './invariants.ts';",
+    replace: "import { ballotNone } from './ballot.ts';\nimport { violated } from './invariants.ts';",
+  },
+];
 
 export const ofAcceptors: readonly PlantedBug[] = [
   {
@@ -24,18 +39,7 @@ export const ofAcceptors: readonly PlantedBug[] = [
   {
     name: 'forgetsPromiseAtRestart',
     sentence: 'a replica that starts again knows nothing of its promise',
-    mutations: [
-      {
-        file: 'multipaxos/restart.ts',
-        find: 'promised: recovered.promised,\n    durablePromised: recovered.promised,',
-        replace: 'promised: ballotNone,\n    durablePromised: ballotNone,',
-      },
-      {
-        file: 'multipaxos/restart.ts',
-        find: "import { violated } from './invariants.ts';",
-        replace: "import { ballotNone } from './ballot.ts';\nimport { violated } from './invariants.ts';",
-      },
-    ],
+    mutations: forgottenPromise,
     strain: { only: ['the process dies'] },
     seed: 1,
     expected: /^(RestartKnowsAll: r.* begins with|PromiseKept)/,

@@ -1,4 +1,5 @@
 /** Planted bugs of the lease: what followers give their word for, and whoever promises within it. */
+import { forgottenPromise } from './planted-acceptors.ts';
 import type { PlantedLeaseBug } from './planted-bug.ts';
 
 export const noStrain = { only: [] };
@@ -80,18 +81,7 @@ export const ofWords: readonly PlantedLeaseBug[] = [
   {
     name: 'forgetsPromise',
     sentence: 'a replica that starts again knows nothing of its promise',
-    mutations: [
-      {
-        file: 'multipaxos/restart.ts',
-        find: 'promised: recovered.promised,\n    durablePromised: recovered.promised,',
-        replace: 'promised: ballotNone,\n    durablePromised: ballotNone,',
-      },
-      {
-        file: 'multipaxos/restart.ts',
-        find: "import { violated } from './invariants.ts';",
-        replace: "import { ballotNone } from './ballot.ts';\nimport { violated } from './invariants.ts';",
-      },
-    ],
+    mutations: forgottenPromise,
     strain: { only: ['the process dies'] },
     seed: 1,
     refusedAt: ['Restart'],
