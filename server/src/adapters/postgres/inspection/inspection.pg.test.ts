@@ -156,13 +156,25 @@ describe('the running transactions', () => {
   });
 
   it('wait if their COMMIT waits for the synchronous standby', async () => {
+    const client = await connectPg({ socketDir: postgres.socketDir, database: 'shop', user: 'app' });
+    await client.query('CREATE TABLE waits (a int)');
     await admin.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
     await admin.query('SELECT pg_reload_conf()');
-    const client = await connectPg({ socketDir: postgres.socketDir, database: 'shop', user: 'app' });
-    const committed = client.query('CREATE TABLE waits (a int)');
-    await expect.poll(async () => (await seen())[0]?.state).toBe('waiting');
+    let committed: Promise<unknown> = Promise.resolve();
+    let isOver = true;
+    // Who commits before PostgreSQL has read its configuration again does not wait.
+    const commit = (): void => {
+      isOver = false;
+      committed = client.query('INSERT INTO waits VALUES (1)').finally(() => (isOver = true));
+    };
+    await expect
+      .poll(async () => {
+        if (isOver) commit();
+        return (await seen())[0]?.state;
+      })
+      .toBe('waiting');
     expect((await seen())[0]).toMatchObject({
-      sql: 'CREATE TABLE waits (a int)',
+      sql: 'INSERT INTO waits VALUES (1)',
       xid: expect.any(Number) as number,
     });
     await admin.query('ALTER SYSTEM RESET synchronous_standby_names');
