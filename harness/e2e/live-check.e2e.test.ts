@@ -33,10 +33,15 @@ describe('a cluster under --check', () => {
   };
   /** Once all is judged that was recorded by now. @returns how many events are as specified */
   const untilChecked = async (more: number): Promise<number> => {
-    await expect.poll(async () => (await check()).checked, polling).toBeGreaterThan(more);
-    const found = await check();
-    expect(found).toMatchObject({ refused: null, ended: null, skipped: 0 });
-    return found.checked;
+    // Whole, so that a failure tells why.
+    const settled = {
+      checked: expect.toSatisfy((checked: number) => checked > more),
+      refused: null,
+      ended: null,
+      skipped: 0,
+    };
+    await expect.poll(check, polling).toMatchObject(settled);
+    return (await check()).checked;
   };
 
   it('that loses its leader, restarts it, and has a disk wiped is as specified, and the count grows', async () => {

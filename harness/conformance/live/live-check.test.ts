@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { CheckStatus } from '../../../server/src/api/check.ts';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
+import { incarnationOf, replicaOf } from '../../../server/src/multipaxos/configuration.ts';
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { recordGroup } from '../fresh/record-group.ts';
 import { mutate } from '../trace/mutate.ts';
@@ -11,6 +11,10 @@ import { newLiveCheck, type LiveCheck } from './live-check.ts';
 /** Between two events of what a simulator recorded. */
 const STEP_US = 5000;
 const TURN_EVENTS = 50;
+/** A replica is replaced in its run, which votes again. */
+const REPLACING_SEED = 4;
+/** So long after others is read what one replica recorded. */
+const LATE_US = 5_000_000;
 
 function timed(events: readonly TraceEvent[]): TraceEvent[] {
   const sorted = [...events].sort((a, b) => a.atUs - b.atUs);
@@ -105,6 +109,28 @@ describe('the check of a cluster that runs', () => {
     while (await check.work(nowUs + 1_000_000));
     expect(check.report(nowUs)).toMatchObject({ refused: null, ended: null });
     expect(check.report(nowUs).checked).toBeGreaterThan(0);
+  });
+
+  it('waits for whoever told of the configuration in which a log begins, and for what is heard of a new voter', async () => {
+    const joined = await recordGroup(REPLACING_SEED);
+    const events = timed(joined);
+    expect(events.some(({ replica }) => incarnationOf(replica) > 1)).toBe(true);
+    for (const late of new Set(events.map(({ replica }) => replicaOf(replica)))) {
+      const check = newLiveCheck('typescript');
+      const read = events.map((event) => ({
+        event,
+        atUs: event.atUs + (replicaOf(event.replica) === late ? LATE_US : 0),
+      }));
+      let nowUs = 0;
+      for (const [index, { event, atUs }] of read.toSorted((a, b) => a.atUs - b.atUs).entries()) {
+        check.add(event);
+        nowUs = atUs;
+        if (index % TURN_EVENTS === 0) await check.work(nowUs);
+      }
+      for (let turn = 0; turn < 40; turn++) await check.work((nowUs += 500_000));
+      const { refused, ended, behind } = check.report(nowUs);
+      expect({ late, refused, ended, behind }).toEqual({ late, refused: null, ended: null, behind: 0 });
+    }
   });
 
   it('makes nothing up for a process that did not run when it was last looked at, and was started since', async () => {

@@ -3,7 +3,8 @@
  *
  *   live/main.ts [--judge tlc|typescript] [--drop] DIR...     the directories in which replicas record
  *
- * What it writes and reads is said in server/src/api/check.ts; it writes at most twice a second. What was recorded before it started is left out.
+ * What it writes and reads is said in server/src/api/check.ts; it writes at most twice a second. What was recorded before it started is left out:
+ * its first line, which it writes as soon as it can, says that all that is recorded from then on is judged.
  * `--drop` deletes files that have been read and are full.
  */
 import { createInterface } from 'node:readline';
@@ -33,7 +34,7 @@ const check = newLiveCheck(values.judge);
 const files = growingFiles({ dirs, isDropped: values.drop });
 let word: ProcessesWord = { atUs: 0, processes: {} };
 let lastReport = '';
-let reportedAtMs = 0;
+let reportedAtMs = -REPORT_MS;
 
 /** The clock of trace events. */
 const nowUs = (): number => Number(process.hrtime.bigint() / 1000n);

@@ -16,7 +16,7 @@ import {
   type SpecMessage,
 } from './spec-message.ts';
 import { writeDurably } from './apply-step.ts';
-import { configurationOf, readConfigurationLabel } from './spec-configuration.ts';
+import { configurationOf, readConfigurationLabel, votersOfLabel } from './spec-configuration.ts';
 import { replicaOf, wasSent, type ReplicaState, type SpecState, type Step } from './spec-state.ts';
 
 /** What is recorded is asserted of `own`. */
@@ -27,13 +27,23 @@ export interface Meaning {
 
 /** Messages that the event's action takes and that nobody has sent so far. */
 export function missingMessages(state: SpecState, event: ConsensusEvent): SpecMessage[] {
-  if (event.name === 'LearnConfiguration') return untold(state, event);
+  if (isUntold(state, event)) return untold(state, event);
   const { message, from } = event;
-  if (message === undefined || from === undefined) return [];
+  if (message === undefined || from === undefined) return untoldCommitPoint(state, event);
   const replica = replicaOf(state, event.replica);
   const isSettled = (slot: number): boolean => event.name !== 'HandleAccepted' && slot <= replica.commitPoint;
   const needed = specMessages(from, message).filter((one) => !('slot' in one) || !isSettled(one.slot));
-  return needed.filter((one) => !wasSent(state, one));
+  return [...needed.filter((one) => !wasSent(state, one)), ...untoldCommitPoint(state, event)];
+}
+
+/** A follower may reach a commit point that it remembers from before: what it must have been told at least. */
+function untoldCommitPoint(state: SpecState, event: ConsensusEvent): SpecMessage[] {
+  if (event.name !== 'HandleAccept' && event.name !== 'HandleHeartbeat') return [];
+  const replica = replicaOf(state, event.replica);
+  const ballot = event.message?.ballot ?? replica.promised;
+  const { commitPoint } = event.state;
+  if (commitPoint <= replica.commitPoint || smallestTold(state, ballot, commitPoint) !== null) return [];
+  return [{ type: 'Heartbeat', ballot, commitPoint, configuration: null }];
 }
 
 /** Version of the newest configuration that the replica knows to be chosen after the event. Old traces have one only. */
@@ -41,10 +51,25 @@ export function knownVersion(event: ConsensusEvent): number {
   return event.state.configuration ?? 1;
 }
 
-/** A configuration is told by whoever came to know that its entry is chosen. */
+/** A configuration is learnt, also by the first start of a log, from whoever came to know that its entry is chosen: true if nobody has told of it. */
+export function isUntold(state: SpecState, event: ConsensusEvent): boolean {
+  const { hasLog, config } = replicaOf(state, event.replica);
+  const version = knownVersion(event);
+  const isLearnt =
+    event.name === 'LearnConfiguration' || (event.name === 'Restart' && !hasLog && version > config.version);
+  return isLearnt && !state.tellers.has(version);
+}
+
+/** True if it lets somebody vote of whom nothing has been heard so far. */
+export function namesUnknown(state: SpecState, event: ConsensusEvent): boolean {
+  if (event.name !== 'Reconfigure') return false;
+  const voters = (event.votes ?? []).flatMap(([, , label]) => votersOfLabel(state, label) ?? []);
+  return voters.some((id) => !state.replicas.has(id));
+}
+
+/** What shows that the configuration's entry is chosen. */
 function untold(state: SpecState, event: ConsensusEvent): SpecMessage[] {
   const version = knownVersion(event);
-  if (state.tellers.has(version)) return [];
   const { slot } = configurationOf(state, version);
   for (const label of state.configurations.voters.keys()) {
     if (readConfigurationLabel(label)?.version === version) return [{ type: 'CatchUpReply', slot, label }];

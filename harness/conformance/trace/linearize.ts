@@ -11,9 +11,11 @@
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import {
   handedOutEarly,
+  isUntold,
   knownVersion,
   meaningOf,
   missingMessages,
+  namesUnknown,
   rejectIsEarly,
   survivingRecords,
 } from './event-steps.ts';
@@ -128,6 +130,8 @@ export function newOrder(state: SpecState, source: EventSource, visit: Visit): O
   const isReady = (event: ConsensusEvent): boolean => {
     learnSettled(state, event);
     return (
+      !isUntold(state, event) &&
+      !namesUnknown(state, event) &&
       missingMessages(state, event).length === 0 &&
       !rejectIsEarly(state, event) &&
       handedOutEarly(state, event) === null

@@ -1,7 +1,8 @@
 /**
  * What the checker beside a cluster tells (`npm start -- --check`), and the protocol by which it does.
  *
- * The checker is a process of its own: the server imports nothing of it. It is given the directories in which replicas record their traces. On its standard output it writes one `CheckStatus` a line, as JSON, whenever that changes; on its
+ * The checker is a process of its own: the server imports nothing of it. It is given the directories in which replicas record their traces. On its standard output it writes one `CheckStatus` a line, as JSON, first when it has
+ * seen what was recorded before (that it leaves out), then whenever that changes; on its
  * standard input it reads, as JSON a line, which processes run, and when that was looked at (`ProcessesWord`). It ends when its standard input does.
  */
 

@@ -48,6 +48,8 @@ export interface CheckerOptions {
 }
 
 export interface Checker {
+  /** Settled once it knows what was recorded before, or has ended. What starts to record earlier may be taken for that, and never be read. */
+  readonly watching: Promise<void>;
   status(): CheckStatus;
   stop(): Promise<void>;
 }
@@ -101,7 +103,9 @@ export function startChecker({ command, logFile, cluster }: CheckerOptions): Che
       resolve();
     });
   });
-  createInterface({ input: child.stdout! }).on('line', (line) => {
+  const lines = createInterface({ input: child.stdout! });
+  const watching = Promise.race([gone, new Promise<void>((resolve) => lines.once('line', () => resolve()))]);
+  lines.on('line', (line) => {
     const told = checkStatus.safeParse(parsed(line));
     if (told.success) status = told.data;
     else end(`the checker said what cannot be read: ${line.slice(0, 200)}`);
@@ -115,6 +119,7 @@ export function startChecker({ command, logFile, cluster }: CheckerOptions): Che
     if (child.stdin!.writable) child.stdin!.write(`${JSON.stringify(word)}\n`);
   }, TELL_MS);
   return {
+    watching,
     status: () => status,
     async stop() {
       clearInterval(timer);

@@ -142,6 +142,7 @@ async function launch(
   });
   undo.push(() => closeQuietly(server));
   say(`Starting ${options.replicas} replicas in ${options.dataDir}...`);
+  await checker?.watching;
   supervisor.start();
   const build = setup.dashboard
     ? prepareDashboard(say).then((state) => {
