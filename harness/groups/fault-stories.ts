@@ -14,13 +14,13 @@ const slowDiskTimes = 200;
 const slowStandbyTimes = 300;
 
 const lookMs = 5;
-const storyMsMax = 5000;
+export const storyMsMax = 5000;
 
 /** `others` in any order. */
-type Story = (scene: FaultScene, leader: MemoryMember, others: readonly MemoryMember[]) => void;
+export type Story = (scene: FaultScene, leader: MemoryMember, others: readonly MemoryMember[]) => void;
 
 /** For `ms` no other story begins. */
-function lasting(ms: number, story: Story): (scene: FaultScene) => void {
+export function lasting(ms: number, story: Story): (scene: FaultScene) => void {
   return (scene) => {
     const { group, random } = scene;
     const leader = group.serving();
@@ -134,7 +134,7 @@ export const leaderDiesRemoving = lasting(3000, (scene, leader, [other]) => {
 });
 
 /** As soon as it holds, if it does so soon enough. */
-function when(scene: FaultScene, holds: () => boolean, act: () => void): void {
+export function when(scene: FaultScene, holds: () => boolean, act: () => void): void {
   const stop = scene.group.time.every(lookMs, () => {
     if (!holds()) return;
     stop();

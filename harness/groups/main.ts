@@ -10,7 +10,6 @@ import { runSchedule, type ScheduleOptions, type ScheduleResult } from './group-
 import { isMix, mixes } from './mixes.ts';
 import { plantedBugs } from './planted.ts';
 import { ofLeases } from './planted-leases.ts';
-import { unnoticed } from './planted-unnoticed.ts';
 import { loadMutant } from './mutant.ts';
 import { recordRun } from './record-run.ts';
 import { explore, runCorpus } from './explore/explore-command.ts';
@@ -45,7 +44,7 @@ async function main(): Promise<number> {
   const { mix } = values;
   if (!isMix(mix)) throw new Error(`no mix ${mix}; there are ${Object.keys(mixes).join(', ')}`);
   const turns = values.turn?.map(readTurn) ?? [];
-  const bugs = [...plantedBugs, ...unnoticed, ...ofLeases];
+  const bugs = [...plantedBugs, ...ofLeases];
   const bug = bugs.find(({ name }) => name === values.plant);
   if (values.plant !== undefined && bug === undefined)
     throw new Error(`no bug ${values.plant}; there are ${bugs.map(({ name }) => name).join(', ')}`);

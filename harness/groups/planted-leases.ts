@@ -3,6 +3,7 @@
  *
  * Invariant: none alters what a replica tells of itself, only what it does.
  */
+import type { Mutation } from '../nemesis/mutate.ts';
 import type { PlantedLeaseBug } from './planted-bug.ts';
 import { noStrain, ofWords } from './planted-words.ts';
 
@@ -12,18 +13,21 @@ const again = {
   mix: 'losses',
 } as const;
 
+/** The judge of groups sees two that hold a lease, the specification what it is counted from. */
+export const countedFromReceipt: readonly Mutation[] = [
+  {
+    file: 'multipaxos/lease.ts',
+    find: 'peer.ackedSentAtMs = sentAtMs;',
+    replace: 'peer.ackedSentAtMs = state.nowMs;',
+  },
+];
+
 /** What leaders count, and answer. */
 const ofCounts: readonly PlantedLeaseBug[] = [
   {
     name: 'countsFromReceipt',
     sentence: 'a leader counts its lease from when an answer came, not from when the question left',
-    mutations: [
-      {
-        file: 'multipaxos/lease.ts',
-        find: 'peer.ackedSentAtMs = sentAtMs;',
-        replace: 'peer.ackedSentAtMs = state.nowMs;',
-      },
-    ],
+    mutations: countedFromReceipt,
     strain: noStrain,
     seed: 1,
     refusedAt: ['HandleHeartbeatAck'],

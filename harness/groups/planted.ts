@@ -1,6 +1,7 @@
 /** Bugs planted into the product, each of which random schedules must find: a judge that cannot fail shows nothing. */
 import { ofAcceptors } from './planted-acceptors.ts';
 import { ofDatabases } from './planted-databases.ts';
+import { inStories } from './planted-in-stories.ts';
 import { ofLeaders } from './planted-leaders.ts';
 import { ofTheLog } from './planted-log.ts';
 import { ofMembers } from './planted-members.ts';
@@ -10,6 +11,7 @@ export const plantedBugs = [
   ...ofAcceptors,
   ...ofLeaders,
   ...ofMembers,
+  ...inStories,
   ...ofTheLog,
   ...ofService,
   ...ofDatabases,
