@@ -136,7 +136,6 @@ GivePromise(r, b) ==
 Lead(r, b) ==
   /\ r = Owner(b)
   /\ promised[r] = b
-  /\ leading[r] = 0
   /\ <<r, b>> \in votes
   /\ IsQuorum({q \in Replicas : <<q, b>> \in votes}, newest.version)
   /\ leading' = [leading EXCEPT ![r] = b]
@@ -187,7 +186,7 @@ RunRead(r) ==
 AnswerRead(r) ==
   /\ read[r].phase = "ran"
   /\ MayAnswer(r)
-  /\ stale' = (stale \/ read[r].result < read[r].needed)
+  /\ stale' = (read[r].result < read[r].needed)
   /\ read' = [read EXCEPT ![r] = NoRead]
   /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, members, crashes>>
 
@@ -235,6 +234,10 @@ Next ==
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
+TypeOK ==
+  /\ \A m \in msgs : m.ballot \in Ballots
+  /\ \A r \in Replicas : promised[r] \in Ballots /\ leading[r] \in {0, promised[r]} /\ seen[r] <= latest /\ counts[r] <= newest.version
+
 (* Every answer has all writes that were acknowledged before its read was asked for: reads are linearizable. *)
 NoStaleAnswer == ~stale
 
@@ -245,4 +248,22 @@ LeaseExcludes ==
 (* Whoever holds the lease leads on, whoever stands against it: only a crash, or giving up, ends its leadership. *)
 LeaseKeepsOffice ==
   [][\A r \in Replicas : LeaseHeld(r) => leading'[r] = leading[r] \/ crashes' /= crashes \/ promised' = promised]_vars
+
+(* Nobody promises before it is asked: whoever asks has promised itself first. *)
+VotesWereAskedFor == \A vote \in votes : promised[Owner(vote[2])] >= vote[2]
+
+(* Whoever begins to lead in a ballot has not led in it before: nobody has a message of that leadership. *)
+LeadsOnce ==
+  [][\A r \in Replicas : leading'[r] \notin {0, leading[r]} =>
+       \A m \in msgs : m.type = "Heartbeat" => m.ballot /= leading'[r]]_vars
+
+(* Where nobody gives up of itself, only a higher ballot or a crash ends a leadership: not the leader's own messages. *)
+OnlyHigherBallotsDepose ==
+  [][\A r \in Replicas : leading[r] /= 0 /\ leading'[r] /= leading[r] => promised'[r] > promised[r] \/ crashes' /= crashes]_vars
+
+(* A read is asked for, runs once, and must see the same until it is answered or lost. *)
+ReadsRunOnce ==
+  [][\A r \in Replicas : read'[r] \notin {read[r], NoRead} =>
+       \/ read[r] = NoRead /\ read'[r].phase = "asked"
+       \/ read[r].phase = "asked" /\ read'[r].phase = "ran" /\ read'[r].needed = read[r].needed]_vars
 =============================================================================

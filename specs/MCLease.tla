@@ -94,7 +94,7 @@ CheckedBefore(r) == LeaseHeld(r)
 Unchecked(r) == TRUE
 
 (* Sights: what must have been seen in some state of a model, so that the invariant that each is named after says something there. *)
-ASSUME \A i \in 1..3 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..4 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -105,6 +105,7 @@ Sights ==
   /\ See(3, "LeaseKeepsOffice: whoever gave its word has promised to the one who has it, who stands again",
          \E r \in Replicas, b \in Ballots : /\ <<r, b>> \in votes /\ <<Owner(b), b>> \in votes /\ r /= Owner(b)
                                            /\ clock[r] < grant[r].until /\ grant[r].to = Owner(b))
+  /\ See(4, "VotesWereAskedFor: one has promised another", \E vote \in votes : vote[1] /= Owner(vote[2]))
 
 (* Witness: the second leader never writes. TLC must refute it. *)
 SecondLeaderNeverWrites == latest = 0

@@ -88,6 +88,14 @@ PartedLeadsAgain ==
   /\ known' # known => told' # told
   /\ copy' = copy
 
+(* The first leader gets a transaction chosen, and writes something more that it does not ship.  Then another leads, and nobody is *)
+(* copied.                                                                                                                     *)
+PartedBehindTransaction ==
+  /\ others' # others => ballot = 1 /\ known # {} /\ pg'[First].wal # pg[First].wal
+  /\ next'[1] <= 4
+  /\ ballot' # ballot => owner'[ballot'] # First /\ others = 1
+  /\ copy' = copy
+
 -----------------------------------------------------------------------------
 (* Sights: what must have been seen in some state of a model, so that what holds there says something.  Each is printed when it  *)
 (* is seen first; the manifest says which models must see what.                                                                 *)

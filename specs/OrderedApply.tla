@@ -667,7 +667,7 @@ AnswerRead(r) ==
   /\ node[r].leads = read.leadership
   /\ read' = NoRead
   /\ known' = known \cup read.result
-  /\ stale' = (stale \/ read.lacks # {})
+  /\ stale' = (read.lacks # {})
   /\ UNCHANGED <<replicated, node, pg, dir, copy, executed, shown, doubt, told, bounds>>
 
 (* A read at a standby.                                                                                                        *)
@@ -828,12 +828,11 @@ CheckPrefix(r, s) ==
       /\ UNCHANGED <<replicated, copy, clients, bounds>>
 
 (* It holds WAL that can never be chosen any more.                                                                             *)
-IsParted(r) ==
-  /\ MayBeChecked(r)
-  /\ LET w == Whole(pg[r].wal)
-     IN  /\ ~IsChosenWal(w, Newest)
-         /\ \/ Newest.timeline # pg[r].timeline
-            \/ owner[Newest.leadership] # r
+HasParted(r) ==
+  /\ ~IsChosenWal(Whole(pg[r].wal), Newest)
+  /\ \/ Newest.timeline # pg[r].timeline
+     \/ owner[Newest.leadership] # r
+IsParted(r) == MayBeChecked(r) /\ HasParted(r)
 
 (* r's own database is none, or no log goes on from it.                                                                        *)
 NeedsCopy(r) ==
@@ -1100,6 +1099,14 @@ PurgedIsFlushed ==
   IN  /\ \A r \in Replica : dir[r].role # "copying" /\ dir[r].durable >= purged => IsFlushed(r, gone)
       /\ purged > 0 => \E r \in Replica : dir[r].role # "copying" /\ dir[r].durable >= purged
 
+(* When the log forgets something, somebody has it in a directory that can still be of use: none that went another way.           *)
+ForgottenIsOfUse ==
+  [][purged' # purged => \E r \in Replica : dir[r].role # "copying" /\ dir[r].durable >= purged' /\ ~HasParted(r)]_vars
+
+(* A primary's directory with which its replica could go on leading is given up for no copy.                                    *)
+ResumableIsKept ==
+  [][\A r \in Replica : copy[r] = NoCopy /\ copy'[r] # NoCopy => ~MayResume(r, Newest)]_vars
+
 (* What a group began with is in no log: somebody has it on a disk.                                                            *)
 BaseIsKept ==
   Newest.begun # <<>> => \E r \in Replica : dir[r].role # "copying" /\ IsFlushed(r, Whole(Newest.begun[1].base))
@@ -1108,6 +1115,9 @@ BaseIsKept ==
 DurableIsFlushed ==
   \A r \in Replica : dir[r].role \in {"standby", "promoting", "primary"} /\ dir[r].durable >= purged
     => IsFlushed(r, Whole(Fold(dir[r].durable).wal))
+
+(* What a standby's directory holds no crash takes back, whatever it was before: of WAL that is chosen nothing was unflushed.      *)
+StandbyIsFlushed == \A r \in Replica : dir[r].role = "standby" => pg[r].flushed = Len(pg[r].wal)
 
 (* When failures end and somebody goes on leading, every client gets to know what became of its transaction, all that clients   *)
 (* ask for is done, and every standby comes to have all of it.                                                                *)

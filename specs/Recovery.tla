@@ -51,8 +51,8 @@ Voters == {r \in Replica : member[r].role = "voter"}
 Able == {r \in Voters : life[r] = member[r].life}
 IsMajority(S) == 2 * Cardinality(S) > Cardinality(Voters)
 
-(* What r's log makes known to be chosen. *)
-Knows(r, s) == HasLog(r) /\ (s \in log[r] \/ s <= purged[r])
+(* What r's log makes known to be chosen. A log that is lost holds nothing, and has no base (TypeOK). *)
+Knows(r, s) == s \in log[r] \/ s <= purged[r]
 
 -----------------------------------------------------------------------------
 (* Rules *)
@@ -124,7 +124,7 @@ Fetch(r) ==
   /\ HasLog(r)
   /\ Missing(r) # {}
   /\ LET s == MinOf(Missing(r))
-     IN /\ \E q \in Replica : HasLog(q) /\ s \in log[q]
+     IN /\ \E q \in Replica : s \in log[q]
         /\ log' = [log EXCEPT ![r] = @ \cup {s}]
   /\ UNCHANGED <<chosen, member, life, purged, db, told, copy, wipes, crashes>>
 
@@ -134,7 +134,7 @@ MoveBase(r) ==
   /\ HasLog(r) /\ HasDatabase(r)
   /\ Missing(r) # {}
   /\ LET s == MinOf(Missing(r))
-     IN /\ \E q \in Replica : HasLog(q) /\ s <= purged[q]
+     IN /\ \E q \in Replica : s <= purged[q]
         /\ MayMoveBase(r, s)
   /\ purged' = [purged EXCEPT ![r] = Durable(r).pointer]
   /\ log' = [log EXCEPT ![r] = {s \in @ : s > Durable(r).pointer}]
@@ -149,13 +149,13 @@ DropTo(r, slot) ==
 
 (* What every member has applied durably goes. *)
 Purge(r) ==
-  /\ HasLog(r) /\ HasDatabase(r)
+  /\ HasDatabase(r)
   /\ DropTo(r, Min(PointerForPurging(r), MinOf({told[q] : q \in Replica})))
 
 (* The log has outgrown its bound: what r itself has applied durably goes, whoever still wants it. A database that differs from the others' is none *)
 (* here, as if it were wiped: on its word nothing goes, and the log grows until a copy has taken its place. *)
 RelievePressure(r) ==
-  /\ HasLog(r) /\ HasDatabase(r)
+  /\ HasDatabase(r)
   /\ DropTo(r, Min(PointerForPurging(r), chosen - KeptUnderPressure))
 
 (* The leader hears how far r's database is. It may be a little late, and r may have lost that database by then. *)
@@ -249,7 +249,6 @@ LeaveBehind(r) ==
   /\ NeedsCopy(r)
   /\ Missing(r) # {}
   /\ \E q \in Replica :
-       /\ HasLog(q)
        /\ MinOf(Missing(r)) <= purged[q]
        /\ MayLeaveBehind(r, purged[q])
        /\ purged' = [purged EXCEPT ![r] = purged[q]]
@@ -260,7 +259,6 @@ LeaveBehind(r) ==
 (* It is started when it is there whole. Where the log does not reach its pointer, the log goes on from there. *)
 TakeCopy(r) ==
   /\ copy[r] # <<>>
-  /\ HasLog(r)
   /\ HasDatabase(copy[r][1].source)
   /\ LET pointer == PointerOfCopy(r)
      IN /\ MayTakeCopy(r)
@@ -322,6 +320,7 @@ TypeOK ==
   /\ purged \in [Replica -> 0..chosen]
   /\ told \in [Replica -> 0..chosen]
   /\ \A r \in Replica : Len(db[r]) <= MaxTail /\ Len(copy[r]) <= 1
+  /\ \A r \in Replica : ~HasLog(r) => log[r] = {} /\ purged[r] = 0 /\ copy[r] = <<>>
 
 (* Every state that a database has, or can fall back to, is the chosen prefix at its pointer. *)
 DatabaseIsPrefix ==
@@ -336,6 +335,10 @@ NothingLost ==
 (* Whoever is elected learns of everything that was chosen: no majority is without it. *)
 EveryMajorityKnows ==
   \A s \in 1..chosen : ~IsMajority({r \in Able : ~Knows(r, s)})
+
+(* Whoever has a slot in its log knows what lies two windows below: so it may leave nothing of that behind. *)
+KnowsWhatLiesFarBelow ==
+  \A r \in Replica : \A s \in log[r], t \in Slot : t + Reach <= s => Knows(r, t)
 
 (* A replica's own log goes on where its database would stand after a crash. *)
 LogMeetsDatabase ==

@@ -66,6 +66,10 @@ describe('alterations of a specification', () => {
     ).toEqual([]);
   });
 
+  it('leave alone how often something happened, which is counted for bounds only', () => {
+    expect(altered("Go ==\n  /\\ crashes' = crashes + 1\n  /\\ UNCHANGED z\n")).toEqual([]);
+  });
+
   it('do not take an update or a field for a comparison', () => {
     expect(altered("Go == x' = [x EXCEPT ![r].y = 2]\n")).toEqual([]);
   });

@@ -2,7 +2,7 @@
  * The alterations of a definition in TLA+: one condition dropped, turned round or moved by one, one update forgotten.
  *
  * Responsible for: finding them in text, by tokens and columns. Some of what it gives does not parse, and is not counted. What is not altered,
- * for nothing could miss it: bounds of the models (`Max...`), what a model leaves out (`Optional`), `act`, and that something stays as it was. Pure.
+ * for nothing could miss it: bounds of the models (`Max...`) and what is counted for them, what a model leaves out (`Optional`), `act`, and that something stays as it was. Pure.
  */
 
 export interface Alteration {
@@ -24,12 +24,12 @@ export interface Scope {
 
 const BOUND = /\bMax[A-Z]\w*|\bOptional\b|\bLastBallot\b/;
 const STAYS = /'|\bUNCHANGED\b|\bact\b/;
-/** What only bounds a model. */
-const COUNTERS: ReadonlySet<string> = new Set(['ticks', 'crashes', 'wipes', 'endWaits', 'others']);
+/** What `act` is said to be, which tells of a step and decides nothing; and how often something happened, which only bounds a model. */
+const UNTOUCHED = /\/\\ (?:act|ticks|crashes|wipes|endWaits|others)' = /g;
 
 /** All of them, in the order of their places. */
 export function alterations(scope: Scope): readonly Alteration[] {
-  const named = actPlaces(scope);
+  const untouched = untouchedPlaces(scope);
   const all = [
     ...junctions(scope),
     ...replacedTokens(scope),
@@ -38,17 +38,14 @@ export function alterations(scope: Scope): readonly Alteration[] {
   ].filter(
     ({ from, to }) =>
       !BOUND.test(lineAround(scope.code, from, to)) &&
-      !named.some((place) => place.from <= from && to <= place.to),
+      !untouched.some((place) => place.from <= from && to <= place.to),
   );
   const distinct = new Map(all.map((each) => [`${each.from} ${each.to} ${each.replacement}`, each]));
   return [...distinct.values()].sort((a, b) => a.from - b.from || a.to - b.to || (a.what < b.what ? -1 : 1));
 }
 
-/** What `act` is said to be, which tells of a step and decides nothing. */
-function actPlaces({ code, from, to }: Scope): readonly Place[] {
-  return [...code.slice(from, to).matchAll(/\/\\ act' = /g)].map((match) =>
-    bulleted(code, from + match.index, to),
-  );
+function untouchedPlaces({ code, from, to }: Scope): readonly Place[] {
+  return [...code.slice(from, to).matchAll(UNTOUCHED)].map((match) => bulleted(code, from + match.index, to));
 }
 
 function lineAround(code: string, from: number, to: number): string {
@@ -243,7 +240,7 @@ function forgottenUpdates({ text, code, from, to }: Scope): readonly Alteration[
   return [...code.slice(from, to).matchAll(/\/\\ (\w+)' = /g)].flatMap((match) => {
     const variable = match[1] ?? '';
     const at = from + match.index;
-    if (variable === 'act' || COUNTERS.has(variable) || !isBullet(code, at)) return [];
+    if (!isBullet(code, at)) return [];
     const place = bulleted(code, at, to);
     const replacement = `${variable}' = ${variable}`;
     const update = text.slice(place.from, place.to);

@@ -2,32 +2,25 @@
 
 /** The altered specification has the same behaviours, as far as anything is said of them. */
 const equivalent: Readonly<Record<string, string>> = {
-  'Lease Heartbeat: TRUE for: leading[r] /= 0':
-    'a heartbeat of ballot 0 is taken by nobody: everybody has promised 1',
-  'Lease HandleHeartbeat: TRUE for: m.type = "Heartbeat"':
-    'an acknowledgement has the ballot and the time of a heartbeat that is still there to be taken',
   'Lease HandleHeartbeatAck: <= for < in: /\\ acked[r][m.from] < CountedFrom(r, m)':
     'what is counted already is counted once more, and nothing changes',
-  'Lease GivePromise: \\notin for \\in in: /\\ r = Owner(b) \\/ prepare \\in msgs':
-    'a promise that comes before it is asked for counts for nothing until its owner stands',
-  'Lease RunRead: TRUE for: read[r].phase = "asked"':
-    'a read that runs once more sees no less, and one that nobody asked for must see nothing',
   'Lease RunRead: TRUE for: MayRun(r)':
     'it is TRUE but in MCLease-check-before, which shows that looking at the lease here would do as well',
   'Lease AnswerRead: TRUE for: read[r].phase = "ran"':
     'a read that has not run has no ballot, and nobody leads in none',
-  'Lease AnswerRead: FALSE for: stale': 'the state in which it becomes TRUE is a violation already',
   "Lease AnswerRead: read stays, for: read' = [read EXCEPT ![r] = NoRead]":
     'an answer that leaves twice must be as good each time',
+  'Lease Learn: <= for < in: /\\ counts[r] < newest.version':
+    'who knows the newest change counts by it already, and nothing changes',
+  'Lease Learn: TRUE for: counts[r] < newest.version':
+    'who knows the newest change counts by it already, and nothing changes',
+  'Lease Resign: TRUE for: leading[r] /= 0': 'who leads in nothing gives nothing up, and nothing changes',
+  'Recovery MayLeaveBehind: TRUE for: chosen \\notin log[r]':
+    'whoever has the newest slot lacks nothing that lies so far below (KnowsWhatLiesFarBelow), and LeaveBehind asks for something that it lacks',
   'Recovery DropTo: >= for > in: /\\ slot > purged[r]': 'nothing goes, and nothing changes',
-  'Recovery RelievePressure: TRUE for: HasLog(r)':
-    'DropTo asks for every slot that goes, and no log has none',
   'Recovery Tell: TRUE for: told[r] # PointerForPurging(r)':
     'what was told is told once more, and nothing changes',
   'Recovery Wipe: TRUE for: losesLog \\/ losesDatabase': 'a loss of nothing gives a copy up, as a crash does',
-  'Recovery Wipe: FALSE for the condition: losesLog #3':
-    'nobody looks at the base of a log that is not there, and the one that joins gets another',
-  'Recovery TakeCopy: TRUE for: HasLog(r)': 'with its log a replica loses the copy that it was being sent',
   "MultiPaxos BecomeFollower: promises stays, for: promises' = [promises EXCEPT ![r] = {}]":
     'what a follower has counted nobody looks at, and whoever stands again begins with nothing',
   'MultiPaxos Reconfigure: TRUE for: IsConfiguration(e)':
@@ -39,14 +32,13 @@ const equivalent: Readonly<Record<string, string>> = {
   'OrderedApply EndWait: TRUE for: node[r].up':
     'a Node that dies takes its sessions along: nobody waits there',
   'OrderedApply EndWait: TRUE for: t \\in pg[r].waiting': 'Next takes t from there',
-  'OrderedApply AnswerRead: FALSE for: stale': 'the state in which it becomes TRUE is a violation already',
   'OrderedApply FoldAnew: <= for < in: /\\ dir[r].durable < node[r].at':
     'what is folded anew from where it is stays as it is',
   'OrderedApply CrashNode: TRUE for: node[r].up': 'one that is down has nothing more to lose',
   'OrderedApply CheckPrefix: TRUE for: s \\in SlotsIn(w)': 'Next takes s from there',
   'OrderedApply Release: TRUE for: pg[r].mode = "primary"':
     'before its PostgreSQL is promoted a leader has shipped nothing, and there is nothing new to report',
-  'OrderedApply IsParted: FALSE for: Newest.timeline # pg[r].timeline':
+  'OrderedApply HasParted: FALSE for: Newest.timeline # pg[r].timeline':
     'whoever holds the newest leadership and is on another timeline was not promoted: all that it has is chosen',
 };
 
@@ -57,16 +49,12 @@ const endless: Readonly<Record<string, string>> = {
 
 /** What bounds a model is no rule. */
 const bounds: Readonly<Record<string, string>> = {
-  "Lease Tick: nothing for + 1 in: /\\ ticks' = ticks + 1":
-    'time passes without a bound: the models have no end, and nothing else is altered',
   'OrderedApply Propose: TRUE for: next[b] \\in Slot':
     'what is proposed behind the last slot of a model is never chosen',
 };
 
 /** Another module has the rule, or another rule allows the same. */
 const elsewhere: Readonly<Record<string, string>> = {
-  'Lease GivePromise: <= for < in: /\\ promised[r] < b':
-    'whoever promises its own ballot again may lead in it again: that a ballot is led in once is a rule of MultiPaxos',
   "Lease Restart: leading stays, for: leading' = [leading EXCEPT ![r] = 0]":
     'whoever restarts and leads on has lost nothing that its lease rests on; what it knew of the log is a matter of MultiPaxos',
   'Recovery Choose: \\E for \\A in: /\\ \\A r \\in Q : ~IsMajority(Q \\ {r})':
