@@ -290,7 +290,9 @@ it.skipIf(!disk.isMounted)(
     await archive.append({ timeline: one, start: at(0.125), data: wal(at(0.125), at(0.6875)) });
     await archive.flush();
     expect(archive.status()).toMatchObject({ durable: at(0.125) });
-    expect(problems).toEqual([expect.stringMatching(/is not archived: ENOSPC/)]);
+    // A busy machine may have tried once more by now.
+    expect(problems.length).toBeGreaterThan(0);
+    for (const problem of problems) expect(problem).toMatch(/is not archived: ENOSPC/);
     await rm(filler);
     await new Promise((resolve) => setTimeout(resolve, 60));
     await archive.append({ timeline: one, start: at(0.6875), data: wal(at(0.6875), at(0.75)) });
