@@ -59,3 +59,12 @@ it('records end as far apart as a record is long, but at the end of a segment', 
   );
   expect(reasonOf(replay(16_777_208), replay(16_777_216))).toBeUndefined();
 });
+
+it('what a standby replays of the WAL that it came up with counts up to where it is given it again, in the middle of a record too', () => {
+  const replay = (replayed: number) => ({ name: 'Replay', replayed });
+  const up = { name: 'DatabaseUp', role: 'standby', position: 1040 };
+  expect(reasonOf(replay(1000), up, replay(1016), replay(1040), replay(1064))).toBeUndefined();
+  expect(reasonOf(replay(1000), up, replay(1016), replay(1064), replay(1080))).toMatch(
+    'end at 1080, and one at 1064',
+  );
+});

@@ -27,7 +27,8 @@ export function disagreementIn(
   events: readonly TraceEvent[],
 ): { readonly event: ApplyEvent; readonly reason: string } | null {
   const runs = new Map<string, Run>();
-  for (const event of [...events].sort((a, b) => a.seq - b.seq)) {
+  const ordered = [...events].sort((a, b) => a.seq - b.seq);
+  for (const event of ordered) {
     const run = runs.get(event.run) ?? { led: new Set(), shipped: [], source: null };
     runs.set(event.run, run);
     if (event.layer === 'consensus' && event.state.role === 'leader') run.led.add(nameOf(event.state.ballot));
@@ -35,20 +36,26 @@ export function disagreementIn(
     const reason = disagrees(run, event);
     if (reason !== null) return { event, reason };
   }
-  return endsTooNear(events);
+  return endsTooNear(ordered);
 }
 
 /** No record of WAL is shorter. */
 const recordBytesMin = 24;
 
-/** All standbys replay the same records, whole ones: so where they stand, and where they are left, is as far apart as records are. */
-function endsTooNear(events: readonly TraceEvent[]): ReturnType<typeof disagreementIn> {
+/**
+ * All standbys replay the same records, whole ones: so where they stand, and where they are left, is as far apart as records are. But one that comes up with WAL is given it once more, and
+ * what it reports counts up to where that has come, wherever this is, until it has what it came up with.
+ */
+function endsTooNear(ordered: readonly TraceEvent[]): ReturnType<typeof disagreementIn> {
   const ends = new Map<number, ApplyEvent>();
-  for (const event of events) {
-    const end = event.layer === 'apply' ? recordEndIn(event) : null;
+  const cameUpWith = new Map<string, number>();
+  for (const event of ordered) {
+    if (event.layer !== 'apply') continue;
+    if (event.name === 'DatabaseUp') cameUpWith.set(event.run, event.position);
+    const end = recordEndIn(event);
+    if (end === null || (event.name === 'Replay' && end <= (cameUpWith.get(event.run) ?? 0))) continue;
     // A switch of segments ends with its segment.
-    if (event.layer === 'apply' && end !== null && end % segmentBytes !== 0 && !ends.has(end))
-      ends.set(end, event);
+    if (end % segmentBytes !== 0 && !ends.has(end)) ends.set(end, event);
   }
   const sorted = [...ends].sort(([a], [b]) => a - b);
   for (const [index, [end, event]] of sorted.entries()) {
