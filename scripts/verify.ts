@@ -42,8 +42,8 @@ const PLANS: Readonly<Record<string, readonly Stage[]>> = {
     [
       [
         {
-          name: 'simulation, 50 seeds',
-          command: 'npm run --silent sim -- --seed 1 --seeds 50 --steps 5000',
+          name: 'simulation, 2 seeds',
+          command: 'npm run --silent groups -- --seed 100 --seeds 2 --rounds 1',
         },
       ],
       [{ name: 'models, tiny', command: 'npm run --silent specs -- --size tiny' }],
@@ -85,8 +85,9 @@ const PLANS: Readonly<Record<string, readonly Stage[]>> = {
         { name: 'conformance', command: 'npx vitest run --project tlc', isPatient: true },
         { name: 'ZooKeeper tests', command: 'npx vitest run --project zk' },
         {
-          name: 'simulation, 1,000 seeds',
-          command: 'npm run --silent sim -- --seed 1 --seeds 1000 --steps 5000',
+          name: 'simulation, 12 seeds',
+          command:
+            'npm run --silent groups -- --seed 100 --seeds 7 --rounds 1 && npm run --silent groups -- --seed 200 --seeds 5 --rounds 1 --mix losses',
           isPatient: true,
         },
       ],

@@ -38,29 +38,39 @@ const lateAcknowledgement: Story = (scene, leader, [follower, ...others]) => {
   scene.next(2 * heartbeatMs, () => scene.until(storyMsMax, network.cut(leader.id, follower!.id)));
 };
 
-/** Two leaders, one after the other, propose in the same slots, and each is alone when it has: one of them with what was chosen, which its voters never hear. */
+/** Two leaders, one after the other, propose in the same slots, and each is alone when it has: the second with what is chosen, of which its voters do not hear. The first one then asks those. */
 const twoLeadersLeftAlone: Story = (scene, leader, others) => {
-  const { network } = scene.group;
-  const mends = others.map((other) => network.isolate(leader.id, [other.id]));
-  for (const [at, other] of others.entries()) {
-    scene.until(storyMsMax, mends[at]!);
-    other.logDisk.slowness = slowDiskTimes;
-    scene.until(storyMsMax, () => (other.logDisk.slowness = 1));
+  const { network, ids } = scene.group;
+  const { leaseMs, electionTimeoutMinMs } = leader.config.timings;
+  let mends = others.map(({ id }) => network.cut(leader.id, id));
+  scene.until(storyMsMax, () => mends.forEach((mend) => mend()));
+  for (const { logDisk } of others) {
+    logDisk.slowness = slowDiskTimes;
+    scene.until(storyMsMax, () => (logDisk.slowness = 1));
   }
+  // It learns of the next ballot, or its first question would be of too low a one, and hears of no entry.
+  const first = coreOf(leader)!.ballot;
+  const hasHeard = (): boolean => compareBallots(coreOf(leader)?.promised ?? first, first) > 0;
+  when(scene, hasHeard, () => {
+    mends = [...mends, ...others.map(({ id }) => network.cut(id, leader.id))];
+  });
   const next = (): MemoryMember | undefined => others.find((other) => coreOf(other)?.role === 'leader');
-  when(
-    scene,
-    () => next() !== undefined,
-    () => {
-      const second = next()!;
-      // Its entries are with the others, and on nobody's disk yet.
-      scene.next(20, () => {
-        scene.until(storyMsMax, network.isolate(second.id, scene.group.ids));
-        for (const [at, other] of others.entries()) if (other !== second) mends[at]!();
-      });
-      scene.next(500, () => others.forEach(({ logDisk }) => (logDisk.slowness = 1)));
-    },
-  );
+  const isNext = (): boolean => next() !== undefined;
+  when(scene, isNext, () => {
+    const second = next()!;
+    // Its entries are with the others, and on nobody's disk yet.
+    scene.next(20, () => {
+      scene.until(storyMsMax, network.isolate(second.id, ids));
+      mends.forEach((mend) => mend());
+      for (const { process, logDisk } of others) {
+        logDisk.slowness = 1;
+        if (process === second.process) continue;
+        // When it goes on it may promise again, and has not waited for long enough to ask by itself.
+        process?.timers.stop();
+        scene.until((leaseMs + electionTimeoutMinMs) / 2, () => process?.timers.goOn());
+      }
+    });
+  });
 };
 
 /** One has what a leader proposed, and hears of the next leader when that dies. */
@@ -73,7 +83,7 @@ const tailOfOne: Story = (scene, leader, [keeper, ...others]) => {
   );
   scene.until(storyMsMax, mendKeeper);
   scene.until(storyMsMax, network.cut(keeper!.id, leader.id));
-  scene.next(200, () => scene.away(leader, () => leader.crash()));
+  scene.next(0.6 * leader.config.timings.leaseMs, () => dies(scene, leader));
   const next = (): MemoryMember | undefined => others.find((other) => coreOf(other)?.role === 'leader');
   when(
     scene,
@@ -85,7 +95,7 @@ const tailOfOne: Story = (scene, leader, [keeper, ...others]) => {
         const [core, followed] = [coreOf(keeper!), coreOf(second)];
         return core !== null && followed !== null && compareBallots(core.promised, followed.ballot) >= 0;
       };
-      when(scene, isFollowed, () => scene.away(second, () => second.crash()));
+      when(scene, isFollowed, () => dies(scene, second));
     },
   );
 };
@@ -119,6 +129,12 @@ export const coreStories: readonly (readonly [name: string, strike: (scene: Faul
   ['one has the tail of a leader', lasting(storyMsMax, tailOfOne)],
   ['a copy tells of the members', lasting(untilMendedMs, copyTellsMembers)],
 ];
+
+/** For as long as the story takes. */
+function dies(scene: FaultScene, member: MemoryMember): void {
+  member.crash();
+  scene.until(storyMsMax, () => scene.start(member));
+}
 
 function coreOf({ process }: MemoryMember): CoreSnapshot | null {
   return process?.assembled?.core.snapshot() ?? null;

@@ -63,7 +63,8 @@ const faults: readonly (readonly [weight: number | null, string, Fault])[] = [
   [1, 'its clock changes its pace', (_scene, member) => member.drift()],
   [0, 'the leader dies, and others want to lead behind slow disks', stories.rivalsBehindSlowDisks],
   ...coreStories.map(([name, strike]): [null, string, Fault] => [null, name, strike]),
-  // Data is lost then.
+  // More than the product promises to survive.
+  [null, 'clocks go too far apart', machines.driftTooFar],
   [null, 'a majority loses its logs', machines.loseMajority],
 ];
 

@@ -1,5 +1,6 @@
 /** Groups in simulated time under random faults. A seed that fails here is told in full by `npm run groups -- --seed SEED --replicas REPLICAS --mix MIX --rounds 1`, which also tries many. */
 import { expect, it } from 'vitest';
+import type { TraceEvent } from '../../server/src/api/events.ts';
 import { runSchedule } from './group-schedule.ts';
 import type { MixName } from './mixes.ts';
 
@@ -13,12 +14,15 @@ const runs: readonly (readonly [seed: number, replicas: number, mix: MixName])[]
   // Replicas without a database are elected here.
   [12, 3, 'losses'],
   [8, 5, 'losses'],
+  [8, 1, 'default'],
 ];
 
 it('nothing that must not be comes of random schedules', { timeout: 240_000 }, async () => {
   const total = { done: 0, leaderships: 0, majorityMs: 0 };
+  const actions = new Set<string>();
+  const onEvent = ({ layer, name }: TraceEvent): void => void (layer === 'consensus' && actions.add(name));
   for (const [seed, replicas, mix] of runs) {
-    const { faults, counts, story } = await runSchedule({ seed, replicas, mix, rounds: 1 });
+    const { faults, counts, story } = await runSchedule({ seed, replicas, mix, rounds: 1, onEvent });
     expect({ seed, mix, faults, story: faults.length === 0 ? [] : story }).toEqual({
       seed,
       mix,
@@ -33,6 +37,13 @@ it('nothing that must not be comes of random schedules', { timeout: 240_000 }, a
   expect(total.done).toBeGreaterThan(300);
   expect(total.leaderships).toBeGreaterThan(runs.length + 3);
   expect(total.majorityMs).toBeGreaterThan(0);
+  // Nearly every action of the core.
+  expect(actions.size).toBeGreaterThan(15);
+});
+
+it('leases break once clocks go further apart than the stated bound', { timeout: 240_000 }, async () => {
+  const { faults } = await runSchedule({ seed: 1, rounds: 1, only: ['clocks go too far apart'] });
+  expect(faults.some((fault) => fault.startsWith('OneLeaseHolder'))).toBe(true);
 });
 
 it('a group that has lost the logs of a majority is lost, and that is said', {

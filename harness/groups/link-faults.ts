@@ -20,7 +20,8 @@ export function cutOneWay(
 /** Both ways; they reach each other through the others only. */
 export function cutOneLink(scene: FaultScene, { id }: MemoryMember): void {
   const { ids, network } = scene.group;
-  scene.later(network.isolate(id, [scene.random.pick(ids.filter((one) => one !== id))]));
+  const others = ids.filter((one) => one !== id);
+  if (others.length > 0) scene.later(network.isolate(id, [scene.random.pick(others)]));
 }
 
 export function flap(scene: FaultScene, { id }: MemoryMember): void {

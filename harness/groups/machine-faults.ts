@@ -19,6 +19,15 @@ export function loseMajority(scene: FaultScene): void {
   }
 }
 
+/** Further apart than leases allow for: the others keep their word for a quarter of the time that the leader counts on. */
+export function driftTooFar(scene: FaultScene): void {
+  const { group } = scene;
+  const leader = group.serving();
+  if (leader === null) return;
+  scene.later(group.network.isolate(leader.id, group.ids), 8000);
+  for (const member of group.members) if (member !== leader) member.process?.timers.goAt(4);
+}
+
 export function freeze(scene: FaultScene, { process }: MemoryMember): void {
   if (process === null) return;
   process.timers.stop();

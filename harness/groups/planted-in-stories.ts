@@ -2,6 +2,9 @@
 import type { PlantedBug } from './planted-bug.ts';
 import { countedFromReceipt } from './planted-leases.ts';
 
+/** Few transactions are enough. */
+const restMs = 300;
+
 export const inStories: readonly PlantedBug[] = [
   {
     name: 'votesBelowPromise',
@@ -21,7 +24,7 @@ export const inStories: readonly PlantedBug[] = [
   const followed`,
       },
     ],
-    strain: { only: ['the leader is heard after a promise to another'] },
+    strain: { only: ['the leader is heard after a promise to another'], restMs },
     seed: 1,
     expected: /^PromiseKept/,
   },
@@ -42,14 +45,14 @@ export const inStories: readonly PlantedBug[] = [
       },
     ],
     strain: { only: ['one has the tail of a leader'], replicas: 5 },
-    seed: 4,
+    seed: 10,
     expected: /^(PromiseTellsVotes|Agreement)/,
   },
   {
     name: 'leaseFromReceipt',
     sentence: 'a lease counts from when an answer came, not from when the question left',
     mutations: countedFromReceipt,
-    strain: { only: ['an acknowledgement is late'] },
+    strain: { only: ['an acknowledgement is late'], restMs },
     seed: 1,
     expected: /^OneLeaseHolder/,
   },
@@ -63,8 +66,8 @@ export const inStories: readonly PlantedBug[] = [
         replace: 'if (known === undefined || compareBallots(vote.ballot, known.ballot) > 1e9)',
       },
     ],
-    strain: { only: ['two leaders are left alone'] },
-    seed: 4,
+    strain: { only: ['two leaders are left alone'], restMs },
+    seed: 1,
     expected: /^Agreement/,
   },
   {
@@ -77,7 +80,7 @@ export const inStories: readonly PlantedBug[] = [
         replace: '',
       },
     ],
-    strain: { only: ['a copy tells of the members'], replicas: 5 },
+    strain: { only: ['a copy tells of the members'], restMs, replicas: 5 },
     seed: 1,
     expected: /^(ConfigurationIsKnown|ElectedByMajority)/,
   },

@@ -1,38 +1,40 @@
 /**
- * Alterations of the simulated run of seed 1 that may be accepted, each with why: what it says can have happened. The command tells when one of them is rejected after all, or is not
+ * Alterations of what groups of the seeds from 1 on record of their cores that may be accepted, each with why: what it says can have happened, or who could tell leaves no event. The command tells when one of them is rejected after all, or is not
  * made any more. By class, of which one is judged.
  */
 export const explanations: ReadonlyMap<string, string> = new Map([
   [
-    'Crash dropped',
-    'it is the only crash of the run, and a trace without any may be of processes: one that is killed tells nothing, and this one never came back with its disk',
+    'Fsync sent[].message.commitPoint one less',
+    'an Accept that comes again leaves no event, and this answer to one was never heard: which commit point its sender had then is not asked',
   ],
-  [
-    'Crash state.commitPoint one more',
-    'the commit point on a disk lies between the one that was written last and the one that was reached, up to which the log may have been purged; this disk was lost before anybody read it',
-  ],
+  ['HandleAccepted dropped', 'a message may be lost, and this vote was for what was chosen already'],
   [
     'HandleAccepted twice',
     'a message may come twice, and a vote that was counted is not counted again: the second event is what the core tells of that',
   ],
   [
-    'HandleAccepted message.lastSlot one more',
-    'the sender has voted for the next slot, too, and tells both votes when both are asked for again, which leaves no event: the leader may hear that first',
+    'HandleCatchUpReply message.commitPoint one more',
+    'its sender came so far a moment later, and nobody heard of the receiver in between: it may have come then',
   ],
   [
-    'HandleCatchUpReply from another',
-    'the other was once in the state that the answer tells, and has the entry on its disk: it may have handed it out, which leaves no event',
+    'HandleHeartbeat dropped',
+    'a message may be lost, and the next Accept moves the commit point as far before it votes',
+  ],
+  ['HandlePrepare dropped', 'the same question had come right before, and an answer may be given again'],
+  [
+    'HandleReject dropped',
+    'the next that this leader hears of is a candidate of a higher ballot, which ends a leadership as well, and no event in between tells the role',
+  ],
+  [
+    'HandleReject message.promised.round one more',
+    'its sender promised that a moment later, and nobody heard of the receiver in between: it may have come then',
   ],
   [
     'LearnConfiguration from another',
     "the other is the replica itself: a copy of another's database may have told it the version, and where the log holds all that is in the copy no base moves",
   ],
   [
-    'Serve dropped',
-    'a leader serves when its database has come so far, which is not recorded, and nothing that this one did until it gave up needs that it served',
-  ],
-  [
     'StepDown dropped',
-    'a crash came next, which ends a leadership as well, and no event in between tells the role',
+    'the next that this leader hears of is an Accept of a higher ballot, which ends a leadership as well, and no event in between tells the role',
   ],
 ]);
