@@ -20,7 +20,7 @@ import {
   survivingRecords,
 } from './event-steps.ts';
 import { lostStepBefore, lostStepsFor } from './lost-steps.ts';
-import type { ConsensusEvent, RecordedTrace } from './read-trace.ts';
+import { begunBefore, type ConsensusEvent, type RecordedTrace } from './read-trace.ts';
 import { noBallot, type SpecMessage } from './spec-message.ts';
 import { applyStep, tellingHeartbeat, writeDurably } from './apply-step.ts';
 import { configurationOf } from './spec-configuration.ts';
@@ -73,10 +73,7 @@ export function linearize(trace: RecordedTrace, visit: Visit): Linearized {
     },
     visit,
   );
-  for (const id of trace.members) {
-    const first = headOf(id);
-    if (first !== undefined && first.state.promised.round > 0) seed(state, first);
-  }
+  for (const id of begunBefore(trace)) seed(state, headOf(id)!);
   while (order.takeNext('atOnce'));
   return { state, ...order.counts() };
 }

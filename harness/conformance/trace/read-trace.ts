@@ -125,3 +125,8 @@ function checkRun(run: readonly TraceEvent[]): ConsensusEvent[] {
   }
   return consensus;
 }
+
+/** Whose logs were not empty when the trace began: what the layers above tell of them begins in the middle. */
+export function begunBefore({ members, byReplica }: RecordedTrace): ReplicaId[] {
+  return members.filter((id) => (byReplica.get(id)?.[0]?.state.promised.round ?? 0) > 0);
+}

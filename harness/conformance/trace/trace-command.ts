@@ -8,7 +8,7 @@ import { checkApplyTrace, type ApplyRejected } from './apply-trace.ts';
 import { checkTrace, type Accepted, type Rejected } from './check-trace.ts';
 import { isMutantKind, mutants } from './mutants.ts';
 import { mutate } from './mutate.ts';
-import { readEvents } from './read-trace.ts';
+import { begunBefore, orderTrace, readEvents } from './read-trace.ts';
 
 /** What a trace under faults, and what is replayed, must contain to prove anything about the core. */
 export const ACTIONS = [
@@ -90,12 +90,17 @@ export async function runTraceCommand(
   );
   if (lost > 0)
     console.log(`${lost} steps of killed processes are not in their traces; others show that they happened`);
-  const codes = [
-    printCoverage(outcome, options.requireAll),
-    await checkApply(recorded, options.judge),
-    await checkLease(recorded, options),
-  ];
-  return Math.max(...codes);
+  const covered = printCoverage(outcome, options.requireAll);
+  const before = begunBefore(orderTrace(recorded));
+  if (before.length > 0) {
+    const where = `it begins in the middle of the life of ${before.join(', ')}`;
+    console.log(
+      `ordered apply and lease: not judged, since they need a trace from the founding of its group on, and ${where}`,
+    );
+    return options.requireAll ? 1 : covered;
+  }
+  const codes = [await checkApply(recorded, options.judge), await checkLease(recorded, options)];
+  return Math.max(covered, ...codes);
 }
 
 function printCoverage({ actions }: Accepted, requireAll: boolean): number {
