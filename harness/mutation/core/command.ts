@@ -16,6 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { makeBehaviours } from '../../conformance/replay/replay-command.ts';
 import { sample } from '../sampling.ts';
 import { explanations } from './explained.ts';
+import { JudgeTimes } from './judge-times.ts';
 import { MutantJudge, type JudgeName, type Verdict } from './judging.ts';
 import { mutantsOf, type CoreMutant } from './mutants.ts';
 import { scoreOf, tellScore, type CoreScore, type Judged } from './score.ts';
@@ -31,8 +32,6 @@ export interface CoreMutationOptions {
 const folder = fileURLToPath(new URL('../../../server/src/multipaxos/', import.meta.url));
 /** The cheapest first. */
 const judges: readonly JudgeName[] = ['unit', 'replay', 'simulator'];
-/** For each judge of one mutant; each takes a few seconds on an idle machine. */
-const judgeTimeoutMs = 60_000;
 const toldEvery = 50;
 const behaviours = { behaviours: 80, depth: 60, seed: 1 };
 
@@ -43,10 +42,8 @@ export async function runCoreMutation(options: CoreMutationOptions): Promise<Cor
   if (chosen.length === 0) throw new Error('there is nothing to alter');
   const directory = await mkdtemp(join(tmpdir(), 'barista-mutants-'));
   const behavioursFile = join(directory, 'behaviours.json');
-  const hands = Array.from(
-    { length: options.jobs ?? 1 },
-    () => new MutantJudge(behavioursFile, judgeTimeoutMs),
-  );
+  const times = new JudgeTimes();
+  const hands = Array.from({ length: options.jobs ?? 1 }, () => new MutantJudge(behavioursFile, times));
   try {
     await writeFile(behavioursFile, JSON.stringify(await makeBehaviours(behaviours)));
     await passAsItIs(hands[0]!, 'before the first mutant');

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
+import { JudgeTimes } from './judge-times.ts';
 import { MutantJudge } from './judging.ts';
 
 const file = 'ballot.ts';
 const text = readFileSync(new URL(`../../../server/src/multipaxos/${file}`, import.meta.url), 'utf8');
-const judge = new MutantJudge('', 60_000);
+const judge = new MutantJudge('', new JudgeTimes());
 afterAll(() => judge.stop());
 
 describe('a judge', { timeout: 120_000 }, () => {
@@ -22,7 +23,7 @@ describe('a judge', { timeout: 120_000 }, () => {
   });
 
   it('ends what never ends, and goes on in another process', async () => {
-    const hasty = new MutantJudge('', 8000);
+    const hasty = new MutantJudge('', new JudgeTimes({ firstMs: 8000, leastMs: 8000 }));
     const order = { file, judges: ['unit'] } as const;
     const endless = `${text}\nfor (;;);\n`;
     expect(await hasty.judge({ ...order, text: endless })).toMatchObject({ kind: 'killed', how: 'timeOut' });

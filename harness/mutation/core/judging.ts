@@ -7,6 +7,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { JudgeTimes } from './judge-times.ts';
 
 export type JudgeName = 'unit' | 'simulator' | 'replay';
 
@@ -45,19 +46,20 @@ const judgeProgram = fileURLToPath(new URL('judge-process.ts', import.meta.url))
 
 export class MutantJudge {
   private readonly behavioursFile: string;
-  private readonly timeoutMs: number;
+  private readonly times: JudgeTimes;
   private child: ChildProcess | null = null;
 
-  /** `timeoutMs`: for each judge. */
-  constructor(behavioursFile: string, timeoutMs: number) {
+  constructor(behavioursFile: string, times: JudgeTimes) {
     this.behavioursFile = behavioursFile;
-    this.timeoutMs = timeoutMs;
+    this.times = times;
   }
 
   /** @throws Error if the harness failed, which is no verdict */
   async judge(order: JudgeOrder): Promise<Verdict> {
     const child = this.child ?? (await this.begin());
+    const { times } = this;
     let at: JudgeName = order.judges[0]!;
+    let atMs = performance.now();
     return new Promise<Verdict>((resolve, reject) => {
       let timer: NodeJS.Timeout;
       const end = (verdict: Verdict | Error): void => {
@@ -70,11 +72,15 @@ export class MutantJudge {
         setTimeout(() => {
           this.stop();
           end({ kind: 'killed', by: at, how: 'timeOut', test: '' });
-        }, this.timeoutMs);
+        }, times.limitMs(at));
       timer = wait();
       child.on('message', (word: JudgeWord) => {
+        const hasPassed =
+          word.kind === 'began' ? word.judge !== at : word.kind === 'judged' && word.noticed === null;
+        if (hasPassed) times.passed(at, performance.now() - atMs);
         if (word.kind === 'began') {
           at = word.judge;
+          atMs = performance.now();
           clearTimeout(timer);
           timer = wait();
         }

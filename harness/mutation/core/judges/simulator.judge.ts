@@ -1,6 +1,7 @@
-/** The third judge: groups of whole replicas in simulated time, with the usual faults, lost disks and changes of the members, few replicas and many. */
+/** The third judge: groups of whole replicas in simulated time, with the usual faults, lost disks and changes of the members, few replicas and many, and with the stories of the core. */
 import { describe, expect, it } from 'vitest';
 import { runSchedule, type ScheduleOptions } from '../../../groups/group-schedule.ts';
+import { inStories } from '../../../groups/planted-in-stories.ts';
 
 const runs: readonly (readonly [name: string, seeds: number, options: Omit<ScheduleOptions, 'seed'>])[] = [
   ['three replicas', 4, {}],
@@ -14,6 +15,11 @@ describe('a mutant in groups', () => {
     const { faults, counts } = await runSchedule({ seed: 1, rounds: 1, only: [] });
     expect(faults).toEqual([]);
     expect(counts.done).toBeGreaterThan(100);
+  });
+
+  it.each(inStories)('keeps every rule in the story of $name', async ({ strain, seed }) => {
+    const { faults } = await runSchedule({ seed, rounds: 1, ...strain });
+    expect(faults).toEqual([]);
   });
 
   it.each(runs)('keeps every rule with %s', async (_name, seeds, options) => {
