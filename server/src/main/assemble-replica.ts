@@ -226,7 +226,7 @@ export function assembleReplica(
   const told = new ToldAnswers({
     isWanted: () => core.isTold,
     lease: () => core.tracedLease(),
-    onEvent: (event) => events.lease(event, timers.nowMs()),
+    onEvent: (event) => events.lease(event, () => timers.nowMs()),
     everyMs: 5,
   });
   const gate = new AnswerGate({

@@ -190,7 +190,7 @@ export class Replica implements CoreListener {
   }
 
   traceLease(event: CoreLeaseEvent): void {
-    this.parts.events.lease(event, this.parts.timers.nowMs());
+    this.parts.events.lease(event, () => this.parts.timers.nowMs());
   }
 
   purgedByPeer(peer: ReplicaId, purgedTo: Slot): void {

@@ -65,18 +65,39 @@ it('nobody watches who only writes all events down', () => {
   expect(levels).toEqual(['rare', 'all', 'rare']);
 });
 
+const runRead = {
+  name: 'RunRead',
+  generation: 1,
+  leadership: { round: 1, replica: 'r1' as ReplicaId },
+} as const;
+
 it('an event of the lease is stamped with the time at which its clock was read', () => {
   const events = new ReplicaEvents('r1' as ReplicaId);
   const all = listener();
   events.subscribe(all.onEvent, 'all');
-  const begin = {
-    name: 'RunRead',
-    generation: 1,
-    leadership: { round: 1, replica: 'r1' as ReplicaId },
-  } as const;
   events.operation(rare);
-  events.lease({ ...begin, clockMs: 500 }, 1500);
+  events.lease({ ...runRead, clockMs: 500 }, () => 1500);
   const [now, earlier] = all.seen;
   expect(now!.atUs - earlier!.atUs).toBeGreaterThan(900_000);
   expect(now!.atUs - earlier!.atUs).toBeLessThanOrEqual(1_000_000);
+});
+
+it('a process that is put aside between two clocks stamps an event of the lease with the right time', () => {
+  let trueMs = 3000;
+  let pausesMs = [20, 0, 40, 1, 0];
+  const nowUs = (): number => {
+    trueMs += pausesMs.shift() ?? 0;
+    return trueMs * 1000;
+  };
+  const events = new ReplicaEvents('r1' as ReplicaId, { run: 'a', nowUs });
+  const all = listener();
+  events.subscribe(all.onEvent, 'all');
+  // This clock is a second behind the other.
+  const event = { ...runRead, clockMs: 1990 };
+  events.lease(event, () => trueMs - 1000);
+  expect(all.seen[0]!.atUs).toBe(2_990_000);
+  pausesMs = [30, 20, 40, 60, 10, 0];
+  events.lease(event, () => trueMs - 1000);
+  // Never at rest: the shortest pause tells best, after five.
+  expect(all.seen[1]!.atUs).toBe(3_000_000);
 });

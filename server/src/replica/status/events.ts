@@ -32,6 +32,9 @@ interface Listener {
 
 /** Events kept for the first listener, which comes a little after the replica has started. */
 const BACKLOG_MAX = 1000;
+/** Two clocks that were read within this time show the same moment, as far as leases go. */
+const CLOSE_MS = 0.5;
+const READINGS_MAX = 5;
 
 /** What stamps events: in simulated time it is the same at each run. */
 export interface EventStamp {
@@ -109,24 +112,36 @@ export class ReplicaEvents {
     this.publish({ layer: 'apply', ...event });
   }
 
-  /** `nowMs`: of the clock that the event tells; it is stamped with the time at which that was read. */
-  lease(event: LeaseTraceEvent, nowMs: number): void {
+  /** `nowMs`: the clock that the event tells; it is stamped with the time at which that was read. */
+  lease(event: LeaseTraceEvent, nowMs: () => number): void {
     if (this.level === 'rare' && isFrequent(event.name)) return;
-    this.publish({ layer: 'lease', ...event }, nowMs - event.clockMs);
+    this.publish({ layer: 'lease', ...event }, this.whenShown(event.clockMs, nowMs));
   }
 
   operation(event: OperationalEvent): void {
     this.publish({ layer: 'operation', ...event });
   }
 
-  private publish(event: Layered, agoMs = 0): void {
+  /** Both clocks are read one after the other, and a process that is put aside in between tells a wrong time: the closest of a few readings counts. */
+  private whenShown(clockMs: number, nowMs: () => number): number {
+    let closest = { apartMs: Number.POSITIVE_INFINITY, atUs: 0 };
+    for (let tries = 0; tries < READINGS_MAX && closest.apartMs > CLOSE_MS; tries++) {
+      const beforeMs = nowMs();
+      const nowUs = this.stamp.nowUs();
+      const apartMs = nowMs() - beforeMs;
+      if (apartMs < closest.apartMs)
+        closest = { apartMs, atUs: nowUs - Math.round((beforeMs - clockMs) * 1000) };
+    }
+    return closest.atUs;
+  }
+
+  private publish(event: Layered, atUs = this.stamp.nowUs()): void {
     this.seq++;
-    const { run, nowUs } = this.stamp;
     const stamped = {
       seq: this.seq,
-      run,
+      run: this.run,
       replica: this.replica,
-      atUs: nowUs() - Math.round(agoMs * 1000),
+      atUs,
       ...event,
     } as TraceEvent;
     if (this.listeners.size === 0 && this.backlog.length < BACKLOG_MAX) this.backlog.push(stamped);
