@@ -261,6 +261,10 @@ LeadsOnce ==
 OnlyHigherBallotsDepose ==
   [][\A r \in Replicas : leading[r] /= 0 /\ leading'[r] /= leading[r] => promised'[r] > promised[r] \/ crashes' /= crashes]_vars
 
+(* A replica that comes back, and has given its word to nobody in particular, does not lead, and has no read under way. *)
+CrashForgets ==
+  [][\A r \in Replicas : grant'[r] /= grant[r] /\ grant'[r].to = 0 => leading'[r] = 0 /\ read'[r] = NoRead]_vars
+
 (* A read is asked for, runs once, and must see the same until it is answered or lost. *)
 ReadsRunOnce ==
   [][\A r \in Replicas : read'[r] \notin {read[r], NoRead} =>

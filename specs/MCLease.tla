@@ -41,8 +41,8 @@ AgainNext ==
 
 AgainSpec == Init /\ [][AgainNext]_vars
 
-(* A leader may also give up. *)
-ResignSpec == Init /\ [][AgainNext \/ \E r \in Rivals : Resign(r)]_vars
+(* A leader may also give up, or crash. *)
+ResignSpec == Init /\ [][AgainNext \/ \E r \in Rivals : Resign(r) \/ Restart(r)]_vars
 
 (* Nobody comes or goes. *)
 AllAlways == <<Replicas>>

@@ -173,12 +173,10 @@ Apply(r) ==
   /\ Len(db[r]) < MaxTail
   /\ LET s == Visible(r).pointer + 1
      IN /\ s \in log[r]
-        /\ s <= chosen
         /\ db' = [db EXCEPT ![r] = Append(@, [rows |-> Visible(r).rows \cup {s}, pointer |-> s])]
   /\ UNCHANGED <<chosen, member, life, log, purged, told, copy, wipes, crashes>>
 
 Flush(r) ==
-  /\ HasDatabase(r)
   /\ Len(db[r]) > 1
   /\ db' = [db EXCEPT ![r] = <<Visible(r)>>]
   /\ UNCHANGED <<chosen, member, life, log, purged, told, copy, wipes, crashes>>
@@ -186,7 +184,6 @@ Flush(r) ==
 (* PostgreSQL goes down and comes up with any of its images. A copy that was being received is thrown away. *)
 CrashDatabase(r, k) ==
   /\ crashes < MaxCrashes
-  /\ HasDatabase(r)
   /\ k \in 1..(Len(db[r]) - 1)
   /\ crashes' = crashes + 1
   /\ db' = [db EXCEPT ![r] = SubSeq(@, 1, k)]
@@ -320,6 +317,7 @@ TypeOK ==
   /\ purged \in [Replica -> 0..chosen]
   /\ told \in [Replica -> 0..chosen]
   /\ \A r \in Replica : Len(db[r]) <= MaxTail /\ Len(copy[r]) <= 1
+  /\ \A r \in Replica : \A s \in log[r] : s > purged[r]
   /\ \A r \in Replica : ~HasLog(r) => log[r] = {} /\ purged[r] = 0 /\ copy[r] = <<>>
 
 (* Every state that a database has, or can fall back to, is the chosen prefix at its pointer. *)
@@ -335,6 +333,16 @@ NothingLost ==
 (* Whoever is elected learns of everything that was chosen: no majority is without it. *)
 EveryMajorityKnows ==
   \A s \in 1..chosen : ~IsMajority({r \in Able : ~Knows(r, s)})
+
+(* The base of a log only rises, until the log is lost. *)
+BaseOnlyRises == [][\A r \in Replica : purged'[r] >= purged[r] \/ life'[r] # life[r]]_vars
+
+(* A log goes on above what it lacks only where somebody's log has let go of that, or where a copy has come that has it. *)
+LeavesOnlyWhatIsGone ==
+  [][\A r \in Replica :
+       /\ HasLog(r) /\ Missing(r) # {}
+       /\ MinOf(Missing(r)) <= purged'[r]
+       => copy'[r] # copy[r] \/ \E q \in Replica : MinOf(Missing(r)) <= purged[q]]_vars
 
 (* Whoever has a slot in its log knows what lies two windows below: so it may leave nothing of that behind. *)
 KnowsWhatLiesFarBelow ==

@@ -6,6 +6,7 @@ import { applyContradictionIn, applyForms, malformedApply } from './apply-form.t
 const ballot = { round: 1, replica: 'r1' };
 const values: Readonly<Record<string, unknown>> = {
   place: 8,
+  recordEnd: 16,
   number: 1,
   label: 'r1.a/1',
   ballot,
@@ -17,6 +18,7 @@ const values: Readonly<Record<string, unknown>> = {
 };
 const none: Readonly<Record<string, unknown>> = {
   place: -1,
+  recordEnd: 17,
   number: 0.5,
   label: 'r1.a',
   ballot: { round: 1 },

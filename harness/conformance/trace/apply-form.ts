@@ -8,9 +8,10 @@ import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
 import { disagreementIn } from './apply-agreement.ts';
 import type { ApplyEvent } from './apply-event.ts';
 
-/** `place`: a slot or a position of WAL. `text`: for people. A list of words: one of them. */
+/** `place`: a slot or a position of WAL. `recordEnd`: a position at which PostgreSQL's records end, which is a multiple of eight. `text`: for people. A list of words: one of them. */
 type Field =
   | 'place'
+  | 'recordEnd'
   | 'number'
   | 'label'
   | 'ballot'
@@ -47,7 +48,7 @@ export const applyForms: Readonly<Record<ApplyEvent['name'], Readonly<Record<str
   Release: { slot: 'place', start: 'place', position: 'place', commits: 'xids' },
   Feed: { slot: 'place', ...range },
   Skip: { slot: 'place', label: 'label', why: 'text' },
-  Replay: { flushed: 'place', replayed: 'place', durable: 'place', applied: 'place' },
+  Replay: { flushed: 'place', replayed: 'recordEnd', durable: 'place', applied: 'place' },
   FlushStandby: { from: 'place', slot: 'place', position: 'place' },
   ProposeLeadership: { label: 'label', ...leadership },
   BeginLeadership: { slot: 'place', label: 'label', ...leadership, role: roles },
@@ -116,6 +117,8 @@ function isOf(value: unknown, field: Field): boolean {
     case 'place':
     case 'number':
       return Number.isSafeInteger(value) && (value as number) >= 0;
+    case 'recordEnd':
+      return isOf(value, 'place') && (value as number) % 8 === 0;
     case 'label':
       return typeof value === 'string' && /^[^/]+\/\d+$/.test(value);
     case 'text':

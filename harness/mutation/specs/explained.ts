@@ -55,8 +55,6 @@ const bounds: Readonly<Record<string, string>> = {
 
 /** Another module has the rule, or another rule allows the same. */
 const elsewhere: Readonly<Record<string, string>> = {
-  "Lease Restart: leading stays, for: leading' = [leading EXCEPT ![r] = 0]":
-    'whoever restarts and leads on has lost nothing that its lease rests on; what it knew of the log is a matter of MultiPaxos',
   'Recovery Choose: \\E for \\A in: /\\ \\A r \\in Q : ~IsMajority(Q \\ {r})':
     'a larger majority is a smallest one and others that fetched at once',
   'Recovery Tell: TRUE for: HasLog(r)':
@@ -66,8 +64,6 @@ const elsewhere: Readonly<Record<string, string>> = {
   'Recovery TakeCopy: TRUE for the condition: \\E s \\in (purged[r] + 1)..pointer : s \\notin log[r]':
     'what its database has goes from its log: RelievePressure does the same',
   'Recovery Fairness: TRUE for: WF_vars(BeginEmpty(r))': 'whoever has no database may get a copy instead',
-  'Recovery DropTo: TRUE for: \\A s \\in (purged[r] + 1)..slot : s \\in log[r]':
-    'what its database has durably a log need not have had: MoveBase goes the same way',
   "MultiPaxos Restored: msgs stays, for: msgs' = msgs \\union prepares.sent":
     'the Prepare that is on its way asks for more than is needed: sending it again spares votes in the Promises',
   'MultiPaxos HandleCatchUpReply: FALSE for the condition: role[r] = "candidate"':

@@ -5,6 +5,14 @@ export const applyExplanations: ReadonlyMap<string, string> = new Map([
     'it opened nothing: it was asked for because it was not known whether all commits wait, and which answers waited for it nobody tells',
   ],
   [
+    'FlushStandby dropped',
+    'it is the last of its process, and says what nobody looks at any more: where its directory stood then',
+  ],
+  [
+    'Purge slot one less',
+    'it is the last of its process: a log may be dropped less far than everybody has it, and the next would have told from where it went on',
+  ],
+  [
     'Purge why pressure for everybody',
     'what goes is in the directory of whoever drops it, and a log may be dropped so far when it nears its bound, which is not in traces',
   ],
