@@ -263,6 +263,11 @@ IsChosenWal(w, p) == Len(w) <= Len(p.wal) /\ \A i \in 1..Len(w) : w[i].timeline 
 (* Only a directory that says so is started as a standby.                                                                     *)
 MayStartStandby(r) == dir[r].role = "standby"
 
+(* Whoever is copied to leads nothing: it gives its leadership up before, and does not stand meanwhile.  As long as it led nobody else  *)
+(* would, and the WAL that all lack may be with one that goes on with it only when that one leads (Resume).                          *)
+MayBeCopiedTo(r) == node[r].leads = 0
+MayBeElected(r) == copy[r] = NoCopy
+
 (* A copy is whole when all that its blocks may reflect, which is the source's WAL up to n, is chosen; and comes with it.       *)
 CopyIsChosen(q, n) == n <= Len(Fold(node[q].at).wal)
 WalOfCopy(r, n) == Prefix(pg[copy[r].source].wal, n)
@@ -410,6 +415,7 @@ Elect(r, top) ==
       /\ top + 1 \in Slot
       /\ node[r].up
       /\ node[r].leads = 0
+      /\ MayBeElected(r)
       /\ MayStand(r)
       /\ top >= Top
       /\ MayBeFound(top)
@@ -837,7 +843,7 @@ IsParted(r) == MayBeChecked(r) /\ HasParted(r)
 (* r's own database is none, or no log goes on from it.                                                                        *)
 NeedsCopy(r) ==
   /\ node[r].up
-  /\ node[r].leads = 0
+  /\ MayBeCopiedTo(r)
   /\ \/ dir[r].role = "copying"
      \/ IsParted(r)
      \/ dir[r].role = "standby" /\ dir[r].durable < purged
@@ -1071,8 +1077,11 @@ ReadsAreCurrent == ~stale
 (* What a client in doubt is told is true, for ever.                                                                           *)
 ToldIsTrue == \A a \in told : (a.outcome = "committed") = (a.request \in RequestsIn(Newest.wal))
 
-(* A directory that is half another's is started by nobody.                                                                    *)
-CopyingIsClosed == \A r \in Replica : dir[r].role = "copying" => pg[r].mode = "down"
+(* A directory that is half another's is started by nobody, and nobody leads while a copy comes to it.                           *)
+CopyingIsClosed ==
+  \A r \in Replica :
+    /\ dir[r].role = "copying" => pg[r].mode = "down"
+    /\ copy[r] # NoCopy => node[r].leads = 0
 
 (* A copy ends with the Node at either end, and when the PostgreSQL that is copied stops or is promoted: what comes then does not go on *)
 (* from what was sent.                                                                                                        *)

@@ -122,7 +122,7 @@ TraceCandidates(s) ==
       ELSE IF Step.k = "leaderStart" THEN {LeaderStart(Step.b)}
       ELSE {Other(0)}
 
-TraceNeedsCopy(r) == node[r].up /\ node[r].leads = 0
+TraceNeedsCopy(r) == node[r].up /\ MayBeCopiedTo(r)
 
 -----------------------------------------------------------------------------
 (* What the parts of a replica come to in the next state. *)

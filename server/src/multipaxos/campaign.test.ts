@@ -121,6 +121,39 @@ describe('a replica that asks for votes', () => {
   });
 });
 
+describe('a replica that waits for a copy of a database', () => {
+  it('does not stand until the copy is there', () => {
+    const core = newFollower();
+    core.input({ kind: 'CopyAwaited' });
+    core.tick(10_000);
+    core.tick(10_000);
+    expect(core.take('PreVote')).toEqual([]);
+    core.input({ kind: 'Restored', slot: slot(5), configuration: founding });
+    core.tick(10_000);
+    expect(core.take('PreVote')).toHaveLength(2);
+  });
+
+  it('is not elected by answers to what it asked before', () => {
+    const core = asking();
+    core.input({ kind: 'CopyAwaited' });
+    grant(core, r2, ballot(1, r1));
+    expect(core.state).toMatchObject({ role: 'follower', promised: { round: 0 } });
+  });
+
+  it('gives up a candidacy', () => {
+    const core = newCandidate();
+    core.input({ kind: 'CopyAwaited' });
+    promise(core, r2);
+    expect(core.state).toMatchObject({ role: 'follower', candidacy: null });
+  });
+
+  it('gives up a leadership', () => {
+    const core = newServingLeader();
+    core.input({ kind: 'CopyAwaited' });
+    expect(core.state).toMatchObject({ role: 'follower', leadership: null, lastReason: 'databaseFailed' });
+  });
+});
+
 describe('a replica that is asked for its vote', () => {
   const preVote = (core: OneCore, from: ReplicaId, of: Ballot): void =>
     core.receive(from, { kind: 'PreVote', group, ballot: of });

@@ -30,7 +30,7 @@ export function considerElection(run: Run): void {
   restartElectionTimer(state);
   if (state.role === 'follower') state.leader = null;
   probe(run);
-  if (!isVoter || state.nowMs < state.quarantineUntilMs) return;
+  if (!isVoter || state.awaitsCopy || state.nowMs < state.quarantineUntilMs) return;
   const ballot = nextBallot(run);
   state.preVote = { ballot, grants: new Set([state.config.id]) };
   const message: PreVote = { kind: 'PreVote', group: state.config.group, ballot };

@@ -159,6 +159,8 @@ export function stepDown(run: Run, reason: StepDownReason): void {
   // What it had may be gone: nothing is purged on its word until it is back (restored.ts).
   if (reason === 'databaseFailed') state.durableApplied = 0 as Slot;
   if (state.role === 'follower') {
+    // Whatever it has asked for, answers come too late.
+    state.preVote = null;
     restartElectionTimer(state);
     return;
   }

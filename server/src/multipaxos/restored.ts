@@ -1,7 +1,7 @@
 /**
  * What the database says about the log.
  *
- * Responsible for: restored, knowLeadership and relievePressure. A database comes up with everything up to some slot in it. It may be this replica's own, or a copy of
+ * Responsible for: awaitCopy, restored, knowLeadership and relievePressure. A database comes up with everything up to some slot in it. It may be this replica's own, or a copy of
  * another's that is ahead of this log.
  *
  * What the log holds below that slot without knowing it to be chosen is not taken for chosen: a vote of a lower ballot may have lost, and a copy
@@ -30,6 +30,12 @@ export function restored(run: Run, slot: Slot, configuration: Configuration): vo
   state.applied = slot;
   state.durableApplied = slot;
   state.awaitsCopy = false;
+}
+
+/** Whoever is copied to leads nothing, and does not stand until it has a database again: as long as it led, nobody else would. Spec: MayBeCopiedTo, MayBeElected of OrderedApply.tla. */
+export function awaitCopy(run: Run): void {
+  run.state.awaitsCopy = true;
+  stepDown(run, 'databaseFailed');
 }
 
 function holdsAllUpTo(state: State, last: Slot): boolean {

@@ -27,7 +27,7 @@ import { advanceCommitPoint, handleAccepted, propose, serve, stepDown } from './
 import { reportChosen } from './learner.ts';
 import { admits, recordConfiguration, tellConfiguration } from './membership.ts';
 import { reconfigure } from './reconfigure.ts';
-import { knowLeadership, relievePressure, restored } from './restored.ts';
+import { awaitCopy, knowLeadership, relievePressure, restored } from './restored.ts';
 import type { Run } from './run.ts';
 import { isServing, type State } from './state.ts';
 import { traceAction } from './trace.ts';
@@ -107,7 +107,7 @@ function act(run: Run, input: Input): void {
       knowLeadership(run, input.ballot);
       return;
     case 'CopyAwaited':
-      state.awaitsCopy = true;
+      awaitCopy(run);
       return;
     case 'LogPressure':
       relievePressure(run, input.isUrgent);

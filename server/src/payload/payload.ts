@@ -28,7 +28,7 @@ export interface PayloadHost {
   applied(slot: Slot, durableSlot: Slot): void;
   /** The database came up with everything up to `slot`, which this replica's log may not reach. */
   restored(slot: Slot, configuration: Configuration): void;
-  /** The database is given up, and a copy is to take its place: the log need not reach back to what it had. */
+  /** The database is given up, and a copy is to take its place: the log need not reach back to what it had, and until then this replica leads nothing. */
   copyAwaited(): void;
   /** The database knows of this leadership: this replica leads in no lower ballot. */
   leadershipKnown(ballot: Ballot): void;

@@ -45,7 +45,7 @@ export type Input =
   | { readonly kind: 'LeadershipKnown'; readonly nowMs: number; readonly ballot: Ballot }
   /**
    * The database is given up, and a copy of another's is to take its place: it will not go on from this log, which may leave behind what nobody has as a log any
-   * more (leave-behind.ts). Until the next `Restored` or `Applied`.
+   * more (leave-behind.ts), and leads nothing meanwhile. Until the next `Restored` or `Applied`.
    */
   | { readonly kind: 'CopyAwaited'; readonly nowMs: number }
   /**
