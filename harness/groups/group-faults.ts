@@ -10,6 +10,7 @@ import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.
 import type { MemoryMember } from '../../server/src/replica/testing/memory-member.ts';
 import { calm } from '../../server/src/replica/testing/memory-network.ts';
 import { coreStories } from './core-stories.ts';
+import { databaseStories } from './database-stories.ts';
 import { FaultScene } from './fault-scene.ts';
 import * as links from './link-faults.ts';
 import * as machines from './machine-faults.ts';
@@ -62,7 +63,11 @@ const faults: readonly (readonly [weight: number | null, string, Fault])[] = [
   [1, 'is removed', membership.remove],
   [1, 'its clock changes its pace', (_scene, member) => member.drift()],
   [0, 'the leader dies, and others want to lead behind slow disks', stories.rivalsBehindSlowDisks],
-  ...coreStories.map(([name, strike]): [null, string, Fault] => [null, name, strike]),
+  ...[...coreStories, ...databaseStories].map(([name, strike]): [null, string, Fault] => [
+    null,
+    name,
+    strike,
+  ]),
   // More than the product promises to survive.
   [null, 'clocks go too far apart', machines.driftTooFar],
   [null, 'a majority loses its logs', machines.loseMajority],

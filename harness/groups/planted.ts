@@ -1,6 +1,7 @@
 /** Bugs planted into the product, each of which random schedules must find: a judge that cannot fail shows nothing. */
 import { ofAcceptors } from './planted-acceptors.ts';
 import { ofDatabases } from './planted-databases.ts';
+import { inDatabaseStories } from './planted-in-database-stories.ts';
 import { inStories } from './planted-in-stories.ts';
 import { ofLeaders } from './planted-leaders.ts';
 import { ofTheLog } from './planted-log.ts';
@@ -15,4 +16,5 @@ export const plantedBugs = [
   ...ofTheLog,
   ...ofService,
   ...ofDatabases,
+  ...inDatabaseStories,
 ];

@@ -4,7 +4,8 @@
  * Looks into the replicas for positions only, where that makes a mistake show at once instead of by luck.
  */
 import type { TraceEvent } from '../../server/src/api/events.ts';
-import type { Slot } from '../../server/src/multipaxos/types/names.ts';
+import { compareBallots } from '../../server/src/multipaxos/ballot.ts';
+import type { Ballot, Slot } from '../../server/src/multipaxos/types/names.ts';
 import { formatLsn, type Lsn } from '../../server/src/wal/lsn.ts';
 import type { MemoryMember } from '../../server/src/replica/testing/memory-member.ts';
 
@@ -15,6 +16,8 @@ export class SlotJudge {
   private readonly timelines = new Map<number, string>();
   /** What each slot does, and who has said so first. */
   private readonly effects = new Map<Slot, { readonly what: string; readonly id: string }>();
+  /** Leaderships that have begun, by the slots of their entries. */
+  private readonly begun = new Map<Slot, Ballot>();
   /** The highest position that any replica has said to be chosen. */
   private chosenTo = 0 as Lsn;
 
@@ -30,6 +33,7 @@ export class SlotJudge {
     if (event.name === 'Skip') this.effect(id, event.slot, `nothing, as ${event.why}`);
     if (event.name === 'Release') this.isChosen(event.position);
     if (event.name === 'Open') this.opens(member);
+    if (event.name === 'Resume') this.resumes(id, event.leadership);
   }
 
   private feeds(
@@ -47,6 +51,7 @@ export class SlotJudge {
     const { timeline, leadership, resumes, slot, fork } = event;
     const who = `${leadership.round} of ${leadership.replica}`;
     this.effect(id, slot, `leadership ${who} on ${timeline} at ${fork}`);
+    this.begun.set(slot, leadership);
     if (resumes) return;
     const before = this.timelines.get(timeline);
     if (before === undefined) this.leaderships += 1;
@@ -60,6 +65,14 @@ export class SlotJudge {
     if (before !== undefined && before.what !== what)
       this.fault(`slot ${slot} is "${what}" for ${id}, and "${before.what}" for ${before.id}`);
     this.effects.set(slot, { what, id });
+  }
+
+  /** Of the leaderships below its own the newest was its own, too. Spec: MayResume of OrderedApply.tla. */
+  private resumes(id: string, leadership: Ballot): void {
+    const below = [...this.begun].filter(([, other]) => compareBallots(other, leadership) < 0);
+    const [, last] = below.toSorted(([left], [right]) => left - right).at(-1) ?? [];
+    if (last !== undefined && last.replica !== leadership.replica)
+      this.fault(`${id} goes on as a primary under ${leadership.round}, and ${last.replica} led last`);
   }
 
   /** All that the first session can see was recovered, or replayed. */

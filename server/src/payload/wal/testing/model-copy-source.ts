@@ -59,7 +59,7 @@ export class ModelCopySource implements CopySource {
     const { run } = postgres;
     if (run === null) throw new CopyError('sourceUnavailable', 'PostgreSQL is away');
     const wasStandby = run.standby !== null;
-    await run.primary?.checkpoint();
+    await untilGone(run, run.primary?.checkpoint());
     const control = this.controlOf(run, wasStandby);
     const keys = random.shuffled([...postgres.disk.pages.keys()]);
     while (keys.length > 0) {
@@ -99,7 +99,7 @@ export class ModelCopySource implements CopySource {
   private async stopAt(run: ModelRun, mustReach: Lsn): Promise<Lsn> {
     const { primary, standby } = run;
     if (primary !== null) {
-      await primary.writer.sync(primary.writer.end);
+      await untilGone(run, primary.writer.sync(primary.writer.end));
       return primary.writer.syncedTo;
     }
     return Math.max(standby?.replayed ?? 0, mustReach) as Lsn;
@@ -137,5 +137,19 @@ export class ModelCopySource implements CopySource {
 
   private moment(ms = this.options.random.next() * this.options.postgres.copyMomentMs): Promise<void> {
     return new Promise((resolve) => this.options.timers.after(ms, resolve));
+  }
+}
+
+/** What was asked of a PostgreSQL that has ended gets no answer: its connections say so. @throws CopyError */
+async function untilGone({ onGone }: ModelRun, answer: Promise<void> = Promise.resolve()): Promise<void> {
+  let gone = (): void => undefined;
+  const ended = new Promise<never>((_, reject) => {
+    gone = () => reject(new CopyError('transferFailed', 'PostgreSQL has ended'));
+  });
+  onGone.add(gone);
+  try {
+    await Promise.race([answer, ended]);
+  } finally {
+    onGone.delete(gone);
   }
 }

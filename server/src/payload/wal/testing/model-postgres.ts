@@ -243,7 +243,9 @@ export class ModelPostgres {
     const wait = new ProcessTime(this.time);
     if (mode === 'fast' && run.stillness === 'moving' && run.mainAlive) {
       const orderly = run.primary?.shutDown() ?? Promise.resolve();
-      await Promise.race([orderly, moment(wait, graceMs.fast)]);
+      // Another stop may be less patient.
+      const gone = new Promise<void>((resolve) => run.onGone.add(resolve));
+      await Promise.race([orderly, gone, moment(wait, graceMs.fast)]);
     } else if (run.stillness !== 'moving') await moment(wait, graceMs[mode] + (mode === 'fast' ? 3_000 : 0));
     await moment(wait, this.latencyMs());
     if (this.run === run) this.die(null);
