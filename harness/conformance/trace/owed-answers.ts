@@ -2,7 +2,8 @@
  * The answers that a replica owes until what it has written is durable, and the flush in which they leave.
  *
  * Responsible for: their content, and that none leaves sooner or later than it must. The commit point in one is that which the replica had when it voted: what it came to
- * know by the same message, over the slots that it had just voted for, is not in it (handleAccept in server/src/multipaxos/follower.ts).
+ * know by the same message, over the slots that it had just voted for, is not in it (handleAccept in server/src/multipaxos/follower.ts). An Accept that comes again leaves no event:
+ * the answer to it tells no lower commit point than the first one.
  */
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
@@ -26,6 +27,8 @@ interface Answer {
 export class OwedAnswers {
   private readonly writes = new PendingWrites();
   private owed: readonly { readonly answer: Answer; readonly behind: Write }[] = [];
+  /** By slot, its newest vote. */
+  private readonly voted = new Map<number, Pick<Answer, 'ballot' | 'commitPoint'>>();
 
   /** Why an event does not send what it must, or sends what must wait; null: it is as it must be. */
   take(event: ConsensusEvent, previous: ConsensusEvent | undefined): string | null {
@@ -39,6 +42,7 @@ export class OwedAnswers {
   private owe(event: ConsensusEvent): string | null {
     const answer = answerOf(event);
     if (answer === null) return null;
+    if (answer.kind === 'vote') for (const [slot] of event.votes ?? []) this.voted.set(slot, answer);
     const behind = this.writes.last();
     const isSent = (event.sent ?? []).some((sent) => isAnswer(sent, answer));
     if (isSent && behind !== null && behind.kind !== 'configuration')
@@ -59,7 +63,15 @@ export class OwedAnswers {
       if (index === -1) return `${answer.to} does not get the answer that waited for this flush`;
       left.splice(index, 1);
     }
-    return null;
+    const early = left.find((sent) => this.isBeforeVote(sent));
+    return early === undefined ? null : `${early.to} is told of a vote from before it was given`;
+  }
+
+  private isBeforeVote({ message }: Sent): boolean {
+    if (message.kind !== 'Accepted') return false;
+    const { ballot, commitPoint = 0, lastSlot = 0 } = message;
+    const vote = this.voted.get(lastSlot);
+    return vote !== undefined && sameBallot(vote.ballot, ballot) && commitPoint < vote.commitPoint;
   }
 }
 

@@ -129,6 +129,17 @@ describe('what is sent', () => {
       sends('Fsync', 'Accepted')(event) && event.state.commitPoint > 3;
     expect(contradicted(votes, less).reason).toContain('that waited for this flush');
   });
+
+  it('tells no less when it is told again', () => {
+    const again = (event: ConsensusEvent): ConsensusEvent => {
+      const last = event.sent!.findLast(({ message }) => message.kind === 'Accepted')!;
+      const message = { ...last.message, commitPoint: lower(last.message.commitPoint) };
+      return { ...event, sent: [...event.sent!, { ...last, message }] };
+    };
+    const votes = sends('Fsync', 'Accepted');
+    expect(contradicted(votes, again)).toMatchObject({ isThere: true });
+    expect(contradicted(votes, again).reason).toContain('of a vote from before it was given');
+  });
 });
 
 /** The trace with the event twice, or without it; numbers are closed up. */

@@ -1,12 +1,8 @@
 /**
- * Alterations of what groups of the seeds from 1 on record of their cores that may be accepted, each with why: what it says can have happened, or who could tell leaves no event. The command tells when one of them is rejected after all, or is not
+ * Alterations of what groups of the seeds from 1 on record of their cores that may be accepted, each with why: what it says can have happened. The command tells when one of them is rejected after all, or is not
  * made any more. By class, of which one is judged.
  */
 export const explanations: ReadonlyMap<string, string> = new Map([
-  [
-    'Fsync sent[].message.commitPoint one less',
-    'an Accept that comes again leaves no event, and this answer to one was never heard: which commit point its sender had then is not asked',
-  ],
   ['HandleAccepted dropped', 'a message may be lost, and this vote was for what was chosen already'],
   [
     'HandleAccepted twice',
