@@ -37,6 +37,12 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
     760,
     'a machine fails behind a look at its directory, and its replica folds before it looks again',
   ],
+  [
+    'groups',
+    301_000,
+    'a member that ended before its log held anything made a database of its own when it came back',
+  ],
+  ['groups', 61102, 'a replica was elected in the moment in which it found that its database was none'],
 ];
 
 describe('the runs of new seeds', { timeout: TIMEOUT_MS }, () => {

@@ -1,4 +1,5 @@
 /** What a replica does that has a log and no database. Pure. */
+import type { Configuration } from '../../multipaxos/types/members.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { Loss } from '../../ports/database-directory.ts';
 
@@ -9,19 +10,24 @@ export interface Joined {
 }
 
 /**
- * Only the founder of a group makes a database: at its beginning, when the log holds nothing yet. Everybody else has a copy of it, for what a new database consists of before the first WAL that is chosen is in no log.
+ * Only the founder of a group makes a database: at its beginning, when the log holds nothing yet, and names members that were chosen in no slot. The log of who was let in holds nothing, either, until it hears of something: a process that
+ * ends before that does not remember in its next life that it was let in. Everybody else has a copy of it, for what a new database consists of before the first WAL that is chosen is in no log.
  */
 export function missingDatabase({
   log,
   joined,
   others,
 }: {
-  readonly log: { readonly recovered: { readonly commitPoint: Slot }; stats(): { readonly purgedTo: Slot } };
+  readonly log: {
+    readonly recovered: { readonly commitPoint: Slot; readonly configuration: Pick<Configuration, 'slot'> };
+    stats(): { readonly purgedTo: Slot };
+  };
   readonly joined: Joined | null;
   readonly others: readonly ReplicaId[];
 }): { readonly kind: 'create' } | { readonly kind: 'lost'; readonly loss: Loss } {
-  const isNew = log.stats().purgedTo === 0 && log.recovered.commitPoint === 0;
-  if (joined === null && isNew) return { kind: 'create' };
+  const { commitPoint, configuration } = log.recovered;
+  const isFounders = log.stats().purgedTo === 0 && commitPoint === 0 && configuration.slot === 0;
+  if (joined === null && isFounders) return { kind: 'create' };
   const cause = joined === null ? 'databaseLost' : joined.cause === 'new' ? 'new' : 'bothLost';
   const alone =
     others.length === 0 ? ', and the group has no other member that might have a copy: restore a backup' : '';
