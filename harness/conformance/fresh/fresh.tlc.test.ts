@@ -43,6 +43,11 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
     'a member that ended before its log held anything made a database of its own when it came back',
   ],
   ['groups', 61102, 'a replica was elected in the moment in which it found that its database was none'],
+  [
+    'groups',
+    301_118,
+    'a machine fails behind a look at its directory, and its replica goes on with less than was found',
+  ],
 ];
 
 describe('the runs of new seeds', { timeout: TIMEOUT_MS }, () => {

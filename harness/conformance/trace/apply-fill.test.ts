@@ -4,6 +4,10 @@ import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEvent, ApplyItem } from './apply-event.ts';
 import { applySteps } from './apply-steps.ts';
 
+interface Unit {
+  readonly c: readonly number[];
+}
+
 const replica = 'r1' as ReplicaId;
 const first = { round: 1, replica };
 const second = { round: 2, replica };
@@ -18,6 +22,37 @@ const led = [
   told({ name: 'DatabaseUp', role: 'founder', slot: 1, position: 100, timeline: 1 }),
   { kind: 'elected', replica, leadership: first, startSlot: 1 },
 ] as const satisfies readonly ApplyItem[];
+
+it('transactions count as written with what a machine that failed later has kept', () => {
+  const looks = [240, 180].map((position) =>
+    told({ name: 'CheckPrefix', outcome: 'undecided', slot: 1, timeline: 1, position }),
+  );
+  const { steps, facts } = applySteps([
+    ...led,
+    told({ name: 'Depose', leadership: first, reason: '' }),
+    looks[0]!,
+    { kind: 'begins', replica },
+    looks[1]!,
+    { kind: 'elected', replica, leadership: second, startSlot: 2 },
+    told({ name: 'Resume', leadership: second, timeline: 1, position: 180 }),
+    told({
+      name: 'Ship',
+      label: 'r1/1',
+      leadership: second,
+      timeline: 1,
+      start: 100,
+      end: 220,
+      commits: ['7'],
+    }),
+    told({ name: 'AskOutcome', question: 1, open: 0, xid: '7', leadership: first }),
+  ]);
+  const written = steps
+    .filter(({ action }) => action === 'Write')
+    .flatMap(({ fields }) => fields['units'] as readonly Unit[]);
+  expect(written.findIndex(({ c }) => c.includes(facts.xidRank('7')))).toBe(
+    facts.unitEnds(0, 180).length - 1,
+  );
+});
 
 it('transactions that a leadership left in its directory are its own, though the next one names them as it ships', () => {
   const { steps, facts } = applySteps([
@@ -39,6 +74,6 @@ it('transactions that a leadership left in its directory are its own, though the
   ]);
   const written = steps
     .filter(({ action }) => action === 'Write')
-    .flatMap(({ fields }) => fields['units'] as readonly { readonly c: readonly number[] }[]);
+    .flatMap(({ fields }) => fields['units'] as readonly Unit[]);
   expect(written.flatMap(({ c }) => c)).toEqual([facts.xidRank('7')]);
 });

@@ -104,7 +104,7 @@ export function addWhatIsFoundLater(conversion: Conversion, replica: ReplicaId, 
 
 /**
  * What a leadership left behind in its directory names its transactions only when the next one, which resumes, ships it. A range of which less was found names all of its transactions: they count as written with what
- * was found.
+ * was found: of several looks with the least, as what was found at first may have gone with its machine before it was shipped.
  */
 function writeWhatIsShippedLater(
   conversion: Conversion,
@@ -112,12 +112,14 @@ function writeWhatIsShippedLater(
   { end, later }: { readonly end: number; readonly later: readonly ApplyItem[] },
 ): void {
   const track = trackOf(conversion, replica);
+  let found = end;
   for (const item of later) {
     if (item.kind !== 'event' || item.replica !== replica) continue;
     const { event } = item;
     if (event.name === 'BeginCopy' || event.name === 'Promote') break;
-    if (event.name === 'Ship' && event.start >= track.wal && event.start < end)
-      write(conversion, replica, Math.min(event.end, end), event.commits);
+    if (event.name === 'CheckPrefix' || event.name === 'Resume') found = Math.min(found, event.position);
+    if (event.name === 'Ship' && event.start >= track.wal && event.start < found)
+      write(conversion, replica, Math.min(event.end, found), event.commits);
   }
   if (end > track.wal) write(conversion, replica, end, []);
 }
