@@ -73,7 +73,7 @@ LeaveAnything(r, slot) == TRUE
 -----------------------------------------------------------------------------
 (* Sights: what must have been seen in some state of a model, so that the invariant that each is named after says something there. *)
 
-ASSUME \A i \in 1..6 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..8 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -84,6 +84,8 @@ Sights ==
   /\ See(4, "LogMeetsDatabase: a log is purged", \E r \in Replica : HasLog(r) /\ HasDatabase(r) /\ purged[r] > 0)
   /\ See(5, "OnlyNewestLifeVotes: the next life of a lost log has a log", \E r \in Replica : life[r] > 1)
   /\ See(6, "OthersKnowWhatIsLeft: a log has left something behind", \E r \in Replica : ~HasDatabase(r) /\ purged[r] > 0)
+  /\ See(7, "a database is lost, and its log is not", wipes > 0 /\ \E r \in Replica : life[r] = 1 /\ ~HasDatabase(r))
+  /\ See(8, "a log is lost, and its database is not", \E r \in Replica : ~HasLog(r) /\ HasDatabase(r))
 
 -----------------------------------------------------------------------------
 (* Witnesses: claims that something worth checking never happens. *)
