@@ -47,6 +47,11 @@ FarBehindSpec == FarBehind /\ [][Next]_vars /\ Fairness /\ WF_vars(\E Q \in SUBS
 Near == 1
 Far == 2
 
+(* What is applied is flushed at once. Nobody is copied, and nobody hears how far the others are. *)
+NobodyIsCopied ==
+  /\ copy' = copy /\ told' = told
+  /\ \A r \in Replica : Len(db[r]) > 1 => db'[r] # db[r]
+
 (* MayTakeCopy: its pages hold what is written last, and are whole when that is chosen. *)
 TakeCopyOfChosen(r) == PointerOfCopy(r) >= purged[r] /\ chosen = MaxSlot
 

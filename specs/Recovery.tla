@@ -334,6 +334,10 @@ NothingLost ==
 EveryMajorityKnows ==
   \A s \in 1..chosen : ~IsMajority({r \in Able : ~Knows(r, s)})
 
+(* An entry comes into a log when it is chosen, or from another log. *)
+EntriesComeFromLogs ==
+  [][\A r \in Replica : log'[r] \subseteq log[r] \union (IF chosen' # chosen THEN {chosen'} ELSE UNION {log[q] : q \in Replica})]_vars
+
 (* The base of a log only rises, until the log is lost. *)
 BaseOnlyRises == [][\A r \in Replica : purged'[r] >= purged[r] \/ life'[r] # life[r]]_vars
 
