@@ -16,6 +16,15 @@ import { traceLayers } from './traces/alterations.ts';
 import { runTraceMutation } from './traces/command.ts';
 import { runSpecMutation } from './specs/command.ts';
 
+const usage = `usage: mutate specs|traces|core [--sample N] [--seed S] [--json FILE]
+  specs    alters the specifications; their models judge
+           --only X,Y: modules, definitions, or module:line; --seconds N for each mutant; --models A,B: only these
+  traces   alters what replicas told; the trace check judges
+           --layer consensus|apply|lease; --only FILE: a recorded trace
+  core     alters the protocol core; unit tests, replay and simulator judge
+           --only FILE: one module; --jobs N: processes
+harness/mutation/README.md says what is altered, and the last scores.`;
+
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
@@ -27,6 +36,7 @@ const { positionals, values } = parseArgs({
     models: { type: 'string' },
     json: { type: 'string' },
     layer: { type: 'string', default: 'consensus' },
+    help: { type: 'boolean', default: false },
   },
 });
 
@@ -38,6 +48,10 @@ function wholeNumber(name: string, text: string): number {
 }
 
 async function run(): Promise<number> {
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
   const common = {
     seed: wholeNumber('seed', values.seed),
     ...(values.sample !== undefined && { sample: wholeNumber('sample', values.sample) }),
@@ -65,9 +79,7 @@ async function run(): Promise<number> {
       return survivors.length + stale.length === 0 ? 0 : 1;
     }
     default:
-      console.error(
-        'usage: mutate specs|traces|core [--sample N] [--seed S] [--jobs N] [--only FILE] [--seconds N] [--models A,B] [--layer consensus|apply|lease] [--json FILE]',
-      );
+      console.error(usage);
       return 2;
   }
 }
