@@ -31,6 +31,6 @@ export const explanations: ReadonlyMap<string, string> = new Map([
   ],
   [
     'StepDown dropped',
-    'the next that this leader hears of is an Accept of a higher ballot, which ends a leadership as well, and no event in between tells the role',
+    'the next that this leader hears of is another one of a higher ballot, which ends a leadership as well, and no event in between tells the role',
   ],
 ]);
