@@ -93,7 +93,7 @@ export const ofService: readonly PlantedBug[] = [
       },
     ],
     strain: { only: ['the leader alone is cut off, and its waits are ended'] },
-    seed: 5,
+    seed: 9,
     expected: /lost-append|incompatible-order/,
   },
   {
@@ -107,7 +107,7 @@ export const ofService: readonly PlantedBug[] = [
       },
     ],
     strain: { only: ['the leader dies before a slow standby'] },
-    seed: 2,
+    seed: 12,
     expected: /whoever asks \w+ heard: /,
   },
 ];
