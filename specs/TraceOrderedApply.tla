@@ -216,7 +216,7 @@ TraceReplay ==
       /\ IsSlotAt(r, Step.applied, Step.saidReplayed) \/ (Step.applied = node[r].at /\ IsAllReplayed(r, Step.saidReplayed))
       /\ Told(r, [before EXCEPT !.flushed = Step.saidFlushed, !.replayed = Step.saidReplayed])
 
-(* Of a standby no more than it has told to be flushed.                                                                        *)
+(* Of a standby no more than it has told to be flushed, or came up with.                                                       *)
 TraceFlushStandby ==
   /\ ~last[Step.r].knows \/ dir[Step.r].durable = Step.from
   /\ pg[Step.r].mode = "standby" => Step.p <= last[Step.r].flushed
@@ -289,6 +289,10 @@ HasToldItsEnd(r) == last[r].owes = ""
 
 TraceRestart == Restart(Step.r, Left)
 
+(* What its directory said when the standby began to follow the fold: all of it is flushed, but for what new timelines have left   *)
+(* behind since.                                                                                                               *)
+FlushedAtStart(r) == MinOf({ChosenEnd(s) : s \in Max(purged, dir[r].durable)..node[r].at})
+
 (* How far it recovers is told by the Replay that comes next. *)
 TraceDatabaseUp ==
   /\ DatabaseUp(Step.r, IF Step.role = "founder" THEN Len(pg[Step.r].wal) ELSE 0)
@@ -297,7 +301,7 @@ TraceDatabaseUp ==
   /\ ChosenEnd(Step.s) = Step.p
   /\ Fold(Step.s).timeline = Step.t
   /\ HasToldItsEnd(Step.r)
-  /\ Told(Step.r, [last[Step.r] EXCEPT !.base = dir[Step.r].durable, !.flushed = 0, !.replayed = 0, !.checked = <<>>])
+  /\ Told(Step.r, [last[Step.r] EXCEPT !.base = dir[Step.r].durable, !.flushed = FlushedAtStart(Step.r), !.replayed = 0, !.checked = <<>>])
 
 (* Of a directory that was marked, and whose PostgreSQL was not promoted: the timeline before the one that it was to begin.        *)
 TimelineOfDirectory(r) ==

@@ -4,114 +4,21 @@
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types/names.ts';
 import type { Lsn, Timeline } from '../../../server/src/wal/lsn.ts';
+import {
+  alter,
+  behindUntil,
+  drop,
+  exchange,
+  last,
+  names,
+  newestBefore,
+  replace,
+  type Alteration,
+  type Named,
+} from './apply-alterations.ts';
 import type { ApplyEvent } from './apply-event.ts';
-import { NothingToAlterError } from './nothing-to-alter.ts';
-
-type Named<Name extends ApplyEvent['name']> = Extract<ApplyEvent, { readonly name: Name }>;
-
-/** Events of one run of one replica, in their order. */
-type Alteration = (events: readonly TraceEvent[]) => readonly TraceEvent[];
 
 const lsn = (position: number): Lsn => position as Lsn;
-
-/** Whether the run shows what the alteration of this event falsifies: what nothing rests on may as well not have been. */
-type Test<Name extends ApplyEvent['name']> = (
-  event: Named<Name> & TraceEvent,
-  events: readonly TraceEvent[],
-) => boolean;
-
-/** The last event of this name that the test is true of. @throws NothingToAlterError */
-function last<Name extends ApplyEvent['name']>(
-  events: readonly TraceEvent[],
-  name: Name,
-  test: Test<Name> = () => true,
-): Named<Name> {
-  const isIt = (event: TraceEvent): event is Named<Name> & TraceEvent =>
-    event.layer === 'apply' && event.name === name && test(event as Named<Name> & TraceEvent, events);
-  const found = events.findLast(isIt);
-  if (found === undefined) throw new NothingToAlterError(`the run has no ${name} to alter`);
-  return found;
-}
-
-function replace(
-  events: readonly TraceEvent[],
-  target: TraceEvent,
-  by: readonly TraceEvent[],
-): readonly TraceEvent[] {
-  const shift = by.length - 1;
-  return events.flatMap((event) => {
-    if (event === target) return by.map((one, index) => ({ ...one, seq: target.seq + index }));
-    const isBehind = event.run === target.run && event.seq > target.seq;
-    return [isBehind ? { ...event, seq: event.seq + shift } : event];
-  });
-}
-
-function drop<Name extends ApplyEvent['name']>(name: Name, test?: Test<Name>): Alteration {
-  return (events) => replace(events, last(events, name, test), []);
-}
-
-function alter<Name extends ApplyEvent['name']>(
-  name: Name,
-  change: (event: Named<Name>) => Partial<Named<Name>>,
-  test?: Test<Name>,
-): Alteration {
-  return (events) => {
-    const target = last(events, name, test);
-    return replace(events, target, [{ ...target, ...change(target) }]);
-  };
-}
-
-/** Exchanges what happened with what happened next at the layer `apply` of the same run. */
-function exchange<Name extends ApplyEvent['name']>(
-  name: Name,
-  next: ApplyEvent['name'],
-  test: Test<Name> = () => true,
-): Alteration {
-  return (events) => {
-    const behind = (first: TraceEvent): TraceEvent[] =>
-      events.filter(
-        ({ run, seq, layer, name: other }) =>
-          run === first.run && seq > first.seq && layer === 'apply' && other === next,
-      );
-    const first = last(events, name, (event) => test(event, events) && behind(event).length > 0);
-    const second = behind(first).sort((one, other) => one.seq - other.seq)[0] as TraceEvent;
-    const { seq, atUs } = first;
-    return events.map((event) => {
-      if (event === first) return { ...event, seq: second.seq, atUs: second.atUs };
-      return event === second ? { ...event, seq, atUs } : event;
-    });
-  };
-}
-
-/** What this run did next at the layer `apply`, up to the first event of the name `end`. */
-function behindUntil(
-  event: TraceEvent,
-  events: readonly TraceEvent[],
-  end: ApplyEvent['name'],
-): readonly TraceEvent[] {
-  const behind = events
-    .filter(({ run, seq, layer }) => run === event.run && seq > event.seq && layer === 'apply')
-    .sort((one, other) => one.seq - other.seq);
-  const at = behind.findIndex(({ name }) => name === end);
-  return at === -1 ? behind : behind.slice(0, at);
-}
-
-const names = (events: readonly TraceEvent[]): readonly string[] => events.map(({ name }) => name);
-
-/** The newest event of one of these names that its run told before it. */
-function newestBefore<Name extends ApplyEvent['name']>(
-  { run, seq }: TraceEvent,
-  events: readonly TraceEvent[],
-  among: readonly Name[],
-): Named<Name> | null {
-  let newest: (Named<Name> & TraceEvent) | null = null;
-  for (const event of events) {
-    if (event.run !== run || event.seq > seq || event.layer !== 'apply') continue;
-    if (!among.some((name) => name === event.name) || event.seq < (newest?.seq ?? 0)) continue;
-    newest = event as Named<Name> & TraceEvent;
-  }
-  return newest;
-}
 
 /** Behind the last Open: somebody is told this of a transaction that was committed in an earlier leadership. */
 function tell(outcome: Named<'TellOutcome'>['outcome'], isShipped: boolean): Alteration {
@@ -145,6 +52,25 @@ function countedUp(events: readonly TraceEvent[], { run, seq }: TraceEvent): rea
       ? { ...event, question: event.question + 1 }
       : event;
   });
+}
+
+/** PostgreSQL has said nothing yet, and its standby saves the beginning of a leadership: that has no WAL of its own behind what the directory said. */
+function saveBeforeReport(events: readonly TraceEvent[]): readonly TraceEvent[] {
+  const saves = ['FlushStandby', 'CheckPrefix', 'EndCopy'] as const;
+  const begin = last(events, 'BeginLeadership', (candidate) => {
+    const isSaved = newestBefore(candidate, events, saves)?.position === candidate.fork;
+    const newest = newestBefore(candidate, events, [...saves, 'DatabaseUp', 'Feed']);
+    return candidate.role === 'standby' && isSaved && newest?.name === 'DatabaseUp';
+  });
+  const { run, replica, seq, atUs, layer, slot, fork: position } = begin;
+  const from = newestBefore(begin, events, saves)!.slot;
+  const save: TraceEvent = { seq, run, replica, atUs, layer, name: 'FlushStandby', from, slot, position };
+  const next = behindUntil(begin, events, 'DatabaseUp').find(({ name }) => name === 'FlushStandby');
+  const behind = next === undefined ? events : replace(events, next, [{ ...next, from: slot } as TraceEvent]);
+  const altered = replace(behind, begin, [begin, save]);
+  const up = newestBefore(begin, events, ['DatabaseUp'])!;
+  const reports = behindUntil(up, events, 'BeginLeadership').filter(({ name }) => name === 'Replay');
+  return reports.toReversed().reduce((rest, report) => replace(rest, report, []), altered);
 }
 
 /** Those that a run must be rejected for. */
@@ -229,4 +155,5 @@ export const applyMutants: Readonly<Record<string, Alteration>> = {
 export const applyVariants: Readonly<Record<string, Alteration>> = {
   'a client is told that its transaction is committed': tell('committed', true),
   'a client is told that there is no such transaction': tell('notCommitted', false),
+  'a standby saves, without a word of its PostgreSQL, what begins where it came up': saveBeforeReport,
 };
