@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { damageIn } from './database-error.ts';
-import { failureOf, observeStart } from './start-failure.ts';
+import { failureOf, observeStart, ReplayFailures } from './start-failure.ts';
 
 const at = '2026-11-20 19:18:21.501 UTC';
 
@@ -63,6 +63,36 @@ it('a standby that replays is ended by what the process that replays meets, and 
       `${at} [9] XX001 FATAL:  ${page}`,
     ).code,
   ).toBe('databaseLost');
+});
+
+it('a standby whose replay ends for the same reason again and again is lost, whatever the reason is', () => {
+  const standby = `${at} [9] 00000 LOG:  entering standby mode`;
+  const because = (message: string, sqlState = 'XX000'): ReturnType<typeof verdict> =>
+    verdict(standby, `${at} [9] ${sqlState} FATAL:  ${message}`);
+  const failures = new ReplayFailures();
+  const codes = (...all: readonly ReturnType<typeof verdict>[]): string[] =>
+    all.map((one) => failures.judge(one).code);
+  const strange = because('something unheard of');
+  expect(codes(strange, strange)).toEqual(['launchFailed', 'launchFailed']);
+  expect(failures.judge(strange)).toEqual({
+    code: 'databaseLost',
+    reason: 'something unheard of (3 times in a row)',
+  });
+  const killed = verdict(standby);
+  expect(codes(killed, strange, strange, killed, strange, because('something else'), strange)).not.toContain(
+    'databaseLost',
+  );
+  for (const [message, sqlState] of [
+    ['terminating process due to administrator command', '57P01'],
+    ['recovery aborted because of insufficient parameter settings', '22023'],
+  ] as const) {
+    const one = because(message, sqlState);
+    expect(codes(one, one, one, one)).not.toContain('databaseLost');
+  }
+  const full = because('could not extend file "base/5/1"', '53100');
+  expect(codes(full, full, full)).toEqual(['databaseFull', 'databaseFull', 'databaseFull']);
+  // One of these is enough.
+  expect(because("requested timeline 3 is not a child of this server's history").code).toBe('databaseLost');
 });
 
 it('no client can have a start taken for damage', () => {

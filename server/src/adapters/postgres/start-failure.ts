@@ -2,7 +2,7 @@
  * Why PostgreSQL did not start, from what it said while it was starting: damaged files, want of space or memory, or something else. Also why a standby ended: it goes on replaying as it begins, and meets damage late.
  *
  * Only the first kind is `databaseLost`, which has the database replaced. So what cannot be told for certain counts as something else, and is tried
- * again. Lines of clients are not looked at: a line begins with the SQLSTATE (log_line_prefix, data-directory.ts), and what a message
+ * again, but for a standby whose replay ends for the same reason again and again. Lines of clients are not looked at: a line begins with the SQLSTATE (log_line_prefix, data-directory.ts), and what a message
  * holds of line breaks PostgreSQL indents.
  */
 import { damageIn, dataFile, sqlStateOf } from './database-error.ts';
@@ -10,8 +10,26 @@ import type { LaunchErrorCode } from './launch-error.ts';
 
 export interface StartFailure {
   readonly code: LaunchErrorCode;
-  /** In PostgreSQL's words; empty if it said nothing that decides. */
+  /** In PostgreSQL's words; empty if it said nothing of why. */
   readonly reason: string;
+}
+
+/** For one reason, in a row: what ends the replay of the same files each time is in these files, or in what is replayed, and no further attempt helps. */
+const GIVEN_UP_MAX = 3;
+
+/** Counts how often the process that replays the WAL has given up for a reason that is not known as damage. */
+export class ReplayFailures {
+  private reason = '';
+  private times = 0;
+
+  /** To be told of each end that nobody asked for, once. */
+  judge(failure: StartFailure): StartFailure {
+    const isSame = failure.code === 'launchFailed' && failure.reason !== '' && failure.reason === this.reason;
+    this.times = isSame ? this.times + 1 : 1;
+    this.reason = failure.code === 'launchFailed' ? failure.reason : '';
+    if (this.reason === '' || this.times < GIVEN_UP_MAX) return failure;
+    return { code: 'databaseLost', reason: `${failure.reason} (${this.times} times in a row)` };
+  }
 }
 
 export interface StartObserver {
@@ -38,9 +56,12 @@ const damaged = [
   /could not access status of transaction/,
   /relation mapping file .* contains (?:invalid data|incorrect checksum)/,
   /could not open critical system index/,
+  /requested timeline \d+ (?:is not a child of this server's history|does not contain minimum recovery point)/,
   /catalog is missing \d+ attribute/,
 ];
 const corrupted = /^XX00[12]$/;
+/** It was told to end, or wants what only settings or rights give it. */
+const notOfFiles = /^(?:57P0|22023|42501)/;
 const full = /^53/;
 const fileStates = /^(?:58P01|58030|42809)$/;
 /** A crash of the process that replays the WAL, by itself (not from outside: SIGKILL is what the system sends for want of memory). */
@@ -52,6 +73,7 @@ export function observeStart(): StartObserver {
   let lost: string | null = null;
   let crash: string | null = null;
   let outOfSpace: string | null = null;
+  let givenUp: string | null = null;
   /** The process that replays the WAL, once it has said that this is a standby. */
   let replaying: string | null = null;
 
@@ -66,6 +88,7 @@ export function observeStart(): StartObserver {
     const ofFiles = fileStates.test(sqlState) && dataFile.test(message);
     if (corrupted.test(sqlState) || ofFiles || damaged.some((pattern) => pattern.test(message)))
       lost ??= message;
+    else if (pid === replaying && !notOfFiles.test(sqlState)) givenUp ??= message;
   };
 
   return {
@@ -82,7 +105,9 @@ export function observeStart(): StartObserver {
       // A full disk can make any file look short.
       if (outOfSpace !== null) return { code: 'databaseFull', reason: outOfSpace };
       const reason = lost ?? crash;
-      return reason === null ? { code: 'launchFailed', reason: '' } : { code: 'databaseLost', reason };
+      return reason === null
+        ? { code: 'launchFailed', reason: givenUp ?? '' }
+        : { code: 'databaseLost', reason };
     },
   };
 }

@@ -52,6 +52,7 @@ export class WalPayload implements Payload {
     this.options = options;
     this.context = new LifeContext({ ...options, openWal: (state) => this.openWal(state.position) });
     options.server.onExit((reason, damage) => {
+      options.logger.warn({ reason, damage }, 'PostgreSQL has ended by itself; its own log says more');
       if (damage === null) this.suspect(reason);
       else this.lose({ cause: 'databaseLost', reason: damage });
     });

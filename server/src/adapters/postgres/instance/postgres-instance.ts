@@ -26,7 +26,13 @@ import {
   type Postmaster,
 } from '../postmaster.ts';
 import { identify } from '../process-identity.ts';
-import { failureOf, observeStart, type StartFailure, type StartObserver } from '../start-failure.ts';
+import {
+  failureOf,
+  observeStart,
+  ReplayFailures,
+  type StartFailure,
+  type StartObserver,
+} from '../start-failure.ts';
 import { gateSettings, writeSettings, type InstanceRole } from './settings.ts';
 import { watchLimits } from './standby-limits.ts';
 
@@ -108,6 +114,7 @@ class Instance implements PostgresInstance {
   private isStandby = false;
   /** Hears why a start fails, or a standby ends. Not what clients of a primary may have it write. */
   private observer: StartObserver | null = null;
+  private readonly replayFailures = new ReplayFailures();
 
   constructor(options: InstanceOptions, user: LaunchUser, directory: string, socketDir: string) {
     this.options = options;
@@ -229,8 +236,9 @@ class Instance implements PostgresInstance {
 
   /** What ended a standby that was started long ago; null: nothing of the kind. */
   private replayDamage(): string | null {
-    const verdict = this.observer?.verdict();
-    return verdict?.code === 'databaseLost' ? this.startError(verdict, '').message : null;
+    if (this.observer === null) return null;
+    const failure = this.replayFailures.judge(this.observer.verdict());
+    return failure.code === 'databaseLost' ? this.startError(failure, '').message : null;
   }
 
   private async awaitReady(running: Running, role: InstanceRole, observer: StartObserver): Promise<void> {
@@ -238,7 +246,8 @@ class Instance implements PostgresInstance {
     const deadline = performance.now() + timeoutMs;
     for (;;) {
       if (this.running !== running) {
-        throw this.startError(observer.verdict(), 'PostgreSQL ended while it was starting');
+        const failure = this.replayFailures.judge(observer.verdict());
+        throw this.startError(failure, 'PostgreSQL ended while it was starting');
       }
       running.log.drain();
       if (role.kind === 'standby' && observer.isStandby) return;

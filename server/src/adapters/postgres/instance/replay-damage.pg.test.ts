@@ -1,5 +1,5 @@
 /** What a standby meets in its own files while it replays, long after its start: its primary streams to it directly. */
-import { cp, mkdtemp, rm, truncate } from 'node:fs/promises';
+import { cp, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
@@ -85,4 +85,16 @@ it('an end from outside is no damage', async () => {
   process.kill(await startupPid(), 'SIGKILL');
   await expect.poll(() => exits.length).toBe(1);
   expect(exits[0]!.damage).toBeNull();
+});
+
+it('a timeline that the files have not been part of is told as damage', async () => {
+  const history = '1\t0/100\tbefore all that is here\n';
+  const told = await start((data) => writeFile(join(data, 'pg_wal', '00000002.history'), history)).then(
+    async (exits) => {
+      await expect.poll(() => exits.length).toBe(1);
+      return exits[0]!.damage;
+    },
+    (error: Error) => error.message,
+  );
+  expect(told).toMatch(/files are damaged: requested timeline 2 is not a child of this server's history/);
 });
