@@ -73,15 +73,20 @@ describe('the trace file', () => {
     expect(events().map((item) => item.seq)).toEqual(Array.from({ length: 1000 }, (_, index) => index + 1));
   });
 
-  it('keeps the file of an earlier run while there is room, and nothing but traces is deleted', async () => {
+  it('keeps the files of earlier runs while there is room, however many, and nothing but traces is deleted', async () => {
     writeFileSync(join(dir, 'notes.txt'), 'keep');
-    const first = await start({ run: 'first', filesMax: 2 });
-    first.write(event(1));
-    await first.close();
-    const second = await start({ run: 'second', filesMax: 2 });
-    second.write(event(2));
-    await second.flush();
-    expect(names()).toEqual(['notes.txt', 'trace-first-000001.ndjson', 'trace-second-000001.ndjson']);
+    const runs = ['a', 'b', 'c', 'd', 'e', 'f'];
+    for (const [index, run] of runs.entries()) {
+      const file = await start({ run, fileBytesMax: 10_000, filesMax: 2 });
+      file.write(event(index));
+      await file.close();
+    }
+    expect(names()).toEqual(['notes.txt', ...runs.map((run) => `trace-${run}-000001.ndjson`)]);
+    const last = await start({ run: 'last', fileBytesMax: 10_000, filesMax: 2 });
+    for (let seq = 1; seq <= 1000; seq += 1) last.write(event(seq));
+    await last.flush();
+    expect(names().filter((name) => !name.startsWith('trace-last'))).toEqual(['notes.txt']);
+    expect(names().length).toBe(3);
   });
 
   it('drops whole events and counts them when the queue is full', async () => {

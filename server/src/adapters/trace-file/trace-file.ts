@@ -16,7 +16,7 @@ export interface TraceFileOptions {
   readonly run: string;
   /** A file that has reached this size is followed by a new one. */
   readonly fileBytesMax: number;
-  /** Older files, of earlier runs too, are deleted. At least 1. */
+  /** Older files, of earlier runs too, are deleted when all take more than so many full ones. Of smaller ones, as each run leaves one, there may be more, but no more than 1,000. At least 1. */
   readonly filesMax: number;
   /** What may wait to be written. */
   readonly queueBytesMax?: number;
@@ -31,6 +31,7 @@ export interface TraceFile extends TraceSink {
 }
 
 const queueBytesDefault = 16 * 1024 * 1024;
+const filesEverMax = 1000;
 const namePattern = /^trace-.+-\d{6}\.ndjson$/;
 
 /** @throws if the directory cannot be made */
@@ -113,7 +114,8 @@ function rotation({ dir, run, fileBytesMax, filesMax }: TraceFileOptions): Rotat
     const next = await open(join(dir, `trace-${safeRun}-${String(number).padStart(6, '0')}.ndjson`), 'ax');
     fileBytes = 0;
     file = next;
-    await deleteOldest(dir, filesMax);
+    // The new one may become full.
+    await deleteOldest(dir, filesMax - 1, fileBytesMax);
     return next;
   };
 
@@ -147,12 +149,21 @@ function rotation({ dir, run, fileBytesMax, filesMax }: TraceFileOptions): Rotat
   };
 }
 
-/** Keeps the newest files by the time of their last write; names of different runs say nothing about their order. */
-async function deleteOldest(dir: string, filesMax: number): Promise<void> {
+/** Keeps the newest files by the time of their last write, as many as take no more than `fullMax` full ones; names of different runs say nothing about their order. */
+async function deleteOldest(dir: string, fullMax: number, fileBytesMax: number): Promise<void> {
   const names = (await readdir(dir)).filter((name) => namePattern.test(name));
-  const aged = await Promise.all(
-    names.map(async (name) => ({ name, at: await stat(join(dir, name)).then((info) => info.mtimeMs) })),
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const { mtimeMs, size } = await stat(join(dir, name));
+      return { name, mtimeMs, size };
+    }),
   );
-  aged.sort((a, b) => b.at - a.at || b.name.localeCompare(a.name));
-  await Promise.all(aged.slice(filesMax).map(({ name }) => rm(join(dir, name), { force: true })));
+  found.sort((a, b) => b.mtimeMs - a.mtimeMs || b.name.localeCompare(a.name));
+  let bytes = 0;
+  const old = found.filter(({ size }, index) => {
+    // The last line of a full one goes beyond its size.
+    bytes += Math.min(size, fileBytesMax);
+    return bytes > fullMax * fileBytesMax || index >= filesEverMax;
+  });
+  await Promise.all(old.map(({ name }) => rm(join(dir, name), { force: true })));
 }
