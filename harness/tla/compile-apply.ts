@@ -47,6 +47,11 @@ export function compileApply(expression: Apply, scope: Scope): Evaluate {
     expectOperands(expression, 0);
     return () => value;
   }
+  const datum = program.data.get(name);
+  if (datum !== undefined) {
+    expectOperands(expression, 0);
+    return () => machine.data.get(datum)!;
+  }
   const definition = program.definitions.get(name);
   if (definition !== undefined) return compileUse(definition, expression, scope);
   const builtin = program.builtins.get(name);
@@ -68,13 +73,21 @@ function compileUse(definition: Definition, expression: Apply, scope: Scope): Ev
   if (operands.length > 0) return calling(compiled, operands, null);
   const evaluate: Evaluate = () => compiled.evaluate(newFrame(compiled.routine.size));
   const level = levelOfDefinition(definition, scope);
-  if (level === 0) return once(evaluate);
+  if (level === 0) return oncePerRun(evaluate, scope);
   return level === 1 && !scope.isPrimed ? oncePerState(evaluate, scope) : evaluate;
 }
 
-function once(evaluate: Evaluate): Evaluate {
+/** It may follow from the data. */
+function oncePerRun(evaluate: Evaluate, { compilation: { machine } }: Scope): Evaluate {
   let known: Value | undefined;
-  return (frame) => (known ??= evaluate(frame));
+  let run = -1;
+  return (frame) => {
+    if (known === undefined || run !== machine.run) {
+      known = evaluate(frame);
+      ({ run } = machine);
+    }
+    return known;
+  };
 }
 
 function oncePerState(evaluate: Evaluate, { compilation: { machine } }: Scope): Evaluate {

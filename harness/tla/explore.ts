@@ -17,10 +17,39 @@ import { Sequence, type Value } from './value.ts';
 const SUCCESSORS_MAX = 10_000;
 const STATES_MAX = 1_000_000;
 
-/** @returns what was printed. @throws TlaError if something cannot be evaluated, or an invariant is broken */
-export function explore(source: ProgramSource): readonly Value[] {
-  const printed: Value[] = [];
-  const model = compileModel(programOf(source), source, (value) => printed.push(value));
+export interface CompiledModel {
+  /** `data`: the bodies of the definitions that have none. @returns what was printed. @throws TlaError if something cannot be evaluated, or an invariant is broken */
+  run(data: ReadonlyMap<string, Value>): readonly Value[];
+}
+
+/** Compiling takes longer than running a small model: one that is run with other data each time is compiled once. @throws TlaError if something cannot be evaluated */
+export function compileModel(source: ProgramSource): CompiledModel {
+  let printed: Value[] = [];
+  const program = programOf(source);
+  const machine: Machine = {
+    state: [],
+    next: [],
+    epoch: 0,
+    registers: new Map(),
+    data: new Map(),
+    run: 0,
+    print: (value) => void printed.push(value),
+  };
+  const model = modelOf(program, source, machine);
+  return {
+    run(data) {
+      printed = [];
+      for (const name of source.data)
+        if (!data.has(name)) throw new TlaError(`the data say nothing of ${name}`);
+      Object.assign(machine, { state: [], next: [], epoch: machine.epoch + 1, data, run: machine.run + 1 });
+      machine.registers.clear();
+      explore(model);
+      return printed;
+    },
+  };
+}
+
+function explore(model: Model): void {
   const seen = new SeenStates();
   const queue: State[] = [];
   const visit = (state: State): void => {
@@ -29,12 +58,14 @@ export function explore(source: ProgramSource): readonly Value[] {
     model.check(state);
     queue.push(state);
   };
+  model.assume();
   model.firstStates(visit);
   for (let state = queue.shift(); state !== undefined; state = queue.shift()) model.nextStates(state, visit);
-  return printed;
 }
 
 interface Model {
+  /** @throws TlaError if what is assumed is not so */
+  assume(): void;
   firstStates(visit: (state: State) => void): void;
   nextStates(state: State, visit: (state: State) => void): void;
   viewOf(state: State): Value;
@@ -42,8 +73,7 @@ interface Model {
   check(state: State): void;
 }
 
-function compileModel(program: Program, { config }: ProgramSource, print: Machine['print']): Model {
-  const machine: Machine = { state: [], next: [], epoch: 0, registers: new Map(), print };
+function modelOf(program: Program, { config }: ProgramSource, machine: Machine): Model {
   const scope = topScope(program, machine);
   const { first, next } = readSpecification(bodyOf(config.specification, program));
   const makeFirst = compileAction(first, scope, makingFirst());
@@ -65,10 +95,15 @@ function compileModel(program: Program, { config }: ProgramSource, print: Machin
       if (state[variable] === undefined) throw new TlaError(`nothing is said of ${name}`);
     return [...state];
   };
-  for (const assumption of program.assumptions)
-    if (!compileCondition(assumption, scope)(topFrame()))
-      throw new TlaError('what is assumed is not so', assumption.place);
+  const assumptions = program.assumptions.map((assumption) => ({
+    holds: compileCondition(assumption, scope),
+    place: assumption.place,
+  }));
   return {
+    assume() {
+      for (const { holds, place } of assumptions)
+        if (!holds(topFrame())) throw new TlaError('what is assumed is not so', place);
+    },
     firstStates(visit) {
       look(newFrame(count) as State);
       const found: State[] = [];

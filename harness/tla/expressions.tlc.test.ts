@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { runTlc } from '../../scripts/specs/tlc.ts';
 import { formatValue } from './format-value.ts';
 import { readLiteral } from './read-literal.ts';
-import { explore } from './explore.ts';
+import { compileModel } from './explore.ts';
 import { readConfig } from './model-config.ts';
 import { actionsConfig, actionsModule } from './testing/actions.ts';
 import {
@@ -51,12 +51,15 @@ async function statesByTlc(): Promise<string[]> {
 
 describe('TLC', () => {
   it('reaches the same states, each once', async () => {
-    const printed = explore({
+    const model = compileModel({
       modules: new Map([['Actions', actionsModule]]),
       main: 'Actions',
-      values: new Map(),
+      data: [],
       config: readConfig(actionsConfig),
     });
+    // Each time anew.
+    const [printed, again] = [model.run(new Map()), model.run(new Map())];
+    expect(again).toEqual(printed);
     expect(printed.length).toBeGreaterThan(50);
     expect(printed.map(formatValue).sort()).toEqual(await statesByTlc());
   });

@@ -22,5 +22,9 @@ export interface Machine {
   /** Changes whenever `state` does. */
   epoch: number;
   readonly registers: Map<number, Value>;
+  /** By the names of the definitions whose bodies they are. */
+  data: ReadonlyMap<string, Value>;
+  /** Counts what the model was run with: what follows from the data changes with them. */
+  run: number;
   readonly print: (value: Value) => void;
 }

@@ -14,8 +14,10 @@ export interface Program {
   /** In the order of their declaration. */
   readonly variables: readonly string[];
   readonly definitions: ReadonlyMap<string, Definition>;
-  /** Definitions that are written out as values, and constants that the model gives a value. */
+  /** Constants that the model gives a value. */
   readonly values: ReadonlyMap<string, Value>;
+  /** What stands for data, and the name that these have. */
+  readonly data: ReadonlyMap<string, string>;
   readonly builtins: ReadonlyMap<string, Builtin>;
   readonly assumptions: readonly Expression[];
 }
@@ -24,8 +26,8 @@ export interface ProgramSource {
   /** The text of each module that is not of the standard ones. */
   readonly modules: ReadonlyMap<string, string>;
   readonly main: string;
-  /** Definitions whose bodies are values. */
-  readonly values: ReadonlyMap<string, Value>;
+  /** The names of definitions whose bodies are given when the model is run: each time others. */
+  readonly data: readonly string[];
   readonly config: ModelConfig;
 }
 
@@ -43,7 +45,7 @@ function moduleOf(text: string, name: string): Module {
 }
 
 /** @throws TlaError at what cannot be read, and at names that stand for nothing or for two things */
-export function programOf({ modules, main, values, config }: ProgramSource): Program {
+export function programOf({ modules, main, data: named, config }: ProgramSource): Program {
   const read = new Map<string, Module>();
   const builtins = new Map<string, Builtin>();
   const load = (name: string, from: string): void => {
@@ -66,32 +68,36 @@ export function programOf({ modules, main, values, config }: ProgramSource): Pro
   );
   const all = [...read.values()].filter(({ name }) => !instanced.has(name));
   const definitions = new Map<string, Definition>();
+  const data = new Map(named.map((name) => [name, name]));
   for (const definition of all.flatMap((module) => module.definitions)) {
-    if ([definitions, values, builtins].some((known) => known.has(definition.name)))
+    if ([definitions, data, builtins].some((known) => known.has(definition.name)))
       throw new TlaError(`${definition.name} is defined twice`, definition.place);
     definitions.set(definition.name, definition);
   }
   const constants = new Set(all.flatMap((module) => module.constants));
-  const given = new Map([...values, ...config.constants]);
+  const values = new Map(config.constants);
   const replaced = new Map(definitions);
   for (const [name, by] of config.replaced) {
     const definition = definitions.get(by);
-    const value = given.get(by);
-    if (definition === undefined && value === undefined)
+    const value = values.get(by);
+    const datum = data.get(by);
+    if (definition === undefined && value === undefined && datum === undefined)
       throw new TlaError(`${by}, in the place of ${name}, is not defined`);
     if (!constants.has(name) && !definitions.has(name))
       throw new TlaError(`${name} is not defined, and cannot be replaced`);
     replaced.delete(name);
     if (definition !== undefined) replaced.set(name, definition);
-    else given.set(name, value!);
+    else if (datum !== undefined) data.set(name, datum);
+    else values.set(name, value!);
   }
   for (const name of constants)
-    if (!given.has(name) && !replaced.has(name))
+    if (!values.has(name) && !data.has(name) && !replaced.has(name))
       throw new TlaError(`the model says nothing of the constant ${name}`);
   return {
     variables: all.flatMap((module) => module.variables),
     definitions: replaced,
-    values: given,
+    values,
+    data,
     builtins,
     assumptions: all.flatMap((module) => module.assumptions),
   };
