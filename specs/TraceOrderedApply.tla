@@ -350,10 +350,15 @@ TraceGiveUpCopy ==
   /\ last[Step.r].source = Step.q
   /\ Told(Step.r, [last[Step.r] EXCEPT !.source = 0])
 
-(* `n`: the end of what is found in the copied directory later; its WAL may go on behind the slot that it tells.                 *)
+(* `n`: the end of what is found in the copied directory later; its WAL may go on behind the slot that it tells.  What its standby  *)
+(* says of WAL that it is sent once more counts up to where that has come: then `n` may be too low, and the end is where the source  *)
+(* was when the copy began, or behind it.                                                                                       *)
 EndOfCopy ==
   LET n == Shift(Step.n)
-  IN  IF n \in CopyEnds(Step.r) /\ (IF IsSent(Step.r) THEN TRUE ELSE CopyIsChosen(Step.q, n)) THEN n ELSE Shift(Step.p)
+      p == Shift(Step.p)
+  IN  IF n \in CopyEnds(Step.r) /\ (IF IsSent(Step.r) THEN TRUE ELSE CopyIsChosen(Step.q, n)) THEN n
+      ELSE IF p \in CopyEnds(Step.r) \/ CopyEnds(Step.r) = {} THEN p
+      ELSE MinOf(CopyEnds(Step.r))
 
 (* Nobody tells when everything was sent: it is put in where the source ends or is promoted before the copy is told as whole.      *)
 TraceSendCopy ==
