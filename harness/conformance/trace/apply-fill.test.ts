@@ -23,6 +23,27 @@ const led = [
   { kind: 'elected', replica, leadership: first, startSlot: 1 },
 ] as const satisfies readonly ApplyItem[];
 
+/** It leads again with what its directory has up to there, ships what is in that, and is asked for a transaction of before. */
+const goesOnFrom = (position: number): readonly ApplyItem[] => [
+  { kind: 'elected', replica, leadership: second, startSlot: 2 },
+  told({ name: 'Resume', leadership: second, timeline: 1, position }),
+  told({
+    name: 'Ship',
+    label: 'r1/1',
+    leadership: second,
+    timeline: 1,
+    start: 100,
+    end: 220,
+    commits: ['7'],
+  }),
+  told({ name: 'AskOutcome', question: 1, open: 0, xid: '7', leadership: first }),
+];
+
+const unitsIn = (steps: ReturnType<typeof applySteps>['steps']): readonly Unit[] =>
+  steps
+    .filter(({ action }) => action === 'Write')
+    .flatMap(({ fields }) => fields['units'] as readonly Unit[]);
+
 it('transactions count as written with what a machine that failed later has kept', () => {
   const looks = [240, 180].map((position) =>
     told({ name: 'CheckPrefix', outcome: 'undecided', slot: 1, timeline: 1, position }),
@@ -33,22 +54,9 @@ it('transactions count as written with what a machine that failed later has kept
     looks[0]!,
     { kind: 'begins', replica },
     looks[1]!,
-    { kind: 'elected', replica, leadership: second, startSlot: 2 },
-    told({ name: 'Resume', leadership: second, timeline: 1, position: 180 }),
-    told({
-      name: 'Ship',
-      label: 'r1/1',
-      leadership: second,
-      timeline: 1,
-      start: 100,
-      end: 220,
-      commits: ['7'],
-    }),
-    told({ name: 'AskOutcome', question: 1, open: 0, xid: '7', leadership: first }),
+    ...goesOnFrom(180),
   ]);
-  const written = steps
-    .filter(({ action }) => action === 'Write')
-    .flatMap(({ fields }) => fields['units'] as readonly Unit[]);
+  const written = unitsIn(steps);
   expect(written.findIndex(({ c }) => c.includes(facts.xidRank('7')))).toBe(
     facts.unitEnds(0, 180).length - 1,
   );
@@ -59,21 +67,8 @@ it('transactions that a leadership left in its directory are its own, though the
     ...led,
     told({ name: 'Depose', leadership: first, reason: '' }),
     told({ name: 'CheckPrefix', outcome: 'undecided', slot: 1, timeline: 1, position: 200 }),
-    { kind: 'elected', replica, leadership: second, startSlot: 2 },
-    told({ name: 'Resume', leadership: second, timeline: 1, position: 220 }),
-    told({
-      name: 'Ship',
-      label: 'r1/1',
-      leadership: second,
-      timeline: 1,
-      start: 100,
-      end: 220,
-      commits: ['7'],
-    }),
-    told({ name: 'AskOutcome', question: 1, open: 0, xid: '7', leadership: first }),
+    ...goesOnFrom(220),
   ]);
-  const written = steps
-    .filter(({ action }) => action === 'Write')
-    .flatMap(({ fields }) => fields['units'] as readonly Unit[]);
+  const written = unitsIn(steps);
   expect(written.flatMap(({ c }) => c)).toEqual([facts.xidRank('7')]);
 });

@@ -21,8 +21,9 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const start = (script: string): Checker =>
+const start = (script: string, beginMs = 10_000): Checker =>
   startChecker({
+    beginMs,
     command: { command: process.execPath, args: ['-e', script] },
     logFile: join(dir, 'check.log'),
     cluster: () => [],
@@ -45,5 +46,12 @@ it.each([
   const checker = start(script);
   await checker.watching;
   expect(checker.status().ended).toMatch(why);
+  await checker.stop();
+});
+
+it('keeps nobody waiting when it hangs before it has said anything', async () => {
+  const checker = start('setInterval(() => {}, 1000)', 300);
+  await checker.watching;
+  expect(checker.status().ended).toBe('the checker has not begun within 300 ms');
   await checker.stop();
 });

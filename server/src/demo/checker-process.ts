@@ -16,6 +16,8 @@ import { CliError, exitCodes } from '../main/errors.ts';
 
 const TELL_MS = 250;
 const GRACE_MS = 2000;
+/** Of a busy machine. */
+const BEGIN_MS = 60_000;
 
 const count = z.number().min(0);
 const checkStatus: z.ZodType<CheckStatus> = z.strictObject({
@@ -45,10 +47,12 @@ export interface CheckerOptions {
   /** Where it says what is wrong with itself. */
   readonly logFile: string;
   readonly cluster: () => readonly ClusterReplica[];
+  /** One that has said nothing by then is ended. */
+  readonly beginMs?: number;
 }
 
 export interface Checker {
-  /** Settled once it knows what was recorded before, or has ended. What starts to record earlier may be taken for that, and never be read. */
+  /** Settled once it knows what was recorded before, or has ended; it has so long (`beginMs`). What starts to record earlier may be taken for that, and never be read. */
   readonly watching: Promise<void>;
   status(): CheckStatus;
   stop(): Promise<void>;
@@ -81,7 +85,7 @@ function findLoader(root: string): string | null {
   }
 }
 
-export function startChecker({ command, logFile, cluster }: CheckerOptions): Checker {
+export function startChecker({ command, logFile, cluster, beginMs = BEGIN_MS }: CheckerOptions): Checker {
   let status: CheckStatus = { checked: 0, behind: 0, behindMs: 0, skipped: 0, refused: null, ended: null };
   const log = openSync(logFile, 'a', 0o600);
   const child: ChildProcess = spawn(command.command, [...command.args], {
@@ -104,7 +108,12 @@ export function startChecker({ command, logFile, cluster }: CheckerOptions): Che
     });
   });
   const lines = createInterface({ input: child.stdout! });
-  const watching = Promise.race([gone, new Promise<void>((resolve) => lines.once('line', () => resolve()))]);
+  const hasBegun = new Promise<void>((resolve) => lines.once('line', () => resolve()));
+  const late = setTimeout(() => {
+    end(`the checker has not begun within ${beginMs} ms`);
+    child.kill('SIGKILL');
+  }, beginMs);
+  const watching = Promise.race([gone, hasBegun]).then(() => clearTimeout(late));
   lines.on('line', (line) => {
     const told = checkStatus.safeParse(parsed(line));
     if (told.success) status = told.data;

@@ -78,6 +78,8 @@ it('a standby whose replay ends for the same reason again and again is lost, wha
     code: 'databaseLost',
     reason: 'something unheard of (3 times in a row)',
   });
+  // The copy in their place has its own three attempts.
+  expect(codes(strange, strange, strange)).toEqual(['launchFailed', 'launchFailed', 'databaseLost']);
   const killed = verdict(standby);
   expect(codes(killed, strange, strange, killed, strange, because('something else'), strange)).not.toContain(
     'databaseLost',

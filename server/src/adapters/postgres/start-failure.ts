@@ -28,7 +28,9 @@ export class ReplayFailures {
     this.times = isSame ? this.times + 1 : 1;
     this.reason = failure.code === 'launchFailed' ? failure.reason : '';
     if (this.reason === '' || this.times < GIVEN_UP_MAX) return failure;
-    return { code: 'databaseLost', reason: `${failure.reason} (${this.times} times in a row)` };
+    // What comes in the place of these files begins anew.
+    this.reason = '';
+    return { code: 'databaseLost', reason: `${failure.reason} (${GIVEN_UP_MAX} times in a row)` };
   }
 }
 
