@@ -122,7 +122,7 @@ export interface Checkup {
 export type StopMode = 'fast' | 'immediate' | 'kill';
 
 export interface DatabaseServer {
-  /** @throws LaunchError; the signal's reason */
+  /** Wherever it was ended before, in whatever it was receiving. @throws LaunchError; the signal's reason */
   startStandby(source: FeedSource, handlers: StandbyHandlers, ended: AbortSignal): Promise<StandbyDatabase>;
   /** After a crash it recovers first; its sessions find the gate shut from their beginning. @throws LaunchError; the signal's reason */
   startPrimary(ended: AbortSignal): Promise<PrimaryDatabase>;

@@ -34,6 +34,7 @@ import { openPrimary } from './primary-database.ts';
 import { isStopped } from './process-identity.ts';
 import { readRequest } from './requests/request-outcome.ts';
 import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
+import { completeTimelineStarts } from './timeline-starts.ts';
 import { workMarkOf } from './work-mark.ts';
 
 export interface DatabaseServerOptions extends InstanceOptions {
@@ -76,6 +77,7 @@ class Server implements PostgresDatabaseServer {
     ended: AbortSignal,
   ): Promise<StandbyDatabase> {
     await this.dropSlots();
+    await completeTimelineStarts(this.instance.dataDir);
     const user = await chooseLaunchUser();
     const feed = await openStandbyFeed({
       socketDir: await chooseSocketDirectory(user, join(this.options.directory, 'feed')),

@@ -141,6 +141,9 @@ export class FedStandby {
   standby!: StandbyDatabase;
   /** Nothing of the chosen WAL beyond it is fed; null: there is no bound. */
   limit: Lsn | null = null;
+  /** From this timeline on there is the limit. */
+  limitedFrom = 1 as Timeline;
+  private timeline = 1 as Timeline;
 
   private constructor(fixture: DatabaseFixture, log: TestLog, base: WalPosition) {
     this.fixture = fixture;
@@ -159,13 +162,18 @@ export class FedStandby {
   async launch(): Promise<void> {
     const source: FeedSource = {
       position: () => this.wal.position,
-      read: (from, bytesMax) => this.wal.read(from, this.limit ?? this.wal.position.end, bytesMax),
+      read: (from, bytesMax) => {
+        const isLimited = this.limit !== null && this.timeline >= this.limitedFrom;
+        return this.wal.read(from, isLimited ? this.limit! : this.wal.position.end, bytesMax);
+      },
       history: (timeline) => timelineFile(this.wal.position, timeline),
     };
     const { server } = this.fixture;
     const onReport = (report: StandbyReport): void => void this.reports.push(report);
-    const onStreaming = (from: Lsn, timeline: Timeline): void =>
-      void this.streamed.push(`${timeline} ${from}`);
+    const onStreaming = (from: Lsn, timeline: Timeline): void => {
+      this.timeline = timeline;
+      this.streamed.push(`${timeline} ${from}`);
+    };
     const handlers = { onReport, onStreaming, onStreamEnded: () => undefined };
     this.standby = await server.startStandby(source, handlers, never);
   }

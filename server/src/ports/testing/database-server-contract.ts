@@ -8,6 +8,7 @@ import { directoryFacts } from './contract/directory-facts.ts';
 import { gateFacts } from './contract/gate-facts.ts';
 import { promotionFacts } from './contract/promotion-facts.ts';
 import { standbyFacts } from './contract/standby-facts.ts';
+import { timelineStartFacts } from './contract/timeline-start-facts.ts';
 import { transactionFacts } from './contract/transaction-facts.ts';
 import { type DatabaseFixture, FedStandby, type TestLog } from './database-fixture.ts';
 import type { WalPosition } from '../../wal/position.ts';
@@ -69,6 +70,7 @@ export function describeDatabase(name: string, open: () => Promise<DatabaseFixtu
     transactionFacts(context);
     standbyFacts(context);
     promotionFacts(context);
+    timelineStartFacts(context);
     directoryFacts(context);
   });
 }

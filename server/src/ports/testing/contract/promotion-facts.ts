@@ -9,7 +9,7 @@ import { TestPrimary } from '../test-primary.ts';
 import { putAndCommit, valuesOf } from './standby-facts.ts';
 
 /** Of what is replayed. The standby does not hear of it. */
-async function promote(group: TestGroup, standby: FedStandby): Promise<TestPrimary> {
+export async function promote(group: TestGroup, standby: FedStandby): Promise<TestPrimary> {
   const { nextXid, replayed } = await standby.look();
   standby.standby.shut();
   group.log.lead(replayed, { system: group.log.position.system, nextXid });
@@ -24,7 +24,7 @@ async function finishPromotion({ log }: TestGroup, standby: FedStandby): Promise
 }
 
 /** The primary writes no more, and everything that is chosen is replayed. */
-async function replayed(group: TestGroup, standby: FedStandby): Promise<void> {
+export async function replayed(group: TestGroup, standby: FedStandby): Promise<void> {
   await group.primary.fixture.server.stop('immediate');
   await standby.untilReplayed(group.log.position.end);
 }
