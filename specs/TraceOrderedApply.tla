@@ -497,6 +497,7 @@ Do ==
   \/ Step.a = "Promote" /\ TracePromote
   \/ Step.a = "Resume" /\ TraceResume
   \/ Step.a = "MarkPrimary" /\ MarkPrimary(Step.r)
+  \/ Step.a = "Checked" /\ CheckPrefix(Step.r, Step.s)
   \/ Step.a = "SendCopy" /\ TraceSendCopy
   \/ Step.a = "Restart" /\ TraceRestart
 

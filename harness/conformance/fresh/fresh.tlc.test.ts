@@ -48,6 +48,12 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
     301_118,
     'a machine fails behind a look at its directory, and its replica goes on with less than was found',
   ],
+  [
+    'groups',
+    303_031,
+    'what a killed process saved is found when its successor was asked for outcomes already',
+  ],
+  ['groups', 303_224, 'a process is killed while its directory, found to be a standby, is to say so'],
 ];
 
 describe('the runs of new seeds', { timeout: TIMEOUT_MS }, () => {

@@ -1,6 +1,6 @@
 /** What is put in where no event tells of it. */
 import { expect, it } from 'vitest';
-import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
+import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEvent, ApplyItem } from './apply-event.ts';
 import { applySteps } from './apply-steps.ts';
 
@@ -71,4 +71,63 @@ it('transactions that a leadership left in its directory are its own, though the
   ]);
   const written = unitsIn(steps);
   expect(written.flatMap(({ c }) => c)).toEqual([facts.xidRank('7')]);
+});
+
+/** A standby up to slot 2, whose process is killed when its directory says more. */
+const standby = [
+  ...led,
+  told({ name: 'Ship', label: 'r1/1', leadership: first, timeline: 1, start: 100, end: 200, commits: [] }),
+  ...(['r1/1', 'r1/2'] as const).map(
+    (label, index) => ({ kind: 'chosen', slot: index + 2, label: label as EntryLabel }) as const,
+  ),
+] as const satisfies readonly ApplyItem[];
+
+const putIn = (items: readonly ApplyItem[]): readonly string[] =>
+  applySteps(items)
+    .steps.filter(({ event }) => event === null)
+    .map(({ action, fields }) => (typeof fields['s'] === 'number' ? `${action} ${fields['s']}` : action));
+
+const asked = told({ name: 'AskOutcome', question: 1, open: 0, xid: '7', leadership: first });
+const upAgain = told({ name: 'DatabaseUp', role: 'standby', slot: 2, position: 200, timeline: 1 });
+const begun = told({
+  name: 'BeginLeadership',
+  label: 'r1/0',
+  slot: 1,
+  leadership: first,
+  timeline: 1,
+  fork: 100,
+  nextXid: '7',
+  resumes: false,
+  role: 'primary',
+});
+const released = told({
+  name: 'Release',
+  slot: 2,
+  start: 100,
+  position: 200,
+  commits: [],
+});
+
+it('a slot that a killed process saved is found behind questions that the next one is asked first', () => {
+  const fed = told({
+    name: 'Feed',
+    label: 'r1/1',
+    slot: 2,
+    leadership: first,
+    timeline: 1,
+    start: 100,
+    end: 200,
+  });
+  const items = [...standby, upAgain, fed, { kind: 'begins', replica } as const, asked, upAgain];
+  expect(putIn(items)).toContain('Save 2');
+});
+
+it('a directory that was found to be a standby just before its process was killed was checked', () => {
+  const ended = [...standby.slice(0, 3), begun, ...standby.slice(3), released];
+  const depose = told({ name: 'Depose', leadership: first, reason: '' });
+  const began = { kind: 'begins', replica } as const;
+  expect(putIn([...ended, depose, began, upAgain])).toContain('Checked 2');
+  const resumed = told({ name: 'Resume', leadership: second, timeline: 1, position: 200 });
+  expect(putIn([...ended, depose, began, resumed, upAgain])).not.toContain('Checked 2');
+  expect(putIn([...ended, began, upAgain])).not.toContain('Checked 2');
 });

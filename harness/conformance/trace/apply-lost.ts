@@ -5,10 +5,19 @@
  */
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
-import type { ApplyEvent, ApplyEventItem } from './apply-event.ts';
+import type { ApplyEvent, ApplyEventItem, ApplyItem } from './apply-event.ts';
+import type { ApplyFacts } from './apply-facts.ts';
 import { eventFields, noParameters } from './apply-fields.ts';
 import { holdsNoCommand, put, trackOf, type Conversion } from './apply-fill.ts';
 import { follow } from './apply-track.ts';
+
+/** Events that say nothing of the directory as it was found. */
+const saysNothingOfIt: ReadonlySet<ApplyEvent['name']> = new Set([
+  'Purge',
+  'DatabaseDown',
+  'AskOutcome',
+  'TellOutcome',
+]);
 
 type ToldEnd = ApplyEventItem & { readonly event: Extract<ApplyEvent, { name: 'EndCopy' }> };
 
@@ -31,7 +40,7 @@ export function promoteIfFoundLater(conversion: Conversion, replica: ReplicaId, 
 /** The directory said `primary` in place of `promoting`, as it does when PostgreSQL has been promoted: before clients are let in, or when it looks whether to go on as one. */
 export function markIfFoundLater(conversion: Conversion, replica: ReplicaId, index: number): void {
   const track = trackOf(conversion, replica);
-  if (!track.isPromoting) return;
+  if (track.role !== 'promoting') return;
   for (const item of conversion.items.slice(index + 1)) {
     if (item.kind !== 'event' || item.replica !== replica) continue;
     const { event } = item;
@@ -40,7 +49,7 @@ export function markIfFoundLater(conversion: Conversion, replica: ReplicaId, ind
     if (event.name !== 'BeginLeadership') continue;
     if (event.role !== 'primary') return;
     put(conversion, 'MarkPrimary', { r: conversion.facts.replicaRank(replica) });
-    track.isPromoting = false;
+    track.role = 'primary';
     return;
   }
 }
@@ -85,14 +94,45 @@ export function foundInCopy({ items, facts }: Conversion, replica: ReplicaId, in
   return 0;
 }
 
+/** The directory of a primary, or of one that was to be, was found to hold chosen WAL only, and said `standby`: as one it is started later. */
+export function checkIfFoundLater(conversion: Conversion, replica: ReplicaId, index: number): void {
+  const { facts, items } = conversion;
+  const track = trackOf(conversion, replica);
+  if (track.mode !== 'down' || (track.role !== 'primary' && track.role !== 'promoting')) return;
+  if (!isStandbyFirst(items.slice(index + 1), replica)) return;
+  const slot = heldSlot(facts, foldedOnFrom(foundFirst(conversion, replica, index)));
+  conversion.chooseUpTo(slot);
+  put(conversion, 'Checked', { r: facts.replicaRank(replica), s: slot });
+  Object.assign(track, { role: 'standby', durable: slot });
+}
+
+/** What is told first of the directory's role. */
+function isStandbyFirst(later: readonly ApplyItem[], replica: ReplicaId): boolean {
+  for (const item of later) {
+    if (item.kind === 'chosen' || item.replica !== replica) continue;
+    if (item.kind === 'begins') return false;
+    if (item.kind !== 'event') continue;
+    const { event } = item;
+    if (event.name === 'CheckPrefix' || event.name === 'Resume' || event.name === 'BeginCopy') return false;
+    if (event.name === 'DatabaseUp' || event.name === 'BeginLeadership') return event.role === 'standby';
+  }
+  return false;
+}
+
 /** The directory said that it was so far: there the next process folds on. */
 export function saveWhatIsFoundLater(conversion: Conversion, replica: ReplicaId, index: number): void {
   const track = trackOf(conversion, replica);
-  let slot = foldedOnFrom(foundFirst(conversion, replica, index));
-  while (holdsNoCommand(conversion.facts.labelAt(slot))) slot -= 1;
+  const slot = heldSlot(conversion.facts, foldedOnFrom(foundFirst(conversion, replica, index)));
   if (slot <= track.durable || slot > track.folded) return;
   put(conversion, 'Save', { r: conversion.facts.replicaRank(replica), s: slot });
   track.durable = slot;
+}
+
+/** The last slot up to this one with a command: what lies between leaves no trace in a directory. */
+function heldSlot({ labelAt }: ApplyFacts, upTo: number): number {
+  let slot = upTo;
+  while (holdsNoCommand(labelAt(slot))) slot -= 1;
+  return slot;
 }
 
 /** What is told first of the directory behind the end of its PostgreSQL, or of the process of its replica, at `index`; null: nothing. */
@@ -100,8 +140,7 @@ export function foundFirst({ items }: Conversion, replica: ReplicaId, index: num
   for (const item of items.slice(index + 1)) {
     if (item.kind === 'chosen' || item.replica !== replica) continue;
     if (item.kind === 'begins') return null;
-    if (item.kind === 'event' && item.event.name !== 'Purge' && item.event.name !== 'DatabaseDown')
-      return item.event;
+    if (item.kind === 'event' && !saysNothingOfIt.has(item.event.name)) return item.event;
   }
   return null;
 }

@@ -21,6 +21,7 @@ import {
 } from './apply-fill.ts';
 import {
   checkedFirst,
+  checkIfFoundLater,
   foundInCopy,
   markIfFoundLater,
   promoteIfFoundLater,
@@ -129,6 +130,7 @@ function endProcess(conversion: Conversion, replica: ReplicaId, index: number): 
   promoteIfFoundLater(conversion, replica, index);
   sendIfToldLater(conversion, replica, index);
   addWhatIsFoundLater(conversion, replica, index);
+  checkIfFoundLater(conversion, replica, index);
   saveWhatIsFoundLater(conversion, replica, index);
   put(conversion, 'CrashNode', { r: conversion.facts.replicaRank(replica) });
   Object.assign(track, { isUp: false, mode: 'down', leads: null });

@@ -24,8 +24,8 @@ export interface Track {
   checked: { readonly of: number; readonly position: number } | null;
   /** The end of the segment whose empty rest a standby has replayed. */
   restTo: number;
-  /** The directory says so: it may hold WAL of a leadership that it was promoted for, or was to be. */
-  isPromoting: boolean;
+  /** What the directory says; null: nobody has told. */
+  role: Extract<ApplyEvent, { name: 'BeginLeadership' }>['role'] | null;
   /** Where it comes from; null: there is none, or all of it was sent. */
   copies: ReplicaId | null;
 }
@@ -45,7 +45,7 @@ export function newTrack(): Track {
     chosenEnd: 0,
     checked: null,
     restTo: 0,
-    isPromoting: false,
+    role: null,
     copies: null,
   };
 }
@@ -60,11 +60,11 @@ export function follow(track: Track, event: ApplyEvent): void {
     case 'CheckPrefix':
       track.checked = { of: track.wal, position: event.position };
       if (event.outcome !== 'standby') return;
-      Object.assign(track, { durable: event.slot, folded: event.slot, isPromoting: false });
+      Object.assign(track, { durable: event.slot, folded: event.slot, role: 'standby' });
       Object.assign(track, { wal: event.position, replayed: 0 });
       return;
     case 'EndCopy':
-      Object.assign(track, { durable: event.slot, folded: event.slot });
+      Object.assign(track, { durable: event.slot, folded: event.slot, role: 'standby' });
       Object.assign(track, { wal: event.position, replayed: 0, chosenEnd: event.position, restTo: 0 });
       track.copies = null;
       return;
@@ -72,11 +72,11 @@ export function follow(track: Track, event: ApplyEvent): void {
       Object.assign(track, { mode: 'primary', begun: null, wal: event.fork, flushed: event.fork });
       return;
     case 'Resume':
-      Object.assign(track, { mode: 'primary', flushed: track.wal, isPromoting: false });
+      Object.assign(track, { mode: 'primary', flushed: track.wal, role: 'primary' });
       return;
     case 'DatabaseUp':
       Object.assign(track, { mode: event.role === 'founder' ? 'primary' : 'standby', folded: event.slot });
-      Object.assign(track, { chosenEnd: event.position, replayed: 0 });
+      Object.assign(track, { chosenEnd: event.position, replayed: 0, role: event.role });
       return;
     case 'Replay':
       track.wal = Math.max(track.wal, event.flushed, event.replayed);
@@ -95,8 +95,8 @@ export function follow(track: Track, event: ApplyEvent): void {
     case 'BeginLeadership':
       Object.assign(track, { folded: event.slot, chosenEnd: event.fork });
       if (track.mode === 'standby') track.wal = Math.min(track.wal, event.fork);
-      track.isPromoting = event.role === 'promoting';
-      track.begun = track.isPromoting && isOwn(track, event.leadership) ? event : null;
+      track.role = event.role;
+      track.begun = track.role === 'promoting' && isOwn(track, event.leadership) ? event : null;
       return;
     case 'Skip':
     case 'Barrier':
@@ -104,10 +104,11 @@ export function follow(track: Track, event: ApplyEvent): void {
       track.folded = event.slot;
       return;
     case 'Open':
-      Object.assign(track, { folded: event.slot, isPromoting: false });
+      track.folded = event.slot;
+      if (track.role === 'promoting') track.role = 'primary';
       return;
     case 'BeginCopy':
-      Object.assign(track, { isPromoting: false, copies: replicaOf(event.source) });
+      Object.assign(track, { role: 'copying', copies: replicaOf(event.source) });
       return;
     case 'GiveUpCopy':
       track.copies = null;

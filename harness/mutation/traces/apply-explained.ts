@@ -5,6 +5,10 @@ export const applyExplanations: ReadonlyMap<string, string> = new Map([
     'it opened nothing: it was asked for because it was not known whether all commits wait, and which answers waited for it nobody tells',
   ],
   [
+    'CheckPrefix dropped',
+    'it found its directory undecided, which changes nothing: what was found when more was chosen is told',
+  ],
+  [
     'FlushStandby dropped',
     'it is the last of its process, and says what nobody looks at any more: where its directory stood then',
   ],

@@ -28,6 +28,18 @@ it('a leader that stops in order leaves the directory of a standby, and says so'
   await group.stop();
 });
 
+it('a leader that stops in order says so once its directory does', async () => {
+  const { group, told } = toldGroup(3);
+  await group.begin();
+  const leader = group.serving()!;
+  failOnce(leader, 'standby');
+  await group.time.until(leader.stop());
+  const ends = told.filter(({ by }) => by === leader.id).map(({ name }) => name);
+  expect(ends).toContain('Depose');
+  expect(ends).not.toContain('CheckPrefix');
+  await group.stop();
+});
+
 it('a standby whose promotion does not end is told as down, and its directory as a standby again', async () => {
   const { group, told } = toldGroup(4);
   await group.begin();

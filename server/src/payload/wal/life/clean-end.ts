@@ -26,10 +26,16 @@ export async function endCleanly(context: LifeContext, running: RunningPrimary):
   const { end, slot } = position;
   const isClean = end >= ownEnd;
   logger.info({ isClean }, 'the primary has ended');
+  const { timeline } = primary;
   if (isClean)
-    host.event({ name: 'CheckPrefix', outcome: 'standby', slot, timeline: primary.timeline, position: end });
-  const written = { kind: 'primary', leadership: ballot } as const;
-  await context.save(isClean ? { kind: 'standby' } : written, position, { isTold: isClean });
+    await context.save({ kind: 'standby' }, position, {
+      name: 'CheckPrefix',
+      outcome: 'standby',
+      slot,
+      timeline,
+      position: end,
+    });
+  else await context.save({ kind: 'primary', leadership: ballot }, position);
   return { kind: 'stopped' };
 }
 

@@ -175,16 +175,22 @@ export class LifeContext {
     this.pointerSlot = 0 as Slot;
   }
 
-  /** What the directory says from now on. A CheckPrefix says itself up to which slot everything is there: whoever tells one saves with `isTold`. */
-  async save(role: DirectoryRole, position: WalPosition, { isTold = false } = {}): Promise<DirectoryState> {
+  /**
+   * What the directory says from now on. `told`: what tells so, in place of a FlushStandby; it is recorded once the directory says it, and before the log is dropped for that.
+   */
+  async save(
+    role: DirectoryRole,
+    position: WalPosition,
+    told: ApplyTraceEvent | null = null,
+  ): Promise<DirectoryState> {
     const state = { role, position, configuration: this.options.host.configuration() };
     await this.options.directory.write(state);
     const from = this.durablePointer;
     const { slot, end } = position;
     this.saved = state;
     this.releaseFoldEvents();
-    if (slot !== from && !isTold)
-      this.options.host.event({ name: 'FlushStandby', from, slot, position: end });
+    if (told !== null) this.options.host.event(told);
+    else if (slot !== from) this.options.host.event({ name: 'FlushStandby', from, slot, position: end });
     this.tell(this.pointerSlot);
     return state;
   }

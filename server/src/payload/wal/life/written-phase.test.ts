@@ -43,6 +43,13 @@ describe('a directory that may hold WAL which was never chosen', () => {
     expect(await life.time.until(settle(written))).toMatchObject({ kind: 'lost', loss: { cause: 'parted' } });
   });
 
+  it('is told as a standby once it says so, durably, and not before', async () => {
+    const { life, settle } = setUp([...ofB1, ...ofB2], { ownEnd: 255 });
+    life.directory.write = () => Promise.reject(new Error('the disk does not take it'));
+    await expect(life.time.until(settle(written))).rejects.toThrow('the disk');
+    expect(life.events).not.toContainEqual(expect.objectContaining({ outcome: 'standby' }));
+  });
+
   it('makes known the leadership that it knows of: its replica leads in no lower ballot', async () => {
     const { life, settle } = setUp([...ofB1, ...ofB2]);
     await life.time.until(settle(written));

@@ -27,12 +27,8 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
   if (role.kind === 'promoting') {
     const promotion = await directory.settlePromotion((timeline - 1) as Timeline, timeline);
     // It was told to become a primary, and did not get there.
-    if (promotion === 'none') {
-      const { slot } = wal.positionAt(end);
-      const before = (timeline - 1) as Timeline;
-      host.event({ name: 'CheckPrefix', outcome: 'standby', slot, timeline: before, position: end });
-      return standbyAgain(context, wal, end);
-    }
+    if (promotion === 'none')
+      return standbyAgain(context, wal, { timeline: (timeline - 1) as Timeline, ownEnd: end });
     const reason = `PostgreSQL was promoted, and not to timeline ${timeline}`;
     if (promotion === 'other') return { kind: 'lost', loss: { cause: 'parted', reason } };
   }
@@ -49,11 +45,11 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
         { ...explain(judgement, ownEnd, wal), leadership: role.leadership },
         'the directory of a primary',
       );
+      const { slot } = wal.position;
       const outcome = outcomes[judgement.kind];
-      const slot = outcome === 'standby' ? wal.positionAt(ownEnd).slot : wal.position.slot;
-      host.event({ name: 'CheckPrefix', outcome, slot, timeline, position: ownEnd });
+      if (outcome !== null) host.event({ name: 'CheckPrefix', outcome, slot, timeline, position: ownEnd });
     }
-    if (judgement.kind === 'prefix') return standbyAgain(context, wal, ownEnd);
+    if (judgement.kind === 'prefix') return standbyAgain(context, wal, { timeline, ownEnd });
     if (judgement.kind === 'parted') {
       const reason = `others went another way at ${formatLsn(judgement.at)}, and it goes on to ${formatLsn(ownEnd)}`;
       return { kind: 'lost', loss: { cause: 'parted', reason } };
@@ -74,17 +70,31 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
   }
 }
 
-const outcomes = { prefix: 'standby', own: 'undecided', parted: 'parted' } as const;
+/** Null: it is told when the directory says so. */
+const outcomes = { prefix: null, own: 'undecided', parted: 'parted' } as const;
 
 function explain(judgement: Judgement, ownEnd: Lsn, wal: ChosenWal) {
   const { timeline, end } = wal.position;
   return { judgement: judgement.kind, ownEnd: formatLsn(ownEnd), chosen: formatLsn(end), timeline };
 }
 
-async function standbyAgain(context: LifeContext, wal: ChosenWal, ownEnd: Lsn): Promise<Next> {
+/** `timeline`: of the directory, whose WAL ends at `ownEnd`. */
+async function standbyAgain(
+  context: LifeContext,
+  wal: ChosenWal,
+  { timeline, ownEnd }: { readonly timeline: Timeline; readonly ownEnd: Lsn },
+): Promise<Next> {
   // Folding begins anew from what the directory says, and not before.
   wal.stop();
-  const state = await context.save({ kind: 'standby' }, wal.positionAt(ownEnd), { isTold: true });
+  const position = wal.positionAt(ownEnd);
+  const { slot } = position;
+  const state = await context.save({ kind: 'standby' }, position, {
+    name: 'CheckPrefix',
+    outcome: 'standby',
+    slot,
+    timeline,
+    position: ownEnd,
+  });
   return { kind: 'standby', state };
 }
 
