@@ -91,7 +91,7 @@ export class FaultScene {
     machine.lose('both');
   }
 
-  /** Nobody else may be without a log, or be leaving, or the group has lost its majority for good. */
+  /** Nobody else may be without a log, or be leaving, or the group has lost its majority for good; and one must have a database that is whole, which old leaders have not. */
   mayLose(member: MemoryMember): boolean {
     const { group, rotten } = this;
     const { members } = group;
@@ -100,7 +100,9 @@ export class FaultScene {
       this.wiped = null;
     const others = members.filter((other) => other !== member);
     const areVoters = others.every(({ replica }) => replica?.membership.isVoter() === true);
+    const hasDatabase = others.some(({ postgres: { disk } }) => disk.state?.role.kind === 'standby');
     const isMajority = 2 * others.length > members.length;
-    return !this.changing && this.wiped === null && isMajority && areVoters && group.serving() !== null;
+    const mayAny = !this.changing && this.wiped === null && group.serving() !== null;
+    return mayAny && isMajority && areVoters && hasDatabase;
   }
 }

@@ -73,6 +73,9 @@ const faults: readonly (readonly [weight: number | null, string, Fault])[] = [
   [null, 'a majority loses its logs', machines.loseMajority],
 ];
 
+/** Of groups with archives. */
+const archiveFaults: typeof faults = [[2, 'its archive fails', machines.failArchive]];
+
 export interface FaultOptions {
   /** These strike, each as often as any; null: as often as is drawn. */
   readonly only: readonly string[] | null;
@@ -80,19 +83,23 @@ export interface FaultOptions {
   readonly among: readonly string[] | null;
   /** What a log that is full has, of its bound. */
   readonly fullLog: number;
+  /** Machines keep archives. */
+  readonly archives: boolean;
 }
 
 export class GroupFaults {
   private readonly scene: FaultScene;
+  private readonly faults: typeof faults;
   private readonly weights: readonly number[];
 
-  constructor(group: MemoryGroup, random: Random, { only, among, fullLog }: FaultOptions) {
+  constructor(group: MemoryGroup, random: Random, { only, among, fullLog, archives }: FaultOptions) {
+    this.faults = archives ? [...faults, ...archiveFaults] : faults;
     this.scene = new FaultScene(group, random, fullLog);
     const unknown = [...(only ?? []), ...(among ?? [])].find(
-      (name) => !faults.some(([, one]) => one === name),
+      (name) => !this.faults.some(([, one]) => one === name),
     );
     if (unknown !== undefined) throw new Error(`there is no fault "${unknown}"`);
-    this.weights = faults.map(([weight, name]) => {
+    this.weights = this.faults.map(([weight, name]) => {
       const often = weight === null ? 0 : random.pick([0, 1, 1, 4]);
       if (only !== null) return Number(only.includes(name));
       if (among === null) return often * (weight ?? 0);
@@ -118,7 +125,7 @@ export class GroupFaults {
     const sum = weights.reduce((some, weight) => some + weight, 0);
     if (sum === 0) return;
     let left = random.below(sum);
-    const [, name, fault] = faults[weights.findIndex((weight) => (left -= weight) < 0)]!;
+    const [, name, fault] = this.faults[weights.findIndex((weight) => (left -= weight) < 0)]!;
     scene.tell(`${member.id}: ${name}`);
     fault(scene, member);
   }

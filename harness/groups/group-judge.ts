@@ -13,6 +13,7 @@ import { formatLsn, type Lsn } from '../../server/src/wal/lsn.ts';
 import { timelineAt } from '../../server/src/wal/position.ts';
 import type { Transaction, TransactionEnd } from '../../server/src/replica/testing/memory-client.ts';
 import { checkListAppend } from '../checkers/list-append.ts';
+import { ArchiveJudge } from './archive-judge.ts';
 import { CoreJudge } from './core/core-judge.ts';
 import { GroupHistory } from './group-history.ts';
 import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
@@ -77,6 +78,10 @@ export class GroupJudge {
   private readonly samples: Sample[] = [];
   readonly slots = new SlotJudge((what) => this.fault(what));
   private readonly standbys = new StandbyJudge((what) => this.fault(what));
+  readonly archives = new ArchiveJudge(
+    (what) => this.fault(what),
+    (timeline) => this.standbys.chosenEnd(timeline),
+  );
   readonly core: CoreJudge;
 
   constructor(machine: (id: ReplicaId) => MemoryMember) {
@@ -153,6 +158,7 @@ export class GroupJudge {
       if (unchosen > unchosenBytesMax) this.fault(`${id} keeps ${unchosen} bytes of WAL that is not chosen`);
     }
     this.standbys.look(group.members);
+    this.archives.look(group.members);
     if (group.time.waiting > waitingMax) this.fault(`${group.time.waiting} callbacks wait`);
   }
 

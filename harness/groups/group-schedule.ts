@@ -30,6 +30,8 @@ export interface ScheduleOptions {
   readonly rounds?: number;
   /** Only these faults, by their names. Default: all, as often as the seed says. */
   readonly only?: readonly string[];
+  /** Machines keep archives of WAL, which are judged. Default: none does. */
+  readonly archives?: boolean;
   readonly logLevel?: string;
   /** The most that a client rests, mostly. */
   readonly restMs?: number;
@@ -43,7 +45,11 @@ export interface ScheduleOptions {
 
 export interface ScheduleResult {
   readonly faults: readonly string[];
-  readonly counts: GroupJudge['counts'] & { readonly leaderships: number };
+  readonly counts: GroupJudge['counts'] & {
+    readonly leaderships: number;
+    /** Of archives, compared with what is chosen. */
+    readonly archivedBytes: number;
+  };
   /** What befell it, for people. */
   readonly story: readonly string[];
   readonly simulatedMs: number;
@@ -58,6 +64,8 @@ const faultyMs = 6_000;
 const healthyMs = 120_000;
 /** A majority whose members all reach each other, and whose PostgreSQLs are up, serves within this time, whatever the others do. */
 const majorityServesMs = 15_000;
+/** Nobody writes any more: archives have everything then. */
+const archivedMs = 10_000;
 
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
   const schedule = new Schedule(options);
@@ -81,6 +89,7 @@ class Schedule {
     mix = 'default',
     rounds = 2,
     only,
+    archives = false,
     logLevel,
     restMs,
     onEvent,
@@ -111,6 +120,7 @@ class Schedule {
           this.group.machines.find((machine) => machine.id === id),
           position,
         ),
+      archives,
       watch: watch === undefined ? this.judge.core : bothWatch(this.judge.core, watch),
     });
     // A log that lets go of its newest two windows, too, may leave a group without a way on. Of 1024 slots nobody lacks two windows here.
@@ -119,6 +129,7 @@ class Schedule {
       only: only ?? null,
       among: this.mix.faults,
       fullLog,
+      archives,
     });
     this.clients = new GroupClients(this.group, this.judge, { random: this.random.fork(), restMs });
     for (const { atMs, salt } of turns)
@@ -145,7 +156,11 @@ class Schedule {
     await group.stop().catch((error: Error) => problems.push(error.message));
     return {
       faults: [...new Set([...problems, ...judge.faults])],
-      counts: { ...judge.counts, leaderships: judge.slots.leaderships },
+      counts: {
+        ...judge.counts,
+        leaderships: judge.slots.leaderships,
+        archivedBytes: judge.archives.bytes,
+      },
       story: this.faults.told,
       simulatedMs,
       steps: group.time.steps,
@@ -194,11 +209,20 @@ class Schedule {
     throw new Error(`${who} answers nobody within ${withinMs} ms:\n${group.describe()}`);
   }
 
+  /** All that is chosen is archived soon, by whoever can go on with what it has. */
+  private async concludeArchives(): Promise<void> {
+    const { group, judge } = this;
+    if (!(await group.time.passUntil(() => judge.archives.areComplete(group.members), archivedMs)))
+      throw new Error(`archives are not complete within ${archivedMs} ms`);
+    judge.archives.conclude(group.members);
+  }
+
   private async conclude(): Promise<void> {
     const { group, judge } = this;
     await this.clients.end();
     await group.healthy(healthyMs);
     await group.equal();
+    await this.concludeArchives();
     const lists = new Map<string, readonly string[]>();
     for (const { process } of group.members) {
       const found = await group.time.until(process!.server.read(keys));

@@ -17,6 +17,11 @@ const runs: readonly (readonly [seed: number, replicas: number, mix: MixName])[]
   [8, 1, 'default'],
 ];
 
+const archiving = [
+  [1, 'default'],
+  [4, 'losses'],
+] as const;
+
 it('nothing that must not be comes of random schedules', { timeout: 240_000 }, async () => {
   const total = { done: 0, leaderships: 0, majorityMs: 0 };
   const actions = new Set<string>();
@@ -39,6 +44,22 @@ it('nothing that must not be comes of random schedules', { timeout: 240_000 }, a
   expect(total.majorityMs).toBeGreaterThan(0);
   // Nearly every action of the core.
   expect(actions.size).toBeGreaterThan(15);
+});
+
+it('archives have what is chosen, byte by byte, whatever befalls those that keep them', {
+  timeout: 240_000,
+}, async () => {
+  let archivedBytes = 0;
+  for (const [seed, mix] of archiving) {
+    const { faults, counts, story } = await runSchedule({ seed, mix, rounds: 1, archives: true });
+    expect({ seed, faults, story: faults.length === 0 ? [] : story }).toEqual({
+      seed,
+      faults: [],
+      story: [],
+    });
+    archivedBytes += counts.archivedBytes;
+  }
+  expect(archivedBytes).toBeGreaterThan(1_000_000);
 });
 
 it('leases break once clocks go further apart than the stated bound', { timeout: 240_000 }, async () => {

@@ -41,6 +41,14 @@ export function fill(scene: FaultScene, { logDisk }: MemoryMember): void {
   });
 }
 
+export function failArchive(scene: FaultScene, { archive }: MemoryMember): void {
+  if (archive === null) return;
+  archive.disk.isFailing = true;
+  scene.later(() => {
+    archive.disk.isFailing = false;
+  });
+}
+
 export function slowDisk(
   scene: FaultScene,
   { logDisk }: MemoryMember,

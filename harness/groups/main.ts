@@ -1,8 +1,8 @@
 /**
- * The command line of the simulator: `npm run groups -- --seed N [--seeds K] [--mix default|losses] [--replicas 3|5] [--rounds R] [--trace FILE] [--plant NAME] [--only FAULT]... [--turn MS/N]...`.
+ * The command line of the simulator: `npm run groups -- --seed N [--seeds K] [--mix default|losses] [--replicas 3|5] [--rounds R] [--trace FILE] [--plant NAME] [--archives] [--only FAULT]... [--turn MS/N]...`.
  *
  * Runs K seeds from N on, a line for each; a seed that fails is told in full, with the command that replays it, and ends with 1. `--mix` names what the faults are drawn from (mixes.ts); with `--only` nothing else befalls the group than these (group-faults.ts). `--trace` writes what the run of
- * the first seed records, for `conformance trace`. With `--plant` a bug is planted, and the first seed that finds it is told. With `--turn` chance goes another way from there on. `--corpus` runs what was kept of `--explore MINUTES`, which looks for runs that meet new states (explore/).
+ * the first seed records, for `conformance trace`. With `--archives` each machine keeps an archive of WAL, which is judged. With `--plant` a bug is planted, and the first seed that finds it is told. With `--turn` chance goes another way from there on. `--corpus` runs what was kept of `--explore MINUTES`, which looks for runs that meet new states (explore/).
  */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -25,6 +25,7 @@ const { values } = parseArgs({
     trace: { type: 'string' },
     plant: { type: 'string' },
     only: { type: 'string', multiple: true },
+    archives: { type: 'boolean', default: false },
     turn: { type: 'string', multiple: true },
     corpus: { type: 'boolean', default: false },
     explore: { type: 'string' },
@@ -59,6 +60,7 @@ async function main(): Promise<number> {
       replicas,
       rounds,
       mix,
+      archives: values.archives,
       ...bug?.strain,
       ...(values.only === undefined ? {} : { only: values.only }),
       ...(logLevel === undefined ? {} : { logLevel }),
@@ -74,9 +76,10 @@ async function main(): Promise<number> {
     if (!hasFailed) continue;
     const plant = bug === undefined ? '' : ` --plant ${bug.name}`;
     const mixed = mix === 'default' ? '' : ` --mix ${mix}`;
+    const archives = values.archives ? ' --archives' : '';
     const only = values.only?.map((name) => ` --only '${name}'`).join('') ?? '';
     console.log(
-      `replay: npm run groups -- --seed ${seed} --replicas ${replicas} --rounds ${rounds}${mixed}${plant}${only}${turnOptions(turns)}`,
+      `replay: npm run groups -- --seed ${seed} --replicas ${replicas} --rounds ${rounds}${mixed}${archives}${plant}${only}${turnOptions(turns)}`,
     );
     return 1;
   }

@@ -1,5 +1,6 @@
 /** Bugs planted into the product, each of which random schedules must find: a judge that cannot fail shows nothing. */
 import { ofAcceptors } from './planted-acceptors.ts';
+import { ofArchives } from './planted-archives.ts';
 import { ofDatabases } from './planted-databases.ts';
 import { inDatabaseStories } from './planted-in-database-stories.ts';
 import { inStories } from './planted-in-stories.ts';
@@ -17,4 +18,5 @@ export const plantedBugs = [
   ...ofService,
   ...ofDatabases,
   ...inDatabaseStories,
+  ...ofArchives,
 ];

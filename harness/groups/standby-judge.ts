@@ -25,6 +25,11 @@ export class StandbyJudge {
     if (event.name === 'Release') this.chosen(positionOf(member)?.timeline ?? 0, event.position);
   }
 
+  /** Where what is known to be chosen of a timeline ends. */
+  chosenEnd(timeline: number): Lsn {
+    return (this.chosenOn.get(timeline) ?? 0) as Lsn;
+  }
+
   private chosen(timeline: number, end: number): void {
     if (end > (this.chosenOn.get(timeline) ?? 0)) this.chosenOn.set(timeline, end);
   }
@@ -35,7 +40,7 @@ export class StandbyJudge {
       const { standby = null } = postgres.run ?? {};
       if (standby === null) continue;
       const { at, timeline } = standby.endOfReplay;
-      const chosen = (this.chosenOn.get(timeline) ?? 0) as Lsn;
+      const chosen = this.chosenEnd(timeline);
       if (at > chosen)
         this.fault(
           `the standby of ${id} has replayed ${formatLsn(at)} on timeline ${timeline}, which is chosen up to ${formatLsn(chosen)}`,

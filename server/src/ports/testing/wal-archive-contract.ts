@@ -158,6 +158,18 @@ export function describeWalArchive(name: string, make: () => Promise<ArchiveFixt
       ]);
     });
 
+    it('hide no gap where a new timeline leaves the old one just before the segment behind it', async () => {
+      const { fixture, open } = await setUp();
+      const archive = await open();
+      const next = segmentBytes / kib;
+      await give(archive, at(0), at(10));
+      await give(archive, at(20), at(next + 40));
+      await give(archive, at(next - 4), at(next + 50), two);
+      await archive.close();
+      expect(archive.status()).toMatchObject({ timeline: 2, end: at(next + 50), durable: at(next + 50) });
+      expect(await contentsOf(fixture)).toEqual([told(at(next), wal(at(next), at(next + 50), two))]);
+    });
+
     it('are of one cluster', async () => {
       const { open } = await setUp();
       const archive = await open();

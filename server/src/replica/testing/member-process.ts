@@ -9,6 +9,7 @@ import { assembleReplica, type AssembledReplica } from '../../main/assemble-repl
 import { ballotNone } from '../../multipaxos/ballot.ts';
 import { memberName } from '../../multipaxos/configuration.ts';
 import type { Slot } from '../../multipaxos/types/names.ts';
+import { openModelArchive, type ModelArchiveDisk } from '../../payload/wal/testing/model-archive.ts';
 import { ModelCopySource } from '../../payload/wal/testing/model-copy-source.ts';
 import { receiveModelCopy } from '../../payload/wal/testing/model-copy-target.ts';
 import { ModelDigests } from '../../payload/wal/testing/model-digest.ts';
@@ -34,6 +35,8 @@ export interface ProcessMachine {
   readonly random: Random;
   readonly network: MemoryNetwork;
   readonly postgres: ModelPostgres;
+  /** Null: no WAL is archived. */
+  readonly archive: { readonly disk: ModelArchiveDisk; readonly random: Random } | null;
   /** Makes a new log first, if that is given. @throws LogStoreError */
   openLog(
     timers: ProcessTime,
@@ -135,7 +138,7 @@ export class MemberProcess {
 
   private begin(log: LogStore, joined: Joined | null): void {
     const { machine, timers, server, directory, transport, events, tracker, logger } = this;
-    const { config, random, postgres } = machine;
+    const { config, random, postgres, archive } = machine;
     this.log = log;
     transport.become(log.identity.member, log.identity.cluster);
     const assembled = assembleReplica(
@@ -152,7 +155,8 @@ export class MemberProcess {
         prepare: () => this.prepare(),
         installRequests: () => Promise.resolve(),
         lookAtCommits: () => () => Promise.resolve({ code: 'clean' }),
-        openArchive: null,
+        openArchive:
+          archive === null ? null : async (source) => openModelArchive({ ...source, ...archive, timers }),
         replace: (loss, sources, logReaches, ended) =>
           replaceDatabase(
             {

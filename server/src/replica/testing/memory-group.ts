@@ -33,6 +33,8 @@ export interface GroupOptions {
   /** A process ends for that: true if it ought to. */
   readonly excuses?: (member: ReplicaId, error: Error) => boolean;
   readonly watch?: MemberWatch;
+  /** Each machine keeps an archive of chosen WAL. Default: none does. */
+  readonly archives?: boolean;
 }
 
 /** Is told when a life of a member's process begins, and when it has ended. */
@@ -56,7 +58,7 @@ export class MemoryGroup {
 
   constructor(options: GroupOptions) {
     const { replicas, spares = 0, seed, config = {}, onReported, onEvent, excuses, watch = null } = options;
-    const { logLevel, segmentBytes } = options;
+    const { logLevel, segmentBytes, archives = false } = options;
     this.random = new Random(seed);
     this.network = new MemoryNetwork(this.time, this.random.fork());
     if (watch !== null) this.network.onSent = (from, to, message) => watch.sends(from, to, message);
@@ -82,6 +84,7 @@ export class MemoryGroup {
           ...(onEvent === undefined ? {} : { onEvent: (event: TraceEvent): void => onEvent(id, event) }),
           onStarted: (process) => this.observer?.onStarted(id, process),
           onEnded: (process) => this.observer?.onEnded(id, process),
+          archives,
           watch,
           ...(logLevel === undefined ? {} : { logLevel }),
           ...(segmentBytes === undefined ? {} : { segmentBytes }),

@@ -17,6 +17,7 @@ import { ballotNone } from '../../multipaxos/ballot.ts';
 import { memberName } from '../../multipaxos/configuration.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import { ModelArchiveDisk } from '../../payload/wal/testing/model-archive.ts';
 import {
   ModelPostgres,
   type Became,
@@ -49,6 +50,8 @@ export interface MemberOptions {
   /** A life of its process begins, and has ended. */
   readonly onStarted?: (process: MemberProcess) => void;
   readonly onEnded?: (process: MemberProcess) => void;
+  /** It keeps an archive of chosen WAL. */
+  readonly archives: boolean;
   /** Null: nobody watches. */
   readonly watch: MemberWatch | null;
   /** Set to see what replicas say. */
@@ -74,6 +77,8 @@ export class MemoryMember {
   readonly postgres: ModelPostgres;
   process: MemberProcess | null = null;
   readonly logDisk: SimulatedDisk;
+  /** On another disk than all else; null: none. */
+  readonly archive: { readonly disk: ModelArchiveDisk; readonly random: Random } | null;
   private readonly options: MemberOptions;
   private lives = 0;
   /** The log says that it has this many bytes; null: as it is. */
@@ -90,6 +95,7 @@ export class MemoryMember {
       random: random.fork(),
     });
     this.logDisk = new SimulatedDisk({ random: random.fork() });
+    this.archive = options.archives ? { disk: new ModelArchiveDisk(), random: random.fork() } : null;
   }
 
   /** What the directory durably says of itself must allow for what is in it, whenever all dies. */
@@ -158,6 +164,7 @@ export class MemoryMember {
       random,
       network,
       postgres: this.postgres,
+      archive: this.archive,
       openLog: (...args: Parameters<MemoryMember['openLog']>) => this.openLog(...args),
       told: (log: LogStore) => this.told(log),
       fail: (failing: MemberProcess, error: Error) => this.fail(failing, error),

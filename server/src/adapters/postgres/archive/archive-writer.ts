@@ -164,15 +164,22 @@ export class ArchiveWriter {
   }
 
   private async leaveTimeline(before: Timeline, fork: Lsn): Promise<void> {
-    if (fork % segmentBytes !== 0) await this.copyHead(before, fork);
+    const hasHead = fork % segmentBytes === 0 || (await this.isWholeBelow(before, fork));
+    if (hasHead && fork % segmentBytes !== 0) await this.copyHead(before, fork);
     for (const segment of await listSegments(this.directory)) {
       if (segment.timeline === this.timeline || segment.start < fork) continue;
       await rm(join(this.directory, segment.name));
       this.bytes -= segmentBytes;
     }
-    this.end = fork;
+    this.end = hasHead ? fork : null;
     this.durable = null;
     await this.makeDurable();
+  }
+
+  /** From the beginning of its segment on. Of what is partial only the segment that is written to has no gap. */
+  private async isWholeBelow(timeline: Timeline, at: Lsn): Promise<boolean> {
+    if (this.end !== null && segmentStart(this.end) === segmentStart(at)) return true;
+    return exists(join(this.directory, segmentName(timeline, at)));
   }
 
   /** The new timeline's segment begins as the old one's. */

@@ -1,0 +1,34 @@
+/** Planted bugs of what is kept for restoring a group as it was. */
+import type { PlantedBug } from './planted-bug.ts';
+
+export const ofArchives: readonly PlantedBug[] = [
+  {
+    name: 'archivesUnchosen',
+    sentence: 'what the directory of a leader has is archived, chosen or not',
+    mutations: [
+      {
+        file: 'payload/wal/archiving.ts',
+        find: 'return await wal.read(from, to, readBytesMax);',
+        replace: `const timeline = timelineAt(wal.position, from);
+      return [await this.options.directory.readWal(from, timeline, readBytesMax)];`,
+      },
+    ],
+    strain: { archives: true, only: ['is cut off'] },
+    seed: 1,
+    expected: /has archived .* is chosen up to/,
+  },
+  {
+    name: 'archivesBeyondFork',
+    sentence: 'an archive goes on where it was left, though the timeline was left below',
+    mutations: [
+      {
+        file: 'payload/wal/archiving.ts',
+        find: 'Math.min(lsn, endOfTimeline(position, timeline) ?? lsn) as Lsn',
+        replace: 'lsn',
+      },
+    ],
+    strain: { archives: true, only: ['the leader alone is cut off', 'PostgreSQL is killed'] },
+    seed: 42,
+    expected: /^the archive of .* differs from what is chosen/,
+  },
+];
