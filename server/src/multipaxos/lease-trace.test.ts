@@ -72,6 +72,19 @@ describe('a trace of the lease', () => {
     ]);
   });
 
+  it('tells the promise that a candidate gives itself, with the word that it gave before', () => {
+    const core = newCandidate();
+    expect(events(core)).toEqual([
+      {
+        name: 'GivePromise',
+        clockMs: 1700,
+        ballot: ballot(1, r1),
+        grant: { untilMs: 1200, to: null },
+        lease: null,
+      },
+    ]);
+  });
+
   it('tells of renewals the first of each peer, and then one in a while, with what the lease rests on', () => {
     const core = newServingLeader();
     const { nowMs } = core;
@@ -96,6 +109,18 @@ describe('a trace of the lease', () => {
         },
       },
     ]);
+  });
+
+  it('tells of a renewal once a twentieth of a lease has passed, and not before', () => {
+    const core = newServingLeader();
+    core.heartbeatAck(r3);
+    const toldAfter = [1, 8, 1].map((afterMs) => {
+      core.nowMs += afterMs;
+      core.effects = [];
+      core.heartbeatAck(r2);
+      return events(core).length;
+    });
+    expect(toldAfter).toEqual([0, 0, 1]);
   });
 
   it('tells that a leader gives up, and nothing of the kind where it promises to another', () => {
@@ -128,7 +153,11 @@ describe('a trace of the lease', () => {
   });
 
   it('costs nothing where nobody wants to know', () => {
-    const core = newServingLeader({ trace: 'none' });
+    const core = newCandidate({ trace: 'none' });
+    promise(core, r2);
+    core.fsync();
+    core.accepted(r2, 1, 1);
+    expect(core.state.leadership).not.toBeNull();
     core.heartbeatAck(r2);
     core.input({ kind: 'StepDown', reason: 'requested' });
     expect(events(core)).toEqual([]);
