@@ -100,7 +100,7 @@ PartedBehindTransaction ==
 (* Sights: what must have been seen in some state of a model, so that what holds there says something.  Each is printed when it  *)
 (* is seen first; the manifest says which models must see what.                                                                 *)
 
-ASSUME \A i \in 1..31 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..32 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -148,6 +148,8 @@ Sights ==
   /\ See(30, "the log is purged above a copy that was sent", \E r \in Replica : IsSent(r) /\ copy[r].slot < purged)
   /\ See(31, "the first leader has died, and is the second's standby again",
          crashes > 0 /\ told # {} /\ Ended(First) /\ \E r \in Replica \ {First} : node[r].leads = ballot /\ node[r].stage = "open")
+  /\ See(32, "what was a primary's directory is a standby's, and ends with a piece of a record",
+         \E r \in Replica : dir[r].role = "standby" /\ pg[r].mode = "down" /\ pg[r].timeline # 0 /\ pg[r].wal # Whole(pg[r].wal))
   /\ See(26, "a timeline begins above what is chosen, behind the rest of a segment",
          \E s \in 1..Top : EffectAt(s) = "leadership" /\ Entry(s).fork > Len(Fold(s - 1).wal))
 =============================================================================

@@ -317,6 +317,11 @@ Knows(r, s) ==
 (* The slots that a standby with this WAL may go on from: what the log comes to there is all in it.                            *)
 SlotsIn(w) == {s \in purged..Top : IsPrefix(Fold(s).wal, w)}
 
+(* The slot that a primary's directory says already, where a piece of a record at its end is more than the whole records come to:    *)
+(* it was flushed before it was shipped, and no standby that starts takes it away.                                             *)
+SlotWithPiece(r) ==
+  {s \in SlotsIn(pg[r].wal) : s = dir[r].durable /\ Len(Fold(s).wal) > WholeEnd(pg[r].wal)}
+
 -----------------------------------------------------------------------------
 (* States of the parts of a replica *)
 
@@ -365,6 +370,7 @@ ReportUpTo(r, s) == 0..PositionToReport(r, Fold(s))
 (* How far a standby recovers when it is started, and from where a directory goes on.                                          *)
 RecoverTo(r) == 0..Len(pg[r].wal)
 GoOnFrom(w) == SlotsIn(w)
+GoOnFromChecked(r) == GoOnFrom(Whole(pg[r].wal)) \cup SlotWithPiece(r)
 GoOnFromCopy(r, n) == IF IsSent(r) THEN {copy[r].slot} ELSE GoOnFrom(WalOfCopy(r, n))
 
 (* How far a standby may come at once: <<flushed, replayed>>.                                                                  *)
@@ -825,12 +831,15 @@ MayBeChecked(r) ==
 (* flushed before it was shipped, but for the rest of a segment behind a switch, in which there is nothing to lose.             *)
 CheckPrefix(r, s) ==
   LET w == Whole(pg[r].wal)
+      kept == IF s \in SlotWithPiece(r) THEN Fold(s).wal ELSE w
   IN  /\ MayBeChecked(r)
       /\ IsChosenWal(w, Newest)
-      /\ s \in SlotsIn(w)
+      /\ s \in SlotsIn(w) \cup SlotWithPiece(r)
       /\ dir' = [dir EXCEPT ![r] = [role |-> "standby", durable |-> s]]
       /\ node' = [node EXCEPT ![r].at = s]
-      /\ pg' = [pg EXCEPT ![r].wal = w, ![r].flushed = Min(RecordEnd(Prefix(w, Min(@, Len(w)))), Len(w)), ![r].applied = Len(w)]
+      /\ pg' = [pg EXCEPT ![r].wal = kept,
+                          ![r].flushed = IF kept # w THEN Min(@, Len(kept)) ELSE Min(RecordEnd(Prefix(w, Min(@, Len(w)))), Len(w)),
+                          ![r].applied = Len(w)]
       /\ UNCHANGED <<replicated, copy, clients, bounds>>
 
 (* It holds WAL that can never be chosen any more.                                                                             *)
@@ -954,7 +963,7 @@ Next ==
        \/ \E k \in Survivals(r) : CrashBoth(r, k)
        \/ \E k \in Survivals(r) : Restart(r, k)
        \/ \E a \in RecoverTo(r) : DatabaseUp(r, a)
-       \/ \E s \in GoOnFrom(Whole(pg[r].wal)) : CheckPrefix(r, s)
+       \/ \E s \in GoOnFromChecked(r) : CheckPrefix(r, s)
        \/ \E q \in Replica : BeginCopy(r, q)
        \/ \E n \in CopyEnds(r) : \E s \in GoOnFromCopy(r, n) : SendCopy(r, n, s) \/ EndCopy(r, n, s)
        \/ GiveUpCopy(r)
@@ -993,7 +1002,7 @@ Fairness ==
        /\ WF_vars(\E to \in ReplayTo(r) : Replay(r, to[1], to[2]))
        /\ WF_vars(\E k \in Survivals(r) : Restart(r, k))
        /\ WF_vars(\E a \in RecoverTo(r) : DatabaseUp(r, a))
-       /\ WF_vars(\E s \in GoOnFrom(Whole(pg[r].wal)) : CheckPrefix(r, s))
+       /\ WF_vars(\E s \in GoOnFromChecked(r) : CheckPrefix(r, s))
        /\ WF_vars(\E n \in CopyEnds(r) : \E s \in GoOnFromCopy(r, n) : EndCopy(r, n, s))
        /\ SF_vars(\E q \in Replica : BeginCopy(r, q))
 

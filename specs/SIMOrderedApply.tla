@@ -45,7 +45,7 @@ SimNext ==
             \/ Restart(r, k) /\ Did("Restart", <<r, k>>)
        \/ CrashNode(r) /\ Did("CrashNode", <<r>>)
        \/ \E a \in RecoverTo(r) : DatabaseUp(r, a) /\ Did("DatabaseUp", <<r, a>>)
-       \/ \E s \in GoOnFrom(Whole(pg[r].wal)) : CheckPrefix(r, s) /\ Did("CheckPrefix", <<r, s>>)
+       \/ \E s \in GoOnFromChecked(r) : CheckPrefix(r, s) /\ Did("CheckPrefix", <<r, s>>)
        \/ \E q \in Replica : BeginCopy(r, q) /\ Did("BeginCopy", <<r, q>>)
        \/ \E n \in CopyEnds(r) : \E s \in GoOnFromCopy(r, n) :
             \/ SendCopy(r, n, s) /\ Did("SendCopy", <<r, n, s>>)

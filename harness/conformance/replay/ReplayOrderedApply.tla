@@ -76,7 +76,7 @@ OwnAccord(r) ==
   IF Refolds(r) THEN Fold1(r)
   ELSE IF Saves(r) THEN FlushStandby(r, SaveTo(r)) /\ Did("FlushStandby", <<r, SaveTo(r), TRUE>>)
   ELSE IF StepsDown(r) THEN Depose(r, Len(pg[r].wal)) /\ Did("Depose", <<r, Len(pg[r].wal), TRUE>>)
-  ELSE IF Judges(r) THEN LET s == MaxOf({s \in SlotsIn(Whole(pg[r].wal)) : s <= heard[r]}) IN CheckPrefix(r, s) /\ Did("CheckPrefix", <<r, s>>)
+  ELSE IF Judges(r) THEN LET s == MaxOf({s \in SlotsIn(Whole(pg[r].wal)) \cup SlotWithPiece(r) : s <= heard[r]}) IN CheckPrefix(r, s) /\ Did("CheckPrefix", <<r, s>>)
   ELSE IF Resumes(r) THEN Resume(r) /\ Did("Resume", <<r>>)
   ELSE IF Proposes(r) THEN LET x == NextXid(Prefix(pg[r].wal, pg[r].applied)) IN ProposeLeadership(r, x) /\ Did("ProposeLeadership", <<r, x>>)
   ELSE IF Opens(r) THEN Open(r) /\ Did("Open", <<r>>)
