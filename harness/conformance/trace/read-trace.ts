@@ -103,6 +103,10 @@ function checkRun(run: readonly TraceEvent[]): ConsensusEvent[] {
     const previous = i === 0 ? 0 : (run[i - 1] as TraceEvent).seq;
     if (event.seq === previous + 1) return;
     const { replica, seq } = event;
+    if (i === 0)
+      throw new Error(
+        `the trace of ${replica}, run ${event.run}, is incomplete: it begins with event ${seq}, and those before it are gone (trace.filesMax)`,
+      );
     throw new Error(
       `the trace of ${replica}, run ${event.run}, has a gap: event ${seq} comes after ${previous}`,
     );
@@ -129,4 +133,15 @@ function checkRun(run: readonly TraceEvent[]): ConsensusEvent[] {
 /** Whose logs were not empty when the trace began: what the layers above tell of them begins in the middle. */
 export function begunBefore({ members, byReplica }: RecordedTrace): ReplicaId[] {
   return members.filter((id) => (byReplica.get(id)?.[0]?.state.promised.round ?? 0) > 0);
+}
+
+/** Who was heard by others before its own trace begins, whose first runs are gone: what others heard of it then nothing shows. */
+export function beginsTooLate({ byReplica }: RecordedTrace): ReplicaId[] {
+  const late = new Set<ReplicaId>();
+  for (const { from, atUs, replica } of [...byReplica.values()].flat()) {
+    if (from === undefined || from === replica) continue;
+    const beginsAtUs = byReplica.get(from)?.[0]?.atUs ?? Number.POSITIVE_INFINITY;
+    if (atUs < beginsAtUs) late.add(from);
+  }
+  return [...late].sort();
 }

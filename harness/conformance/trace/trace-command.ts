@@ -8,7 +8,7 @@ import { checkApplyTrace, type ApplyRejected } from './apply-trace.ts';
 import { checkTrace, type Accepted, type Rejected } from './check-trace.ts';
 import { isMutantKind, mutants } from './mutants.ts';
 import { mutate } from './mutate.ts';
-import { begunBefore, orderTrace, readEvents } from './read-trace.ts';
+import { beginsTooLate, begunBefore, orderTrace, readEvents } from './read-trace.ts';
 
 /** What a trace under faults, and what is replayed, must contain to prove anything about the core. */
 export const ACTIONS = [
@@ -65,6 +65,9 @@ export interface TraceCommandOptions {
   readonly requireAll: boolean;
 }
 
+/** The exit code of what could not be checked. */
+const NOT_JUDGED = 2;
+
 /** @returns the exit code */
 export async function runTraceCommand(
   paths: readonly string[],
@@ -72,6 +75,13 @@ export async function runTraceCommand(
 ): Promise<number> {
   const startMs = performance.now();
   const recorded = readEvents(paths);
+  const ordered = orderTrace(recorded);
+  const late = beginsTooLate(ordered);
+  if (late.length > 0) {
+    const why = `others heard from ${late.join(', ')} before the first event that is there of it`;
+    console.log(`not judged: the trace is incomplete, since ${why}. trace.filesMax may have let that go`);
+    return NOT_JUDGED;
+  }
   const outcome = await checkTrace(recorded, {
     judge: options.judge,
     workers: options.workers,
@@ -91,7 +101,7 @@ export async function runTraceCommand(
   if (lost > 0)
     console.log(`${lost} steps of killed processes are not in their traces; others show that they happened`);
   const covered = printCoverage(outcome, options.requireAll);
-  const before = begunBefore(orderTrace(recorded));
+  const before = begunBefore(ordered);
   if (before.length > 0) {
     const where = `it begins in the middle of the life of ${before.join(', ')}`;
     console.log(
