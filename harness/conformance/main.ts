@@ -3,7 +3,7 @@
  *
  *   trace FILE_OR_DIR...             is this recorded run a behaviour of the spec?
  *   fresh --seeds N [--first S] [--mix M]   are N simulated runs, from a seed that is drawn if none is given?
- *   replay [MultiPaxos|OrderedApply] [--behaviours N]   does the core, or the payload, do what behaviours of the spec do?
+ *   replay [MultiPaxos|OrderedApply|Lease] [--behaviours N]   does the core, or the payload, do what behaviours of the spec do?
  *   mutate FILE --kind K --out FILE2 alters one event, to see the check reject it
  *
  * `--judge tlc|typescript`: who judges `trace` and `fresh`; TLC needs Java.
@@ -15,6 +15,7 @@ import { defaultJudge, isJudgeName, type JudgeName } from './judge/judges.ts';
 import { runFreshCommand } from './fresh/fresh-command.ts';
 import { freshMixes, isFreshMix } from './fresh/record-fresh.ts';
 import { runPayloadReplay } from './replay/payload/payload-behaviours.ts';
+import { runLeaseReplay } from './replay/lease/lease-behaviours.ts';
 import { runReplayCommand } from './replay/replay-command.ts';
 import { runMutateCommand, runTraceCommand } from './trace/trace-command.ts';
 
@@ -39,6 +40,7 @@ const [command, ...rest] = positionals;
 const replays: Readonly<Record<string, typeof runReplayCommand>> = {
   MultiPaxos: runReplayCommand,
   OrderedApply: runPayloadReplay,
+  Lease: runLeaseReplay,
 };
 
 const usage =

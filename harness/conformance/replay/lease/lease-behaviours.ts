@@ -1,0 +1,58 @@
+/** Many behaviours of ReplayLease: made, and the core led through them. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SPECS_DIR } from '../../../../scripts/specs/tlc.ts';
+import { actionsOf } from '../../../../scripts/specs/vacuity.ts';
+import { behaviourTexts, type BehaviourOptions } from '../behaviours.ts';
+import { tellReplay, type ReplayReport } from '../replay-command.ts';
+import { parseBehaviour, type TlaState } from '../tla-value.ts';
+import { replayLease } from './replay-lease.ts';
+
+/** Of Lease; what cannot be replayed, and why. */
+const reads = 'what is read, and when it is answered, is the service’s and not the core’s';
+const members = 'the core changes its members by its log: replayed with MultiPaxos';
+const notReplayed: Readonly<Record<string, string>> = {
+  Write: reads,
+  AskRead: reads,
+  RunRead: reads,
+  AnswerRead: reads,
+  Change: members,
+  Learn: members,
+};
+
+const module = { module: 'ReplayLease', extended: ['Lease'] } as const;
+
+/** @throws Error if TLC fails */
+export async function makeLeaseBehaviours(options: BehaviourOptions): Promise<TlaState[][]> {
+  return (await behaviourTexts(module, options)).map(parseBehaviour);
+}
+
+/** The actions of Lease that must occur. */
+export async function replayedLeaseActions(): Promise<string[]> {
+  const spec = await readFile(join(SPECS_DIR, 'Lease.tla'), 'utf8');
+  return actionsOf(spec).filter((name) => notReplayed[name] === undefined);
+}
+
+/** @returns the exit code */
+export async function runLeaseReplay(options: BehaviourOptions): Promise<number> {
+  const report = replayLeases(await makeLeaseBehaviours(options));
+  const expected = await replayedLeaseActions();
+  return tellReplay(report, { who: 'the core', seed: options.seed, expected });
+}
+
+export function replayLeases(
+  behaviours: readonly (readonly TlaState[])[],
+  replay: typeof replayLease = replayLease,
+): ReplayReport {
+  const actions = new Map<string, number>();
+  let steps = 0;
+  for (const [index, states] of behaviours.entries()) {
+    const outcome = replay(states);
+    steps += outcome.steps;
+    for (const [name, count] of outcome.actions) actions.set(name, (actions.get(name) ?? 0) + count);
+    const { divergence } = outcome;
+    if (divergence !== null)
+      return { behaviours: index + 1, steps, actions, failed: { behaviour: index, divergence } };
+  }
+  return { behaviours: behaviours.length, steps, actions, failed: null };
+}
