@@ -1,0 +1,121 @@
+/** Runs that are written down here, of ranges that end inside a record: what TraceOrderedApply makes of them. */
+import { expect, it } from 'vitest';
+import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
+import type { ApplyEvent, ApplyItem } from './apply-event.ts';
+import { applySteps } from './apply-steps.ts';
+import { judgeApplySteps } from './apply-trace.ts';
+
+const [r1, r2] = ['r1', 'r2'] as [ReplicaId, ReplicaId];
+const leadership = { round: 1, replica: r1 };
+
+function told(replica: ReplicaId, event: object): ApplyItem {
+  const common = { layer: 'apply', replica, run: replica, seq: 1, atUs: 1 };
+  return { kind: 'event', replica, event: { ...common, ...event } as unknown as ApplyEvent };
+}
+const chosen = (slot: number, label: EntryLabel): ApplyItem => ({ kind: 'chosen', slot, label });
+const label = (slot: number): EntryLabel => `r1/${slot}`;
+
+/** The group is founded: its leader lets clients in, and WAL up to 100 is chosen. */
+const founded = [
+  { kind: 'begins', replica: r1 },
+  { kind: 'elected', replica: r1, leadership, startSlot: 1 },
+  chosen(1, 'start:1.r1'),
+  told(r1, { name: 'DatabaseUp', role: 'founder', slot: 1, position: 0, timeline: 0 }),
+  told(r1, {
+    name: 'ProposeLeadership',
+    label: label(2),
+    leadership,
+    timeline: 1,
+    fork: 100,
+    nextXid: '7',
+    resumes: false,
+  }),
+  chosen(2, label(2)),
+  told(r1, {
+    name: 'BeginLeadership',
+    label: label(2),
+    slot: 2,
+    leadership,
+    timeline: 1,
+    fork: 100,
+    nextXid: '7',
+    resumes: false,
+    role: 'primary',
+  }),
+  told(r1, { name: 'Open', leadership, slot: 2, position: 100 }),
+] as const satisfies readonly ApplyItem[];
+
+/** A range of the leader in this slot; chosen and released only if it is told so. */
+const ship = (slot: number, start: number, end: number): ApplyItem =>
+  told(r1, { name: 'Ship', label: label(slot), leadership, timeline: 1, start, end, commits: [] });
+const range = (slot: number, start: number, end: number): readonly ApplyItem[] => [
+  ship(slot, start, end),
+  chosen(slot, label(slot)),
+  told(r1, { name: 'Release', slot, start, position: end, commits: [] }),
+];
+
+async function verdictOn(items: readonly ApplyItem[]): Promise<string> {
+  const [outcome] = await judgeApplySteps([applySteps(items)]);
+  return outcome!.kind === 'accepted' ? 'accepted' : `rejected at ${outcome!.recorded?.name}`;
+}
+
+/** A copy that begins when its source has WAL up to 300, and is told to go on from slot 3; `reports`: where its standby is, one after another. */
+function copied(end: object, ...reports: readonly object[]): readonly ApplyItem[] {
+  return [
+    ...founded,
+    ...range(3, 100, 200),
+    ...range(4, 200, 300),
+    { kind: 'begins', replica: r2 },
+    told(r2, { name: 'BeginCopy', source: 'r1' }),
+    told(r2, { name: 'EndCopy', source: 'r1', slot: 3, position: 200, timeline: 1, ...end }),
+    told(r2, { name: 'DatabaseUp', role: 'standby', slot: 3, position: 200, timeline: 1, ...end }),
+    told(r2, {
+      name: 'Feed',
+      slot: 4,
+      label: label(4),
+      leadership,
+      timeline: 1,
+      start: 200,
+      end: 300,
+    }),
+    ...reports.map((report) => told(r2, { name: 'Replay', durable: 3, applied: 3, ...report })),
+  ];
+}
+
+const whole = { flushed: 300, replayed: 296, durable: 4, applied: 4 };
+
+it('a copy goes as far as its source was when it began, though its standby reports less, in the middle of a record', async () => {
+  const less = { flushed: 248, replayed: 200 };
+  expect(await verdictOn(copied({}, less, whole))).toBe('accepted');
+  expect(await verdictOn(copied({}, whole))).toBe('accepted');
+});
+
+it('what the standby of a copy reports is no more than it was sent, and never sinks', async () => {
+  expect(await verdictOn(copied({}, { flushed: 248, replayed: 304 }))).toBe('rejected at Replay');
+  expect(await verdictOn(copied({}, whole, { flushed: 248, replayed: 296 }))).toBe('rejected at Replay');
+  expect(await verdictOn(copied({ position: 196 }, whole))).toBe('rejected at EndCopy');
+});
+
+/** Its PostgreSQL ends when what is chosen ends inside a record, which begins at 200. */
+const ended = [
+  ...founded,
+  ...range(3, 100, 200),
+  ...range(4, 200, 260),
+  told(r1, { name: 'FlushStandby', from: 0, slot: 4, position: 260 }),
+  told(r1, { name: 'Depose', leadership, reason: '' }),
+];
+const checked = (slot: number): ApplyItem =>
+  told(r1, { name: 'CheckPrefix', outcome: 'standby', slot, timeline: 1, position: 200 });
+const up = (slot: number, position: number): ApplyItem =>
+  told(r1, { name: 'DatabaseUp', role: 'standby', slot, position, timeline: 1 });
+
+it('a directory goes on from the slot that it has said, though a range ends there inside a record', async () => {
+  const replay = told(r1, { name: 'Replay', flushed: 260, replayed: 200, durable: 4, applied: 4 });
+  expect(await verdictOn([...ended, checked(4), up(4, 260), replay])).toBe('accepted');
+});
+
+it('a directory that has not said that slot does not', async () => {
+  const unsaid = ended.filter((item) => item.kind !== 'event' || item.event.name !== 'FlushStandby');
+  expect(await verdictOn([...unsaid, checked(4), up(4, 260)])).toBe('rejected at CheckPrefix');
+  expect(await verdictOn([...unsaid, checked(3), up(3, 200)])).toBe('accepted');
+});
