@@ -10,13 +10,19 @@ import type { EventSource } from '../trace/linearize.ts';
 import type { ConsensusEvent } from '../trace/read-trace.ts';
 import type { SpecConfiguration } from '../trace/spec-message.ts';
 
+interface ReadEvent {
+  readonly event: ConsensusEvent;
+  /** When it was read; null: since the last turn. */
+  readAtUs: number | null;
+}
+
 interface Run {
   readonly id: string;
   lastSeq: number;
   /** Null: it has told no event of consensus yet. */
   replica: ReplicaId | null;
   /** Those that are to be taken, the next one at `head`. */
-  events: ConsensusEvent[];
+  events: ReadEvent[];
   head: number;
 }
 
@@ -36,8 +42,10 @@ export interface EventQueue extends EventSource {
   /** Takes it up among those whose events are taken. */
   admit(id: ReplicaId): void;
   readonly size: number;
-  /** When the oldest was recorded; null: there is none. */
-  oldestAtUs(): number | null;
+  /** All that was added since the last time has been read now. */
+  setRead(nowUs: number): void;
+  /** When the oldest was recorded, and when it was read; null: there is none. */
+  oldest(): { readonly atUs: number; readonly readAtUs: number } | null;
 }
 
 export function newEventQueue(): EventQueue {
@@ -49,6 +57,7 @@ export function newEventQueue(): EventQueue {
   let shownUntilUs = -1;
   let ended: ReadonlySet<ReplicaId> = new Set();
   let size = 0;
+  let fresh: ReadEvent[] = [];
 
   const runOf = (id: string): Run => {
     const run = runs.get(id) ?? { id, lastSeq: 0, replica: null, events: [], head: 0 };
@@ -63,7 +72,7 @@ export function newEventQueue(): EventQueue {
   };
   const headOf = (id: ReplicaId): ConsensusEvent | undefined => {
     const run = currentRun(id);
-    const head = run?.events[run.head];
+    const head = run?.events[run.head]?.event;
     return head !== undefined && head.atUs <= shownUntilUs ? head : undefined;
   };
   return {
@@ -80,7 +89,9 @@ export function newEventQueue(): EventQueue {
         run.replica = event.replica;
         byReplica.set(event.replica, [...(byReplica.get(event.replica) ?? []), run]);
       }
-      run.events.push(event);
+      const read = { event, readAtUs: null };
+      run.events.push(read);
+      fresh.push(read);
       size++;
       for (const { version, slot, label, voters: those } of event.configurations ?? []) {
         if (label !== undefined) {
@@ -119,12 +130,18 @@ export function newEventQueue(): EventQueue {
     get size() {
       return size;
     },
-    oldestAtUs() {
+    setRead(nowUs) {
+      for (const read of fresh) read.readAtUs = nowUs;
+      fresh = [];
+    },
+    oldest() {
       const heads = [...byReplica.keys()].flatMap((id) => {
         const run = currentRun(id);
-        return run?.events[run.head]?.atUs ?? [];
+        return run?.events[run.head] ?? [];
       });
-      return heads.length === 0 ? null : Math.min(...heads);
+      const [first] = heads.sort((a, b) => a.event.atUs - b.event.atUs);
+      if (first === undefined) return null;
+      return { atUs: first.event.atUs, readAtUs: first.readAtUs ?? Number.POSITIVE_INFINITY };
     },
   };
 }

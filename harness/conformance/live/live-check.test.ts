@@ -153,6 +153,43 @@ describe('the check of a cluster that runs', () => {
     }
   });
 
+  it('waits for what nobody tells no longer than ten seconds in all, however many events take some of it', async () => {
+    const events = timed(group);
+    const isLost = lostFrom(events, 'r1' as ReplicaId);
+    const kept = events.filter((event) => !isLost(event));
+    const check = newLiveCheck('typescript');
+    for (const event of kept) check.add(event);
+    const readUs = kept.at(-1)!.atUs + 1_000_000;
+    const waits: number[] = [];
+    for (let nowUs = readUs; nowUs < readUs + 12_000_000; nowUs += 1_000_000) {
+      while (await check.work(nowUs));
+      waits.push(check.report(nowUs).behind);
+    }
+    expect(waits.slice(0, 9).every((behind) => behind > 50)).toBe(true);
+    expect(waits.at(-1)).toBe(0);
+    expect(check.report(readUs).refused).not.toBeNull();
+  });
+
+  it('waits for what a process has to tell that was frozen, from when it goes on', async () => {
+    const events = timed(group);
+    const isLate = lostFrom(events, 'r1' as ReplicaId);
+    const check = newLiveCheck('typescript');
+    let nowUs = events.at(-1)!.atUs + 1_000_000;
+    check.setProcesses({ ended: new Set(), areSomeFrozen: true, atUs: nowUs });
+    for (const event of events) if (!isLate(event)) check.add(event);
+    for (let turn = 0; turn < 30; turn++) while (await check.work((nowUs += 1_000_000)));
+    check.setProcesses({ ended: new Set(), areSomeFrozen: false, atUs: nowUs });
+    while (await check.work((nowUs += 1_000_000)));
+    for (const event of events) if (isLate(event)) check.add(event);
+    for (let turn = 0; turn < 5; turn++) while (await check.work((nowUs += 1_000_000)));
+    expect(check.report(nowUs)).toMatchObject({
+      checked: ofConsensus(events),
+      behind: 0,
+      refused: null,
+      ended: null,
+    });
+  });
+
   it('leaves out what is too much, and judges what comes behind it', async () => {
     const check = newLiveCheck('typescript', { stepsKeptMax: 300 });
     const events = timed(group);
@@ -183,6 +220,12 @@ describe('the check of a cluster that runs', () => {
     });
   });
 });
+
+/** All that this member records from the middle of the run on. */
+function lostFrom(events: readonly TraceEvent[], member: ReplicaId): (event: TraceEvent) => boolean {
+  const { atUs } = events[Math.floor(events.length / 2)]!;
+  return (event) => replicaOf(event.replica) === member && event.atUs > atUs;
+}
 
 /** A process that is killed tells neither its end nor the flush that it let through, nor what it did just before. */
 function withoutLastMoments(events: readonly TraceEvent[]): TraceEvent[] {

@@ -24,7 +24,7 @@ import { forgetSettled } from './forget-settled.ts';
 const SETTLED_MS = 1000;
 /** What the first configuration is must have been told by then. */
 const BEGINNING_MS = 3000;
-/** Nobody will tell any more of having sent what an event took. */
+/** So long after an event was read nobody will tell any more of having sent what it took: those that were read together wait together. */
 const PATIENCE_MS = 10_000;
 /** A segment that is not full is judged after so long. */
 const SEGMENT_AGE_MS = 2000;
@@ -71,8 +71,8 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
   const segments: Waiting[] = [];
   let state: SpecState | null = null;
   let processes: ProcessesNow = { ended: new Set(), areSomeFrozen: false, atUs: 0 };
-  /** The oldest event that waits, and since when nothing could be taken. */
-  let held: { readonly atUs: number; readonly sinceUs: number } | null = null;
+  /** A process that was frozen then may have had something to tell. */
+  let frozenUntilUs = 0;
   let refused: CheckStatus['refused'] = null;
   let ended: string | null = null;
   let checked = 0;
@@ -144,12 +144,11 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
     for (;;) {
       admitNew(current);
       if (order.takeNext('wait')) continue;
-      const oldestAtUs = queue.oldestAtUs();
-      if (oldestAtUs === null) break;
+      const oldest = queue.oldest();
+      if (oldest === null) break;
       // Not since it was recorded: who was late to read it has only now begun to look for what it waits for.
-      if (held?.atUs !== oldestAtUs) held = { atUs: oldestAtUs, sinceUs: nowUs };
-      if (processes.areSomeFrozen || nowUs - held.sinceUs < PATIENCE_MS * 1000 || !order.takeNext('atOnce'))
-        break;
+      const sinceUs = Math.max(oldest.readAtUs, frozenUntilUs);
+      if (nowUs - sinceUs < PATIENCE_MS * 1000 || !order.takeNext('atOnce')) break;
     }
     const { steps } = order.counts();
     if (openSinceUs !== null && nowUs - openSinceUs > SEGMENT_AGE_MS * 1000) cutter.close(current);
@@ -187,7 +186,9 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
     },
     async work(nowUs) {
       if (ended !== null) return false;
-      const oldest = queue.oldestAtUs();
+      queue.setRead(nowUs);
+      if (processes.areSomeFrozen) frozenUntilUs = nowUs;
+      const oldest = queue.oldest()?.atUs ?? null;
       if (state === null && (oldest === null || nowUs - oldest < BEGINNING_MS * 1000)) return false;
       try {
         const settledUs = nowUs - SETTLED_MS * 1000;
@@ -206,7 +207,7 @@ export function newLiveCheck(judge: JudgeName, options: LiveOptions = {}): LiveC
     },
     report(nowUs) {
       const behind = queue.size + openEvents + segments.reduce((sum, { events }) => sum + events, 0);
-      const oldest = [segments[0]?.oldestAtUs, openSinceUs, queue.oldestAtUs()].filter((at) => at != null);
+      const oldest = [segments[0]?.oldestAtUs, openSinceUs, queue.oldest()?.atUs].filter((at) => at != null);
       const behindMs =
         oldest.length === 0 ? 0 : Math.max(0, Math.round((nowUs - Math.min(...oldest)) / 1000));
       return { checked, behind, behindMs, skipped, refused, ended };
