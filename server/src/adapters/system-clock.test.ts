@@ -11,18 +11,24 @@ describeTimers('the system', () => ({
     }),
 }));
 
-function setUp() {
+/** `putAside`: before these readings of a clock, counted from 0, the process does not run for that long. */
+function setUp(putAside: ReadonlyMap<number, number> = new Map()) {
   const time = { monotonicMs: 5000, wallMs: 1_700_000_000_000, uptimeMs: 90_000 };
-  const nowMs = createNowMs({
-    monotonicMs: () => time.monotonicMs,
-    wallMs: () => time.wallMs,
-    uptimeMs: () => Math.floor(time.uptimeMs / 10) * 10,
-  });
+  let readings = 0;
   const pass = (ms: number): void => {
     time.monotonicMs += ms;
     time.wallMs += ms;
     time.uptimeMs += ms;
   };
+  const reading = (tell: () => number) => (): number => {
+    pass(putAside.get(readings++) ?? 0);
+    return tell();
+  };
+  const nowMs = createNowMs({
+    monotonicMs: reading(() => time.monotonicMs),
+    wallMs: reading(() => time.wallMs),
+    uptimeMs: reading(() => Math.floor(time.uptimeMs / 10) * 10),
+  });
   const suspend = (ms: number): void => {
     time.wallMs += ms;
     time.uptimeMs += ms;
@@ -61,6 +67,37 @@ describe('the clock', () => {
     time.wallMs -= 5000;
     pass(251);
     expect(nowMs() - before).toBeGreaterThan(5200);
+  });
+
+  it.each(Array.from({ length: 40 }, (_, reading) => reading))(
+    'takes it for no suspension that the process did not run before reading %i, and counts one behind it',
+    (reading) => {
+      const { time, nowMs, pass, suspend } = setUp(new Map([[reading, 70]]));
+      for (let n = 0; n < 40; n++) {
+        pass(260);
+        nowMs();
+      }
+      expect(nowMs()).toBe(time.monotonicMs);
+      suspend(3000);
+      for (let n = 0; n < 2; n++) {
+        expect(nowMs() - time.monotonicMs).toBeGreaterThanOrEqual(2990);
+        expect(nowMs() - time.monotonicMs).toBeLessThanOrEqual(3010);
+        pass(260);
+      }
+    },
+  );
+
+  it('counts a suspension at whose end the process did not run for a while', () => {
+    for (let reading = 5; reading < 22; reading++) {
+      const { time, nowMs, pass, suspend } = setUp(new Map([[reading, 70]]));
+      suspend(3000);
+      nowMs();
+      pass(260);
+      nowMs();
+      pass(260);
+      expect(nowMs() - time.monotonicMs).toBeGreaterThanOrEqual(2990);
+      expect(nowMs() - time.monotonicMs).toBeLessThanOrEqual(3010);
+    }
   });
 
   it('never goes back, and drifts with nobody', () => {

@@ -3,6 +3,7 @@
  *
  * Node's monotonic clock stands still during a suspension: a leader that wakes up would believe for a moment that its lease still holds. So the wall clock is looked at with every reading, which costs next to nothing, and
  * where it has gone ahead the time since the machine was started, which counts suspensions and which nobody sets, says whether that was one.
+ * The clocks are read one after the other. A process that is put aside in between is not to take that for a suspension: its clock would be ahead by more than drift allows, and its promises would end too early.
  * Invariants: never goes back, whatever happens to the wall clock; a suspension shows at the first reading after it, or within `lookMs` if the wall clock hides it. A virtual machine all of whose clocks were stopped from
  * outside cannot know.
  */
@@ -23,20 +24,34 @@ export interface TimeSources {
 /** Below this the steps of the slowest clock are all that there is to see. */
 const noticedMs = 50;
 const lookMs = 250;
+/** Readings that are no further apart count as one; of so many that are, the closest. */
+const closeMs = 5;
+const readingsMax = 10;
 
 export function createNowMs({ monotonicMs, wallMs, uptimeMs }: TimeSources): () => number {
+  /** How far another clock is ahead of the monotonic one: that is read behind it, so that it is never told to be further ahead than it is. */
+  const aheadOf = (otherMs: () => number): number => {
+    let closest = { apartMs: Number.POSITIVE_INFINITY, aheadMs: 0 };
+    for (let tries = 0; tries < readingsMax && closest.apartMs > closeMs; tries++) {
+      const beforeMs = monotonicMs();
+      const readMs = otherMs();
+      const afterMs = monotonicMs();
+      const apartMs = afterMs - beforeMs;
+      if (apartMs < closest.apartMs) closest = { apartMs, aheadMs: readMs - afterMs };
+    }
+    return closest.aheadMs;
+  };
   let suspendedMs = 0;
   let lookedAtMs = monotonicMs();
-  /** How far the other clocks are ahead of the monotonic one. */
-  let wallAheadMs = wallMs() - lookedAtMs;
-  const startedAheadMs = uptimeMs() - lookedAtMs;
+  let wallAheadMs = aheadOf(wallMs);
+  const startedAheadMs = aheadOf(uptimeMs);
   return () => {
     const nowMs = monotonicMs();
     const aheadMs = wallMs() - nowMs;
     if (aheadMs - wallAheadMs > noticedMs || nowMs - lookedAtMs > lookMs) {
       lookedAtMs = nowMs;
-      wallAheadMs = aheadMs;
-      const lostMs = uptimeMs() - nowMs - startedAheadMs - suspendedMs;
+      wallAheadMs = aheadOf(wallMs);
+      const lostMs = aheadOf(uptimeMs) - startedAheadMs - suspendedMs;
       if (lostMs > noticedMs) suspendedMs += lostMs;
     }
     return nowMs + suspendedMs;
