@@ -498,6 +498,7 @@ Do ==
   \/ Step.a = "Resume" /\ TraceResume
   \/ Step.a = "MarkPrimary" /\ MarkPrimary(Step.r)
   \/ Step.a = "Checked" /\ CheckPrefix(Step.r, Step.s)
+  \/ Step.a = "Copied" /\ EndCopy(Step.r, EndOfCopy, Step.s)
   \/ Step.a = "SendCopy" /\ TraceSendCopy
   \/ Step.a = "Restart" /\ TraceRestart
 

@@ -68,6 +68,8 @@ const faults: readonly (readonly [weight: number | null, string, Fault])[] = [
     name,
     strike,
   ]),
+  // It takes what single faults leave behind: seldom a copy, or a directory that is looked at again.
+  [null, 'the process dies as its directory says something else', machines.dieAtDirectory],
   // More than the product promises to survive.
   [null, 'clocks go too far apart', machines.driftTooFar],
   [null, 'a majority loses its logs', machines.loseMajority],

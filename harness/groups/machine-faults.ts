@@ -5,8 +5,28 @@ import type { FaultScene } from './fault-scene.ts';
 /** A disk that is slow takes so many times as long. */
 const slownesses = [20, 200] as const;
 
+/** How long after it begins to write at most. */
+const dyingMs = [4, 60] as const;
+
 export function allFail(scene: FaultScene): void {
   for (const member of scene.group.members) scene.away(member, () => member.crashMachine());
+}
+
+/** A process may have done what it has told nobody, or told what it has not done: just as its directory comes to say something else, or a little later, as its PostgreSQL comes up. */
+export function dieAtDirectory(scene: FaultScene, member: MemoryMember): void {
+  const { process } = member;
+  if (process === null) return;
+  const { directory } = process;
+  const write = directory.write.bind(directory);
+  directory.write = (state) => {
+    if (state.role.kind === member.postgres.disk.state?.role.kind) return write(state);
+    directory.write = write;
+    const ms = scene.random.next() * scene.random.pick(dyingMs);
+    scene.next(ms, () => {
+      if (member.process === process) scene.away(member, () => member.crash(), 500);
+    });
+    return write(state);
+  };
 }
 
 /** More than the product promises to survive. */

@@ -89,17 +89,18 @@ const putIn = (items: readonly ApplyItem[]): readonly string[] =>
 
 const asked = told({ name: 'AskOutcome', question: 1, open: 0, xid: '7', leadership: first });
 const upAgain = told({ name: 'DatabaseUp', role: 'standby', slot: 2, position: 200, timeline: 1 });
-const begun = told({
+const begunOf = (leadership: typeof first): object => ({
   name: 'BeginLeadership',
   label: 'r1/0',
   slot: 1,
-  leadership: first,
+  leadership,
   timeline: 1,
   fork: 100,
   nextXid: '7',
   resumes: false,
   role: 'primary',
 });
+const begun = told(begunOf(first));
 const released = told({
   name: 'Release',
   slot: 2,
@@ -130,4 +131,26 @@ it('a directory that was found to be a standby just before its process was kille
   const resumed = told({ name: 'Resume', leadership: second, timeline: 1, position: 200 });
   expect(putIn([...ended, depose, began, resumed, upAgain])).not.toContain('Checked 2');
   expect(putIn([...ended, began, upAgain])).not.toContain('Checked 2');
+});
+
+it('a leader that was killed when it was promoted has been promoted, and leads no more', () => {
+  const newer = { ...begunOf(second), timeline: 2, role: 'promoting' };
+  const items = [
+    ...standby,
+    { kind: 'begins', replica },
+    { kind: 'elected', replica, leadership: second, startSlot: 4 },
+    upAgain,
+    told(newer),
+    { kind: 'resigned', replica, leadership: second },
+    { kind: 'begins', replica },
+    told({ name: 'CheckPrefix', outcome: 'undecided', slot: 5, timeline: 2, position: 240 }),
+  ] as const;
+  const steps = putIn(items).map((step) => step.split(' ')[0]);
+  expect(steps.slice(steps.indexOf('Promote'))).toEqual([
+    'Promote',
+    'Write',
+    'Depose',
+    'CrashNode',
+    'Restart',
+  ]);
 });

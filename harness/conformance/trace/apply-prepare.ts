@@ -5,7 +5,7 @@
  */
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEventItem } from './apply-event.ts';
-import { sendIfToldLater } from './apply-lost.ts';
+import { sendIfToldLater } from './apply-copies.ts';
 import {
   addWhatIsFoundLater,
   holdsNoCommand,
@@ -92,7 +92,7 @@ export function prepare(conversion: Conversion, { event, replica }: ApplyEventIt
 }
 
 /** A new leader has folded in its own first entry: everything up to it has events, or holds no command. */
-function foldOwnStart(conversion: Conversion, replica: ReplicaId): void {
+export function foldOwnStart(conversion: Conversion, replica: ReplicaId): void {
   const { leads, folded } = trackOf(conversion, replica);
   const start = conversion.items.find(
     (item) => item.kind === 'elected' && item.replica === replica && item.leadership === leads,
@@ -101,7 +101,7 @@ function foldOwnStart(conversion: Conversion, replica: ReplicaId): void {
 }
 
 /** Folds in what lies below `slot` and has no event of its own; at a leader, its own ranges as well. */
-function foldBelow(conversion: Conversion, replica: ReplicaId, slot: number): void {
+export function foldBelow(conversion: Conversion, replica: ReplicaId, slot: number): void {
   const track = trackOf(conversion, replica);
   conversion.chooseUpTo(slot - 1);
   while (track.folded + 1 < slot) {

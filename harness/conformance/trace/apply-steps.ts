@@ -19,14 +19,15 @@ import {
   type ApplyStep,
   type Conversion,
 } from './apply-fill.ts';
+import { copyIfFoundLater, foundInCopy, sendIfToldLater } from './apply-copies.ts';
+import { checkedFirst } from './apply-found.ts';
 import {
-  checkedFirst,
+  beginIfFoundLater,
   checkIfFoundLater,
-  foundInCopy,
   markIfFoundLater,
   promoteIfFoundLater,
+  resumeIfFoundLater,
   saveWhatIsFoundLater,
-  sendIfToldLater,
 } from './apply-lost.ts';
 import { prepare } from './apply-prepare.ts';
 import { follow, type Track } from './apply-track.ts';
@@ -111,7 +112,7 @@ function take(conversion: Conversion, item: ApplyItem, index: number): void {
 function putRestart(conversion: Conversion, replica: ReplicaId, index: number): void {
   const { facts } = conversion;
   const track = trackOf(conversion, replica);
-  const found = checkedFirst(conversion, replica, index);
+  const found = checkedFirst(conversion, replica, index, { isSoon: true });
   const whole = track.checked?.of === track.wal ? track.checked.position : track.wal;
   const isLess =
     found !== null &&
@@ -127,10 +128,13 @@ function putRestart(conversion: Conversion, replica: ReplicaId, index: number): 
 function endProcess(conversion: Conversion, replica: ReplicaId, index: number): void {
   const track = trackOf(conversion, replica);
   if (!track.isUp) return;
+  beginIfFoundLater(conversion, replica, index);
   promoteIfFoundLater(conversion, replica, index);
+  resumeIfFoundLater(conversion, replica, index);
   sendIfToldLater(conversion, replica, index);
   addWhatIsFoundLater(conversion, replica, index);
   checkIfFoundLater(conversion, replica, index);
+  copyIfFoundLater(conversion, replica, index);
   saveWhatIsFoundLater(conversion, replica, index);
   put(conversion, 'CrashNode', { r: conversion.facts.replicaRank(replica) });
   Object.assign(track, { isUp: false, mode: 'down', leads: null });
@@ -252,14 +256,17 @@ function depose(
     take(conversion, items[told] as ApplyItem, told);
     return;
   }
+  beginIfFoundLater(conversion, replica, index);
   promoteIfFoundLater(conversion, replica, index);
+  const wasResumed = resumeIfFoundLater(conversion, replica, index);
   if (track.mode === 'primary' || track.begun !== null) sendIfToldLater(conversion, replica, index);
   addWhatIsFoundLater(conversion, replica, index);
   put(conversion, 'Depose', {
     r: facts.replicaRank(replica),
     b: facts.ballotRank(leadership),
     p: 0,
-    told: false,
+    // Of a primary of which nothing was told it is not told either that it has ended.
+    told: wasResumed,
   });
   if (track.mode === 'primary' || track.begun !== null) track.mode = 'down';
   Object.assign(track, { leads: null, begun: null });

@@ -4,6 +4,7 @@
 import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
 import type { Ballot, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
+import type { Lsn } from '../../../server/src/wal/lsn.ts';
 import type { ApplyEvent } from './apply-event.ts';
 
 /** `wal`, `flushed`: where the WAL of a primary ends, and how far it is flushed; of a standby, what it has received and replayed, and `chosenEnd`: up to where it could be sent anything. */
@@ -21,13 +22,14 @@ export interface Track {
   replayed: number;
   chosenEnd: number;
   /** Where the whole records of `of` end, the WAL that was there when it was last looked at: behind it a piece of a record may lie. */
-  checked: { readonly of: number; readonly position: number } | null;
+  checked: { readonly of: number; readonly position: Lsn } | null;
   /** The end of the segment whose empty rest a standby has replayed. */
   restTo: number;
   /** What the directory says; null: nobody has told. */
   role: Extract<ApplyEvent, { name: 'BeginLeadership' }>['role'] | null;
-  /** Where it comes from; null: there is none, or all of it was sent. */
+  /** Where it comes from; null: there is none. `isSent`: all of it was sent, whatever becomes of the source. */
   copies: ReplicaId | null;
+  isSent: boolean;
 }
 
 export function newTrack(): Track {
@@ -47,6 +49,7 @@ export function newTrack(): Track {
     restTo: 0,
     role: null,
     copies: null,
+    isSent: false,
   };
 }
 
@@ -108,7 +111,7 @@ export function follow(track: Track, event: ApplyEvent): void {
       if (track.role === 'promoting') track.role = 'primary';
       return;
     case 'BeginCopy':
-      Object.assign(track, { role: 'copying', copies: replicaOf(event.source) });
+      Object.assign(track, { role: 'copying', copies: replicaOf(event.source), isSent: false });
       return;
     case 'GiveUpCopy':
       track.copies = null;
