@@ -8,16 +8,19 @@ import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { BenchError } from './bench-error.ts';
 import { compareCommand } from './compare/command.ts';
+import { workloadLabels, type WorkloadName as ComparedWorkload } from './compare/workloads.ts';
 import { runClusterBench, workloadNames, type WorkloadName } from './cluster-bench.ts';
 import { logLine, runLogBench } from './log-bench.ts';
 import { describeMachine, machineLines } from './machine.ts';
 import { table } from './summary.ts';
 
+const comparedNames = Object.keys(workloadLabels) as readonly ComparedWorkload[];
+
 const help = `npm run bench -- COMMAND [options]
 
 Commands:
-  compare    three replicas against one PostgreSQL and against one with two synchronous standbys: UPDATE, TPC-B and SELECT by pgbench, COPY,
-             CPU, an idle cluster, and the time without service after a kill -9 of the leader; in some 25 minutes
+  compare    three replicas against one PostgreSQL and against one with two synchronous standbys: UPDATE, TPC-B and SELECT by pgbench, TPC-C,
+             COPY, CPU, an idle cluster, and the time without service after a kill -9 of the leader; in some 30 minutes
   log        appends to the log store, against a plain loop of write and fdatasync
   cluster    pgbench: one plain PostgreSQL against three replicas on this machine, in interleaved rounds
 
@@ -28,6 +31,7 @@ Options:
   --scale N          compare, cluster: pgbench's scale, 100,000 accounts each (default: 10)
   --quick            compare: pgbench only, in less than three minutes
   --checkout DIR     compare: measure the replicas of another checkout, in which "npm ci" and "npm run build:server" were run
+  --only LIST        compare: these workloads only, of ${comparedNames.join(', ')}
   --direct           compare: also clients at the socket of the leader's PostgreSQL, past the gateway
   --patient          compare: repeat runs during which others kept the machine busy
   --failovers N      compare: how often the leader is killed (default: 50; none with --quick)
@@ -55,6 +59,7 @@ const options = {
   rounds: { type: 'string' },
   quick: { type: 'boolean', default: false },
   checkout: { type: 'string' },
+  only: { type: 'string' },
   direct: { type: 'boolean', default: false },
   patient: { type: 'boolean', default: false },
   failovers: { type: 'string' },
@@ -86,6 +91,12 @@ function workload(text: string): WorkloadName {
   const found = workloadNames.find((name) => name === text);
   if (found === undefined)
     throw new UsageError(`--workloads: "${text}" is none of ${workloadNames.join(', ')}`);
+  return found;
+}
+
+function compared(text: string): ComparedWorkload {
+  const found = comparedNames.find((name) => name === text.trim());
+  if (found === undefined) throw new UsageError(`--only: "${text}" is none of ${comparedNames.join(', ')}`);
   return found;
 }
 
@@ -144,6 +155,7 @@ async function benchCompare(values: Values): Promise<void> {
     rounds: given('rounds', 100),
     seconds: given('seconds', 600),
     scale: whole('scale', values.scale, 1000),
+    only: values.only === undefined ? null : values.only.split(',').map(compared),
     direct: values.direct,
     patient: values.patient,
     failovers: values.failovers === '0' ? 0 : given('failovers', 1000),

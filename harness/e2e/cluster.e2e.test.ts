@@ -15,8 +15,13 @@ import { comparableDump } from '../checkers/database-compare.ts';
 import { freePorts, startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
 import { pgbench, psql, psqlSocket } from '../cluster/pg-tools.ts';
 import { longestSilenceMs, startLedger, verdict, type LedgerResult } from '../workload/ledger.ts';
+import { Random } from '../workload/seeded-random.ts';
+import { brokenConditions } from '../workload/tpcc/consistency.ts';
+import { startTerminals } from '../workload/tpcc/lasting-terminals.ts';
+import { loadTpcc } from '../workload/tpcc/load-tpcc.ts';
 
 const LOAD_SECONDS = Number(process.env.BARISTA_LOAD_SECONDS ?? 8);
+const account = { host: '127.0.0.1', user: 'barista', password: 'barista', database: 'barista' };
 /** Seconds on a quiet machine. */
 const START_TWICE_MS = 600_000;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -39,6 +44,33 @@ async function expectLedgerKept(cluster: LocalCluster, result: LedgerResult): Pr
       faults: [],
     });
   }
+}
+
+/** TPC-C, small: its conditions hold whatever happens, and every order that was acknowledged is there. */
+async function openShop(ports: readonly number[]) {
+  const scale = { warehouses: 1, customers: 60, items: 500 };
+  const client = new pg.Client({ ...account, port: ports[0]! });
+  await client.connect();
+  const loaded = await loadTpcc(client, scale, new Random(1));
+  await client.end();
+  const terminals = startTerminals({ ports, terminals: 6, scale, loaded, seed: 1 });
+  return {
+    async close() {
+      const { committed, inDoubt, connections, unexpected } = await terminals.stop();
+      expect(unexpected).toEqual([]);
+      const last = new pg.Client({ ...account, port: ports[0]! });
+      await last.connect();
+      expect(await brokenConditions(last)).toEqual([]);
+      const { rows } = await last.query<{ orders: string }>('SELECT count(*) AS orders FROM tpcc.orders');
+      await last.end();
+      const orders = Number(rows[0]!.orders) - 10 * scale.customers;
+      const acknowledged = committed.get('New-Order') ?? 0;
+      console.log(`TPC-C: ${acknowledged} orders acknowledged, ${orders} there, ${connections} connections`);
+      expect(orders).toBeGreaterThanOrEqual(acknowledged);
+      expect(orders).toBeLessThanOrEqual(acknowledged + (inDoubt.get('New-Order') ?? 0));
+      expect(acknowledged).toBeGreaterThan(0);
+    },
+  };
 }
 
 function portOf(cluster: LocalCluster, status: ReplicaStatus): number {
@@ -88,13 +120,13 @@ describe('a cluster of three replicas', () => {
     const leader = await cluster.leader();
     const others = cluster.pgwirePorts.filter((port) => port !== portOf(cluster, leader));
     const ledger = await startLedger(others, 4);
-    const bench = pgbench(others[0]!, ['-c', '8', '-T', String(LOAD_SECONDS)]);
+    const shop = await openShop(others);
     await sleep((LOAD_SECONDS * 1000) / 4);
     const killedAtMs = performance.now();
     await cluster.fault({ action: 'crash', replica: leader.id });
     await sleep((LOAD_SECONDS * 1000) / 2);
     const result = await ledger.stop();
-    await bench;
+    await shop.close();
     const silenceMs = longestSilenceMs(result.acknowledgedAtMs, killedAtMs, performance.now());
     console.log(`writes were away for ${Math.round(silenceMs)} ms; ${result.acknowledged.size} acknowledged`);
     expect(result.acknowledgedAtMs.at(-1)).toBeGreaterThan(killedAtMs);
@@ -106,13 +138,7 @@ describe('a cluster of three replicas', () => {
   it('stops a leader that is cut off from answering, goes on with the majority, and heals', async () => {
     const leader = await cluster.leader();
     const old = portOf(cluster, leader);
-    const session = new pg.Client({
-      host: '127.0.0.1',
-      port: old,
-      user: 'barista',
-      password: 'barista',
-      database: 'barista',
-    });
+    const session = new pg.Client({ ...account, port: old });
     session.on('error', () => {});
     await session.connect();
     await session.query('CREATE TABLE cut (who text)');

@@ -11,7 +11,7 @@ import { BenchError } from '../bench-error.ts';
 import { compare, type CompareOptions } from './compare.ts';
 import type { Comparison } from './comparison.ts';
 import { reportText } from './report.ts';
-import { fullWorkloads, quickWorkloads } from './workloads.ts';
+import { fullWorkloads, quickWorkloads, type Workload, type WorkloadName } from './workloads.ts';
 
 const run = promisify(execFile);
 const ownCheckout = fileURLToPath(new URL('../../..', import.meta.url));
@@ -29,6 +29,8 @@ export interface CompareArguments {
   readonly direct: boolean;
   readonly patient: boolean;
   readonly failovers: number | null;
+  /** These workloads, and nothing else. */
+  readonly only: readonly WorkloadName[] | null;
   readonly json: string | null;
   /** JSON of an earlier run, shown beside this one. */
   readonly before: string | null;
@@ -64,10 +66,11 @@ export async function compareCommand(args: CompareArguments): Promise<void> {
 
 function optionsOf(args: CompareArguments): CompareOptions {
   const { command, quick, scale, direct, patient } = args;
+  const isShort = quick || args.only !== null;
   return {
     command,
     checkout: args.checkout ?? ownCheckout,
-    workloads: quick ? quickWorkloads : fullWorkloads,
+    workloads: workloadsOf(args),
     rounds: args.rounds ?? (quick ? 3 : 5),
     secondsPerRun: args.seconds ?? (quick ? { fitSeconds: quickSeconds } : 5),
     scale,
@@ -75,10 +78,15 @@ function optionsOf(args: CompareArguments): CompareOptions {
     freshTables: !quick,
     direct,
     patient,
-    copyRounds: quick ? 0 : 3,
-    idleSeconds: quick ? 0 : 30,
-    failovers: args.failovers ?? (quick ? 0 : 50),
+    copyRounds: isShort ? 0 : 3,
+    idleSeconds: isShort ? 0 : 30,
+    failovers: args.failovers ?? (isShort ? 0 : 50),
   };
+}
+
+function workloadsOf({ quick, only }: CompareArguments): readonly Workload[] {
+  if (only !== null) return fullWorkloads.filter(({ name }) => only.includes(name));
+  return quick ? quickWorkloads : fullWorkloads;
 }
 
 /** What is measured is what is in the files now. */

@@ -161,6 +161,7 @@ async function measure(stage: Stage): Promise<Measured> {
         systems,
         rounds: options.rounds,
         load: run(workload),
+        root,
         isFresh: options.freshTables,
         patience,
       }),

@@ -7,7 +7,7 @@ import { spread, type Spread } from '../summary.ts';
 import type { Comparison } from './comparison.ts';
 import type { Run, WorkloadResult } from './rounds.ts';
 import type { SystemId } from './system.ts';
-import type { WorkloadName } from './workloads.ts';
+import { workloadLabels, type WorkloadName } from './workloads.ts';
 
 export interface Figure {
   readonly value: number;
@@ -44,7 +44,7 @@ function ratioGoal(
   against: SystemId,
   limits: readonly [must: number, aim: number],
 ): RatioGoal {
-  const name = { update: 'UPDATE by key', tpcb: 'TPC-B', select: 'SELECT by key' }[workload];
+  const name = workloadLabels[workload];
   const of = against === 'native' ? 'two standbys' : 'one PostgreSQL';
   const [must, aim] = limits;
   const id = `${workload}-${clients}`;
@@ -58,6 +58,7 @@ const ratioGoals: readonly RatioGoal[] = [
   ratioGoal('update', 64, 'native', [0.5, 0.9]),
   ratioGoal('tpcb', 1, 'native', [0.45, 0.8]),
   ratioGoal('tpcb', 16, 'native', [0.5, 0.9]),
+  ratioGoal('tpcc', 16, 'native', [0.75, 1]),
   ratioGoal('select', 16, 'plain', [0.45, 0.7]),
 ];
 

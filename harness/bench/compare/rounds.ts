@@ -1,14 +1,14 @@
 /**
- * pgbench in interleaved rounds: every system once in each round, each round in another order.
+ * Workloads in interleaved rounds: every system once in each round, each round in another order.
  *
  * Responsible for: the order, and the figures of each run with the CPU time that the system spent on it. A run in which anything failed ends the benchmark.
  */
 import { untilSettled } from './arrival.ts';
-import { pgbench, readConnectingMs, readPgbench } from './client-tools.ts';
 import { lookAtProcesses, treeCpuMs } from './processes.ts';
 import type { System, SystemId } from './system.ts';
 import { undisturbed, type Patience, type Watched } from './undisturbed.ts';
-import { load as loadTables, pgbenchArgs, tidy, type LoadRun, type Workload } from './workloads.ts';
+import { loadWarehouses, requireConsistent, writeWarehouses } from './tpcc-load.ts';
+import { load as loadTables, runLoad, tidy, type LoadRun, type Workload } from './workloads.ts';
 
 export interface Run extends Watched {
   readonly round: number;
@@ -29,6 +29,8 @@ export interface RoundsOptions {
   readonly systems: readonly System[];
   readonly rounds: number;
   readonly load: LoadRun;
+  /** For files that are loaded. */
+  readonly root: string;
   /** Load the tables anew before the first round. */
   readonly isFresh: boolean;
   readonly patience: Patience;
@@ -55,12 +57,15 @@ export async function runRounds(options: RoundsOptions): Promise<WorkloadResult>
   const { signal, progress } = patience;
   let { load } = options;
   let connectingMs = 0;
+  const { name, clients } = load.workload;
+  const warehouses = name === 'tpcc' ? await writeWarehouses(options.root, clients) : [];
   for (const system of systems) {
     signal.throwIfAborted();
-    if (isFresh) await loadTables(system, load.scale, signal);
-    else await tidy(system, load.workload.name);
-    const output = await pgbench(await system.client(), pgbenchArgs({ ...load, seconds: 1 }), signal);
-    connectingMs = Math.max(connectingMs, readConnectingMs(output));
+    if (name === 'tpcc') await loadWarehouses(system, warehouses, signal);
+    else if (isFresh) await loadTables(system, load.scale, signal);
+    else await tidy(system, name);
+    const first = await runLoad(await system.client(), { ...load, seconds: 1 }, signal);
+    connectingMs = Math.max(connectingMs, first.connectingMs);
     await untilSettled(system, signal);
   }
   load = { ...load, seconds: lengthOfRun(load.seconds, connectingMs) };
@@ -78,6 +83,7 @@ export async function runRounds(options: RoundsOptions): Promise<WorkloadResult>
       progress(`${what}: ${run.tps.toFixed(0)}/s, ${run.cpuMsPerTransaction.toFixed(3)} ms CPU each`);
     }
   }
+  if (load.workload.name === 'tpcc') for (const system of systems) await requireConsistent(system);
   return { workload: load.workload, runs };
 }
 
@@ -90,17 +96,18 @@ async function runOnce(
   const target = await system.client();
   const roots = await system.processes();
   const before = lookAtProcesses();
-  const output = await pgbench(target, pgbenchArgs(load), signal).catch((cause: unknown) => {
+  const { tps, transactions, latencyMs } = await runLoad(target, load, signal).catch((cause: unknown) => {
     signal.throwIfAborted();
     throw new Error(`${load.workload.label} on ${system.label}: ${(cause as Error).message}`, { cause });
   });
   const after = lookAtProcesses();
-  const figures = readPgbench(output);
   const cpuMs = treeCpuMs(after, roots) - treeCpuMs(before, roots);
   return {
     round,
     system: system.id,
-    ...figures,
-    cpuMsPerTransaction: cpuMs / figures.transactions,
+    tps,
+    transactions,
+    latencyMs,
+    cpuMsPerTransaction: cpuMs / transactions,
   };
 }

@@ -1,5 +1,5 @@
 /**
- * What pgbench runs, and how a database is put in order before it. Simple protocol, `-n`: the order is the benchmark's own, the same for every system.
+ * What is run, by pgbench or by terminals of TPC-C, and how a database is put in order before it. Simple protocol, `-n`: the order is the benchmark's own, the same for every system.
  *
  * Before each workload the tables are loaded anew. Pages that were written since the last checkpoint are not logged whole again when they change, so the rounds
  * that follow are alike, and a slow system does not pay for more whole pages per transaction than a fast one. A quick comparison loads once: it is over before
@@ -7,11 +7,12 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { querySql } from '../sql.ts';
-import { pgbench } from './client-tools.ts';
+import { querySql, type SqlTarget } from '../sql.ts';
+import { pgbench, readConnectingMs, readPgbench, type PgbenchFigures } from './client-tools.ts';
 import type { System } from './system.ts';
+import { runTpcc } from './tpcc-load.ts';
 
-export type WorkloadName = 'update' | 'tpcb' | 'select';
+export type WorkloadName = 'update' | 'tpcb' | 'tpcc' | 'select';
 
 export interface Workload {
   readonly name: WorkloadName;
@@ -22,6 +23,7 @@ export interface Workload {
 export const workloadLabels: Readonly<Record<WorkloadName, string>> = {
   update: 'UPDATE by key',
   tpcb: 'TPC-B',
+  tpcc: 'TPC-C',
   select: 'SELECT by key',
 };
 
@@ -43,6 +45,7 @@ export const fullWorkloads: readonly Workload[] = [
   workload('update', 64),
   workload('tpcb', 1),
   workload('tpcb', 16),
+  workload('tpcc', 16),
   workload('select', 16),
 ];
 
@@ -58,7 +61,7 @@ export async function writeUpdateScript(root: string): Promise<string> {
   return file;
 }
 
-/** 100,000 accounts for each unit of scale; primary keys; vacuumed. */
+/** pgbench's tables: 100,000 accounts for each unit of scale; primary keys; vacuumed. */
 export async function load(system: System, scale: number, signal: AbortSignal): Promise<void> {
   await pgbench(await system.client(), ['--initialize', '--quiet', `--scale=${scale}`], signal);
 }
@@ -70,13 +73,27 @@ export interface LoadRun {
   readonly updateScript: string;
 }
 
+export interface LoadFigures extends PgbenchFigures {
+  /** What connecting its clients took, which is part of the run's time and of no figure. */
+  readonly connectingMs: number;
+}
+
+/** @throws Error if a transaction failed, or none was done; the signal's reason */
+export async function runLoad(target: SqlTarget, load: LoadRun, signal: AbortSignal): Promise<LoadFigures> {
+  const { workload: what, seconds } = load;
+  if (what.name === 'tpcc') return runTpcc(target, { clients: what.clients, seconds }, signal);
+  const output = await pgbench(target, pgbenchArgs(load), signal);
+  return { ...readPgbench(output), connectingMs: readConnectingMs(output) };
+}
+
 /** pgbench's arguments but for the server's address. */
 export function pgbenchArgs({ workload, scale, seconds, updateScript: file }: LoadRun): readonly string[] {
-  const script: Readonly<Record<WorkloadName, string>> = {
+  const script: Readonly<Record<Exclude<WorkloadName, 'tpcc'>, string>> = {
     update: `--file=${file}`,
     tpcb: '--builtin=tpcb-like',
     select: '--builtin=select-only',
   };
+  if (workload.name === 'tpcc') throw new Error('pgbench runs no TPC-C');
   return [
     script[workload.name],
     '--no-vacuum',
