@@ -104,3 +104,17 @@ it('a timeline that begins with a segment has nothing of the one before', async 
   await completeTimelineStarts(data);
   expect(has(two, forks[0]!)).toBe(true);
 });
+
+it.each([
+  [
+    'a history that is none',
+    (): void => writeFileSync(join(data, 'pg_wal', historyName(two)), '1\tnowhere\n'),
+  ],
+  ['no pg_wal', (): void => rmSync(join(data, 'pg_wal'), { recursive: true })],
+])('%s is for PostgreSQL to judge', async (_what, damage) => {
+  writeSegment(one, forks[3]!);
+  writeSegment(two, forks[0]!);
+  writeHistory(two, [one, fork]);
+  damage();
+  await expect(completeTimelineStarts(data)).resolves.toBeUndefined();
+});

@@ -26,8 +26,12 @@ interface Fork {
   readonly at: Lsn;
 }
 
-/** Some milliseconds for each timeline whose first segment is there still. */
-export async function completeTimelineStarts(dataDir: string): Promise<void> {
+/** Some milliseconds for each timeline whose first segment is there still. What cannot be read is left as it is: PostgreSQL, which is started next, says what it thinks of it. */
+export function completeTimelineStarts(dataDir: string): Promise<void> {
+  return completeAll(dataDir).catch(() => undefined);
+}
+
+async function completeAll(dataDir: string): Promise<void> {
   const directory = join(dataDir, 'pg_wal');
   const names = new Set(await readdir(directory));
   const timelines = [...names].flatMap((name) => /^([0-9A-F]{8})\.history$/.exec(name)?.[1] ?? []);
