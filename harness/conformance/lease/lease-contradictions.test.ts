@@ -96,6 +96,26 @@ describe('a trace that contradicts itself about the lease', () => {
     expect(leaseContradiction(lost)?.reason).toMatch(/does not tell that it gave it its word/);
   });
 
+  it('has a lease that rests on somebody of whom no acknowledgement was heard', () => {
+    const leader = (runs[0]!.find(isNamed('HandleHeartbeatAck')) as TraceEvent).run;
+    const lost = runs[0]!.filter((event) => event.run !== leader || !isNamed('HandleHeartbeatAck')(event));
+    expect(leaseContradiction(lost)?.reason).toMatch(/its lease rests on r\d, who has acknowledged nothing/);
+  });
+
+  it('has an answer that leaves though a wait was ended, and no barrier was passed', () => {
+    const wait = { layer: 'apply', name: 'EndWait' } as const;
+    const barrier = { layer: 'apply', name: 'Barrier', slot: 1, position: 1, opens: false } as const;
+    const behind =
+      (...told: readonly (typeof wait | typeof barrier)[]) =>
+      (event: TraceEvent): readonly TraceEvent[] => [
+        ...told.map((one) => Object.assign({ ...event } as object, one) as unknown as TraceEvent),
+        event,
+      ];
+    expect(reasonOf(isNamed('AnswerRead'), behind(wait))).toMatch(/no barrier has been passed since/);
+    expect(reasonOf(isNamed('AnswerRead'), behind(wait, barrier))).toBeNull();
+    expect(reasonOf(isNamed('RunRead'), behind(wait))).toBeNull();
+  });
+
   it('has an answer that was read before its generation began, or a clock that goes back', () => {
     const soon = (event: TraceEvent): readonly TraceEvent[] => [
       event.name === 'AnswerRead' ? { ...event, ranMs: 0 } : event,

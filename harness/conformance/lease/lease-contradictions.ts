@@ -1,12 +1,13 @@
 /**
  * What a trace says of the lease in spite of what it says elsewhere: such a trace is rejected before a judge is asked.
  *
- * Responsible for: that each event is one that the replica of its run tells (lease-form.ts); that each promise, leadership, change of the members and resignation of the consensus layer is told once in the layer of the lease, and no other; that a process's clock never goes back; and that answers are of
- * generations that had begun. What a process did last may be lost with it. Pure.
+ * Responsible for: that each event is one that the replica of its run tells (lease-form.ts); that each promise, leadership, change of the members and resignation of the consensus layer is told once in the layer of the lease, and no other; that a process's clock never goes back; that a lease rests on
+ * acknowledgements that were heard; and that answers are of generations that had begun, and wait for a barrier where the layer `apply` says that a commit's wait was ended. What a process did last may be lost with it. Pure.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot } from '../../../server/src/multipaxos/types/names.ts';
+import type { ApplyEvent } from '../trace/apply-event.ts';
 import type { ConsensusEvent } from '../trace/read-trace.ts';
 import type { LeaseEvent } from './lease-event.ts';
 import { malformedLease, namesOfRuns } from './lease-form.ts';
@@ -28,12 +29,7 @@ export function leaseContradiction(events: readonly TraceEvent[]): LeaseContradi
   for (const [name, run] of runs) {
     const reader = new RunReader(names.get(name) ?? null);
     for (const event of run.sort((a, b) => a.seq - b.seq)) {
-      const reason =
-        event.layer === 'lease'
-          ? reader.lease(event)
-          : event.layer === 'consensus'
-            ? reader.consensus(event)
-            : null;
+      const reason = reader.read(event);
       if (reason !== null) return { event, reason };
     }
   }
@@ -57,6 +53,8 @@ class RunReader {
   private readonly told = new Map<string, number>();
   /** Of this leadership: what each peer was told to have acknowledged. */
   private readonly acked = new Map<string, number>();
+  /** The wait of a commit was ended, and no barrier has been passed since: what is seen may not be chosen. */
+  private waitsForBarrier = false;
   /** Null: nobody says. */
   private readonly replica: string | null;
 
@@ -64,7 +62,28 @@ class RunReader {
     this.replica = replica;
   }
 
-  lease(event: LeaseEvent & TraceEvent): string | null {
+  read(event: TraceEvent): string | null {
+    switch (event.layer) {
+      case 'lease':
+        return this.lease(event);
+      case 'consensus':
+        return this.consensus(event);
+      case 'apply':
+        this.apply(event);
+        return null;
+      case 'operation':
+        return null;
+      default:
+        return event satisfies never;
+    }
+  }
+
+  private apply({ name }: ApplyEvent): void {
+    if (name === 'EndWait') this.waitsForBarrier = true;
+    if (name === 'Barrier') this.waitsForBarrier = false;
+  }
+
+  private lease(event: LeaseEvent & TraceEvent): string | null {
     const malformed = malformedLease(event);
     if (malformed !== null) return malformed;
     if (this.replica !== null && event.replica !== this.replica)
@@ -104,6 +123,7 @@ class RunReader {
       case 'RunRead':
         if (this.generations.has(event.generation)) return `generation ${event.generation} begins twice`;
         this.generations.set(event.generation, clockMs);
+        this.waitsForBarrier = false;
         return null;
       case 'AnswerRead':
       case 'RefuseAnswer':
@@ -113,7 +133,7 @@ class RunReader {
     }
   }
 
-  consensus(event: ConsensusEvent): string | null {
+  private consensus(event: ConsensusEvent): string | null {
     if (this.toLearn !== null) return this.notLearnt();
     const { before } = this;
     this.before = event.state;
@@ -174,7 +194,10 @@ class RunReader {
     const key = `${name} ${generation}`;
     if (this.told.get(key) === clockMs) return 'it is told twice';
     this.told.set(key, clockMs);
+    const unheard = event.lease?.acked.find(([peer]) => !this.acked.has(peer));
+    if (unheard !== undefined) return `its lease rests on ${unheard[0]}, who has acknowledged nothing`;
     if (name === 'RefuseAnswer') return null;
+    if (this.waitsForBarrier) return 'a wait was ended before it, and no barrier has been passed since';
     return event.ranMs >= begunMs && event.ranMs <= clockMs ? null : 'it ran outside of its generation';
   }
 
