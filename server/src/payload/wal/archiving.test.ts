@@ -51,10 +51,19 @@ class Kept implements WalArchive {
   }
 }
 
-function walOf(log: readonly Entry[], base: WalPosition = positionNone, ringBytesMax = 50): ChosenWal {
+function walOf(
+  log: readonly Entry[],
+  base: WalPosition = positionNone,
+  { ringBytesMax = 50, isRead = (): Promise<void> => Promise.resolve() } = {},
+): ChosenWal {
   return new ChosenWal({
     base,
-    log: { read: (from, to) => Promise.resolve(log.slice(from - 1, Math.min(to, from + 2))) },
+    log: {
+      read: (from, to) => {
+        const found = log.slice(from - 1, Math.min(to, from + 2));
+        return isRead().then(() => found);
+      },
+    },
     commitPoint: () => log.length as Slot,
     readLocal: () => Promise.reject(Object.assign(new Error('no such file'), { code: 'ENOENT' })),
     onEffect: () => undefined,
@@ -152,6 +161,24 @@ describe('archiving', () => {
     }
     await expect.poll(() => kept.told).toEqual(['1 110-150', '2 128-158']);
     expect(opened[0]!.history(2 as Timeline)).toContain('0/80');
+  });
+
+  it('hands over what was read as of the timeline that it was read from, though that was left meanwhile', async () => {
+    const log: Entry[] = [...begun, ...many.slice(0, 5)];
+    let isRead = Promise.resolve();
+    const wal = walOf(log, positionNone, { ringBytesMax: 1, isRead: () => isRead });
+    await wal.catchUp();
+    let goOn = (): void => undefined;
+    isRead = new Promise((resolve) => (goOn = resolve));
+    const kept = new Kept({ timeline: 1 as Timeline, end: lsn(130) });
+    const opened = archive(() => wal, kept);
+    await expect.poll(() => opened).toHaveLength(1);
+    for (const entry of [start(b2), leadership(b2, 2, 128), range(b2, 2, 128, 30)]) {
+      log.push(entry);
+      wal.push(slots([entry], log.length));
+    }
+    goOn();
+    await expect.poll(() => kept.told).toEqual(['1 130-150', '2 128-158']);
   });
 
   it('passes over what is not to be had any more, and goes on after a copy has taken its place', async () => {

@@ -56,6 +56,17 @@ const begun = [start(b1), leadership(b1, 1, 100)];
 const many = Array.from({ length: 40 }, (_, n) => range(b1, 1, 100 + 10 * n, 10));
 
 describe('the chosen WAL', () => {
+  it('misses nothing any more once it is stopped, whatever comes of what was being read', async () => {
+    let isRead = (): void => undefined;
+    const read = () => new Promise<Entry[]>((resolve) => (isRead = () => resolve([])));
+    const { wal, missing } = setUp([...begun], { log: { read } });
+    const caughtUp = wal.catchUp();
+    wal.stop();
+    isRead();
+    await caughtUp;
+    expect(missing).toEqual([]);
+  });
+
   it('folds what the log has, then what is told, each slot once', async () => {
     const log = [...begun, ...many.slice(0, 5)];
     const { wal, told } = setUp(log);

@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { Timeline } from '../../../wal/lsn.ts';
-import { ballot, leadership, range, start } from '../testing/entries.ts';
+import type { WalStreamHandlers } from '../../../ports/database-server.ts';
+import type { Lsn, Timeline } from '../../../wal/lsn.ts';
+import { ballot, leadership, lsn, range, start } from '../testing/entries.ts';
 import { bePrimary } from './primary-phase.ts';
-import { LifeFixture, positionAfter, primaryOf, silentPrimary, stateOf } from './testing/life-fixture.ts';
+import {
+  LifeFixture,
+  positionAfter,
+  primaryOf,
+  silentPrimary,
+  silentStream,
+  stateOf,
+  timings,
+} from './testing/life-fixture.ts';
 
 const b1 = ballot(1, 'r1');
 const log = [start(b1), leadership(b1, 1, 100), range(b1, 1, 100, 10)];
@@ -12,14 +21,35 @@ async function setUp() {
   const position = positionAfter(log);
   const wal = life.context.take(stateOf(primaryOf(b1), position));
   life.payload.lead(b1);
-  const primary = silentPrimary({ timeline: 1 as Timeline });
+  let heard: WalStreamHandlers | null = null;
+  const unchosen = (position.end + 10) as Lsn;
+  const primary = silentPrimary({
+    timeline: 1 as Timeline,
+    barrier: () => Promise.resolve(unchosen),
+    openStream: (_from, handlers) => {
+      heard = handlers;
+      return Promise.resolve(silentStream);
+    },
+  });
   const ended = bePrimary(life.context, { primary, ballot: b1, wal, from: position.end });
   await life.time.pass(10);
   life.story.length = 0;
-  return { life, ended };
+  return { life, ended, heard: () => heard! };
 }
 
 describe('a primary that is deposed', () => {
+  it('leaves nobody waiting for a barrier, and nothing behind', async () => {
+    const { life, ended } = await setUp();
+    const passed = life.context.barriers!.pass();
+    const failed = passed.catch((error: unknown) => String(error));
+    life.payload.follow();
+    await life.time.until(ended);
+    await life.time.pass(2000);
+    expect(await failed).toMatch('no primary any more');
+    const { shipper, primary, barriers } = life.context;
+    expect({ shipper, primary, barriers }).toEqual({ shipper: null, primary: null, barriers: null });
+  });
+
   it('is told to serve nobody before anything else, and then stopped: PostgreSQL has ended', async () => {
     const { life, ended } = await setUp();
     life.payload.suspect('PostgreSQL ended');
@@ -64,6 +94,20 @@ describe('a primary whose barrier is passed', () => {
     await life.time.until(ended);
     expect(life.story).not.toContain('ready');
     expect(life.events.map(({ name }) => name)).not.toContain('Open');
+  });
+});
+
+describe('a primary of which nothing is heard', () => {
+  it('is taken for one that hangs, and not while too much of its WAL waits for others to be read from', async () => {
+    const { life, heard } = await setUp();
+    life.propose = () => ({ code: 'windowFull' });
+    heard().onWal(lsn(110), [Buffer.alloc(1_000_001)]);
+    await life.time.pass(3 * timings.hangMs);
+    expect(life.story).toEqual([]);
+    life.propose = () => ({ code: 'proposed', label: 'r1 1' });
+    life.payload.room();
+    await life.time.pass(2 * timings.hangMs);
+    expect(life.story[0]).toBe('unready: PostgreSQL has said nothing for 2000 ms');
   });
 });
 

@@ -69,3 +69,40 @@ it('a standby that ends while its position is being written is not kept waiting'
   isWritten();
   expect(await life.time.until(phase, timings.saveMs / 10)).toEqual({ kind: 'inspect' });
 });
+
+it('how far a directory is counts once it says so, and not while that is being written', async () => {
+  const begun = [start(b1), leadership(b1, 1, 100)];
+  const life = new LifeFixture(begun);
+  void beStandby(life.context, stateOf({ kind: 'standby' }, positionAfter(begun)));
+  await life.time.pass(10);
+  let isWritten = (): void => undefined;
+  life.directory.write = () => new Promise((resolve) => (isWritten = resolve));
+  life.choose(range(b1, 1, 100, 100));
+  life.handlers!.onReport(reportOf(200, 200));
+  await life.time.pass(2 * timings.saveMs);
+  expect(life.context.durablePointer).toBe(2);
+  isWritten();
+  await life.time.pass(10);
+  expect(life.context.durablePointer).toBe(3);
+  await life.time.until(life.payload.stop());
+});
+
+it('a standby that leads a second time has all of its time again to replay what is chosen', async () => {
+  const begun = [start(b1), leadership(b1, 1, 100)];
+  const life = new LifeFixture(begun);
+  void beStandby(life.context, stateOf({ kind: 'standby' }, positionAfter(begun)));
+  await life.time.pass(10);
+  life.handlers!.onReport(reportOf(100, 100));
+  life.isAwaited = true;
+  await life.time.pass(2 * timings.saveMs);
+  life.isAwaited = false;
+  await life.time.pass(2 * timings.patienceMs);
+  life.choose(range(b1, 1, 100, 100));
+  await life.time.pass(2 * timings.saveMs);
+  life.isAwaited = true;
+  await life.time.pass(timings.patienceMs / 2);
+  expect(life.story).not.toContain('step down');
+  await life.time.pass(timings.patienceMs);
+  expect(life.story).toContain('step down');
+  await life.time.until(life.payload.stop());
+});

@@ -96,6 +96,21 @@ describe('a directory that may hold WAL which was never chosen', () => {
 });
 
 describe('a primary that ends before its leadership has begun', () => {
+  it('is stopped where it came up after its leadership was over', async () => {
+    const { life, settle } = setUp(ofB1, { ownEnd: 520 });
+    let comeUp = (): void => undefined;
+    life.startPrimary = () =>
+      new Promise((resolve) => (comeUp = () => resolve(silentPrimary({ timeline: 1 as Timeline }))));
+    life.payload.lead(b3);
+    const next = settle(written);
+    await life.time.pass(100);
+    life.payload.follow();
+    await life.time.pass(100);
+    comeUp();
+    expect(await life.time.until(next)).toEqual({ kind: 'inspect' });
+    expect(life.story.slice(1)).toEqual(['start', 'stop: immediate']);
+  });
+
   it.each([
     ['resumes', ofB1, written, 520],
     ['founds the group', [], founder, 0],

@@ -13,6 +13,7 @@ import type {
   PrimaryDatabase,
   StandbyDatabase,
   StandbyHandlers,
+  WalStream,
 } from '../../../../ports/database-server.ts';
 import { Random } from '../../../../ports/testing/random.ts';
 import { SimulatedTime } from '../../../../ports/testing/simulated-time.ts';
@@ -52,6 +53,8 @@ export class LifeFixture {
   /** Entries are read from the log when this resolves. */
   logIsRead: Promise<void> = Promise.resolve();
   startPrimary: () => Promise<PrimaryDatabase> = () => Promise.reject(new Error('it does not start'));
+  /** Consensus has chosen this replica to lead, and waits for its database. */
+  isAwaited = false;
   propose: () => ProposeResult = () => ({ code: 'notLeader' });
   handlers: StandbyHandlers | null = null;
   /** PostgreSQL has ended in order when this resolves. */
@@ -110,7 +113,7 @@ export class LifeFixture {
     return {
       member: 'r1' as ReplicaId,
       commitPoint: () => this.commitPoint,
-      isAwaited: () => false,
+      isAwaited: () => this.isAwaited,
       configuration: () => ({ version: 0, slot: 0 as Slot, members: [] }),
       propose: () => this.propose(),
       applied: () => undefined,
@@ -167,6 +170,14 @@ const silentStandby: StandbyDatabase = {
   promote: () => Promise.reject(new Error('it cannot be promoted')),
 };
 
+export const silentStream: WalStream = {
+  report: () => undefined,
+  ping: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+  close: () => undefined,
+};
+
 /** A primary of which nothing is heard. */
 export function silentPrimary(
   rest: Partial<PrimaryDatabase> & Pick<PrimaryDatabase, 'timeline'>,
@@ -175,14 +186,7 @@ export function silentPrimary(
     system: 7n,
     nextXid: () => Promise.resolve(1000n),
     flushed: () => Promise.resolve(0 as Lsn),
-    openStream: () =>
-      Promise.resolve({
-        report: () => undefined,
-        ping: () => undefined,
-        pause: () => undefined,
-        resume: () => undefined,
-        close: () => undefined,
-      }),
+    openStream: () => Promise.resolve(silentStream),
     barrier: () => new Promise(() => undefined),
     openTransactions: () => Promise.resolve(new Map()),
     ...rest,
