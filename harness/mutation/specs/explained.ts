@@ -35,7 +35,7 @@ const equivalent: Readonly<Record<string, string>> = {
   'OrderedApply FoldAnew: <= for < in: /\\ dir[r].durable < node[r].at':
     'what is folded anew from where it is stays as it is',
   'OrderedApply CrashNode: TRUE for: node[r].up': 'one that is down has nothing more to lose',
-  'OrderedApply CheckPrefix: TRUE for: s \\in SlotsIn(w)': 'Next takes s from there',
+  'OrderedApply CheckPrefix: TRUE for: s \\in SlotsIn(w) \\cup SlotWithPiece(r)': 'Next takes s from there',
   'OrderedApply Release: TRUE for: pg[r].mode = "primary"':
     'before its PostgreSQL is promoted a leader has shipped nothing, and there is nothing new to report',
   'OrderedApply HasParted: FALSE for: Newest.timeline # pg[r].timeline':
