@@ -11,6 +11,7 @@
  * Exits with 0 if all conforms, 1 if not, 2 if it could not be checked.
  */
 import { parseArgs } from 'node:util';
+import { orUsage, wholeNumber } from '../command-line.ts';
 import { defaultJudge, isJudgeName, type JudgeName } from './judge/judges.ts';
 import { runFreshCommand } from './fresh/fresh-command.ts';
 import { freshMixes, isFreshMix } from './fresh/record-fresh.ts';
@@ -34,27 +35,20 @@ const options = {
   help: { type: 'boolean', default: false },
 } as const;
 
-const { positionals, values } = parsed();
-const [command, ...rest] = positionals;
-
 const replays: Readonly<Record<string, typeof runReplayCommand>> = {
   MultiPaxos: runReplayCommand,
   OrderedApply: runPayloadReplay,
   Lease: runLeaseReplay,
 };
 
-const usage =
-  `usage: conformance trace FILE_OR_DIR... [--judge tlc|typescript] | fresh --seeds N [--first S] [--mix ${freshMixes.join('|')}] [--judge tlc|typescript] | ` +
-  `replay [${Object.keys(replays).join('|')}] [--behaviours N] | mutate FILE --kind K --out FILE2`;
+const usage = `usage: conformance trace FILE_OR_DIR... [--judge tlc|typescript] [--require-all]
+       conformance fresh --seeds N [--first S] [--mix ${freshMixes.join('|')}] [--judge tlc|typescript] [--workers N]
+       conformance replay [${Object.keys(replays).join('|')}] [--behaviours N] [--depth N] [--seed S]
+       conformance mutate FILE --kind K --out FILE2
+specs/traces.md says what is checked, and specs/README.md what is replayed.`;
 
-function parsed() {
-  try {
-    return parseArgs({ allowPositionals: true, options });
-  } catch (error) {
-    console.error((error as Error).message);
-    return process.exit(2);
-  }
-}
+const { positionals, values } = orUsage(usage, () => parseArgs({ allowPositionals: true, options }));
+const [command, ...rest] = positionals;
 
 async function run(): Promise<number> {
   if (values.help) {
@@ -64,11 +58,12 @@ async function run(): Promise<number> {
   if (command === 'trace' && rest.length > 0) {
     return runTraceCommand(rest, {
       judge: judgeNamed(values.judge),
-      workers: Number(values.workers),
+      workers: wholeNumber('workers', values.workers),
       requireAll: values['require-all'],
     });
   }
-  if (command === 'fresh' && isFreshMix(values.mix)) {
+  if (command === 'fresh') {
+    if (!isFreshMix(values.mix)) throw new Error(`no mix ${values.mix}; there are ${freshMixes.join(', ')}`);
     return runFreshCommand({
       mix: values.mix,
       seeds: wholeNumber('seeds', values.seeds),
@@ -79,9 +74,15 @@ async function run(): Promise<number> {
   }
   if (command === 'replay') {
     const { behaviours, depth, seed } = values;
-    const replay = replays[rest[0] ?? 'MultiPaxos'];
-    if (replay !== undefined)
-      return replay({ behaviours: Number(behaviours), depth: Number(depth), seed: Number(seed) });
+    const module = rest[0] ?? 'MultiPaxos';
+    const replay = replays[module];
+    if (replay === undefined)
+      throw new Error(`${module} is not replayed; there are ${Object.keys(replays).join(', ')}`);
+    return replay({
+      behaviours: wholeNumber('behaviours', behaviours),
+      depth: wholeNumber('depth', depth),
+      seed: wholeNumber('seed', seed),
+    });
   }
   if (command === 'mutate' && rest[0] !== undefined && values.out !== undefined) {
     return runMutateCommand(rest[0], values.kind ?? '', values.out);
@@ -93,12 +94,6 @@ async function run(): Promise<number> {
 function judgeNamed(name: string): JudgeName {
   if (isJudgeName(name)) return name;
   throw new Error(`--judge is tlc or typescript, not ${name}`);
-}
-
-function wholeNumber(name: string, text: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new Error(`--${name} must be a positive whole number, not ${text}`);
 }
 
 try {

@@ -78,6 +78,15 @@ const faults: readonly (readonly [weight: number | null, string, Fault])[] = [
 /** Of groups with archives. */
 const archiveFaults: typeof faults = [[2, 'its archive fails', machines.failArchive]];
 
+/** What can befall a group, `archives`: whose machines keep some, by the names that `only` takes. */
+export function faultNames(archives: boolean): readonly string[] {
+  return faultsWith(archives).map(([, name]) => name);
+}
+
+function faultsWith(archives: boolean): typeof faults {
+  return archives ? [...faults, ...archiveFaults] : faults;
+}
+
 export interface FaultOptions {
   /** These strike, each as often as any; null: as often as is drawn. */
   readonly only: readonly string[] | null;
@@ -95,7 +104,7 @@ export class GroupFaults {
   private readonly weights: readonly number[];
 
   constructor(group: MemoryGroup, random: Random, { only, among, fullLog, archives }: FaultOptions) {
-    this.faults = archives ? [...faults, ...archiveFaults] : faults;
+    this.faults = faultsWith(archives);
     this.scene = new FaultScene(group, random, fullLog);
     const unknown = [...(only ?? []), ...(among ?? [])].find(
       (name) => !this.faults.some(([, one]) => one === name),

@@ -11,6 +11,7 @@
  * Exits with 0 if every survivor is explained, 1 if not, 2 if there is no score. README.md says what is altered, and the last scores.
  */
 import { parseArgs } from 'node:util';
+import { orUsage, wholeNumber } from '../command-line.ts';
 import { runCoreMutation } from './core/command.ts';
 import { traceLayers } from './traces/alterations.ts';
 import { runTraceMutation } from './traces/command.ts';
@@ -25,27 +26,22 @@ const usage = `usage: mutate specs|traces|core [--sample N] [--seed S] [--json F
            --only FILE: one module; --jobs N: processes
 harness/mutation/README.md says what is altered, and the last scores.`;
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    sample: { type: 'string' },
-    seed: { type: 'string', default: '1' },
-    jobs: { type: 'string', default: '1' },
-    only: { type: 'string' },
-    seconds: { type: 'string' },
-    models: { type: 'string' },
-    json: { type: 'string' },
-    layer: { type: 'string', default: 'consensus' },
-    help: { type: 'boolean', default: false },
-  },
-});
-
-function wholeNumber(name: string, text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw new Error(`--${name} must be a positive whole number, not ${text}`);
-  return value;
-}
+const { positionals, values } = orUsage(usage, () =>
+  parseArgs({
+    allowPositionals: true,
+    options: {
+      sample: { type: 'string' },
+      seed: { type: 'string', default: '1' },
+      jobs: { type: 'string', default: '1' },
+      only: { type: 'string' },
+      seconds: { type: 'string' },
+      models: { type: 'string' },
+      json: { type: 'string' },
+      layer: { type: 'string', default: 'consensus' },
+      help: { type: 'boolean', default: false },
+    },
+  }),
+);
 
 async function run(): Promise<number> {
   if (values.help) {

@@ -12,19 +12,24 @@ import { runModel } from './run-model.ts';
 import { ensureTlc, stopAll } from './tlc.ts';
 import { differences } from './verdict.ts';
 
+const usage = `usage: specs:nightly [--minutes M] [--workers N]
+Runs the models that take too long for every test run, those first that were not run for longest. specs/README.md says what each is for.`;
+
 interface Options {
   readonly minutes: number;
   readonly workers: number;
 }
 
-function readOptions(argv: readonly string[]): Options {
+function readOptions(argv: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
     args: [...argv],
     options: {
       minutes: { type: 'string', default: '240' },
       workers: { type: 'string', default: String(Math.min(2, availableParallelism())) },
+      help: { type: 'boolean', default: false },
     },
   });
+  if (values.help) return 'help';
   const [minutes, workers] = [Number(values.minutes), Number(values.workers)];
   if (!(minutes > 0)) throw new Error(`--minutes ${values.minutes} is not a positive number`);
   if (!Number.isInteger(workers) || workers < 1)
@@ -33,7 +38,12 @@ function readOptions(argv: readonly string[]): Options {
 }
 
 async function main(): Promise<number> {
-  const { minutes, workers } = readOptions(process.argv.slice(2));
+  const options = readOptions(process.argv.slice(2));
+  if (options === 'help') {
+    console.log(usage);
+    return 0;
+  }
+  const { minutes, workers } = options;
   const untilMs = Date.now() + minutes * 60_000;
   await ensureTlc();
   const waiting = [...inTurn(loadManifest())];

@@ -17,6 +17,11 @@ import { runModel } from './run-model.ts';
 import { ensureTlc, parseModules, SPECS_DIR, stopAll } from './tlc.ts';
 import { differences, formatTable, type Row } from './verdict.ts';
 
+const usage = `usage: specs [--size ${SIZES.join('|')}|all-but-nightly|all] [--only NAME]... [--bugs] [--workers N] [--verbose]
+  --only    the model of that name, or those whose name begins so, whatever their size
+  --bugs    only the models that must be refuted because a rule is dropped
+specs/README.md says what each model is for.`;
+
 interface Options {
   readonly size: SizeChoice;
   readonly only: readonly string[];
@@ -29,7 +34,7 @@ function isSizeChoice(text: string): text is SizeChoice {
   return text === 'all' || text === 'all-but-nightly' || SIZES.some((size) => size === text);
 }
 
-function readOptions(argv: readonly string[]): Options {
+function readOptions(argv: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
     args: [...argv],
     options: {
@@ -38,8 +43,10 @@ function readOptions(argv: readonly string[]): Options {
       bugs: { type: 'boolean', default: false },
       workers: { type: 'string', default: String(Math.min(2, availableParallelism())) },
       verbose: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
     },
   });
+  if (values.help) return 'help';
   const workers = Number(values.workers);
   if (!Number.isInteger(workers) || workers < 1)
     throw new Error(`--workers ${values.workers} is not a positive number`);
@@ -103,8 +110,12 @@ async function runModels(models: readonly Model[], { workers, verbose }: Options
 
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
+  if (options === 'help') {
+    console.log(usage);
+    return 0;
+  }
   const models = selectModels(loadManifest(), options);
-  if (models.length === 0) throw new Error('no model matches');
+  if (models.length === 0) throw new Error('no model matches; specs/manifest names them all');
   await ensureTlc();
   const parsed = await parseAll();
   if (!parsed) return 1;

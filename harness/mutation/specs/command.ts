@@ -162,6 +162,7 @@ export async function runSpecMutation(options: SpecMutationOptions): Promise<Spe
   const turns = inTurn(sampled(all, options.sample, seed));
   // Those last of which nobody expects to be killed: they take longest.
   const chosen = [...turns.filter((mutant) => !isExplained(mutant)), ...turns.filter(isExplained)];
+  if (chosen.length === 0) throw new Error(`there is nothing to alter in ${only ?? 'the specifications'}`);
   console.log(`${chosen.length} of ${all.length} mutants`);
   const before = readJudged(json);
   const judged: Judged[] = [];
