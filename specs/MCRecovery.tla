@@ -44,6 +44,24 @@ FarBehind ==
 (* Clients go on. *)
 FarBehindSpec == FarBehind /\ [][Next]_vars /\ Fairness /\ WF_vars(\E Q \in SUBSET Able : Choose(Q))
 
+-----------------------------------------------------------------------------
+(* From here on: of five, three have the only slot that is chosen, and two of these have just lost their logs. Databases rest. *)
+TwoLost ==
+  /\ chosen = 1
+  /\ member = [r \in Replica |-> [life |-> 1, role |-> "voter"]]
+  /\ life = [r \in Replica |-> IF r \in {Loser, Third} THEN 0 ELSE 1]
+  /\ log = [r \in Replica |-> IF r = Away THEN {1} ELSE {}]
+  /\ purged = [r \in Replica |-> 0]
+  /\ db = [r \in Replica |-> <<EmptyImage>>]
+  /\ told = [r \in Replica |-> 0]
+  /\ copy = [r \in Replica |-> <<>>]
+  /\ wipes = 2
+  /\ crashes = 0
+
+TwoLostSpec == TwoLost /\ [][Next]_vars
+DatabasesRest == db' = db /\ told' = told /\ copy' = copy
+
+-----------------------------------------------------------------------------
 Near == 1
 Far == 2
 
@@ -57,7 +75,8 @@ TakeCopyOfChosen(r) == PointerOfCopy(r) >= purged[r] /\ chosen = MaxSlot
 
 -----------------------------------------------------------------------------
 (* PointerOfCopy: read when the copy has arrived, not with its rows: the snapshot without its application pointer. *)
-PointerOfItsOwnMoment(r) == Visible(copy[r][1].source).pointer
+PointerOfItsOwnMoment(r) ==
+  LET source == copy[r][1].source IN IF HasDatabase(source) THEN Visible(source).pointer ELSE copy[r][1].pointer
 
 (* PointerForPurging: the volatile one. *)
 VolatilePointer(r) == Visible(r).pointer
@@ -78,7 +97,7 @@ LeaveAnything(r, slot) == TRUE
 -----------------------------------------------------------------------------
 (* Sights: what must have been seen in some state of a model, so that the invariant that each is named after says something there. *)
 
-ASSUME \A i \in 1..8 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..9 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -90,6 +109,7 @@ Sights ==
   /\ See(5, "OnlyNewestLifeVotes: the next life of a lost log has a log", \E r \in Replica : life[r] > 1)
   /\ See(6, "OthersKnowWhatIsLeft: a log has left something behind", \E r \in Replica : ~HasDatabase(r) /\ purged[r] > 0)
   /\ See(7, "a database is lost, and its log is not", wipes > 0 /\ \E r \in Replica : life[r] = 1 /\ ~HasDatabase(r))
+  /\ See(9, "CopiesAreNeeded: one that has a database is copied to", \E r \in Replica : copy[r] # <<>> /\ HasDatabase(r))
   /\ See(8, "a log is lost, and its database is not", \E r \in Replica : ~HasLog(r) /\ HasDatabase(r))
 
 -----------------------------------------------------------------------------

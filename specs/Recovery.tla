@@ -141,7 +141,7 @@ MoveBase(r) ==
   /\ UNCHANGED <<chosen, member, life, db, told, copy, wipes, crashes>>
 
 DropTo(r, slot) ==
-  /\ slot > purged[r]
+  /\ slot \in log[r]
   /\ \A s \in (purged[r] + 1)..slot : s \in log[r]
   /\ log' = [log EXCEPT ![r] = {s \in @ : s > slot}]
   /\ purged' = [purged EXCEPT ![r] = slot]
@@ -158,9 +158,10 @@ RelievePressure(r) ==
   /\ HasDatabase(r)
   /\ DropTo(r, Min(PointerForPurging(r), chosen - KeptUnderPressure))
 
-(* The leader hears how far r's database is. It may be a little late, and r may have lost that database by then. *)
+(* The leader hears how far r's database is. It may be a little late, and r may have lost that database by then, or its log, which matters to nothing: *)
+(* its next one begins where that database is. *)
 Tell(r) ==
-  /\ HasLog(r) /\ HasDatabase(r)
+  /\ HasDatabase(r)
   /\ told[r] # PointerForPurging(r)
   /\ told' = [told EXCEPT ![r] = PointerForPurging(r)]
   /\ UNCHANGED <<chosen, member, life, log, purged, db, copy, wipes, crashes>>
@@ -181,7 +182,7 @@ Flush(r) ==
   /\ db' = [db EXCEPT ![r] = <<Visible(r)>>]
   /\ UNCHANGED <<chosen, member, life, log, purged, told, copy, wipes, crashes>>
 
-(* PostgreSQL goes down and comes up with any of its images. A copy that was being received is thrown away. *)
+(* PostgreSQL goes down and comes up with any of its images. A copy that is being received goes on. *)
 CrashDatabase(r, k) ==
   /\ crashes < MaxCrashes
   /\ k \in 1..(Len(db[r]) - 1)
@@ -253,10 +254,9 @@ LeaveBehind(r) ==
   /\ db' = [db EXCEPT ![r] = <<>>]
   /\ UNCHANGED <<chosen, member, life, told, copy, wipes, crashes>>
 
-(* It is started when it is there whole. Where the log does not reach its pointer, the log goes on from there. *)
+(* It is started when it is there whole, whatever has become of its source since. Where the log does not reach its pointer, the log goes on from there. *)
 TakeCopy(r) ==
   /\ copy[r] # <<>>
-  /\ HasDatabase(copy[r][1].source)
   /\ LET pointer == PointerOfCopy(r)
      IN /\ MayTakeCopy(r)
         /\ db' = [db EXCEPT ![r] = <<[rows |-> copy[r][1].rows, pointer |-> pointer]>>]
@@ -267,7 +267,7 @@ TakeCopy(r) ==
   /\ copy' = [copy EXCEPT ![r] = <<>>]
   /\ UNCHANGED <<chosen, member, life, told, wipes, crashes>>
 
-(* The source is gone, or what it sent is too old: once more, from another. *)
+(* The source is gone before all was sent, or what it sent is too old: once more, from another. *)
 GiveUpCopy(r) ==
   /\ copy[r] # <<>>
   /\ HasDatabase(copy[r][1].source) => ~MayTakeCopy(r)
@@ -360,6 +360,9 @@ LogMeetsDatabase ==
 OthersKnowWhatIsLeft ==
   \A r \in Replica :
     ~HasDatabase(r) /\ purged[r] > 0 => IsMajority({q \in Voters \ {r} : \A s \in 1..purged[r] : Knows(q, s)})
+
+(* Whoever is copied to lacks something until the copy is there, for what no log has comes into none: a whole database gives way to no copy. *)
+CopiesAreNeeded == \A r \in Replica : copy[r] # <<>> /\ HasDatabase(r) => Visible(r).pointer < chosen
 
 (* No lost incarnation votes. *)
 OnlyNewestLifeVotes == \A r \in Replica : life[r] \in {0, member[r].life}
