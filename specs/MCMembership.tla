@@ -131,6 +131,25 @@ ThirdFetchesFirst ==
      /\ r = 3 => name \notin {"HandlePrepare", "HandleAccept", "HandleHeartbeat"}
      /\ name = "HandleCatchUpReply" => role[3] = "leader"
 
+(* Replica 1 has the change chosen, proposes a command, and falls silent. Replica 2 has voted for both, knows of neither that it is chosen, and leads: *)
+(* it proposes the change once more, and when that is chosen the command and its own first entry together. *)
+SecondGoesOnBehind ==
+  LET r == act'.params.replica
+      name == act'.name
+      stands == promised[2] /= promised[1]
+  IN /\ r = 1 => name \in {"Reconfigure", "Propose", "HandleAccepted", "AdvanceCommitPoint", "Fsync"} /\ ~stands
+     /\ r = 2 => name \notin {"HandleHeartbeat", "HandleCatchUpReply", "LearnConfiguration", "HandleReject"}
+     /\ r = 3 => name \in {"HandlePrepare", "HandleCatchUpReply", "HandleAccept", "Fsync"} /\ stands
+     /\ name = "HandleCatchUpReply" => commitPoint[3] = 0 /\ promised[3] = promised[2]
+     /\ name = "HandleAccept" /\ r = 3 => act'.params.from = 2 /\ commitPoint[3] > 0
+     /\ name = "HandleAccepted" /\ r = 1 => act'.params.firstSlot = 2
+     /\ ~(role[2] = "leader" /\ backlog[2] = <<>>)
+     /\ name = "StartElection" => r = 2 /\ ~stands /\ log[2][3].entry.kind = "command"
+
+SightsOfTheSecondBehind ==
+  See(17, "OnlyChangesHoldBack: a leader keeps back a command that it found behind a change, and its own first entry",
+      \E r \in Replicas : Len(backlog[r]) = 2 /\ ~IsConfiguration(backlog[r][1].entry))
+
 SightsOfTheThird ==
   /\ See(15, "ConfigurationsFormAChain: a leader goes on behind a change that it found, and for which it had to fetch what lies below",
          \E b \in Ballots : Owner(b) = 3 /\ Proposals(b, 3) /= {} /\ \E e \in ChosenIn(b, 2) : IsConfiguration(e))

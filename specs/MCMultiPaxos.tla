@@ -108,6 +108,7 @@ Sights ==
   /\ See(8, "MemoryIsDiskAndBuffer: one that restarted has something on its disk", \E r \in Replicas : Up(r) /\ crashes[r] > 0 /\ promised[r] /= NoBallot)
   /\ See(9, "WindowKept: a leader has filled its window",
          \E r \in Replicas : role[r] = "leader" /\ LastSlot(r) = commitPoint[r] + WindowSlots /\ LastSlot(r) < MaxSlot /\ serving[r])
+  /\ See(10, "AsksFromCommitPoint: a candidate learns", \E r \in Replicas : role[r] = "candidate" /\ commitPoint[r] > 0 /\ PrepareMsg(promised[r], 0) \in msgs)
   /\ See(11, "DecidedByThoseInForce: a slot above a change is chosen", \E s, t \in Slots : t < s /\ Chosen(s) /= {} /\ \E e \in Chosen(t) : IsConfiguration(e))
   /\ See(12, "ConfigurationsFormAChain: a change is chosen", \E s \in Slots : \E e \in Chosen(s) : IsConfiguration(e))
   /\ See(13, "KnownConfigurationChosen: a follower knows of a change", \E r \in Replicas : role[r] = "follower" /\ config[r].slot > 0)

@@ -172,8 +172,9 @@ AsksAlso(found) == found
 (* A change adds one voter or removes one. *)
 MayFollow(voters, old) == Cardinality((voters \ old) \union (old \ voters)) = 1
 
-(* Changes are made one at a time, and nothing is proposed above a configuration until it is chosen. *)
-Undecided(r) == \E s \in Slots : s > commitPoint[r] /\ log[r][s].ballot = promised[r] /\ IsConfiguration(log[r][s].entry)
+(* Changes are made one at a time, and nothing is proposed above a configuration until it is chosen. Whoever voted for one in an earlier *)
+(* ballot knew all below it to be chosen: when it leads it proposes that at once, or what it found in its place, or must fetch it first. *)
+Undecided(r) == \E s \in Slots : s > commitPoint[r] /\ IsConfiguration(log[r][s].entry)
 
 (* A configuration is voted for only by one that knows everything below it to be chosen, up to slot `reached`, and records that. *)
 MayVoteForConfiguration(s, reached) == s = reached + 1
@@ -827,6 +828,8 @@ TypeOK ==
        /\ (role[r] = "leader") = (startSlot[r] > 0)
        /\ role[r] \in {"candidate", "leader"} => Owner(promised[r]) = r
        /\ promises[r] \subseteq Sent("Promise")
+       /\ promises[r] /= {} => role[r] = "candidate"
+       /\ \A s \in Slots : acks[r][s] /= {} => role[r] = "leader" /\ s > commitPoint[r]
        /\ backlog[r] /= <<>> => role[r] = "leader"
 
 (* Chosen: proposed in a ballot in which a majority of those who decide the slot has revealed its votes. *)
@@ -865,6 +868,11 @@ VotersComeFromBelow ==
     \/ m.voters = Founders
     \/ \E s \in 1..(m.slot - 1) : \E e \in Chosen(s) : IsConfiguration(e) /\ e.voters = m.voters
     \/ IsConfiguration(m.entry) /\ m.entry.voters = m.voters
+
+(* Of what a leader has found it keeps back a change, or what lies behind one, and that all together. *)
+OnlyChangesHoldBack ==
+  \A r \in Replicas : backlog[r] /= <<>> =>
+    IsConfiguration(backlog[r][1].entry) \/ IsConfiguration(log[r][backlog[r][1].slot - 1].entry)
 
 (* The configuration that a replica knows is chosen with everything below, and is that of its commit point at least. *)
 KnownConfigurationChosen ==
@@ -911,6 +919,10 @@ WindowKept ==
     \A m \in Sent("Accept") :
       m.ballot = promised[r] /\ m.entry.kind = "command" /\ m.entry.ballot = m.ballot => m.slot <= commitPoint[r] + WindowSlots
 
+(* A candidate has asked from its commit point on: nobody tells it votes in slots that it knows to be chosen already. *)
+AsksFromCommitPoint ==
+  \A r \in Replicas : role[r] = "candidate" => PrepareMsg(promised[r], commitPoint[r]) \in msgs \union Waiting(r)
+
 (* A replica's memory is its disk and what it has appended. *)
 MemoryIsDiskAndBuffer ==
   \A r \in Replicas : Up(r) => WrittenAll(durable[r], buffer[r]) = [promised |-> promised[r], log |-> log[r]]
@@ -922,6 +934,12 @@ DurableMonotone ==
        /\ \A s \in Slots : \/ IsLearnt(durable'[r].log[s])
                            \/ IsLearnt(durable[r].log[s]) /\ durable'[r].log[s].entry = durable[r].log[s].entry
                            \/ AtMost(durable[r].log[s].ballot, durable'[r].log[s].ballot)]_vars
+
+(* In a ballot of its own a replica votes only while it leads in it: one that crashed has forgotten what it proposed there. *)
+OwnVotesAreALeaders ==
+  [][\A r \in Replicas, s \in Slots :
+       Up(r) /\ log'[r][s] /= log[r][s] /\ IsVote(log'[r][s]) /\ Owner(log'[r][s].ballot) = r
+         => role'[r] = "leader" /\ promised'[r] = log'[r][s].ballot]_vars
 
 (* A commit point never goes back while its replica is up. *)
 CommitPointMonotone ==
