@@ -54,7 +54,10 @@ OnlyForStandby(r) == dir[r].role = "standby" \/ node[r].leads # 0
 
 (* What becomes a standby recovers all that it has, and goes on from as late a slot as it can. *)
 AllThatIsThere(r) == {IF dir[r].role = "founder" THEN Len(pg[r].wal) ELSE WholeEnd(pg[r].wal)}
-TheLastOf(w) == {MaxOf(SlotsIn(w))}
+TheLastOf(w) == {s \in SlotsIn(w) : \A t \in SlotsIn(w) : t <= s}
+
+(* Or it recovers nothing, so that all that it shows it has replayed. *)
+NothingYet(r) == {IF dir[r].role = "founder" THEN Len(pg[r].wal) ELSE 0}
 
 (* All that is chosen is reported. *)
 AllThatIsChosen(r, s) == {PositionToReport(r, Fold(s))}
@@ -100,7 +103,7 @@ PartedBehindTransaction ==
 (* Sights: what must have been seen in some state of a model, so that what holds there says something.  Each is printed when it  *)
 (* is seen first; the manifest says which models must see what.                                                                 *)
 
-ASSUME \A i \in 1..32 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..34 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -150,6 +153,10 @@ Sights ==
          crashes > 0 /\ told # {} /\ Ended(First) /\ \E r \in Replica \ {First} : node[r].leads = ballot /\ node[r].stage = "open")
   /\ See(32, "what was a primary's directory is a standby's, and ends with a piece of a record",
          \E r \in Replica : dir[r].role = "standby" /\ pg[r].mode = "down" /\ pg[r].timeline # 0 /\ pg[r].wal # Whole(pg[r].wal))
+  /\ See(33, "a standby tells a client in doubt, before the second leader has let its clients in",
+         ballot = 2 /\ told # {} /\ node[owner[2]].stage = "begun")
+  /\ See(34, "a standby has replayed what its Node has not folded",
+         \E r \in Replica : Ended(r) /\ pg[r].applied > Len(Fold(node[r].at).wal))
   /\ See(26, "a timeline begins above what is chosen, behind the rest of a segment",
          \E s \in 1..Top : EffectAt(s) = "leadership" /\ Entry(s).fork > Len(Fold(s - 1).wal))
 =============================================================================

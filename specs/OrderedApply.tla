@@ -1016,6 +1016,9 @@ Stages == {"none", "elected", "proposed", "begun", "open"}
 
 TypeOK ==
   /\ ballot \in 0..MaxBallot
+  /\ start \in [Ballot -> {0} \cup Slot]
+  /\ next \in [Ballot -> 0..(MaxSlot + 1)]
+  /\ \A p \in proposals : p.slot \in (Top + 1)..MaxSlot
   /\ purged \in 0..MaxSlot
   /\ Len(fold) = Len(log) + 1
   /\ \A r \in Replica :
@@ -1028,7 +1031,7 @@ TypeOK ==
        /\ pg[r].flushed \in 0..Len(pg[r].wal)
        /\ pg[r].applied \in 0..Len(pg[r].wal)
        /\ pg[r].mode = "standby" => pg[r].flushed = Len(pg[r].wal)
-       /\ pg[r].waiting # {} => pg[r].mode = "primary"
+       /\ pg[r].waiting # {} => pg[r].mode = "primary" /\ node[r].up
        /\ dir[r].role \in Roles
        /\ dir[r].durable \in 0..Top
        /\ copy[r] # NoCopy => dir[r].role = "copying"
@@ -1039,6 +1042,16 @@ ChosenWalStays == \A s \in 1..Top : IsPrefix(Whole(Fold(s - 1).wal), Fold(s).wal
 (* A leadership entry below which no newer leader began takes effect: its leader has not waited in vain.                        *)
 CurrentLeadershipBegins ==
   \A s \in 1..Top : Entry(s).kind = "leadership" /\ Entry(s).leadership = Fold(s).newestStart => EffectAt(s) = "leadership"
+
+(* A leadership that resumes goes on with the one before, the same replica's, on its timeline; any other has the next timeline,   *)
+(* and the first of a group is no resumption.                                                                                 *)
+TimelinesAscend ==
+  \A i \in 1..Len(Newest.begun) :
+    LET e == Newest.begun[i]
+        d == Newest.begun[i - 1]
+    IN  IF i = 1 THEN ~e.resumes
+        ELSE IF e.resumes THEN owner[e.leadership] = owner[d.leadership] /\ e.timeline = d.timeline
+        ELSE e.timeline = d.timeline + 1
 
 (* No record in the chosen WAL is torn: a first half is followed by its second, or by word that it counts for nothing, a switch  *)
 (* by the rest of its segment, and a timeline begins behind a whole record.                                                    *)
@@ -1068,10 +1081,12 @@ LeaderHasChosen ==
   \A r \in Replica :
     pg[r].mode = "primary" /\ node[r].leads # 0 /\ Newest.leadership = node[r].leads => IsPrefix(Newest.wal, pg[r].wal)
 
-(* A position that was reported to a primary is chosen.                                                                        *)
+(* A position that was reported to a primary is chosen.  Before it is promoted nothing is shipped, and nothing new to report.      *)
 ReleasedIsChosen ==
   \A r \in Replica :
-    pg[r].mode = "primary" => node[r].released <= Len(pg[r].wal) /\ IsPrefix(Whole(Prefix(pg[r].wal, node[r].released)), Newest.wal)
+    /\ pg[r].mode = "primary" => node[r].released <= Len(pg[r].wal) /\ IsPrefix(Whole(Prefix(pg[r].wal, node[r].released)), Newest.wal)
+    /\ node[r].stage = "begun" /\ pg[r].mode # "primary"
+         => node[r].shipped = node[r].released /\ node[r].released = Len(Fold(node[r].at).wal)
 
 (* What a client was answered, has read or was told to be done is chosen with effect.                                          *)
 AnsweredIsChosen == known \cup shown \subseteq RequestsIn(Newest.wal)
@@ -1083,8 +1098,15 @@ LeaderShowsAnswered ==
 (* Reads at the leader have everything that was known when they were asked for.                                                *)
 ReadsAreCurrent == ~stale
 
+(* A read at a leader is given up only with its session: whatever becomes of others, it is answered, or that leadership ends.      *)
+ReadsEndWithTheirSession ==
+  [][read # NoRead /\ read' = NoRead => read.result \subseteq known' \/ node'[read.replica].leads # read.leadership]_vars
+
 (* What a client in doubt is told is true, for ever.                                                                           *)
 ToldIsTrue == \A a \in told : (a.outcome = "committed") = (a.request \in RequestsIn(Newest.wal))
+
+(* Nobody gives a leadership up, for want of a database fit for it, whose database need only be started.                          *)
+UnfitIsNoStandby == \A r \in Replica : CannotBegin(r) => ~MayStartStandby(r)
 
 (* A directory that is half another's is started by nobody, and nobody leads while a copy comes to it.                           *)
 CopyingIsClosed ==
