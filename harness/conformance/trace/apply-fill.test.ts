@@ -154,3 +154,26 @@ it('a leader that was killed when it was promoted has been promoted, and leads n
     'Restart',
   ]);
 });
+
+it('a copy that was whole when its process was killed is found to be a database', () => {
+  const source = 'r2';
+  const began = { kind: 'begins', replica } as const;
+  const items = [...standby, upAgain, told({ name: 'BeginCopy', source }), began] as const;
+  expect(putIn([...items, upAgain])).toContain('Copied 2');
+  const ended = told({ name: 'EndCopy', source, slot: 2, position: 200, timeline: 1 });
+  expect(putIn([...items, ended, upAgain])).not.toContain('Copied 2');
+});
+
+it('a primary that was one again when its process was killed is found to have more than was found before', () => {
+  const look = (position: number): ApplyItem =>
+    told({ name: 'CheckPrefix', outcome: 'undecided', slot: 2, timeline: 1, position });
+  const back = [{ kind: 'elected', replica, leadership: second, startSlot: 4 }] as const;
+  const before = [...standby.slice(0, 3), begun, ...standby.slice(3), released] as const;
+  const depose = told({ name: 'Depose', leadership: first, reason: '' });
+  const killed = (found: number): readonly string[] =>
+    putIn([...before, depose, look(240), ...back, { kind: 'begins', replica }, look(found)]).map(
+      (step) => step.split(' ')[0]!,
+    );
+  expect(killed(300)).toEqual(expect.arrayContaining(['Resume']));
+  expect(killed(240)).not.toContain('Resume');
+});

@@ -85,7 +85,9 @@ export function savedSlot(
 ): number {
   const most = foldedOnFrom(foundFirst(conversion, replica, index, { isSoon }));
   const least = heldSlot(conversion.facts, most);
-  return Math.min(Math.max(saidLater(conversion, replica, index, { isSoon }) ?? least, least), most);
+  const said = saidLater(conversion, replica, index, { isSoon }) ?? least;
+  // More had been replayed by then: that says nothing of where it began.
+  return said < least || said > most ? least : said;
 }
 
 /** Null: nothing tells. */

@@ -27,7 +27,16 @@ export function beginIfFoundLater(conversion: Conversion, replica: ReplicaId, in
       sameBallot(item.event.leadership, leads),
   );
   if (proposal?.kind !== 'event' || proposal.event.name !== 'ProposeLeadership') return;
-  const slot = facts.slotOf(proposal.event.label) as Slot;
+  const { label } = proposal.event;
+  const slot = facts.slotOf(label) as Slot;
+  const isTold = items.some(
+    (item) =>
+      item.kind === 'event' &&
+      item.replica === replica &&
+      item.event.name === 'BeginLeadership' &&
+      item.event.label === label,
+  );
+  if (isTold) return;
   const begin: ApplyEvent = { ...proposal.event, name: 'BeginLeadership', slot, role: 'promoting' };
   foldBelow(conversion, replica, slot);
   conversion.chooseUpTo(slot);
