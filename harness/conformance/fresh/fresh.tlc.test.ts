@@ -59,6 +59,7 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
     'a leadership ends before its beginning is folded in, and its replica is promoted later',
   ],
   ['groups', 306_235, 'a killed process had replayed more than it said of where its directory was'],
+  ['groups', 306_180, 'a machine fails when a standby was sent once more what it had of an older timeline'],
   ['groups', 303_224, 'a process is killed while its directory, found to be a standby, is to say so'],
 ];
 

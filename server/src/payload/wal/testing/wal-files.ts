@@ -33,7 +33,11 @@ export class WalFiles {
 
   /** Bytes of a timeline, from `at` on. What was there is overwritten, what is behind it stays. */
   write(timeline: Timeline, at: Lsn, bytes: Uint8Array): void {
-    if (timeline !== this.writing.timeline) this.writing = { timeline, syncedTo: at, writtenTo: at };
+    if (timeline !== this.writing.timeline) {
+      // What is written once more was synced before another timeline was written.
+      const syncedTo = Math.max(at, this.endOf(timeline)) as Lsn;
+      this.writing = { timeline, syncedTo, writtenTo: syncedTo };
+    }
     for (let done = 0; done < bytes.length; ) {
       const position = (at + done) as Lsn;
       const offset = position % segmentBytes;
@@ -42,6 +46,18 @@ export class WalFiles {
       done += part.length;
     }
     this.writing.writtenTo = Math.max(this.writing.writtenTo, at + bytes.length) as Lsn;
+  }
+
+  /** Of its last segment. 0: there is none. */
+  private endOf(timeline: Timeline): number {
+    const prefix = segmentName(timeline, 0 as Lsn).slice(0, 8);
+    const ends = [...this.segments]
+      .filter(([name]) => name.startsWith(prefix))
+      .map(([name, { length }]) => {
+        const [id, number] = [name.slice(8, 16), name.slice(16)].map((part) => Number.parseInt(part, 16));
+        return id! * 2 ** 32 + number! * segmentBytes + length;
+      });
+    return Math.max(0, ...ends);
   }
 
   private segment(timeline: Timeline, position: Lsn): Segment {
