@@ -11,6 +11,7 @@
  * Exits with 0 if all conforms, 1 if not, 2 if it could not be checked.
  */
 import { parseArgs } from 'node:util';
+import { endOnSignals } from '../../scripts/specs/tlc.ts';
 import { orUsage, wholeNumber } from '../command-line.ts';
 import { defaultJudge, isJudgeName, type JudgeName } from './judge/judges.ts';
 import { runFreshCommand } from './fresh/fresh-command.ts';
@@ -96,6 +97,7 @@ function judgeNamed(name: string): JudgeName {
   throw new Error(`--judge is tlc or typescript, not ${name}`);
 }
 
+endOnSignals();
 try {
   process.exitCode = await run();
 } catch (error) {

@@ -11,6 +11,7 @@
  * Exits with 0 if every survivor is explained, 1 if not, 2 if there is no score. README.md says what is altered, and the last scores.
  */
 import { parseArgs } from 'node:util';
+import { endOnSignals } from '../../scripts/specs/tlc.ts';
 import { orUsage, wholeNumber } from '../command-line.ts';
 import { runCoreMutation } from './core/command.ts';
 import { traceLayers } from './traces/alterations.ts';
@@ -80,6 +81,7 @@ async function run(): Promise<number> {
   }
 }
 
+endOnSignals();
 try {
   process.exitCode = await run();
 } catch (error) {

@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { inTurn, noteRun } from './last-run.ts';
 import { loadManifest } from './manifest.ts';
 import { runModel } from './run-model.ts';
-import { ensureTlc, stopAll } from './tlc.ts';
+import { endOnSignals, ensureTlc } from './tlc.ts';
 import { differences } from './verdict.ts';
 
 const usage = `usage: specs:nightly [--minutes M] [--workers N]
@@ -80,12 +80,7 @@ async function main(): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    stopAll();
-    process.exit(130);
-  });
-}
+endOnSignals();
 
 try {
   process.exitCode = await main();

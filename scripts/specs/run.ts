@@ -14,7 +14,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { loadManifest, type Model, SIZES, type SizeChoice, selectModels } from './manifest.ts';
 import { runModel } from './run-model.ts';
-import { ensureTlc, parseModules, SPECS_DIR, stopAll } from './tlc.ts';
+import { endOnSignals, ensureTlc, parseModules, SPECS_DIR } from './tlc.ts';
 import { differences, formatTable, type Row } from './verdict.ts';
 
 const usage = `usage: specs [--size ${SIZES.join('|')}|all-but-nightly|all] [--only NAME]... [--bugs] [--workers N] [--verbose]
@@ -128,12 +128,7 @@ async function main(): Promise<number> {
   return failed.length === 0 ? 0 : 1;
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    stopAll();
-    process.exit(130);
-  });
-}
+endOnSignals();
 
 try {
   process.exitCode = await main();

@@ -8,10 +8,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findJava, findMaven } from './java.ts';
+import { makeScratch, removeScratch } from './scratch.ts';
 import { parseTlcOutput, sanyProblem, type TlcSummary } from './tlc-output.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
@@ -70,8 +70,18 @@ interface Launch {
 const running = new Set<ChildProcess>();
 
 /** Stops what runs now; for a runner that is interrupted. */
-export function stopAll(): void {
+function stopAll(): void {
   for (const child of running) child.kill('SIGKILL');
+}
+
+/** For commands: Ctrl-C and SIGTERM end what runs, too, and what was written on the way goes (scratch.ts). */
+export function endOnSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      stopAll();
+      process.exit(130);
+    });
+  }
 }
 
 function launch({ command, args, cwd, timeoutMs, onOutput }: Launch): Promise<Finished> {
@@ -177,7 +187,7 @@ async function ensureJar(): Promise<string> {
 /** Runs TLC on one model. Resolves whatever TLC finds; rejects only if it cannot be run at all. */
 export async function runTlc(run: TlcRun): Promise<TlcResult> {
   const { java, jar } = await ensureTlc();
-  const scratch = await mkdtemp(path.join(tmpdir(), 'barista-tlc-'));
+  const scratch = await makeScratch('barista-tlc-');
   try {
     const finished = await launch({
       command: java,
@@ -206,7 +216,7 @@ export async function runTlc(run: TlcRun): Promise<TlcResult> {
     });
     return { ...finished, ...parseTlcOutput(finished.output) };
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await removeScratch(scratch);
   }
 }
 
@@ -229,7 +239,7 @@ export async function parseModules(
 /** What SANY prints. */
 async function parse(modules: readonly string[], specDir: string): Promise<string> {
   const { java, jar } = await ensureTlc();
-  const scratch = await mkdtemp(path.join(tmpdir(), 'barista-sany-'));
+  const scratch = await makeScratch('barista-sany-');
   try {
     const files = modules.map((module) => `${module}.tla`);
     const { output } = await launch({
@@ -240,6 +250,6 @@ async function parse(modules: readonly string[], specDir: string): Promise<strin
     });
     return output;
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await removeScratch(scratch);
   }
 }

@@ -1,7 +1,7 @@
 /** TLC as the judge of what was recorded. Needs Java. */
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeScratch, removeScratch } from '../../../scripts/specs/scratch.ts';
 import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
 import { errorText } from '../../../scripts/specs/tlc-output.ts';
 import type { Judge } from './recorded-model.ts';
@@ -9,7 +9,7 @@ import type { Judge } from './recorded-model.ts';
 const TIMEOUT_MS = 600_000;
 
 export const judgeByTlc: Judge = async ({ module, text, data, specs, config }, options) => {
-  const directory = await mkdtemp(join(tmpdir(), 'barista-trace-'));
+  const directory = await makeScratch('barista-trace-');
   try {
     for (const spec of specs) await copyFile(join(SPECS_DIR, `${spec}.tla`), join(directory, `${spec}.tla`));
     await writeFile(join(directory, `${data.module}.tla`), dataModule(data));
@@ -26,7 +26,7 @@ export const judgeByTlc: Judge = async ({ module, text, data, specs, config }, o
     if (exitCode !== 0) throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${errorText(output)}`);
     return output;
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    await removeScratch(directory);
   }
 };
 

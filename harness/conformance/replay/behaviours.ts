@@ -1,8 +1,8 @@
 /** Random behaviours of a module of the specifications, as TLC writes them down: one text each. */
-import { copyFile, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makeScratch, removeScratch } from '../../../scripts/specs/scratch.ts';
 import { SPECS_DIR, runTlc } from '../../../scripts/specs/tlc.ts';
 import { errorText } from '../../../scripts/specs/tlc-output.ts';
 
@@ -26,7 +26,7 @@ export async function behaviourTexts(
   { module, extended, cfg = `${module}.cfg` }: ReplayModule,
   { behaviours, depth, seed }: BehaviourOptions,
 ): Promise<string[]> {
-  const directory = await mkdtemp(join(tmpdir(), 'barista-replay-'));
+  const directory = await makeScratch('barista-replay-');
   try {
     for (const name of extended)
       await copyFile(join(SPECS_DIR, `${name}.tla`), join(directory, `${name}.tla`));
@@ -45,6 +45,6 @@ export async function behaviourTexts(
       throw new Error(`TLC ended with ${exitCode ?? 'a time-out'}:\n${errorText(output)}`);
     return await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')));
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    await removeScratch(directory);
   }
 }

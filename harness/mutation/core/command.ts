@@ -9,10 +9,10 @@
  * Responsible for: the order of things. The core as it is must pass every judge before the first mutant and after the last one: else somebody has changed it
  * meanwhile, and the verdicts say nothing.
  */
-import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makeScratch, removeScratch } from '../../../scripts/specs/scratch.ts';
 import { makeBehaviours } from '../../conformance/replay/replay-command.ts';
 import { sample } from '../sampling.ts';
 import { explanations } from './explained.ts';
@@ -40,7 +40,7 @@ export async function runCoreMutation(options: CoreMutationOptions): Promise<Cor
   const all = await allMutants(options.only);
   const chosen = options.sample === undefined ? all : sample(all, options.sample, options.seed ?? 1);
   if (chosen.length === 0) throw new Error('there is nothing to alter');
-  const directory = await mkdtemp(join(tmpdir(), 'barista-mutants-'));
+  const directory = await makeScratch('barista-mutants-');
   const behavioursFile = join(directory, 'behaviours.json');
   const times = new JudgeTimes();
   const hands = Array.from({ length: options.jobs ?? 1 }, () => new MutantJudge(behavioursFile, times));
@@ -57,7 +57,7 @@ export async function runCoreMutation(options: CoreMutationOptions): Promise<Cor
     return score;
   } finally {
     for (const hand of hands) hand.stop();
-    await rm(directory, { recursive: true, force: true });
+    await removeScratch(directory);
   }
 }
 

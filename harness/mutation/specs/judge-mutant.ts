@@ -5,9 +5,9 @@
  * what it must; that a check has another number of states, or takes too long, does not count. One that does not parse is none.
  */
 import { readFileSync } from 'node:fs';
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { makeScratch, removeScratch } from '../../../scripts/specs/scratch.ts';
 import type { Model } from '../../../scripts/specs/manifest.ts';
 import { runModel } from '../../../scripts/specs/run-model.ts';
 import { SPECS_DIR } from '../../../scripts/specs/tlc.ts';
@@ -90,7 +90,7 @@ export async function judgeMutant(
 ): Promise<Judgement> {
   const started = performance.now();
   const secondsLeft = (): number => seconds - (performance.now() - started) / 1000;
-  const folder = await mkdtemp(path.join(tmpdir(), 'barista-mutant-'));
+  const folder = await makeScratch('barista-mutant-');
   const passed = [...before];
   const unfinished: string[] = [];
   const left: string[] = [];
@@ -120,6 +120,6 @@ export async function judgeMutant(
     }
     return { verdict: 'survived', passed, unfinished, left };
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await removeScratch(folder);
   }
 }
