@@ -89,7 +89,7 @@ export function failWrite(scene: FaultScene, member: MemoryMember): void {
 
 /** Of a log that is sealed: what was written last before a crash cannot be told from a torn write. */
 export function rot(scene: FaultScene, member: MemoryMember): void {
-  if (!scene.mayLose(member)) return;
+  if (!member.logDisk.hasLog || !scene.mayLose(member)) return;
   scene.wiped = member.id;
   scene.failing.add(member.id);
   scene.rotten.add(member.id);

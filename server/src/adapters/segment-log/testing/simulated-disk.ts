@@ -212,9 +212,17 @@ export class SimulatedDisk {
     this.history = [this.names];
   }
 
+  get hasLog(): boolean {
+    return this.segments.length > 0;
+  }
+
+  private get segments(): readonly string[] {
+    return [...this.names.keys()].filter((name) => segmentOfName(name) !== null);
+  }
+
   /** One bit of a segment turns, which is not in use. Says where; null: there is none. */
   rot(): string | null {
-    const segments = [...this.names.keys()].filter((name) => segmentOfName(name) !== null);
+    const { segments } = this;
     if (segments.length === 0) return null;
     const name = this.random.pick(segments);
     const { cached, flushed } = this.must(name);
