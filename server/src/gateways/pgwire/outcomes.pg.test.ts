@@ -31,7 +31,7 @@ afterAll(async () => {
   await pg.stop();
 });
 beforeEach(async () => {
-  gateway = await startGateway(pg, { limits: { lateMs: 50 } });
+  gateway = await startGateway(pg, { limits: { lateMs } });
   wire = await connectWire(gateway.connection);
   await ask(wire, q('CREATE TABLE t (a int PRIMARY KEY)'));
 });
@@ -44,6 +44,8 @@ afterEach(async () => {
 });
 
 const insert = 'INSERT INTO t VALUES (1)';
+/** Between two looks for sessions that are late. */
+const lateMs = 50;
 
 /** Sends, and waits until PostgreSQL waits for its standby. */
 async function commitThatWaits(...messages: readonly Buffer[]): Promise<void> {
@@ -52,9 +54,10 @@ async function commitThatWaits(...messages: readonly Buffer[]): Promise<void> {
   await expect.poll(() => waitingCommits(pg)).toBe(1);
 }
 
-/** The gateway has learnt which transaction the session has open. */
+/** The gateway has learnt which transaction the session has open. What was told of the request before the COMMIT, where a busy machine was late with that, may have come too late for the session: then it asks again within some looks. */
 async function transactionIsKnown(): Promise<void> {
-  await expect.poll(() => gateway.service.told.length).toBe(1);
+  await expect.poll(() => gateway.service.told.length).toBeGreaterThan(0);
+  await sleep(10 * lateMs);
 }
 
 describe('when leadership ends', () => {
