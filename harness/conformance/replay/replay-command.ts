@@ -1,7 +1,7 @@
 /** `conformance replay`: makes behaviours with TLC, leads the core through them, and reports how often each action was taken. */
 import { ACTIONS } from '../trace/trace-command.ts';
 import { behaviourTexts, type BehaviourOptions } from './behaviours.ts';
-import { replayBehaviour, type Divergence } from './replay.ts';
+import { replayBehaviour, type Divergence, type ReplayOutcome } from './replay.ts';
 import { parseBehaviour, type TlaState } from './tla-value.ts';
 
 /** The members stay; and they change, which takes longer to get anywhere and to make up. */
@@ -28,11 +28,14 @@ export interface ReplayReport {
   readonly failed: { readonly behaviour: number; readonly divergence: Divergence } | null;
 }
 
-export function replayAll(behaviours: readonly (readonly TlaState[])[]): ReplayReport {
+export function replayAll(
+  behaviours: readonly (readonly TlaState[])[],
+  replay: (states: readonly TlaState[]) => ReplayOutcome = (states) => replayBehaviour(states),
+): ReplayReport {
   const actions = new Map<string, number>();
   let steps = 0;
   for (const [i, states] of behaviours.entries()) {
-    const outcome = replayBehaviour(states);
+    const outcome = replay(states);
     steps += outcome.steps;
     for (const [name, count] of outcome.actions) actions.set(name, (actions.get(name) ?? 0) + count);
     const { divergence } = outcome;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SPECS_DIR } from '../../../../scripts/specs/tlc.ts';
 import { actionsOf } from '../../../../scripts/specs/vacuity.ts';
 import { behaviourTexts, type BehaviourOptions } from '../behaviours.ts';
-import { tellReplay, type ReplayReport } from '../replay-command.ts';
+import { replayAll, tellReplay } from '../replay-command.ts';
 import { parseBehaviour, type TlaState } from '../tla-value.ts';
 import { replayLease } from './replay-lease.ts';
 
@@ -35,24 +35,7 @@ export async function replayedLeaseActions(): Promise<string[]> {
 
 /** @returns the exit code */
 export async function runLeaseReplay(options: BehaviourOptions): Promise<number> {
-  const report = replayLeases(await makeLeaseBehaviours(options));
+  const report = replayAll(await makeLeaseBehaviours(options), replayLease);
   const expected = await replayedLeaseActions();
   return tellReplay(report, { who: 'the core', seed: options.seed, expected });
-}
-
-export function replayLeases(
-  behaviours: readonly (readonly TlaState[])[],
-  replay: typeof replayLease = replayLease,
-): ReplayReport {
-  const actions = new Map<string, number>();
-  let steps = 0;
-  for (const [index, states] of behaviours.entries()) {
-    const outcome = replay(states);
-    steps += outcome.steps;
-    for (const [name, count] of outcome.actions) actions.set(name, (actions.get(name) ?? 0) + count);
-    const { divergence } = outcome;
-    if (divergence !== null)
-      return { behaviours: index + 1, steps, actions, failed: { behaviour: index, divergence } };
-  }
-  return { behaviours: behaviours.length, steps, actions, failed: null };
 }

@@ -2,8 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { loadMutated } from '../../../groups/mutant.ts';
 import { ofLeases } from '../../../groups/planted-leases.ts';
 import type { TlaState } from '../tla-value.ts';
-import { makeLeaseBehaviours, replayedLeaseActions, replayLeases } from './lease-behaviours.ts';
-import type { replayLease } from './replay-lease.ts';
+import { replayAll } from '../replay-command.ts';
+import { makeLeaseBehaviours, replayedLeaseActions } from './lease-behaviours.ts';
+import { replayLease } from './replay-lease.ts';
 
 let behaviours: TlaState[][] = [];
 beforeAll(async () => {
@@ -24,7 +25,7 @@ const bugs = ofLeases.filter(({ name }) => !elsewhere.has(name));
 
 describe('behaviours of Lease', () => {
   it('are followed by the core, step by step, every action among them', async () => {
-    const { failed, actions } = replayLeases(behaviours);
+    const { failed, actions } = replayAll(behaviours, replayLease);
     expect(failed).toBeNull();
     expect((await replayedLeaseActions()).filter((name) => !actions.has(name))).toEqual([]);
   });
@@ -38,7 +39,7 @@ describe('behaviours of Lease', () => {
         name: `replayed-lease-${name}`,
         mutations,
       });
-      const { failed } = replayLeases(behaviours, loaded.replayLease);
+      const { failed } = replayAll(behaviours, loaded.replayLease);
       expect(failed).not.toBeNull();
     },
   );
