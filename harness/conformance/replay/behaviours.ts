@@ -14,23 +14,25 @@ export interface BehaviourOptions {
   readonly seed: number;
 }
 
-/** A module beside this file, its configuration if it has several, and the modules of specs/ that it extends. */
+/** A module beside this file, its configuration if it has several, another one beside that it extends, and the modules of specs/ that it extends. */
 export interface ReplayModule {
   readonly module: string;
   readonly cfg?: string;
+  readonly beside?: string;
   readonly extended: readonly string[];
 }
 
 /** @throws Error if TLC fails */
 export async function behaviourTexts(
-  { module, extended, cfg = `${module}.cfg` }: ReplayModule,
+  { module, beside, extended, cfg = `${module}.cfg` }: ReplayModule,
   { behaviours, depth, seed }: BehaviourOptions,
 ): Promise<string[]> {
   const directory = await makeScratch('barista-replay-');
   try {
     for (const name of extended)
       await copyFile(join(SPECS_DIR, `${name}.tla`), join(directory, `${name}.tla`));
-    for (const file of [`${module}.tla`, cfg])
+    const own = beside === undefined ? [module] : [module, beside];
+    for (const file of [...own.map((name) => `${name}.tla`), cfg])
       await copyFile(fileURLToPath(new URL(file, import.meta.url)), join(directory, file));
     const args = ['-workers', '1', '-simulate', `file=${join(directory, 'behaviour')},num=${behaviours}`];
     const { exitCode, output } = await runTlc({

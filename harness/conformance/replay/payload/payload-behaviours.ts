@@ -1,10 +1,11 @@
-/** Many behaviours of ReplayOrderedApply: made, and the payload led through them. */
+/** Many behaviours of ReplayOrderedApply, at random and by stories that chance seldom makes up: made, and the payload led through them. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { behaviourTexts, type BehaviourOptions } from '../behaviours.ts';
 import { nextActions } from '../../../../scripts/specs/parity.ts';
 import { SPECS_DIR } from '../../../../scripts/specs/tlc.ts';
 import { tellReplay, type ReplayReport } from '../replay-command.ts';
+import { asSequence } from '../spec-view.ts';
 import { parseBehaviour } from '../tla-value.ts';
 import { replayPayload } from './replay-payload.ts';
 
@@ -15,14 +16,37 @@ const notReplayed: Readonly<Record<string, string>> = {
   SendCopy: 'the copy that stands in here is sent and installed in one step',
 };
 
-const module = {
-  module: 'ReplayOrderedApply',
-  extended: ['MCOrderedApply', 'OrderedApply'],
-} as const;
+const extended = ['MCOrderedApply', 'OrderedApply'] as const;
+const random = { module: 'ReplayOrderedApply', extended } as const;
 
-/** @throws Error if TLC fails */
+/** The configurations of GuidedOrderedApply, by what they add to its name. */
+const stories = ['stale-range'] as const;
+/** Longer than any of them. */
+const storyDepth = 100;
+
+/** At random. @throws Error if TLC fails */
 export function makePayloadBehaviours(options: BehaviourOptions): Promise<string[]> {
-  return behaviourTexts(module, options);
+  return behaviourTexts(random, options);
+}
+
+/** @throws Error if TLC fails, or one is none of the specification's */
+export async function tellStories(): Promise<string[]> {
+  const told: string[] = [];
+  for (const story of stories) told.push(await tellStory(story));
+  return told;
+}
+
+/** @throws as `tellStories` */
+export async function tellStory(story: string): Promise<string> {
+  const module = 'GuidedOrderedApply';
+  const guided = { module, cfg: `${module}-${story}.cfg`, beside: random.module, extended };
+  const [text] = await behaviourTexts(guided, { behaviours: 1, depth: storyDepth, seed: 1 });
+  const left = asSequence(parseBehaviour(text!).at(-1)!.left);
+  if (left.length > 0)
+    throw new Error(
+      `what comes next in ${story} is no step of the specification: ${JSON.stringify(left[0])}`,
+    );
+  return text!;
 }
 
 /** The actions of OrderedApply that must occur. */
@@ -33,7 +57,7 @@ export async function replayedActions(): Promise<string[]> {
 
 /** @returns the exit code */
 export async function runPayloadReplay(options: BehaviourOptions): Promise<number> {
-  const report = await replayPayloads(await makePayloadBehaviours(options));
+  const report = await replayPayloads([...(await makePayloadBehaviours(options)), ...(await tellStories())]);
   return tellReplay(report, { who: 'the payload', seed: options.seed, expected: await replayedActions() });
 }
 

@@ -8,6 +8,8 @@ export interface PayloadBug {
   readonly file: string;
   readonly find: string;
   readonly instead: string;
+  /** Chance seldom brings what shows it: a story does. */
+  readonly needsStory?: true;
 }
 
 export const payloadBugs: readonly PayloadBug[] = [
@@ -16,6 +18,7 @@ export const payloadBugs: readonly PayloadBug[] = [
     file: 'payload/wal/wal-history.ts',
     find: 'compareBallots(leadership, newestStart) >= 0',
     instead: 'true',
+    needsStory: true,
   },
   {
     name: 'a range has effect wherever it begins',
