@@ -1,0 +1,60 @@
+--------------------------- MODULE MCFollowerReads ---------------------------
+(***************************************************************************)
+(* FollowerReads in finite sizes, without each of its rules, and witnesses.   *)
+(* Replica 1 leads first, replica 2 may follow it in the lead, replica 3 is     *)
+(* read.  A read that is begun before anything is written cannot be stale, and   *)
+(* a question that nobody can have a use for is not asked, so neither is done.   *)
+(***************************************************************************)
+EXTENDS FollowerReads, TLC
+
+CONSTANT ReadModes
+
+MCNext ==
+  \/ (read[3].mode = "bounded" \/ current[3].number # 0) /\ Tick
+  \/ \E r \in {1, 2} : Choose(r) \/ Learn(r) \/ Acknowledge(r) \/ \E m \in msgs : AnswerReadIndex(r, m)
+  \/ Elect(2)
+  \/ Feed(3) \/ Replay(3) \/ AskReadIndex(3) \/ ReadStandby(3)
+  \/ \E n \in 0..MaxWrites : Replace(3, n)
+  \/ \E mode \in ReadModes : BeginRead(3, mode)
+  \/ \E m \in msgs : HandleReadIndex(3, m)
+  \/ \E answer \in taken[3] : ReachReadIndex(3, answer)
+
+MCSpec == Init /\ [][MCNext]_vars
+
+OnlyLinearizable == {"linearizable"}
+OnlyBounded == {"bounded"}
+OnlySnapshot == {"snapshot"}
+AllModes == Modes
+
+(* HoldsLease: a leader answers for as long as it believes to lead. *)
+Believes(r) == leads[r] # 0
+(* Serves: a leader answers as soon as it is elected. *)
+AtOnce(r) == TRUE
+(* CountsFor: any index that has been replayed will do. *)
+AnyIndex(number, since) == TRUE
+(* Has: the wait is for what the standby has received. *)
+Received(f) == received[f]
+(* AgeFrom: from when the answer came. *)
+FromReceipt(answer) == answer.takenAt
+(* CurrentOfCopy: what the standby before had replayed. *)
+Kept(f) == current[f]
+
+ASSUME \A i \in 1..5 : TLCSet(i, FALSE)
+
+See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
+
+Sights ==
+  /\ See(1, "LinearizableReadsAreCurrent: a read may run that must have what was written", read[3].mode = "linearizable" /\ MayRead(3) /\ read[3].needed > 0)
+  /\ See(2, "BoundIsKept: a bounded read may run that must have what was written",
+         read[3].mode = "bounded" /\ MayRead(3) /\ now >= MaxStaleness /\ was[now - MaxStaleness] > 0)
+  /\ See(3, "SessionsNeverGoBack: a session that was shown something reads again", read[3].mode # "none" /\ shown[3] > 0)
+  /\ See(4, "IndexHasWhatClientsKnow: a second leader serves, and clients know something",
+         leads[2] # 0 /\ HoldsLease(2) /\ Serves(2) /\ clients > 0)
+  /\ See(5, "CurrentIsReplayed: a standby has replayed an index above nothing",
+         current[3].number # 0 /\ \E a \in taken[3] : a.number = current[3].number /\ a.index > 0)
+
+(* Witness: no linearizable read is answered by an index of the second leader. *)
+SecondLeaderNeverAnswers == ~\E m \in msgs : m.type = "ReadIndexAnswer" /\ leads[2] # 0 /\ m.index > start[2]
+(* Witness: a bounded read that was refused for its age never becomes possible again. *)
+NeverCurrentAgain == ~(read[3].mode = "bounded" /\ current[3].number > 1 /\ MayRead(3) /\ now > MaxStaleness)
+=============================================================================
