@@ -17,6 +17,8 @@ export class FaultScene {
   wiped: ReplicaId | null = null;
   /** A change of the members is under way, or may be yet. */
   changing = false;
+  /** Who was asked for changes of the members, and has not answered. */
+  readonly asked = new Set<{ readonly leader: MemoryMember; readonly process: MemoryMember['process'] }>();
   /** Whose disk has failed a write, or let a bit turn: its process may end for that. */
   readonly failing = new Set<ReplicaId>();
   readonly rotten = new Set<ReplicaId>();
@@ -57,6 +59,11 @@ export class FaultScene {
     this.group.time.after(ms, () => {
       if (mended === this.mended) act();
     });
+  }
+
+  /** True if nobody who still runs is making a change of the members: what others were asked for is chosen when the next write is, or never. */
+  get areMembersSettled(): boolean {
+    return [...this.asked].every(({ leader, process }) => leader.process !== process);
   }
 
   /** True if no other story is under way: then this one is, for `ms`. */

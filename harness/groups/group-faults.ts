@@ -171,6 +171,10 @@ export class GroupFaults {
     return others.length > 0;
   }
 
+  get areMembersSettled(): boolean {
+    return this.scene.areMembersSettled;
+  }
+
   /** Of what ends a process: true if that is what a disk did. One that is full ends a process only while that opens its log: what runs waits for space. */
   excuses(id: ReplicaId, error: Error): boolean {
     const { scene } = this;

@@ -180,7 +180,11 @@ class Schedule {
     do await group.healthy(healthyMs);
     while (await faults.startOthers());
     await this.expectService('a healthy group', 10_000);
-    if (random.chance(0.7)) await this.cutOff();
+    if (!random.chance(0.7)) return;
+    // Which majority must serve is known only once no change of the members is under way.
+    const isSettled = (): boolean => faults.areMembersSettled && group.isHealthy();
+    if (!(await group.time.passUntil(isSettled, healthyMs))) throw new Error('the members do not settle');
+    await this.cutOff();
   }
 
   /** Some are cut off, and stay so: the others serve. */

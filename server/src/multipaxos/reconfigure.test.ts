@@ -227,6 +227,18 @@ describe('a leader that changes its members', () => {
     expect(codes(five)).toEqual(['wouldLoseQuorum']);
   });
 
+  it('waits for a voter that lacks what the log has let go of, as that could not vote for it', () => {
+    const core = afterLong(newServingLeader(), [r3]);
+    core.input({ kind: 'LogPressure', isUrgent: true });
+    expect(core.state.purgedTo).toBe(1);
+    core.reconfigure(join);
+    expect(codes(core)).toEqual(['wouldLoseQuorum']);
+    expect(core.state.leadership?.wanted).toBeNull();
+    core.heartbeatAck(r3, { commitPoint: 1 });
+    core.reconfigure(join);
+    expect(codes(core)).toEqual(['wouldLoseQuorum', 'proposed']);
+  });
+
   it('lets a lost replica in only if the others are enough to choose that', () => {
     const core = afterLong(leaderOf([r1, r2, r3, r4], [r2, r3]), [r2, r3]);
     core.reconfigure({ ...join, replica: r4 });

@@ -7,7 +7,7 @@
 import { hasJoined, membersAfter, nameOf, votersOf } from './configuration.ts';
 import { hasMajority } from './quorum.ts';
 import type { Run } from './run.ts';
-import type { Leadership, State } from './state.ts';
+import type { Leadership, PeerProgress, State } from './state.ts';
 import type { Effect } from './types/effects.ts';
 import type { ConfigurationChange, Member } from './types/members.ts';
 import type { ReplicaId } from './types/names.ts';
@@ -59,9 +59,22 @@ function isAskedAgain(underWay: readonly Member[], change: ConfigurationChange):
 /**
  * A majority of the voters of now must choose the change, and a majority of those of then must be there to go on. One that is removed votes for it like the
  * others, and afterwards still tells the change to whoever asks; one that is replaced is silent, or the change is not made.
+ *
+ * Only who can come up to the change votes for it (barrier.ts). One that lacks what this log has let go of cannot before it has a copy of a database, and a copy is whole only when all in
+ * it is chosen, for which nothing may wait at a barrier: such a change would be the last thing that is ever proposed.
  */
 function losesQuorum(state: State, leadership: Leadership, members: readonly Member[]): boolean {
-  const heard = new Set<ReplicaId>([state.config.id]);
-  for (const { id } of leadership.peers) if (isAlive(state, leadership, id)) heard.add(id);
-  return !hasMajority(state.roster.voters, heard) || !hasMajority(votersOf({ members }), heard);
+  const { id: self } = state.config;
+  const heard = leadership.peers.filter(({ id }) => isAlive(state, leadership, id));
+  const canVote = heard.filter(({ commitPoint }) => commitPoint >= state.purgedTo);
+  const withSelf = (peers: readonly PeerProgress[]): Set<ReplicaId> =>
+    new Set([self, ...peers.map(nameOfPeer)]);
+  return (
+    !hasMajority(state.roster.voters, withSelf(canVote)) ||
+    !hasMajority(votersOf({ members }), withSelf(heard))
+  );
+}
+
+function nameOfPeer({ id }: PeerProgress): ReplicaId {
+  return id;
 }

@@ -57,7 +57,7 @@ export class Admin {
       case 'wouldLoseQuorum':
         return refuse(
           'wouldLoseQuorum',
-          'Too few voters have been heard lately to agree on it, or too few that would be left for the group to go on.',
+          'Too few voters that have been heard lately, and wait for no copy, are there to agree on it, or too few would be left for the group to go on.',
         );
       case 'unknownReplica':
         return refuse('unknownReplica', `${replica} is no member.`);

@@ -92,7 +92,7 @@ export type Effect =
   /**
    * `proposed`: it is on its way, and done when the `configuration` effect tells it. `done`: it was so already. `busy`: another change is under way, or
    * the life of the replica that a `join` would replace was heard just now; ask again.
-   * `wouldLoseQuorum`: too few voters have been heard lately to choose the change, or too few that would be left to go on. `unknownReplica`, `exists`: it is (not) a member.
+   * `wouldLoseQuorum`: too few voters have been heard lately, and lack nothing that the leader's log has let go of, to choose the change, or too few that would be left to go on. `unknownReplica`, `exists`: it is (not) a member.
    * `tooMany`: no more members than `replicasMax` (quorum.ts).
    */
   | {

@@ -201,7 +201,12 @@ export class Membership {
         );
         return;
       case 'wouldLoseQuorum':
-        this.reply(replica, nonce, 'waiting', 'without it too few of the voters have been heard lately');
+        this.reply(
+          replica,
+          nonce,
+          'waiting',
+          'without it too few of the voters have been heard lately, or can vote for a change before they have a copy',
+        );
         return;
       case 'notLeader':
         this.reply(replica, nonce, 'notLeader', 'leadership has just ended here');
