@@ -44,6 +44,16 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
     301_000,
     'a member that ended before its log held anything made a database of its own when it came back',
   ],
+  [
+    'losses',
+    311_160,
+    'an Accept beyond the window tells less than its receiver would have to know by a Heartbeat',
+  ],
+  [
+    'default',
+    310_342,
+    'a change of the members waits for a vote of one that waits for a copy, which waits for the change',
+  ],
   ['groups', 61102, 'a replica was elected in the moment in which it found that its database was none'],
   [
     'groups',

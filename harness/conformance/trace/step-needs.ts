@@ -40,6 +40,7 @@ export function addSlots(needs: Needs, message: SpecMessage): void {
 export function lookAt(needs: Needs, traced: TracedStep, state: SpecState): void {
   const { step, event } = traced;
   for (const message of takenMessages(step, state)) need(needs, message);
+  for (const message of tellingLess(traced, state)) need(needs, message);
   const { firstSlot = 0, lastSlot = 0, labels = [] } = step;
   for (let slot = Math.max(1, firstSlot); slot <= Math.max(lastSlot, firstSlot + labels.length - 1); slot++)
     needs.slots.add(slot);
@@ -140,6 +141,15 @@ function takenMessages(step: Step, state: SpecState): SpecMessage[] {
     default:
       return [];
   }
+}
+
+/** An Accept that is taken as a Heartbeat tells no configuration: whoever knows an older one than its sender takes nothing else (IsToldWithout). */
+function tellingLess({ step, event }: TracedStep, state: SpecState): SpecMessage[] {
+  const message = event?.message;
+  if (step.action !== 'HandleHeartbeat' || message?.kind !== 'Accept') return [];
+  const known = state.replicas.get(step.replica)?.config.version ?? 0;
+  if (Math.max(known, ...state.tellers.keys()) === known) return [];
+  return specMessages(message.ballot.replica, message).slice(0, 1);
 }
 
 function heartbeat(ballot: Ballot, commitPoint: number): SpecMessage {
