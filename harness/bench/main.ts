@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- compare|log|cluster [options]`: measures, and says on what and how to measure it again.
+ * `npm run bench -- compare|budget|gateway|log|cluster [options]`: measures, and says on what and how to measure it again.
  *
  * Responsible for: the command line and the report. Exit codes: 0 measured, 1 a run failed, 2 wrong option.
  */
@@ -7,9 +7,11 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { BenchError } from './bench-error.ts';
+import { budgetCommand } from './budget/command.ts';
 import { compareCommand } from './compare/command.ts';
 import { workloadLabels, type WorkloadName as ComparedWorkload } from './compare/workloads.ts';
 import { runClusterBench, workloadNames, type WorkloadName } from './cluster-bench.ts';
+import { gatewayTable, runGatewayBench } from './gateway-bench.ts';
 import { logLine, runLogBench } from './log-bench.ts';
 import { describeMachine, machineLines } from './machine.ts';
 import { table } from './summary.ts';
@@ -21,14 +23,16 @@ const help = `npm run bench -- COMMAND [options]
 Commands:
   compare    three replicas against one PostgreSQL and against one with two synchronous standbys: UPDATE, TPC-B and SELECT by pgbench, TPC-C,
              COPY, CPU, an idle cluster, and the time without service after a kill -9 of the leader; in some 30 minutes
+  budget     where a transaction's processor time goes, stage by stage, beside what each stage's system calls alone would cost; flame graphs with --flames
+  gateway    the SQL gateway, against a pipe that looks at nothing and against PostgreSQL without either
   log        appends to the log store, against a plain loop of write and fdatasync
   cluster    pgbench: one plain PostgreSQL against three replicas on this machine, in interleaved rounds
 
 Options:
   --seconds N        how long one run takes (default: 5; 3 for log; as --quick allows)
   --json FILE        write the figures as JSON, too
-  --rounds N         compare, cluster: rounds (default: 5 and 3; 3 with --quick)
-  --scale N          compare, cluster: pgbench's scale, 100,000 accounts each (default: 10)
+  --rounds N         compare, cluster, gateway: rounds (default: 5, 3 and 3; 3 with --quick)
+  --scale N          compare, cluster, budget: pgbench's scale, 100,000 accounts each (default: 10)
   --quick            compare: pgbench only, in less than three minutes
   --checkout DIR     compare: measure the replicas of another checkout, in which "npm ci" and "npm run build:server" were run
   --only LIST        compare: these workloads only, of ${comparedNames.join(', ')}
@@ -39,11 +43,12 @@ Options:
   --directory DIR    log: on the disk to measure (default: the system's temporary directory)
   --store NAME       log: segment, or zookeeper to measure that one, too; needs Java and Maven (default: segment)
   --bytes N          log: size of an entry (default: 1024)
-  --clients LIST     cluster: numbers of clients (default: 1,8,32)
+  --clients LIST     cluster, gateway: numbers of clients (default: 1,8,32); budget: one number (default: 16)
+  --flames DIR       budget: write a flame graph (SVG) of each replica's main thread there
   --workloads LIST   cluster: of ${workloadNames.join(', ')} (default: all)
   --help
 
-"compare" and "cluster" need psql and pgbench; "cluster" needs "npm run build:server" before it and takes about ten minutes. Figures of a busy
+All but "log" need psql and pgbench; "cluster" needs "npm run build:server" before it and takes about ten minutes. Figures of a busy
 machine are worth nothing, and three replicas on one machine share what hosts of their own would not.`;
 
 class UsageError extends Error {
@@ -64,7 +69,8 @@ const options = {
   patient: { type: 'boolean', default: false },
   failovers: { type: 'string' },
   before: { type: 'string' },
-  clients: { type: 'string', default: '1,8,32' },
+  clients: { type: 'string' },
+  flames: { type: 'string' },
   workloads: { type: 'string', default: workloadNames.join(',') },
   scale: { type: 'string', default: '10' },
   help: { type: 'boolean', default: false },
@@ -111,6 +117,37 @@ function report(values: Values, figures: object): void {
   writeFileSync(values.json, `${JSON.stringify({ command, ...figures }, null, 2)}\n`);
 }
 
+function clientsOf({ clients = '1,8,32' }: Values): number[] {
+  return clients.split(',').map((text) => whole('clients', text.trim(), 100));
+}
+
+async function benchBudget(values: Values): Promise<void> {
+  await budgetCommand({
+    command: typed(),
+    clients: whole('clients', values.clients ?? '16', 100),
+    seconds: whole('seconds', values.seconds ?? '5', 600),
+    scale: whole('scale', values.scale, 1000),
+    flames: values.flames ?? null,
+  });
+}
+
+async function benchGateway(values: Values): Promise<void> {
+  const machine = describeMachine();
+  console.log(`${machineLines(machine)}\n`);
+  const rows = await runGatewayBench(
+    {
+      seconds: whole('seconds', values.seconds ?? '5', 600),
+      rounds: whole('rounds', values.rounds ?? '3', 100),
+      clients: clientsOf(values),
+      workload: '--select-only',
+      protocol: 'simple',
+    },
+    (line) => console.error(line),
+  );
+  console.log(`\n${gatewayTable(rows)}`);
+  report(values, { machine, rows });
+}
+
 async function benchLog(values: Values): Promise<void> {
   const machine = describeMachine();
   const seconds = whole('seconds', values.seconds ?? '3', 600);
@@ -127,14 +164,13 @@ async function benchLog(values: Values): Promise<void> {
 
 async function benchCluster(values: Values): Promise<void> {
   const machine = describeMachine();
-  const list = (text: string): string[] => text.split(',').map((item) => item.trim());
   const result = await runClusterBench(
     {
       seconds: whole('seconds', values.seconds ?? '5', 600),
       rounds: whole('rounds', values.rounds ?? '3', 100),
       scale: whole('scale', values.scale, 1000),
-      clients: list(values.clients).map((text) => whole('clients', text, 100)),
-      workloads: list(values.workloads).map(workload),
+      clients: clientsOf(values),
+      workloads: values.workloads.split(',').map((text) => workload(text.trim())),
     },
     (line) => console.error(line),
   );
@@ -166,6 +202,8 @@ async function benchCompare(values: Values): Promise<void> {
 
 const commands: ReadonlyMap<string, (values: Values) => Promise<void>> = new Map([
   ['compare', benchCompare],
+  ['budget', benchBudget],
+  ['gateway', benchGateway],
   ['log', benchLog],
   ['cluster', benchCluster],
 ]);
@@ -179,7 +217,7 @@ async function main(): Promise<number> {
       return 0;
     }
     const run = rest.length > 0 || command === undefined ? undefined : commands.get(command);
-    if (run === undefined) throw new UsageError('Say what to measure: compare, log or cluster.');
+    if (run === undefined) throw new UsageError(`Say what to measure: ${[...commands.keys()].join(', ')}.`);
     await run(values);
     return 0;
   } catch (error) {

@@ -69,8 +69,18 @@ export async function versionOf(checkout: string): Promise<BaristaVersion> {
 }
 
 /** `root`: everything is made in it. */
-export async function startBarista(bin: string, root: string): Promise<BaristaSystems> {
-  const cluster = await startCluster({ bin, dataDir: root, args: ['--no-dashboard'], logStore: 'segment' });
+export async function startBarista(
+  bin: string,
+  root: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<BaristaSystems> {
+  const cluster = await startCluster({
+    bin,
+    dataDir: root,
+    args: ['--no-dashboard'],
+    logStore: 'segment',
+    env,
+  });
   try {
     const leader = await cluster.leader();
     const supervisorPid = lookAtProcesses().processes.get(leader.pid)?.parent ?? 0;

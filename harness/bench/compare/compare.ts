@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../../cluster/local-cluster.ts';
+import type { Shell } from '../interruptible.ts';
 import { describeMachine } from '../machine.ts';
 import { spread } from '../summary.ts';
 import { untilSettled } from './arrival.ts';
@@ -47,16 +48,9 @@ export interface CompareOptions {
   readonly patient: boolean;
 }
 
-export interface CompareShell {
-  /** When the command began, as performance.now() has it: what it did before counts into the budget, too. */
-  readonly startedMs: number;
-  readonly signal: AbortSignal;
-  readonly progress: (line: string) => void;
-}
-
 interface Stage {
   readonly options: CompareOptions;
-  readonly shell: CompareShell;
+  readonly shell: Shell;
   readonly root: string;
   readonly updateScript: string;
   readonly native: NativeSystems;
@@ -78,7 +72,7 @@ const secondsPerRunMax = 3;
 const reserveSeconds = 12;
 
 /** @throws Error in plain words; the signal's reason. Nothing is left running or on disk either way */
-export async function compare(options: CompareOptions, shell: CompareShell): Promise<Comparison> {
+export async function compare(options: CompareOptions, shell: Shell): Promise<Comparison> {
   const { signal, progress, startedMs } = shell;
   const startedAt = new Date().toISOString();
   const machine = describeMachine();
