@@ -70,10 +70,9 @@ function leastUs(stage: Stage, { limits, entries, transactions, replicas }: Budg
 
 function processTable({ replicas, transactions }: Budget): string {
   const kinds = [...new Set(replicas.flatMap(({ spent }) => [...spent.postgresUs.keys()]))].toSorted();
-  const each = (us: number): string => (us / transactions).toFixed(1);
-  const row = (name: string, of: (replica: ReplicaBudget) => number): readonly string[] => [
+  const row = (name: string, of: (replica: ReplicaBudget) => number, digits = 1): readonly string[] => [
     name,
-    ...replicas.map((replica) => each(of(replica))),
+    ...replicas.map((replica) => (of(replica) / transactions).toFixed(digits)),
   ];
   return table(
     ['µs for a transaction', ...replicas.map(({ id, isLeader }) => (isLeader ? `${id}, leader` : id))],
@@ -82,10 +81,8 @@ function processTable({ replicas, transactions }: Budget): string {
       row('Node.js, other threads', ({ spent }) => spent.othersUs),
       ...kinds.map((kind) => row(`PostgreSQL, ${kind}`, ({ spent }) => spent.postgresUs.get(kind) ?? 0)),
       row('all', ({ spent }) => spent.mainUs + spent.othersUs + spent.allPostgresUs),
-      ...(['reads', 'writes'] as const).map((calls) => [
-        `Node.js, ${calls} (calls)`,
-        ...replicas.map(({ spent }) => (spent[calls] / transactions).toFixed(2)),
-      ]),
+      row('Node.js, reads (calls)', ({ spent }) => spent.reads, 2),
+      row('Node.js, writes (calls)', ({ spent }) => spent.writes, 2),
     ],
   );
 }

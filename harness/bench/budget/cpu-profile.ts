@@ -84,7 +84,7 @@ function stackOf(places: ReadonlyMap<number, Place>, leaf: number): readonly Pla
     if (place.parent !== null) stack.push(place);
     id = place.parent;
   }
-  return stack.reverse();
+  return stack.toReversed();
 }
 
 function addStack(root: Frame, stack: readonly Place[], us: number): void {
