@@ -625,7 +625,6 @@ Ship(r) ==
 Release(r, s, position) ==
   LET done == {t \in pg[r].waiting : t.end <= position}
   IN  /\ node[r].stage \in {"begun", "open"}
-      /\ pg[r].mode = "primary"
       /\ s \in {node[r].at, node[r].at + 1}
       /\ s > node[r].at => Knows(r, s) /\ EffectAt(s) = "range"
       /\ position \in node[r].released..PositionToReport(r, Fold(s))
@@ -638,8 +637,6 @@ Release(r, s, position) ==
 (* visible from now on, and its client has an answer.  The gate notices before any answer leaves.                             *)
 EndWait(r, t) ==
   /\ endWaits < MaxEndWait
-  /\ node[r].up
-  /\ t \in pg[r].waiting
   /\ pg' = [pg EXCEPT ![r].waiting = @ \ {t}]
   /\ node' = [node EXCEPT ![r].answers = @ \cup {t}, ![r].held = Max(@, HeldUntil(r))]
   /\ endWaits' = endWaits + 1
@@ -834,7 +831,7 @@ CheckPrefix(r, s) ==
       kept == IF s \in SlotWithPiece(r) THEN Fold(s).wal ELSE w
   IN  /\ MayBeChecked(r)
       /\ IsChosenWal(w, Newest)
-      /\ s \in SlotsIn(w) \cup SlotWithPiece(r)
+      /\ s \in GoOnFromChecked(r)
       /\ dir' = [dir EXCEPT ![r] = [role |-> "standby", durable |-> s]]
       /\ node' = [node EXCEPT ![r].at = s]
       /\ pg' = [pg EXCEPT ![r].wal = kept,
@@ -845,8 +842,7 @@ CheckPrefix(r, s) ==
 (* It holds WAL that can never be chosen any more.                                                                             *)
 HasParted(r) ==
   /\ ~IsChosenWal(Whole(pg[r].wal), Newest)
-  /\ \/ Newest.timeline # pg[r].timeline
-     \/ owner[Newest.leadership] # r
+  /\ owner[Newest.leadership] # r
 IsParted(r) == MayBeChecked(r) /\ HasParted(r)
 
 (* r's own database is none, or no log goes on from it.                                                                        *)
@@ -963,7 +959,7 @@ Next ==
        \/ \E k \in Survivals(r) : CrashBoth(r, k)
        \/ \E k \in Survivals(r) : Restart(r, k)
        \/ \E a \in RecoverTo(r) : DatabaseUp(r, a)
-       \/ \E s \in GoOnFromChecked(r) : CheckPrefix(r, s)
+       \/ \E s \in 0..Top : CheckPrefix(r, s)
        \/ \E q \in Replica : BeginCopy(r, q)
        \/ \E n \in CopyEnds(r) : \E s \in GoOnFromCopy(r, n) : SendCopy(r, n, s) \/ EndCopy(r, n, s)
        \/ GiveUpCopy(r)
@@ -1002,7 +998,7 @@ Fairness ==
        /\ WF_vars(\E to \in ReplayTo(r) : Replay(r, to[1], to[2]))
        /\ WF_vars(\E k \in Survivals(r) : Restart(r, k))
        /\ WF_vars(\E a \in RecoverTo(r) : DatabaseUp(r, a))
-       /\ WF_vars(\E s \in GoOnFromChecked(r) : CheckPrefix(r, s))
+       /\ WF_vars(\E s \in 0..Top : CheckPrefix(r, s))
        /\ WF_vars(\E n \in CopyEnds(r) : \E s \in GoOnFromCopy(r, n) : EndCopy(r, n, s))
        /\ SF_vars(\E q \in Replica : BeginCopy(r, q))
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadManifest, type Model, parseManifest, selectModels } from './manifest.ts';
@@ -64,6 +64,20 @@ describe('the manifest', () => {
         !existsSync(path.join(SPECS_DIR, `${module}.tla`)) || !existsSync(path.join(SPECS_DIR, cfg)),
     );
     expect(missing).toEqual([]);
+  });
+
+  it('is what the README says of how many states a model has', () => {
+    const readme = readFileSync(path.join(SPECS_DIR, 'README.md'), 'utf8');
+    const told = new Map(
+      [...readme.matchAll(/^\| (\S+) \| \w+ \| ([\d,]+) \|/gm)].map(([, name, count]) => [
+        name,
+        Number(count!.replaceAll(',', '')),
+      ]),
+    );
+    const counted = loadManifest().filter(({ name }) => told.has(name));
+    expect(counted.length).toBeGreaterThan(50);
+    for (const { name, expect: must } of counted)
+      expect([name, told.get(name)]).toEqual([name, must.distinctStates]);
   });
 });
 

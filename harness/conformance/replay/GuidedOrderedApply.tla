@@ -10,9 +10,11 @@
 (***************************************************************************)
 EXTENDS ReplayOrderedApply
 
-CONSTANTS Story  \* a sequence of steps
+CONSTANTS Stories  \* by name, each a sequence of steps
 
-VARIABLES left   \* those still to come
+VARIABLES
+  story,  \* the name of the one that is told
+  left    \* its steps that are still to come
 
 (* A step is the name of an action and its first parameters; of an entry that is chosen its kind and its leadership.              *)
 IsTaken(step) ==
@@ -48,13 +50,79 @@ StaleRange == <<
   <<"BeginLeadership", 2>>
 >>
 
-(* What no specification allows: nobody has proposed what is chosen.  Whoever tells this is to be told so.                         *)
-Impossible == << <<"WriteOwn", 1>>, <<"Choose", "range", 1>> >>
+(* The first leader's second range is found without the first: it goes on nowhere.                                                *)
+Gap == <<
+  <<"Write", 1, "t1">>,
+  <<"LocalFlush", 1, 1>>,
+  <<"Ship", 1>>,
+  <<"Write", 1, "t3">>,
+  <<"LocalFlush", 1, 2>>,
+  <<"Ship", 1>>,
+  <<"Elect", 2, 4>>,
+  <<"Choose", "noop", 0>>,
+  <<"Choose", "range", 1>>,
+  <<"Skip", 3>>,
+  <<"Skip", 3>>
+>>
 
-GuidedInit == ReplayInit /\ Led /\ left = Story
+(* Half a record is chosen, and left behind by the next timeline.  A standby that has it on its disk has nothing of that timeline,   *)
+(* though as much of that one is chosen, and was sent to it.                                                                   *)
+LeftHalf == <<
+  <<"Write", 1, "t2">>,
+  <<"LocalFlush", 1, 1>>,
+  <<"Ship", 1>>,
+  <<"Choose", "range", 1>>,
+  <<"Feed", 2>>,
+  <<"Replay", 2, <<1, 0>> >>,
+  <<"Feed", 3>>,
+  <<"Replay", 3, <<1, 0>> >>,
+  <<"Elect", 3, 3>>,
+  <<"Choose", "leaderStart", 2>>,
+  <<"Skip", 3>>,
+  <<"Choose", "leadership", 2>>,
+  <<"BeginLeadership", 3>>,
+  <<"Promote", 3>>,
+  <<"Skip", 2>>,
+  <<"BeginLeadership", 2>>,
+  <<"Write", 3, "t4">>,
+  <<"LocalFlush", 3, 1>>,
+  <<"Ship", 3>>,
+  <<"Choose", "range", 2>>,
+  <<"Feed", 2>>,
+  <<"FlushStandby", 2, 5>>,
+  <<"Replay", 2, <<1, 0>> >>,
+  <<"FlushStandby", 2, 6>>
+>>
+
+(* While a replica is down the log lets go of what it lacks: it is given a copy, and is not started before.                       *)
+LeftBehind == <<
+  <<"CrashBoth", 2, 0>>,
+  <<"Write", 1, "t1">>,
+  <<"LocalFlush", 1, 1>>,
+  <<"Ship", 1>>,
+  <<"Choose", "range", 1>>,
+  <<"Release", 1, 3>>,
+  <<"FlushStandby", 1, 3>>,
+  <<"Feed", 3>>,
+  <<"Replay", 3, <<1, 1>> >>,
+  <<"FlushStandby", 3, 3>>,
+  <<"RelievePressure", 3>>,
+  <<"Restart", 2, 0>>,
+  <<"BeginCopy", 2, 3>>,
+  <<"EndCopy", 2, 1>>,
+  <<"DatabaseUp", 2, 1>>
+>>
+
+(* What no specification allows: nobody has proposed what is chosen.  Whoever tells this is to be told so.                         *)
+Impossible == [impossible |-> << <<"WriteOwn", 1>>, <<"Choose", "range", 1>> >>]
+
+All == [staleRange |-> StaleRange, gap |-> Gap, leftHalf |-> LeftHalf, leftBehind |-> LeftBehind]
+
+GuidedInit == ReplayInit /\ Led /\ story \in DOMAIN Stories /\ left = Stories[story]
 GuidedNext ==
   /\ ReplayNext
   /\ IF \E r \in Replica : Pending(r) THEN left' = left
      ELSE left # <<>> /\ IsTaken(left[1]) /\ left' = Tail(left)
-GuidedSpec == GuidedInit /\ [][GuidedNext]_<<vars, replay, left>>
+  /\ UNCHANGED story
+GuidedSpec == GuidedInit /\ [][GuidedNext]_<<vars, replay, story, left>>
 =============================================================================

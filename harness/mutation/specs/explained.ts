@@ -24,13 +24,6 @@ const equivalent: Readonly<Record<string, string>> = {
   'OrderedApply FoldAnew: <= for < in: /\\ dir[r].durable < node[r].at':
     'what is folded anew from where it is stays as it is',
   'OrderedApply CrashNode: TRUE for: node[r].up': 'one that is down has nothing more to lose',
-  'OrderedApply CheckPrefix: TRUE for: s \\in SlotsIn(w) \\cup SlotWithPiece(r)': 'Next takes s from there',
-  'OrderedApply EndWait: TRUE for: node[r].up': 'where a Node is down nobody waits (TypeOK)',
-  'OrderedApply EndWait: TRUE for: t \\in pg[r].waiting': 'Next takes t from there',
-  'OrderedApply Release: TRUE for: pg[r].mode = "primary"':
-    'before its PostgreSQL is promoted a leader has nothing new to report (ReleasedIsChosen)',
-  'OrderedApply HasParted: FALSE for: Newest.timeline # pg[r].timeline':
-    'whoever holds the newest leadership and is on another timeline was not promoted: all that it has is chosen',
 };
 
 /** TLC comes to no end. */
@@ -51,7 +44,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'Recovery TakeCopy: TRUE for the condition: \\E s \\in (purged[r] + 1)..pointer : s \\notin log[r]':
     'what its database has goes from its log: RelievePressure does the same',
   'OrderedApply ResumesRightly: TRUE for: e.timeline = p.timeline':
-    'whoever resumes has seen that its timeline is the one before (MayResume), and behind its own first entry nothing else begins (TimelinesAscend)',
+    'whoever resumes has seen that its timeline is the one before (MayResume), and behind its own first entry nothing else begins (TimelinesAscend); it stays, as `foldEntry` is to be the same function',
   'Recovery Fairness: TRUE for: WF_vars(BeginEmpty(r))': 'whoever has no database may get a copy instead',
 };
 

@@ -5,7 +5,7 @@ import { behaviourTexts, type BehaviourOptions } from '../behaviours.ts';
 import { nextActions } from '../../../../scripts/specs/parity.ts';
 import { SPECS_DIR } from '../../../../scripts/specs/tlc.ts';
 import { tellReplay, type ReplayReport } from '../replay-command.ts';
-import { asSequence } from '../spec-view.ts';
+import { asSequence, asText } from '../spec-view.ts';
 import { parseBehaviour } from '../tla-value.ts';
 import { replayPayload } from './replay-payload.ts';
 
@@ -19,34 +19,35 @@ const notReplayed: Readonly<Record<string, string>> = {
 const extended = ['MCOrderedApply', 'OrderedApply'] as const;
 const random = { module: 'ReplayOrderedApply', extended } as const;
 
-/** The configurations of GuidedOrderedApply, by what they add to its name. */
-const stories = ['stale-range'] as const;
-/** Longer than any of them. */
-const storyDepth = 100;
+/** Of GuidedOrderedApply. */
+const stories = ['staleRange', 'gap', 'leftHalf', 'leftBehind'] as const;
+/** Enough that TLC, which draws one each time, tells all of them, and longer than any. */
+const told = { behaviours: 60, depth: 100, seed: 1 } as const;
 
 /** At random. @throws Error if TLC fails */
 export function makePayloadBehaviours(options: BehaviourOptions): Promise<string[]> {
   return behaviourTexts(random, options);
 }
 
-/** @throws Error if TLC fails, or one is none of the specification's */
-export async function tellStories(): Promise<string[]> {
-  const told: string[] = [];
-  for (const story of stories) told.push(await tellStory(story));
-  return told;
-}
-
-/** @throws as `tellStories` */
-export async function tellStory(story: string): Promise<string> {
-  const module = 'GuidedOrderedApply';
-  const guided = { module, cfg: `${module}-${story}.cfg`, beside: random.module, extended };
-  const [text] = await behaviourTexts(guided, { behaviours: 1, depth: storyDepth, seed: 1 });
-  const left = asSequence(parseBehaviour(text!).at(-1)!.left);
-  if (left.length > 0)
-    throw new Error(
-      `what comes next in ${story} is no step of the specification: ${JSON.stringify(left[0])}`,
-    );
-  return text!;
+/** One behaviour of each story. `cfg`: which there are. @throws Error if TLC fails, or a story is none of the specification's */
+export async function tellStories(
+  names: readonly string[] = stories,
+  cfg = 'GuidedOrderedApply.cfg',
+): Promise<string[]> {
+  const guided = { module: 'GuidedOrderedApply', cfg, beside: random.module, extended };
+  const found = new Map<string, string>();
+  for (const text of await behaviourTexts(guided, told)) {
+    const { story, left } = parseBehaviour(text).at(-1)!;
+    const [next] = asSequence(left);
+    if (next !== undefined)
+      throw new Error(`${asText(story)} goes on with no step of the specification: ${JSON.stringify(next)}`);
+    found.set(asText(story), text);
+  }
+  return names.map((name) => {
+    const text = found.get(name);
+    if (text === undefined) throw new Error(`nobody has told ${name}`);
+    return text;
+  });
 }
 
 /** The actions of OrderedApply that must occur. */

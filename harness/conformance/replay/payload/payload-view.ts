@@ -7,7 +7,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { decodeWalEntry } from '../../../../server/src/payload/wal/wal-entry.ts';
 import type { CodeProposal, PayloadDriver } from './payload-driver.ts';
 import type { PayloadReplica } from './payload-replica.ts';
-import { memberName, type PayloadState, type SpecEntry, type SpecReplica } from './payload-state.ts';
+import {
+  memberName,
+  type PayloadState,
+  type SpecEntry,
+  type SpecReplica,
+  type WalUnit,
+} from './payload-state.ts';
 import { xidsBefore, type WalBook } from './wal-book.ts';
 
 export interface PayloadDifference {
@@ -84,9 +90,15 @@ function specFields(state: PayloadState, spec: SpecReplica, replica: PayloadRepl
       mode === 'standby' &&
       replica.postgres.standby?.sent != null && {
         fed: here.timeline === 0 ? null : book.lsn(here.wal),
-        flushedThere: Math.min(lsn(flushed), book.lsn(here.wal)),
+        flushedThere: lsn(commonUnits(wal.slice(0, flushed), here.wal)),
       }),
   };
+}
+
+/** A timeline and a position on it name one unit. */
+function commonUnits(one: readonly WalUnit[], other: readonly WalUnit[]): number {
+  const parts = one.findIndex(({ timeline }, index) => timeline !== other[index]?.timeline);
+  return parts === -1 ? one.length : parts;
 }
 
 function codeFields(replica: PayloadReplica): Fields {

@@ -25,6 +25,7 @@ export const payloadBugs: readonly PayloadBug[] = [
     file: 'payload/wal/wal-history.ts',
     find: 'range.start !== position.end',
     instead: 'false',
+    needsStory: true,
   },
   {
     name: 'the directory of a primary is a standby’s though others went another way',
@@ -49,6 +50,7 @@ export const payloadBugs: readonly PayloadBug[] = [
     file: 'payload/wal/life/standby-phase.ts',
     find: 'await lastWholeRecord(wal, wal.position)',
     instead: 'wal.position.end',
+    needsStory: true,
   },
   {
     name: 'a new primary serves before what it recovered is chosen',
@@ -79,6 +81,14 @@ export const payloadBugs: readonly PayloadBug[] = [
     file: 'payload/wal/life/inspect-phase.ts',
     find: 'options.logReaches(position.slot)',
     instead: 'true',
+    needsStory: true,
+  },
+  {
+    name: 'what a standby has beyond a fork counts as flushed of the next timeline',
+    file: 'payload/wal/life/standby-progress.ts',
+    find: 'this.flushedTo > at',
+    instead: 'false',
+    needsStory: true,
   },
   {
     name: 'a primary is not told what is chosen',

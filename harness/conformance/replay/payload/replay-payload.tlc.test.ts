@@ -1,12 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { loadMutated } from '../../../groups/mutant.ts';
-import {
-  makePayloadBehaviours,
-  replayedActions,
-  replayPayloads,
-  tellStories,
-  tellStory,
-} from './payload-behaviours.ts';
+import { makePayloadBehaviours, replayedActions, replayPayloads, tellStories } from './payload-behaviours.ts';
 import { payloadBugs, payloadMutations } from './planted-in-payload.ts';
 import type { replayPayload } from './replay-payload.ts';
 
@@ -46,6 +40,8 @@ describe('behaviours of OrderedApply', () => {
   );
 
   it('are none that a story makes up against the specification', async () => {
-    await expect(tellStory('impossible')).rejects.toThrow(/\["Choose","range",1\]/);
+    await expect(tellStories([], 'GuidedOrderedApply-impossible.cfg')).rejects.toThrow(
+      /\["Choose","range",1\]/,
+    );
   });
 });

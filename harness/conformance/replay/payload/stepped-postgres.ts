@@ -20,7 +20,7 @@ import { ModelDisk } from '../../../../server/src/payload/wal/testing/model-disk
 import { ModelFeed } from '../../../../server/src/payload/wal/testing/model-feed.ts';
 import type { Lsn, Timeline } from '../../../../server/src/wal/lsn.ts';
 import { wholeEnd, type WalUnit } from './payload-state.ts';
-import { SteppedStandby } from './stepped-standby.ts';
+import { SteppedStandby, type StandbyWal } from './stepped-standby.ts';
 import { xidsBefore, type WalBook } from './wal-book.ts';
 
 /** What the payload waits for. */
@@ -117,10 +117,10 @@ export class SteppedPostgres {
     const feed = new ModelFeed(asked.source, asked.handlers);
     this.feed = feed;
     const at = this.lsn(wholeEnd(this.wal));
-    this.standby = new SteppedStandby({ feed, disk: this.disk, timers, at });
+    this.standby = new SteppedStandby({ feed, disk: this.disk, timers, at, look: () => this.standbyWal() });
     asked.resolve({
       more: () => feed.more(),
-      ask: () => this.report(),
+      ask: () => this.standby?.report(),
       get streaming() {
         return feed.streaming;
       },
@@ -245,12 +245,16 @@ export class SteppedPostgres {
     this.applied = applied;
     const reached = wal[applied - 1]?.timeline ?? 1;
     if (reached > disk.control!.timeline) disk.control = { ...disk.control!, timeline: reached as Timeline };
-    this.report();
+    standby.report();
   }
 
-  private report(): void {
-    const flushed = this.lsn(this.flushed);
-    this.standby?.report({ written: flushed, flushed, replayed: this.lsn(this.applied) });
+  private standbyWal(): StandbyWal {
+    const units = this.wal.slice(0, this.flushed).map(({ timeline }, index) => ({
+      timeline: timeline as Timeline,
+      from: this.lsn(index),
+      end: this.lsn(index + 1),
+    }));
+    return { units, replayed: this.lsn(this.applied) };
   }
 
   /** It dies. Of its WAL the first `left` units are there afterwards. */

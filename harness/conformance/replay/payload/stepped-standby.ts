@@ -1,15 +1,21 @@
 /**
  * A standby that takes what it is fed only when it is told to: its walreceiver keeps what has come until then.
  *
- * Responsible for: asking for the timeline that follows, one after another, and for knowing what it was sent. What it takes of that, and replays, is the behaviour's to say.
+ * Responsible for: asking for the timeline that follows, one after another, for knowing what it was sent, and for reporting no more than came over this connection. What it takes of that, and replays, is the behaviour's to say.
  */
-import type { StandbyReport } from '../../../../server/src/ports/database-server.ts';
 import type { Timers } from '../../../../server/src/ports/clock.ts';
 import type { ModelDisk } from '../../../../server/src/payload/wal/testing/model-disk.ts';
 import type { FedStandby, ModelFeed } from '../../../../server/src/payload/wal/testing/model-feed.ts';
 import { timelineAlong } from '../../../../server/src/payload/wal/testing/model-replay.ts';
+import type { TimelineStart } from '../../../../server/src/payload/wal/testing/wal-files.ts';
 import { Wire } from '../../../../server/src/payload/wal/testing/wire.ts';
 import { segmentStart, type Lsn, type Timeline } from '../../../../server/src/wal/lsn.ts';
+
+/** What a standby has on its disk: where each unit of its WAL is, and of which timeline that is. */
+export interface StandbyWal {
+  readonly units: readonly { readonly timeline: Timeline; readonly from: Lsn; readonly end: Lsn }[];
+  readonly replayed: Lsn;
+}
 
 /** More than any behaviour writes; all of it in one segment. */
 const imageBytes = 512 * 1024;
@@ -20,6 +26,7 @@ export class SteppedStandby {
   private readonly feed: ModelFeed;
   private readonly disk: ModelDisk;
   private readonly timers: Timers;
+  private readonly look: () => StandbyWal;
   private link: FedStandby | null = null;
   private isOver = false;
   /** Where it goes on when it is fed again. */
@@ -28,16 +35,20 @@ export class SteppedStandby {
   private readonly image = Buffer.alloc(imageBytes);
   private sentTo: Lsn;
   private newest = 0 as Timeline;
+  /** Which timelines lead to the one that this connection is of; null: nothing was asked for yet. */
+  private along: readonly TimelineStart[] | null = null;
 
   constructor(parts: {
     readonly feed: ModelFeed;
     readonly disk: ModelDisk;
     readonly timers: Timers;
     readonly at: Lsn;
+    readonly look: () => StandbyWal;
   }) {
     this.feed = parts.feed;
     this.disk = parts.disk;
     this.timers = parts.timers;
+    this.look = parts.look;
     this.at = parts.at;
     this.sentTo = parts.at;
     this.connect();
@@ -55,8 +66,20 @@ export class SteppedStandby {
     return Buffer.from(this.image.subarray(from - start, to - start));
   }
 
-  report(report: StandbyReport): void {
-    if (this.link !== null) this.feed.report(this.link, report);
+  /**
+   * As a walreceiver: it begins each connection with what is replayed, and goes on with what comes over it. What it has of another timeline, or beyond what has come, it does not tell.
+   */
+  report(): void {
+    if (this.link === null) return;
+    const { units, replayed } = this.look();
+    const came = Math.max(this.at, this.sentTo);
+    let flushed = replayed;
+    const { along } = this;
+    for (const { timeline, from, end } of units) {
+      if (along === null || end > came || timelineAlong(along, from) !== timeline) break;
+      if (end > flushed) flushed = end;
+    }
+    this.feed.report(this.link, { written: flushed, flushed, replayed });
   }
 
   /** Its PostgreSQL is no standby any more. */
@@ -92,6 +115,7 @@ export class SteppedStandby {
       closed: again,
     };
     this.link = link;
+    this.along = null;
     this.feed.connect(link, new Wire(this.timers, latencyMs), has);
   }
 
@@ -100,7 +124,9 @@ export class SteppedStandby {
     for (const [timeline, text] of histories) wal.histories.set(timeline, text);
     this.newest = newest;
     this.sentTo = segmentStart(this.at);
-    this.feed.start(this.link!, this.sentTo, timelineAlong(wal.historyOf(newest), this.at));
+    const timeline = timelineAlong(wal.historyOf(newest), this.at);
+    this.along = wal.historyOf(timeline);
+    this.feed.start(this.link!, this.sentTo, timeline);
   }
 
   private take(at: Lsn, bytes: Buffer): void {
@@ -109,5 +135,6 @@ export class SteppedStandby {
     bytes.copy(this.image, at - segmentStart(at));
     this.sentTo = (at + bytes.length) as Lsn;
     this.feed.taken(this.link!, bytes.length);
+    this.report();
   }
 }
