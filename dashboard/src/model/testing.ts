@@ -103,7 +103,14 @@ export function status(id: string, changes: Partial<ReplicaStatus> = {}): Replic
     log: { bytes: 0, segments: 1, purgedTo: 0 as Slot },
     peers: [],
     faults: [],
-    counters: { transactions: 0, reads: 0, appliedEntries: 0, droppedEvents: 0 },
+    counters: {
+      transactions: 0,
+      reads: 0,
+      appliedEntries: 0,
+      droppedEvents: 0,
+      readIndexes: 0,
+      readsRefused: 0,
+    },
     ...changes,
   };
 }

@@ -133,6 +133,9 @@ export interface ReplicaStatus {
     readonly reads: number;
     readonly appliedEntries: number;
     readonly droppedEvents: number;
+    /** Read indexes that were asked of leaders for reads at this replica's own standby, and reads that were refused because it was not current in time. */
+    readonly readIndexes: number;
+    readonly readsRefused: number;
   };
 }
 

@@ -5,7 +5,14 @@ const upToMs = [1, 2, 4, null];
 const reading = (atMs: number, transactions: number, buckets: number[], pid = 7): Reading => ({
   atMs,
   pid,
-  counters: { transactions, reads: transactions / 2, appliedEntries: 0, droppedEvents: 0 },
+  counters: {
+    transactions,
+    reads: transactions / 2,
+    appliedEntries: 0,
+    droppedEvents: 0,
+    readIndexes: 0,
+    readsRefused: 0,
+  },
   latencies: { upToMs, agreements: buckets },
 });
 

@@ -31,6 +31,7 @@ import { createSources } from '../replica/database/sources.ts';
 import { Membership } from '../replica/members/membership.ts';
 import { Replica } from '../replica/replica.ts';
 import { AnswerGate } from '../replica/serving/answer-gate.ts';
+import { FollowerReads } from '../replica/serving/follower-reads.ts';
 import { Outcomes } from '../replica/serving/outcomes.ts';
 import { ReplicaService } from '../replica/serving/service.ts';
 import { ToldAnswers } from '../replica/serving/told-answers.ts';
@@ -182,6 +183,13 @@ export function assembleReplica(
     log: { read: (from, to, bytesMax) => core.readChosen(from, to, bytesMax) },
     ringBytesMax: 4 * MIB,
     timings,
+    readers: {
+      get wanted() {
+        return reads.wanted;
+      },
+      reached: (slot) => reads.reached(slot),
+      letIn: (isOpen) => reads.letIn(isOpen && health.fenced === null),
+    },
     entryBytesMax: config.bounds.entryBytesMax,
     shipQueueBytesMax: 4 * MIB,
     prepare: adapters.prepare,
@@ -255,12 +263,26 @@ export function assembleReplica(
     gate,
     onBegins: (generation, ballot) => told.begins(generation, ballot, timers.nowMs()),
     outcomes,
+    reads: () => reads,
     socketPath: () => adapters.socketPath,
     reservedUsers,
     primary: () => payload.primary,
     installRequests: adapters.installRequests,
     lookAtCommits: adapters.lookAtCommits,
     looks: { timers, patienceMs: 500, retryMs: 20, againMs: 5_000, logger },
+  });
+  const reads: FollowerReads = new FollowerReads({
+    transport,
+    timers,
+    run: events.run,
+    leader: () => leadership.leader,
+    readIndex: () => (leadership.serving && core.leaseHeld(timers.nowMs()) ? core.commitPoint : null),
+    announce: () => core.announce(),
+    replayed: () => payload.standbySlot,
+    hurry: () => payload.hurry(),
+    socketPath: () => adapters.socketPath,
+    reservedUsers,
+    retryMs: 200,
   });
   const verification: Verification = new Verification({
     self: config.id,
@@ -336,6 +358,7 @@ export function assembleReplica(
     payload,
     membership,
     service,
+    reads,
     verification,
     watch,
     checkups,

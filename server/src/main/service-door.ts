@@ -12,12 +12,25 @@ export interface ServiceDoor extends ClientService {
 export function createServiceDoor(whyNot: () => string): ServiceDoor {
   let behind: ClientService | null = null;
   const listeners = new Set<Parameters<ClientService['onServiceChange']>[0]>();
+  const readListeners = new Set<() => void>();
   return {
     lead(to) {
       behind = to;
       to.onServiceChange((service) => {
         for (const listener of listeners) listener(service);
       });
+      to.reads.onStandbyChange(() => {
+        for (const listener of readListeners) listener();
+      });
+    },
+    reads: {
+      standby: () => behind?.reads.standby() ?? null,
+      onStandbyChange(listener) {
+        readListeners.add(listener);
+        return () => readListeners.delete(listener);
+      },
+      beginRead: (life, freshness, waitMs) =>
+        behind?.reads.beginRead(life, freshness, waitMs) ?? Promise.resolve({ code: 'over' }),
     },
     service: () => behind?.service() ?? { kind: 'nowhere', reason: whyNot() },
     onServiceChange(listener) {

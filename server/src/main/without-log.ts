@@ -68,6 +68,13 @@ export function statusWithoutLog(
       .filter(({ id }) => id !== config.id)
       .map(({ id }) => ({ id, connected: now.connected.includes(id) })),
     faults: now.faults,
-    counters: { transactions: 0, reads: 0, appliedEntries: 0, droppedEvents: 0 },
+    counters: {
+      transactions: 0,
+      reads: 0,
+      appliedEntries: 0,
+      droppedEvents: 0,
+      readIndexes: 0,
+      readsRefused: 0,
+    },
   };
 }

@@ -3,6 +3,7 @@
  *
  * Does nothing itself. The replica implements it; tests of the gateway implement it in memory.
  */
+import type { StandbyReads } from './standby-reads.ts';
 import type { Ballot, ReplicaId } from '../multipaxos/types/names.ts';
 
 /** Whom a new client is to be served by. `generation` changes whenever this replica's leadership, or the life of its PostgreSQL as a primary, begins or ends. */
@@ -40,6 +41,8 @@ export type RequestOutcome =
   | { readonly code: 'notCommitted' | 'unknown' };
 
 export interface ClientService {
+  /** For sessions that ask to be answered by this replica's own standby. */
+  readonly reads: StandbyReads;
   service(): Service;
   /** Calls back when `service()` changes. Returns the way to stop. */
   onServiceChange(listener: (service: Service) => void): () => void;

@@ -1,5 +1,5 @@
 /**
- * What replicas tell each other beside the consensus protocol: joining, and comparing their data. Sent like any message: may be lost, late or doubled.
+ * What replicas tell each other beside the consensus protocol: joining, comparing their data, and read indexes. Sent like any message: may be lost, late or doubled.
  */
 import type { Configuration, MemberAddress } from '../multipaxos/types/members.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
@@ -85,4 +85,26 @@ export interface VerifyVerdict {
   readonly equal: readonly ReplicaId[];
 }
 
-export type ControlMessage = JoinRequest | JoinReply | VerifyQuestion | VerifyReport | VerifyVerdict;
+/** A follower asks the leader how far the log is chosen. `run`, a life of its process, and a number in it name the question. */
+export interface ReadIndexQuestion {
+  readonly kind: 'ReadIndexQuestion';
+  readonly run: string;
+  readonly number: number;
+}
+
+/** Sent by a leader that serves, under its lease: all that any client knew at that moment lies at or below `index`. */
+export interface ReadIndexAnswer {
+  readonly kind: 'ReadIndexAnswer';
+  readonly run: string;
+  readonly number: number;
+  readonly index: Slot;
+}
+
+export type ControlMessage =
+  | JoinRequest
+  | JoinReply
+  | VerifyQuestion
+  | VerifyReport
+  | VerifyVerdict
+  | ReadIndexQuestion
+  | ReadIndexAnswer;

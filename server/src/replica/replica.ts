@@ -26,6 +26,7 @@ import type { Checkups } from './database/checkup.ts';
 import type { DatabaseHealth } from './database/database-health.ts';
 import type { RecoveryTracker } from './database/recovery-progress.ts';
 import type { Membership } from './members/membership.ts';
+import type { FollowerReads } from './serving/follower-reads.ts';
 import type { ReplicaService } from './serving/service.ts';
 import { conditionOf, troubleOf, type Facts } from './status/condition.ts';
 import type { ReplicaEvents } from './status/events.ts';
@@ -48,6 +49,7 @@ export interface ReplicaParts {
   readonly payload: Payload;
   readonly membership: Membership;
   readonly service: ReplicaService;
+  readonly reads: FollowerReads;
   readonly verification: Verification;
   readonly watch: Watch;
   readonly checkups: Checkups;
@@ -230,7 +232,7 @@ export class Replica implements CoreListener {
   }
 
   private control(from: ReplicaId, message: ControlMessage): void {
-    const { membership, verification } = this.parts;
+    const { membership, verification, reads } = this.parts;
     switch (message.kind) {
       case 'JoinRequest':
         membership.onJoinRequest(message);
@@ -245,6 +247,12 @@ export class Replica implements CoreListener {
         return;
       case 'VerifyVerdict':
         verification.onVerdict(message);
+        return;
+      case 'ReadIndexQuestion':
+        reads.answerReadIndex(from, message);
+        return;
+      case 'ReadIndexAnswer':
+        reads.handleReadIndex(message);
         return;
       default:
         message satisfies never;

@@ -120,6 +120,7 @@ export class PayloadReplica {
       logger,
       timers,
       timings,
+      readers: { wanted: null, reached: () => undefined, letIn: () => undefined },
       entryBytesMax: 1_000_000,
       shipQueueBytesMax: 1_000_000,
       log: { read: (from, to) => Promise.resolve(this.read(from, to)) },

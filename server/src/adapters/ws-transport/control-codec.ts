@@ -34,6 +34,8 @@ const controlKinds: ReadonlySet<unknown> = new Set<ControlMessage['kind']>([
   'VerifyQuestion',
   'VerifyReport',
   'VerifyVerdict',
+  'ReadIndexQuestion',
+  'ReadIndexAnswer',
 ]);
 
 export function isControlKind(kind: unknown): kind is ControlMessage['kind'] {
@@ -77,10 +79,18 @@ export function readControl(fields: Fields, kind: ControlMessage['kind']): Contr
       return readVerifyReport(fields);
     case 'VerifyVerdict':
       return readVerifyVerdict(fields);
+    case 'ReadIndexQuestion':
+      return { kind, ...readQuestionName(fields) };
+    case 'ReadIndexAnswer':
+      return { kind, ...readQuestionName(fields), index: slot(fields.index, 'index') };
     default:
       kind satisfies never;
       throw new FrameError('of an unknown kind');
   }
+}
+
+function readQuestionName(fields: Fields): { readonly run: string; readonly number: number } {
+  return { run: text(fields.run, nonceCharsMax, 'run'), number: integer(fields.number, 'number') };
 }
 
 function readJoinReply(fields: Fields): JoinReply {

@@ -264,6 +264,8 @@ const control: fc.Arbitrary<ControlMessage> = fc.oneof(
     }),
   }),
   fc.record({ kind: fc.constant('VerifyQuestion' as const), check: nonce, slot }),
+  fc.record({ kind: fc.constant('ReadIndexQuestion' as const), run: nonce, number: fc.nat() }),
+  fc.record({ kind: fc.constant('ReadIndexAnswer' as const), run: nonce, number: fc.nat(), index: slot }),
   fc.record({
     kind: fc.constant('VerifyReport' as const),
     check: nonce,

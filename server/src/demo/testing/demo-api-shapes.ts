@@ -116,6 +116,8 @@ const status: z.ZodType<ReplicaStatus> = z.strictObject({
     reads: count,
     appliedEntries: count,
     droppedEvents: count,
+    readIndexes: count,
+    readsRefused: count,
   }),
 });
 

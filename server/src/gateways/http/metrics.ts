@@ -104,6 +104,16 @@ const totals: typeof gauges = [
   ],
   ['barista_reads_total', 'Transactions that changed nothing', (s) => s.counters.reads],
   ['barista_applied_entries_total', 'Entries applied from the log', (s) => s.counters.appliedEntries],
+  [
+    'barista_read_indexes_total',
+    'Read indexes asked of leaders, each for all reads at this standby that waited then',
+    (s) => s.counters.readIndexes,
+  ],
+  [
+    'barista_reads_refused_total',
+    'Reads at this standby that were refused because it was not current in time',
+    (s) => s.counters.readsRefused,
+  ],
   ['barista_dropped_events_total', 'Events that a listener did not get', (s) => s.counters.droppedEvents],
 ];
 

@@ -162,3 +162,71 @@ export function requestsUnavailable(error: unknown): GatewayError {
     detail: error instanceof Error ? error.message : String(error),
   };
 }
+
+// ------------------------------------------------------------------------------------ sessions that read at a replica's own standby
+
+export function wrongReadSetting(name: string, value: string, available: readonly string[]): GatewayError {
+  const isTime = name.endsWith('staleness');
+  return {
+    sqlState: '22023',
+    message: `invalid value for parameter "${name}": "${value}"`,
+    hint: isTime
+      ? 'A time of at least 1 ms, such as 500ms, 10s or 1min.'
+      : `Available values: ${available.join(', ')}.`,
+  };
+}
+
+export const readModeAtStart: GatewayError = {
+  sqlState: '0A000',
+  message:
+    'barista.read_consistency cannot be changed between "leader" and the other values within a session',
+  hint: "Connect with it: options='-c barista.read_consistency=snapshot' (or bounded, linearizable) in the connection string.",
+};
+
+export const readSettingHidden: GatewayError = {
+  sqlState: '0A000',
+  message:
+    'barista.read_consistency and barista.max_staleness are followed only in a SET or RESET of their own',
+  hint: "SET barista.read_consistency = 'snapshot' as a message of its own, outside of a transaction.",
+};
+
+export const readSettingInTransaction: GatewayError = {
+  sqlState: '25001',
+  message: 'barista.read_consistency and barista.max_staleness cannot be changed within a transaction',
+};
+
+export const standbyDown: GatewayError = {
+  sqlState: '57P03',
+  message: "this replica's PostgreSQL cannot be read at now: it is starting, being copied, or about to lead",
+  hint: 'Try again shortly, or connect to another replica.',
+};
+
+export const standbyWentAway: GatewayError = {
+  sqlState: '57P01',
+  message: "terminating connection: this replica's standby has stopped, or is about to lead; reconnect",
+};
+
+export function notCurrent(code: 'noAnswer' | 'behind', waitMs: number): GatewayError {
+  return {
+    sqlState: '57P03',
+    message: 'this replica cannot answer a linearizable read now',
+    detail:
+      code === 'noAnswer'
+        ? `No leader has answered within ${waitMs} ms.`
+        : `Its standby has not replayed within ${waitMs} ms what the leader has told.`,
+    hint: 'Try again, connect to another replica, or read with barista.read_consistency = snapshot.',
+  };
+}
+
+export function tooStale(stalenessMaxMs: number, staleMs: number | null): GatewayError {
+  const known =
+    staleMs === null
+      ? 'It is not known how old it is.'
+      : `It is certain to have everything only as of ${(staleMs / 1000).toFixed(1)} s ago.`;
+  return {
+    sqlState: '57P03',
+    message: `what this replica has may be older than barista.max_staleness (${stalenessMaxMs} ms)`,
+    detail: `${known} It has not caught up with the leader, or cannot reach it.`,
+    hint: 'Try again, connect to another replica, or allow more.',
+  };
+}

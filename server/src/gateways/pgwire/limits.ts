@@ -27,6 +27,10 @@ export interface PgwireLimits {
   readonly outcomeWaitMs: number;
   /** An answer that takes longer than this is late: PostgreSQL is asked for the transaction's id. */
   readonly lateMs: number;
+  /** How long a linearizable read at a follower waits until the standby is current. */
+  readonly readWaitMs: number;
+  /** The same of a bounded one whose standby is too stale. */
+  readonly boundedWaitMs: number;
   /** How long a client may take to read its last words. */
   readonly lastWordsMs: number;
 }
@@ -48,5 +52,7 @@ export const defaultLimits: PgwireLimits = {
   tunnelGraceMs: 1_000,
   outcomeWaitMs: 15_000,
   lateMs: 100,
+  readWaitMs: 5_000,
+  boundedWaitMs: 1_000,
   lastWordsMs: 5_000,
 };

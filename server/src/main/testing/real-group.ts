@@ -7,6 +7,7 @@ import { freePort } from '../../adapters/testing/free-port.ts';
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaStatus } from '../../api/status.ts';
 import type { AdminAnswer, HttpAdmin } from '../../gateways/http/admin-routes.ts';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { parseReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
 import { demoUser } from '../../demo/layout.ts';
 import { runSql } from '../../demo/sql-console.ts';
@@ -104,6 +105,24 @@ export class RealGroup {
 
   followers(): string[] {
     return [...this.running.keys()].filter((id) => id !== this.leader());
+  }
+
+  /** All that this one sends is lost, and all that is sent to it; or no more. For replicas that were started with `faults`. */
+  isolate(id: string, isCut: boolean): void {
+    for (const other of this.ids.filter((each) => each !== id)) {
+      for (const [from, to] of [
+        [id, other],
+        [other, id],
+      ] as const)
+        this.running.get(from)?.setFault({
+          from: from as ReplicaId,
+          to: to as ReplicaId,
+          cut: isCut,
+          delayMs: 0,
+          drop: 0,
+          duplicate: 0,
+        });
+    }
   }
 
   /** Each counts for quorums, serves, and has everything. */

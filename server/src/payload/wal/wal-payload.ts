@@ -129,6 +129,8 @@ export class WalPayload implements Payload {
       default:
         effect satisfies never;
     }
+    // Small amounts of WAL wait for more before they are fed, but not where somebody waits for them.
+    if (slot === this.options.readers.wanted) context.feed?.ask();
     if (effect.kind === 'range') context.signal.stir();
     else context.signal.notify();
   }
@@ -277,6 +279,16 @@ export class WalPayload implements Payload {
 
   get durablePointer(): Slot {
     return this.context.durablePointer;
+  }
+
+  /** What readers want has changed. */
+  hurry(): void {
+    this.context.signal.notify();
+  }
+
+  /** Everything up to it is in the standby; null: there is none. */
+  get standbySlot(): Slot | null {
+    return this.context.standby?.appliedSlot ?? null;
   }
 
   /** PostgreSQL has ended, or is to be taken for ended. */

@@ -151,6 +151,11 @@ export class CoreHost {
     return this.state.trace === 'all';
   }
 
+  /** The others hear of the commit point now, if nothing has told them yet. */
+  announce(): void {
+    this.input({ kind: 'Tick', random: this.options.random() });
+  }
+
   entryAt(slot: Slot): Entry | undefined {
     return entryAt(this.state, slot);
   }

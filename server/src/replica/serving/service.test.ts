@@ -4,6 +4,7 @@ import type { Ballot, ReplicaId } from '../../multipaxos/types/names.ts';
 import type { Service } from '../../ports/client-service.ts';
 import type { CommitsLook } from '../../ports/commits-look.ts';
 import type { PrimaryDatabase } from '../../ports/database-server.ts';
+import type { StandbyReads } from '../../ports/standby-reads.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { AnswerGate } from './answer-gate.ts';
 import type { Outcomes } from './outcomes.ts';
@@ -45,6 +46,7 @@ function setUp({ patienceMs = 10_000 } = {}) {
     gate,
     onBegins: (generation, { round }) => begun.push([generation, round]),
     outcomes: {} as Outcomes,
+    reads: () => ({}) as StandbyReads,
     socketPath: () => '/tmp/socket',
     reservedUsers: ['postgres'],
     primary: () => primary,

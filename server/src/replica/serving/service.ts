@@ -17,6 +17,7 @@ import type {
 } from '../../ports/client-service.ts';
 import type { LookAtCommits } from '../../ports/commits-look.ts';
 import type { PrimaryDatabase } from '../../ports/database-server.ts';
+import type { StandbyReads } from '../../ports/standby-reads.ts';
 import type { AnswerGate } from './answer-gate.ts';
 import { CommitLooks, type CommitLooksOptions } from './commit-looks.ts';
 import type { Outcomes } from './outcomes.ts';
@@ -28,6 +29,7 @@ export interface ServiceOptions {
   /** From now on reads run in this generation. */
   readonly onBegins: (generation: number, leadership: Ballot) => void;
   readonly outcomes: Outcomes;
+  readonly reads: () => StandbyReads;
   readonly socketPath: () => string;
   readonly reservedUsers: readonly string[];
   readonly primary: () => PrimaryDatabase | null;
@@ -52,6 +54,10 @@ export class ReplicaService implements ClientService {
 
   service(): Service {
     return this.current;
+  }
+
+  get reads(): StandbyReads {
+    return this.options.reads();
   }
 
   onServiceChange(listener: (service: Service) => void): () => void {

@@ -8,6 +8,7 @@ import type { Payload } from '../../payload/payload.ts';
 import type { LogStore } from '../../ports/log-store.ts';
 import type { Transport } from '../../ports/transport.ts';
 import type { RecoveryTracker } from '../database/recovery-progress.ts';
+import type { FollowerReads } from '../serving/follower-reads.ts';
 import type { Membership } from '../members/membership.ts';
 import type { Condition } from './condition.ts';
 
@@ -31,6 +32,7 @@ export interface StatusParts {
   readonly tracker: RecoveryTracker;
   readonly membership: Membership;
   readonly payload: Payload;
+  readonly reads: Pick<FollowerReads, 'counts'>;
   readonly core: CoreSnapshot;
   readonly leader: ReplicaId | null;
   readonly condition: Condition;
@@ -41,6 +43,7 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
   const { config, core, payload, membership, leader } = parts;
   const connected = new Set(parts.transport.connected());
   const { bytes, segments, purgedTo } = parts.log.stats();
+  const { questions: readIndexes, refused: readsRefused } = parts.reads.counts;
   const { postgres, wal, archive, appliedEntries, transactions, reads } = parts.database();
   return {
     id: config.id,
@@ -68,6 +71,6 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
     peers: membership.others().map((id) => ({ id, connected: connected.has(id) })),
     faults: parts.transport.faults(),
     // Events that are dropped are counted where they are given away.
-    counters: { transactions, reads, appliedEntries, droppedEvents: 0 },
+    counters: { transactions, reads, appliedEntries, droppedEvents: 0, readIndexes, readsRefused },
   };
 }

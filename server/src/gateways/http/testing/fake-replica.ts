@@ -54,7 +54,14 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
     log: { bytes: 4096, segments: 1, purgedTo: slot(0) },
     peers: [{ id: 'r2' as ReplicaId, connected: true }],
     faults: [],
-    counters: { transactions: 100, reads: 50, appliedEntries: 7, droppedEvents: 0 },
+    counters: {
+      transactions: 100,
+      reads: 50,
+      appliedEntries: 7,
+      droppedEvents: 0,
+      readIndexes: 0,
+      readsRefused: 0,
+    },
   };
   return {
     status: () => status,

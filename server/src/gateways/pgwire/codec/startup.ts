@@ -117,6 +117,15 @@ export function startupForBackend(startup: StartupMessage): Buffer {
   return encodeStartup(startup.version, startup.parameters);
 }
 
+/** For a session that reads: what it does not turn off itself writes nothing, at a primary, too. */
+export function startupForReading(startup: StartupMessage): Buffer {
+  return encodeStartup(startup.version, readOnly(startup).parameters);
+}
+
+export function readOnly(startup: StartupMessage): StartupMessage {
+  return { ...startup, parameters: [...startup.parameters, ['default_transaction_read_only', 'on']] };
+}
+
 export function startupForTunnel(startup: StartupMessage): Buffer {
   return encodeStartup(startup.version, [...startup.parameters, [tunnelledParameter, takesDoubts]]);
 }

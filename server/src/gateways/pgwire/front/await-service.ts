@@ -37,7 +37,7 @@ function reasonOf(service: Service): GatewayError {
   return noLeader(service.kind === 'nowhere' ? service.reason : taken);
 }
 
-function changeOrPoll(service: Pick<ClientService, 'onServiceChange'>): Promise<void> {
+export function changeOrPoll(service: Pick<ClientService, 'onServiceChange'>): Promise<void> {
   return new Promise((resolve) => {
     const stop = service.onServiceChange(finish);
     const timer = setTimeout(finish, pollMs);

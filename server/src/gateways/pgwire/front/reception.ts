@@ -4,44 +4,17 @@
  * Responsible for: everything up to the moment at which bytes pass. Invariant: whatever becomes of a connection, its place is free when it is closed.
  */
 import type { Socket } from 'node:net';
-import type { ClientService, Service } from '../../../ports/client-service.ts';
+import type { Service } from '../../../ports/client-service.ts';
 import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
 import { ProtocolViolation, UnreadableStart } from '../codec/protocol-violation.ts';
-import { type StartupMessage, startupParameter } from '../codec/startup.ts';
+import { consistencyOf, readModes } from '../codec/read-consistency.ts';
 import * as errors from '../errors.ts';
-import type { PgwireLimits } from '../limits.ts';
-import { AnswerGate } from '../session/answer-gate.ts';
 import { closeWithWords } from '../session/close-with-words.ts';
-import type { LateWatch } from '../session/late-watch.ts';
-import type { RequestDatabases } from '../session/named/request-databases.ts';
-import { Session } from '../session/session.ts';
-import type { Admission, Connection } from './admission.ts';
-import { awaitService, type Placement } from './await-service.ts';
-import type { CancelRegistry } from './cancel-registry.ts';
+import { awaitService } from './await-service.ts';
 import { awaitFirstPacket } from './first-packet.ts';
+import { placeReader } from './reading.ts';
+import { admissible, type Arrival, type Front, openSession, serve } from './sessions.ts';
 import { Tunnel } from './tunnel.ts';
-
-/** A client's connection that is being served: here, or by the leader. */
-export interface Served {
-  readonly client: Socket;
-  onService(service: Service): void;
-  end(error: GatewayError, options?: { readonly atOnce?: boolean }): void;
-}
-
-/** What all connections of a gateway share. */
-export interface Front {
-  readonly service: ClientService;
-  readonly warn: (fields: object, message: string) => void;
-  readonly limits: PgwireLimits;
-  readonly admission: Admission;
-  readonly cancels: CancelRegistry;
-  readonly late: LateWatch;
-  readonly requestDatabases: RequestDatabases;
-  readonly sockets: Set<Socket>;
-  readonly served: Set<Served>;
-  gate: AnswerGate;
-  answersHeld: number;
-}
 
 /** A new connection, until it is closed or served. Never rejects. */
 export async function receive(front: Front, client: Socket): Promise<void> {
@@ -87,14 +60,11 @@ function cancel({ cancels, service }: Front, key: Buffer, forwarded: boolean): v
   if (now.kind === 'at') cancels.forward(now, key);
 }
 
-interface Arrival {
-  readonly client: Socket;
-  readonly startup: StartupMessage;
-  readonly connection: Connection;
-}
-
 /** Returns why the client cannot be served, or null. */
 async function place(front: Front, arrival: Arrival): Promise<GatewayError | null> {
+  const consistency = consistencyOf(arrival.startup);
+  if ('value' in consistency) return errors.wrongReadSetting(consistency.name, consistency.value, readModes);
+  if (consistency.mode !== 'leader') return placeReader(front, arrival, consistency);
   const { client, startup, connection } = arrival;
   const placement = await awaitService({
     service: front.service,
@@ -112,16 +82,6 @@ async function place(front: Front, arrival: Arrival): Promise<GatewayError | nul
   return null;
 }
 
-function admissible(startup: StartupMessage, reserved: readonly string[]): GatewayError | null {
-  const replication = startupParameter(startup, 'replication')?.toLowerCase();
-  if (replication !== undefined && !['false', 'off', 'no', '0'].includes(replication)) {
-    return errors.replicationRefused;
-  }
-  const user = startupParameter(startup, 'user');
-  if (user === undefined || user === '') return errors.noUserName;
-  return reserved.includes(user) ? errors.reservedUser(user) : null;
-}
-
 function openTunnel(front: Front, arrival: Arrival, leader: Extract<Service, { kind: 'at' }>): void {
   const { client, startup, connection } = arrival;
   const tunnel = new Tunnel({
@@ -137,50 +97,4 @@ function openTunnel(front: Front, arrival: Arrival, leader: Extract<Service, { k
     onService: (service) => tunnel.onService(service),
     end: (error, options) => tunnel.end(error, options),
   });
-}
-
-function openSession(front: Front, arrival: Arrival, placement: Extract<Placement, { kind: 'here' }>): void {
-  const { client, startup, connection } = arrival;
-  const { generation, door } = placement;
-  const { socketPath } = door;
-  let forgetKey = (): void => {};
-  const session = new Session({
-    client,
-    socketPath,
-    startup,
-    service: front.service,
-    gate: gateOf(front, generation),
-    requestDatabases: front.requestDatabases,
-    limits: front.limits,
-    onAuthenticated: () => connection.becomeClient(),
-    onKey: (key) => {
-      forgetKey = front.cancels.add(key, { socketPath, isOwed: () => session.tracker.outstanding });
-    },
-  });
-  const stopWatching = front.late.watch(session, generation);
-  client.on('close', () => {
-    forgetKey();
-    stopWatching();
-  });
-  function onService(service: Service): void {
-    if (service.kind !== 'here' || service.generation !== generation) session.end(errors.notLeaderAnyMore);
-  }
-  serve(front, { client, onService, end: (error, options) => session.end(error, options) });
-  // It may have moved while the client waited for its turn.
-  onService(front.service.service());
-}
-
-/** All sessions of one generation share a gate. */
-function gateOf(front: Front, generation: number): AnswerGate {
-  if (front.gate.generation !== generation) {
-    front.answersHeld += front.gate.holds;
-    front.gate = new AnswerGate(front.service, generation);
-  }
-  return front.gate;
-}
-
-function serve(front: Front, served: Served): void {
-  front.served.add(served);
-  served.client.on('close', () => front.served.delete(served));
-  if (served.client.destroyed) front.served.delete(served);
 }

@@ -13,10 +13,14 @@ import type {
   Service,
   TransactionOutcome,
 } from '../../../ports/client-service.ts';
+import type { Currency, Freshness } from '../../../ports/standby-reads.ts';
 
 export interface MemoryClientService extends ClientService {
   setService(service: Service): void;
   setDoor(door: PostgresDoor | null): void;
+  /** What is read at, in another life than before. */
+  setStandby(door: PostgresDoor | null): void;
+  mayRead: (life: number, freshness: Freshness) => Promise<Currency>;
   /** From now on answers wait; `letGo` releases those that wait, and all others. */
   holdAnswers(): void;
   letGo(): void;
@@ -43,6 +47,9 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
   const answers = { held: false };
   let distrusted = 0;
   const listeners = new Set<(service: Service) => void>();
+  let theStandby: PostgresDoor | null = null;
+  let standbyLife = 1;
+  const standbyListeners = new Set<() => void>();
   const waiting = new Set<() => void>();
 
   function serves(generation: number): boolean {
@@ -78,6 +85,20 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
     prepare: () => Promise.resolve(),
     get distrusted() {
       return distrusted;
+    },
+    reads: {
+      standby: () => (theStandby === null ? null : { ...theStandby, life: standbyLife }),
+      onStandbyChange(listener) {
+        standbyListeners.add(listener);
+        return () => standbyListeners.delete(listener);
+      },
+      beginRead: (life, freshness) => memory.mayRead(life, freshness),
+    },
+    mayRead: (life) => Promise.resolve({ code: life === standbyLife ? 'current' : 'over' }),
+    setStandby(next) {
+      theStandby = next;
+      standbyLife += 1;
+      for (const listener of standbyListeners) listener();
     },
     service: () => service,
     door: () => theDoor,

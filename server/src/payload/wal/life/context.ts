@@ -56,6 +56,16 @@ export interface LifeTimings {
   readonly retryMaxMs: number;
 }
 
+/** Who reads at the standby (replica/serving/follower-reads.ts). */
+export interface StandbyReaders {
+  /** The standby has to replay this for somebody, soon; null: nobody waits. */
+  readonly wanted: Slot | null;
+  /** It has replayed everything up to `slot`. */
+  reached(slot: Slot): void;
+  /** Sessions may be let in, or must end: before it is anything else than a standby. Told again and again. */
+  letIn(isOpen: boolean): void;
+}
+
 export interface LifeOptions {
   readonly host: PayloadHost;
   readonly server: DatabaseServer;
@@ -63,6 +73,7 @@ export interface LifeOptions {
   readonly logger: Logger;
   readonly timers: Timers;
   readonly timings: LifeTimings;
+  readonly readers: StandbyReaders;
   readonly entryBytesMax: number;
   readonly shipQueueBytesMax: number;
   /** Roles and the database of a group that is being founded, in a primary whose gate is shut. @throws Error */

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { StandbyReport } from '../../../ports/database-server.ts';
 import { ballot, leadership, lsn, range, start } from '../testing/entries.ts';
 import { beStandby } from './standby-phase.ts';
@@ -104,5 +105,70 @@ it('a standby that leads a second time has all of its time again to replay what 
   expect(life.story).not.toContain('step down');
   await life.time.pass(timings.patienceMs);
   expect(life.story).toContain('step down');
+  await life.time.until(life.payload.stop());
+});
+
+it('readers are let in while it is a standby and nothing else', async () => {
+  const begun = [start(b1), leadership(b1, 1, 100)];
+  const life = new LifeFixture(begun);
+  void beStandby(life.context, stateOf({ kind: 'standby' }, positionAfter(begun)));
+  await life.time.pass(10);
+  expect(life.readers.isLetIn).toBe(false);
+  life.handlers!.onReport(reportOf(100, 100));
+  await life.time.pass(timings.askMs);
+  expect(life.readers.isLetIn).toBe(true);
+  life.isAwaited = true;
+  await life.time.pass(2 * timings.saveMs);
+  expect(life.readers.isLetIn).toBe(false);
+  life.isAwaited = false;
+  await life.time.pass(2 * timings.saveMs);
+  expect(life.readers.isLetIn).toBe(true);
+  life.payload.suspect('it has died');
+  await life.time.pass(10);
+  expect(life.readers.isLetIn).toBe(false);
+  await life.time.until(life.payload.stop());
+});
+
+it('nobody reads at a standby that is looked at to be promoted, though it came to lead while something was written', async () => {
+  const begun = [start(b1), leadership(b1, 1, 100)];
+  const life = new LifeFixture(begun);
+  void beStandby(life.context, stateOf({ kind: 'standby' }, positionAfter(begun)));
+  await life.time.pass(10);
+  let isWritten = (): void => undefined;
+  life.directory.write = () => new Promise((resolve) => (isWritten = resolve));
+  life.choose(range(b1, 1, 100, 100));
+  life.handlers!.onReport(reportOf(200, 200));
+  await life.time.pass(2 * timings.saveMs);
+  expect(life.readers.isLetIn).toBe(true);
+  const whileRead: boolean[] = [];
+  life.directory.readWal = () => {
+    whileRead.push(life.readers.isLetIn);
+    return new Promise(() => undefined);
+  };
+  life.payload.lead(b2);
+  isWritten();
+  await life.time.pass(100);
+  expect(whileRead).toEqual([false]);
+  await life.time.until(life.payload.stop());
+});
+
+it('what a reader waits for is fed at once, and asked for until it is replayed', async () => {
+  const begun = [start(b1), leadership(b1, 1, 100)];
+  const life = new LifeFixture(begun);
+  void beStandby(life.context, stateOf({ kind: 'standby' }, positionAfter(begun)));
+  await life.time.pass(10);
+  life.handlers!.onReport(reportOf(100, 100));
+  await life.time.pass(2 * timings.saveMs);
+  life.readers.wanted = 4 as Slot;
+  life.asks = 0;
+  life.choose(range(b1, 1, 100, 100));
+  expect(life.asks).toBe(0);
+  life.choose(range(b1, 1, 200, 100));
+  expect(life.asks).toBe(1);
+  await life.time.pass(50);
+  expect(life.asks).toBeGreaterThan(4);
+  expect(life.readers.reachedSlot).toBe(2);
+  life.handlers!.onReport(reportOf(300, 300));
+  expect(life.readers.reachedSlot).toBe(4);
   await life.time.until(life.payload.stop());
 });

@@ -18,7 +18,7 @@ import { WalMissingError, type ChosenWal } from '../chosen-wal.ts';
 import { lastWholeRecord } from '../last-whole-record.ts';
 import { formatLsn, type Lsn } from '../../../wal/lsn.ts';
 import { timelineFile } from '../../../wal/timeline-file.ts';
-import type { LifeContext, Next } from './context.ts';
+import type { LifeContext, Next, StandbyReaders } from './context.ts';
 import { forLeader, inTime } from './in-time.ts';
 import { proposeLeadership } from './leadership.ts';
 import { bePrimary } from './primary-phase.ts';
@@ -80,6 +80,7 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
     }
     throw error;
   } finally {
+    options.readers.letIn(false);
     context.feed = null;
     context.standby = null;
   }
@@ -91,6 +92,7 @@ function noteReport(context: LifeContext, progress: StandbyProgress, report: Sta
   const durable = progress.durable.slot;
   // Which slots these are follows from the fold.
   context.foldEvent({ name: 'Replay', flushed, replayed, durable, applied });
+  context.options.readers.reached(applied);
   context.signal.stir();
 }
 
@@ -118,6 +120,7 @@ function readForStandby(
 async function follow(context: LifeContext, running: RunningStandby): Promise<Next> {
   const { wishes, signal, options } = context;
   const { progress, wal, standby } = running;
+  const { readers } = options;
   const { askMs, askLeadingMs, saveMs } = options.timings;
   let savedAtMs = options.timers.nowMs();
   let askedAtMs = Number.NEGATIVE_INFINITY;
@@ -128,6 +131,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
   for (;;) {
     const over = context.over();
     if (over !== null) {
+      readers.letIn(false);
       await save(context, progress);
       if (over.kind === 'inspect') options.host.stepDown();
       options.onDown(wishes.ended ?? 'PostgreSQL is stopped');
@@ -139,6 +143,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     if (hangs !== null) return endHung(context, hangs);
     await puzzle(running, options.timers.nowMs());
     context.advance(progress.appliedSlot);
+    readers.reached(progress.appliedSlot);
     if (options.timers.nowMs() - lookedAtMs >= saveMs) {
       lookedAtMs = options.timers.nowMs();
       isMoving = options.server.isMoving();
@@ -154,6 +159,8 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
       options.onDown('PostgreSQL does not do anything: its main process is stopped');
     }
     awaitedAtMs = options.host.isAwaited() ? (awaitedAtMs ?? options.timers.nowMs()) : null;
+    // What readers hold up is not replayed, and nobody reads at what may become a primary.
+    readers.letIn(isUp && awaitedAtMs === null && wishes.leading === null);
     if (!isMoving || isStuck(context, running, awaitedAtMs)) options.host.stepDown();
     if (options.timers.nowMs() - savedAtMs >= saveMs) {
       savedAtMs = options.timers.nowMs();
@@ -166,7 +173,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     // What was told while something else was waited for is not told again.
     if (context.over() !== null) continue;
     const behind = !isUp || progress.appliedSlot < wal.position.slot;
-    const againMs = options.host.isAwaited() ? askLeadingMs : askMs;
+    const againMs = options.host.isAwaited() || isWanted(readers, wal) ? askLeadingMs : askMs;
     // Each slot that is chosen leads here, and PostgreSQL tells most of what it does by itself.
     if (behind && options.timers.nowMs() - askedAtMs >= againMs) {
       askedAtMs = options.timers.nowMs();
@@ -175,6 +182,11 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     const waitMs = behind ? againMs : saveMs;
     await (isUp ? signal.waitPatiently(waitMs) : signal.wait(waitMs));
   }
+}
+
+/** Somebody waits for what could be replayed by now. */
+function isWanted({ wanted }: StandbyReaders, { position }: ChosenWal): boolean {
+  return wanted !== null && wanted <= position.slot;
 }
 
 /** It has said nothing yet, and does nothing: it is started again. */
@@ -219,7 +231,9 @@ async function puzzle({ progress, wal }: RunningStandby, nowMs: number): Promise
 /** Null: this replica does not lead any more, and the standby has become nothing else. */
 async function lead(context: LifeContext, running: RunningStandby, ballot: Ballot): Promise<Next | null> {
   const { options, wishes } = context;
-  const { host, logger } = options;
+  const { host, logger, readers } = options;
+  // It may have come to lead while something else was waited for.
+  readers.letIn(false);
   const fork = await replayedFork(context, running, ballot);
   if (fork === null) return null;
   const { position } = running.wal;

@@ -57,6 +57,20 @@ export class LifeFixture {
   isAwaited = false;
   propose: () => ProposeResult = () => ({ code: 'notLeader' });
   handlers: StandbyHandlers | null = null;
+  /** How often the standby was fed what waits to be gathered, and asked how far it is. */
+  asks = 0;
+  /** Who reads at the standby. */
+  readonly readers = {
+    wanted: null as Slot | null,
+    isLetIn: false,
+    reachedSlot: 0 as Slot,
+    reached(slot: Slot) {
+      this.reachedSlot = slot;
+    },
+    letIn(isOpen: boolean) {
+      this.isLetIn = isOpen;
+    },
+  };
   /** PostgreSQL has ended in order when this resolves. */
   endsInOrder: Promise<void> = Promise.resolve();
 
@@ -69,6 +83,7 @@ export class LifeFixture {
       logger: pino({ level: 'silent' }),
       timers: this.time,
       timings,
+      readers: this.readers,
       entryBytesMax: 1_000_000,
       shipQueueBytesMax: 1_000_000,
       log: {
@@ -136,7 +151,7 @@ export class LifeFixture {
     return {
       startStandby: (_source, handlers) => {
         this.handlers = handlers;
-        return Promise.resolve(silentStandby);
+        return Promise.resolve(this.silentStandby());
       },
       startPrimary: () => {
         this.story.push('start');
@@ -157,18 +172,22 @@ export class LifeFixture {
       info: () => ({ pid: 1, socketDir: '', port: 0, version: null }),
     };
   }
-}
 
-/** It says what its test says, and is asked nothing. */
-const silentStandby: StandbyDatabase = {
-  more: () => undefined,
-  ask: () => undefined,
-  streaming: true,
-  shut: () => undefined,
-  open: () => undefined,
-  look: () => Promise.reject(new Error('it lets nobody in')),
-  promote: () => Promise.reject(new Error('it cannot be promoted')),
-};
+  /** It says what its test says. */
+  private silentStandby(): StandbyDatabase {
+    return {
+      more: () => undefined,
+      ask: () => {
+        this.asks += 1;
+      },
+      streaming: true,
+      shut: () => undefined,
+      open: () => undefined,
+      look: () => Promise.reject(new Error('it lets nobody in')),
+      promote: () => Promise.reject(new Error('it cannot be promoted')),
+    };
+  }
+}
 
 export const silentStream: WalStream = {
   report: () => undefined,

@@ -1,4 +1,4 @@
-/** Lease.tla, the code and the events of its layer, side by side in the README: what is in one is in all. */
+/** Lease.tla and FollowerReads.tla, the code and, of the first, the events of its layer, side by side in the README: what is in one is in all. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,8 +18,10 @@ interface Row {
   readonly event: string | null;
 }
 
-function rowsOf(readme: string): readonly Row[] {
-  const table = /<!-- parity Lease -->\n\n([\s\S]*?)\n\n<!-- \/parity Lease -->/.exec(readme)?.[1] ?? '';
+function rowsOf(module: string): readonly Row[] {
+  const readme = readFileSync(path.join(SPECS_DIR, 'README.md'), 'utf8');
+  const marked = new RegExp(`<!-- parity ${module} -->\\n\\n([\\s\\S]*?)\\n\\n<!-- /parity ${module} -->`);
+  const table = marked.exec(readme)?.[1] ?? '';
   const lines = table.split('\n').slice(2);
   return lines.map((line) => {
     const [, action = '', code = '', event = ''] = line.split('|').map((cell) => cell.trim());
@@ -31,7 +33,7 @@ function rowsOf(readme: string): readonly Row[] {
       functions.push(...names.map((each) => ({ name: each, file })));
       names = [];
     }
-    return { action, functions, event: event === '–' ? null : event.replaceAll('`', '') };
+    return { action, functions, event: event === '–' || event === '' ? null : event.replaceAll('`', '') };
   });
 }
 
@@ -44,11 +46,11 @@ function eventNames(source: string, type: string): readonly string[] {
   );
 }
 
-describe('specs/Lease.tla and the lease of the code', () => {
-  const rows = rowsOf(readFileSync(path.join(SPECS_DIR, 'README.md'), 'utf8'));
+describe.each(['Lease', 'FollowerReads'])('specs/%s.tla and the code', (module) => {
+  const rows = rowsOf(module);
 
   it('have the same actions, in the order of Next', () => {
-    const spec = readFileSync(path.join(SPECS_DIR, 'Lease.tla'), 'utf8');
+    const spec = readFileSync(path.join(SPECS_DIR, `${module}.tla`), 'utf8');
     const named = rows.flatMap(({ action }) => (action.startsWith('–') ? [] : [action.replaceAll('`', '')]));
     expect([...named].sort()).toEqual([...actionsOf(spec)].sort());
     expect(new Set(named).size).toBe(named.length);
@@ -66,6 +68,10 @@ describe('specs/Lease.tla and the lease of the code', () => {
     expect(missing).toEqual([]);
     expect(rows.filter(({ functions, event }) => event !== null && functions.length === 0)).toEqual([]);
   });
+});
+
+describe('specs/Lease.tla and the lease of the code', () => {
+  const rows = rowsOf('Lease');
 
   it('have the same events', () => {
     const told = [

@@ -1,0 +1,106 @@
+/**
+ * What every way into the gateway shares: who may come in, a session of the leader's for a client, and who is being served.
+ *
+ * Responsible for: nothing of how a connection begins; that is reception.ts.
+ */
+import type { Socket } from 'node:net';
+import type { ClientService, Service } from '../../../ports/client-service.ts';
+import type { GatewayError } from '../codec/backend-messages.ts';
+import { type StartupMessage, startupParameter } from '../codec/startup.ts';
+import * as errors from '../errors.ts';
+import type { PgwireLimits } from '../limits.ts';
+import { AnswerGate } from '../session/answer-gate.ts';
+import type { LateWatch } from '../session/late-watch.ts';
+import type { RequestDatabases } from '../session/named/request-databases.ts';
+import { Session } from '../session/session.ts';
+import type { Admission, Connection } from './admission.ts';
+import type { Placement } from './await-service.ts';
+import type { CancelRegistry } from './cancel-registry.ts';
+
+/** A client's connection that is being served: here, or by the leader. */
+export interface Served {
+  readonly client: Socket;
+  onService(service: Service): void;
+  end(error: GatewayError, options?: { readonly atOnce?: boolean }): void;
+}
+
+/** What all connections of a gateway share. */
+export interface Front {
+  readonly service: ClientService;
+  readonly warn: (fields: object, message: string) => void;
+  readonly limits: PgwireLimits;
+  readonly admission: Admission;
+  readonly cancels: CancelRegistry;
+  readonly late: LateWatch;
+  readonly requestDatabases: RequestDatabases;
+  readonly sockets: Set<Socket>;
+  readonly served: Set<Served>;
+  gate: AnswerGate;
+  answersHeld: number;
+}
+
+export interface Arrival {
+  readonly client: Socket;
+  readonly startup: StartupMessage;
+  readonly connection: Connection;
+}
+
+export function admissible(startup: StartupMessage, reserved: readonly string[]): GatewayError | null {
+  const replication = startupParameter(startup, 'replication')?.toLowerCase();
+  if (replication !== undefined && !['false', 'off', 'no', '0'].includes(replication)) {
+    return errors.replicationRefused;
+  }
+  const user = startupParameter(startup, 'user');
+  if (user === undefined || user === '') return errors.noUserName;
+  return reserved.includes(user) ? errors.reservedUser(user) : null;
+}
+
+export function openSession(
+  front: Front,
+  arrival: Arrival,
+  placement: Extract<Placement, { kind: 'here' }>,
+): void {
+  const { client, startup, connection } = arrival;
+  const { generation, door } = placement;
+  const { socketPath } = door;
+  let forgetKey = (): void => {};
+  const session = new Session({
+    client,
+    socketPath,
+    startup,
+    service: front.service,
+    gate: gateOf(front, generation),
+    requestDatabases: front.requestDatabases,
+    limits: front.limits,
+    onAuthenticated: () => connection.becomeClient(),
+    onKey: (key) => {
+      forgetKey = front.cancels.add(key, { socketPath, isOwed: () => session.tracker.outstanding });
+    },
+  });
+  const stopWatching = front.late.watch(session, generation);
+  client.on('close', () => {
+    forgetKey();
+    stopWatching();
+  });
+  function onService(service: Service): void {
+    if (service.kind !== 'here' || service.generation !== generation) session.end(errors.notLeaderAnyMore);
+  }
+  serve(front, { client, onService, end: (error, options) => session.end(error, options) });
+  // It may have moved while the client waited for its turn.
+  onService(front.service.service());
+}
+
+/** All sessions of one generation share a gate. */
+function gateOf(front: Front, generation: number): AnswerGate {
+  if (front.gate.generation !== generation) {
+    front.answersHeld += front.gate.holds;
+    front.gate = new AnswerGate(front.service, generation);
+  }
+  return front.gate;
+}
+
+export function serve(front: Front, served: Served): void {
+  front.served.add(served);
+  served.client.on('close', () => front.served.delete(served));
+  if (served.client.destroyed) front.served.delete(served);
+}
