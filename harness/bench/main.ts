@@ -21,7 +21,7 @@ const comparedNames = Object.keys(workloadLabels) as readonly ComparedWorkload[]
 const help = `npm run bench -- COMMAND [options]
 
 Commands:
-  compare    three replicas against one PostgreSQL and against one with two synchronous standbys: UPDATE, TPC-B and SELECT by pgbench, TPC-C,
+  compare    three replicas against one PostgreSQL and against one with two synchronous standbys: UPDATE, TPC-B, YCSB A and B and SELECT by pgbench, TPC-C,
              COPY, CPU, an idle cluster, and the time without service after a kill -9 of the leader; in some 30 minutes
   budget     where a transaction's processor time goes, stage by stage, beside what each stage's system calls alone would cost; flame graphs with --flames
   gateway    the SQL gateway, against a pipe that looks at nothing and against PostgreSQL without either

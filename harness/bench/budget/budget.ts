@@ -13,7 +13,14 @@ import { ownCheckout } from '../build-server.ts';
 import { untilSettled } from '../compare/arrival.ts';
 import { requireBuilt, startBarista, versionOf, type BaristaSystems } from '../compare/barista.ts';
 import { coresOfOthers, lookAtProcesses } from '../compare/processes.ts';
-import { load, runLoad, workload, writeUpdateScript, type LoadRun } from '../compare/workloads.ts';
+import {
+  loadAccounts,
+  runLoad,
+  updateFile,
+  workload,
+  writeScripts,
+  type LoadRun,
+} from '../compare/workloads.ts';
 import type { Shell } from '../interruptible.ts';
 import { describeMachine, type Machine } from '../machine.ts';
 import { summarize, type CpuProfile, type ProfileSummary } from './cpu-profile.ts';
@@ -61,7 +68,7 @@ export async function measureBudget(options: BudgetOptions, { signal, progress }
   const { commit } = await versionOf(ownCheckout);
   const root = await mkdtemp(join(tmpdir(), 'barista-budget-'));
   try {
-    const updateScript = await writeUpdateScript(root);
+    const scripts = await writeScripts(root);
     const profiles = join(root, 'profiles');
     await mkdir(profiles);
     progress('starting three replicas');
@@ -71,7 +78,7 @@ export async function measureBudget(options: BudgetOptions, { signal, progress }
     });
     let measured: Omit<Budget, 'machine' | 'commit' | 'options' | 'limits'>;
     try {
-      measured = await underLoad(systems, { options, updateScript, profiles, signal, progress });
+      measured = await underLoad(systems, { options, scripts, profiles, signal, progress });
     } finally {
       await systems.stop();
     }
@@ -82,7 +89,7 @@ export async function measureBudget(options: BudgetOptions, { signal, progress }
       bytes: messageBytes,
       clients: options.clients,
       seconds: Math.min(3, options.seconds),
-      updateScript,
+      updateFile: updateFile(scripts),
     });
     return { machine, commit, options, ...measured, limits };
   } finally {
@@ -92,7 +99,7 @@ export async function measureBudget(options: BudgetOptions, { signal, progress }
 
 interface Setting {
   readonly options: BudgetOptions;
-  readonly updateScript: string;
+  readonly scripts: string;
   readonly profiles: string;
   readonly signal: AbortSignal;
   readonly progress: (line: string) => void;
@@ -100,13 +107,13 @@ interface Setting {
 
 async function underLoad(
   systems: BaristaSystems,
-  { options, updateScript, profiles, signal, progress }: Setting,
+  { options, scripts, profiles, signal, progress }: Setting,
 ): Promise<Omit<Budget, 'machine' | 'commit' | 'options' | 'limits'>> {
   const { barista, cluster } = systems;
   const { clients, scale, seconds } = options;
   progress(`loading scale ${scale}`);
-  await load(barista, scale, signal);
-  const run: LoadRun = { workload: workload('update', clients), scale, seconds, updateScript };
+  await loadAccounts(barista, scale, signal);
+  const run: LoadRun = { workload: workload('update', clients), scale, seconds, scripts };
   progress(`warming up for ${warmUpSeconds} s`);
   await runLoad(await barista.client(), { ...run, seconds: warmUpSeconds }, signal);
   await untilSettled(barista, signal);

@@ -24,7 +24,7 @@ export interface LimitsOptions {
   readonly clients: number;
   readonly seconds: number;
   /** pgbench's script of one UPDATE. */
-  readonly updateScript: string;
+  readonly updateFile: string;
 }
 
 export async function measureLimits(options: LimitsOptions): Promise<Limits> {
@@ -38,9 +38,9 @@ export async function measureLimits(options: LimitsOptions): Promise<Limits> {
   };
 }
 
-async function measurePipe({ clients, seconds, updateScript }: LimitsOptions): Promise<Limits['pipe']> {
+async function measurePipe({ clients, seconds, updateFile }: LimitsOptions): Promise<Limits['pipe']> {
   const rows = await runGatewayBench(
-    { seconds, rounds: 1, clients: [clients], workload: `--file=${updateScript}`, protocol: 'simple' },
+    { seconds, rounds: 1, clients: [clients], workload: `--file=${updateFile}`, protocol: 'simple' },
     () => {},
   );
   const pipe = rows.find(({ system }) => system === 'pipe');

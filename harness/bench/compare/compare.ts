@@ -23,7 +23,14 @@ import { summarize } from './report.ts';
 import { runRounds, type WorkloadResult } from './rounds.ts';
 import type { System } from './system.ts';
 import type { Patience } from './undisturbed.ts';
-import { load, pgbenchArgs, workload, writeUpdateScript, type LoadRun, type Workload } from './workloads.ts';
+import {
+  loadAccounts,
+  pgbenchArgs,
+  workload,
+  writeScripts,
+  type LoadRun,
+  type Workload,
+} from './workloads.ts';
 
 export interface CompareOptions {
   readonly command: string;
@@ -52,7 +59,7 @@ interface Stage {
   readonly options: CompareOptions;
   readonly shell: Shell;
   readonly root: string;
-  readonly updateScript: string;
+  readonly scripts: string;
   readonly native: NativeSystems;
   readonly replicas: BaristaSystems;
 }
@@ -89,8 +96,8 @@ export async function compare(options: CompareOptions, shell: Shell): Promise<Co
     const { settings } = replicas;
     const native = await startNative({ root: join(root, 'native'), port: await freePorts(4), settings });
     undo.push(() => native.stop());
-    const updateScript = await writeUpdateScript(root);
-    const stage: Stage = { options, shell, root, updateScript, native, replicas };
+    const scripts = await writeScripts(root);
+    const stage: Stage = { options, shell, root, scripts, native, replicas };
     const { secondsPerRun, ...measured } = await measure(stage);
     const runs = [...measured.workloads.flatMap((each) => each.runs), ...measured.copies];
     return {
@@ -129,7 +136,7 @@ async function measure(stage: Stage): Promise<Measured> {
   for (const system of three) {
     signal.throwIfAborted();
     progress(`loading scale ${options.scale} into: ${system.label}`);
-    await load(system, options.scale, signal);
+    await loadAccounts(system, options.scale, signal);
     await untilSettled(system, signal);
   }
   let idle: IdleResult | null = null;
@@ -146,7 +153,7 @@ async function measure(stage: Stage): Promise<Measured> {
     workload,
     scale: options.scale,
     seconds: secondsPerRun,
-    updateScript: stage.updateScript,
+    scripts: stage.scripts,
   });
   const workloads: WorkloadResult[] = [];
   for (const workload of options.workloads) {
@@ -179,13 +186,13 @@ async function measure(stage: Stage): Promise<Measured> {
 }
 
 /** A server that has just been started, with nothing compiled and no page at hand, is not what anybody runs. */
-async function warmUp({ options, shell, updateScript }: Stage, systems: readonly System[]): Promise<void> {
+async function warmUp({ options, shell, scripts }: Stage, systems: readonly System[]): Promise<void> {
   const { scale, warmUpSeconds: seconds } = options;
   const { signal, progress } = shell;
   for (const system of systems) {
     signal.throwIfAborted();
     progress(`warming up for ${seconds} s: ${system.label}`);
-    const args = pgbenchArgs({ workload: workload('update', 16), scale, seconds, updateScript });
+    const args = pgbenchArgs({ workload: workload('update', 16), scale, seconds, scripts });
     await pgbench(await system.client(), args, signal);
     await untilSettled(system, signal);
   }

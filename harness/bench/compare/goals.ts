@@ -59,6 +59,8 @@ const ratioGoals: readonly RatioGoal[] = [
   ratioGoal('tpcb', 1, 'native', [0.45, 0.8]),
   ratioGoal('tpcb', 16, 'native', [0.5, 0.9]),
   ratioGoal('tpcc', 16, 'native', [0.75, 1]),
+  ratioGoal('ycsb-a', 16, 'native', [0.6, 1]),
+  ratioGoal('ycsb-b', 16, 'native', [0.6, 1]),
   ratioGoal('select', 16, 'plain', [0.45, 0.7]),
 ];
 

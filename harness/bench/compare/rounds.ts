@@ -8,7 +8,8 @@ import { lookAtProcesses, treeCpuMs } from './processes.ts';
 import type { System, SystemId } from './system.ts';
 import { undisturbed, type Patience, type Watched } from './undisturbed.ts';
 import { loadWarehouses, requireConsistent, writeWarehouses } from './tpcc-load.ts';
-import { load as loadTables, runLoad, tidy, type LoadRun, type Workload } from './workloads.ts';
+import { loadAccounts, runLoad, tidy, type LoadRun, type Workload } from './workloads.ts';
+import { isYcsb, loadYcsb } from './ycsb.ts';
 
 export interface Run extends Watched {
   readonly round: number;
@@ -62,7 +63,8 @@ export async function runRounds(options: RoundsOptions): Promise<WorkloadResult>
   for (const system of systems) {
     signal.throwIfAborted();
     if (name === 'tpcc') await loadWarehouses(system, warehouses, signal);
-    else if (isFresh) await loadTables(system, load.scale, signal);
+    else if (isYcsb(name)) await loadYcsb(system, load.scale);
+    else if (isFresh) await loadAccounts(system, load.scale, signal);
     else await tidy(system, name);
     const first = await runLoad(await system.client(), { ...load, seconds: 1 }, signal);
     connectingMs = Math.max(connectingMs, first.connectingMs);

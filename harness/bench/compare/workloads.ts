@@ -10,9 +10,10 @@ import { join } from 'node:path';
 import { querySql, type SqlTarget } from '../sql.ts';
 import { pgbench, readConnectingMs, readPgbench, type PgbenchFigures } from './client-tools.ts';
 import type { System } from './system.ts';
+import { isYcsb, writeYcsbScripts, ycsbArgs, type YcsbName } from './ycsb.ts';
 import { runTpcc } from './tpcc-load.ts';
 
-export type WorkloadName = 'update' | 'tpcb' | 'tpcc' | 'select';
+export type WorkloadName = 'update' | 'tpcb' | 'tpcc' | 'select' | YcsbName;
 
 export interface Workload {
   readonly name: WorkloadName;
@@ -25,6 +26,12 @@ export const workloadLabels: Readonly<Record<WorkloadName, string>> = {
   tpcb: 'TPC-B',
   tpcc: 'TPC-C',
   select: 'SELECT by key',
+  'ycsb-a': 'YCSB A',
+  'ycsb-b': 'YCSB B',
+  'ycsb-c': 'YCSB C',
+  'ycsb-d': 'YCSB D',
+  'ycsb-e': 'YCSB E',
+  'ycsb-f': 'YCSB F',
 };
 
 export function workload(name: WorkloadName, clients: number): Workload {
@@ -46,7 +53,15 @@ export const fullWorkloads: readonly Workload[] = [
   workload('tpcb', 1),
   workload('tpcb', 16),
   workload('tpcc', 16),
+  workload('ycsb-a', 16),
+  workload('ycsb-b', 16),
   workload('select', 16),
+];
+
+/** What a full comparison has, and what is run only where it is asked for. */
+export const allWorkloads: readonly Workload[] = [
+  ...fullWorkloads,
+  ...(['ycsb-c', 'ycsb-d', 'ycsb-e', 'ycsb-f'] as const).map((name) => workload(name, 16)),
 ];
 
 const updateScript = `\\set aid random(1, 100000 * :scale)
@@ -54,15 +69,20 @@ const updateScript = `\\set aid random(1, 100000 * :scale)
 UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
 `;
 
-/** Writes the script that pgbench has no word for. */
-export async function writeUpdateScript(root: string): Promise<string> {
-  const file = join(root, 'update-by-key.sql');
-  await writeFile(file, updateScript);
-  return file;
+/** Of one UPDATE by key, in the directory of scripts. */
+export function updateFile(scripts: string): string {
+  return join(scripts, 'update-by-key.sql');
+}
+
+/** Writes what pgbench has no word for. Returns the directory. */
+export async function writeScripts(root: string): Promise<string> {
+  await writeFile(updateFile(root), updateScript);
+  await writeYcsbScripts(root);
+  return root;
 }
 
 /** pgbench's tables: 100,000 accounts for each unit of scale; primary keys; vacuumed. */
-export async function load(system: System, scale: number, signal: AbortSignal): Promise<void> {
+export async function loadAccounts(system: System, scale: number, signal: AbortSignal): Promise<void> {
   await pgbench(await system.client(), ['--initialize', '--quiet', `--scale=${scale}`], signal);
 }
 
@@ -70,7 +90,8 @@ export interface LoadRun {
   readonly workload: Workload;
   readonly scale: number;
   readonly seconds: number;
-  readonly updateScript: string;
+  /** Where `writeScripts` has put them. */
+  readonly scripts: string;
 }
 
 export interface LoadFigures extends PgbenchFigures {
@@ -87,22 +108,31 @@ export async function runLoad(target: SqlTarget, load: LoadRun, signal: AbortSig
 }
 
 /** pgbench's arguments but for the server's address. */
-export function pgbenchArgs({ workload, scale, seconds, updateScript: file }: LoadRun): readonly string[] {
-  const script: Readonly<Record<Exclude<WorkloadName, 'tpcc'>, string>> = {
-    update: `--file=${file}`,
-    tpcb: '--builtin=tpcb-like',
-    select: '--builtin=select-only',
-  };
-  if (workload.name === 'tpcc') throw new Error('pgbench runs no TPC-C');
+export function pgbenchArgs({ workload, scale, seconds, scripts }: LoadRun): readonly string[] {
   return [
-    script[workload.name],
+    ...scriptArgs(workload.name, scripts, scale),
     '--no-vacuum',
     '--protocol=simple',
-    `--scale=${scale}`,
     `--client=${workload.clients}`,
     `--jobs=${Math.min(workload.clients, 2)}`,
     `--time=${seconds}`,
   ];
+}
+
+function scriptArgs(name: WorkloadName, scripts: string, scale: number): readonly string[] {
+  if (isYcsb(name)) return ycsbArgs(name, scripts, scale);
+  switch (name) {
+    case 'update':
+      return [`--file=${updateFile(scripts)}`, `--scale=${scale}`];
+    case 'tpcb':
+      return ['--builtin=tpcb-like', `--scale=${scale}`];
+    case 'select':
+      return ['--builtin=select-only', `--scale=${scale}`];
+    case 'tpcc':
+      throw new Error('pgbench runs no TPC-C');
+    default:
+      return name satisfies never;
+  }
 }
 
 /** Instead of a load. */
