@@ -52,6 +52,9 @@ async function run(name: YcsbName): Promise<Readonly<Record<'seen' | 'updated' |
   ];
   const output = await pgbench(target, args, new AbortController().signal);
   expect(readPgbench(output).transactions).toBe(clients * each);
+  // A session tells what it has done as it ends.
+  const left = "SELECT FROM pg_stat_activity WHERE application_name = 'pgbench'";
+  await expect.poll(async () => (await postgres.superuser.query(left)).rowCount).toBe(0);
   const { rows } = await postgres.superuser.query<Record<'seen' | 'updated' | 'inserted', string>>(
     `SELECT idx_tup_fetch AS seen, n_tup_upd AS updated, n_tup_ins AS inserted FROM pg_stat_user_tables WHERE relname = 'usertable'`,
   );
