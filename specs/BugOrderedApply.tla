@@ -33,6 +33,10 @@ WithinChosen(p, e) == e.fork <= Len(p.wal)
 (* ForkToTake: the end of the last record, be it a switch.                                                                        *)
 ForkBehindSwitch(r, p) == WholeEnd(p.wal)
 
+(* NeededOf: the last unit is passed over, be it empty or not; or the switch with its rest.                                       *)
+WithoutLast(w) == Prefix(w, Max(Len(w) - 1, 0))
+WithoutSwitch(w) == LET n == FilledEnd(w) IN Prefix(w, IF n > 0 /\ IsSwitch(w[n]) THEN n - 1 ELSE n)
+
 (* RoleWhenBegun: the directory goes on saying what it said.                                                                      *)
 NotMarked(r, e) == dir[r].role
 

@@ -73,6 +73,13 @@ SwitchedBefore ==
   /\ others' # others => ballot = 1 /\ \E r \in Replica : Len(pg'[r].wal) = Len(pg[r].wal) + 2
   /\ executed' # executed => ballot > 1
 
+(* ... and a directory says that it has come further, and the log drops something, only where the empty rest is the end. *)
+EndsEmpty(s) == LET w == Fold(s).wal IN w # <<>> /\ IsRest(w[Len(w)])
+SaidAtRest ==
+  /\ SwitchedBefore
+  /\ \A r \in Replica : dir'[r].durable # dir[r].durable /\ dir'[r].role = dir[r].role => EndsEmpty(dir'[r].durable)
+  /\ purged' # purged => EndsEmpty(purged')
+
 (* The first leader writes something and ships nothing.  The second gets a transaction chosen and dies, leads once more as a standby, and *)
 (* then the first is elected again.  Nobody is told anything before, and nobody is copied.                                        *)
 PartedLeadsAgain ==
@@ -103,7 +110,7 @@ PartedBehindTransaction ==
 (* Sights: what must have been seen in some state of a model, so that what holds there says something.  Each is printed when it  *)
 (* is seen first; the manifest says which models must see what.                                                                 *)
 
-ASSUME \A i \in 1..34 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..37 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -157,6 +164,12 @@ Sights ==
          ballot = 2 /\ told # {} /\ node[owner[2]].stage = "begun")
   /\ See(34, "a standby has replayed what its Node has not folded",
          \E r \in Replica : Ended(r) /\ pg[r].applied > Len(Fold(node[r].at).wal))
+  /\ See(35, "a directory that is to be promoted says a slot of whose empty rest it has nothing",
+         \E r \in Replica : dir[r].role = "promoting" /\ pg[r].mode = "standby" /\ ~IsFlushed(r, Fold(dir[r].durable).wal))
+  /\ See(36, "what was a primary's directory is a standby's, and says a slot of whose empty rest it has nothing",
+         \E r \in Replica : dir[r].role = "standby" /\ pg[r].timeline # 0 /\ dir[r].durable >= purged /\ ~IsFlushed(r, Fold(dir[r].durable).wal))
+  /\ See(37, "a standby goes on behind an empty rest that is purged, and that it has nothing of",
+         \E r \in Replica : Ended(r) /\ node[r].at > purged /\ ~IsPrefix(Fold(purged).wal, pg[r].wal))
   /\ See(26, "a timeline begins above what is chosen, behind the rest of a segment",
          \E s \in 1..Top : EffectAt(s) = "leadership" /\ Entry(s).fork > Len(Fold(s - 1).wal))
 =============================================================================

@@ -103,6 +103,7 @@ Overwrite(timeline, b) == Unit(timeline, b, "overwrite", 0, TRUE)
 SwitchRecord(timeline, b) == Unit(timeline, b, "switch", 0, TRUE)
 EmptyRest(timeline, b) == Unit(timeline, b, "rest", 0, TRUE)
 IsSwitch(unit) == unit.request = "switch"
+IsRest(unit) == unit.request = "rest"
 
 UnitsOf(q, timeline, b, xid) ==
   IF q \in Halved THEN <<Unit(timeline, b, q, xid, FALSE), Unit(timeline, b, q, xid, TRUE)>>
@@ -127,6 +128,9 @@ Whole(w) == Prefix(w, WholeEnd(w))
 (* Where PostgreSQL says that it is when it has replayed all of w: of a switch it has replayed the rest, which it need not have.    *)
 RecordEnd(w) ==
   LET e == WholeEnd(w) IN IF e > 0 /\ IsSwitch(w[e]) THEN e + 1 ELSE e
+
+(* w up to its last unit in which there is anything.                                                                          *)
+FilledEnd(w) == MaxOf({i \in 1..Len(w) : ~IsRest(w[i])})
 
 (* The end of the segment that the unit behind position n would be in, at most.                                                *)
 SegmentEnd(n) == n + 1
@@ -253,9 +257,13 @@ MayAnswer(r) ==
   /\ HoldsLease(r)
   /\ node[r].held = 0
 
+(* What a database must have of this WAL to go on from it: of an empty rest at the end nothing, which PostgreSQL passes over when  *)
+(* it replays the switch.                                                                                                     *)
+NeededOf(w) == Prefix(w, FilledEnd(w))
+
 (* What counts as there, for the sake of purging: what is flushed in the directory's own WAL.                                  *)
 IsFlushed(r, w) == IsPrefix(w, Prefix(pg[r].wal, pg[r].flushed))
-CountsAsThere(r, w) == IsFlushed(r, w)
+CountsAsThere(r, w) == IsFlushed(r, NeededOf(w))
 
 (* The directory of a deposed leader is a standby's again only if all its WAL is chosen; positions and timelines tell.          *)
 IsChosenWal(w, p) == Len(w) <= Len(p.wal) /\ \A i \in 1..Len(w) : w[i].timeline = p.wal[i].timeline
@@ -314,13 +322,13 @@ Knows(r, s) ==
   /\ s \in (purged + 1)..Top
   /\ node[r].leads # 0 => \A b \in (node[r].leads + 1)..ballot : s < start[b]
 
-(* The slots that a standby with this WAL may go on from: what the log comes to there is all in it.                            *)
-SlotsIn(w) == {s \in purged..Top : IsPrefix(Fold(s).wal, w)}
+(* The slots that a standby with this WAL may go on from: of what the log comes to there it lacks nothing.                      *)
+SlotsIn(w) == {s \in purged..Top : IsPrefix(NeededOf(Fold(s).wal), w)}
 
 (* The slot that a primary's directory says already, where a piece of a record at its end is more than the whole records come to:    *)
 (* it was flushed before it was shipped, and no standby that starts takes it away.                                             *)
 SlotWithPiece(r) ==
-  {s \in SlotsIn(pg[r].wal) : s = dir[r].durable /\ Len(Fold(s).wal) > WholeEnd(pg[r].wal)}
+  {s \in SlotsIn(pg[r].wal) : s = dir[r].durable /\ Len(NeededOf(Fold(s).wal)) > WholeEnd(pg[r].wal)}
 
 -----------------------------------------------------------------------------
 (* States of the parts of a replica *)
@@ -741,7 +749,7 @@ Replay(r, n, a) ==
   IN  /\ node[r].up
       /\ pg[r].mode = "standby"
       /\ IsPrefix(Whole(had), w)
-      /\ w # had => Len(Fold(purged).wal) <= Len(had)  \* the log still has what comes next
+      /\ w # had => Len(NeededOf(Fold(purged).wal)) <= Len(had)  \* the log still has what comes next
       /\ a \in pg[r].applied..WholeEnd(w)
       /\ pg' = [pg EXCEPT ![r].wal = w, ![r].flushed = Len(w), ![r].applied = a]
       /\ pg' # pg
@@ -1117,22 +1125,27 @@ CopiesEndWithTheirSource ==
        copy[r] # NoCopy /\ copy'[r] # NoCopy /\ copy'[r].source # Nobody
          => LET q == copy[r].source IN node'[r].up /\ node'[q].up /\ pg'[q].mode = pg[q].mode]_vars
 
+(* Of w all is in `had`, but for what is empty behind the end of that.                                                         *)
+LacksNothing(w, had) == \A i \in 1..Len(w) : IF i <= Len(had) THEN had[i] = w[i] ELSE IsRest(w[i])
+
 (* Whoever is copied has what the log has forgotten ...                                                                        *)
 SourceHasForgotten ==
   [][\A r \in Replica :
-       copy[r] = NoCopy /\ copy'[r] # NoCopy => IsPrefix(Whole(Fold(purged).wal), pg[copy'[r].source].wal)]_vars
+       copy[r] = NoCopy /\ copy'[r] # NoCopy => LacksNothing(Whole(Fold(purged).wal), pg[copy'[r].source].wal)]_vars
 
 (* ... and nobody is fed that, since nobody can send it.                                                                       *)
 ForgottenIsNotFed ==
   [][\A r \in Replica :
        pg[r].mode = "standby" /\ pg'[r].mode = "standby" /\ pg'[r].wal # pg[r].wal
-         => Len(Fold(purged).wal) <= Len(pg[r].wal)]_vars
+         => FilledEnd(Fold(purged).wal) <= Len(pg[r].wal)]_vars
+
+HasFlushed(r, w) == LacksNothing(w, Prefix(pg[r].wal, pg[r].flushed))
 
 (* What the log has forgotten is in the own WAL of everybody who does not know that it needs a copy; and somebody has it who    *)
 (* can be copied, now or when it leads or follows again.                                                                       *)
 PurgedIsFlushed ==
   LET gone == Whole(Fold(purged).wal)
-  IN  /\ \A r \in Replica : dir[r].role # "copying" /\ dir[r].durable >= purged => IsFlushed(r, gone)
+  IN  /\ \A r \in Replica : dir[r].role # "copying" /\ dir[r].durable >= purged => HasFlushed(r, gone)
       /\ purged > 0 => \E r \in Replica : dir[r].role # "copying" /\ dir[r].durable >= purged
 
 (* When the log forgets something, somebody has it in a directory that can still be of use: none that went another way.           *)
@@ -1147,10 +1160,10 @@ ResumableIsKept ==
 BaseIsKept ==
   Newest.begun # <<>> => \E r \in Replica : dir[r].role # "copying" /\ IsFlushed(r, Whole(Newest.begun[1].base))
 
-(* What a directory says to be in it is in it.                                                                                 *)
+(* What a directory says to be in it is in it, or empty.                                                                       *)
 DurableIsFlushed ==
   \A r \in Replica : dir[r].role \in {"standby", "promoting", "primary"} /\ dir[r].durable >= purged
-    => IsFlushed(r, Whole(Fold(dir[r].durable).wal))
+    => HasFlushed(r, Whole(Fold(dir[r].durable).wal))
 
 (* What a standby's directory holds no crash takes back, whatever it was before: of WAL that is chosen nothing was unflushed.      *)
 StandbyIsFlushed == \A r \in Replica : dir[r].role = "standby" => pg[r].flushed = Len(pg[r].wal)

@@ -36,7 +36,8 @@
 (*   - Any replica may ask for a copy at any time: its database may be      *)
 (*     lost, damaged or set aside (Recovery).                              *)
 (*   - A fork above what is chosen is taken for the end of a segment behind *)
-(*     a switch where the runner says so (`rest`): units have no segments.  *)
+(*     a switch where the runner says so (`rest`), and units up to there    *)
+(*     for empty (`e`): units have no segments.                             *)
 (*   - Purge says what a log has dropped; nothing is dropped here for that. *)
 (*     Only members that are up count.                                     *)
 (*                                                                         *)
@@ -92,18 +93,19 @@ RECURSIVE WholeEndFrom(_, _)
 WholeEndFrom(w, n) == IF n = 0 \/ w[n].whole THEN n ELSE WholeEndFrom(w, n - 1)
 FastWholeEnd(w) == WholeEndFrom(w, Len(w))
 
-(* The rest of a segment holds as many units as there are positions in it. *)
+(* The rest of a segment holds as many units as there are positions in it, each marked as such: no transaction has this id. *)
 TraceIsSwitch(unit) == FALSE
+TraceIsRest(unit) == unit.xid = -1
+TraceEmptyRest(timeline, b) == [timeline |-> timeline, leadership |-> b, request |-> {}, xid |-> -1, whole |-> TRUE]
+RECURSIVE FilledEndFrom(_, _)
+FilledEndFrom(w, n) == IF n = 0 \/ ~IsRest(w[n]) THEN n ELSE FilledEndFrom(w, n - 1)
+FastFilledEnd(w) == FilledEndFrom(w, Len(w))
 TraceMayForkAt(p, e) == TRUE
 TraceForkToTake(r, p) == IF Step.rest THEN Shift(Step.f) ELSE WholeEnd(p.wal)
-TraceUpTo(w, n) ==
-  IF n <= Len(w) THEN Prefix(w, n)
-  ELSE w \o [i \in 1..(n - Len(w)) |->
-                [timeline |-> w[Len(w)].timeline, leadership |-> w[Len(w)].leadership, request |-> {}, xid |-> 0,
-                 whole |-> i = n - Len(w)]]
-
 (* A unit holds a set of transactions. *)
-TraceUnit(r, u) == [timeline |-> pg[r].timeline, leadership |-> u.b, request |-> u.c, xid |-> MaxOf({t.xid : t \in u.c}), whole |-> u.w]
+TraceUnit(r, u) ==
+  IF u.e /\ u.c = {} THEN EmptyRest(pg[r].timeline, u.b)
+  ELSE [timeline |-> pg[r].timeline, leadership |-> u.b, request |-> u.c, xid |-> MaxOf({t.xid : t \in u.c}), whole |-> u.w]
 TraceCommitsOf(unit) == unit.request
 
 (* Where the proposal of this step has got to in the log; 0: nowhere. *)
@@ -216,13 +218,15 @@ TraceReplay ==
       /\ IsSlotAt(r, Step.applied, Step.saidReplayed) \/ (Step.applied = node[r].at /\ IsAllReplayed(r, Step.saidReplayed))
       /\ Told(r, [before EXCEPT !.flushed = Step.saidFlushed, !.replayed = Step.saidReplayed])
 
-(* Of a standby no more than it has told to be flushed, or came up with.                                                       *)
+(* Of a standby no more than it has told to be flushed, or came up with; an empty rest need only be replayed.                                                    *)
 TraceFlushStandby ==
   /\ ~last[Step.r].knows \/ dir[Step.r].durable = Step.from
-  /\ pg[Step.r].mode = "standby" => Step.p <= last[Step.r].flushed
   /\ Told(Step.r, [last[Step.r] EXCEPT !.knows = TRUE])
   /\ FlushStandby(Step.r, Step.s)
   /\ ChosenEnd(Step.s) = Step.p
+  /\ pg[Step.r].mode = "standby" =>
+       /\ Len(NeededOf(Fold(Step.s).wal)) + cut <= last[Step.r].flushed
+       /\ Step.p <= Max(last[Step.r].flushed, last[Step.r].replayed)
 
 IsAsRecorded(e) ==
   /\ e.leadership = Step.b
@@ -308,6 +312,9 @@ TimelineOfDirectory(r) ==
   LET promised == Fold(dir[r].durable).timeline
   IN  IF dir[r].role = "promoting" /\ pg[r].timeline # promised THEN promised - 1 ELSE pg[r].timeline
 
+(* w lacks all of the rest at whose end the timeline of slot s begins; the end of a switch is the end of its segment.            *)
+LacksRest(w, s) == s \in SlotsIn(w) /\ ChosenEnd(s) = Step.p /\ w = NeededOf(Fold(s).wal)
+
 (* What is said before all is known is judged by what the replica has folded.                                                  *)
 TraceCheckPrefix ==
   LET r == Step.r
@@ -319,9 +326,11 @@ TraceCheckPrefix ==
       /\ HasToldItsEnd(r)
       /\ last[r].checked # found
       /\ Told(r, [last[r] EXCEPT !.checked = found, !.knows = @ \/ Step.outcome = "standby"])
-      /\ Len(w) + cut = Step.p
+      /\ Len(w) + cut = Step.p \/ LacksRest(w, Step.s)
       /\ Step.t = TimelineOfDirectory(r)
-      /\ IF Step.outcome = "standby" THEN CheckPrefix(r, Step.s)
+      /\ IF Step.outcome = "standby"
+         THEN /\ CheckPrefix(r, Step.s)
+              /\ ChosenEnd(Step.s) <= Step.p \/ Step.s \in SlotWithPiece(r)
          ELSE /\ node[r].at = Step.s
               /\ ~IsChosenWal(w, p)
               /\ Step.outcome = IF isOthers THEN "parted" ELSE "undecided"
@@ -442,9 +451,10 @@ LeadersBegun == {r \in Replica : node[r].stage \in {"begun", "open"}}
 
 ForgetSlot == MinOf({Top} \cup {dir[r].durable : r \in Holders} \cup {node[r].at : r \in {q \in Holders : node[q].up}})
 ForgetUnits ==
-  MinOf({WholeEnd(Fold(ForgetSlot).wal)}
-          \cup UNION {{pg[r].applied, pg[r].flushed} : r \in Holders}
-          \cup UNION {{node[r].shipped, node[r].released} : r \in LeadersBegun})
+  LET n == MinOf({WholeEnd(Fold(ForgetSlot).wal)}
+                   \cup UNION {{pg[r].applied, pg[r].flushed} : r \in Holders}
+                   \cup UNION {{node[r].shipped, node[r].released} : r \in LeadersBegun})
+  IN  Max(n - 1, 0)  \* the rest of a segment goes on from the unit before
 
 TraceForget ==
   LET n == ForgetUnits

@@ -6,7 +6,8 @@
 import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
 import { compareBallots, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
-import { segmentBytes } from '../../../server/src/wal/lsn.ts';
+import { segmentBytes, type Lsn } from '../../../server/src/wal/lsn.ts';
+import { segmentEnd } from '../../../server/src/wal/record/places.ts';
 import type { ApplyEvent, ApplyItem } from './apply-event.ts';
 
 /** Of a run that tells of no leadership. */
@@ -26,6 +27,10 @@ export interface ApplyFacts {
   readonly leaderships: number;
   /** A record is known to end there: somebody replayed it, forked behind it, or found it to be the last in a directory. */
   readonly isWhole: (timeline: number, position: number) => boolean;
+  /** It lies in the empty rest of a segment, of which less was chosen when the next timeline began at its end. */
+  readonly isRest: (timeline: number, position: number) => boolean;
+  /** Where the rest that ends there begins, as far as it was not chosen; the position itself where none ends. */
+  readonly filledEnd: (position: number) => number;
   readonly labelAt: (slot: number) => EntryLabel | undefined;
   /** 0: in none. */
   readonly slotOf: (label: EntryLabel) => number;
@@ -44,6 +49,7 @@ export function factsOf(items: readonly ApplyItem[]): ApplyFacts {
   const slots = new Map([...labels].map(([slot, label]) => [label, slot] as const));
   const ballots = electedInOrder(items);
   const whole = wholeEnds(items);
+  const rests = restsOf(items);
   const named = items.flatMap((item) => (item.kind === 'chosen' ? [] : [item.replica]));
   const replicas = [...new Set(named)].sort();
   const asked = new Set(
@@ -61,6 +67,10 @@ export function factsOf(items: readonly ApplyItem[]): ApplyFacts {
     ballotRank: (ballot) => ballots.findIndex((one) => sameBallot(one, ballot)) + 1,
     leaderships: ballots.length,
     isWhole: (timeline, position) => whole.has(`${timeline}/${position}`),
+    isRest: (timeline, position) =>
+      rests.some((rest) => rest.timeline === timeline && rest.from < position && position <= rest.to),
+    filledEnd: (position) =>
+      Math.min(position, ...rests.flatMap(({ from, to }) => (to === position ? [from] : []))),
     labelAt: (slot) => labels.get(slot),
     slotOf: (label) => slots.get(label) ?? 0,
     isAsked: (leadership, xid) => asked.has(transactionName(leadership, xid)),
@@ -127,10 +137,42 @@ function forksOf(items: readonly ApplyItem[]): {
   return { first, at };
 }
 
+/** Only behind a switch of segments a timeline begins above what is chosen. */
+function isRestBetween(chosenEnd: number, fork: Lsn): boolean {
+  return chosenEnd > 0 && fork > chosenEnd && fork === segmentEnd(chosenEnd);
+}
+
 function chosenEndIn(event: ApplyEvent): number | null {
   if (event.name === 'DatabaseUp') return event.position;
   if (event.name === 'Feed') return event.end;
   return event.name === 'BeginLeadership' ? event.fork : null;
+}
+
+interface Rest {
+  /** Of the WAL before the fork. */
+  readonly timeline: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A standby that has replayed a switch leads from the end of the segment on, whatever of its rest is chosen. A range that commits something is no rest. */
+function restsOf(items: readonly ApplyItem[]): readonly Rest[] {
+  const rests: Rest[] = [];
+  const chosenEnds = new Map<string, number>();
+  for (const item of items) {
+    if (item.kind !== 'event') continue;
+    const { event, replica } = item;
+    const from = chosenEnds.get(replica) ?? 0;
+    if (event.name === 'ProposeLeadership' && !event.resumes && isRestBetween(from, event.fork))
+      rests.push({ timeline: event.timeline - 1, from, to: event.fork });
+    chosenEnds.set(replica, chosenEndIn(event) ?? from);
+  }
+  const ships = items.flatMap((item) =>
+    item.kind === 'event' && item.event.name === 'Ship' && item.event.commits.length > 0 ? [item.event] : [],
+  );
+  return rests.filter(({ timeline, from, to }) =>
+    ships.every((ship) => ship.timeline !== timeline || ship.end <= from || to <= ship.start),
+  );
 }
 
 /** Named by timeline and position. */

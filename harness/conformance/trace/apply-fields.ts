@@ -4,10 +4,11 @@
 import type { ApplyEvent } from './apply-event.ts';
 import type { ApplyFacts } from './apply-facts.ts';
 
-/** A unit of WAL: the leadership that wrote it, whether a record ends with it, and the transactions that it commits. */
+/** A unit of WAL: the leadership that wrote it, whether a record ends with it, whether it is of the empty rest of a segment, and the transactions that it commits. */
 export interface UnitFields {
   readonly b: number;
   readonly w: boolean;
+  readonly e: boolean;
   readonly c: readonly number[];
 }
 
@@ -128,7 +129,7 @@ function valueLiteral(value: Fields[string]): string {
   return `<<${(value as readonly UnitFields[]).map(unitLiteral).join(',')}>>`;
 }
 
-function unitLiteral({ b, w, c }: UnitFields): string {
+function unitLiteral({ b, w, e, c }: UnitFields): string {
   const commits = c.map((xid) => `[request|-><<${b},${xid}>>,xid|->${xid}]`);
-  return `[b|->${b},w|->${w ? 'TRUE' : 'FALSE'},c|->{${commits.join(',')}}]`;
+  return `[b|->${b},w|->${valueLiteral(w)},e|->${valueLiteral(e)},c|->{${commits.join(',')}}]`;
 }

@@ -73,6 +73,7 @@ function write(conversion: Conversion, replica: ReplicaId, end: number, commits:
   const units = facts.unitEnds(track.wal, end).map((position) => ({
     b,
     w: facts.isWhole(track.timeline, position),
+    e: facts.isRest(track.timeline, position),
     c: position === end ? asked : [],
   }));
   const r = facts.replicaRank(replica);

@@ -35,7 +35,10 @@ export function prepare(conversion: Conversion, { event, replica }: ApplyEventIt
       return;
     case 'FlushStandby':
       foldUpTo(conversion, replica, event.slot);
-      if (track.mode === 'standby') receive(conversion, replica, Math.min(track.restTo, track.chosenEnd));
+      if (track.mode === 'standby') {
+        const { filledEnd } = conversion.facts;
+        receive(conversion, replica, Math.min(track.restTo, filledEnd(track.chosenEnd)));
+      }
       return;
     case 'Open':
       foldUpTo(conversion, replica, event.slot);

@@ -7,7 +7,6 @@
 import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import { segmentBytes, type Lsn } from '../../../server/src/wal/lsn.ts';
-import { segmentEnd } from '../../../server/src/wal/record/places.ts';
 import type { ApplyEvent, ApplyEventItem, ApplyItem } from './apply-event.ts';
 import { eventFields, noParameters, type Fields } from './apply-fields.ts';
 import { factsOf, type ApplyFacts } from './apply-facts.ts';
@@ -197,14 +196,6 @@ function withoutEmptyRest(event: ApplyEvent, { chosenEnd }: Track): ApplyEvent {
   return { ...event, flushed: within(event.flushed), replayed: within(event.replayed) };
 }
 
-/** A standby that has replayed a switch leads from the end of the segment on, whatever of its rest is chosen. */
-function isBehindEmptyRest(
-  { fork, resumes }: Extract<ApplyEvent, { name: 'ProposeLeadership' }>,
-  { mode, chosenEnd }: Track,
-): boolean {
-  return mode === 'standby' && !resumes && fork > chosenEnd && fork === segmentEnd(chosenEnd);
-}
-
 function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number): void {
   const { replica } = item;
   const { facts } = conversion;
@@ -219,7 +210,7 @@ function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number):
     event.name === 'EndCopy'
       ? { n: foundInCopy(conversion, replica, index) }
       : event.name === 'ProposeLeadership'
-        ? { rest: isBehindEmptyRest(event, track) }
+        ? { rest: track.mode === 'standby' && facts.isRest(event.timeline - 1, event.fork) }
         : item.event.name === 'Replay'
           ? {
               saidFlushed: facts.positionRank(item.event.flushed),
