@@ -37,6 +37,7 @@ VARIABLES
   start,         \* start[r]: how many writes were chosen when r was elected: it serves when it knows them
   knows,         \* knows[r]: how many writes r knows to be chosen
   clients,       \* how many writes any client knows of: acknowledged, or read
+  released,      \* how many the leader's database shows, and has acknowledged
   was,           \* was[t]: what clients knew when it became t
   received,      \* received[f]: how many writes f's standby has in its own WAL
   replayed,      \* replayed[f]: ... and shows
@@ -50,10 +51,11 @@ VARIABLES
   copies
 
 log == <<chosen, ballot, leads, start, knows>>
+known == <<clients, released>>
 standby == <<received, replayed>>
 questions == <<asked, msgs, taken>>
 session == <<read, shown, wrong>>
-vars == <<now, log, clients, was, standby, questions, current, session, copies>>
+vars == <<now, log, known, was, standby, questions, current, session, copies>>
 
 Ballots == 1..LastBallot
 Modes == {"linearizable", "bounded", "snapshot"}
@@ -91,7 +93,7 @@ Init ==
   /\ leads = [r \in Replicas |-> IF r = 1 THEN 1 ELSE 0]
   /\ start = [r \in Replicas |-> 0]
   /\ knows = [r \in Replicas |-> 0]
-  /\ clients = 0
+  /\ clients = 0 /\ released = 0
   /\ was = [t \in 0..MaxTicks |-> 0]
   /\ received = [f \in Followers |-> 0]
   /\ replayed = [f \in Followers |-> 0]
@@ -108,7 +110,7 @@ Tick ==
   /\ now < MaxTicks
   /\ now' = now + 1
   /\ was' = [was EXCEPT ![now + 1] = clients]
-  /\ UNCHANGED <<log, clients, standby, questions, current, session, copies>>
+  /\ UNCHANGED <<log, known, standby, questions, current, session, copies>>
 
 (* A majority has what leader r proposed. Whoever has promised a higher ballot votes for nobody else. *)
 Choose(r) ==
@@ -116,7 +118,7 @@ Choose(r) ==
   /\ Serves(r)
   /\ chosen < MaxWrites
   /\ chosen' = chosen + 1
-  /\ UNCHANGED <<now, ballot, leads, start, knows, clients, was, standby, questions, current, session, copies>>
+  /\ UNCHANGED <<now, ballot, leads, start, knows, known, was, standby, questions, current, session, copies>>
 
 (* Leader r gets to know it; one that was replaced no more than what was chosen before that, for it leads no more when it hears of the rest. *)
 Learn(r) ==
@@ -124,13 +126,15 @@ Learn(r) ==
   /\ knows[r] < chosen
   /\ \A q \in Replicas : leads[q] > leads[r] => knows[r] < start[q]
   /\ knows' = [knows EXCEPT ![r] = @ + 1]
-  /\ UNCHANGED <<now, chosen, ballot, leads, start, clients, was, standby, questions, current, session, copies>>
+  /\ UNCHANGED <<now, chosen, ballot, leads, start, known, was, standby, questions, current, session, copies>>
 
-(* The client of a write is told that it is done: by a leader that has lost its lease, too, for nothing rests on that here. *)
+(* The leader's database shows a write, and its client is told that it is done: by a leader that has lost its lease, too, for nothing    *)
+(* rests on that here.                                                                                                          *)
 Acknowledge(r) ==
   /\ leads[r] # 0
-  /\ clients < knows[r]
-  /\ clients' = clients + 1
+  /\ released < knows[r]
+  /\ released' = released + 1
+  /\ clients' = Max(clients, released + 1)
   /\ UNCHANGED <<now, log, was, standby, questions, current, session, copies>>
 
 (* r is elected. It knows what it knew as a follower, and finds the rest. The session at it ends, for its standby is to be a primary. *)
@@ -141,7 +145,7 @@ Elect(r) ==
   /\ leads' = [leads EXCEPT ![r] = ballot + 1]
   /\ start' = [start EXCEPT ![r] = chosen]
   /\ read' = [f \in Followers |-> IF f = r THEN NoRead ELSE read[f]]
-  /\ UNCHANGED <<now, chosen, knows, clients, was, standby, questions, current, shown, wrong, copies>>
+  /\ UNCHANGED <<now, chosen, knows, known, was, standby, questions, current, shown, wrong, copies>>
 
 IsStandby(f) == leads[f] = 0
 
@@ -151,13 +155,13 @@ Feed(f) ==
   /\ \E r \in Replicas : leads[r] # 0 /\ knows[r] > received[f]
   /\ received' = [received EXCEPT ![f] = @ + 1]
   /\ knows' = [knows EXCEPT ![f] = Max(@, received[f] + 1)]
-  /\ UNCHANGED <<now, chosen, ballot, leads, start, clients, was, replayed, questions, current, session, copies>>
+  /\ UNCHANGED <<now, chosen, ballot, leads, start, known, was, replayed, questions, current, session, copies>>
 
 Replay(f) ==
   /\ IsStandby(f)
   /\ replayed[f] < received[f]
   /\ replayed' = [replayed EXCEPT ![f] = @ + 1]
-  /\ UNCHANGED <<now, log, clients, was, received, questions, current, session, copies>>
+  /\ UNCHANGED <<now, log, known, was, received, questions, current, session, copies>>
 
 (* The standby is started again, which may show less than before, or a copy that is older takes its place. *)
 Replace(f, n) ==
@@ -170,21 +174,21 @@ Replace(f, n) ==
   /\ current' = [current EXCEPT ![f] = CurrentOfCopy(f)]
   /\ read' = [read EXCEPT ![f] = IF SessionEnds THEN NoRead ELSE @]
   /\ shown' = [shown EXCEPT ![f] = IF SessionEnds THEN 0 ELSE @]
-  /\ UNCHANGED <<now, log, clients, was, questions, wrong>>
+  /\ UNCHANGED <<now, log, known, was, questions, wrong>>
 
 (* The client of the session at f asks: what it is answered must have all that any client knows now. *)
 BeginRead(f, mode) ==
   /\ IsStandby(f)
   /\ read[f] = NoRead
   /\ read' = [read EXCEPT ![f] = [mode |-> mode, needed |-> clients, since |-> asked[f]]]
-  /\ UNCHANGED <<now, log, clients, was, standby, questions, current, shown, wrong, copies>>
+  /\ UNCHANGED <<now, log, known, was, standby, questions, current, shown, wrong, copies>>
 
 AskReadIndex(f) ==
   /\ read[f].mode \in {"linearizable", "bounded"}
   /\ asked[f] < MaxQuestions
   /\ asked' = [asked EXCEPT ![f] = @ + 1]
   /\ msgs' = msgs \cup {[type |-> "ReadIndexQuestion", from |-> f, number |-> asked[f] + 1, sentAt |-> now]}
-  /\ UNCHANGED <<now, log, clients, was, standby, taken, current, session, copies>>
+  /\ UNCHANGED <<now, log, known, was, standby, taken, current, session, copies>>
 
 AnswerReadIndex(r, m) ==
   /\ m.type = "ReadIndexQuestion"
@@ -192,14 +196,14 @@ AnswerReadIndex(r, m) ==
   /\ HoldsLease(r)
   /\ Serves(r)
   /\ msgs' = msgs \cup {[type |-> "ReadIndexAnswer", to |-> m.from, number |-> m.number, sentAt |-> m.sentAt, index |-> knows[r]]}
-  /\ UNCHANGED <<now, log, clients, was, standby, asked, taken, current, session, copies>>
+  /\ UNCHANGED <<now, log, known, was, standby, asked, taken, current, session, copies>>
 
 HandleReadIndex(f, m) ==
   /\ m.type = "ReadIndexAnswer"
   /\ m.to = f
   /\ \A a \in taken[f] : a.number # m.number
   /\ taken' = [taken EXCEPT ![f] = @ \cup {[number |-> m.number, sentAt |-> m.sentAt, index |-> m.index, takenAt |-> now]}]
-  /\ UNCHANGED <<now, log, clients, was, standby, asked, msgs, current, session, copies>>
+  /\ UNCHANGED <<now, log, known, was, standby, asked, msgs, current, session, copies>>
 
 (* The standby has come to an index that f has been told. *)
 ReachReadIndex(f, answer) ==
@@ -207,7 +211,7 @@ ReachReadIndex(f, answer) ==
   /\ Has(f) >= answer.index
   /\ answer.number > current[f].number
   /\ current' = [current EXCEPT ![f] = [number |-> answer.number, from |-> AgeFrom(answer)]]
-  /\ UNCHANGED <<now, log, clients, was, standby, questions, session, copies>>
+  /\ UNCHANGED <<now, log, known, was, standby, questions, session, copies>>
 
 MayRead(f) ==
   CASE read[f].mode = "linearizable" -> current[f].number # 0 /\ CountsFor(current[f].number, read[f].since)
@@ -226,7 +230,7 @@ ReadStandby(f) ==
                            \cup (IF mode = "bounded" /\ now >= MaxStaleness /\ result < was[now - MaxStaleness] THEN {"too old"} ELSE {})
                            \cup (IF result < shown[f] THEN {"went back"} ELSE {})
   /\ read' = [read EXCEPT ![f] = NoRead]
-  /\ UNCHANGED <<now, log, was, standby, questions, current, copies>>
+  /\ UNCHANGED <<now, log, released, was, standby, questions, current, copies>>
 
 Next ==
   \/ Tick
@@ -242,7 +246,7 @@ Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
 TypeOK ==
-  /\ clients <= chosen
+  /\ released <= clients /\ clients <= chosen
   /\ \A r \in Replicas : leads[r] <= ballot /\ knows[r] <= chosen
   /\ \A f \in Followers :
        /\ replayed[f] <= received[f] /\ received[f] <= chosen

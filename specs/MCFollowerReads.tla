@@ -57,4 +57,6 @@ Sights ==
 SecondLeaderNeverAnswers == ~\E m \in msgs : m.type = "ReadIndexAnswer" /\ leads[2] # 0 /\ m.index > start[2]
 (* Witness: a bounded read that was refused for its age never becomes possible again. *)
 NeverCurrentAgain == ~(read[3].mode = "bounded" /\ current[3].number > 1 /\ MayRead(3) /\ now > MaxStaleness)
+(* Witness: nobody at a follower is shown what the leader's own readers are not shown yet. *)
+NeverAheadOfLeader == clients <= released
 =============================================================================

@@ -8,7 +8,7 @@ import type { ModelClient } from '../../server/src/payload/wal/testing/model-cli
 import type { Random } from '../../server/src/ports/testing/random.ts';
 import { MemoryClient, type Transaction } from '../../server/src/replica/testing/memory-client.ts';
 import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
-import type { GroupJudge } from './group-judge.ts';
+import type { GroupJudge, Known } from './group-judge.ts';
 
 export const keys = ['a', 'b', 'c', 'd'];
 const writers = 4;
@@ -24,26 +24,41 @@ interface Habits {
   readonly at: ReplicaId | null;
 }
 
+interface ClientsOptions {
+  readonly random: Random;
+  readonly restMs?: number | undefined;
+  /** Some read at followers what must be current. */
+  readonly followerReads?: boolean;
+}
+
+/** How old what bounded reads find may be. */
+const stalenessMaxMs = 400;
+/** What clients knew is remembered for so long. */
+const rememberedMs = 5_000;
+
 export class GroupClients {
   private readonly group: MemoryGroup;
   private readonly judge: GroupJudge;
   private readonly random: Random;
   private readonly restMs: number;
+  private readonly followerReads: boolean;
   private readonly client: MemoryClient;
   private isOpen = true;
   private atWork = 0;
   private values = 0;
+  private readonly remembered: { readonly atMs: number; readonly known: ReadonlyMap<string, Known> }[] = [];
 
   /** `restMs`: the most that a client rests, mostly. */
   constructor(
     group: MemoryGroup,
     judge: GroupJudge,
-    { random, restMs = 60 }: { readonly random: Random; readonly restMs?: number | undefined },
+    { random, restMs = 60, followerReads = false }: ClientsOptions,
   ) {
     this.group = group;
     this.judge = judge;
     this.random = random;
     this.restMs = restMs;
+    this.followerReads = followerReads;
     this.client = new MemoryClient(group);
   }
 
@@ -66,6 +81,7 @@ export class GroupClients {
         () => asker.next() * 50,
       );
     }
+    if (this.followerReads) this.beginFollowerReads();
   }
 
   /** Nobody begins anything from now on. Resolves when all have ended. @throws Error if somebody is not answered */
@@ -128,6 +144,53 @@ export class GroupClients {
       if (random.chance(0.6)) session.cancel();
       else session.terminate();
     });
+  }
+
+  private beginFollowerReads(): void {
+    const { time } = this.group;
+    for (const act of [
+      (random: Random) => this.readFollower(random),
+      (random: Random) => this.readFollower(random),
+      (random: Random) => this.readBounded(random),
+    ]) {
+      const random = this.random.fork();
+      this.repeat(
+        () => act(random),
+        () => random.next() * 30,
+      );
+    }
+    this.remember();
+    time.every(10, () => this.remember());
+  }
+
+  private remember(): void {
+    const atMs = this.group.time.nowMs();
+    this.remembered.push({ atMs, known: new Map(keys.map((key) => [key, this.judge.knownOf(key)])) });
+    while (this.remembered[0]!.atMs < atMs - rememberedMs) this.remembered.shift();
+  }
+
+  /** What clients knew of it `ms` ago, or a little earlier. */
+  private knownAgo(ms: number, key: string): Known {
+    const atMs = this.group.time.nowMs() - ms;
+    const then = this.remembered.findLast((each) => each.atMs <= atMs);
+    return then?.known.get(key) ?? { acknowledged: 0, shown: 0 };
+  }
+
+  private async readFollower(random: Random): Promise<void> {
+    const member = random.pick(this.group.members);
+    const key = random.pick(keys);
+    const known = this.judge.knownOf(key);
+    const found = await this.client.readFollower(member.id, [key], { kind: 'linearizable' });
+    if (found !== null) this.judge.followerRead(member, key, found[0]!, known);
+  }
+
+  /** Clocks of replicas may run a little slower than the judge's. */
+  private async readBounded(random: Random): Promise<void> {
+    const member = random.pick(this.group.members);
+    const key = random.pick(keys);
+    const known = this.knownAgo(stalenessMaxMs * 1.1, key);
+    const found = await this.client.readFollower(member.id, [key], { kind: 'bounded', stalenessMaxMs });
+    if (found !== null) this.judge.followerRead(member, key, found[0]!, known);
   }
 
   private async readStandby(random: Random): Promise<void> {

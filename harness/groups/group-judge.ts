@@ -37,6 +37,12 @@ interface Read {
   readonly acknowledgedBefore: number | null;
 }
 
+/** What clients know of a key: how many acknowledgements there are, and how many of its values somebody was shown. */
+export interface Known {
+  readonly acknowledged: number;
+  readonly shown: number;
+}
+
 interface Answer {
   readonly transaction: Transaction;
   readonly said: Exclude<TransactionEnd['kind'], 'asked'> | RequestOutcome['code'];
@@ -64,6 +70,8 @@ export class GroupJudge {
     askedAgain: 0,
     reads: 0,
     standbyReads: 0,
+    /** Linearizable and bounded ones. */
+    followerReads: 0,
     /** The longest that a connected majority took to serve. */
     majorityMs: 0,
   };
@@ -75,6 +83,8 @@ export class GroupJudge {
   private readonly answers: Answer[] = [];
   private readonly acknowledged: Transaction[] = [];
   private readonly reads: Read[] = [];
+  /** The longest list of each key that was shown to anybody, but for reads at standbys of any age. */
+  private readonly shown = new Map<string, number>();
   private readonly samples: Sample[] = [];
   readonly slots = new SlotJudge((what) => this.fault(what));
   private readonly standbys = new StandbyJudge((what) => this.fault(what));
@@ -126,7 +136,27 @@ export class GroupJudge {
     for (const [index, key] of transaction.reads.entries()) {
       this.counts.reads += 1;
       this.reads.push({ where: 'the leader', key, list: end.lists[index]!, acknowledgedBefore });
+      this.show(key, end.lists[index]!);
     }
+  }
+
+  /** Of a key: what clients know now. What is read at a follower from now on must have it. */
+  knownOf(key: string): Known {
+    return { acknowledged: this.acknowledged.length, shown: this.shown.get(key) ?? 0 };
+  }
+
+  /** `known`: when it was asked for, or as long ago as a bounded read may be old. */
+  followerRead({ id }: MemoryMember, key: string, list: readonly string[], known: Known): void {
+    const where = `a follower's read at ${id}`;
+    this.counts.followerReads += 1;
+    this.reads.push({ where, key, list, acknowledgedBefore: known.acknowledged });
+    if (list.length < known.shown)
+      this.fault(`${where} found ${list.length} values of ${key}, of which ${known.shown} had been shown`);
+    this.show(key, list);
+  }
+
+  private show(key: string, list: readonly string[]): void {
+    this.shown.set(key, Math.max(this.shown.get(key) ?? 0, list.length));
   }
 
   standbyRead({ id }: MemoryMember, key: string, list: readonly string[]): void {

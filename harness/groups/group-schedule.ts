@@ -32,6 +32,8 @@ export interface ScheduleOptions {
   readonly only?: readonly string[];
   /** Machines keep archives of WAL, which are judged. Default: none does. */
   readonly archives?: boolean;
+  /** Clients read at followers, too. Default: none does. */
+  readonly followerReads?: boolean;
   readonly logLevel?: string;
   /** The most that a client rests, mostly. */
   readonly restMs?: number;
@@ -91,6 +93,7 @@ class Schedule {
     only,
     archives = false,
     logLevel,
+    followerReads = false,
     restMs,
     onEvent,
     watch,
@@ -131,7 +134,11 @@ class Schedule {
       fullLog,
       archives,
     });
-    this.clients = new GroupClients(this.group, this.judge, { random: this.random.fork(), restMs });
+    this.clients = new GroupClients(this.group, this.judge, {
+      random: this.random.fork(),
+      restMs,
+      followerReads,
+    });
     for (const { atMs, salt } of turns)
       this.group.time.after(atMs, () => [this.random, this.group.random].forEach((one) => one.turn(salt)));
   }

@@ -62,6 +62,14 @@ it('archives have what is chosen, byte by byte, whatever befalls those that keep
   expect(archivedBytes).toBeGreaterThan(1_000_000);
 });
 
+it('reads at followers find what anybody knew, whatever befalls the leader', {
+  timeout: 240_000,
+}, async () => {
+  const { faults, counts, story } = await runSchedule({ seed: 6, rounds: 1, followerReads: true });
+  expect({ faults, story: faults.length === 0 ? [] : story }).toEqual({ faults: [], story: [] });
+  expect(counts.followerReads).toBeGreaterThan(200);
+});
+
 it('leases break once clocks go further apart than the stated bound', { timeout: 240_000 }, async () => {
   const { faults } = await runSchedule({ seed: 1, rounds: 1, only: ['clocks go too far apart'] });
   expect(faults.some((fault) => fault.startsWith('OneLeaseHolder'))).toBe(true);

@@ -1,8 +1,8 @@
 /**
- * The command line of the simulator: `npm run groups -- --seed N [--seeds K] [--mix default|losses] [--replicas 3|5] [--rounds R] [--trace FILE] [--plant NAME] [--archives] [--only FAULT]... [--turn MS/N]...`.
+ * The command line of the simulator: `npm run groups -- --seed N [--seeds K] [--mix default|losses] [--replicas 3|5] [--rounds R] [--trace FILE] [--plant NAME] [--archives] [--follower-reads] [--only FAULT]... [--turn MS/N]...`.
  *
  * Runs K seeds from N on, a line for each; a seed that fails is told in full, with the command that replays it, and ends with 1; a command line that is wrong ends with 2. `--mix` names what the faults are drawn from (mixes.ts); with `--only` nothing else befalls the group than these (group-faults.ts). `--trace` writes what the run of
- * the first seed records, for `conformance trace`. With `--archives` each machine keeps an archive of WAL, which is judged. With `--plant` a bug is planted, and the first seed that finds it is told. With `--turn` chance goes another way from there on. `--corpus` runs what was kept of `--explore MINUTES`, which looks for runs that meet new states (explore/).
+ * the first seed records, for `conformance trace`. With `--archives` each machine keeps an archive of WAL, which is judged. With `--follower-reads` clients read at followers, too. With `--plant` a bug is planted, and the first seed that finds it is told. With `--turn` chance goes another way from there on. `--corpus` runs what was kept of `--explore MINUTES`, which looks for runs that meet new states (explore/).
  */
 import { writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ import { recordRun } from './record-run.ts';
 import { explore, runCorpus } from './explore/explore-command.ts';
 import { readTurn, turnOptions } from './explore/run-input.ts';
 
-const usage = `usage: groups [--seed N] [--seeds K] [--rounds R] [--replicas 3|5] [--mix ${Object.keys(mixes).join('|')}] [--archives] [--only FAULT]... [--turn MS/N]...
+const usage = `usage: groups [--seed N] [--seeds K] [--rounds R] [--replicas 3|5] [--mix ${Object.keys(mixes).join('|')}] [--archives] [--follower-reads] [--only FAULT]... [--turn MS/N]...
               [--trace FILE] [--plant BUG]
        groups --explore MINUTES [--seed N] [--blind]
        groups --corpus
@@ -41,6 +41,7 @@ function readOptions() {
       plant: { type: 'string' },
       only: { type: 'string', multiple: true },
       archives: { type: 'boolean', default: false },
+      'follower-reads': { type: 'boolean', default: false },
       turn: { type: 'string', multiple: true },
       corpus: { type: 'boolean', default: false },
       explore: { type: 'string' },
@@ -97,6 +98,7 @@ async function main(): Promise<number> {
       rounds,
       mix,
       archives: options.archives,
+      followerReads: options['follower-reads'],
       ...bug?.strain,
       ...(options.only === undefined ? {} : { only: options.only }),
       ...(logLevel === undefined ? {} : { logLevel }),
@@ -112,7 +114,7 @@ async function main(): Promise<number> {
     if (!hasFailed) continue;
     const plant = bug === undefined ? '' : ` --plant ${bug.name}`;
     const mixed = mix === 'default' ? '' : ` --mix ${mix}`;
-    const archives = options.archives ? ' --archives' : '';
+    const archives = `${options.archives ? ' --archives' : ''}${options['follower-reads'] ? ' --follower-reads' : ''}`;
     const only = options.only?.map((name) => ` --only '${name}'`).join('') ?? '';
     console.log(
       `replay: npm run groups -- --seed ${seed} --replicas ${replicas} --rounds ${rounds}${mixed}${archives}${plant}${only}${turnOptions(turns)}`,

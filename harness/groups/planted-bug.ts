@@ -14,7 +14,10 @@ export interface PlantedBug {
   /** `file` is below server/src. */
   readonly mutations: readonly Mutation[];
   /** Faults under which it shows soon, and a seed from which it does. */
-  readonly strain: Pick<ScheduleOptions, 'only' | 'mix' | 'replicas' | 'restMs' | 'archives'>;
+  readonly strain: Pick<
+    ScheduleOptions,
+    'only' | 'mix' | 'replicas' | 'restMs' | 'archives' | 'followerReads'
+  >;
   readonly seed: number;
   /** What one line of the judge says of it. */
   readonly expected: RegExp;

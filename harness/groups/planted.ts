@@ -7,6 +7,7 @@ import { inStories } from './planted-in-stories.ts';
 import { ofLeaders } from './planted-leaders.ts';
 import { ofTheLog } from './planted-log.ts';
 import { ofMembers } from './planted-members.ts';
+import { ofReads } from './planted-reads.ts';
 import { ofService } from './planted-service.ts';
 
 export const plantedBugs = [
@@ -16,6 +17,7 @@ export const plantedBugs = [
   ...inStories,
   ...ofTheLog,
   ...ofService,
+  ...ofReads,
   ...ofDatabases,
   ...inDatabaseStories,
   ...ofArchives,

@@ -8,6 +8,7 @@ import type { ModelClient } from '../../payload/wal/testing/model-client.ts';
 import type { CommitMode } from '../../payload/wal/testing/model-session.ts';
 import type { NamedRequest, RequestOutcome } from '../../ports/client-service.ts';
 import { Cut, type Doubt, GatewaySession, untilDeath } from './gateway-session.ts';
+import type { Freshness } from '../../ports/standby-reads.ts';
 import type { MemoryGroup } from './memory-group.ts';
 import type { MemoryMember } from './memory-member.ts';
 
@@ -38,6 +39,7 @@ export interface DoubtfulTransaction {
 }
 
 const outcomeWaitMs = 8_000;
+const readWaitMs = 2_000;
 /** The oldest are not asked after any more. */
 const doubtsMax = 100;
 
@@ -117,6 +119,23 @@ export class MemoryClient {
     if (asked === null) return 'unknown';
     // Nobody is left to tell it if that replica dies.
     return untilDeath(this.group, process, asked).catch(() => 'unknown' as const);
+  }
+
+  /** What the reading session of a gateway does with one query at this replica's standby; null: it is refused, or its session ends. */
+  async readFollower(
+    id: ReplicaId,
+    keys: readonly string[],
+    freshness: Freshness,
+  ): Promise<readonly (readonly string[])[] | null> {
+    const { process, replica } = this.group.member(id);
+    const reads = replica?.service.reads;
+    const door = reads?.standby() ?? null;
+    if (process === null || reads === undefined || door === null) return null;
+    const asked = reads.beginRead(door.life, freshness, readWaitMs);
+    const currency = await untilDeath(this.group, process, asked).catch(() => null);
+    if (currency?.code !== 'current') return null;
+    const found = await this.readStandby(id, keys);
+    return reads.standby()?.life === door.life ? found : null;
   }
 
   /** What a query on this replica finds, as its clients on a standby see it; null: it is no standby that lets anybody in. */
