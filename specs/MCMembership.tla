@@ -58,9 +58,6 @@ SteadySpec == SteadyInit /\ [][EagerNext]_vars
 (* All that MultiPaxos may do from there, in any order. *)
 PlainSteadySpec == SteadyInit /\ [][Next]_vars
 
-(* The first slot is chosen already. *)
-StepsRefine == [][Abstract!Next]_[s \in Slots |-> Chosen(s)]
-
 -----------------------------------------------------------------------------
 (* Values for the configurations *)
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadManifest, type Model, parseManifest, selectModels } from './manifest.ts';
+import { loadManifest, type Model, parseManifest, parsePart, partOf, selectModels } from './manifest.ts';
 import { SPECS_DIR } from './tlc.ts';
 import { differences, formatTable } from './verdict.ts';
 
@@ -157,5 +157,20 @@ describe('the verdict', () => {
       ['MCX-tiny', 'holds', 'as expected', '7', '1.0'],
       ['BugX', 'violates Agreement', 'FAILED: exit code 0, expected 12', '-', '1.0'],
     ]);
+  });
+});
+
+describe('a part of the models', () => {
+  it('together with the others has each once', () => {
+    const models = loadManifest();
+    const parts = [1, 2, 3].map((index) => partOf(models, { index, parts: 3 }));
+    expect(parts.flat().toSorted((a, b) => models.indexOf(a) - models.indexOf(b))).toEqual(models);
+    expect(Math.max(...parts.map(({ length }) => length)) * 3).toBeLessThan(models.length + 3);
+  });
+
+  it('is one of those that there are', () => {
+    expect(parsePart('2/6')).toEqual({ index: 2, parts: 6 });
+    for (const text of ['0/6', '7/6', '1', '1/0', '-1/2', '1/2/3', 'a/b', ''])
+      expect(parsePart(text)).toBeNull();
   });
 });

@@ -116,3 +116,22 @@ export function selectModels(models: readonly Model[], choice: Choice): readonly
     return choice.size === 'all-but-nightly' ? model.size !== 'nightly' : model.size === choice.size;
   });
 }
+
+/** The `index`-th of so many parts, from 1 on. */
+export interface Part {
+  readonly index: number;
+  readonly parts: number;
+}
+
+/** @returns null if the text is not K/N, with K from 1 to N */
+export function parsePart(text: string): Part | null {
+  const match = /^([1-9]\d*)\/([1-9]\d*)$/.exec(text);
+  if (match === null) return null;
+  const [index, parts] = [Number(match[1]), Number(match[2])];
+  return index <= parts ? { index, parts } : null;
+}
+
+/** All parts together have each model once. Neighbours, which take alike, go to different ones. */
+export function partOf<T>(models: readonly T[], { index, parts }: Part): readonly T[] {
+  return models.filter((_, at) => at % parts === index - 1);
+}

@@ -4,6 +4,7 @@
  *   --size tiny|small|nightly|all-but-nightly|all   default: all-but-nightly
  *   --only NAME      the model of that name, or those whose name begins so, whatever their size; may be repeated
  *   --bugs           only the models that TLC must refute because a rule is dropped
+ *   --part K/N       of what is chosen each N-th model from the K-th on: N processes that are given one part each run all. The first part parses the modules
  *   --workers N      threads in all; default: 2, or 1 on a machine with one core
  *   --verbose        print all that TLC prints
  *
@@ -12,20 +13,31 @@
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { loadManifest, type Model, SIZES, type SizeChoice, selectModels } from './manifest.ts';
+import {
+  loadManifest,
+  type Model,
+  type Part,
+  parsePart,
+  partOf,
+  SIZES,
+  type SizeChoice,
+  selectModels,
+} from './manifest.ts';
 import { runModel } from './run-model.ts';
 import { endOnSignals, ensureTlc, parseModules, SPECS_DIR } from './tlc.ts';
 import { differences, formatTable, type Row } from './verdict.ts';
 
-const usage = `usage: specs [--size ${SIZES.join('|')}|all-but-nightly|all] [--only NAME]... [--bugs] [--workers N] [--verbose]
+const usage = `usage: specs [--size ${SIZES.join('|')}|all-but-nightly|all] [--only NAME]... [--bugs] [--part K/N] [--workers N] [--verbose]
   --only    the model of that name, or those whose name begins so, whatever their size
   --bugs    only the models that must be refuted because a rule is dropped
+  --part    of these each N-th model from the K-th on
 specs/README.md says what each model is for.`;
 
 interface Options {
   readonly size: SizeChoice;
   readonly only: readonly string[];
   readonly bugs: boolean;
+  readonly part: Part;
   readonly workers: number;
   readonly verbose: boolean;
 }
@@ -41,6 +53,7 @@ function readOptions(argv: readonly string[]): Options | 'help' {
       size: { type: 'string', default: 'all-but-nightly' },
       only: { type: 'string', multiple: true, default: [] },
       bugs: { type: 'boolean', default: false },
+      part: { type: 'string', default: '1/1' },
       workers: { type: 'string', default: String(Math.min(2, availableParallelism())) },
       verbose: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -52,7 +65,9 @@ function readOptions(argv: readonly string[]): Options | 'help' {
     throw new Error(`--workers ${values.workers} is not a positive number`);
   if (!isSizeChoice(values.size))
     throw new Error(`--size ${values.size} is none of ${SIZES.join(', ')}, all-but-nightly, all`);
-  return { size: values.size, only: values.only, bugs: values.bugs, workers, verbose: values.verbose };
+  const part = parsePart(values.part);
+  if (part === null) throw new Error(`--part ${values.part} is not K/N, of which K is a number from 1 to N`);
+  return { size: values.size, only: values.only, bugs: values.bugs, part, workers, verbose: values.verbose };
 }
 
 /** Runs `work` on every item, at most `limit` at a time, and keeps the order. */
@@ -114,11 +129,10 @@ async function main(): Promise<number> {
     console.log(usage);
     return 0;
   }
-  const models = selectModels(loadManifest(), options);
+  const models = partOf(selectModels(loadManifest(), options), options.part);
   if (models.length === 0) throw new Error('no model matches; specs/manifest names them all');
   await ensureTlc();
-  const parsed = await parseAll();
-  if (!parsed) return 1;
+  if (options.part.index === 1 && !(await parseAll())) return 1;
   const rows = await runModels(models, options);
   console.log(`\n${formatTable(rows)}`);
   const failed = rows.filter((row) => row.differences.length > 0);
