@@ -185,12 +185,14 @@ describe('what is not current enough', () => {
 
   it('makes a transaction fail', async () => {
     const reader = await client(linearizable);
-    await reader.query('BEGIN');
-    answer = refusal;
-    expect(await codeOf(reader.query('SELECT 1'))).toBe('57P03');
-    answer = () => ({ code: 'current' });
-    expect(await codeOf(reader.query('SELECT 1'))).toBe('25P02');
-    await reader.query('ROLLBACK');
+    for (const values of [undefined, []]) {
+      await reader.query('BEGIN');
+      answer = refusal;
+      expect(await codeOf(reader.query('SELECT 1', values))).toBe('57P03');
+      answer = () => ({ code: 'current' });
+      expect(await codeOf(reader.query('SELECT 1'))).toBe('25P02');
+      await reader.query('ROLLBACK');
+    }
   });
 
   it('ends a session that cannot be told otherwise', async () => {
@@ -226,6 +228,24 @@ describe('without a standby', () => {
 });
 
 describe('at the leader', () => {
+  it('a session that did not begin so is told that it is too late', async () => {
+    const leader = await startGateway(pg);
+    const writer = await leader.client();
+    for (const values of [undefined, []]) {
+      expect(await codeOf(writer.query("SET barista.read_consistency = 'snapshot'", values))).toBe('0A000');
+      await writer.query("SET barista.read_consistency = 'leader'", values);
+      await writer.query('RESET barista.read_consistency', values);
+    }
+    await writer.query('BEGIN');
+    expect(await codeOf(writer.query("SET barista.read_consistency = 'snapshot'"))).toBe('0A000');
+    expect(await codeOf(writer.query('SELECT 1'))).toBe('25P02');
+    await writer.query('ROLLBACK');
+    const reader = await leader.client(snapshot);
+    await reader.query("SET barista.read_consistency = 'linearizable'");
+    await Promise.all([writer.end(), reader.end()]);
+    await leader.listener.close();
+  });
+
   it('a session that reads is one like others, and writes nothing', async () => {
     const leader = await startGateway(pg);
     const reader = await leader.client(linearizable);

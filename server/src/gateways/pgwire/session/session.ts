@@ -27,6 +27,7 @@ import { NamedSession } from './named/named-session.ts';
 import type { RequestDatabases } from './named/request-databases.ts';
 import { Outbox, type Told } from './outbox.ts';
 import { RequestTracker } from './request-tracker.ts';
+import { readModeRefusal } from './reading/read-mode-refusal.ts';
 import { Trust } from './trust.ts';
 import { Valve } from './valve.ts';
 
@@ -175,7 +176,7 @@ export class Session implements Gated {
       this.onMention(mention);
       const { names } = this;
       // While it logs in there is nothing to name.
-      if (names === null) this.forward(chunk);
+      if (names === null) this.forward(this.refusalOf(chunk) ?? chunk);
       else if (!this.loggedIn) {
         if (mention?.request === true) names.mentionedUnseen();
         this.forward(chunk);
@@ -189,6 +190,10 @@ export class Session implements Gated {
       const told = known ? errors.protocolViolation(error.message) : errors.internalError(error);
       this.close(this.outbox.atBoundary ? [errorResponse('FATAL', told)] : []);
     }
+  }
+
+  private refusalOf(chunk: Buffer): Buffer | null {
+    return this.input.boundary === 0 ? readModeRefusal(chunk, this.options.startup) : null;
   }
 
   private forward(bytes: Buffer): void {

@@ -193,13 +193,13 @@ export class ReadingSession {
   }
 
   /** As an error of the request, where it can be told in its place; else it ends the session. */
-  private refuse({ isLoneQuery, readies }: ReadRequest, error: GatewayError): void {
+  private refuse({ readies }: ReadRequest, error: GatewayError): void {
     const { tracker, client } = this;
     if (tracker.outstanding) this.close(error);
     else if (tracker.status === 'I' && readies > 0) {
       const answer = Buffer.concat([errorResponse('ERROR', error), readyForQuery('I')]);
       for (let times = 0; times < readies; times += 1) client.write(answer);
-    } else if (isLoneQuery) this.pass(raisingQuery(error));
+    } else if (readies === 1) this.pass(raisingQuery(error));
     else this.close(error);
   }
 

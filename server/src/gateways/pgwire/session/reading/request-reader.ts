@@ -15,8 +15,6 @@ export interface ReadRequest {
   readonly chunk: Buffer;
   /** It has more than passwords and the end of the session. */
   readonly asks: boolean;
-  /** It is a Query message and nothing else. */
-  readonly isLoneQuery: boolean;
   /** It is one statement and nothing else, in either protocol. */
   readonly isLoneStatement: boolean;
   /** It is Query messages and runs that end with Sync, all of them whole: so many ReadyForQuery messages answer it, and an error goes before each. 0: it is something else. */
@@ -36,7 +34,6 @@ export class RequestReader {
     const { splitter } = this;
     const beginsWhole = splitter.atBoundary;
     let asks = false;
-    let messages = 0;
     let texts = 0;
     let executes = 0;
     let readies = 0;
@@ -47,7 +44,6 @@ export class RequestReader {
       const { type, first, last } = splitter;
       if (type === password || type === front.terminate) continue;
       asks = true;
-      if (first) messages += 1;
       if (type === front.query || type === front.sync) {
         readies += 1;
         isOpen = type === front.query && isOpen;
@@ -60,7 +56,6 @@ export class RequestReader {
     return {
       chunk,
       asks,
-      isLoneQuery: isWhole && messages === 1 && chunk[0] === front.query,
       isLoneStatement: isWhole && texts === 1 && executes <= 1,
       readies: isWhole && !isOpen ? readies : 0,
       mention,
