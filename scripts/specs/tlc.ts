@@ -10,6 +10,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { optionsOfShortRuns } from './class-archive.ts';
 import { findJava, findMaven } from './java.ts';
 import { makeScratch, removeScratch } from './scratch.ts';
 import { parseTlcOutput, sanyProblem, type TlcSummary } from './tlc-output.ts';
@@ -129,6 +130,8 @@ async function sha256(file: string): Promise<string> {
 interface Tools {
   readonly java: string;
   readonly jar: string;
+  /** For Java, where it runs for seconds. */
+  readonly forShortRuns: readonly string[];
 }
 
 let tools: Promise<Tools> | null = null;
@@ -148,7 +151,9 @@ export async function ensureTlc(): Promise<Tools> {
 }
 
 async function findTools(): Promise<Tools> {
-  return { java: findJava(), jar: await ensureJar() };
+  const java = findJava();
+  const jar = await ensureJar();
+  return { java, jar, forShortRuns: await optionsOfShortRuns({ java, jar, specDir: SPECS_DIR }) };
 }
 
 async function ensureJar(): Promise<string> {
@@ -186,7 +191,7 @@ async function ensureJar(): Promise<string> {
 
 /** Runs TLC on one model. Resolves whatever TLC finds; rejects only if it cannot be run at all. */
 export async function runTlc(run: TlcRun): Promise<TlcResult> {
-  const { java, jar } = await ensureTlc();
+  const { java, jar, forShortRuns } = await ensureTlc();
   const scratch = await makeScratch('barista-tlc-');
   try {
     const finished = await launch({
@@ -195,7 +200,7 @@ export async function runTlc(run: TlcRun): Promise<TlcResult> {
         // Most runs have one thread, beside which collectors with several cost a tenth more and take up four times the memory.
         '-XX:+UseSerialGC',
         // Most runs take seconds, and would spend more on Java's second compiler than on their model.
-        ...(run.isLong === true ? [] : ['-XX:TieredStopAtLevel=1']),
+        ...(run.isLong === true ? [] : forShortRuns),
         // Checking a long trace recurses over its slots.
         '-Xss512m',
         `-Xmx${run.heapMib ?? HEAP_MIB_DEFAULT}m`,
@@ -239,13 +244,21 @@ export async function parseModules(
 
 /** What SANY prints. */
 async function parse(modules: readonly string[], specDir: string): Promise<string> {
-  const { java, jar } = await ensureTlc();
+  const { java, jar, forShortRuns } = await ensureTlc();
   const scratch = await makeScratch('barista-sany-');
   try {
     const files = modules.map((module) => `${module}.tla`);
     const { output } = await launch({
       command: java,
-      args: ['-XX:TieredStopAtLevel=1', `-Djava.io.tmpdir=${scratch}`, '-cp', jar, 'tla2sany.SANY', ...files],
+      args: [
+        '-XX:+UseSerialGC',
+        ...forShortRuns,
+        `-Djava.io.tmpdir=${scratch}`,
+        '-cp',
+        jar,
+        'tla2sany.SANY',
+        ...files,
+      ],
       cwd: specDir,
       timeoutMs: SANY_TIMEOUT_MS,
     });
