@@ -206,6 +206,12 @@ export const standbyWentAway: GatewayError = {
   message: "terminating connection: this replica's standby has stopped, or is about to lead; reconnect",
 };
 
+/** As PostgreSQL says it. */
+export const readCancelled: GatewayError = {
+  sqlState: '57014',
+  message: 'canceling statement due to user request',
+};
+
 export function notCurrent(code: 'noAnswer' | 'behind', waitMs: number): GatewayError {
   return {
     sqlState: '57P03',

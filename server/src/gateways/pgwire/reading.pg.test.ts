@@ -117,7 +117,9 @@ describe('a session that reads', () => {
     await reader.query('SELECT 1');
     await reader.query('RESET ALL');
     await reader.query('SELECT 1');
-    expect(asked.map(({ kind }) => kind)).toEqual(['linearizable', 'bounded']);
+    await reader.query({ text: 'SET barista.read_consistency = bounded', name: 'as JDBC does' });
+    await reader.query('SELECT 1');
+    expect(asked.map(({ kind }) => kind)).toEqual(['linearizable', 'bounded', 'bounded']);
   });
 
   it.each([
@@ -146,6 +148,17 @@ describe('a session that reads', () => {
     wire.send(Buffer.concat([q('SET barista.read_consistency = linearizable'), q('SELECT 1')]));
     for (let times = 0; times < 2; times++)
       expect((await wire.until('Z')).map(describeFrame)).toEqual([expect.stringContaining('0A000'), 'Z I']);
+  });
+
+  it('reads no less strictly what stands before what resets everything', async () => {
+    const wire = await wireOf('snapshot');
+    wire.send(q('SET barista.read_consistency = linearizable'));
+    await wire.until('Z');
+    wire.send(Buffer.concat([q('SELECT 1'), q('DISCARD ALL')]));
+    await wire.until('Z', 2);
+    wire.send(q('SELECT 1'));
+    await wire.until('Z');
+    expect(asked.map(({ kind }) => kind)).toEqual(['snapshot', 'linearizable']);
   });
 
   it('is cancelled by its own key', async () => {
@@ -193,6 +206,50 @@ describe('what is not current enough', () => {
       expect(await codeOf(reader.query('SELECT 1'))).toBe('25P02');
       await reader.query('ROLLBACK');
     }
+  });
+
+  it('makes a transaction of several messages fail, too', async () => {
+    const reader = await client(linearizable);
+    await reader.query('BEGIN');
+    answer = refusal;
+    expect(await codeOf(reader.query('SELECT $1::int', [1]))).toBe('57P03');
+    answer = () => ({ code: 'current' });
+    expect(await codeOf(reader.query('SELECT $1::int', [1]))).toBe('25P02');
+    await reader.query('ROLLBACK');
+    expect((await reader.query('SELECT $1::int AS a', [1])).rows).toEqual([{ a: 1 }]);
+  });
+
+  it('does not keep a transaction from ending', async () => {
+    const reader = await client(linearizable);
+    const ends = { name: 'end', text: 'ROLLBACK' };
+    for (const end of ['ROLLBACK', 'commit;', ends, ends]) {
+      answer = () => ({ code: 'current' });
+      await reader.query('BEGIN');
+      answer = refusal;
+      await reader.query(end);
+    }
+    expect(await codeOf(reader.query('SELECT 1'))).toBe('57P03');
+  });
+
+  it('is given up when the client cancels it', async () => {
+    const reader = await client(linearizable);
+    answer = () => new Promise(() => {});
+    const read = codeOf(reader.query('SELECT 1'));
+    await expect.poll(() => asked.length).toBe(2);
+    connect(follower.connection).end(cancelPacket(keyOf(reader)));
+    expect(await read).toBe('57014');
+    answer = () => ({ code: 'current' });
+    await reader.query('SELECT 1');
+  });
+
+  it('leaves nothing running of a session that it ends', async () => {
+    const wire = await wireOf('linearizable');
+    wire.send(q('SELECT pg_sleep(60)'));
+    await expect.poll(sleeping).toBe(1);
+    answer = refusal;
+    wire.send(q('SELECT 1'));
+    expect(await lastWords(wire)).toEqual([fatal('57P03')]);
+    await expect.poll(sleeping).toBe(0);
   });
 
   it('ends a session that cannot be told otherwise', async () => {

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { changed, consistencyIn, consistencyOf, defaultConsistency } from './read-consistency.ts';
+import {
+  changed,
+  consistencyIn,
+  consistencyOf,
+  defaultConsistency,
+  type ReadConsistency,
+  type ReadMode,
+  stricter,
+} from './read-consistency.ts';
 import type { StartupMessage } from './startup.ts';
 
 function startup(...parameters: [string, string][]): StartupMessage {
@@ -53,6 +61,9 @@ describe('a statement', () => {
     ["SET LOCAL barista.read_consistency = 'bounded'"],
     ["SELECT set_config('barista.read_consistency', 'bounded', false)"],
     ["BEGIN; SET barista.read_consistency = 'bounded'; COMMIT"],
+    // PostgreSQL refuses these two.
+    ['SET barista.max_staleness = 1h'],
+    ['SET barista"."max_staleness = 1'],
   ])('that changes it in another way is not followed: %s', (text) => {
     expect(consistencyIn(text)).toEqual({ kind: 'other' });
   });
@@ -61,7 +72,6 @@ describe('a statement', () => {
     ['SHOW barista.max_staleness'],
     ["SELECT current_setting('barista.read_consistency')"],
     ['SELECT 1'],
-    ['SELECT $$ discard all $$'],
   ])('that changes nothing of it is none of its business: %s', (text) => {
     expect(consistencyIn(text)).toBeNull();
   });
@@ -71,6 +81,21 @@ describe('a statement', () => {
       { kind: 'all' },
       { kind: 'all' },
     ]);
+  });
+
+  it.each([
+    ['/* a pool */ DISCARD ALL'],
+    ['SET SESSION AUTHORIZATION DEFAULT;RESET ALL;CLOSE ALL'],
+    ['SELECT $$ discard all $$'],
+  ])('may reset everything among other things, or not: %s', (text) => {
+    expect(consistencyIn(text)).toEqual({ kind: 'perhapsAll' });
+  });
+
+  it('of the two ways to read has the one that asks for more', () => {
+    const of = (mode: ReadMode, stalenessMaxMs: number): ReadConsistency => ({ mode, stalenessMaxMs });
+    expect(stricter(of('snapshot', 5), of('bounded', 10))).toEqual(of('bounded', 5));
+    expect(stricter(of('linearizable', 10), of('bounded', 5))).toEqual(of('linearizable', 5));
+    expect(stricter(of('snapshot', 10), of('snapshot', 10))).toEqual(of('snapshot', 10));
   });
 });
 

@@ -7,6 +7,7 @@ import type { Freshness } from '../../../ports/standby-reads.ts';
 import type { StartupMessage } from './startup.ts';
 import { startupSetting } from './startup-options.ts';
 
+/** Each asks for more than the next. */
 export const readModes = ['leader', 'linearizable', 'bounded', 'snapshot'] as const;
 export type ReadMode = (typeof readModes)[number];
 
@@ -43,31 +44,49 @@ export function freshnessOf({ mode, stalenessMaxMs }: ReadConsistency): Freshnes
 }
 
 /**
- * `change`: a SET or RESET of its own, for the rest of the session; `value` null: what the session began with. `all`: all settings become that. `other`: a setting is changed in a way that is not followed. Null: nothing
- * of the kind.
+ * `change`: a SET or RESET of its own, for the rest of the session; `value` null: what the session began with. `all`: all settings become that; `perhapsAll`: among other things, or not at all. `other`: a setting is
+ * changed in a way that is not followed. `end`: nothing but the end of a transaction, for which nothing is read. Null: nothing of the kind.
  */
 export type ConsistencyMention =
   | { readonly kind: 'change'; readonly name: SettingName; readonly value: string | null }
   | { readonly kind: 'all' }
+  | { readonly kind: 'perhapsAll' }
+  | { readonly kind: 'end' }
   | { readonly kind: 'other' }
   | null;
 
 const mentioned = /read_consistency|max_staleness/i;
 const changing = /\b(?:set|set_config|reset)\b/i;
+const perhapsAll = /\b(?:reset|discard)\s+all\b/i;
+const ending = /^\s*(?:commit|end|rollback|abort)(?:\s+(?:work|transaction))?\s*;?\s*$/i;
 const all = /^\s*(?:reset|discard)\s+all\s*;?\s*$/i;
-const own =
-  /^\s*(?:set\s+(?:session\s+)?"?barista"?\."?(read_consistency|max_staleness)"?\s*(?:=|\s+to\s)\s*(?:'([^']*)'|([\w.]+))|reset\s+"?barista"?\."?(read_consistency|max_staleness)"?)\s*;?\s*$/i;
+const nameOf = String.raw`(?:barista\s*\.\s*"?|"barista"\s*\.\s*"?|"barista\.)(read_consistency|max_staleness)"?`;
+/** What PostgreSQL takes without quotes: words, and numbers without a unit. */
+const own = new RegExp(
+  String.raw`^\s*(?:set\s+(?:session\s+)?${nameOf}\s*(?:=|\s+to\s)\s*(?:'([^']*)'|([a-z_]\w*|\d+(?:\.\d+)?))|reset\s+${nameOf})\s*;?\s*$`,
+  'i',
+);
 
 /** `text`: that of one message. */
 export function consistencyIn(text: string): ConsistencyMention {
-  if (!mentioned.test(text)) return all.test(text) ? { kind: 'all' } : null;
+  if (!mentioned.test(text)) {
+    if (ending.test(text)) return { kind: 'end' };
+    if (!perhapsAll.test(text)) return null;
+    return { kind: all.test(text) ? 'all' : 'perhapsAll' };
+  }
   if (!changing.test(text)) return null;
   const found = own.exec(text);
   if (found === null) return { kind: 'other' };
   const [, set, quoted, bare, reset] = found;
   const name: SettingName = `barista.${(set ?? reset ?? '').toLowerCase() as 'read_consistency' | 'max_staleness'}`;
-  const value = quoted ?? bare ?? null;
-  return { kind: 'change', name, value: value?.toLowerCase() === 'default' ? null : value };
+  const isDefault = bare?.toLowerCase() === 'default';
+  return { kind: 'change', name, value: isDefault ? null : (quoted ?? bare ?? null) };
+}
+
+/** What satisfies both. */
+export function stricter(a: ReadConsistency, b: ReadConsistency): ReadConsistency {
+  const mode = readModes.find((each) => each === a.mode || each === b.mode) ?? 'linearizable';
+  return { mode, stalenessMaxMs: Math.min(a.stalenessMaxMs, b.stalenessMaxMs) };
 }
 
 export function changed(
@@ -83,7 +102,13 @@ export function changed(
   return stalenessMaxMs === null ? { name, value } : { ...now, stalenessMaxMs };
 }
 
-export function restored(now: ReadConsistency, begun: ReadConsistency, name: SettingName): ReadConsistency {
+/** `begun`: with what the session began. */
+export function followed(
+  now: ReadConsistency,
+  begun: ReadConsistency,
+  { name, value }: Extract<ConsistencyMention, { kind: 'change' }>,
+): ReadConsistency | WrongValue {
+  if (value !== null) return changed(now, name, value);
   if (name === consistencyName) return { ...now, mode: begun.mode };
   return { ...now, stalenessMaxMs: begun.stalenessMaxMs };
 }

@@ -100,7 +100,7 @@ function openReadingSession(
       key = given;
       forgetKey = front.cancels.add(given, {
         socketPath: door.socketPath,
-        isOwed: () => session.tracker.outstanding,
+        isOwed: () => session.onCancelRequest(),
       });
     },
     onCancel: () => {

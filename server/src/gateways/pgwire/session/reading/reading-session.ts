@@ -10,13 +10,7 @@ import type { StandbyDoor, StandbyReads } from '../../../../ports/standby-reads.
 import { errorResponse, type GatewayError, readyForQuery } from '../../codec/backend-messages.ts';
 import { FrameSplitter } from '../../codec/frame-splitter.ts';
 import { ProtocolViolation } from '../../codec/protocol-violation.ts';
-import {
-  changed,
-  freshnessOf,
-  type ReadConsistency,
-  readModes,
-  restored,
-} from '../../codec/read-consistency.ts';
+import { freshnessOf, type ReadConsistency, stricter } from '../../codec/read-consistency.ts';
 import { type StartupMessage, startupForReading } from '../../codec/startup.ts';
 import { rulesAfter } from '../../codec/text-rules.ts';
 import * as errors from '../../errors.ts';
@@ -26,6 +20,7 @@ import { closeWithWords } from '../close-with-words.ts';
 import { connectBackend } from '../connect-backend.ts';
 import { RequestTracker } from '../request-tracker.ts';
 import { Valve } from '../valve.ts';
+import { followMention } from './follow-mention.ts';
 import { raisingQuery } from './raising-query.ts';
 import { type ReadRequest, RequestReader } from './request-reader.ts';
 
@@ -57,6 +52,8 @@ export class ReadingSession {
   private readonly passed: FrameSplitter;
   private readonly answers: AnswerReader;
   private consistency: ReadConsistency;
+  /** Ends the wait of a request. */
+  private giveUp: (() => void) | null = null;
   private isClosed = false;
   private backendReached = false;
   private clientEnded = false;
@@ -105,7 +102,7 @@ export class ReadingSession {
     try {
       answers.read(chunk);
     } catch (error) {
-      this.close(errors.internalError(error));
+      this.end(errors.internalError(error));
       return;
     }
     this.saidFatal ||= answers.saidFatal;
@@ -117,28 +114,42 @@ export class ReadingSession {
     if (this.isClosed) return;
     try {
       const request = this.requests.read(chunk);
-      const error = this.follow(request);
-      if (error !== null) this.refuse(request, error);
-      else if (this.mustWait(request)) void this.beginRead(request);
-      else this.pass(chunk);
+      const before = this.consistency;
+      const mayChange = !this.tracker.outstanding && this.tracker.status === 'I';
+      const after = followMention(request, { before, begun: this.options.consistency, mayChange });
+      if ('sqlState' in after) {
+        this.refuse(request, after);
+        return;
+      }
+      this.consistency = after;
+      // What comes with a reset may stand before it, or behind it.
+      const wanted = stricter(before, after);
+      if (this.mustWait(request, wanted)) void this.beginRead(request, wanted);
+      else this.pass(request.chunk);
     } catch (error) {
       const isKnown = error instanceof ProtocolViolation;
-      this.close(isKnown ? errors.protocolViolation(error.message) : errors.internalError(error));
+      this.end(isKnown ? errors.protocolViolation(error.message) : errors.internalError(error));
     }
   }
 
-  private mustWait({ asks, mention, isLoneStatement }: ReadRequest): boolean {
-    const isSettingOnly = mention !== null && isLoneStatement;
-    return asks && !isSettingOnly && this.consistency.mode !== 'snapshot';
+  private mustWait({ asks, mention, isLoneStatement }: ReadRequest, { mode }: ReadConsistency): boolean {
+    const readsNothing = isLoneStatement && mention !== null && mention.kind !== 'perhapsAll';
+    return asks && !readsNothing && mode !== 'snapshot';
   }
 
-  private async beginRead(request: ReadRequest): Promise<void> {
+  private async beginRead(request: ReadRequest, consistency: ReadConsistency): Promise<void> {
     const { reads, door, limits } = this.options;
-    const { consistency } = this;
     this.clientValve.pause('waiting');
     const isBounded = consistency.mode === 'bounded';
     const waitMs = isBounded ? limits.boundedWaitMs : limits.readWaitMs;
-    const currency = await reads.beginRead(door.life, freshnessOf(consistency), waitMs);
+    const cancelled = new Promise<{ readonly code: 'cancelled' }>((resolve) => {
+      this.giveUp = () => resolve({ code: 'cancelled' });
+    });
+    const currency = await Promise.race([
+      reads.beginRead(door.life, freshnessOf(consistency), waitMs),
+      cancelled,
+    ]);
+    this.giveUp = null;
     if (this.isClosed) return;
     switch (currency.code) {
       case 'current':
@@ -146,6 +157,9 @@ export class ReadingSession {
         break;
       case 'over':
         this.end(errors.standbyWentAway);
+        break;
+      case 'cancelled':
+        this.refuse(request, errors.readCancelled);
         break;
       case 'noAnswer':
       case 'behind':
@@ -162,29 +176,6 @@ export class ReadingSession {
     this.clientValve.resume('waiting');
   }
 
-  /** Takes over how the client wants to read from now on. Returns why it cannot, or null. */
-  private follow({ mention, isLoneStatement }: ReadRequest): GatewayError | null {
-    if (mention === null) return null;
-    const { consistency, tracker } = this;
-    const mayChange = !tracker.outstanding && tracker.status === 'I';
-    if (mention.kind === 'all') {
-      // Poolers send it ahead of a session's next statement: that is to be read as the session began, too.
-      if (mayChange) this.consistency = this.options.consistency;
-      return null;
-    }
-    if (mention.kind === 'other' || !isLoneStatement) return errors.readSettingHidden;
-    if (!mayChange) return errors.readSettingInTransaction;
-    const { name, value } = mention;
-    const next =
-      value === null
-        ? restored(consistency, this.options.consistency, name)
-        : changed(consistency, name, value);
-    if ('value' in next) return errors.wrongReadSetting(name, next.value, readModes);
-    if (next.mode === 'leader') return errors.readModeAtStart;
-    this.consistency = next;
-    return null;
-  }
-
   private pass(bytes: Buffer): void {
     const { passed, tracker } = this;
     passed.feed(bytes);
@@ -192,15 +183,24 @@ export class ReadingSession {
     if (!this.backend.write(bytes)) this.clientValve.pause('full');
   }
 
-  /** As an error of the request, where it can be told in its place; else it ends the session. */
+  /** As errors of the request, where they can be told in their place; else it ends the session. */
   private refuse({ readies }: ReadRequest, error: GatewayError): void {
     const { tracker, client } = this;
-    if (tracker.outstanding) this.close(error);
-    else if (tracker.status === 'I' && readies > 0) {
+    if (tracker.outstanding || readies === 0) this.end(error);
+    else if (tracker.status === 'I') {
       const answer = Buffer.concat([errorResponse('ERROR', error), readyForQuery('I')]);
       for (let times = 0; times < readies; times += 1) client.write(answer);
-    } else if (readies === 1) this.pass(raisingQuery(error));
-    else this.close(error);
+    } else {
+      // One after the other: each is answered by an error and ReadyForQuery, in either protocol.
+      for (let times = 0; times < readies; times += 1) this.pass(raisingQuery(error));
+    }
+  }
+
+  /** Returns true if PostgreSQL has to be told; a request that waits is none of its business yet. */
+  onCancelRequest(): boolean {
+    if (this.tracker.outstanding) return true;
+    this.giveUp?.();
+    return false;
   }
 
   /** The session cannot go on: nothing that it was doing has had any effect. */

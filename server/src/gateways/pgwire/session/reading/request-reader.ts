@@ -2,16 +2,24 @@
  * Reads along in what a client that reads at a standby sends: whether PostgreSQL will take a snapshot for it, what it says of how it wants to read, and whether the gateway can answer it in PostgreSQL's place.
  *
  * Responsible for: looking at each chunk; the tracker follows only what is passed on.
+ * Invariant: a message that tells what is executed, and is not longer than `heldBytesMax` is read whole, however the network cuts it: its beginning is kept until the rest is there.
  */
 import { type ConsistencyMention, consistencyIn } from '../../codec/read-consistency.ts';
-import { FrameSplitter } from '../../codec/frame-splitter.ts';
+import { FrameSplitter, headerBytes } from '../../codec/frame-splitter.ts';
 import { front } from '../../codec/message-types.ts';
-import { stringEnd } from '../../codec/frontend-messages.ts';
+import { readBindNames, shortName, stringEnd } from '../../codec/frontend-messages.ts';
 
 /** Passwords and the answers of SASL. */
 const password = 'p'.charCodeAt(0);
+const heldBytesMax = 16_384;
+/** Prepared statements that change how the session reads. */
+const preparedMax = 1_000;
+/** In a Close message; the other thing is a portal. */
+const statementClosed = 'S'.charCodeAt(0);
+const noBytes = Buffer.alloc(0);
 
 export interface ReadRequest {
+  /** What is to be passed on: it may end before what came does. */
   readonly chunk: Buffer;
   /** It has more than passwords and the end of the session. */
   readonly asks: boolean;
@@ -19,56 +27,144 @@ export interface ReadRequest {
   readonly isLoneStatement: boolean;
   /** It is Query messages and runs that end with Sync, all of them whole: so many ReadyForQuery messages answer it, and an error goes before each. 0: it is something else. */
   readonly readies: number;
+  /** Of what it has executed. */
   readonly mention: ConsistencyMention;
 }
 
 export class RequestReader {
-  private readonly splitter: FrameSplitter;
+  private readonly frameBytesMax: number;
+  private splitter: FrameSplitter;
+  private held: Buffer = noBytes;
+  /** By the names of the statements; that without a name is one of them. */
+  private readonly prepared = new Map<string, ConsistencyMention>();
 
   constructor(frameBytesMax: number) {
+    this.frameBytesMax = frameBytesMax;
     this.splitter = new FrameSplitter(frameBytesMax);
   }
 
   /** @throws ProtocolViolation */
-  read(chunk: Buffer): ReadRequest {
+  read(came: Buffer): ReadRequest {
     const { splitter } = this;
+    let chunk = this.held.length === 0 ? came : Buffer.concat([this.held, came]);
+    this.held = noBytes;
     const beginsWhole = splitter.atBoundary;
-    let asks = false;
-    let texts = 0;
-    let executes = 0;
-    let readies = 0;
-    let isOpen = false;
-    let mention: ConsistencyMention = null;
+    const seen = newSeen();
     splitter.feed(chunk);
     while (splitter.next()) {
-      const { type, first, last } = splitter;
+      const { type, first, last, start } = splitter;
       if (type === password || type === front.terminate) continue;
-      asks = true;
+      if (first && !last && isShort(chunk, start)) {
+        this.held = Buffer.from(chunk.subarray(start));
+        chunk = chunk.subarray(0, start);
+        this.splitter = new FrameSplitter(this.frameBytesMax);
+        break;
+      }
+      seen.asks = true;
       if (type === front.query || type === front.sync) {
-        readies += 1;
-        isOpen = type === front.query && isOpen;
-      } else isOpen = true;
-      if (first && hasText(type)) texts += 1;
-      if (first && type === front.execute) executes += 1;
-      if (first && last && hasText(type)) mention ??= consistencyIn(this.textOf(chunk));
+        seen.readies += 1;
+        seen.isOpen &&= type === front.query;
+      } else seen.isOpen = true;
+      if (first) this.look(chunk, splitter, seen);
     }
-    const isWhole = beginsWhole && splitter.atBoundary;
+    const isWhole = beginsWhole && this.splitter.atBoundary;
     return {
       chunk,
-      asks,
-      isLoneStatement: isWhole && texts === 1 && executes <= 1,
-      readies: isWhole && !isOpen ? readies : 0,
-      mention,
+      asks: seen.asks,
+      isLoneStatement: isWhole && isOneStatement(seen),
+      readies: isWhole && !seen.isOpen ? seen.readies : 0,
+      mention: seen.mention,
     };
   }
 
-  private textOf(chunk: Buffer): string {
-    const { type, payload, end } = this.splitter;
-    const from = type === front.parse ? stringEnd(chunk, payload, end) + 1 : payload;
-    return chunk.toString('latin1', from, stringEnd(chunk, from, end));
+  /** At the first part of a message. */
+  private look(chunk: Buffer, { type, payload, end, last }: FrameSplitter, seen: Seen): void {
+    seen.messages += 1;
+    switch (type) {
+      case front.query:
+        seen.queries += 1;
+        if (last) seen.mention = weightier(seen.mention, consistencyIn(textAt(chunk, payload, end)));
+        return;
+      case front.parse:
+        seen.parses += 1;
+        if (last) this.parse(chunk, payload, end, seen);
+        return;
+      case front.bind:
+        seen.binds += 1;
+        seen.bound = readBindNames(chunk, payload, end).statement;
+        seen.mention = weightier(seen.mention, this.prepared.get(seen.bound) ?? null);
+        return;
+      case front.execute:
+        seen.executes += 1;
+        return;
+      case front.functionCall:
+        seen.calls += 1;
+        return;
+      case front.close:
+        if (chunk[payload] === statementClosed) this.prepared.delete(nameAt(chunk, payload + 1, end));
+        return;
+      default:
+    }
+  }
+
+  private parse(chunk: Buffer, from: number, to: number, seen: Seen): void {
+    const name = nameAt(chunk, from, to);
+    const mention = consistencyIn(textAt(chunk, stringEnd(chunk, from, to) + 1, to));
+    seen.parsed = name;
+    this.prepared.delete(name);
+    // What cannot be followed is not to be prepared, either.
+    const isLost = this.prepared.size >= preparedMax && mention !== null && mention.kind !== 'end';
+    if (isLost || mention?.kind === 'other') seen.mention = { kind: 'other' };
+    else if (mention !== null) this.prepared.set(name, mention);
   }
 }
 
-function hasText(type: number): boolean {
-  return type === front.query || type === front.parse;
+/** In one chunk. */
+interface Seen {
+  asks: boolean;
+  readies: number;
+  isOpen: boolean;
+  messages: number;
+  queries: number;
+  parses: number;
+  binds: number;
+  executes: number;
+  calls: number;
+  /** Names of statements. */
+  parsed: string | null;
+  bound: string | null;
+  mention: ConsistencyMention;
+}
+
+function newSeen(): Seen {
+  const counts = { readies: 0, messages: 0, queries: 0, parses: 0, binds: 0, executes: 0, calls: 0 };
+  return { asks: false, isOpen: false, ...counts, parsed: null, bound: null, mention: null };
+}
+
+function isOneStatement({ messages, queries, parses, binds, executes, calls, parsed, bound }: Seen): boolean {
+  if (queries > 0) return messages === 1;
+  const isSame = parsed === null || bound === null || parsed === bound;
+  return calls === 0 && parses <= 1 && binds <= 1 && executes <= binds && isSame;
+}
+
+function nameAt(chunk: Buffer, from: number, to: number): string {
+  return shortName(chunk, from, stringEnd(chunk, from, to));
+}
+
+function textAt(chunk: Buffer, from: number, to: number): string {
+  return chunk.toString('latin1', from, stringEnd(chunk, from, to));
+}
+
+/** Of what may reset everything and what changes one thing, the latter has to be told of. */
+function weightier(a: ConsistencyMention, b: ConsistencyMention): ConsistencyMention {
+  const weight = (one: ConsistencyMention): number =>
+    one === null ? 0 : { end: 1, all: 2, perhapsAll: 3, change: 4, other: 5 }[one.kind];
+  return weight(b) > weight(a) ? b : a;
+}
+
+/** A message that begins here, and whose rest has not come, tells what is executed, and is short; or that is not known yet. */
+function isShort(chunk: Buffer, at: number): boolean {
+  const type = chunk[at];
+  if (type !== front.query && type !== front.parse && type !== front.bind) return false;
+  return chunk.length < at + headerBytes || chunk.readUInt32BE(at + 1) < heldBytesMax;
 }
