@@ -4,13 +4,13 @@ import { runFreshCommand } from './fresh-command.ts';
 import { judgeSeeds, type Refused } from './judge-seeds.ts';
 import { recordFresh, type FreshMix } from './record-fresh.ts';
 import { recordGroup } from './record-group.ts';
+import { seedOfHash, seedOfTree } from './seed-of-tree.ts';
 
 const SEEDS = 32;
-/** The same each time, as long as new ones are refused now and then (docs/open-points.md). Those of `groups` are of the mix `default`, at all layers. */
-const fresh: readonly (readonly [mix: FreshMix, first: number])[] = [
-  ['losses', 311_000],
-  ['groups', 50_030],
-];
+/** Runs of `groups` are those of the mix `default`, at all layers. */
+const fresh: readonly FreshMix[] = ['losses', 'groups'];
+/** Others with every change. */
+const first = seedOfTree();
 /** Of each mix, to the other judge: it costs several times as much. */
 const SEEDS_OF_TLC = 4;
 /** Of a machine that is busy with much else. */
@@ -92,12 +92,18 @@ const inTheMiddle = [
   'loses its database',
 ];
 
+it('seeds are drawn from all of a hash that a seed has room for', () => {
+  expect(seedOfHash('fffffff000')).toBe(2 ** 28);
+  expect(seedOfHash('0000000fff')).toBe(1);
+  expect(first).toBe(seedOfTree());
+});
+
 describe('simulated runs', { timeout: TIMEOUT_MS }, () => {
-  it.each(fresh)('of the mix %s are behaviours of the spec', async (mix, first) => {
+  it.each(fresh)('of the mix %s are behaviours of the spec', async (mix) => {
     expect(await runFreshCommand({ mix, seeds: SEEDS, first, judge: 'typescript', jvms: 1 })).toBe(0);
   });
 
-  it.each(fresh)('of the mix %s are so to TLC, too', async (mix, first) => {
+  it.each(fresh)('of the mix %s are so to TLC, too', async (mix) => {
     expect(await runFreshCommand({ mix, seeds: SEEDS_OF_TLC, first, judge: 'tlc', jvms: 1 })).toBe(0);
   });
 
