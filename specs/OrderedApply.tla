@@ -261,6 +261,10 @@ MayAnswer(r) ==
 (* it replays the switch.                                                                                                     *)
 NeededOf(w) == Prefix(w, FilledEnd(w))
 
+(* The log has unit i of w no more.  Of a piece of a record that was purged a later leadership may have left the rest behind: then the *)
+(* log has what is in its place.                                                                                              *)
+IsForgotten(i, w) == LET gone == NeededOf(Fold(purged).wal) IN i <= Len(gone) /\ w[i] = gone[i]
+
 (* What counts as there, for the sake of purging: what is flushed in the directory's own WAL.                                  *)
 IsFlushed(r, w) == IsPrefix(w, Prefix(pg[r].wal, pg[r].flushed))
 CountsAsThere(r, w) == IsFlushed(r, NeededOf(w))
@@ -749,7 +753,7 @@ Replay(r, n, a) ==
   IN  /\ node[r].up
       /\ pg[r].mode = "standby"
       /\ IsPrefix(Whole(had), w)
-      /\ w # had => Len(NeededOf(Fold(purged).wal)) <= Len(had)  \* the log still has what comes next
+      /\ \A i \in (Len(had) + 1)..Len(w) : ~IsForgotten(i, w)  \* the log still has what comes next
       /\ a \in pg[r].applied..WholeEnd(w)
       /\ pg' = [pg EXCEPT ![r].wal = w, ![r].flushed = Len(w), ![r].applied = a]
       /\ pg' # pg
@@ -1137,7 +1141,8 @@ SourceHasForgotten ==
 ForgottenIsNotFed ==
   [][\A r \in Replica :
        pg[r].mode = "standby" /\ pg'[r].mode = "standby" /\ pg'[r].wal # pg[r].wal
-         => FilledEnd(Fold(purged).wal) <= Len(pg[r].wal)]_vars
+         => LET gone == Fold(purged).wal
+            IN \A i \in (Len(pg[r].wal) + 1)..FilledEnd(gone) : i > Len(pg'[r].wal) \/ pg'[r].wal[i] # gone[i]]_vars
 
 HasFlushed(r, w) == LacksNothing(w, Prefix(pg[r].wal, pg[r].flushed))
 
