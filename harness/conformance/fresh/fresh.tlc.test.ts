@@ -57,6 +57,11 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
     310_342,
     'a change of the members waits for a vote of one that waits for a copy, which waits for the change',
   ],
+  [
+    'groups',
+    260_063_605,
+    'a piece of a record was purged of which a later leadership had left the rest behind',
+  ],
   ['groups', 61102, 'a replica was elected in the moment in which it found that its database was none'],
   [
     'groups',
