@@ -1,5 +1,5 @@
 /**
- * What a real cluster recorded while its leader was killed, right behind a switch of segments, and disks were wiped under load, in the middle of a bulk load first, is a behaviour of the specs, and the same
+ * What a real cluster recorded while its leader was killed and disks were wiped under load, in the middle of a bulk load first, and a leader was killed right behind a switch of segments, is a behaviour of the specs, and the same
  * record with one event altered is not.
  */
 import { mkdtemp, writeFile } from 'node:fs/promises';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
+import { segmentBytes } from '../../server/src/wal/lsn.ts';
 import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
 import { pgbench, psqlSocket } from '../cluster/pg-tools.ts';
 import { checkLeaseTrace } from '../conformance/lease/lease-trace.ts';
@@ -20,8 +21,10 @@ const TRANSACTIONS = 25;
 /** Some tens of megabytes of WAL in one transaction. */
 const BULK = ['-i', '-q', '-s', '3', '-I', 'G'];
 const WIPES = ['log', 'both'] as const;
-/** So much later psql has connected, and asked. */
-const SWITCH_MS = 90;
+const REPLICAS = ['r1', 'r2', 'r3'] as ReplicaId[];
+const DELAY_MS = 15;
+/** So much later psql has connected and asked, and some of the rest is chosen, as a rule. */
+const SWITCH_MS = 130;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Null if it was accepted; else where the record is kept, which no other run would make again, and what is said of it. */
@@ -49,6 +52,31 @@ function shippedDuringCopies(events: readonly TraceEvent[]): number {
   return Math.max(...applied.flatMap(({ name }, index) => (name === 'BeginCopy' ? [during(index)] : [])));
 }
 
+/** The empty rest of a segment is on its way when the leader dies: its messages take their time. */
+async function killBehindSwitch(cluster: LocalCluster): Promise<void> {
+  const { id, postgres } = await cluster.leader();
+  for (const to of REPLICAS.filter((other) => other !== id))
+    await cluster.fault({ action: 'delay', from: id, to, amount: DELAY_MS });
+  const switched = psqlSocket(postgres, 'SELECT pg_switch_wal()');
+  await sleep(SWITCH_MS);
+  await cluster.fault({ action: 'crash', replica: id });
+  await switched;
+  await cluster.fault({ action: 'heal' });
+  await pgbench((await cluster.leader()).pgwire.port, ['-n', '-c', '2', '-t', '10']);
+  await cluster.fault({ action: 'restart', replica: id });
+  await cluster.settled();
+}
+
+/** How many timelines begin at the end of a segment of whose empty rest not all was chosen. */
+function forksBehindRest(events: readonly TraceEvent[]): number {
+  const applied = events.filter((event) => event.layer === 'apply');
+  const forks = new Set(
+    applied.flatMap((event) => (event.name === 'BeginLeadership' && !event.resumes ? [event.fork] : [])),
+  );
+  const ends = new Set<number>(applied.flatMap((event) => (event.name === 'Feed' ? [event.end] : [])));
+  return [...forks].filter((fork) => fork % segmentBytes === 0 && !ends.has(fork)).length;
+}
+
 describe('the trace of a cluster whose disks are wiped, and whose leader is killed, under load', () => {
   let cluster: LocalCluster;
   let events: TraceEvent[];
@@ -67,11 +95,7 @@ describe('the trace of a cluster whose disks are wiped, and whose leader is kill
     filled = (await filling).code;
     const load = pgbench(port!, ['-n', '-c', '4', '-t', String(TRANSACTIONS)]);
     await sleep(500);
-    // The empty rest of the segment is on its way, as a rule, when it dies.
-    const switched = psqlSocket(leader.postgres, 'SELECT pg_switch_wal()');
-    await sleep(SWITCH_MS);
     await cluster.fault({ action: 'crash', replica: leader.id });
-    await switched;
     await load;
     await cluster.leader();
     await pgbench(port!, ['-n', '-c', '4', '-t', String(TRANSACTIONS)]);
@@ -86,6 +110,7 @@ describe('the trace of a cluster whose disks are wiped, and whose leader is kill
       await running;
       await cluster.settled();
     }
+    await killBehindSwitch(cluster);
     await cluster.interrupt();
     events = readEvents(statuses.map(({ id }) => join(cluster.dataDir, id, 'trace')));
   });
@@ -104,7 +129,7 @@ describe('the trace of a cluster whose disks are wiped, and whose leader is kill
     const apply = await checkApplyTrace(events);
     expect(await rejection(apply, events)).toBeNull();
     expect(await rejection(await checkLeaseTrace(events), events)).toBeNull();
-    console.log(`${events.length} events recorded`);
+    console.log(`${events.length} events recorded, ${forksBehindRest(events)} timelines begin behind a rest`);
   });
 
   it('is rejected with one vote altered', async () => {
