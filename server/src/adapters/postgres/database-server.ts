@@ -23,6 +23,7 @@ import type {
 import { writeDurably } from '../file-system.ts';
 import { sqlStateOf } from './database-error.ts';
 import { chooseSocketDirectory } from './data-directory.ts';
+import { endClients } from './end-clients.ts';
 import { EndedWaits } from './ended-waits.ts';
 import { openInstance, type InstanceOptions, type PostgresInstance } from './instance/postgres-instance.ts';
 import { chooseLaunchUser, handOver } from './launch-user.ts';
@@ -127,6 +128,7 @@ class Server implements PostgresDatabaseServer {
     await this.keepNumbers(promotion);
     feed.shut();
     const client = await this.session.get();
+    await endClients(client);
     // Nobody may have waited for this any more, and PostgreSQL have been started again since.
     if (this.feed !== feed) throw new Error('PostgreSQL was stopped');
     this.instance.promoted();

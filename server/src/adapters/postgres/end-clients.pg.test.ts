@@ -1,0 +1,43 @@
+import { Client } from 'pg';
+import { expect, it } from 'vitest';
+import { startTestPostgres } from '../../gateways/pgwire/testing/postgres.ts';
+import { endClients } from './end-clients.ts';
+
+it('ends clients whatever they do, and no session of the replica itself', async () => {
+  const pg = await startTestPostgres();
+  const own = await pg.connect();
+  const client = new Client({
+    host: pg.socketDir,
+    port: pg.port,
+    user: 'barista',
+    password: 'barista',
+    database: pg.database,
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  const stubborn = client
+    .query(
+      `DO $$ BEGIN FOR i IN 1..60 LOOP
+        BEGIN PERFORM pg_sleep(1); EXCEPTION WHEN query_canceled THEN NULL; END;
+        COMMIT;
+      END LOOP; END $$`,
+    )
+    .then(
+      () => null,
+      (error: { readonly code?: string }) => error.code,
+    );
+  await expect
+    .poll(
+      async () =>
+        (await pg.superuser.query("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).rowCount,
+    )
+    .toBe(1);
+  await endClients(pg.superuser);
+  expect(await stubborn).toBe('57P01');
+  const { rows } = await own.query(
+    "SELECT usename FROM pg_stat_activity WHERE backend_type = 'client backend' GROUP BY usename",
+  );
+  expect(rows).toEqual([{ usename: 'postgres' }]);
+  await own.end();
+  await pg.stop();
+});
