@@ -1041,6 +1041,7 @@ TypeOK ==
        /\ pg[r].mode = "standby" => pg[r].flushed = Len(pg[r].wal)
        /\ pg[r].waiting # {} => pg[r].mode = "primary" /\ node[r].up
        /\ dir[r].role \in Roles
+       /\ dir[r].role = "primary" => pg[r].mode # "standby"  \* it has been promoted
        /\ dir[r].durable \in 0..Top
        /\ copy[r] # NoCopy => dir[r].role = "copying"
 
