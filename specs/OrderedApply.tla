@@ -1062,6 +1062,13 @@ TimelinesAscend ==
         ELSE IF e.resumes THEN owner[e.leadership] = owner[d.leadership] /\ e.timeline = d.timeline
         ELSE e.timeline = d.timeline + 1
 
+(* Not even an entry that nobody should have proposed takes the order from them.                                               *)
+AnyEntryAscends ==
+  Newest.timeline # 0 =>
+    \A b \in 1..ballot, t \in 0..(Newest.timeline + 2), resumes \in BOOLEAN :
+      LET e == LeadershipEntry(b, t, Len(Newest.wal), 1, resumes, <<>>)
+      IN  LeadershipBegins(Newest, e) => t = IF resumes THEN Newest.timeline ELSE Newest.timeline + 1
+
 (* No record in the chosen WAL is torn: a first half is followed by its second, or by word that it counts for nothing, a switch  *)
 (* by the rest of its segment, and a timeline begins behind a whole record.                                                    *)
 ChosenRecordsAreWhole ==

@@ -43,8 +43,8 @@ const elsewhere: Readonly<Record<string, string>> = {
     'a log that does not go on from its copy fetches what it lacks, or goes on from there where somebody has let go of that (MoveBase)',
   'Recovery TakeCopy: TRUE for the condition: \\E s \\in (purged[r] + 1)..pointer : s \\notin log[r]':
     'what its database has goes from its log: RelievePressure does the same',
-  'OrderedApply ResumesRightly: TRUE for: e.timeline = p.timeline':
-    'whoever resumes has seen that its timeline is the one before (MayResume), and behind its own first entry nothing else begins (TimelinesAscend); it stays, as `foldEntry` is to be the same function',
+  'OrderedApply SlotWithPiece: TRUE for: s = dir[r].durable':
+    'what is chosen of a piece was flushed before it was shipped, whatever the directory says; the code goes by that, and the replay with it',
   'Recovery Fairness: TRUE for: WF_vars(BeginEmpty(r))': 'whoever has no database may get a copy instead',
 };
 
