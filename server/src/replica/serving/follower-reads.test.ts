@@ -67,6 +67,20 @@ describe('a linearizable read', () => {
     expect(reads.wanted).toBeNull();
   });
 
+  it('waits for what it was told itself, not for what one before it was told', async () => {
+    const { time, begin, answer, replay } = setUp();
+    const reads = [];
+    for (const index of [7, 8]) {
+      reads.push(begin(linearizable));
+      await time.pass(1);
+      await answer(index);
+    }
+    await replay(7);
+    expect(reads.map(({ told }) => told?.code)).toEqual(['current', undefined]);
+    await replay(8);
+    expect(reads.map(({ told }) => told?.code)).toEqual(['current', 'current']);
+  });
+
   it('does not wait for what is replayed already', async () => {
     const { time, begin, answer, replay } = setUp();
     await replay(7);
@@ -188,6 +202,20 @@ describe('a bounded read', () => {
     const old = begin(bounded(1000));
     await time.pass(1);
     expect([old.told?.code, questions().length]).toEqual(['current', 2]);
+  });
+
+  it('knows nothing of a standby that has just taken the place of another', async () => {
+    const { time, reads, begin, answer } = setUp();
+    begin(bounded(1000));
+    await time.pass(1);
+    await answer(0);
+    reads.letIn(false);
+    reads.letIn(true);
+    const read = begin(bounded(1000));
+    await time.pass(0);
+    expect(read.told).toBeNull();
+    await answer(0);
+    expect(read.told).toEqual({ code: 'current' });
   });
 
   it('takes what it has to be as old as the question, however late the answer came', async () => {
