@@ -7,10 +7,14 @@ import { recordGroup } from './record-group.ts';
 import { seedOfHash, seedOfTree } from './seed-of-tree.ts';
 
 const SEEDS = 32;
-/** Runs of `groups` are those of the mix `default`, at all layers. */
-const fresh: readonly FreshMix[] = ['losses', 'groups'];
-/** Others with every change. */
-const first = seedOfTree();
+const ofTree = seedOfTree();
+/**
+ * Of `losses` others with every change. Of `groups`, whose runs are those of the mix `default` at all layers, the same each time, as long as new ones are refused now and then (docs/open-points.md).
+ */
+const fresh: readonly (readonly [mix: FreshMix, first: number])[] = [
+  ['losses', ofTree],
+  ['groups', 50_030],
+];
 /** Of each mix, to the other judge: it costs several times as much. */
 const SEEDS_OF_TLC = 4;
 /** Of a machine that is busy with much else. */
@@ -62,6 +66,7 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
     260_063_605,
     'a piece of a record was purged of which a later leadership had left the rest behind',
   ],
+  ['groups', 330_013, 'a directory is looked at again, and is as it was'],
   ['groups', 61102, 'a replica was elected in the moment in which it found that its database was none'],
   [
     'groups',
@@ -100,15 +105,15 @@ const inTheMiddle = [
 it('seeds are drawn from all of a hash that a seed has room for', () => {
   expect(seedOfHash('fffffff000')).toBe(2 ** 28);
   expect(seedOfHash('0000000fff')).toBe(1);
-  expect(first).toBe(seedOfTree());
+  expect(ofTree).toBe(seedOfTree());
 });
 
 describe('simulated runs', { timeout: TIMEOUT_MS }, () => {
-  it.each(fresh)('of the mix %s are behaviours of the spec', async (mix) => {
+  it.each(fresh)('of the mix %s are behaviours of the spec', async (mix, first) => {
     expect(await runFreshCommand({ mix, seeds: SEEDS, first, judge: 'typescript', jvms: 1 })).toBe(0);
   });
 
-  it.each(fresh)('of the mix %s are so to TLC, too', async (mix) => {
+  it.each(fresh)('of the mix %s are so to TLC, too', async (mix, first) => {
     expect(await runFreshCommand({ mix, seeds: SEEDS_OF_TLC, first, judge: 'tlc', jvms: 1 })).toBe(0);
   });
 

@@ -126,6 +126,8 @@ export class LifeContext {
   /** What the directory says. */
   private saved: DirectoryState | null = null;
   private pointerSlot = 0 as Slot;
+  /** What was told last of what may become of a primary's directory. */
+  private prefixTold = '';
 
   constructor(options: LifeOptions) {
     this.options = options;
@@ -151,6 +153,14 @@ export class LifeContext {
 
   get position(): WalPosition | null {
     return this.wal?.position ?? null;
+  }
+
+  /** A second look at a directory that is as it was tells nothing new. */
+  tellPrefix(event: ApplyTraceEvent & { readonly name: 'CheckPrefix' }): void {
+    const found = JSON.stringify(event);
+    if (found === this.prefixTold) return;
+    this.prefixTold = found;
+    this.options.host.event(event);
   }
 
   leads(ballot: Ballot): boolean {

@@ -96,6 +96,18 @@ describe('a directory that may hold WAL which was never chosen', () => {
 });
 
 describe('a primary that ends before its leadership has begun', () => {
+  it('is looked at again, and tells what may become of its directory only once', async () => {
+    const { life, settle } = setUp(ofB1, { ownEnd: 520 });
+    life.startPrimary = () => Promise.reject(new Error('it does not start'));
+    life.payload.lead(b3);
+    await expect(life.time.until(settle(written))).rejects.toThrow('it does not start');
+    life.payload.follow();
+    void settle(written);
+    await life.time.pass(100);
+    const told = life.events.filter(({ name }) => name === 'CheckPrefix');
+    expect(told).toMatchObject([{ outcome: 'undecided', position: 520 }]);
+  });
+
   it('is stopped where it came up after its leadership was over', async () => {
     const { life, settle } = setUp(ofB1, { ownEnd: 520 });
     let comeUp = (): void => undefined;

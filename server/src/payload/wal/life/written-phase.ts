@@ -47,7 +47,8 @@ export async function settleWritten(context: LifeContext, state: DirectoryState)
       );
       const { slot } = wal.position;
       const outcome = outcomes[judgement.kind];
-      if (outcome !== null) host.event({ name: 'CheckPrefix', outcome, slot, timeline, position: ownEnd });
+      if (outcome !== null)
+        context.tellPrefix({ name: 'CheckPrefix', outcome, slot, timeline, position: ownEnd });
     }
     if (judgement.kind === 'prefix') return standbyAgain(context, wal, { timeline, ownEnd });
     if (judgement.kind === 'parted') {
