@@ -102,6 +102,9 @@ describe('a session that reads', () => {
     expect(rows).toEqual([]);
     answer = () => ({ code: 'current' });
     wire.send(q('SELECT 2'));
+    // Time enough for it to be read, if it were.
+    for (let times = 0; times < 5; times++) await pg.superuser.query('SELECT 3');
+    expect(asked.length).toBe(2);
     held[0]!({ code: 'current' });
     await wire.until('Z');
     await wire.until('Z');
@@ -159,6 +162,14 @@ describe('a session that reads', () => {
     wire.send(q('SELECT 1'));
     await wire.until('Z');
     expect(asked.map(({ kind }) => kind)).toEqual(['snapshot', 'linearizable']);
+  });
+
+  it('is given up when the connection of its client breaks', async () => {
+    const wire = await wireOf('snapshot');
+    wire.send(q('SELECT pg_sleep(60)'));
+    await expect.poll(sleeping).toBe(1);
+    wire.socket.resetAndDestroy();
+    await expect.poll(sleeping).toBe(0);
   });
 
   it('is cancelled by its own key', async () => {
