@@ -39,7 +39,7 @@ VARIABLES
   seen,          \* seen[r]: how many of them leader r's database has
   read,          \* read[r]: the client's read: what it must see at least, what it got, and in which ballot r led when it ran
   stale,         \* an answer left that lacks a write acknowledged before the read was asked for
-  newest,        \* the newest configuration that is chosen, by its place, and the ballot in which it was proposed
+  newest,        \* the newest configuration that is chosen, by its place, and the ballots in which it was
   counts,        \* counts[r]: the newest configuration that leader r knows to be chosen
   crashes
 
@@ -72,8 +72,8 @@ WaitAfterRestart == LeaseLength
 (* has kept its word as others do, and its acknowledgements count from before. *)
 CountsBy(r) == counts[r]
 
-(* Whose change a leader goes on by: only its own.  If another leader has made one, it is none any more. *)
-MayGoOn(r) == leading[r] = newest.ballot
+(* Whose change a leader goes on by: only its own, or what it has chosen again.  If another leader has made one, it is none any more. *)
+MayGoOn(r) == leading[r] \in newest.ballots
 
 LeaseHeld(r) ==
   /\ leading[r] /= 0
@@ -133,16 +133,21 @@ GivePromise(r, b) ==
   /\ msgs' = msgs \union {prepare}
   /\ UNCHANGED <<clock, ticks, grant, acked, latest, seen, read, stale, members, crashes>>
 
+(* A candidate may have found the newest configuration among votes only, and does not know that it is chosen. *)
+KnownToCandidate == {newest.version} \union (IF newest.version > 1 THEN {newest.version - 1} ELSE {})
+
 Lead(r, b) ==
   /\ r = Owner(b)
   /\ promised[r] = b
   /\ <<r, b>> \in votes
   /\ IsQuorum({q \in Replicas : <<q, b>> \in votes}, newest.version)
+  /\ \E known \in KnownToCandidate :
+       /\ IsQuorum({q \in Replicas : <<q, b>> \in votes}, known)
+       /\ counts' = [counts EXCEPT ![r] = known]
   /\ leading' = [leading EXCEPT ![r] = b]
   /\ votes' = votes \ {<<r, b>>}   \* it leads once in a ballot
   /\ acked' = [acked EXCEPT ![r] = [q \in Replicas |-> 0]]
   /\ seen' = [seen EXCEPT ![r] = latest]
-  /\ counts' = [counts EXCEPT ![r] = newest.version]
   /\ UNCHANGED <<clock, ticks, promised, grant, msgs, latest, read, stale, newest, crashes>>
 
 (* The log of leader r goes on by a quorum of those that it counts by, of whom nobody has promised more. *)
@@ -155,7 +160,15 @@ MayGrow(r) ==
 Change(r) ==
   /\ MayGrow(r)
   /\ newest.version < Len(Configurations)
-  /\ newest' = [version |-> newest.version + 1, ballot |-> leading[r]]
+  /\ newest' = [version |-> newest.version + 1, ballots |-> {leading[r]}]
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, read, stale, counts, crashes>>
+
+(* Whoever has found it among votes has it chosen again, by the configuration that it knows. *)
+ChangeAgain(r) ==
+  /\ leading[r] /= 0
+  /\ counts[r] = newest.version - 1
+  /\ IsQuorum({q \in Replicas : promised[q] <= leading[r]}, counts[r])
+  /\ newest' = [newest EXCEPT !.ballots = @ \union {leading[r]}]
   /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, read, stale, counts, crashes>>
 
 Learn(r) ==
@@ -220,14 +233,14 @@ Init ==
   /\ seen = [r \in Replicas |-> 0]
   /\ read = [r \in Replicas |-> NoRead]
   /\ stale = FALSE
-  /\ newest = [version |-> 1, ballot |-> 0]
+  /\ newest = [version |-> 1, ballots |-> {}]
   /\ counts = [r \in Replicas |-> 1]
   /\ crashes = 0
 
 Next ==
   \/ Tick
   \/ \E r \in Replicas :
-       \/ Heartbeat(r) \/ Write(r) \/ Change(r) \/ Learn(r) \/ AskRead(r) \/ RunRead(r) \/ AnswerRead(r) \/ Resign(r) \/ Restart(r)
+       \/ Heartbeat(r) \/ Write(r) \/ Change(r) \/ ChangeAgain(r) \/ Learn(r) \/ AskRead(r) \/ RunRead(r) \/ AnswerRead(r) \/ Resign(r) \/ Restart(r)
        \/ \E m \in msgs : HandleHeartbeat(r, m) \/ HandleHeartbeatAck(r, m)
        \/ \E b \in Ballots : GivePromise(r, b) \/ Lead(r, b)
 

@@ -33,7 +33,7 @@ ThirdAndFourth == {3, 4}
 AgainNext ==
   \/ Tick
   \/ \E r \in Rivals :
-       \/ Heartbeat(r) \/ Write(r) \/ Change(r) \/ Learn(r)
+       \/ Heartbeat(r) \/ Write(r) \/ Change(r) \/ ChangeAgain(r) \/ Learn(r)
        \/ (r \in Readers /\ latest > 0 /\ AskRead(r)) \/ RunRead(r) \/ AnswerRead(r)
        \/ \E m \in msgs : HandleHeartbeatAck(r, m)
        \/ \E b \in Ballots : Lead(r, b) \/ (Owner(b) = r /\ \E q \in Promisers(b) : GivePromise(q, b))
@@ -49,10 +49,14 @@ AllAlways == <<Replicas>>
 
 (* The second is removed, the fourth comes: no majority of the first configuration need meet one of the last. *)
 OneGoesOneComes == <<{1, 2, 3}, {1, 3}, {1, 3, 4}>>
+OneGoes == <<{1, 2, 3}, {1, 3}>>
 FirstAndThird == {1, 3}
 FirstOnly == {1}
 AllButFirst == {2, 3, 4}
 NotTheFirst(b) == AllButFirst
+FirstThirdFifth == {1, 3, 5}
+FirstAgain(b) == IF b = 5 THEN {1, 4} ELSE AllButFirst
+OnlySecond == {2}
 
 (* Two ballots for each of the rivals, among three replicas and among five. *)
 TwiceEach == {1, 2, 4, 5}
@@ -70,6 +74,7 @@ StandsStill == {[r \in Replicas |-> IF r = 1 THEN 0 ELSE Fast]}
 AsElected(r) == 1
 (* MayGoOn: a leader counts by whatever configuration it hears of, and leads on. *)
 ByAnybodysChange(r) == TRUE
+AnyOfBefore == 1..newest.version
 
 (* LeaderLength: no margin for drift. *)
 NoMargin == LeaseLength

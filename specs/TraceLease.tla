@@ -192,7 +192,7 @@ TraceInit ==
   /\ seen = [r \in Replicas |-> 0]
   /\ read = [r \in Replicas |-> NoRead]
   /\ stale = FALSE
-  /\ newest = [version |-> 1, ballot |-> 0]
+  /\ newest = [version |-> 1, ballots |-> {}]
   /\ counts = [r \in Replicas |-> 1]
   /\ crashes = 0
 
@@ -203,6 +203,7 @@ Do ==
   \/ Step.a = "GivePromise" /\ TraceGivePromise
   \/ Step.a = "Lead" /\ TraceLead
   \/ Step.a = "Change" /\ leading[Step.r] = Step.b /\ Change(Step.r)
+  \/ Step.a = "ChangeAgain" /\ leading[Step.r] = Step.b /\ ChangeAgain(Step.r)
   \/ Step.a = "Learn" /\ TraceLearn
   \/ Step.a = "Resign" /\ TraceResign
   \/ Step.a = "Begin" /\ TraceBegin

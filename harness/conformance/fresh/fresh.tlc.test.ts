@@ -66,6 +66,12 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
     260_063_605,
     'a piece of a record was purged of which a later leadership had left the rest behind',
   ],
+  [
+    'groups',
+    330_106,
+    'a killed process had folded in more without WAL than its directory said, and the next one saved nothing',
+  ],
+  ['groups', 322_133, 'a leader counts by the configuration before the one that it has found among votes'],
   ['groups', 330_013, 'a directory is looked at again, and is as it was'],
   ['groups', 61102, 'a replica was elected in the moment in which it found that its database was none'],
   [

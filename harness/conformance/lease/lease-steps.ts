@@ -302,7 +302,8 @@ class StepWriter {
     for (let next = this.nextChange(); next !== undefined; next = this.nextChange()) {
       const { leader, ballot: b } = next;
       if (next.version > version && !this.wouldEnd(next, r, ballot)) return;
-      this.push('Change', { r: leader, b });
+      // One that a leader of before has had chosen already, and this one has found among votes.
+      this.push(next.version === this.newest ? 'ChangeAgain' : 'Change', { r: leader, b });
       this.newest = next.version;
       this.changes.shift();
     }
@@ -310,7 +311,8 @@ class StepWriter {
 
   private nextChange(): Change | undefined {
     const [next] = this.changes;
-    if (next === undefined || next.version !== this.newest + 1) return undefined;
+    if (next === undefined || (next.version !== this.newest && next.version !== this.newest + 1))
+      return undefined;
     return this.mirror(next.leader).leading === next.ballot ? next : undefined;
   }
 

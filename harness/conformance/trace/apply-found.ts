@@ -99,15 +99,20 @@ function saidLater(
 ): number | null {
   let applied: number | null = null;
   let isOver = isSoon;
+  let isLater = false;
   for (const item of items.slice(index + 1)) {
     if (item.kind === 'chosen' || item.replica !== replica) continue;
-    if (item.kind === 'begins' && isOver) break;
+    if (item.kind === 'begins') isLater ||= isOver;
     if (item.kind !== 'event') continue;
     isOver = true;
     const { event } = item;
     if (saysOtherwise.has(event.name)) break;
-    if (event.name === 'FlushStandby') return event.from;
-    if (event.name === 'Replay') applied ??= event.applied;
+    // A directory never goes back: one that a later process finds has what this one found.
+    if (event.name === 'FlushStandby') {
+      if (!isLater) return event.from;
+      return applied === null ? null : Math.min(applied, event.from);
+    }
+    if (event.name === 'Replay' && !isLater) applied ??= event.applied;
   }
   return applied;
 }
