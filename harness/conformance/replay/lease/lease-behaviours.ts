@@ -17,6 +17,7 @@ const notReplayed: Readonly<Record<string, string>> = {
   RunRead: reads,
   AnswerRead: reads,
   Change: members,
+  ChangeAgain: members,
   Learn: members,
 };
 
