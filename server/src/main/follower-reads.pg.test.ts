@@ -47,6 +47,19 @@ async function connect(id: string, options?: string): Promise<Client> {
 
 const reading = (mode: string): string => `-c barista.read_consistency=${mode}`;
 
+/** Whatever ends it but the end of its session, it tries to write, again and again. */
+const catchesItsCancel = `DO $$ BEGIN
+  SET default_transaction_read_only = off;
+  FOR n IN 1..1500 LOOP
+    BEGIN
+      PERFORM pg_sleep(0.01);
+      INSERT INTO taken VALUES (n);
+    EXCEPTION WHEN query_canceled OR read_only_sql_transaction THEN NULL;
+    END;
+    COMMIT;
+  END LOOP;
+END $$`;
+
 async function counterSeenBy(client: Client): Promise<number> {
   return (await client.query<{ n: number }>('SELECT n FROM counter')).rows[0]!.n;
 }
@@ -123,11 +136,14 @@ it('a follower that is cut off refuses what it cannot know, and shows what it ha
 it('when the leader changes, who reads at the next one ends, with its query, and the others go on', async () => {
   const old = group.leader()!;
   await group.sql('UPDATE counter SET n = 1000000');
+  await group.sql('CREATE TABLE taken (n int)');
   const readers = await Promise.all(
     group.followers().map(async (id) => ({ id, client: await connect(id, reading('linearizable')) })),
   );
   for (const { client } of readers) await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
   const sleeps = readers.map(({ client }) => codeOf(client.query('SELECT n, pg_sleep(8) FROM counter')));
+  // At each follower, where the readers have waited for the table.
+  for (const { id } of readers) void codeOf((await connect(id, reading('snapshot'))).query(catchesItsCancel));
   const at = performance.now();
   group.isolate(old, true);
   await eventually(() => expect([old, undefined]).not.toContain(group.followers().map(leads).find(Boolean)), {
@@ -144,6 +160,8 @@ it('when the leader changes, who reads at the next one ends, with its query, and
   group.isolate(old, false);
   await group.healthy();
   await group.sql('UPDATE counter SET n = 2000000');
+  // Nobody went on in the primary that a standby became.
+  expect((await (await connect(next)).query('SELECT FROM taken')).rowCount).toBe(0);
   for (const id of ids) expect(await counterSeenBy(await connect(id, reading('linearizable')))).toBe(2000000);
 }, 120_000);
 
