@@ -254,6 +254,8 @@ describe('large answers', () => {
     const wire = await connectWire(gateway.connection);
     gateway.service.holdAnswers();
     wire.send(q("SELECT repeat('x', 10000) FROM generate_series(1, 5000)"));
+    // PostgreSQL waits for a gateway that has not come to read yet, too.
+    await expect.poll(() => gateway.listener.answersHeld).toBeGreaterThan(0);
     await expect
       .poll(
         async () =>
@@ -263,7 +265,6 @@ describe('large answers', () => {
       .toEqual([{ wait_event: 'ClientWrite' }]);
     gateway.service.letGo();
     expect((await wire.until('Z')).filter((frame) => frame.type === 'D')).toHaveLength(5_000);
-    expect(gateway.listener.answersHeld).toBeGreaterThan(0);
     wire.close();
   });
 
