@@ -2,13 +2,13 @@
  * The replica's PostgreSQL behind the port DatabaseServer: which role it is started in, and what is asked of it in each.
  *
  * Responsible for: putting instance, feed and sessions of the replica's own together. When it is started, promoted or stopped is the payload's decision.
- * Invariants: a standby has no other primary than the feed, and no replication slot, which would keep its WAL for ever; what `promote` returns is on the timeline that was asked for and forked where it was asked to.
+ * Invariants: a standby has no other primary than the feed, and no replication slot, which would keep its WAL for ever.
  */
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { formatLsn, historyName, parseLsn, type Lsn, type Timeline } from '../../wal/lsn.ts';
+import { parseLsn, type Lsn } from '../../wal/lsn.ts';
 import type { NamedRequest } from '../../ports/client-service.ts';
 import type {
   Checkup,
@@ -20,10 +20,8 @@ import type {
   StandbyHandlers,
   TransactionStatus,
 } from '../../ports/database-server.ts';
-import { writeDurably } from '../file-system.ts';
 import { sqlStateOf } from './database-error.ts';
 import { chooseSocketDirectory } from './data-directory.ts';
-import { endClients } from './end-clients.ts';
 import { EndedWaits } from './ended-waits.ts';
 import { openInstance, type InstanceOptions, type PostgresInstance } from './instance/postgres-instance.ts';
 import { chooseLaunchUser, handOver } from './launch-user.ts';
@@ -33,6 +31,7 @@ import { nextXidSql } from './next-xid.ts';
 import { OwnSession } from './own-session.ts';
 import { openPrimary } from './primary-database.ts';
 import { isStopped } from './process-identity.ts';
+import { promoteStandby } from './promotion.ts';
 import { readRequest } from './requests/request-outcome.ts';
 import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
 import { completeTimelineStarts } from './timeline-starts.ts';
@@ -54,7 +53,6 @@ export async function createDatabaseServer(options: DatabaseServerOptions): Prom
   return new Server(options, await openInstance(options));
 }
 
-const pollMs = 5;
 /** PostgreSQL has answered a moment ago that it lets sessions in: what takes longer hangs. */
 const firstAnswerMs = 5_000;
 
@@ -64,6 +62,8 @@ class Server implements PostgresDatabaseServer {
   private feed: StandbyFeed | null = null;
   private readonly session: OwnSession;
   private readonly waits = new EndedWaits();
+  /** Counts its runs, and their ends: what was begun in one is nothing that another is asked. */
+  private run = 0;
 
   constructor(options: DatabaseServerOptions, instance: PostgresInstance) {
     this.options = options;
@@ -90,6 +90,7 @@ class Server implements PostgresDatabaseServer {
       onEnded: handlers.onStreamEnded,
     });
     this.feed = feed;
+    const run = (this.run += 1);
     await this.instance.start({ kind: 'standby', connectionInfo: feed.connectionInfo }, ended);
     return {
       more: () => feed.more(),
@@ -100,7 +101,7 @@ class Server implements PostgresDatabaseServer {
         return feed.connected;
       },
       look: (givenUp) => this.session.ask(givenUp, look),
-      promote: (promotion) => this.promote(promotion, feed),
+      promote: (promotion) => this.promote(promotion, feed, run),
     };
   }
 
@@ -115,8 +116,10 @@ class Server implements PostgresDatabaseServer {
   }
 
   async startPrimary(ended: AbortSignal): Promise<PrimaryDatabase> {
+    const run = (this.run += 1);
     await this.instance.start({ kind: 'primary' }, ended);
-    const opening = this.session.get().then((client) => openPrimary(this.instance, client));
+    const { instance, session } = this;
+    const opening = openPrimary({ instance, session, isOver: () => this.run !== run });
     const isOpen = new AbortController();
     const late = setTimeout(firstAnswerMs, null, { signal: isOpen.signal }).then(() => {
       throw new LaunchError('PostgreSQL has started, and answers nothing', { code: 'launchFailed' });
@@ -124,49 +127,13 @@ class Server implements PostgresDatabaseServer {
     return Promise.race([opening, late]).finally(() => isOpen.abort());
   }
 
-  private async promote(promotion: Promotion, feed: StandbyFeed): Promise<PrimaryDatabase> {
-    await this.keepNumbers(promotion);
+  private async promote(promotion: Promotion, feed: StandbyFeed, run: number): Promise<PrimaryDatabase> {
+    const { instance, session } = this;
+    const isOver = (): boolean => this.run !== run;
     feed.shut();
-    const client = await this.session.get();
-    await endClients(client);
-    // Nobody may have waited for this any more, and PostgreSQL have been started again since.
-    if (this.feed !== feed) throw new Error('PostgreSQL was stopped');
-    this.instance.promoted();
-    await client.query('SELECT pg_promote(false)');
-    while (await isInRecovery(client)) await setTimeout(pollMs);
-    await this.assertPromoted(promotion, client);
+    await promoteStandby({ instance, session, isOver }, promotion);
     await this.closeFeed(feed);
-    return openPrimary(this.instance, client);
-  }
-
-  /** PostgreSQL takes the number after the newest history file that it finds. */
-  private async keepNumbers({ timeline, history }: Promotion): Promise<void> {
-    const user = await chooseLaunchUser();
-    for (let number = timeline - 1; number > 1; number--) {
-      const path = join(this.instance.dataDir, 'pg_wal', historyName(number as Timeline));
-      const there = await readFile(path).then(
-        () => true,
-        () => false,
-      );
-      if (there) return;
-      await writeDurably(path, history(number as Timeline));
-      await handOver(user, path);
-    }
-  }
-
-  /** Whatever PostgreSQL did, it is believed only as far as its files say so. */
-  private async assertPromoted({ timeline, fork }: Promotion, client: Client): Promise<void> {
-    const { rows } = await client.query<{ name: string }>(
-      'SELECT pg_walfile_name(pg_current_wal_insert_lsn()) AS name',
-    );
-    const actual = Number.parseInt(rows[0]!.name.slice(0, 8), 16);
-    const path = join(this.instance.dataDir, 'pg_wal', historyName(timeline));
-    const text = await readFile(path, 'utf8').catch(() => '');
-    const at = text.trim().split('\n').at(-1)?.split('\t')[1];
-    if (actual === timeline && at === formatLsn(fork)) return;
-    throw new Error(
-      `PostgreSQL was promoted to timeline ${actual}, forked at ${at ?? 'an unknown position'}, instead of timeline ${timeline} at ${formatLsn(fork)}`,
-    );
+    return openPrimary({ instance, session, isOver });
   }
 
   async checkup(): Promise<Checkup> {
@@ -211,6 +178,7 @@ class Server implements PostgresDatabaseServer {
   }
 
   async stop(mode: 'fast' | 'immediate' | 'kill'): Promise<void> {
+    this.run += 1;
     this.session.drop();
     await this.instance.stop(mode);
     if (this.feed !== null) await this.closeFeed(this.feed);
@@ -265,9 +233,4 @@ async function look(client: Client): Promise<{ nextXid: bigint; replayed: Lsn }>
   // Only then: what is replayed meanwhile may use ids.
   const after = await client.query<{ next: string }>(`SELECT ${nextXidSql} AS next`);
   return { nextXid: BigInt(after.rows[0]!.next), replayed: parseLsn(replayed) };
-}
-
-async function isInRecovery(client: Client): Promise<boolean> {
-  const { rows } = await client.query<{ recovers: boolean }>('SELECT pg_is_in_recovery() AS recovers');
-  return rows[0]!.recovers;
 }

@@ -10,44 +10,61 @@ import { BarrierSessions } from './barrier-sessions.ts';
 import { sqlStateOf } from './database-error.ts';
 import type { PostgresInstance } from './instance/postgres-instance.ts';
 import { nextXidSql } from './next-xid.ts';
+import type { OwnSession } from './own-session.ts';
 import { gateName, openWalSource } from './replication/wal-source.ts';
 
 /** The walsender of a connection that has just ended may still hold the slot. */
 const slotPatienceMs = 5_000;
 const slotPollMs = 20;
 
-/** `client`: a session of the superuser. Barriers wait in sessions of their own, so that nothing else waits behind them. @throws Error */
-export async function openPrimary(instance: PostgresInstance, client: Client): Promise<PrimaryDatabase> {
+/** One run of it. */
+export interface PrimaryRun {
+  readonly instance: PostgresInstance;
+  /** Barriers wait in sessions of their own, so that nothing else waits behind them. */
+  readonly session: OwnSession;
+  /** It was stopped: another run of the same directory is not asked. */
+  readonly isOver: () => boolean;
+}
+
+/** @throws Error */
+export async function openPrimary(run: PrimaryRun): Promise<PrimaryDatabase> {
+  const client = await clientOf(run);
   const { rows } = await client.query<{ name: string; system: string }>(
     'SELECT pg_walfile_name(pg_current_wal_insert_lsn()) AS name, system_identifier::text AS system FROM pg_control_system()',
   );
   const { name, system } = rows[0]!;
   const timeline = Number.parseInt(name.slice(0, 8), 16) as Timeline;
-  return new Primary(instance, client, timeline, BigInt(system));
+  return new Primary(run, timeline, BigInt(system));
+}
+
+async function clientOf({ session, isOver }: PrimaryRun): Promise<Client> {
+  const client = await session.get();
+  if (isOver()) throw new Error('PostgreSQL was stopped');
+  return client;
 }
 
 class Primary implements PrimaryDatabase {
   readonly timeline: Timeline;
   readonly system: bigint;
-  private readonly instance: PostgresInstance;
-  private readonly client: Client;
+  private readonly run: PrimaryRun;
   private readonly barriers: BarrierSessions;
 
-  constructor(instance: PostgresInstance, client: Client, timeline: Timeline, system: bigint) {
-    this.instance = instance;
-    this.client = client;
-    this.barriers = new BarrierSessions(instance.socketDir);
+  constructor(run: PrimaryRun, timeline: Timeline, system: bigint) {
+    this.run = run;
+    this.barriers = new BarrierSessions(run.instance.socketDir);
     this.timeline = timeline;
     this.system = BigInt.asUintN(64, system);
   }
 
   async nextXid(): Promise<bigint> {
-    const { rows } = await this.client.query<{ next: string }>(`SELECT ${nextXidSql} AS next`);
+    const client = await clientOf(this.run);
+    const { rows } = await client.query<{ next: string }>(`SELECT ${nextXidSql} AS next`);
     return BigInt(rows[0]!.next);
   }
 
   async flushed(): Promise<Lsn> {
-    const { rows } = await this.client.query<{ flushed: string }>(
+    const client = await clientOf(this.run);
+    const { rows } = await client.query<{ flushed: string }>(
       'SELECT pg_current_wal_flush_lsn()::text AS flushed',
     );
     return parseLsn(rows[0]!.flushed);
@@ -55,7 +72,7 @@ class Primary implements PrimaryDatabase {
 
   async openStream(from: Lsn, handlers: WalStreamHandlers): Promise<WalStream> {
     await this.ensureSlot();
-    const { socketPath } = this.instance;
+    const { socketPath } = this.run.instance;
     const deadline = performance.now() + slotPatienceMs;
     for (;;) {
       try {
@@ -75,7 +92,8 @@ class Primary implements PrimaryDatabase {
   }
 
   private async ensureSlot(): Promise<void> {
-    await this.client.query(
+    const client = await clientOf(this.run);
+    await client.query(
       'SELECT pg_create_physical_replication_slot($1, true) WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = $1)',
       [gateName],
     );
@@ -86,7 +104,8 @@ class Primary implements PrimaryDatabase {
   }
 
   async openTransactions(pids: readonly number[]): Promise<ReadonlyMap<number, bigint>> {
-    const { rows } = await this.client.query<{ pid: number; xid: string }>(openTransactionsSql, [pids]);
+    const client = await clientOf(this.run);
+    const { rows } = await client.query<{ pid: number; xid: string }>(openTransactionsSql, [pids]);
     return new Map(rows.map(({ pid, xid }) => [pid, BigInt(xid)]));
   }
 }

@@ -1,8 +1,9 @@
 /**
- * The segments of pg_wal in which timelines begin, of a directory on which PostgreSQL does not run: each file begins with what the older timeline has up to the fork.
+ * The segments of pg_wal in which timelines begin, of a directory in which nothing is received: each file begins with what the older timeline has up to the fork.
  *
  * Responsible for: completing those that a standby was ended over. It receives such a segment from its start on, so the file may end below the fork. PostgreSQL reads the newest timeline's file first, comes to its end, is to ask for WAL of the older
- * timeline, and gives up at each start ("according to history file, WAL location ... belongs to timeline 1, but previous recovered WAL file came from timeline 2").
+ * timeline, and gives up at each start ("according to history file, WAL location ... belongs to timeline 1, but previous recovered WAL file came from timeline 2"). One that is
+ * promoted reads its last record again in the same way, and dies of its not being there ("PANIC: invalid record length").
  * Invariant: nothing is written but what the older timeline's file has, where that is valid up to the fork and the newer one's is not.
  */
 import { open, readdir, readFile } from 'node:fs/promises';

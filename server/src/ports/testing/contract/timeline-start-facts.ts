@@ -1,4 +1,4 @@
-/** Facts about a standby that is ended while it receives the beginning of a timeline. */
+/** Facts about a standby that is ended, or promoted, while it receives the beginning of a timeline. */
 import { expect, it } from 'vitest';
 import type { Timeline } from '../../../wal/lsn.ts';
 import type { ContractContext } from '../database-server-contract.ts';
@@ -44,4 +44,28 @@ export function timelineStartFacts({ group: open }: ContractContext): void {
       expect(await valuesOf(other)).toEqual(['a', 'b', 'c']);
     },
   );
+
+  it('a standby is promoted that had of its timeline only a part of what lies below its fork', async () => {
+    const group = await open(2);
+    const [next, other] = group.standbys as [FedStandby, FedStandby];
+    group.primary.chooseAlways();
+    await putAndCommit(group, 'a');
+    const limit = group.log.position.end;
+    await putAndCommit(group, 'b');
+    await replayed(group, next);
+    await other.untilReplayed(group.log.position.end);
+    other.limit = limit;
+    other.limitedFrom = 2 as Timeline;
+    await promote(group, next);
+    await until(other.fixture.timers, () => other.streamed.at(-1)!.startsWith('2 '));
+    const reportsBefore = other.reports.length;
+    await until(other.fixture.timers, () => {
+      other.standby.ask();
+      return other.reports.slice(reportsBefore).some(({ written }) => written === limit);
+    });
+    await next.fixture.server.stop('immediate');
+    const primary = await promote(group, other);
+    expect(primary.primary.timeline).toBe(3);
+    expect(await valuesOf(other)).toEqual(['a', 'b']);
+  });
 }
