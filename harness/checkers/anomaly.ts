@@ -1,5 +1,6 @@
 /** What checkers find, and how it is told. Every checker is a pure function from a history to a verdict. */
 import type { Call } from './history.ts';
+import { describeTerms } from './read-terms.ts';
 
 export interface Anomaly {
   /** One of the checker's names, such as `G-single`. */
@@ -31,7 +32,8 @@ export function describeCall(call: Call): string {
   const asked = JSON.stringify(call.asked);
   const answer = JSON.stringify(call.answer);
   const what = answer === asked ? asked : `${asked} -> ${answer}`;
-  return `process ${call.process}, ${times}: ${call.f} ${what} ${call.outcome}${error}`;
+  const terms = call.terms === null ? '' : ` (${describeTerms(call.terms)})`;
+  return `process ${call.process}, ${times}: ${call.f} ${what} ${call.outcome}${error}${terms}`;
 }
 
 export function seconds(us: number): string {

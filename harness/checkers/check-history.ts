@@ -4,6 +4,7 @@ import { countOutcomes, type Verdict } from './anomaly.ts';
 import { checkElementSet } from './element-set.ts';
 import { pairCalls, type Call, type History, type HistoryHeader } from './history.ts';
 import { checkListAppend } from './list-append.ts';
+import { type ReadCount, tallyReads } from './reads-tally.ts';
 import { checkRegisters } from './register.ts';
 import { checkUniqueIds } from './unique-ids.ts';
 
@@ -13,6 +14,8 @@ export type WorkloadName = (typeof workloadNames)[number];
 export interface CheckedHistory extends Verdict {
   readonly workload: string;
   readonly counts: Readonly<Record<'ok' | 'fail' | 'info', number>>;
+  /** Of each mode in which clients were to read. */
+  readonly reads: readonly ReadCount[];
   readonly checkMs: number;
 }
 
@@ -25,6 +28,7 @@ export function checkHistory({ header, operations }: History): CheckedHistory {
     ...verdict,
     workload: header.workload,
     counts: countOutcomes(calls),
+    reads: tallyReads(calls, header.readModes ?? []),
     checkMs: performance.now() - startedMs,
   };
 }

@@ -9,6 +9,7 @@
  */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import type { ReadMode, ReadTerms } from './read-terms.ts';
 
 export type OperationType = 'invoke' | 'ok' | 'fail' | 'info';
 
@@ -22,6 +23,8 @@ export interface Operation {
   readonly timeUs: number;
   /** SQLSTATE or the like of what was not `ok`. */
   readonly error?: string;
+  /** Of the invocation of a read that is not, as a matter of course, at the leader. */
+  readonly terms?: ReadTerms;
 }
 
 export interface HistoryHeader {
@@ -32,6 +35,8 @@ export interface HistoryHeader {
   readonly startedAt: string;
   /** What the workload's checker must know, such as the bank's total. */
   readonly options: Readonly<Record<string, unknown>>;
+  /** How clients read at all replicas, besides. */
+  readonly readModes?: readonly ReadMode[];
 }
 
 export interface History {
@@ -53,6 +58,9 @@ export interface Call {
   readonly beginUs: number;
   readonly endUs: number;
   readonly error: string | null;
+  readonly terms: ReadTerms | null;
+  /** What had ended before this position must be in it: where it begins; for a bounded read so much earlier; for one of a snapshot nowhere, which is -1. */
+  readonly currentAt: number;
 }
 
 export class HistoryError extends Error {
@@ -77,14 +85,15 @@ export function pairCalls(operations: readonly Operation[]): readonly Call[] {
       throw new HistoryError(`operation ${index}: process ${process} has none under way`);
     open.delete(process);
     if (type === 'info') given.add(process);
-    calls.push(callOf(begun, { operation, index }));
+    calls.push(callOf(operations, begun, { operation, index }));
   }
   // The run was cut short: nobody knows.
-  for (const begun of open.values()) calls.push(callOf(begun, null));
+  for (const begun of open.values()) calls.push(callOf(operations, begun, null));
   return calls.sort((a, b) => a.begin - b.begin);
 }
 
 function callOf(
+  operations: readonly Operation[],
   { operation, begin }: { readonly operation: Operation; readonly begin: number },
   completion: { readonly operation: Operation; readonly index: number } | null,
 ): Call {
@@ -102,7 +111,29 @@ function callOf(
     beginUs: operation.timeUs,
     endUs: isOver ? completion.operation.timeUs : Number.POSITIVE_INFINITY,
     error: completion?.operation.error ?? null,
+    terms: operation.terms ?? null,
+    currentAt: currentAt(operations, operation, begin),
   };
+}
+
+/** A bound of staleness is counted on the replica's clock, which is rounded. */
+const clockResolutionUs = 1000;
+
+function currentAt(operations: readonly Operation[], { terms, timeUs }: Operation, begin: number): number {
+  if (terms?.mode === 'snapshot') return -1;
+  if (terms?.mode !== 'bounded') return begin;
+  return firstSince(operations, timeUs - (terms.stalenessMaxMs ?? 0) * 1000 - clockResolutionUs);
+}
+
+/** The position of the first operation that is not earlier. Operations stand in the order of their times. */
+function firstSince(operations: readonly Operation[], timeUs: number): number {
+  let [low, high] = [0, operations.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (operations[middle]!.timeUs < timeUs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 export interface HistoryWriter {

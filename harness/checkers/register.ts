@@ -4,10 +4,15 @@
  * Each key is judged by itself (a history is linearizable if and only if each object's part is). The search goes through the history once and keeps every
  * configuration that may hold: the register's value and which open operations have taken effect already. Configurations are made only when an
  * operation ends and must have taken effect, and of two with the same value and the same ended operations, the one that has used more unknown ones is dropped:
- * whatever can follow it can follow the other. Bounded in configurations; past the bound it gives up and says so.
+ * whatever can follow it can follow the other. A read that fits takes effect at once, as it changes nothing. Bounded in configurations; past the bound it gives up and says so.
+ *
+ * A bounded read may take effect as long before it began as it may be old. Reads of snapshots of any age have no place in the order; what sessions were shown is register-sessions.ts's.
  */
 import { describeCall, type Anomaly, type Verdict } from './anomaly.ts';
 import type { Call } from './history.ts';
+import { bindsLeader, isAtFollower, type ReadRules, statedReadRules } from './read-terms.ts';
+import { type Configuration, Frontier, insert, type RegisterValue } from './register-frontier.ts';
+import { checkRegisterSessions } from './register-sessions.ts';
 
 /** `asked` of a call: `answer` of a read has the value, of a cas whether it swapped. */
 export type RegisterCommand =
@@ -21,30 +26,43 @@ export type RegisterCommand =
       readonly swapped: boolean | null;
     };
 
-type Value = number | null;
-
 interface Step {
   readonly call: Call;
   readonly command: RegisterCommand;
 }
 
-interface Configuration {
-  readonly value: Value;
-  /** Ids of open operations that have taken effect, ascending. Those that are known to end... */
-  readonly done: readonly number[];
-  /** ...and those of which nobody knows. */
-  readonly unknown: readonly number[];
-}
-
 export interface RegisterOptions {
   readonly configurationsMax: number;
-  readonly initial: Value;
+  readonly initial: RegisterValue;
+  readonly rules: ReadRules;
 }
 
-const defaults: RegisterOptions = { configurationsMax: 300_000, initial: null };
+const defaults: RegisterOptions = { configurationsMax: 300_000, initial: null, rules: statedReadRules };
 
 export function checkRegisters(calls: readonly Call[], options: Partial<RegisterOptions> = {}): Verdict {
   const bounds = { ...defaults, ...options };
+  const verdicts = judgedTogether(calls, bounds.rules).map((together) => checkOrder(together, bounds));
+  return {
+    anomalies: [...verdicts.flatMap(({ anomalies }) => anomalies), ...checkRegisterSessions(calls)],
+    gaveUp: verdicts.find(({ gaveUp }) => gaveUp !== null)?.gaveUp ?? null,
+  };
+}
+
+/** All together; where the leader may miss what some reads at followers have shown, these with what is written, and without what is only read at the leader. */
+function judgedTogether(calls: readonly Call[], rules: ReadRules): readonly (readonly Call[])[] {
+  const binding = calls.filter((call) => bindsLeader(call, rules));
+  if (binding.length === calls.length) return [calls];
+  return [binding, calls.filter((call) => isAtFollower(call) || !onlyReads(call))];
+}
+
+/** Like a swap that has not found what it expects. */
+function onlyReads({ f, outcome, answer }: Call): boolean {
+  return (
+    f === 'read' || (f === 'cas' && outcome === 'ok' && !(answer as { readonly swapped: boolean }).swapped)
+  );
+}
+
+function checkOrder(calls: readonly Call[], bounds: RegisterOptions): Verdict {
   const keys = new Map<string, Step[]>();
   for (const call of calls) {
     const command = commandOf(call);
@@ -64,19 +82,19 @@ export function checkRegisters(calls: readonly Call[], options: Partial<Register
   return { anomalies, gaveUp: undecided.length === 0 ? null : gaveUp };
 }
 
-/** Null for what cannot matter: what failed, and reads whose answer nobody got. */
+/** Null for what cannot matter: what failed, reads whose answer nobody got, and those of any age. */
 function commandOf(call: Call): RegisterCommand | null {
   const { key } = call.asked as { readonly key: string };
   if (call.outcome === 'fail') return null;
   switch (call.f) {
     case 'read':
-      return call.outcome === 'info'
+      return call.outcome === 'info' || call.terms?.mode === 'snapshot'
         ? null
-        : { f: 'read', key, value: (call.answer as { readonly value: Value }).value };
+        : { f: 'read', key, value: (call.answer as { readonly value: RegisterValue }).value };
     case 'write':
       return { f: 'write', key, value: (call.asked as { readonly value: number }).value };
     case 'cas': {
-      const { from, to } = call.asked as { readonly from: Value; readonly to: number };
+      const { from, to } = call.asked as { readonly from: RegisterValue; readonly to: number };
       const swapped = call.outcome === 'ok' ? (call.answer as { readonly swapped: boolean }).swapped : null;
       return { f: 'cas', key, from, to, swapped };
     }
@@ -86,7 +104,7 @@ function commandOf(call: Call): RegisterCommand | null {
 }
 
 /** The value after the command, or undefined if it cannot have taken effect so. */
-export function applyRegister(value: Value, command: RegisterCommand): Value | undefined {
+export function applyRegister(value: RegisterValue, command: RegisterCommand): RegisterValue | undefined {
   switch (command.f) {
     case 'read':
       return command.value === value ? value : undefined;
@@ -104,11 +122,11 @@ export function applyRegister(value: Value, command: RegisterCommand): Value | u
 function checkKey(key: string, steps: readonly Step[], options: RegisterOptions): Anomaly | 'gaveUp' | null {
   const events = steps
     .flatMap(({ call }, id) => [
-      { at: call.begin, id, isEnd: false },
+      { at: Math.min(call.begin, call.currentAt), id, isEnd: false },
       { at: call.end, id, isEnd: true },
     ])
     .filter(({ at }) => Number.isFinite(at))
-    .sort((a, b) => a.at - b.at);
+    .sort((a, b) => a.at - b.at || Number(a.isEnd) - Number(b.isEnd));
   const open = new Set<number>();
   let configurations: readonly Configuration[] = [{ value: options.initial, done: [], unknown: [] }];
   const budget = { left: options.configurationsMax };
@@ -139,7 +157,18 @@ function linearize(search: Search, from: readonly Configuration[]): readonly Con
   const { steps, open, target, budget } = search;
   const found = new Frontier();
   const seen = new Frontier();
-  let layer: Configuration[] = from.filter((configuration) => seen.add(configuration));
+  const reads = [...open].filter((id) => steps[id]!.command.f === 'read');
+  const withReads = (configuration: Configuration): Configuration => {
+    const fit = reads.filter(
+      (id) =>
+        !configuration.done.includes(id) &&
+        applyRegister(configuration.value, steps[id]!.command) !== undefined,
+    );
+    return fit.length === 0
+      ? configuration
+      : { ...configuration, done: fit.reduce(insert, configuration.done) };
+  };
+  let layer: Configuration[] = from.map(withReads).filter((configuration) => seen.add(configuration));
   while (layer.length > 0) {
     const following: Configuration[] = [];
     for (const configuration of layer) {
@@ -150,48 +179,22 @@ function linearize(search: Search, from: readonly Configuration[]): readonly Con
       for (const id of open) {
         if (configuration.done.includes(id) || configuration.unknown.includes(id)) continue;
         const { call, command } = steps[id]!;
+        if (command.f === 'read') continue;
         const value = applyRegister(configuration.value, command);
         if (value === undefined) continue;
         if (budget.left-- <= 0) return null;
         const isUnknown = call.outcome === 'info';
-        const next = {
+        const next = withReads({
           value,
           done: isUnknown ? configuration.done : insert(configuration.done, id),
           unknown: isUnknown ? insert(configuration.unknown, id) : configuration.unknown,
-        };
+        });
         if (seen.add(next)) following.push(next);
       }
     }
     layer = following;
   }
   return found.all();
-}
-
-/** Configurations, without those that another one makes needless. */
-class Frontier {
-  private readonly byKey = new Map<string, Configuration[]>();
-
-  /** False if it is needless. */
-  add(configuration: Configuration): boolean {
-    const key = `${configuration.value}|${configuration.done.join(',')}`;
-    const peers = this.byKey.get(key) ?? [];
-    if (peers.some((peer) => isSubset(peer.unknown, configuration.unknown))) return false;
-    const kept = peers.filter((peer) => !isSubset(configuration.unknown, peer.unknown));
-    this.byKey.set(key, [...kept, configuration]);
-    return true;
-  }
-
-  all(): readonly Configuration[] {
-    return [...this.byKey.values()].flat();
-  }
-}
-
-function isSubset(part: readonly number[], whole: readonly number[]): boolean {
-  return part.length <= whole.length && part.every((id) => whole.includes(id));
-}
-
-function insert(ids: readonly number[], id: number): readonly number[] {
-  return [...ids, id].sort((a, b) => a - b);
 }
 
 function explain(

@@ -56,6 +56,8 @@ export class GroupHistory {
       beginUs: beginMs * 1000,
       endUs: isOver ? endMs * 1000 : Number.POSITIVE_INFINITY,
       error: null,
+      terms: null,
+      currentAt: begin,
     });
   }
 }

@@ -8,6 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkloadName } from '../checkers/check-history.ts';
+import type { ReadMode } from '../checkers/read-terms.ts';
 import { buildMutant, type Mutation } from './mutate.ts';
 import { describeFindings } from './report.ts';
 import { runOnce, type RunResult } from './run.ts';
@@ -29,6 +30,8 @@ export interface PlantedBug {
   readonly expected: readonly string[];
   /** Transfers in doubt are repeated under a request id. */
   readonly requestIds?: boolean;
+  /** How clients read at all replicas, besides. */
+  readonly readModes?: readonly ReadMode[];
 }
 
 const attemptsMax = 3;
@@ -233,6 +236,7 @@ async function strain(
       schedule: scheduleOf(bug),
       logStore: 'segment',
       requestIds: bug.requestIds ?? false,
+      readModes: bug.readModes ?? [],
       settleMs: 60_000,
       pace: 2,
       say: () => {},

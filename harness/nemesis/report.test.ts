@@ -9,6 +9,7 @@ const checked = (change: Partial<CheckedHistory> = {}): CheckedHistory => ({
   counts: { ok: 10, fail: 2, info: 1 },
   anomalies: [],
   gaveUp: null,
+  reads: [],
   checkMs: 5,
   ...change,
 });
@@ -63,6 +64,18 @@ describe('the verdict tells', () => {
     );
     expect(found.split('ANOMALY').length - 1).toBe(5);
     expect(found).toContain('and 45 more anomalies');
+  });
+
+  it('how many reads were answered in each mode, and what was not tried', () => {
+    const count = { mode: 'bounded', atFollowers: 7, atLeader: 2, refused: 1 } as const;
+    const tried = text(result({ checked: [checked({ reads: [count] })] }));
+    expect(tried).toMatch(/bounded +7 at followers +2 at the leader +1 refused/);
+    expect(tried).toContain('VERDICT: no anomaly');
+    const untried = [checked({ reads: [{ ...count, atFollowers: 0 }] })];
+    expect(text(result({ checked: untried }))).toMatch(/VERDICT: INCOMPLETE, .* bounded/);
+    expect(text(result({ checked: untried, anomalies: [anomaly('not-settled')] }))).toContain(
+      'VERDICT: FAILED',
+    );
   });
 
   it('what could not be decided', () => {

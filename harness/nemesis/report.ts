@@ -1,7 +1,8 @@
 /** The verdict, as lines for people. Pure. */
 import { anomaliesShownMax, type Anomaly } from '../checkers/anomaly.ts';
 import type { CheckedHistory } from '../checkers/check-history.ts';
-import { isClean, type RunResult } from './run.ts';
+import { sumReads } from '../checkers/reads-tally.ts';
+import { isClean, type RunResult, untriedModes } from './run.ts';
 
 const detailLinesMax = 30;
 const lineCharsMax = 600;
@@ -13,6 +14,7 @@ export function describeResult(result: RunResult): readonly string[] {
     'Operations',
     ...result.checked.map(describeWorkload),
     '',
+    ...describeReads(result.checked),
     ...describeFaults(result),
     `Longest time without any acknowledgement: ${(silence.lengthUs / 1e6).toFixed(2)} s, from ${(silence.fromUs / 1e6).toFixed(1)} s on`,
     `What clients were told instead: ${describeCounts(result.errors)}`,
@@ -22,8 +24,28 @@ export function describeResult(result: RunResult): readonly string[] {
     'Histories (check again with: npm run nemesis -- --check FILE...)',
     ...result.historyFiles.map((path) => `  ${path}`),
     '',
-    isClean(result) ? 'VERDICT: no anomaly' : 'VERDICT: FAILED',
+    verdictOf(result),
   ];
+}
+
+/** A run that says nothing of a mode is not green. */
+export function verdictOf(result: Pick<RunResult, 'checked' | 'anomalies'>): string {
+  if (!isClean(result)) return 'VERDICT: FAILED';
+  const untried = untriedModes(result.checked);
+  if (untried.length === 0) return noAnomaly;
+  return `VERDICT: INCOMPLETE, at no follower was anybody answered a read that is ${untried.join(', or ')}`;
+}
+
+export const noAnomaly = 'VERDICT: no anomaly';
+
+function describeReads(checked: readonly CheckedHistory[]): readonly string[] {
+  const sums = sumReads(checked.flatMap(({ reads }) => reads));
+  if (sums.length === 0) return [];
+  const rows = sums.map(
+    ({ mode, atFollowers, atLeader, refused }) =>
+      `  ${mode.padEnd(12)} ${cell(atFollowers)} at followers ${cell(atLeader)} at the leader ${cell(refused)} refused`,
+  );
+  return ['Reads in a mode, at all replicas', ...rows, ''];
 }
 
 export function describeWorkload({ workload, counts, checkMs }: CheckedHistory): string {

@@ -10,6 +10,8 @@ import { checkHistory, type CheckedHistory, type WorkloadName } from '../checker
 import type { Anomaly } from '../checkers/anomaly.ts';
 import { comparableDump, differencesOf } from '../checkers/database-compare.ts';
 import { readHistory, writeHistory, type HistoryWriter } from '../checkers/history.ts';
+import type { ReadMode } from '../checkers/read-terms.ts';
+import { modesWithoutReads } from '../checkers/reads-tally.ts';
 import { startCluster, type ClusterLogStore, type LocalCluster } from '../cluster/local-cluster.ts';
 import { readEvents } from '../conformance/trace/read-trace.ts';
 import { createWorkload } from '../workload/all-workloads.ts';
@@ -42,6 +44,8 @@ export interface RunOptions {
   readonly settleMs?: number;
   /** 2: load that is twice as dense. */
   readonly pace?: number;
+  /** How clients read at all replicas, besides. Each mode must have been answered at a follower. */
+  readonly readModes: readonly ReadMode[];
   /** Every replica records what it does, and the specs judge it in the end. For little load. */
   readonly trace?: boolean;
   /** It is altered as well, and none of that may be accepted. */
@@ -109,10 +113,16 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
   }
 }
 
-export function isClean({ checked, anomalies }: RunResult): boolean {
+/** Nothing was found, and everything decided. */
+export function isClean({ checked, anomalies }: Pick<RunResult, 'checked' | 'anomalies'>): boolean {
   return (
     anomalies.length === 0 && checked.every((each) => each.anomalies.length === 0 && each.gaveUp === null)
   );
+}
+
+/** Modes of which the run says nothing: nobody was answered in them at a follower. */
+export function untriedModes(checked: readonly CheckedHistory[]): readonly ReadMode[] {
+  return modesWithoutReads(checked.flatMap(({ reads }) => reads));
 }
 
 async function strain(cluster: LocalCluster, options: RunOptions): Promise<RunResult> {
@@ -220,7 +230,7 @@ function startLoad(
     readonly okUs: number[];
   },
 ): Load {
-  const { index, seed, replicas, directory, nowMs, okUs, ports } = options;
+  const { index, seed, replicas, directory, nowMs, okUs, ports, readModes } = options;
   const path = join(directory, `${workload.name}.ndjson`);
   const history = writeHistory(path, {
     format: 'barista-history-1',
@@ -229,6 +239,7 @@ function startLoad(
     replicas,
     startedAt: new Date().toISOString(),
     options: workload.options,
+    ...(workload.hasReads ? { readModes } : {}),
   });
   const run = startWorkload({
     workload,
@@ -238,6 +249,7 @@ function startLoad(
     nowUs: () => Math.round(nowMs() * 1000),
     firstProcess: index * processesPerWorkload,
     pace: options.pace ?? 1,
+    readModes,
     onOk: (timeUs) => void okUs.push(timeUs),
   });
   return { workload, run, history, path };

@@ -31,6 +31,7 @@ export function bankWorkload({ requestIds, lockInOrder = false }: BankOptions): 
     options: { accounts, balance, requestIds },
     clients: 4,
     readersEverywhere: false,
+    hasReads: true,
     pauseMs: 40,
     setup: [
       'CREATE TABLE accounts (id int PRIMARY KEY, balance bigint NOT NULL CHECK (balance >= 0))',
@@ -38,8 +39,8 @@ export function bankWorkload({ requestIds, lockInOrder = false }: BankOptions): 
       'CREATE TABLE transfers (id text NOT NULL, source int NOT NULL, target int NOT NULL, amount bigint NOT NULL)',
       `INSERT INTO accounts SELECT i, ${balance} FROM generate_series(1, ${accounts}) AS i`,
     ],
-    next(random) {
-      if (random.chance(0.25)) return { f: 'read', asked: null };
+    next(random, only) {
+      if (only === 'read' || random.chance(0.25)) return { f: 'read', asked: null };
       return { f: 'transfer', asked: draw(random, `t${++made}`) };
     },
     async run(session, { f, asked }) {

@@ -12,6 +12,7 @@ export function idsWorkload(): Workload {
     options: {},
     clients: 2,
     readersEverywhere: false,
+    hasReads: false,
     pauseMs: 50,
     setup: [
       'CREATE SEQUENCE ids',

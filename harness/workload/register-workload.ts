@@ -31,6 +31,7 @@ export function registerWorkload(): Workload {
     options: {},
     clients: 3,
     readersEverywhere: true,
+    hasReads: true,
     pauseMs: 40,
     setup: ['CREATE TABLE registers (key text PRIMARY KEY, value bigint NOT NULL)'],
     next(random, only) {

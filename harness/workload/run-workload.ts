@@ -5,8 +5,10 @@
  * each has exactly one completion in the history; a client that does not know what became of an operation goes on as another process.
  */
 import type { HistoryWriter, Operation } from '../checkers/history.ts';
-import { Random } from './seeded-random.ts';
+import type { ReadMode, ReadTerms } from '../checkers/read-terms.ts';
 import { mayRepeat } from './bank-workload.ts';
+import { readInModes } from './mode-reader.ts';
+import { Random } from './seeded-random.ts';
 import { isCommitted } from './sql-outcome.ts';
 import { SqlFailure, SqlSession } from './sql-session.ts';
 import type { Workload, WorkRequest } from './workload.ts';
@@ -22,8 +24,11 @@ export interface RunOptions {
   readonly firstProcess: number;
   /** 2: twice as fast as the workload's own pace. */
   readonly pace?: number;
+  /** One more client for each replica reads there in these modes, one after another; default: none. */
+  readonly readModes?: readonly ReadMode[];
   /** How long a client waits to be let in; default: 2.5 s. */
   readonly connectMs?: number;
+  /** Something was acknowledged; of readers in a mode nothing is told. */
   readonly onOk: (timeUs: number) => void;
   readonly onError?: (error: RunError) => void;
 }
@@ -50,6 +55,8 @@ const defaultConnectMs = 2500;
 const statementMs = 5000;
 const repeatMsMax = 25_000;
 const operationsPerConnection = 120;
+/** Readers in a mode ask so much more seldom than other clients. */
+const modeReaderPauses = 3;
 /** So that a process number is never used again. */
 const processStride = 1000;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -59,6 +66,8 @@ export function startWorkload(options: RunOptions): WorkloadRun {
   const { clients: anywhere, readersEverywhere } = options.workload;
   const readers = readersEverywhere ? options.ports.length : 0;
   const clients = Array.from({ length: anywhere + readers }, (_, index) => run.client(index));
+  if ((options.readModes?.length ?? 0) > 0 && options.workload.hasReads)
+    clients.push(...options.ports.map((_, replica) => run.modeReader(replica, anywhere + readers + replica)));
   return {
     errors: run.errors,
     stop: async () => {
@@ -75,6 +84,7 @@ class Run {
   private readonly options: RunOptions;
   private readonly requests: Random;
   private nextProcess: number;
+  private modeSessions = 0;
 
   constructor(options: RunOptions) {
     this.options = options;
@@ -113,6 +123,36 @@ class Run {
     session?.close();
   }
 
+  /** `replica`: counted from 0. */
+  modeReader(replica: number, index: number): Promise<void> {
+    const { workload, seed, firstProcess, ports, pace = 1, readModes = [] } = this.options;
+    const { connectMs = defaultConnectMs } = this.options;
+    const random = new Random(seed * 31 + index);
+    const port = ports[replica]!;
+    let process = firstProcess + index;
+    return readInModes({
+      port,
+      replica: `r${replica + 1}`,
+      modes: readModes,
+      firstMode: seed + replica,
+      random,
+      pace,
+      pauseMs: (workload.pauseMs * modeReaderPauses) / pace,
+      connectMs,
+      statementMs,
+      isStopping: () => this.stopping,
+      nextSession: () => ++this.modeSessions,
+      onRefused: (failure) => {
+        this.tell(port, 'connect', failure);
+        this.note(`connect ${failure.code}`);
+      },
+      read: async (session, terms) => {
+        const type = await this.operate(session, process, workload.next(random, 'read'), random, terms);
+        if (type === 'info') process = this.nextProcess++;
+      },
+    });
+  }
+
   private async connect(random: Random, ports = this.options.ports): Promise<SqlSession | null> {
     const port = random.pick(ports);
     try {
@@ -131,15 +171,18 @@ class Run {
     process: number,
     request: WorkRequest,
     random: Random,
+    terms?: ReadTerms,
   ): Promise<Operation['type']> {
     const { history, nowUs, onOk } = this.options;
     const { f, asked } = request;
-    history.write({ process, type: 'invoke', f, value: asked, timeUs: nowUs() });
+    const begun = { process, type: 'invoke' as const, f, value: asked, timeUs: nowUs() };
+    history.write(terms === undefined ? begun : { ...begun, terms });
     try {
       const value = await this.runToEnd(session, request, random);
       const timeUs = nowUs();
       history.write({ process, type: 'ok', f, value, timeUs });
-      onOk(timeUs);
+      // What a follower answers says nothing of whether the group serves.
+      if (terms === undefined) onOk(timeUs);
       return 'ok';
     } catch (error) {
       if (!(error instanceof SqlFailure)) throw error;

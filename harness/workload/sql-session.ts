@@ -35,6 +35,8 @@ export interface SessionOptions {
   readonly port: number;
   readonly connectMs: number;
   readonly statementMs: number;
+  /** `options` of the connection string. */
+  readonly settings?: string;
 }
 
 export class SqlSession {
@@ -63,6 +65,7 @@ export class SqlSession {
       password: 'barista',
       database: 'barista',
       application_name: 'barista-nemesis',
+      ...(options.settings === undefined ? {} : { options: options.settings }),
       stream: () => socket,
     });
     const session = new SqlSession(client, socket, options);

@@ -16,9 +16,12 @@ export interface Workload {
   readonly clients: number;
   /** Whether there is one more client for each replica that only reads, and only there: whoever is cut off keeps a reader. */
   readonly readersEverywhere: boolean;
+  /** Whether it can be asked for reads that a follower may answer, in a mode (docs/reads.md). */
+  readonly hasReads: boolean;
   readonly pauseMs: number;
   /** SQL that makes its tables. Run once, on a healthy cluster. */
   readonly setup: readonly string[];
+  /** `read`: what a session that only reads may ask. */
   next(random: Random, kind: 'any' | 'read'): WorkRequest;
   /** The answer, for the history. @throws SqlFailure */
   run(session: SqlSession, request: WorkRequest): Promise<unknown>;
