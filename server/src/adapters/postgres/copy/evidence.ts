@@ -13,7 +13,7 @@
  *   be a lie elsewhere. Nobody but the transaction itself takes its end for certain while it waits for its synchronous standby (it is still counted as running), and a standby replays nothing that is not chosen.
  * - A sequence's page: its numbers are used without a record, up to the one that the last record names. A page with a stale number and the same position would hand numbers out a second time. By hash.
  * - Visibility maps and free space maps: cleared and changed without a position. By hash; they are small.
- * - Pages without a position, such as those that were added and not used yet. By hash.
+ * - Pages without a position, such as those that were added and not used yet. By hash. A free page of an SP-GiST index may lose its position at the primary (it is made anew in memory, without a record); whoever uses it next logs it as a new one.
  *
  * Of a target that was a primary every block is compared by hash. Above the place where histories part, two records may end at the same position. Below it, hints may tell of what was never chosen: PostgreSQL's own workers
  * commit without waiting, waits are ended early, and a restart recovers what is not chosen.

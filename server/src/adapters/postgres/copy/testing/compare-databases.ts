@@ -55,7 +55,7 @@ const sequences = `SELECT 'sequence ' || oid::regclass AS line FROM pg_class WHE
 const largeObjects = `SELECT 'large object ' || oid || ' ' || md5(lo_get(oid)) AS line FROM pg_largeobject_metadata ORDER BY 1`;
 
 const relationsToJudge = `SELECT c.oid::regclass::text AS name, pg_relation_filepath(c.oid) AS path,
-    CASE WHEN relkind IN ('r', 't', 'm') THEN 'table' WHEN amname = 'btree' THEN 'btree' ELSE 'other' END AS kind
+    CASE WHEN relkind IN ('r', 't', 'm') THEN 'table' WHEN amname IN ('btree', 'spgist') THEN amname ELSE 'other' END AS kind
   FROM pg_class c LEFT JOIN pg_am am ON am.oid = relam
   WHERE relkind IN ('r', 't', 'm', 'i') AND relpersistence = 'p' AND pg_relation_filepath(c.oid) IS NOT NULL`;
 

@@ -93,3 +93,43 @@ it('a page of an index that is a root on one side only is found', () => {
     'index (base/2), block 0: it differs from byte 8188 on',
   ]);
 });
+
+/** A leaf of an SP-GiST index, with or without an item. */
+function spgistPage(position: number, items: 0 | 1): Buffer {
+  const page = Buffer.alloc(pageBytes);
+  const special = pageBytes - 8;
+  page.writeUInt32LE(position, 4);
+  page.writeUInt16LE(24 + 4 * items, 12);
+  page.writeUInt16LE(special - 32 * items, 14);
+  page.writeUInt16LE(special, 16);
+  if (items === 1) page.writeUInt32LE((special - 32) | (1 << 15) | (32 << 17), 24);
+  return page;
+}
+
+function judgedSpgist(reference: Buffer, copy: Buffer, block = 4): string[] {
+  for (const [name, page] of Object.entries({ reference, copy })) {
+    mkdirSync(join(root, name, 'base'), { recursive: true });
+    const file = Buffer.alloc((block + 1) * pageBytes);
+    if (page.readUInt16LE(14) !== 0) page.writeUInt16LE(pageChecksum(page, 0, block), 8);
+    page.copy(file, block * pageBytes);
+    writeFileSync(join(root, name, 'base', '3'), file);
+  }
+  const relation = { name: 'index', path: 'base/3', kind: 'spgist' } as const;
+  return judgePages(join(root, 'reference'), join(root, 'copy'), [relation]);
+}
+
+it('a free page of an SP-GiST index may have lost its position at the reference', () => {
+  expect(judgedSpgist(spgistPage(0, 0), spgistPage(100, 0))).toEqual([]);
+  expect(judgedSpgist(Buffer.alloc(pageBytes), spgistPage(100, 0))).toEqual([]);
+});
+
+it.each([
+  ['has something in it', spgistPage(0, 0), spgistPage(100, 1), 4],
+  ['has something in it at the reference', spgistPage(0, 1), spgistPage(100, 0), 4],
+  ['has another position', spgistPage(200, 0), spgistPage(100, 0), 4],
+  ['is a root', spgistPage(0, 0), spgistPage(100, 0), 2],
+])('a page of an SP-GiST index with a position of its own is found where it %s', (_, reference, copy, at) => {
+  expect(judgedSpgist(reference, copy, at)).toEqual([
+    `index (base/3), block ${at}: its position is 64, not ${reference.readUInt32LE(4).toString(16)}`,
+  ]);
+});
