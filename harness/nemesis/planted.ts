@@ -7,32 +7,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { WorkloadName } from '../checkers/check-history.ts';
-import type { ReadMode } from '../checkers/read-terms.ts';
 import { buildMutant, type Mutation } from './mutate.ts';
+import type { PlantedBug } from './planted-bug.ts';
+import { ofReads } from './planted-reads.ts';
 import { describeFindings } from './report.ts';
 import { runOnce, type RunResult } from './run.ts';
-import type { FaultKind, PlannedFault, Wish } from './schedule.ts';
-
-export interface PlantedBug {
-  readonly name: string;
-  /** What is wrong, in one sentence. */
-  readonly sentence: string;
-  readonly mutations: readonly Mutation[];
-  readonly workloads: readonly WorkloadName[];
-  readonly strain: {
-    readonly kind: FaultKind;
-    readonly wish: Wish;
-    readonly everyMs: number;
-    readonly forMs: number;
-  };
-  /** One of these must be found. */
-  readonly expected: readonly string[];
-  /** Transfers in doubt are repeated under a request id. */
-  readonly requestIds?: boolean;
-  /** How clients read at all replicas, besides. */
-  readonly readModes?: readonly ReadMode[];
-}
+import type { PlannedFault } from './schedule.ts';
 
 const attemptsMax = 3;
 const durationMs = 30_000;
@@ -172,6 +152,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     expected: ['doubled-transfer'],
     requestIds: true,
   },
+  ...ofReads,
 ];
 
 /** Exit code: 0 if every bug was found. @throws RangeError for a name that is not known */
