@@ -89,7 +89,7 @@ const putIn = (items: readonly ApplyItem[]): readonly string[] =>
 
 const asked = told({ name: 'AskOutcome', question: 1, open: 0, xid: '7', leadership: first });
 const upAgain = told({ name: 'DatabaseUp', role: 'standby', slot: 2, position: 200, timeline: 1 });
-const begunOf = (leadership: typeof first): object => ({
+const begunOf = (leadership: typeof first) => ({
   name: 'BeginLeadership',
   label: 'r1/0',
   slot: 1,
@@ -153,6 +153,31 @@ it('a leader that was killed when it was promoted has been promoted, and leads n
     'CrashNode',
     'Restart',
   ]);
+});
+
+it('a leadership that was not chosen has not begun, though a later one with its timeline is found', () => {
+  const proposed = (leadership: typeof first, label: string): ApplyItem => {
+    const { slot: _, role: __, ...entry } = begunOf(leadership);
+    return told({ ...entry, name: 'ProposeLeadership', label, timeline: 2, fork: 200 });
+  };
+  const third = { round: 3, replica };
+  const items = [
+    ...standby,
+    { kind: 'begins', replica },
+    upAgain,
+    { kind: 'elected', replica, leadership: second, startSlot: 4 },
+    proposed(second, 'r1/3'),
+    { kind: 'resigned', replica, leadership: second },
+    { kind: 'elected', replica, leadership: third, startSlot: 5 },
+    proposed(third, 'r1/4'),
+    { kind: 'chosen', slot: 6, label: 'r1/4' as EntryLabel },
+    told({ ...begunOf(third), label: 'r1/4', slot: 6, timeline: 2, fork: 200, role: 'promoting' }),
+    told({ name: 'Promote', leadership: third, timeline: 2, fork: 200 }),
+    { kind: 'resigned', replica, leadership: third },
+    told({ name: 'Depose', leadership: third, reason: '' }),
+    told({ name: 'CheckPrefix', outcome: 'undecided', slot: 6, timeline: 2, position: 240 }),
+  ] as const;
+  expect(putIn(items)).not.toContain('BeginLeadership 0');
 });
 
 it('a copy that was whole when its process was killed is found to be a database', () => {

@@ -13,7 +13,7 @@ import { checkedFirst, isStandbyFirst, savedSlot } from './apply-found.ts';
 import { foldBelow, foldOwnStart } from './apply-prepare.ts';
 import { follow } from './apply-track.ts';
 
-/** Its own leadership was folded in: its directory, a standby's till then, said that it was to be promoted. */
+/** Its own leadership was chosen and folded in: its directory, a standby's till then, said that it was to be promoted. One that never was may have its timeline's number taken by the next. */
 export function beginIfFoundLater(conversion: Conversion, replica: ReplicaId, index: number): void {
   const { facts, items } = conversion;
   const track = trackOf(conversion, replica);
@@ -29,6 +29,7 @@ export function beginIfFoundLater(conversion: Conversion, replica: ReplicaId, in
   if (proposal?.kind !== 'event' || proposal.event.name !== 'ProposeLeadership') return;
   const { label } = proposal.event;
   const slot = facts.slotOf(label) as Slot;
+  if (slot === 0) return;
   const isTold = items.some(
     (item) =>
       item.kind === 'event' &&
