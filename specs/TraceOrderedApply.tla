@@ -107,6 +107,8 @@ TraceUnit(r, u) ==
   IF u.e /\ u.c = {} THEN EmptyRest(pg[r].timeline, u.b)
   ELSE [timeline |-> pg[r].timeline, leadership |-> u.b, request |-> u.c, xid |-> MaxOf({t.xid : t \in u.c}), whole |-> u.w]
 TraceCommitsOf(unit) == unit.request
+(* What a primary that resumes writes behind part of a record: with whatever it writes behind that up to the next position.      *)
+TraceOverwrite(timeline, b) == [timeline |-> timeline, leadership |-> b, request |-> {}, xid |-> 0, whole |-> Step.w]
 
 (* Where the proposal of this step has got to in the log; 0: nowhere. *)
 TracePropose(b, e) ==

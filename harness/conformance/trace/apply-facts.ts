@@ -18,6 +18,8 @@ export interface ApplyFacts {
   readonly positionRank: (position: number) => number;
   /** The positions of the units behind `from` up to `to`. */
   readonly unitEnds: (from: number, to: number) => readonly number[];
+  /** The next position that is mentioned; null: none is. */
+  readonly nextEnd: (position: number) => number | null;
   readonly xidRank: (xid: string) => number;
   /** Replicas are numbered in the order of their names. */
   readonly replicas: readonly ReplicaId[];
@@ -61,6 +63,7 @@ export function factsOf(items: readonly ApplyItem[]): ApplyFacts {
     positionRank: (position) => positions.rank.get(position) ?? 0,
     unitEnds: (from, to) =>
       positions.values.slice(positions.rank.get(from) ?? 0, positions.rank.get(to) ?? 0),
+    nextEnd: (position) => positions.values[positions.rank.get(position) ?? 0] ?? null,
     replicas,
     replicaRank: (replica) => replicas.indexOf(replicaOf(replica)) + 1,
     xidRank: (xid) => xids.rank.get(xid) ?? 0,

@@ -4,10 +4,10 @@
  * Judges nothing: TLC does, and it judges what was put in like the rest. Pure.
  */
 import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
-import type { ApplyEventItem, ApplyItem } from './apply-event.ts';
+import type { ApplyEvent, ApplyEventItem, ApplyItem } from './apply-event.ts';
 import type { ApplyFacts } from './apply-facts.ts';
-import type { Fields } from './apply-fields.ts';
-import { newTrack, type Track } from './apply-track.ts';
+import { eventFields, noParameters, type Fields } from './apply-fields.ts';
+import { follow, newTrack, type Track } from './apply-track.ts';
 
 export interface ApplyStep {
   readonly action: string;
@@ -79,6 +79,31 @@ function write(conversion: Conversion, replica: ReplicaId, end: number, commits:
   const r = facts.replicaRank(replica);
   if (units.length > 0) put(conversion, 'Write', { r, units });
   track.wal = Math.max(track.wal, end);
+}
+
+/** A primary goes on behind its whole records, which end at `position`: of part of a record behind them nothing is left but the place that it takes, and it writes what says so. */
+export function resume(
+  conversion: Conversion,
+  replica: ReplicaId,
+  event: Extract<ApplyEvent, { name: 'Resume' }>,
+  item: ApplyEventItem | null = null,
+): void {
+  const { facts } = conversion;
+  const track = trackOf(conversion, replica);
+  const overwritten = event.position < track.wal ? facts.nextEnd(track.wal) : null;
+  put(
+    conversion,
+    'Resume',
+    {
+      ...noParameters,
+      ...eventFields(event, facts),
+      w: overwritten !== null && facts.isWhole(event.timeline, overwritten),
+      r: facts.replicaRank(replica),
+    },
+    item,
+  );
+  track.wal = overwritten ?? track.wal;
+  follow(track, event);
 }
 
 /** PostgreSQL stops. What is found in its directory later, it has written or received before. */

@@ -8,7 +8,7 @@ import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types/names
 import type { ApplyEvent } from './apply-event.ts';
 import { sendIfToldLater } from './apply-copies.ts';
 import { eventFields, noParameters } from './apply-fields.ts';
-import { put, trackOf, type Conversion } from './apply-fill.ts';
+import { put, resume, trackOf, type Conversion } from './apply-fill.ts';
 import { checkedFirst, isStandbyFirst, savedSlot } from './apply-found.ts';
 import { foldBelow, foldOwnStart } from './apply-prepare.ts';
 import { follow } from './apply-track.ts';
@@ -66,7 +66,6 @@ export function promoteIfFoundLater(conversion: Conversion, replica: ReplicaId, 
  * A leader's PostgreSQL came up as a primary again, and ended, before it was told: its directory has more than was found in it. True: that is so.
  */
 export function resumeIfFoundLater(conversion: Conversion, replica: ReplicaId, index: number): boolean {
-  const { facts } = conversion;
   const track = trackOf(conversion, replica);
   const { leads, checked, role, timeline } = track;
   if (track.mode !== 'down' || leads === null || checked === null) return false;
@@ -80,10 +79,7 @@ export function resumeIfFoundLater(conversion: Conversion, replica: ReplicaId, i
     return false;
   foldOwnStart(conversion, replica);
   const { position } = checked;
-  const resume: ApplyEvent = { ...found, name: 'Resume', leadership: leads, position };
-  const r = facts.replicaRank(replica);
-  put(conversion, 'Resume', { ...noParameters, ...eventFields(resume, facts), r });
-  follow(track, resume);
+  resume(conversion, replica, { ...found, name: 'Resume', leadership: leads, position });
   return true;
 }
 

@@ -13,6 +13,7 @@ import { factsOf, type ApplyFacts } from './apply-facts.ts';
 import {
   addWhatIsFoundLater,
   put,
+  resume,
   trackOf,
   writeUpTo,
   type ApplyStep,
@@ -205,6 +206,11 @@ function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number):
     track.restTo = Math.max(track.restTo, item.event.replayed % segmentBytes === 0 ? item.event.replayed : 0);
   if (event.name === 'Depose' && facts.ballotRank(event.leadership) === 0) return;
   prepare(conversion, item, index);
+  if (event.name === 'Resume') {
+    resume(conversion, replica, event, item);
+    writeUpTo(conversion, replica, event.position);
+    return;
+  }
   const r = facts.replicaRank(replica);
   const more: Fields =
     event.name === 'EndCopy'
@@ -228,7 +234,6 @@ function takeEvent(conversion: Conversion, item: ApplyEventItem, index: number):
   follow(trackOf(conversion, replica), event);
   if (event.name === 'Promote' || (event.name === 'CheckPrefix' && event.outcome === 'undecided'))
     markIfFoundLater(conversion, replica, index);
-  if (event.name === 'Resume') writeUpTo(conversion, replica, event.position);
 }
 
 /** Leads no more from the moment on in which its core says so, though its PostgreSQL is told to have ended a little later; what never had a primary tells nothing. */

@@ -151,6 +151,7 @@ const replaced: Readonly<Record<string, string>> = {
   IsSwitch: 'TraceIsSwitch',
   IsRest: 'TraceIsRest',
   EmptyRest: 'TraceEmptyRest',
+  Overwrite: 'TraceOverwrite',
   FilledEnd: 'FastFilledEnd',
   MayForkAt: 'TraceMayForkAt',
   ShippableEnd: 'TraceShippableEnd',
