@@ -92,6 +92,20 @@ describe('a session that reads', () => {
     expect(asked).toEqual(Array.from({ length: 3 }, () => ({ kind: 'bounded', stalenessMaxMs: 2000 })));
   });
 
+  it('asks for a transaction at REPEATABLE READ until it has its snapshot, and for any other each time', async () => {
+    const reader = await client(linearizable);
+    const askedFor = async (...texts: readonly string[]): Promise<number> => {
+      asked = [];
+      for (const text of texts) await reader.query(text);
+      return asked.length;
+    };
+    const queries = ['SELECT 1', 'SELECT 2', 'DECLARE c CURSOR FOR SELECT 3', 'FETCH c'];
+    expect(await askedFor('BEGIN ISOLATION LEVEL REPEATABLE READ', ...queries, 'COMMIT')).toBe(2);
+    expect(await askedFor('BEGIN', ...queries, 'COMMIT')).toBe(5);
+    await askedFor('BEGIN ISOLATION LEVEL REPEATABLE READ', 'SELECT 1');
+    expect(await askedFor('COMMIT AND CHAIN', 'SELECT 1', 'SELECT 2', 'COMMIT')).toBe(3);
+  });
+
   it('passes a request on when it may, and what is sent meanwhile waits behind it', async () => {
     const wire = await wireOf('linearizable');
     const held: ((currency: Currency) => void)[] = [];

@@ -21,6 +21,7 @@ import { connectBackend } from '../connect-backend.ts';
 import { RequestTracker } from '../request-tracker.ts';
 import { Valve } from '../valve.ts';
 import { followMention } from './follow-mention.ts';
+import { HeldSnapshot } from './held-snapshot.ts';
 import { raisingQuery } from './raising-query.ts';
 import { type ReadRequest, RequestReader } from './request-reader.ts';
 
@@ -52,6 +53,7 @@ export class ReadingSession {
   private readonly passed: FrameSplitter;
   private readonly answers: AnswerReader;
   private consistency: ReadConsistency;
+  private readonly snapshot = new HeldSnapshot();
   /** Ends the wait of a request. */
   private giveUp: (() => void) | null = null;
   private isClosed = false;
@@ -132,7 +134,13 @@ export class ReadingSession {
     }
   }
 
-  private mustWait({ asks, mention, isLoneStatement }: ReadRequest, { mode }: ReadConsistency): boolean {
+  /** To be asked of each request, once, as it comes. */
+  private mustWait(
+    { asks, mention, isLoneStatement, kind }: ReadRequest,
+    { mode }: ReadConsistency,
+  ): boolean {
+    const { outstanding, status } = this.tracker;
+    if (this.snapshot.isHeldFor(kind, outstanding ? 'outstanding' : status)) return false;
     const readsNothing = isLoneStatement && mention !== null && mention.kind !== 'perhapsAll';
     return asks && !readsNothing && mode !== 'snapshot';
   }

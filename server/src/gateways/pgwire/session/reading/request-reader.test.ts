@@ -68,3 +68,30 @@ it('holds back the beginning of a message of text that is short, and nothing els
   const data = frame('d', 'x'.repeat(100));
   expect(reader().read(data.subarray(0, 50)).chunk).toHaveLength(50);
 });
+
+describe('what a request is', () => {
+  const select = 'SELECT 1';
+
+  it('is known of one statement alone, in either protocol, prepared before or not', () => {
+    const one = reader();
+    expect(one.read(send.query(select)).kind).toBe('query');
+    expect(one.read(Buffer.concat([send.parse('', select), run(''), send.sync])).kind).toBe('query');
+    one.read(Buffer.concat([send.parse('s', select), send.sync]));
+    expect(one.read(Buffer.concat([run('s'), send.sync])).kind).toBe('query');
+    expect(one.read(Buffer.concat([run('s'), run('s'), send.sync])).kind).toBeNull();
+    expect(one.read(Buffer.concat([send.query(select), send.query(select)])).kind).toBeNull();
+  });
+
+  it('is forgotten with the statement, and where another takes its name', () => {
+    const one = reader();
+    one.read(Buffer.concat([send.parse('s', select), send.sync]));
+    one.read(Buffer.concat([send.parse('s', 'COMMIT AND CHAIN'), send.sync]));
+    expect(one.read(Buffer.concat([run('s'), send.sync])).kind).toBeNull();
+    one.read(Buffer.concat([send.closeStatement('s'), send.parse('s', select), send.sync]));
+    // Too long to be kept until all of it is there.
+    const long = send.parse('s', `${' '.repeat(100_000)}COMMIT AND CHAIN`);
+    one.read(Buffer.concat([send.closeStatement('s'), long.subarray(0, 50_000)]));
+    one.read(Buffer.concat([long.subarray(50_000), send.sync]));
+    expect(one.read(Buffer.concat([run('s'), send.sync])).kind).toBeNull();
+  });
+});

@@ -7,12 +7,13 @@
 import { type ConsistencyMention, consistencyIn } from '../../codec/read-consistency.ts';
 import { FrameSplitter, headerBytes } from '../../codec/frame-splitter.ts';
 import { front } from '../../codec/message-types.ts';
+import { type StatementKind, statementKind } from './statement-kind.ts';
 import { readBindNames, shortName, stringEnd } from '../../codec/frontend-messages.ts';
 
 /** Passwords and the answers of SASL. */
 const password = 'p'.charCodeAt(0);
 const heldBytesMax = 16_384;
-/** Prepared statements that change how the session reads. */
+/** Prepared statements that change how the session reads; and others of which it is kept what they are. */
 const preparedMax = 1_000;
 /** In a Close message; the other thing is a portal. */
 const statementClosed = 'S'.charCodeAt(0);
@@ -29,6 +30,8 @@ export interface ReadRequest {
   readonly readies: number;
   /** Of what it has executed. */
   readonly mention: ConsistencyMention;
+  /** Null if it is not one statement and nothing else. */
+  readonly kind: StatementKind;
 }
 
 export class RequestReader {
@@ -37,6 +40,7 @@ export class RequestReader {
   private held: Buffer = noBytes;
   /** By the names of the statements; that without a name is one of them. */
   private readonly prepared = new Map<string, ConsistencyMention>();
+  private readonly kinds = new Map<string, StatementKind>();
 
   constructor(frameBytesMax: number) {
     this.frameBytesMax = frameBytesMax;
@@ -68,12 +72,14 @@ export class RequestReader {
       if (first) this.look(chunk, splitter, seen);
     }
     const isWhole = beginsWhole && this.splitter.atBoundary;
+    const isLoneStatement = isWhole && isOneStatement(seen);
     return {
       chunk,
       asks: seen.asks,
-      isLoneStatement: isWhole && isOneStatement(seen),
+      isLoneStatement,
       readies: isWhole && !seen.isOpen ? seen.readies : 0,
       mention: seen.mention,
+      kind: isLoneStatement ? seen.kind : null,
     };
   }
 
@@ -83,16 +89,18 @@ export class RequestReader {
     switch (type) {
       case front.query:
         seen.queries += 1;
-        if (last) seen.mention = weightier(seen.mention, consistencyIn(textAt(chunk, payload, end)));
+        if (last) this.lookAtQuery(textAt(chunk, payload, end), seen);
         return;
       case front.parse:
         seen.parses += 1;
         if (last) this.parse(chunk, payload, end, seen);
+        else this.kinds.clear();
         return;
       case front.bind:
         seen.binds += 1;
         seen.bound = readBindNames(chunk, payload, end).statement;
         seen.mention = weightier(seen.mention, this.prepared.get(seen.bound) ?? null);
+        seen.kind = this.kinds.get(seen.bound) ?? null;
         return;
       case front.execute:
         seen.executes += 1;
@@ -101,17 +109,29 @@ export class RequestReader {
         seen.calls += 1;
         return;
       case front.close:
-        if (chunk[payload] === statementClosed) this.prepared.delete(nameAt(chunk, payload + 1, end));
+        if (chunk[payload] === statementClosed) this.forget(nameAt(chunk, payload + 1, end));
         return;
       default:
     }
   }
 
+  private lookAtQuery(text: string, seen: Seen): void {
+    seen.mention = weightier(seen.mention, consistencyIn(text));
+    seen.kind = statementKind(text);
+  }
+
+  private forget(name: string): void {
+    this.prepared.delete(name);
+    this.kinds.delete(name);
+  }
+
   private parse(chunk: Buffer, from: number, to: number, seen: Seen): void {
     const name = nameAt(chunk, from, to);
-    const mention = consistencyIn(textAt(chunk, stringEnd(chunk, from, to) + 1, to));
+    const text = textAt(chunk, stringEnd(chunk, from, to) + 1, to);
+    const mention = consistencyIn(text);
     seen.parsed = name;
-    this.prepared.delete(name);
+    this.forget(name);
+    if (this.kinds.size < preparedMax) this.kinds.set(name, statementKind(text));
     // What cannot be followed is not to be prepared, either.
     const isLost = this.prepared.size >= preparedMax && mention !== null && mention.kind !== 'end';
     if (isLost || mention?.kind === 'other') seen.mention = { kind: 'other' };
@@ -134,11 +154,12 @@ interface Seen {
   parsed: string | null;
   bound: string | null;
   mention: ConsistencyMention;
+  kind: StatementKind;
 }
 
 function newSeen(): Seen {
   const counts = { readies: 0, messages: 0, queries: 0, parses: 0, binds: 0, executes: 0, calls: 0 };
-  return { asks: false, isOpen: false, ...counts, parsed: null, bound: null, mention: null };
+  return { asks: false, isOpen: false, ...counts, parsed: null, bound: null, mention: null, kind: null };
 }
 
 function isOneStatement({ messages, queries, parses, binds, executes, calls, parsed, bound }: Seen): boolean {
