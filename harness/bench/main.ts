@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { BenchError } from './bench-error.ts';
 import { budgetCommand } from './budget/command.ts';
 import { compareCommand } from './compare/command.ts';
-import { workloadLabels, type WorkloadName as ComparedWorkload } from './compare/workloads.ts';
+import { workloadLabels, type WorkloadName as ComparedWorkload } from './compare/loads/workloads.ts';
 import { runClusterBench, workloadNames, type WorkloadName } from './cluster-bench.ts';
 import { gatewayTable, runGatewayBench } from './gateway-bench.ts';
 import { logLine, runLogBench } from './log-bench.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BaristaSystems, requireBuilt, startBarista } from '../bench/compare/barista.ts';
+import { type BaristaSystems, requireBuilt, startBarista } from '../bench/compare/systems/barista.ts';
 import { allScenarios } from './all-scenarios.ts';
 import { runScenario } from './run-scenario.ts';
 import { differences } from './same-everywhere.ts';

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { untilSettled } from '../bench/compare/arrival.ts';
-import type { System } from '../bench/compare/system.ts';
+import type { System } from '../bench/compare/systems/system.ts';
 import { openSql, querySql, type SqlTarget } from '../bench/sql.ts';
 import type { Rows, Scenario, Shown, Step } from './scenario.ts';
 

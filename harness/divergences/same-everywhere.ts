@@ -6,7 +6,7 @@
  */
 import type pg from 'pg';
 import { untilSettled } from '../bench/compare/arrival.ts';
-import type { System } from '../bench/compare/system.ts';
+import type { System } from '../bench/compare/systems/system.ts';
 import { openSql, type SqlTarget } from '../bench/sql.ts';
 
 /** Autovacuum may write between two looks; what stays different is different. */

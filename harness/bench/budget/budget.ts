@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { ownCheckout } from '../build-server.ts';
 import { untilSettled } from '../compare/arrival.ts';
-import { requireBuilt, startBarista, versionOf, type BaristaSystems } from '../compare/barista.ts';
+import { requireBuilt, startBarista, versionOf, type BaristaSystems } from '../compare/systems/barista.ts';
 import { coresOfOthers, lookAtProcesses } from '../compare/processes.ts';
 import {
   loadAccounts,
@@ -20,7 +20,7 @@ import {
   workload,
   writeScripts,
   type LoadRun,
-} from '../compare/workloads.ts';
+} from '../compare/loads/workloads.ts';
 import type { Shell } from '../interruptible.ts';
 import { describeMachine, type Machine } from '../machine.ts';
 import { summarize, type CpuProfile, type ProfileSummary } from './cpu-profile.ts';

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { openSql, querySql, type SqlTarget } from '../sql.ts';
-import type { System } from './system.ts';
+import type { System } from './systems/system.ts';
 
 const lookMs = 5;
 const arrivalMsMax = 300_000;

@@ -8,14 +8,14 @@ import { buildServer, ownCheckout } from '../build-server.ts';
 import { interruptible } from '../interruptible.ts';
 import { compare, type CompareOptions } from './compare.ts';
 import type { Comparison } from './comparison.ts';
-import { reportText } from './report.ts';
+import { reportText } from './judge/report.ts';
 import {
   allWorkloads,
   fullWorkloads,
   quickWorkloads,
   type Workload,
   type WorkloadName,
-} from './workloads.ts';
+} from './loads/workloads.ts';
 
 /** `--quick` has to be over in three minutes; the rest is for machines that are slower than they look. */
 const quickSeconds = 165;

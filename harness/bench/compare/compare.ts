@@ -11,17 +11,17 @@ import type { Shell } from '../interruptible.ts';
 import { describeMachine } from '../machine.ts';
 import { spread } from '../summary.ts';
 import { untilSettled } from './arrival.ts';
-import { requireBuilt, startBarista, versionOf, type BaristaSystems } from './barista.ts';
-import { pgbench, toolVersion } from './client-tools.ts';
+import { requireBuilt, startBarista, versionOf, type BaristaSystems } from './systems/barista.ts';
+import { pgbench, toolVersion } from './loads/client-tools.ts';
 import type { Comparison } from './comparison.ts';
 import { runCopies, type CopyRun } from './copy.ts';
 import { runFailovers, type Failover } from './failover.ts';
-import { judge } from './goals.ts';
+import { judge } from './judge/goals.ts';
 import { measureIdle, type IdleResult } from './idle.ts';
-import { startNative, type NativeSystems } from './native.ts';
-import { summarize } from './report.ts';
+import { startNative, type NativeSystems } from './systems/native.ts';
+import { summarize } from './judge/report.ts';
 import { runRounds, type WorkloadResult } from './rounds.ts';
-import type { System } from './system.ts';
+import type { System } from './systems/system.ts';
 import type { Patience } from './undisturbed.ts';
 import {
   loadAccounts,
@@ -30,7 +30,7 @@ import {
   writeScripts,
   type LoadRun,
   type Workload,
-} from './workloads.ts';
+} from './loads/workloads.ts';
 
 export interface CompareOptions {
   readonly command: string;

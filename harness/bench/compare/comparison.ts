@@ -1,12 +1,12 @@
 /** All that one run of `compare` found out: what it writes as JSON. Every single run is in it, so that whoever doubts a median can look. */
 import type { Machine } from '../machine.ts';
-import type { BaristaVersion } from './barista.ts';
+import type { BaristaVersion } from './systems/barista.ts';
 import type { CopyRun } from './copy.ts';
 import type { Failover } from './failover.ts';
-import type { Judged } from './goals.ts';
+import type { Judged } from './judge/goals.ts';
 import type { IdleResult } from './idle.ts';
 import type { WorkloadResult } from './rounds.ts';
-import type { SystemId } from './system.ts';
+import type { SystemId } from './systems/system.ts';
 import type { Spread } from '../summary.ts';
 
 export interface Comparison {

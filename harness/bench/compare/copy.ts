@@ -5,11 +5,11 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { querySql } from '../sql.ts';
 import { untilEverywhere, untilSettled } from './arrival.ts';
-import { psql } from './client-tools.ts';
+import { psql } from './loads/client-tools.ts';
 import { rotated } from './rounds.ts';
-import type { System, SystemId } from './system.ts';
+import type { System, SystemId } from './systems/system.ts';
 import { undisturbed, type Patience, type Watched } from './undisturbed.ts';
-import { checkpoint } from './workloads.ts';
+import { checkpoint } from './loads/workloads.ts';
 
 export const copiedRows = 1_000_000;
 const rowsPerChunk = 1000;

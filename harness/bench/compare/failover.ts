@@ -7,10 +7,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SqlSession } from '../../workload/sql-session.ts';
 import { querySql } from '../sql.ts';
-import type { BaristaSystems } from './barista.ts';
-import { pgbench } from './client-tools.ts';
+import type { BaristaSystems } from './systems/barista.ts';
+import { pgbench } from './loads/client-tools.ts';
 import { undisturbed, type Patience, type Watched } from './undisturbed.ts';
-import { pgbenchArgs, type LoadRun } from './workloads.ts';
+import { pgbenchArgs, type LoadRun } from './loads/workloads.ts';
 
 const retryMs = 5;
 /** An attempt that takes longer is given up and repeated. */

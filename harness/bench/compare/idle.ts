@@ -1,8 +1,8 @@
 /** What three replicas cost that nobody uses: CPU in percent of one core, of the replicas and of the demo's own process around them. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BaristaSystems } from './barista.ts';
+import type { BaristaSystems } from './systems/barista.ts';
 import { lookAtProcesses, treeCpuMs, type ProcessTable } from './processes.ts';
-import { checkpoint } from './workloads.ts';
+import { checkpoint } from './loads/workloads.ts';
 
 export interface IdleResult {
   readonly seconds: number;

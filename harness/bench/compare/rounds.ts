@@ -5,11 +5,11 @@
  */
 import { untilSettled } from './arrival.ts';
 import { lookAtProcesses, treeCpuMs } from './processes.ts';
-import type { System, SystemId } from './system.ts';
+import type { System, SystemId } from './systems/system.ts';
 import { undisturbed, type Patience, type Watched } from './undisturbed.ts';
-import { loadWarehouses, requireConsistent, writeWarehouses } from './tpcc-load.ts';
-import { loadAccounts, runLoad, tidy, type LoadRun, type Workload } from './workloads.ts';
-import { isYcsb, loadYcsb } from './ycsb.ts';
+import { loadWarehouses, requireConsistent, writeWarehouses } from './loads/tpcc-load.ts';
+import { loadAccounts, runLoad, tidy, type LoadRun, type Workload } from './loads/workloads.ts';
+import { isYcsb, loadYcsb } from './loads/ycsb.ts';
 
 export interface Run extends Watched {
   readonly round: number;

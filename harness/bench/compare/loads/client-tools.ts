@@ -4,9 +4,9 @@
  * Responsible for: running them, and what pgbench printed. Judges no figure.
  */
 import { spawn } from 'node:child_process';
-import { BenchError } from '../bench-error.ts';
-import { ratePerSecond } from '../summary.ts';
-import { connectionString, type SqlTarget } from '../sql.ts';
+import { BenchError } from '../../bench-error.ts';
+import { ratePerSecond } from '../../summary.ts';
+import { connectionString, type SqlTarget } from '../../sql.ts';
 
 export interface ToolRun {
   readonly command: 'pgbench' | 'psql';

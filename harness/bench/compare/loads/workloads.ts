@@ -7,9 +7,9 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { querySql, type SqlTarget } from '../sql.ts';
+import { querySql, type SqlTarget } from '../../sql.ts';
 import { pgbench, readConnectingMs, readPgbench, type PgbenchFigures } from './client-tools.ts';
-import type { System } from './system.ts';
+import type { System } from '../systems/system.ts';
 import { isYcsb, writeYcsbScripts, ycsbArgs, type YcsbName } from './ycsb.ts';
 import { runTpcc } from './tpcc-load.ts';
 

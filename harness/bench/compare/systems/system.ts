@@ -1,5 +1,5 @@
 /** What is compared, as the measurements see it: where clients connect, which PostgreSQLs there are, and which processes. */
-import type { SqlTarget } from '../sql.ts';
+import type { SqlTarget } from '../../sql.ts';
 
 export type SystemId = 'plain' | 'native' | 'barista' | 'direct';
 

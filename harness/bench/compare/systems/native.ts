@@ -5,16 +5,16 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { locateBinaries } from '../../../server/src/adapters/postgres/binaries.ts';
-import { chooseLaunchUser } from '../../../server/src/adapters/postgres/launch-user.ts';
+import { locateBinaries } from '../../../../server/src/adapters/postgres/binaries.ts';
+import { chooseLaunchUser } from '../../../../server/src/adapters/postgres/launch-user.ts';
 import {
   copyOf,
   initializeInstance,
   startInstance,
   type InstanceOptions,
   type PostgresInstance,
-} from '../postgres-instance.ts';
-import { querySql } from '../sql.ts';
+} from '../../postgres-instance.ts';
+import { querySql } from '../../sql.ts';
 import { account, systemLabels, type System } from './system.ts';
 
 /** Taken from the replica's PostgreSQL, as far as it knows them. */

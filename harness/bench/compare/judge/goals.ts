@@ -3,11 +3,11 @@
  *
  * Pure. Ratios are speed, of medians, to what the goal names; for times and costs less is better.
  */
-import { spread, type Spread } from '../summary.ts';
-import type { Comparison } from './comparison.ts';
-import type { Run, WorkloadResult } from './rounds.ts';
-import type { SystemId } from './system.ts';
-import { workloadLabels, type WorkloadName } from './workloads.ts';
+import { spread, type Spread } from '../../summary.ts';
+import type { Comparison } from '../comparison.ts';
+import type { Run, WorkloadResult } from '../rounds.ts';
+import type { SystemId } from '../systems/system.ts';
+import { workloadLabels, type WorkloadName } from '../loads/workloads.ts';
 
 export interface Figure {
   readonly value: number;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { readConnectingMs, readPgbench } from './client-tools.ts';
+import { readConnectingMs, readPgbench } from '../loads/client-tools.ts';
 import { format, summarize } from './report.ts';
-import { lengthOfRun, type Run } from './rounds.ts';
-import type { SystemId } from './system.ts';
-import { workload } from './workloads.ts';
+import { lengthOfRun, type Run } from '../rounds.ts';
+import type { SystemId } from '../systems/system.ts';
+import { workload } from '../loads/workloads.ts';
 
 const output = (processed: number): string =>
   [

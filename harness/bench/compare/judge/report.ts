@@ -1,10 +1,10 @@
 /** The report that people read, from what was measured. Pure. */
-import { spread } from '../summary.ts';
-import { machineLines } from '../machine.ts';
-import type { Comparison, WorkloadSummary } from './comparison.ts';
+import { spread } from '../../summary.ts';
+import { machineLines } from '../../machine.ts';
+import type { Comparison, WorkloadSummary } from '../comparison.ts';
 import { of, type Judged } from './goals.ts';
-import type { WorkloadResult } from './rounds.ts';
-import { systemLabels, type SystemId } from './system.ts';
+import type { WorkloadResult } from '../rounds.ts';
+import { systemLabels, type SystemId } from '../systems/system.ts';
 
 const order: readonly SystemId[] = ['plain', 'native', 'barista', 'direct'];
 /** Above this the figures are worth little. */

@@ -6,8 +6,8 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { querySql } from '../sql.ts';
-import type { System } from './system.ts';
+import { querySql } from '../../sql.ts';
+import type { System } from '../systems/system.ts';
 
 type Operation = 'read' | 'update' | 'insert' | 'scan' | 'readLatest' | 'readModifyWrite';
 

@@ -5,17 +5,17 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { brokenConditions } from '../../workload/tpcc/consistency.ts';
-import { fillTables, type Fill, type Row } from '../../workload/tpcc/load-tpcc.ts';
-import { perform, Terminal } from '../../workload/tpcc/terminal.ts';
-import { loadConstants, runConstants, TpccRandom } from '../../workload/tpcc/tpcc-random.ts';
-import { districtsPerWarehouse, fullScale } from '../../workload/tpcc/tpcc-scale.ts';
-import { dropTables, makeConstraints, makeTables } from '../../workload/tpcc/tpcc-schema.ts';
-import { Random } from '../../workload/seeded-random.ts';
-import { openSql, querySql, type SqlTarget } from '../sql.ts';
+import { brokenConditions } from '../../../workload/tpcc/consistency.ts';
+import { fillTables, type Fill, type Row } from '../../../workload/tpcc/load-tpcc.ts';
+import { perform, Terminal } from '../../../workload/tpcc/terminal.ts';
+import { loadConstants, runConstants, TpccRandom } from '../../../workload/tpcc/tpcc-random.ts';
+import { districtsPerWarehouse, fullScale } from '../../../workload/tpcc/tpcc-scale.ts';
+import { dropTables, makeConstraints, makeTables } from '../../../workload/tpcc/tpcc-schema.ts';
+import { Random } from '../../../workload/seeded-random.ts';
+import { openSql, querySql, type SqlTarget } from '../../sql.ts';
 import { psql } from './client-tools.ts';
 import type { LoadFigures } from './workloads.ts';
-import type { System } from './system.ts';
+import type { System } from '../systems/system.ts';
 
 /** Ten terminals each, as the specification has it. */
 export function warehousesFor(clients: number): number {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { judge, ratioOf, verdictOf, type Goal } from './goals.ts';
-import { rotated, type Run } from './rounds.ts';
-import { workload } from './workloads.ts';
-import type { SystemId } from './system.ts';
+import { rotated, type Run } from '../rounds.ts';
+import { workload } from '../loads/workloads.ts';
+import type { SystemId } from '../systems/system.ts';
 
 const run = (system: SystemId, round: number, tps: number, cpuMsPerTransaction = 1): Run => ({
   round,

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   startTestPostgres,
   type TestPostgres,
-} from '../../../server/src/gateways/pgwire/testing/postgres.ts';
-import type { SqlTarget } from '../sql.ts';
+} from '../../../../server/src/gateways/pgwire/testing/postgres.ts';
+import type { SqlTarget } from '../../sql.ts';
 import { pgbench, readPgbench } from './client-tools.ts';
-import { systemLabels, type System } from './system.ts';
+import { systemLabels, type System } from '../systems/system.ts';
 import { loadYcsb, writeYcsbScripts, ycsbArgs, type YcsbName } from './ycsb.ts';
 
 const records = 5000;
