@@ -58,6 +58,7 @@ describe('the command line', () => {
         trace: false,
         check: false,
         logBytesMax: null,
+        clientsMax: null,
         logStore: null,
         dashboard: true,
       },
@@ -69,6 +70,8 @@ describe('the command line', () => {
     const words = ['--replicas', '5', '--data-dir', '/d', '--port', '9000', '--dashboard-port', '9500'];
     const more = ['--pg-bin', '/pg/bin', '--auto-restart', '--trace', '--check', '--no-dashboard'];
     const logs = [
+      '--clients-max',
+      '300',
       '--log-bytes-max',
       '1048576',
       '--log-store',
@@ -88,6 +91,7 @@ describe('the command line', () => {
         trace: true,
         check: true,
         logBytesMax: 2 ** 20,
+        clientsMax: 300,
         logStore: { kind: 'zookeeper', servers: ['zk1:2181', 'zk2:2181'] },
         dashboard: false,
       },

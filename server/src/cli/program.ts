@@ -35,6 +35,8 @@ export interface DemoArguments {
   readonly check: boolean;
   /** Null: the default of `bounds.logBytesMax`. */
   readonly logBytesMax: number | null;
+  /** Null: the default of `bounds.clientsMax`. */
+  readonly clientsMax: number | null;
   /** Null: that of the data directory, or files. */
   readonly logStore: StoreWish | null;
   readonly dashboard: boolean;
@@ -104,6 +106,7 @@ function addDemo(program: Command, commands: Commands): void {
       'bound on each log: a replica that is away for longer comes back by a copy (default: 1 GiB, in ZooKeeper 64 MiB)',
       whole(2 ** 20, 2 ** 40),
     )
+    .option('--clients-max <n>', 'SQL clients that each replica takes (default: 150)', whole(1, 10_000))
     .addOption(
       new Option(
         '--log-store <kind>',
@@ -135,13 +138,14 @@ ${exitCodesText}`,
         port: options.port ?? null,
         pgBin: options.pgBin ?? null,
         logBytesMax: options.logBytesMax ?? null,
+        clientsMax: options.clientsMax ?? null,
         logStore: storeWish(options.logStore, zookeeper, command),
       }),
     );
 }
 
 /** As commander has them: an option that was not given is absent. */
-type OptionalInDemo = 'replicas' | 'port' | 'pgBin' | 'logBytesMax';
+type OptionalInDemo = 'replicas' | 'port' | 'pgBin' | 'logBytesMax' | 'clientsMax';
 interface DemoTyped
   extends Partial<Pick<DemoArguments, OptionalInDemo>>,
     Omit<DemoArguments, OptionalInDemo | 'logStore'> {

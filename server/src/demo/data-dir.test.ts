@@ -107,6 +107,7 @@ describe('the data directory of a demo', () => {
       trace: true,
       check: false,
       logBytesMax: 2 ** 20,
+      clientsMax: null,
       logStore: segmentStore,
     };
     const plans = planReplicas(options);

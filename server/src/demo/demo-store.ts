@@ -76,14 +76,21 @@ export async function requireStore(store: DemoStore, founded: boolean): Promise<
   }
 }
 
-/** What of a replica's configuration follows from it. */
+export interface DemoBounds {
+  readonly logBytesMax: number | null;
+  readonly clientsMax: number | null;
+}
+
+/** What of a replica's configuration follows from it. A bound that is null is the replica's own, but for that on a log in ZooKeeper. */
 export function storeConfigOf(
   store: DemoStore,
-  logBytesMax: number | null,
+  { logBytesMax, clientsMax }: DemoBounds,
 ): Pick<ReplicaConfigInput, 'logStore' | 'bounds'> {
-  if (store.kind === 'segment') return logBytesMax === null ? {} : { bounds: { logBytesMax } };
+  const clients = clientsMax === null ? {} : { clientsMax };
+  if (store.kind === 'segment')
+    return { bounds: { ...clients, ...(logBytesMax === null ? {} : { logBytesMax }) } };
   return {
     logStore: { ...store, sessionTimeoutMs },
-    bounds: { logBytesMax: logBytesMax ?? logBytesMaxInZooKeeper },
+    bounds: { ...clients, logBytesMax: logBytesMax ?? logBytesMaxInZooKeeper },
   };
 }

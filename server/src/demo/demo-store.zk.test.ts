@@ -21,7 +21,15 @@ async function configsIn(dir: string): Promise<readonly ReplicaConfig[]> {
   const { cluster } = demo;
   const layout = { dataDir: dir, replicas: 3, port: 7432, dashboardPort: 8080, pgBin: null };
   const { logStore } = cluster;
-  const options = { ...layout, autoRestart: false, trace: false, check: false, logBytesMax: null, logStore };
+  const options = {
+    ...layout,
+    autoRestart: false,
+    trace: false,
+    check: false,
+    logBytesMax: null,
+    clientsMax: null,
+    logStore,
+  };
   const plans = planReplicas(options);
   await writeReplicaConfigs(plans, options, cluster, () => ({ group: newGroup }));
   await noteFounded(dir, cluster);

@@ -30,6 +30,7 @@ async function prepare(): Promise<void> {
       trace: false,
       check: false,
       logBytesMax: null,
+      clientsMax: null,
       logStore: segmentStore,
     };
     const ports = portsOf({ ...layout, ...rest });

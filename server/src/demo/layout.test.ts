@@ -13,6 +13,7 @@ const options: DemoOptions = {
   trace: false,
   check: false,
   logBytesMax: null,
+  clientsMax: null,
   logStore: segmentStore,
 };
 
@@ -60,5 +61,10 @@ describe('the layout of a demo', () => {
     expect(config.bounds.logBytesMax).toBe(64 * 2 ** 20);
     expect(configOf({ logStore, logBytesMax: 2 ** 20 }).bounds.logBytesMax).toBe(2 ** 20);
     expect(configOf({ logBytesMax: 2 ** 20 }).bounds.logBytesMax).toBe(2 ** 20);
+    expect(configOf({ logStore, clientsMax: 300 }).bounds).toMatchObject({
+      clientsMax: 300,
+      logBytesMax: 64 * 2 ** 20,
+    });
+    expect(configOf({}).bounds.clientsMax).toBe(150);
   });
 });

@@ -28,6 +28,8 @@ export interface DemoOptions {
   readonly check: boolean;
   /** Null: as a replica has it by itself. */
   readonly logBytesMax: number | null;
+  /** Null: as a replica has it by itself. */
+  readonly clientsMax: number | null;
   readonly logStore: DemoStore;
 }
 
@@ -113,7 +115,7 @@ export function replicaConfigOf(
     pgwire: { host: demoHost, port: plan.pgwirePort },
     http: { host: demoHost, port: plan.httpPort, statements: true },
     ...(options.pgBin === null ? {} : { postgres: { pgBin: options.pgBin } }),
-    ...storeConfigOf(options.logStore, options.logBytesMax),
+    ...storeConfigOf(options.logStore, options),
     bootstrap: demoUser,
     trace: { file: options.trace || options.check },
     faults: true,
