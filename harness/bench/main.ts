@@ -9,20 +9,22 @@ import { parseArgs } from 'node:util';
 import { BenchError } from './bench-error.ts';
 import { budgetCommand } from './budget/command.ts';
 import { compareCommand } from './compare/command.ts';
-import { workloadLabels, type WorkloadName as ComparedWorkload } from './compare/loads/workloads.ts';
-import { runClusterBench, workloadNames, type WorkloadName } from './cluster-bench.ts';
+import { workloadLabels, type WorkloadName } from './compare/loads/workloads.ts';
+import { systemIds } from './compare/systems/system.ts';
+import { runClusterBench, workloadNames } from './cluster-bench.ts';
 import { gatewayTable, runGatewayBench } from './gateway-bench.ts';
 import { logLine, runLogBench } from './log-bench.ts';
 import { describeMachine, machineLines } from './machine.ts';
 import { table } from './summary.ts';
+import { counts, listed, UsageError, whole } from './usage.ts';
 
-const comparedNames = Object.keys(workloadLabels) as readonly ComparedWorkload[];
+const comparedNames = Object.keys(workloadLabels) as readonly WorkloadName[];
 
 const help = `npm run bench -- COMMAND [options]
 
 Commands:
-  compare    three replicas against one PostgreSQL and against one with two synchronous standbys: UPDATE, TPC-B, YCSB A and B and SELECT by pgbench, TPC-C,
-             COPY, CPU, an idle cluster, and the time without service after a kill -9 of the leader; in some 30 minutes
+  compare    replicas against one PostgreSQL, PostgreSQL with synchronous standbys, and pgpool-II and MariaDB Galera where they are installed: pgbench's
+             workloads, YCSB A to F, TPC-C, COPY, sysbench; CPU, an idle cluster, and the time without service when the leader is lost; in two hours or so
   budget     where a transaction's processor time goes, stage by stage, beside what each stage's system calls alone would cost; flame graphs with --flames
   gateway    the SQL gateway, against a pipe that looks at nothing and against PostgreSQL without either
   log        appends to the log store, against a plain loop of write and fdatasync
@@ -36,24 +38,24 @@ Options:
   --quick            compare: pgbench only, in less than three minutes
   --checkout DIR     compare: measure the replicas of another checkout, in which "npm ci" and "npm run build:server" were run
   --only LIST        compare: these workloads only, of ${comparedNames.join(', ')}
-  --direct           compare: also clients at the socket of the leader's PostgreSQL, past the gateway
+  --clients LIST     compare with --only, cluster, gateway: numbers of clients (default: 1,8,32); budget: one number (default: 16)
+  --systems LIST     compare: of ${systemIds.join(', ')}; plain, native and barista always are
+  --replicas N       compare: 3 or 5; as many servers for the others (default: 3)
+  --delay MS         compare: between each two replicas, and between primary and standby, one way (default: 0)
+  --report DIR       compare: write a report with charts there, and the history of all reports beside it
+  --guard FILE       compare: warn of what has become slower than an earlier --json beyond the spread
   --patient          compare: repeat runs during which others kept the machine busy
-  --failovers N      compare: how often the leader is killed (default: 50; none with --quick)
+  --failovers N      compare: how often the leader is killed, frozen and cut off, each (default: 50; none with --quick, --only and --delay)
   --before FILE      compare: show the figures of an earlier --json beside these
   --directory DIR    log: on the disk to measure (default: the system's temporary directory)
   --store NAME       log: segment, or zookeeper to measure that one, too; needs Java and Maven (default: segment)
   --bytes N          log: size of an entry (default: 1024)
-  --clients LIST     cluster, gateway: numbers of clients (default: 1,8,32); budget: one number (default: 16)
   --flames DIR       budget: write a flame graph (SVG) of each replica's main thread there
   --workloads LIST   cluster: of ${workloadNames.join(', ')} (default: all)
   --help
 
 All but "log" need psql and pgbench; "cluster" needs "npm run build:server" before it and takes about ten minutes. Figures of a busy
 machine are worth nothing, and three replicas on one machine share what hosts of their own would not.`;
-
-class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
 
 const options = {
   seconds: { type: 'string' },
@@ -65,7 +67,11 @@ const options = {
   quick: { type: 'boolean', default: false },
   checkout: { type: 'string' },
   only: { type: 'string' },
-  direct: { type: 'boolean', default: false },
+  systems: { type: 'string' },
+  replicas: { type: 'string', default: '3' },
+  delay: { type: 'string', default: '0' },
+  report: { type: 'string' },
+  guard: { type: 'string' },
   patient: { type: 'boolean', default: false },
   failovers: { type: 'string' },
   before: { type: 'string' },
@@ -85,27 +91,6 @@ function parse() {
 }
 type Values = ReturnType<typeof parse>['values'];
 
-function whole(option: string, text: string, max: number): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > max) {
-    throw new UsageError(`--${option} must be a whole number from 1 to ${max}, not "${text}"`);
-  }
-  return value;
-}
-
-function workload(text: string): WorkloadName {
-  const found = workloadNames.find((name) => name === text);
-  if (found === undefined)
-    throw new UsageError(`--workloads: "${text}" is none of ${workloadNames.join(', ')}`);
-  return found;
-}
-
-function compared(text: string): ComparedWorkload {
-  const found = comparedNames.find((name) => name === text.trim());
-  if (found === undefined) throw new UsageError(`--only: "${text}" is none of ${comparedNames.join(', ')}`);
-  return found;
-}
-
 function typed(): string {
   return `npm run bench -- ${process.argv.slice(2).join(' ')}`;
 }
@@ -118,7 +103,7 @@ function report(values: Values, figures: object): void {
 }
 
 function clientsOf({ clients = '1,8,32' }: Values): number[] {
-  return clients.split(',').map((text) => whole('clients', text.trim(), 100));
+  return counts('clients', clients, 100);
 }
 
 async function benchBudget(values: Values): Promise<void> {
@@ -170,7 +155,7 @@ async function benchCluster(values: Values): Promise<void> {
       rounds: whole('rounds', values.rounds ?? '3', 100),
       scale: whole('scale', values.scale, 1000),
       clients: clientsOf(values),
-      workloads: values.workloads.split(',').map((text) => workload(text.trim())),
+      workloads: listed('workloads', values.workloads, workloadNames),
     },
     (line) => console.error(line),
   );
@@ -180,10 +165,13 @@ async function benchCluster(values: Values): Promise<void> {
 }
 
 async function benchCompare(values: Values): Promise<void> {
-  const given = (option: 'rounds' | 'seconds' | 'failovers', max: number): number | null => {
+  const given = (option: 'rounds' | 'seconds' | 'failovers', max: number, min = 1): number | null => {
     const text = values[option];
-    return text === undefined ? null : whole(option, text, max);
+    return text === undefined ? null : whole(option, text, max, min);
   };
+  const { only, clients, systems } = values;
+  if (clients !== undefined && only === undefined)
+    throw new UsageError('--clients of a comparison goes with --only');
   await compareCommand({
     command: typed(),
     quick: values.quick,
@@ -191,12 +179,17 @@ async function benchCompare(values: Values): Promise<void> {
     rounds: given('rounds', 100),
     seconds: given('seconds', 600),
     scale: whole('scale', values.scale, 1000),
-    only: values.only === undefined ? null : values.only.split(',').map(compared),
-    direct: values.direct,
+    only: only === undefined ? null : listed('only', only, comparedNames),
+    clients: clients === undefined ? null : counts('clients', clients, 1000),
+    systems: systems === undefined ? null : listed('systems', systems, systemIds),
+    replicas: values.replicas === '5' ? 5 : whole('replicas', values.replicas, 3, 3),
+    delayMs: whole('delay', values.delay, 1000, 0),
     patient: values.patient,
-    failovers: values.failovers === '0' ? 0 : given('failovers', 1000),
+    failovers: given('failovers', 1000, 0),
     json: values.json ?? null,
     before: values.before ?? null,
+    guard: values.guard ?? null,
+    report: values.report ?? null,
   });
 }
 

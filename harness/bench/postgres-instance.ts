@@ -33,6 +33,8 @@ export interface InstanceOptions {
   readonly settings: Readonly<Record<string, string>>;
   /** Connection string of the primary, if this is to be a standby. */
   readonly primary?: { readonly conninfo: string; readonly slot: string };
+  /** Clients of this machine need no password: whoever stands before it has asked for one, or cannot. */
+  readonly isTrusting?: boolean;
 }
 
 export interface PostgresInstance {
@@ -119,7 +121,9 @@ function environment(binaries: PgBinaries): NodeJS.ProcessEnv {
   return { ...process.env, ...binaries.env, LC_ALL: 'C', TZ: 'UTC' };
 }
 
-async function configure({ user, directory, port, settings, primary }: InstanceOptions): Promise<void> {
+async function configure(options: InstanceOptions): Promise<void> {
+  const { user, directory, port, settings, primary, isTrusting = false } = options;
+  const method = isTrusting ? 'trust' : 'scram-sha-256';
   const all: Record<string, string> = {
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -131,8 +135,7 @@ async function configure({ user, directory, port, settings, primary }: InstanceO
   const files: Record<string, string> = {
     'postgresql.conf': `${lines.join('\n')}\n`,
     // As at a replica's port, a client proves its password.
-    'pg_hba.conf':
-      'local all,replication all trust\nhost replication all 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n',
+    'pg_hba.conf': `local all,replication all trust\nhost replication all 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 ${method}\n`,
     ...(primary === undefined ? {} : { 'standby.signal': '' }),
   };
   for (const [name, text] of Object.entries(files)) {

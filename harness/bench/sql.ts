@@ -8,6 +8,8 @@ export interface SqlTarget {
   readonly user: string;
   readonly password?: string;
   readonly database: string;
+  /** What the session begins with, as libpq's `options` has it: `-c name=value`. */
+  readonly options?: string;
 }
 
 /** Connects, runs it, disconnects. Rows as objects. @throws pg's errors */
@@ -38,6 +40,7 @@ export async function openSql(target: SqlTarget): Promise<pg.Client> {
 }
 
 /** For the command lines of psql and pgbench. The password goes by PGPASSWORD. */
-export function connectionString({ host, port, user, database }: SqlTarget): string {
-  return `host=${host} port=${port} user=${user} dbname=${database}`;
+export function connectionString({ host, port, user, database, options }: SqlTarget): string {
+  const beginning = options === undefined ? '' : ` options='${options}'`;
+  return `host=${host} port=${port} user=${user} dbname=${database}${beginning}`;
 }

@@ -73,8 +73,10 @@ export async function measureBudget(options: BudgetOptions, { signal, progress }
     await mkdir(profiles);
     progress('starting three replicas');
     const systems = await startBarista(requireBuilt(ownCheckout), join(root, 'cluster'), {
-      NODE_OPTIONS: `--import=${pathToFileURL(profiler.pathname).href}`,
-      BARISTA_PROFILES: profiles,
+      env: {
+        NODE_OPTIONS: `--import=${pathToFileURL(profiler.pathname).href}`,
+        BARISTA_PROFILES: profiles,
+      },
     });
     let measured: Omit<Budget, 'machine' | 'commit' | 'options' | 'limits'>;
     try {
@@ -115,7 +117,7 @@ async function underLoad(
   await loadAccounts(barista, scale, signal);
   const run: LoadRun = { workload: workload('update', clients), scale, seconds, scripts };
   progress(`warming up for ${warmUpSeconds} s`);
-  await runLoad(await barista.client(), { ...run, seconds: warmUpSeconds }, signal);
+  await runLoad(await barista.doors(), { ...run, seconds: warmUpSeconds }, signal);
   await untilSettled(barista, signal);
 
   progress(`${run.workload.label}, for ${seconds} s`);
@@ -123,7 +125,7 @@ async function underLoad(
   const pids = await pidsOf(systems);
   const machineBefore = lookAtProcesses();
   const before = [...pids.values()].map(lookAtReplica);
-  const figures = await runLoad(await barista.client(), run, signal);
+  const figures = await runLoad(await barista.doors(), run, signal);
   const after = [...pids.values()].map(lookAtReplica);
   const others = coresOfOthers(machineBefore, lookAtProcesses());
   const entries = (await cluster.leader()).commitPoint - leader.commitPoint;
@@ -131,7 +133,7 @@ async function underLoad(
 
   progress('again, profiled');
   for (const pid of pids.values()) process.kill(pid, 'SIGUSR2');
-  const profiled = await runLoad(await barista.client(), run, signal);
+  const profiled = await runLoad(await barista.doors(), run, signal);
   for (const pid of pids.values()) process.kill(pid, 'SIGUSR2');
   const replicas: ReplicaBudget[] = [];
   for (const [index, [id, pid]] of [...pids].entries()) {

@@ -1,27 +1,26 @@
 /**
- * Barista against one PostgreSQL and against PostgreSQL with two synchronous standbys, in one run on one machine.
+ * Barista against one PostgreSQL, PostgreSQL with synchronous standbys, and what others have written, in one run on one machine.
  *
  * Responsible for: what is started and measured in which order, and that nothing is left of it, whatever happens. All systems are up all the time.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePorts } from '../../cluster/local-cluster.ts';
 import type { Shell } from '../interruptible.ts';
 import { describeMachine } from '../machine.ts';
 import { spread } from '../summary.ts';
 import { untilSettled } from './arrival.ts';
-import { requireBuilt, startBarista, versionOf, type BaristaSystems } from './systems/barista.ts';
+import { requireBuilt, versionOf } from './systems/barista.ts';
+import { startSystems, type StartedSystems } from './systems/start-systems.ts';
 import { pgbench, toolVersion } from './loads/client-tools.ts';
 import type { Comparison } from './comparison.ts';
 import { runCopies, type CopyRun } from './copy.ts';
 import { runFailovers, type Failover } from './failover.ts';
 import { judge } from './judge/goals.ts';
 import { measureIdle, type IdleResult } from './idle.ts';
-import { startNative, type NativeSystems } from './systems/native.ts';
-import { summarize } from './judge/report.ts';
+import { summarize } from './judge/summarize.ts';
 import { runRounds, type WorkloadResult } from './rounds.ts';
-import type { System } from './systems/system.ts';
+import type { System, SystemId } from './systems/system.ts';
 import type { Patience } from './undisturbed.ts';
 import {
   loadAccounts,
@@ -45,11 +44,15 @@ export interface CompareOptions {
   readonly warmUpSeconds: number;
   /** Load the tables anew for each workload. */
   readonly freshTables: boolean;
-  /** Clients at the socket of the leader's PostgreSQL as a system of its own. */
-  readonly direct: boolean;
+  /** `plain`, `native` and `barista` at the least; a peer that is not installed is left out. */
+  readonly systems: readonly SystemId[];
+  readonly replicas: number;
+  /** Between each two replicas, one way. */
+  readonly delayMs: number;
   readonly copyRounds: number;
   /** 0: not measured. */
   readonly idleSeconds: number;
+  /** How often the leader is lost in each way. */
   readonly failovers: number;
   /** Repeats what others on the machine disturbed. */
   readonly patient: boolean;
@@ -60,8 +63,7 @@ interface Stage {
   readonly shell: Shell;
   readonly root: string;
   readonly scripts: string;
-  readonly native: NativeSystems;
-  readonly replicas: BaristaSystems;
+  readonly started: StartedSystems;
 }
 
 interface Measured {
@@ -75,6 +77,10 @@ interface Measured {
 /** Runs end a little after their time, and each has a client program to start. */
 const overheadSecondsPerRun = 0.35;
 const secondsPerRunMax = 3;
+/** The benchmark's own, and room for what is still ending. */
+const clientsBeside = 40;
+/** No standby of PostgreSQL may have less than the hundred with which databases are made. */
+const clientsMaxOfDemo = 150;
 /** For the end of everything, and for what takes longer than it should. */
 const reserveSeconds = 12;
 
@@ -89,33 +95,35 @@ export async function compare(options: CompareOptions, shell: Shell): Promise<Co
   const root = await mkdtemp(join(tmpdir(), 'barista-compare-'));
   const undo: (() => Promise<unknown>)[] = [() => rm(root, { recursive: true, force: true, maxRetries: 5 })];
   try {
-    progress(`starting three replicas of ${barista.checkout}, one PostgreSQL, and one with two standbys`);
-    const replicas = await startBarista(bin, join(root, 'cluster'));
-    undo.push(() => replicas.stop());
-    signal.throwIfAborted();
-    const { settings } = replicas;
-    const native = await startNative({ root: join(root, 'native'), port: await freePorts(4), settings });
-    undo.push(() => native.stop());
+    const { systems: ids, replicas, delayMs } = options;
+    const clientsMax = Math.max(
+      clientsMaxOfDemo,
+      ...options.workloads.map(({ clients }) => clients + clientsBeside),
+    );
+    const wanted = { ids, bin, root, replicas, clientsMax, delayMs, progress, signal };
+    const started = await startSystems(wanted);
+    undo.push(() => started.stop());
     const scripts = await writeScripts(root);
-    const stage: Stage = { options, shell, root, scripts, native, replicas };
+    const stage: Stage = { options, shell, root, scripts, started };
     const { secondsPerRun, ...measured } = await measure(stage);
     const runs = [...measured.workloads.flatMap((each) => each.runs), ...measured.copies];
     return {
-      version: 1,
+      version: 2,
       command: options.command,
       startedAt,
       tookSeconds: (performance.now() - startedMs) / 1000,
       machine,
-      versions: { barista, postgres: native.version, psql, pgbench: bench },
+      versions: { barista, postgres: started.postgres, psql, pgbench: bench, peers: started.peers },
       method: {
         protocol: 'simple',
         scale: options.scale,
         rounds: options.rounds,
         secondsPerRun,
         warmUpSeconds: options.warmUpSeconds,
-        replicas: 3,
-        settings,
-        standbys: 'ANY 1 (s1, s2), synchronous_commit = on',
+        replicas,
+        delayMs,
+        settings: started.barista.settings,
+        standbys: `${started.quorum}, synchronous_commit = on`,
       },
       coresOfOthers: runs.length === 0 ? null : spread(runs.map((run) => run.coresOfOthers)),
       ...measured,
@@ -130,10 +138,11 @@ export async function compare(options: CompareOptions, shell: Shell): Promise<Co
 }
 
 async function measure(stage: Stage): Promise<Measured> {
-  const { options, shell, native, replicas, root } = stage;
+  const { options, shell, root } = stage;
+  const { systems, barista } = stage.started;
   const { signal, progress } = shell;
-  const three = [native.plain, native.native, replicas.barista];
-  for (const system of three) {
+  const owners = systems.filter(({ id, tablesOf, engine }) => id === tablesOf && engine === 'postgres');
+  for (const system of owners) {
     signal.throwIfAborted();
     progress(`loading scale ${options.scale} into: ${system.label}`);
     await loadAccounts(system, options.scale, signal);
@@ -142,11 +151,10 @@ async function measure(stage: Stage): Promise<Measured> {
   let idle: IdleResult | null = null;
   if (options.idleSeconds > 0) {
     progress(`an idle cluster for ${options.idleSeconds} s`);
-    idle = await measureIdle(replicas, options.idleSeconds, signal);
+    idle = await measureIdle(barista, options.idleSeconds, signal);
   }
-  await warmUp(stage, three);
+  await warmUp(stage, owners);
   const patience: Patience = { repeats: options.patient, signal, progress };
-  const systems = options.direct ? [...three, replicas.direct] : three;
   const secondsPerRun = lengthOfRuns(stage, systems);
   progress(`${options.rounds} rounds, ${secondsPerRun} s each run`);
   const run = (workload: Workload): LoadRun => ({
@@ -171,13 +179,13 @@ async function measure(stage: Stage): Promise<Measured> {
   const copies =
     options.copyRounds === 0
       ? []
-      : await runCopies({ systems: three, rounds: options.copyRounds, root, patience });
+      : await runCopies({ systems: owners, rounds: options.copyRounds, root, patience });
   const background: LoadRun = { ...run(workload('update', 4)), seconds: 60 };
   const failovers =
     options.failovers === 0
       ? []
       : await runFailovers({
-          systems: replicas,
+          systems: barista,
           count: options.failovers,
           load: background,
           patience,
@@ -193,7 +201,7 @@ async function warmUp({ options, shell, scripts }: Stage, systems: readonly Syst
     signal.throwIfAborted();
     progress(`warming up for ${seconds} s: ${system.label}`);
     const args = pgbenchArgs({ workload: workload('update', 16), scale, seconds, scripts });
-    await pgbench(await system.client(), args, signal);
+    for (const door of await system.doors()) await pgbench(door, args, signal);
     await untilSettled(system, signal);
   }
 }
@@ -204,11 +212,13 @@ function lengthOfRuns({ options, shell }: Stage, systems: readonly System[]): nu
   if (typeof secondsPerRun === 'number') return secondsPerRun;
   const leftSeconds =
     secondsPerRun.fitSeconds - reserveSeconds - (performance.now() - shell.startedMs) / 1000;
-  const runs = workloads.length * rounds * systems.length;
+  const pairs = (some: readonly Workload[]): number =>
+    some.reduce((sum, { name }) => sum + systems.filter((system) => system.runs(name)).length, 0);
+  const runs = pairs(workloads) * rounds;
   // Each workload begins with a run of one second on every system to warm up.
-  const preparations = workloads.length * systems.length * (1 + overheadSecondsPerRun);
+  const preparations = pairs(workloads) * (1 + overheadSecondsPerRun);
   // Short runs of many clients are lengthened by the time that these take to connect.
-  const connecting = workloads.filter(({ clients }) => clients > 16).length * rounds * systems.length;
+  const connecting = pairs(workloads.filter(({ clients }) => clients > 16)) * rounds;
   const each = (leftSeconds - preparations - connecting) / runs - overheadSecondsPerRun;
   return Math.min(secondsPerRunMax, Math.max(1, Math.floor(each)));
 }

@@ -1,5 +1,7 @@
 /** All that one run of `compare` found out: what it writes as JSON. Every single run is in it, so that whoever doubts a median can look. */
 import type { Machine } from '../machine.ts';
+import type { Percentiles } from './loads/latencies.ts';
+import type { MachineCosts } from './machine-costs.ts';
 import type { BaristaVersion } from './systems/barista.ts';
 import type { CopyRun } from './copy.ts';
 import type { Failover } from './failover.ts';
@@ -11,7 +13,7 @@ import type { Spread } from '../summary.ts';
 
 export interface Comparison {
   /** Of this format. */
-  readonly version: 1;
+  readonly version: 2;
   readonly command: string;
   readonly startedAt: string;
   readonly tookSeconds: number;
@@ -21,15 +23,17 @@ export interface Comparison {
     readonly postgres: string;
     readonly psql: string;
     readonly pgbench: string;
+    /** Of what others have written, where it is installed. */
+    readonly peers: Readonly<Partial<Record<SystemId, string>>>;
   };
   readonly method: {
     readonly protocol: 'simple';
     readonly scale: number;
     readonly rounds: number;
     readonly secondsPerRun: number;
-    /** Missing in results of before there was a warm-up. */
-    readonly warmUpSeconds?: number;
-    readonly replicas: 3;
+    readonly warmUpSeconds: number;
+    readonly replicas: number;
+    readonly delayMs: number;
     /** Of every PostgreSQL, Barista's included. */
     readonly settings: Readonly<Record<string, string>>;
     readonly standbys: string;
@@ -46,12 +50,18 @@ export interface Comparison {
 
 export interface WorkloadSummary {
   readonly workload: string;
+  readonly label: string;
   readonly clients: number;
+  readonly failures: WorkloadResult['failures'];
   readonly systems: readonly {
     readonly system: SystemId;
     readonly tps: Spread;
     readonly latencyMs: Spread;
+    /** Medians of the rounds. */
+    readonly percentilesMs: Percentiles;
     readonly cpuMsPerTransaction: Spread;
+    readonly cpuMsByPart: Readonly<Record<string, number>>;
+    readonly costs: MachineCosts | null;
     /** Of the medians of transactions per second; null: that system was not measured here. */
     readonly ofPlain: number | null;
     readonly ofNative: number | null;

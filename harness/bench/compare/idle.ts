@@ -19,7 +19,7 @@ export async function measureIdle(
   signal: AbortSignal,
 ): Promise<IdleResult> {
   await checkpoint(barista);
-  const roots = await barista.processes();
+  const roots = (await barista.parts()).map(({ pid }) => pid);
   await sleep(restMs, undefined, { signal });
   const before = lookAtProcesses();
   await sleep(seconds * 1000, undefined, { signal });

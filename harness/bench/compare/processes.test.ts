@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { coresOfOthers, parseMachine, parseProcess, treeCpuMs, type ProcessTable } from './processes.ts';
+import {
+  coresOfOthers,
+  cpuMsByPart,
+  parseMachine,
+  parseProcess,
+  treeCpuMs,
+  type ProcessTable,
+} from './processes.ts';
 
 /** Fields 14 to 17 of the line: user, system, and both of ended children. */
 const line = (name: string, times: string): string =>
@@ -7,18 +14,33 @@ const line = (name: string, times: string): string =>
 
 const table = (machineMs: number, atMs: number, ...rows: readonly (readonly [number, number, number])[]) =>
   ({
-    processes: new Map(rows.map(([pid, parent, cpuMs]) => [pid, { pid, parent, cpuMs }])),
+    processes: new Map(
+      rows.map(([pid, parent, cpuMs]) => [
+        pid,
+        { pid, parent, program: pid < 12 ? 'node' : 'postgres', cpuMs },
+      ]),
+    ),
     machineMs,
     atMs,
   }) satisfies ProcessTable;
 
 describe('CPU time of one process', () => {
   test('is that of itself and of the children that it waited for, in milliseconds', () => {
-    expect(parseProcess(line('node', '5 7 11 13'))).toEqual({ pid: 4711, parent: 42, cpuMs: 360 });
+    expect(parseProcess(line('node', '5 7 11 13'))).toEqual({
+      pid: 4711,
+      parent: 42,
+      program: 'node',
+      cpuMs: 360,
+    });
   });
 
   test('is found behind a name with spaces and parentheses', () => {
-    expect(parseProcess(line('a) S 1 (b', '1 0 0 0'))).toEqual({ pid: 4711, parent: 42, cpuMs: 10 });
+    expect(parseProcess(line('a) S 1 (b', '1 0 0 0'))).toEqual({
+      pid: 4711,
+      parent: 42,
+      program: 'a) S 1 (b',
+      cpuMs: 10,
+    });
   });
 });
 
@@ -37,6 +59,19 @@ describe('CPU time of trees', () => {
 
   test('a root below another one is counted once', () => {
     expect(treeCpuMs(processes, [10, 12])).toBe(21);
+  });
+
+  test('parts of one role count together, each program for itself', () => {
+    const parts = [
+      { role: 'leader', pid: 10 },
+      { role: 'followers', pid: 20 },
+      { role: 'followers', pid: 12 },
+    ];
+    expect(Object.fromEntries(cpuMsByPart(processes, parts))).toEqual({
+      'leader node': 12,
+      'leader postgres': 9,
+      'followers postgres': 109,
+    });
   });
 
   test('a root that is gone counts nothing', () => {

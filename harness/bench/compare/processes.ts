@@ -6,6 +6,7 @@
  * Invariant: times are in milliseconds, to the kernel's tick of 10 ms for each process.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Part } from './systems/system.ts';
 
 /** Linux shows times in hundredths of a second on every architecture, whatever its own clock does. */
 const tickMs = 10;
@@ -13,6 +14,8 @@ const tickMs = 10;
 export interface ProcessTimes {
   readonly pid: number;
   readonly parent: number;
+  /** Its program's name, of which Linux keeps 15 characters. */
+  readonly program: string;
   /** User and system, with those of its ended children. */
   readonly cpuMs: number;
 }
@@ -30,7 +33,8 @@ export function parseProcess(stat: string): ProcessTimes {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [utime, stime, cutime, cstime] = fields.slice(11, 15).map(Number);
   const ticks = (utime ?? 0) + (stime ?? 0) + (cutime ?? 0) + (cstime ?? 0);
-  return { pid, parent: Number(fields[1]), cpuMs: ticks * tickMs };
+  const program = stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')'));
+  return { pid, parent: Number(fields[1]), program, cpuMs: ticks * tickMs };
 }
 
 /** The first line of /proc/stat: user nice system idle iowait irq softirq steal. */
@@ -64,23 +68,43 @@ function readProcess(pid: string): ProcessTimes | null {
 }
 
 /** CPU time of these processes and all that descend from them, each counted once. */
-export function treeCpuMs({ processes }: ProcessTable, roots: readonly number[]): number {
+export function treeCpuMs(table: ProcessTable, roots: readonly number[]): number {
+  let sumMs = 0;
+  for (const { cpuMs } of treeOf(table, roots)) sumMs += cpuMs;
+  return sumMs;
+}
+
+/** The same for parts of a system, told apart by the role of the part and by program: `leader node`. */
+export function cpuMsByPart(table: ProcessTable, parts: readonly Part[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const { role, pid } of parts) {
+    for (const { program, cpuMs } of treeOf(table, [pid])) {
+      // Newer Node.js names its main thread, and so the process, like this.
+      const key = `${role} ${program === 'MainThread' ? 'node' : program}`;
+      sums.set(key, (sums.get(key) ?? 0) + cpuMs);
+    }
+  }
+  return sums;
+}
+
+function treeOf({ processes }: ProcessTable, roots: readonly number[]): readonly ProcessTimes[] {
   const children = new Map<number, number[]>();
   for (const { pid, parent } of processes.values()) {
     const siblings = children.get(parent);
     if (siblings === undefined) children.set(parent, [pid]);
     else siblings.push(pid);
   }
+  const found: ProcessTimes[] = [];
   const seen = new Set<number>();
   const waiting = [...roots];
-  let sumMs = 0;
   for (let pid = waiting.pop(); pid !== undefined; pid = waiting.pop()) {
     if (seen.has(pid)) continue;
     seen.add(pid);
-    sumMs += processes.get(pid)?.cpuMs ?? 0;
+    const times = processes.get(pid);
+    if (times !== undefined) found.push(times);
     waiting.push(...(children.get(pid) ?? []));
   }
-  return sumMs;
+  return found;
 }
 
 /** How many cores were busy between two looks with what does not descend from this process: work of others on the machine. */

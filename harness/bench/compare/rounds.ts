@@ -4,11 +4,21 @@
  * Responsible for: the order, and the figures of each run with the CPU time that the system spent on it. A run in which anything failed ends the benchmark.
  */
 import { untilSettled } from './arrival.ts';
-import { lookAtProcesses, treeCpuMs } from './processes.ts';
+import type { Percentiles } from './loads/latencies.ts';
+import { loadSysbench } from './loads/sysbench-load.ts';
+import { costsOfEach, lookAtMachine, type MachineCosts } from './machine-costs.ts';
+import { cpuMsByPart, lookAtProcesses } from './processes.ts';
 import type { System, SystemId } from './systems/system.ts';
 import { undisturbed, type Patience, type Watched } from './undisturbed.ts';
-import { loadWarehouses, requireConsistent, writeWarehouses } from './loads/tpcc-load.ts';
-import { loadAccounts, runLoad, tidy, type LoadRun, type Workload } from './loads/workloads.ts';
+import { loadWarehouses, requireConsistent, writeWarehouses, type TableFile } from './loads/tpcc-load.ts';
+import {
+  loadAccounts,
+  runLoad,
+  tidy,
+  type LoadFigures,
+  type LoadRun,
+  type Workload,
+} from './loads/workloads.ts';
 import { isYcsb, loadYcsb } from './loads/ycsb.ts';
 
 export interface Run extends Watched {
@@ -16,14 +26,22 @@ export interface Run extends Watched {
   readonly system: SystemId;
   readonly tps: number;
   readonly transactions: number;
+  /** The mean. */
   readonly latencyMs: number;
+  readonly percentilesMs: Percentiles;
   /** Of all processes of the system, in milliseconds for one transaction. */
   readonly cpuMsPerTransaction: number;
+  /** The same by role and program, such as `leader node`. */
+  readonly cpuMsByPart: Readonly<Record<string, number>>;
+  /** Of the whole machine, for one transaction; null: not told. */
+  readonly costs: MachineCosts | null;
 }
 
 export interface WorkloadResult {
   readonly workload: Workload;
   readonly runs: readonly Run[];
+  /** Systems of others that could not run it, with why. */
+  readonly failures: readonly { readonly system: SystemId; readonly reason: string }[];
 }
 
 export interface RoundsOptions {
@@ -54,62 +72,109 @@ export function lengthOfRun(seconds: number, connectingMs: number): number {
 }
 
 export async function runRounds(options: RoundsOptions): Promise<WorkloadResult> {
-  const { systems, rounds, isFresh, patience } = options;
+  const { rounds, patience } = options;
   const { signal, progress } = patience;
-  let { load } = options;
+  const { name } = options.load.workload;
+  const systems: System[] = [];
+  const failures: { system: SystemId; reason: string }[] = [];
   let connectingMs = 0;
-  const { name, clients } = load.workload;
-  const warehouses = name === 'tpcc' ? await writeWarehouses(options.root, clients) : [];
-  for (const system of systems) {
-    signal.throwIfAborted();
-    if (name === 'tpcc') await loadWarehouses(system, warehouses, signal);
-    else if (isYcsb(name)) await loadYcsb(system, load.scale);
-    else if (isFresh) await loadAccounts(system, load.scale, signal);
-    else await tidy(system, name);
-    const first = await runLoad(await system.client(), { ...load, seconds: 1 }, signal);
-    connectingMs = Math.max(connectingMs, first.connectingMs);
-    await untilSettled(system, signal);
+  const files = name === 'tpcc' ? await writeWarehouses(options.root, options.load.workload.clients) : [];
+  for (const system of options.systems.filter((each) => each.runs(name))) {
+    try {
+      signal.throwIfAborted();
+      if (system.id === system.tablesOf) await prepare(system, options, files);
+      const first = await load(system, { ...options.load, seconds: 1 }, signal);
+      connectingMs = Math.max(connectingMs, first.connectingMs);
+      await untilSettled(system, signal);
+      systems.push(system);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!system.isPeer) throw error;
+      failures.push({ system: system.id, reason: (error as Error).message });
+      progress(`left out: ${(error as Error).message}`);
+    }
   }
-  load = { ...load, seconds: lengthOfRun(load.seconds, connectingMs) };
+  const each = { ...options.load, seconds: lengthOfRun(options.load.seconds, connectingMs) };
   const runs: Run[] = [];
+  const isLeftOut = (id: SystemId): boolean => failures.some((failure) => failure.system === id);
   for (let round = 1; round <= rounds; round++) {
     for (const system of rotated(systems, round)) {
-      const what = `${load.workload.label}, round ${round} of ${rounds}, ${system.label}`;
+      const what = `${each.workload.label}, round ${round} of ${rounds}, ${system.label}`;
+      if (isLeftOut(system.id)) continue;
       const run = await undisturbed(patience, what, async () => {
-        const done = await runOnce(system, load, round, signal);
+        const done = await runOnce(system, each, round, signal);
         // What a standby still has to do would be taken from the next one's run.
         await untilSettled(system, signal);
         return done;
+      }).catch((error: unknown) => {
+        signal.throwIfAborted();
+        if (!system.isPeer) throw error;
+        failures.push({ system: system.id, reason: (error as Error).message });
+        progress(`left out from here on: ${(error as Error).message}`);
+        return null;
       });
+      if (run === null) continue;
       runs.push(run);
       progress(`${what}: ${run.tps.toFixed(0)}/s, ${run.cpuMsPerTransaction.toFixed(3)} ms CPU each`);
     }
   }
-  if (load.workload.name === 'tpcc') for (const system of systems) await requireConsistent(system);
-  return { workload: load.workload, runs };
+  if (name === 'tpcc') {
+    for (const system of systems) if (system.id === system.tablesOf) await requireConsistent(system);
+  }
+  return { workload: each.workload, runs: runs.filter(({ system }) => !isLeftOut(system)), failures };
+}
+
+async function prepare(
+  system: System,
+  { load: { workload, scale }, isFresh, patience: { signal } }: RoundsOptions,
+  warehouses: readonly TableFile[],
+): Promise<void> {
+  const { name } = workload;
+  if (name === 'tpcc') await loadWarehouses(system, warehouses, signal);
+  else if (name === 'sysbench') await loadSysbench(system, scale, signal);
+  else if (isYcsb(name)) await loadYcsb(system, scale);
+  else if (isFresh) await loadAccounts(system, scale, signal);
+  else await tidy(system, name);
+  await untilSettled(system, signal);
+}
+
+async function load(system: System, run: LoadRun, signal: AbortSignal): Promise<LoadFigures> {
+  signal.throwIfAborted();
+  try {
+    return await runLoad(await system.doors(), run, signal, system.engine);
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new Error(`${run.workload.label} on ${system.label}: ${(cause as Error).message}`, { cause });
+  }
 }
 
 async function runOnce(
   system: System,
-  load: LoadRun,
+  run: LoadRun,
   round: number,
   signal: AbortSignal,
 ): Promise<Omit<Run, keyof Watched>> {
-  const target = await system.client();
-  const roots = await system.processes();
-  const before = lookAtProcesses();
-  const { tps, transactions, latencyMs } = await runLoad(target, load, signal).catch((cause: unknown) => {
-    signal.throwIfAborted();
-    throw new Error(`${load.workload.label} on ${system.label}: ${(cause as Error).message}`, { cause });
-  });
-  const after = lookAtProcesses();
-  const cpuMs = treeCpuMs(after, roots) - treeCpuMs(before, roots);
+  const parts = await system.parts();
+  const before = { processes: lookAtProcesses(), machine: lookAtMachine() };
+  const { tps, transactions, latencyMs, percentilesMs } = await load(system, run, signal);
+  const after = { processes: lookAtProcesses(), machine: lookAtMachine() };
+  const earlierMs = cpuMsByPart(before.processes, parts);
+  const cpuMs: Record<string, number> = {};
+  let sumMs = 0;
+  for (const [part, laterMs] of cpuMsByPart(after.processes, parts)) {
+    const spentMs = laterMs - (earlierMs.get(part) ?? 0);
+    cpuMs[part] = spentMs / transactions;
+    sumMs += spentMs;
+  }
   return {
     round,
     system: system.id,
     tps,
     transactions,
     latencyMs,
-    cpuMsPerTransaction: cpuMs / transactions,
+    percentilesMs,
+    cpuMsPerTransaction: sumMs / transactions,
+    cpuMsByPart: cpuMs,
+    costs: costsOfEach(before.machine, after.machine, transactions),
   };
 }

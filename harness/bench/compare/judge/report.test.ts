@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readConnectingMs, readPgbench } from '../loads/client-tools.ts';
-import { format, summarize } from './report.ts';
+import { format } from './report.ts';
+import { summarize } from './summarize.ts';
 import { lengthOfRun, type Run } from '../rounds.ts';
 import type { SystemId } from '../systems/system.ts';
 import { workload } from '../loads/workloads.ts';
@@ -37,6 +38,9 @@ describe('a summary', () => {
     tps,
     transactions: 100,
     latencyMs: 1,
+    percentilesMs: { p50: 1, p95: 2, p99: 3 },
+    cpuMsByPart: { 'leader node': tps / 100 },
+    costs: null,
     cpuMsPerTransaction: 0.1,
     coresOfOthers: 0,
   });
@@ -45,6 +49,7 @@ describe('a summary', () => {
     const { systems } = summarize({
       workload: workload('update', 1),
       runs: [run('barista', 50), run('plain', 200)],
+      failures: [],
     });
     expect(systems.map(({ system, ofPlain, ofNative }) => [system, ofPlain, ofNative])).toEqual([
       ['plain', 1, null],

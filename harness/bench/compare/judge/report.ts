@@ -1,53 +1,28 @@
 /** The report that people read, from what was measured. Pure. */
 import { spread } from '../../summary.ts';
 import { machineLines } from '../../machine.ts';
-import type { Comparison, WorkloadSummary } from '../comparison.ts';
+import type { Comparison } from '../comparison.ts';
+import { labelOfLoss, lossNames } from '../failover.ts';
 import { of, type Judged } from './goals.ts';
-import type { WorkloadResult } from '../rounds.ts';
-import { systemLabels, type SystemId } from '../systems/system.ts';
+import { systemIds, systemLabels, type SystemId } from '../systems/system.ts';
 
-const order: readonly SystemId[] = ['plain', 'native', 'barista', 'direct'];
 /** Above this the figures are worth little. */
 const othersMax = 0.15;
-
-export function summarize({ workload, runs }: WorkloadResult): WorkloadSummary {
-  const medianOf = (system: SystemId): number | null => {
-    const own = of(runs, system);
-    return own.length === 0 ? null : spread(own.map(({ tps }) => tps)).median;
-  };
-  const present = order.filter((system) => of(runs, system).length > 0);
-  return {
-    workload: workload.name,
-    clients: workload.clients,
-    systems: present.map((system) => {
-      const own = of(runs, system);
-      const tps = spread(own.map((run) => run.tps));
-      const against = (other: SystemId): number | null => {
-        const median = medianOf(other);
-        return median === null ? null : tps.median / median;
-      };
-      return {
-        system,
-        tps,
-        latencyMs: spread(own.map((run) => run.latencyMs)),
-        cpuMsPerTransaction: spread(own.map((run) => run.cpuMsPerTransaction)),
-        ofPlain: against('plain'),
-        ofNative: against('native'),
-      };
-    }),
-  };
-}
 
 export function reportText(comparison: Comparison, before: Comparison | null): string {
   const { machine, versions, method } = comparison;
   const { barista } = versions;
   const at = barista.commit === null ? '' : ` at ${barista.commit}`;
-  const { warmUpSeconds = 0 } = method;
+  const { warmUpSeconds } = method;
   const warmUp = warmUpSeconds === 0 ? '' : ` after ${warmUpSeconds} s of warming up`;
   return [
     machineLines(machine),
     `Barista     ${barista.version}${at} (${barista.checkout})`,
     `PostgreSQL  ${versions.postgres}; pgbench ${versions.pgbench}, simple protocol, scale ${method.scale}`,
+    `replicas    ${method.replicas}${method.delayMs === 0 ? '' : `, ${method.delayMs} ms between them, one way`}; the standbys: ${method.standbys}`,
+    ...Object.entries(versions.peers).map(
+      ([id, version]) => `peer        ${systemLabels[id as SystemId]} ${version}`,
+    ),
     `rounds      ${method.rounds} of ${method.secondsPerRun} s each${warmUp}, interleaved; medians, and the least and most of the rounds`,
     othersLine(comparison),
     '',
@@ -64,27 +39,32 @@ function othersLine({ coresOfOthers }: Comparison): string {
   return `others      ${median.toFixed(2)} cores, at most ${max.toFixed(2)}, busy with something else during runs${busy}`;
 }
 
-function ratesTable({ workloads, summaries }: Comparison): string {
-  const lines = [row(['', 'system', 'tps', 'least', 'most', 'ms each', 'CPU ms', 'of one', 'of two'])];
-  for (const [index, { systems }] of summaries.entries()) {
-    lines.push(workloads[index]?.workload.label ?? '');
-    for (const { system, tps, latencyMs, cpuMsPerTransaction, ofPlain, ofNative } of systems) {
+function ratesTable({ summaries }: Comparison): string {
+  const lines = [
+    row(['', 'system', 'tps', 'least', 'most', 'p50 ms', 'p99 ms', 'CPU ms', 'of one', 'of stby']),
+  ];
+  for (const { label, systems, failures } of summaries) {
+    lines.push(label);
+    for (const { system, tps, percentilesMs, cpuMsPerTransaction, ofPlain, ofNative } of systems) {
       const figures = [tps.median, tps.min, tps.max].map((value) => value.toFixed(0));
       const ratio = (value: number | null): string => (value === null ? '-' : value.toFixed(2));
-      const times = [latencyMs.median.toFixed(2), cpuMsPerTransaction.median.toFixed(3)];
+      const { p50, p99 } = percentilesMs;
+      const times = [p50.toFixed(2), p99.toFixed(2), cpuMsPerTransaction.median.toFixed(3)];
       lines.push(row(['', systemLabels[system], ...figures, ...times, ratio(ofPlain), ratio(ofNative)]));
     }
+    for (const { system, reason } of failures)
+      lines.push(`  ${systemLabels[system]}: ${reason.split('\n', 1)[0]}`);
   }
   return `${lines.join('\n')}\n`;
 }
 
 function row([first = '', second = '', ...rest]: readonly string[]): string {
-  return `${first.padEnd(2)}${second.padEnd(18)}${rest.map((text) => text.padStart(9)).join('')}`;
+  return `${first.padEnd(2)}${second.padEnd(28)}${rest.map((text) => text.padStart(9)).join('')}`;
 }
 
 function timesLines({ copies, idle, failovers }: Comparison): string[] {
   const lines: string[] = [];
-  for (const system of order) {
+  for (const system of systemIds) {
     const own = of(copies, system);
     if (own.length === 0) continue;
     const { min, median, max } = spread(own.map(({ everywhereMs }) => everywhereMs / 1000));
@@ -100,10 +80,14 @@ function timesLines({ copies, idle, failovers }: Comparison): string[] {
       `idle for ${seconds} s: ${replicasPercent.toFixed(1)}% of a core for the three replicas, ${supervisorPercent.toFixed(1)}% for the demo around them`,
     );
   }
-  if (failovers.length > 0) {
-    const whole = spread(failovers.map(({ wholeAgainMs }) => wholeAgainMs / 1000));
+  for (const loss of lossNames) {
+    const own = failovers.filter((each) => each.loss === loss);
+    if (own.length === 0) continue;
+    const gap = spread(own.map(({ withoutServiceMs }) => withoutServiceMs));
+    const whole = spread(own.map(({ wholeAgainMs }) => wholeAgainMs / 1000));
     lines.push(
-      `kill -9 of the leader, ${failovers.length} times: whole again ${whole.median.toFixed(1)} s after its start, at most ${whole.max.toFixed(1)} s`,
+      `${labelOfLoss(loss)}, ${own.length} times: ${gap.median.toFixed(0)} ms without service (${gap.min.toFixed(0)} to ${gap.max.toFixed(0)}); ` +
+        `whole again ${whole.median.toFixed(1)} s after its end, at most ${whole.max.toFixed(1)} s`,
     );
   }
   return lines.length === 0 ? [] : [...lines, ''];
@@ -114,7 +98,9 @@ function goalsTable(judged: readonly Judged[], before: readonly Judged[]): strin
   const lines = judged.map((each) => {
     const { id, label, unit, figure, must, aim, verdict } = each;
     const earlier = before.find((other) => other.id === id);
-    const figures = [figure.value, figure.min, figure.max, must, aim].map((value) => format(value, unit));
+    const figures = [figure.value, figure.min, figure.max, must, aim].map((value) =>
+      value === null ? '-' : format(value, unit),
+    );
     const said = { aim: 'aim met', must: 'met', short: 'SHORT' }[verdict];
     return goalRow([
       label,

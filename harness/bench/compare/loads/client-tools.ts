@@ -9,7 +9,7 @@ import { ratePerSecond } from '../../summary.ts';
 import { connectionString, type SqlTarget } from '../../sql.ts';
 
 export interface ToolRun {
-  readonly command: 'pgbench' | 'psql';
+  readonly command: 'pgbench' | 'psql' | 'sysbench';
   readonly args: readonly string[];
   /** Passed by PGPASSWORD and never on a command line. */
   readonly password?: string;
@@ -43,6 +43,7 @@ export function runTool({ command, args, password, signal }: ToolRun): Promise<T
 }
 
 function missing(command: string): string {
+  if (command === 'sysbench') return 'sysbench is not to be found (on Debian: apt-get install sysbench).';
   return `${command} is not to be found. Install PostgreSQL's client programs (on Debian: apt-get install postgresql-contrib postgresql-client).`;
 }
 

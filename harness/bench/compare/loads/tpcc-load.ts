@@ -14,6 +14,7 @@ import { dropTables, makeConstraints, makeTables } from '../../../workload/tpcc/
 import { Random } from '../../../workload/seeded-random.ts';
 import { openSql, querySql, type SqlTarget } from '../../sql.ts';
 import { psql } from './client-tools.ts';
+import { percentilesOf } from './latencies.ts';
 import type { LoadFigures } from './workloads.ts';
 import type { System } from '../systems/system.ts';
 
@@ -39,7 +40,7 @@ export async function writeWarehouses(root: string, clients: number): Promise<re
   return files;
 }
 
-interface TableFile {
+export interface TableFile {
   readonly table: string;
   readonly file: string;
 }
@@ -72,20 +73,21 @@ export interface TpccRun {
   readonly seconds: number;
 }
 
-/** `latencyMs` is the mean. @throws Error if a transaction failed, or none was done */
+/** Terminals in turn at the doors. @throws Error if a transaction failed, or none was done */
 export async function runTpcc(
-  target: SqlTarget,
+  doors: readonly SqlTarget[],
   { clients, seconds }: TpccRun,
   signal: AbortSignal,
 ): Promise<LoadFigures> {
   const scale = fullScale(warehousesFor(clients));
   const constants = runConstants(new Random(runSeed), loadConstants(new Random(loadSeed)));
   const connectsMs = performance.now();
-  const sessions = await Promise.all(Array.from({ length: clients }, () => openSql(target)));
+  const sessions = await Promise.all(
+    Array.from({ length: clients }, (_, number) => openSql(doors[number % doors.length]!)),
+  );
   const beganMs = performance.now();
   const endMs = beganMs + seconds * 1000;
-  let transactions = 0;
-  let waitedMs = 0;
+  const tookMs: number[] = [];
   try {
     await Promise.all(
       sessions.map(async (client, number) => {
@@ -96,21 +98,21 @@ export async function runTpcc(
         while (performance.now() < endMs) {
           signal.throwIfAborted();
           const { ms } = await perform(client, terminal.next());
-          transactions += 1;
-          waitedMs += ms;
+          tookMs.push(ms);
         }
       }),
     );
   } finally {
     await Promise.all(sessions.map((client) => client.end().catch(() => undefined)));
   }
-  if (transactions === 0)
-    throw new Error('not one transaction was done: the machine is too busy, or the runs are too short');
+  const { meanMs, ...percentilesMs } = percentilesOf(tookMs);
+  const transactions = tookMs.length;
   const tookSeconds = (performance.now() - beganMs) / 1000;
   return {
     tps: transactions / tookSeconds,
     transactions,
-    latencyMs: waitedMs / transactions,
+    latencyMs: meanMs,
+    percentilesMs,
     connectingMs: beganMs - connectsMs,
   };
 }

@@ -38,8 +38,18 @@ beforeEach(async () => {
 });
 
 function systemOf(client: SqlTarget): System {
-  const all = { client: async () => client, databases: async () => [client], processes: async () => [] };
-  return { id: 'plain', label: systemLabels.plain, ...all };
+  return {
+    id: 'plain',
+    label: systemLabels.plain,
+    engine: 'postgres',
+    tablesOf: 'plain',
+    isPeer: false,
+    runs: () => true,
+    client: async () => client,
+    doors: async () => [client],
+    databases: async () => [client],
+    parts: async () => [],
+  };
 }
 
 /** All transactions of it were done. Returns what PostgreSQL counts then. */

@@ -14,7 +14,8 @@ import { querySql, type SqlTarget } from '../../sql.ts';
 import { endWithUs } from '../../watchdog.ts';
 import { sharedSettings } from './native.ts';
 import { lookAtProcesses } from '../processes.ts';
-import { account, systemLabels, type System } from './system.ts';
+import { isReadOnly } from '../loads/workloads.ts';
+import { account, systemLabels, type System, type SystemId } from './system.ts';
 
 const run = promisify(execFile);
 
@@ -31,6 +32,10 @@ export interface BaristaSystems {
   readonly barista: System;
   /** By the socket of the leader's PostgreSQL, past the gateway. */
   readonly direct: System;
+  /** By the port of a replica that does not lead, as an ordinary session: on the leader, one way further. */
+  readonly follower: System;
+  /** By the ports of all replicas, with snapshot reads: each is answered by the PostgreSQL of its own replica. */
+  readonly readers: System;
   /** The settings that the native systems are to have, too. */
   readonly settings: Readonly<Record<string, string>>;
   /** Of the demo's own process, which belongs to no replica. */
@@ -68,27 +73,44 @@ export async function versionOf(checkout: string): Promise<BaristaVersion> {
   };
 }
 
+export interface BaristaOptions {
+  /** Default: 3. */
+  readonly replicas?: number;
+  /** Default: as the demo has it. */
+  readonly clientsMax?: number;
+  /** Default: 0. Between each two replicas, one way. */
+  readonly delayMs?: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** `root`: everything is made in it. */
 export async function startBarista(
   bin: string,
   root: string,
-  env: Readonly<Record<string, string>> = {},
+  { replicas = 3, clientsMax, delayMs = 0, env = {} }: BaristaOptions = {},
 ): Promise<BaristaSystems> {
   const cluster = await startCluster({
     bin,
+    replicas,
     dataDir: root,
-    args: ['--no-dashboard'],
+    args: ['--no-dashboard', ...(clientsMax === undefined ? [] : [`--clients-max=${clientsMax}`])],
     logStore: 'segment',
     env,
   });
   try {
+    await delayAll(cluster, delayMs);
     const leader = await cluster.leader();
     const supervisorPid = lookAtProcesses().processes.get(leader.pid)?.parent ?? 0;
     const release = endWithUs(supervisorPid, 'INT');
     return {
       cluster,
-      barista: systemOf(cluster, 'barista', clientOf),
-      direct: systemOf(cluster, 'direct', directClientOf),
+      barista: systemOf(cluster, 'barista', ({ leader }) => [clientOf(leader)]),
+      direct: systemOf(cluster, 'direct', ({ leader }) => [directClientOf(leader)]),
+      follower: systemOf(cluster, 'follower', ({ followers }) => followers.slice(0, 1).map(clientOf)),
+      readers: {
+        ...systemOf(cluster, 'readers', ({ leader, followers }) => [leader, ...followers].map(readerOf)),
+        runs: isReadOnly,
+      },
       settings: await settingsOf(clientOf(leader)),
       supervisorPid,
       stop: async () => {
@@ -110,17 +132,54 @@ function directClientOf({ postgres: { socketDir, port } }: ReplicaStatus): SqlTa
   return { host: socketDir, port, ...account };
 }
 
+function readerOf(replica: ReplicaStatus): SqlTarget {
+  return { ...clientOf(replica), options: snapshotReads };
+}
+
+const snapshotReads = '-c barista.read_consistency=snapshot';
+
+/** What each replica sends to each other one comes so much later. */
+async function delayAll(cluster: LocalCluster, delayMs: number): Promise<void> {
+  if (delayMs === 0) return;
+  const ids = (await statuses(cluster)).map(({ id }) => id);
+  for (const from of ids) {
+    for (const to of ids) {
+      if (from !== to) await cluster.fault({ action: 'delay', from, to, amount: delayMs });
+    }
+  }
+}
+
+interface Places {
+  readonly leader: ReplicaStatus;
+  readonly followers: readonly ReplicaStatus[];
+}
+
 function systemOf(
   cluster: LocalCluster,
-  id: 'barista' | 'direct',
-  client: (leader: ReplicaStatus) => SqlTarget,
+  id: SystemId,
+  doorsOf: (places: Places) => readonly SqlTarget[],
 ): System {
+  const places = async (): Promise<Places> => {
+    const leader = await cluster.leader();
+    return { leader, followers: (await statuses(cluster)).filter((each) => each.id !== leader.id) };
+  };
   return {
     id,
     label: systemLabels[id],
-    client: async () => client(await cluster.leader()),
+    engine: 'postgres',
+    isPeer: false,
+    tablesOf: 'barista',
+    runs: (name) => name !== 'sysbench' || id === 'barista',
+    client: async () => clientOf(await cluster.leader()),
+    doors: async () => doorsOf(await places()),
     databases: async () => (await statuses(cluster)).map(operatorOf),
-    processes: async () => (await statuses(cluster)).map(({ pid }) => pid),
+    parts: async () => {
+      const { leader, followers } = await places();
+      return [
+        { role: 'leader', pid: leader.pid },
+        ...followers.map(({ pid }) => ({ role: 'followers', pid })),
+      ];
+    },
   };
 }
 

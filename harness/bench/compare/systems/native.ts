@@ -1,5 +1,5 @@
 /**
- * PostgreSQL as it comes: one alone, and one with two synchronous streaming standbys of which any one has to confirm a COMMIT.
+ * PostgreSQL as it comes: one alone, and one with synchronous streaming standbys of which as many have to confirm a COMMIT as make a majority with it.
  *
  * Responsible for: starting them with the settings of the replicas that they are compared with. The settings that decide about durability are fixed here.
  */
@@ -15,7 +15,9 @@ import {
   type PostgresInstance,
 } from '../../postgres-instance.ts';
 import { querySql } from '../../sql.ts';
-import { account, systemLabels, type System } from './system.ts';
+import { isReadOnly } from '../loads/workloads.ts';
+import { startRelay, type Relay } from './delaying-relay.ts';
+import { account, systemLabels, type System, type SystemId } from './system.ts';
 
 /** Taken from the replica's PostgreSQL, as far as it knows them. */
 export const sharedSettings = [
@@ -44,7 +46,7 @@ export const sharedSettings = [
   'timezone',
 ] as const;
 
-const durable = {
+export const durable = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
@@ -53,13 +55,15 @@ const durable = {
   hot_standby: 'on',
 } as const;
 
-const standbys = ['s1', 's2'] as const;
-
 export interface NativeOptions {
   /** Exists; everything is made in it. */
   readonly root: string;
-  /** First of four. */
+  /** First of two more than there are standbys. */
   readonly port: number;
+  /** Default: 2. */
+  readonly standbys?: number;
+  /** Default: 0. Between the primary and each standby, one way. */
+  readonly delayMs?: number;
   /** Values of `sharedSettings`. */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -68,17 +72,31 @@ export interface NativeSystems {
   readonly version: string;
   readonly plain: System;
   readonly native: System;
+  /** The same, with clients that wait until the standbys show what they commit. */
+  readonly remoteApply: System;
+  /** As PostgreSQL is told, such as `ANY 1 (s1, s2)`. */
+  readonly quorum: string;
   /** Every process is gone when it returns. */
   stop(): Promise<void>;
 }
 
 /** @throws Error, with nothing left running */
-export async function startNative({ root, port, settings }: NativeOptions): Promise<NativeSystems> {
+export async function startNative({
+  root,
+  port,
+  settings,
+  standbys: count = 2,
+  delayMs = 0,
+}: NativeOptions): Promise<NativeSystems> {
   const binaries = await locateBinaries();
   const user = await chooseLaunchUser();
+  const standbys = Array.from({ length: count }, (_, index) => `s${index + 1}`);
+  const quorum = `ANY ${Math.ceil(count / 2)} (${standbys.join(', ')})`;
   const running: PostgresInstance[] = [];
+  const relays: Relay[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(running.map((instance) => instance.stop()));
+    await Promise.all(relays.map((relay) => relay.stop()));
   };
   try {
     await mkdir(root, { recursive: true });
@@ -93,11 +111,26 @@ export async function startNative({ root, port, settings }: NativeOptions): Prom
     const common = { ...settings, ...durable };
     const plain = await start({ directory: directory('plain'), port, settings: common });
     await createAccount(plain);
-    const group = await startGroup(start, directory, port + 1, common);
+    const doors: number[] = [];
+    for (const _ of standbys) {
+      if (delayMs > 0) relays.push(await startRelay(port + 1, delayMs));
+      doors.push(relays.at(-1)?.port ?? port + 1);
+    }
+    const group = await startGroup({
+      start,
+      directory,
+      port: port + 1,
+      settings: common,
+      standbys,
+      quorum,
+      doors,
+    });
     return {
       version: binaries.version,
       plain: systemOf('plain', [plain]),
       native: systemOf('native', group),
+      remoteApply: systemOf('remoteApply', group, '-c synchronous_commit=remote_apply'),
+      quorum,
       stop,
     };
   } catch (error) {
@@ -108,19 +141,27 @@ export async function startNative({ root, port, settings }: NativeOptions): Prom
 
 type Start = (options: Omit<InstanceOptions, 'binaries' | 'user'>) => Promise<PostgresInstance>;
 
-async function startGroup(
-  start: Start,
-  directory: (name: string) => string,
-  port: number,
-  settings: Readonly<Record<string, string>>,
-): Promise<readonly PostgresInstance[]> {
+interface GroupOptions {
+  readonly start: Start;
+  readonly directory: (name: string) => string;
+  /** Of the primary; the standbys have the next ones. */
+  readonly port: number;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly standbys: readonly string[];
+  readonly quorum: string;
+  /** By which port each standby reaches the primary. */
+  readonly doors: readonly number[];
+}
+
+async function startGroup(options: GroupOptions): Promise<readonly PostgresInstance[]> {
+  const { start, directory, port, settings, standbys, quorum, doors } = options;
   const primary = await start({ directory: directory('primary'), port, settings });
   // The slots first: they keep the WAL that the standbys have not had yet.
   const slots = standbys.map((name) => `SELECT pg_create_physical_replication_slot('${name}', true)`);
   await querySql(primary.operator('postgres'), ...slots);
   const followers: PostgresInstance[] = [];
   for (const [index, name] of standbys.entries()) {
-    const conninfo = `host=127.0.0.1 port=${port} user=postgres application_name=${name}`;
+    const conninfo = `host=127.0.0.1 port=${doors[index] ?? port} user=postgres application_name=${name}`;
     followers.push(
       await start({
         directory: directory(name),
@@ -132,29 +173,29 @@ async function startGroup(
   }
   await querySql(
     primary.operator('postgres'),
-    `ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (${standbys.join(', ')})'`,
+    `ALTER SYSTEM SET synchronous_standby_names = '${quorum}'`,
     'SELECT pg_reload_conf()',
   );
-  await untilSynchronous(primary);
+  await untilSynchronous(primary, standbys.length);
   await createAccount(primary);
   return [primary, ...followers];
 }
 
 /** A COMMIT waits for a standby from here on. */
-async function untilSynchronous(primary: PostgresInstance): Promise<void> {
+async function untilSynchronous(primary: PostgresInstance, standbys: number): Promise<void> {
   const deadline = performance.now() + 30_000;
   for (;;) {
     const [row] = await querySql(
       primary.operator('postgres'),
       "SELECT count(*)::int AS quorum FROM pg_stat_replication WHERE sync_state = 'quorum'",
     );
-    if (row?.['quorum'] === standbys.length) return;
+    if (row?.['quorum'] === standbys) return;
     if (performance.now() > deadline) throw new Error('the standbys did not become synchronous');
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
-async function createAccount(instance: PostgresInstance): Promise<void> {
+export async function createAccount(instance: PostgresInstance): Promise<void> {
   const { user, password, database } = account;
   await querySql(
     instance.operator('postgres'),
@@ -163,13 +204,30 @@ async function createAccount(instance: PostgresInstance): Promise<void> {
   );
 }
 
-function systemOf(id: 'plain' | 'native', instances: readonly PostgresInstance[]): System {
-  const port = instances[0]?.port ?? 0;
+function systemOf(
+  id: 'plain' | 'native' | 'remoteApply',
+  instances: readonly PostgresInstance[],
+  options?: string,
+): System {
+  const [first] = instances;
+  const target = { host: '127.0.0.1', port: first?.port ?? 0, ...account };
   return {
     id,
     label: systemLabels[id],
-    client: () => Promise.resolve({ host: '127.0.0.1', port, ...account }),
+    engine: 'postgres',
+    isPeer: false,
+    tablesOf: id === 'remoteApply' ? 'native' : id,
+    // What is only written is what a level of synchronous_commit decides.
+    runs: (name) => id !== 'remoteApply' || (name !== 'sysbench' && !isReadOnly(name)),
+    client: () => Promise.resolve(target),
+    doors: () => Promise.resolve([{ ...target, ...(options === undefined ? {} : { options }) }]),
     databases: () => Promise.resolve(instances.map((each) => each.operator(account.database))),
-    processes: () => Promise.resolve(instances.map(({ pid }) => pid)),
+    parts: () =>
+      Promise.resolve(instances.map((each) => ({ role: roleOf(id, each === first), pid: each.pid }))),
   };
+}
+
+function roleOf(id: SystemId, isFirst: boolean): string {
+  if (id === 'plain') return 'server';
+  return isFirst ? 'primary' : 'standbys';
 }

@@ -1,0 +1,46 @@
+/** A workload of pgbench, with one pgbench for each place where its clients connect. Each transaction's time is in its log. */
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SqlTarget } from '../../sql.ts';
+import { pgbench, readConnectingMs, readPgbench } from './client-tools.ts';
+import { percentilesOf, readTransactionLog } from './latencies.ts';
+import { pgbenchArgs, type LoadFigures, type LoadRun } from './workloads.ts';
+
+/** As equal as they can be; the first ones have one more. */
+export function partsOf(clients: number, places: number): readonly number[] {
+  return Array.from({ length: places }, (_, index) => Math.floor((clients + places - 1 - index) / places));
+}
+
+export async function runPgbench(
+  doors: readonly SqlTarget[],
+  load: LoadRun,
+  signal: AbortSignal,
+): Promise<LoadFigures> {
+  const directory = await mkdtemp(join(load.scripts, 'transactions-'));
+  try {
+    const parts = partsOf(load.workload.clients, doors.length);
+    const outputs = await Promise.all(
+      doors.map(async (door, index) => {
+        const clients = parts[index] ?? 0;
+        if (clients === 0) return null;
+        const args = pgbenchArgs({ ...load, workload: { ...load.workload, clients } });
+        return pgbench(door, [...args, '--log', `--log-prefix=${join(directory, `door${index}`)}`], signal);
+      }),
+    );
+    const said = outputs.filter((output) => output !== null);
+    const figures = said.map(readPgbench);
+    const timesMs: number[] = [];
+    for (const file of await readdir(directory))
+      readTransactionLog(await readFile(join(directory, file), 'utf8'), timesMs);
+    const { meanMs, ...percentilesMs } = percentilesOf(timesMs);
+    return {
+      tps: figures.reduce((sum, { tps }) => sum + tps, 0),
+      transactions: figures.reduce((sum, { transactions }) => sum + transactions, 0),
+      latencyMs: meanMs,
+      percentilesMs,
+      connectingMs: Math.max(...said.map(readConnectingMs)),
+    };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}

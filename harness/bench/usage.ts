@@ -1,0 +1,29 @@
+/** What a command line may hold: each mistake is answered by a sentence and the usage, and ends with 2. */
+
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** @throws UsageError */
+export function whole(option: string, text: string, max: number, min = 1): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < min || value > max) {
+    throw new UsageError(`--${option} must be a whole number from ${min} to ${max}, not "${text}"`);
+  }
+  return value;
+}
+
+/** Of `names`, between commas. @throws UsageError */
+export function listed<Name extends string>(option: string, text: string, names: readonly Name[]): Name[] {
+  return text.split(',').map((each) => {
+    const found = names.find((name) => name === each.trim());
+    if (found === undefined)
+      throw new UsageError(`--${option}: "${each.trim()}" is none of ${names.join(', ')}`);
+    return found;
+  });
+}
+
+/** Numbers between commas. @throws UsageError */
+export function counts(option: string, text: string, max: number): number[] {
+  return text.split(',').map((each) => whole(option, each.trim(), max));
+}
