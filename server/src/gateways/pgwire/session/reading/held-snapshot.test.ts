@@ -4,8 +4,10 @@ import { statementKind } from './statement-kind.ts';
 
 const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ';
 
-/** Of each request whether what it reads is settled. `I`, `T` and `E`: how PostgreSQL stands when it comes. */
-function held(...requests: readonly (readonly [status: string, text: string])[]): readonly boolean[] {
+/** Of each request whether what it reads is settled. `I`, `T` and `E`: how PostgreSQL stands when it comes; null: it has more to answer. */
+function held(
+  ...requests: readonly (readonly [status: 'I' | 'T' | 'E' | null, text: string])[]
+): readonly boolean[] {
   const snapshot = new HeldSnapshot();
   return requests.map(([status, text]) => snapshot.isHeldFor(statementKind(text), status));
 }
@@ -41,8 +43,8 @@ describe('a snapshot is held', () => {
 
   it('not where a query has failed, or is not answered yet', () => {
     expect(held(['I', begin], ['T', 'SELECT 1'], ['E', 'SELECT 1']).at(-1)).toBe(false);
-    expect(held(['I', begin], ['T', 'SELECT 1'], ['outstanding', 'SELECT 1']).at(-1)).toBe(false);
-    expect(held(['I', begin], ['outstanding', 'SELECT 1'], ['T', 'SELECT 1']).at(-1)).toBe(false);
+    expect(held(['I', begin], ['T', 'SELECT 1'], [null, 'SELECT 1']).at(-1)).toBe(false);
+    expect(held(['I', begin], [null, 'SELECT 1'], ['T', 'SELECT 1']).at(-1)).toBe(false);
   });
 });
 

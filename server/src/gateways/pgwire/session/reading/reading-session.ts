@@ -140,7 +140,7 @@ export class ReadingSession {
     { mode }: ReadConsistency,
   ): boolean {
     const { outstanding, status } = this.tracker;
-    if (this.snapshot.isHeldFor(kind, outstanding ? 'outstanding' : status)) return false;
+    if (this.snapshot.isHeldFor(kind, outstanding ? null : status)) return false;
     const readsNothing = isLoneStatement && mention !== null && mention.kind !== 'perhapsAll';
     return asks && !readsNothing && mode !== 'snapshot';
   }
