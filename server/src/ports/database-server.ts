@@ -6,6 +6,7 @@
 import type { Lsn, Timeline } from '../wal/lsn.ts';
 import type { WalPosition } from '../wal/position.ts';
 import type { NamedRequest } from './client-service.ts';
+import type { SnapshotView } from './digest.ts';
 
 /** How far a standby is. */
 export interface StandbyReport {
@@ -145,6 +146,10 @@ export interface DatabaseServer {
   workMark(): Promise<string | null>;
   /** As this PostgreSQL knows it; works on a standby, too. @throws Error while it lets nobody in */
   statusOf(xid: bigint): Promise<TransactionStatus>;
+  /** What a snapshot that is taken now shows. Of a standby `running` is empty, for PostgreSQL does not tell there what runs. In a session of its own: nothing else is waited for. @throws Error while it lets nobody in; the signal's reason */
+  snapshot(givenUp: AbortSignal): Promise<SnapshotView>;
+  /** Which of these a snapshot that is taken now shows; all are below the end of one that was taken before. As `snapshot`. @throws Error */
+  shownAmong(xids: readonly bigint[], givenUp: AbortSignal): Promise<readonly bigint[]>;
   /** The command tag with which a named transaction was committed; null: it was not; `tag` null: it was not kept. As `statusOf`. @throws Error */
   committedRequest(request: NamedRequest): Promise<{ readonly tag: string | null } | null>;
   /** Works on a standby, too. @throws Error while it lets nobody in */

@@ -390,6 +390,8 @@ export class SteppedPostgres {
       isMoving: () => true,
       workMark: () => Promise.resolve(null),
       statusOf: (xid) => this.whileUp(() => this.statusOf(xid)),
+      snapshot: () => Promise.reject(new Error('not asked here')),
+      shownAmong: () => Promise.reject(new Error('not asked here')),
       committedRequest: () => Promise.resolve(null),
       checkup: () => Promise.reject(new Error('not asked here')),
       info: () => ({ pid: 1, socketDir: '', port: 0, version: null }),

@@ -10,6 +10,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { parseLsn, type Lsn } from '../../wal/lsn.ts';
 import type { NamedRequest } from '../../ports/client-service.ts';
+import type { SnapshotView } from '../../ports/digest.ts';
 import type {
   Checkup,
   DatabaseServer,
@@ -32,6 +33,7 @@ import { OwnSession } from './own-session.ts';
 import { openPrimary } from './primary-database.ts';
 import { isStopped } from './process-identity.ts';
 import { promoteStandby } from './promotion.ts';
+import { shownAmong, takeSnapshot } from './shown-transactions.ts';
 import { readRequest } from './requests/request-outcome.ts';
 import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
 import { completeTimelineStarts } from './timeline-starts.ts';
@@ -61,6 +63,7 @@ class Server implements PostgresDatabaseServer {
   private readonly options: DatabaseServerOptions;
   private feed: StandbyFeed | null = null;
   private readonly session: OwnSession;
+  private readonly snapshots: OwnSession;
   private readonly waits = new EndedWaits();
   /** Counts its runs, and their ends: what was begun in one is nothing that another is asked. */
   private run = 0;
@@ -69,6 +72,7 @@ class Server implements PostgresDatabaseServer {
     this.options = options;
     this.instance = instance;
     this.session = new OwnSession(instance);
+    this.snapshots = new OwnSession(instance);
     instance.watchLog((text) => this.waits.add(text));
   }
 
@@ -165,6 +169,14 @@ class Server implements PostgresDatabaseServer {
     }
   }
 
+  snapshot(givenUp: AbortSignal): Promise<SnapshotView> {
+    return this.snapshots.ask(givenUp, takeSnapshot);
+  }
+
+  shownAmong(xids: readonly bigint[], givenUp: AbortSignal): Promise<readonly bigint[]> {
+    return this.snapshots.ask(givenUp, (client) => shownAmong(client, xids));
+  }
+
   async committedRequest({
     database,
     ...request
@@ -180,6 +192,7 @@ class Server implements PostgresDatabaseServer {
   async stop(mode: 'fast' | 'immediate' | 'kill'): Promise<void> {
     this.run += 1;
     this.session.drop();
+    this.snapshots.drop();
     await this.instance.stop(mode);
     if (this.feed !== null) await this.closeFeed(this.feed);
   }

@@ -18,6 +18,7 @@ import type {
   WalStreamHandlers,
 } from '../../../ports/database-server.ts';
 import type { NamedRequest } from '../../../ports/client-service.ts';
+import type { SnapshotView } from '../../../ports/digest.ts';
 import { formatLsn, type Lsn, type Timeline } from '../../../wal/lsn.ts';
 import { ModelClient } from './model-client.ts';
 import { LaunchFailure, type ModelPostgres, type ModelRun } from './model-postgres.ts';
@@ -212,6 +213,22 @@ export class ModelServer implements DatabaseServer {
       if (standby === null && [...buffers.prepared.values()].includes(xid)) return 'prepared';
       if (buffers.running.has(xid) || isHidden) return 'open';
       return buffers.outcomeOf(xid) ?? 'aborted';
+    });
+  }
+
+  snapshot(): Promise<SnapshotView> {
+    return this.ask(({ primary, standby, buffers }) => {
+      if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
+      const running = primary === null ? [] : [...buffers.running, ...primary.hidden];
+      return { end: buffers.nextXid, running: new Set(running) };
+    });
+  }
+
+  shownAmong(xids: readonly bigint[]): Promise<readonly bigint[]> {
+    return this.ask(({ primary, standby, buffers }) => {
+      if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
+      const isHidden = (xid: bigint): boolean => primary?.hidden.has(xid) ?? false;
+      return xids.filter((xid) => buffers.outcomeOf(xid) === 'committed' && !isHidden(xid));
     });
   }
 

@@ -109,6 +109,44 @@ export function transactionFacts({ primary: open, group, fixture }: ContractCont
     expect((await standby.look()).nextXid).toBe(xid + 1n);
   });
 
+  it('a commit that waits runs in a snapshot of the primary, while a standby that has replayed it shows it', async () => {
+    const { primary, standbys } = await group(1);
+    const [standby] = standbys as [(typeof standbys)[0]];
+    const [waiter, other, prepared, last] = await Promise.all([1, 2, 3, 4].map(() => primary.connect()));
+    const { server } = primary.fixture;
+    await waiter!.put('waits');
+    await other!.put('runs');
+    await prepared!.put('prepared');
+    const [waiting, running, twoPhase] = await Promise.all(
+      [waiter, other, prepared].map((session) => session!.xid()),
+    );
+    const xids = [waiting!, running!, twoPhase!];
+    // A snapshot ends behind the highest id that has ended.
+    await last!.distrust();
+    await last!.put('ends');
+    await last!.commit();
+    const prepare = prepared!.prepare('p');
+    const commit = waiter!.commit();
+    await until(primary.fixture.timers, async () => (await primary.fixture.waiting()).length === 2);
+    await primary.untilReceived();
+    primary.chooseSilently();
+    await standby.untilReplayed(primary.log.position.end);
+    await standby.look();
+    const seen = await server.snapshot(never);
+    expect(xids.map((xid) => seen.running.has(xid))).toEqual([true, true, true]);
+    expect(seen.end).toBeGreaterThan(Math.max(...xids.map(Number)));
+    expect(await server.shownAmong(xids, never)).toEqual([]);
+    const { end } = await standby.fixture.server.snapshot(never);
+    expect(end).toBeGreaterThan(Math.max(...xids.map(Number)));
+    expect(await standby.fixture.server.shownAmong(xids, never)).toEqual([waiting]);
+    primary.chooseAlways();
+    await Promise.all([commit, prepare]);
+    expect((await server.snapshot(never)).running.has(waiting!)).toBe(false);
+    expect((await server.snapshot(never)).end).toBeGreaterThanOrEqual(end);
+    await prepared!.commitPrepared('p');
+    expect(await server.shownAmong([waiting!, running!, twoPhase!], never)).toEqual([waiting, twoPhase]);
+  });
+
   it('a standby knows the outcomes that it has replayed', async () => {
     const { primary, standbys } = await group(1);
     const [standby] = standbys as [(typeof standbys)[0]];
@@ -128,6 +166,7 @@ export function transactionFacts({ primary: open, group, fixture }: ContractCont
     xids.push(await other.xid());
     await primary.passBarrier();
     await standby.untilReplayed(primary.log.position.end);
+    await standby.look();
     const { server } = standby.fixture;
     const statuses = await Promise.all(xids.map((xid) => server.statusOf(xid)));
     // What is prepared shows as such when it is promoted.

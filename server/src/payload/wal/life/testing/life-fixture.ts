@@ -167,6 +167,8 @@ export class LifeFixture {
       isMoving: () => true,
       workMark: () => Promise.resolve(null),
       statusOf: nothing,
+      snapshot: nothing,
+      shownAmong: nothing,
       committedRequest: nothing,
       checkup: nothing,
       info: () => ({ pid: 1, socketDir: '', port: 0, version: null }),
