@@ -11,12 +11,14 @@ CONSTANT ReadModes
 
 MCNext ==
   \/ (read[3].mode = "bounded" \/ current[3].number # 0) /\ Tick
-  \/ \E r \in {1, 2} : Choose(r) \/ Learn(r) \/ Acknowledge(r) \/ \E m \in msgs : AnswerReadIndex(r, m)
+  \/ \E r \in {1, 2} :
+       \/ Choose(r) \/ Learn(r) \/ Acknowledge(r) \/ ReadLeader(r)
+       \/ \E m \in msgs : AnswerReadIndex(r, m) \/ AnswerShown(r, m)
   \/ Elect(2)
-  \/ Feed(3) \/ Replay(3) \/ AskReadIndex(3) \/ ReadStandby(3)
+  \/ Feed(3) \/ Replay(3) \/ AskReadIndex(3) \/ ReadStandby(3) \/ AskShown(3) \/ TellFound(3)
   \/ \E n \in 0..MaxWrites : Replace(3, n)
   \/ \E mode \in ReadModes : BeginRead(3, mode)
-  \/ \E m \in msgs : HandleReadIndex(3, m)
+  \/ \E m \in msgs : HandleReadIndex(3, m) \/ HandleShown(3, m)
   \/ \E answer \in taken[3] : ReachReadIndex(3, answer)
 
 MCSpec == Init /\ [][MCNext]_vars
@@ -34,12 +36,19 @@ AtOnce(r) == TRUE
 AnyIndex(number, since) == TRUE
 (* Has: the wait is for what the standby has received. *)
 Received(f) == received[f]
+(* MayTell: what was found is told at once, *)
+ToldAtOnce(f) == TRUE
+(* or when anything was confirmed. *)
+AnythingConfirmed(f) == found[f] = {} \/ covered[f] > 0
+(* HasAll: what the leader knows to be chosen it is taken to show. *)
+IsChosen(r, n) == knows[r] >= n
+
 (* AgeFrom: from when the answer came. *)
 FromReceipt(answer) == answer.takenAt
 (* CurrentOfCopy: what the standby before had replayed. *)
 Kept(f) == current[f]
 
-ASSUME \A i \in 1..5 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..6 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -52,11 +61,15 @@ Sights ==
          leads[2] # 0 /\ HoldsLease(2) /\ Serves(2) /\ clients > 0)
   /\ See(5, "CurrentIsReplayed: a standby has replayed an index above nothing",
          current[3].number # 0 /\ \E a \in taken[3] : a.number = current[3].number /\ a.index > 0)
+  /\ See(6, "LeaderReadsAreCurrent: a second leader may be read at, behind a read of what it has written",
+         leads[2] # 0 /\ HoldsLease(2) /\ Serves(2) /\ shown[3] > start[2])
 
 (* Witness: no linearizable read is answered by an index of the second leader. *)
 SecondLeaderNeverAnswers == ~\E m \in msgs : m.type = "ReadIndexAnswer" /\ leads[2] # 0 /\ m.index > start[2]
 (* Witness: a bounded read that was refused for its age never becomes possible again. *)
 NeverCurrentAgain == ~(read[3].mode = "bounded" /\ current[3].number > 1 /\ MayRead(3) /\ now > MaxStaleness)
 (* Witness: nobody at a follower is shown what the leader's own readers are not shown yet. *)
-NeverAheadOfLeader == clients <= released
+NeverAheadOfLeader == \A r \in Replicas : leads[r] # 0 /\ HoldsLease(r) => clients <= LeaderShows(r)
+(* Witness: what a read has found waits for nobody. *)
+NothingIsHeld == MayTell(3)
 =============================================================================

@@ -181,7 +181,7 @@ export class GroupClients {
     const key = random.pick(keys);
     const known = this.judge.knownOf(key);
     const found = await this.client.readFollower(member.id, [key], { kind: 'linearizable' });
-    if (found !== null) this.judge.followerRead(member, key, found[0]!, known);
+    if (found !== null) this.judge.followerRead(member, key, found[0]!, { known, isLinearizable: true });
   }
 
   /** Clocks of replicas may run a little slower than the judge's. */
@@ -190,7 +190,7 @@ export class GroupClients {
     const key = random.pick(keys);
     const known = this.knownAgo(stalenessMaxMs * 1.1, key);
     const found = await this.client.readFollower(member.id, [key], { kind: 'bounded', stalenessMaxMs });
-    if (found !== null) this.judge.followerRead(member, key, found[0]!, known);
+    if (found !== null) this.judge.followerRead(member, key, found[0]!, { known, isLinearizable: false });
   }
 
   private async readStandby(random: Random): Promise<void> {

@@ -4,7 +4,7 @@
  * Responsible for: noticing whatever must not be, and saying it in one line each. Looks into the replicas for positions only, where that makes a mistake show at once instead of by luck.
  *
  * What must hold: transactions on lists are strictly serializable, as far as READ COMMITTED goes (group-history.ts); what was acknowledged is there in the end, once; what was said not to be committed is not; a list that anybody read is a beginning of what it is in the end; what was acknowledged before a read of the leader
- * began is in it; every standby has a beginning of one chain; no two leaderships share a timeline, and all replicas agree on what each slot does; a primary is told of chosen WAL only; a directory has what it says. What protocol cores must keep is core/core-rule.ts.
+ * began is in it, and what any read of a leader, or a linearizable one at a follower, had shown; every standby has a beginning of one chain; no two leaderships share a timeline, and all replicas agree on what each slot does; a primary is told of chosen WAL only; a directory has what it says. What protocol cores must keep is core/core-rule.ts.
  */
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
@@ -26,6 +26,8 @@ export interface BegunTransaction {
   readonly transaction: Transaction;
   readonly number: number;
   readonly acknowledgedBefore: number;
+  /** How many values of each key that it reads a read of a leader, or a linearizable one, had shown. */
+  readonly shownBefore: readonly number[];
   readonly call: ReturnType<GroupHistory['begins']>;
 }
 
@@ -85,6 +87,8 @@ export class GroupJudge {
   private readonly reads: Read[] = [];
   /** The longest list of each key that was shown to anybody, but for reads at standbys of any age. */
   private readonly shown = new Map<string, number>();
+  /** The same, but for bounded ones. */
+  private readonly linearized = new Map<string, number>();
   private readonly samples: Sample[] = [];
   readonly slots = new SlotJudge((what) => this.fault(what));
   private readonly standbys = new StandbyJudge((what) => this.fault(what));
@@ -114,11 +118,13 @@ export class GroupJudge {
   begins(transaction: Transaction, nowMs: number): BegunTransaction {
     this.begun += 1;
     const call = this.history.begins(transaction, nowMs);
-    return { transaction, number: this.begun, acknowledgedBefore: this.acknowledged.length, call };
+    const shownBefore = transaction.reads.map((key) => this.linearized.get(key) ?? 0);
+    const { begun: number, acknowledged } = this;
+    return { transaction, number, acknowledgedBefore: acknowledged.length, shownBefore, call };
   }
 
   ends(
-    { transaction, number, acknowledgedBefore, call }: BegunTransaction,
+    { transaction, number, acknowledgedBefore, shownBefore, call }: BegunTransaction,
     end: TransactionEnd,
     nowMs: number,
   ): void {
@@ -135,8 +141,13 @@ export class GroupJudge {
     this.acknowledged.push(transaction);
     for (const [index, key] of transaction.reads.entries()) {
       this.counts.reads += 1;
-      this.reads.push({ where: 'the leader', key, list: end.lists[index]!, acknowledgedBefore });
-      this.show(key, end.lists[index]!);
+      const list = end.lists[index]!;
+      this.reads.push({ where: 'the leader', key, list, acknowledgedBefore });
+      if (list.length < shownBefore[index]!)
+        this.fault(
+          `a leader's read found ${list.length} values of ${key}, of which ${shownBefore[index]} had been shown`,
+        );
+      this.show(key, list, true);
     }
   }
 
@@ -146,17 +157,23 @@ export class GroupJudge {
   }
 
   /** `known`: when it was asked for, or as long ago as a bounded read may be old. */
-  followerRead({ id }: MemoryMember, key: string, list: readonly string[], known: Known): void {
+  followerRead(
+    { id }: MemoryMember,
+    key: string,
+    list: readonly string[],
+    { known, isLinearizable }: { readonly known: Known; readonly isLinearizable: boolean },
+  ): void {
     const where = `a follower's read at ${id}`;
     this.counts.followerReads += 1;
     this.reads.push({ where, key, list, acknowledgedBefore: known.acknowledged });
     if (list.length < known.shown)
       this.fault(`${where} found ${list.length} values of ${key}, of which ${known.shown} had been shown`);
-    this.show(key, list);
+    this.show(key, list, isLinearizable);
   }
 
-  private show(key: string, list: readonly string[]): void {
-    this.shown.set(key, Math.max(this.shown.get(key) ?? 0, list.length));
+  private show(key: string, list: readonly string[], isLinearizable: boolean): void {
+    for (const shown of isLinearizable ? [this.shown, this.linearized] : [this.shown])
+      shown.set(key, Math.max(shown.get(key) ?? 0, list.length));
   }
 
   standbyRead({ id }: MemoryMember, key: string, list: readonly string[]): void {

@@ -139,6 +139,8 @@ class Schedule {
       restMs,
       followerReads,
     });
+    // A leader's readers are shown less than a follower's for so long, now and then.
+    if (followerReads) for (const { postgres } of this.group.machines) postgres.showMomentMs = 40;
     for (const { atMs, salt } of turns)
       this.group.time.after(atMs, () => [this.random, this.group.random].forEach((one) => one.turn(salt)));
   }

@@ -5,6 +5,7 @@ const followerReads = true;
 const reads = 'replica/serving/follower-reads.ts';
 const assembled = 'main/assemble-replica.ts';
 const stale = /a follower's read at \w+ (?:found|did not show)/;
+const behind = /a leader's read found \d+ values/;
 
 export const ofReads: readonly PlantedBug[] = [
   {
@@ -28,12 +29,40 @@ export const ofReads: readonly PlantedBug[] = [
     mutations: [
       {
         file: assembled,
-        find: 'replayed: () => payload.standbySlot,',
-        replace: 'replayed: () => payload.position?.slot ?? null,',
+        find: 'announce: () => core.announce(),\n    replayed: () => payload.standbySlot,',
+        replace: 'announce: () => core.announce(),\n    replayed: () => payload.position?.slot ?? null,',
       },
     ],
     strain: { only: [], followerReads },
     seed: 1,
     expected: stale,
+  },
+  {
+    name: 'toldAtOnce',
+    sentence: 'what a linearizable read has found at a follower is told before the leader shows it',
+    mutations: [
+      {
+        file: reads,
+        find: 'return this.isOpen && life === this.life && this.options.shown.isShown();',
+        replace: 'return this.isOpen && life === this.life;',
+      },
+    ],
+    strain: { only: [], followerReads },
+    seed: 1,
+    expected: behind,
+  },
+  {
+    name: 'shownByEnd',
+    sentence: 'a leader takes each transaction below the end of its snapshot for one that it shows',
+    mutations: [
+      {
+        file: 'replica/serving/shown-answers.ts',
+        find: '[...view.running].filter((xid) => xid < end)',
+        replace: '[...view.running].filter((xid) => xid < 0n)',
+      },
+    ],
+    strain: { only: [], followerReads },
+    seed: 1,
+    expected: behind,
   },
 ];

@@ -109,6 +109,7 @@ export function status(id: string, changes: Partial<ReplicaStatus> = {}): Replic
       appliedEntries: 0,
       droppedEvents: 0,
       readIndexes: 0,
+      shownQuestions: 0,
       readsRefused: 0,
     },
     ...changes,

@@ -133,8 +133,9 @@ export interface ReplicaStatus {
     readonly reads: number;
     readonly appliedEntries: number;
     readonly droppedEvents: number;
-    /** Read indexes that were asked of leaders for reads at this replica's own standby, and reads that were refused because it was not current in time. */
+    /** Of reads at this replica's own standby: read indexes that were asked of leaders, questions whether they show what was found, and reads that were refused because either took too long. */
     readonly readIndexes: number;
+    readonly shownQuestions: number;
     readonly readsRefused: number;
   };
 }

@@ -11,6 +11,7 @@ const reading = (atMs: number, transactions: number, buckets: number[], pid = 7)
     appliedEntries: 0,
     droppedEvents: 0,
     readIndexes: 0,
+    shownQuestions: 0,
     readsRefused: 0,
   },
   latencies: { upToMs, agreements: buckets },

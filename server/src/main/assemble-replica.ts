@@ -34,6 +34,8 @@ import { AnswerGate } from '../replica/serving/answer-gate.ts';
 import { FollowerReads } from '../replica/serving/follower-reads.ts';
 import { Outcomes } from '../replica/serving/outcomes.ts';
 import { ReplicaService } from '../replica/serving/service.ts';
+import { ShownAnswers } from '../replica/serving/shown-answers.ts';
+import { ShownByLeader } from '../replica/serving/shown-by-leader.ts';
 import { ToldAnswers } from '../replica/serving/told-answers.ts';
 import { Successions } from '../replica/serving/successions.ts';
 import { databaseStatus } from '../replica/status/database-status.ts';
@@ -271,15 +273,35 @@ export function assembleReplica(
     lookAtCommits: adapters.lookAtCommits,
     looks: { timers, patienceMs: 500, retryMs: 20, againMs: 5_000, logger },
   });
+  const servesUnderLease = (): boolean => leadership.serving && core.leaseHeld(timers.nowMs());
+  const shown = new ShownByLeader({
+    transport,
+    timers,
+    server,
+    leader: () => leadership.leader,
+    sent: () => payload.position?.slot ?? null,
+    replayed: () => payload.standbySlot,
+    run: events.run,
+    retryMs: 200,
+  });
+  const shownAnswers = new ShownAnswers({
+    transport,
+    timers,
+    server,
+    serves: () => payload.primary !== null && servesUnderLease(),
+    keepMs: 200,
+    pollMs: 1,
+  });
   const reads: FollowerReads = new FollowerReads({
     transport,
     timers,
     run: events.run,
     leader: () => leadership.leader,
-    readIndex: () => (leadership.serving && core.leaseHeld(timers.nowMs()) ? core.commitPoint : null),
+    readIndex: () => (servesUnderLease() ? core.commitPoint : null),
     announce: () => core.announce(),
     replayed: () => payload.standbySlot,
     hurry: () => payload.hurry(),
+    shown,
     socketPath: () => adapters.socketPath,
     reservedUsers,
     retryMs: 200,
@@ -359,6 +381,8 @@ export function assembleReplica(
     membership,
     service,
     reads,
+    shown,
+    shownAnswers,
     verification,
     watch,
     checkups,

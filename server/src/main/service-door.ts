@@ -31,6 +31,8 @@ export function createServiceDoor(whyNot: () => string): ServiceDoor {
       },
       beginRead: (life, freshness, waitMs) =>
         behind?.reads.beginRead(life, freshness, waitMs) ?? Promise.resolve({ code: 'over' }),
+      mayTell: (life) => behind?.reads.mayTell(life) ?? false,
+      awaitTold: (life, waitMs) => behind?.reads.awaitTold(life, waitMs) ?? Promise.resolve(false),
     },
     service: () => behind?.service() ?? { kind: 'nowhere', reason: whyNot() },
     onServiceChange(listener) {

@@ -74,6 +74,7 @@ export function statusWithoutLog(
       appliedEntries: 0,
       droppedEvents: 0,
       readIndexes: 0,
+      shownQuestions: 0,
       readsRefused: 0,
     },
   };

@@ -1,5 +1,5 @@
 /**
- * What replicas tell each other beside the consensus protocol: joining, comparing their data, and read indexes. Sent like any message: may be lost, late or doubled.
+ * What replicas tell each other beside the consensus protocol: joining, comparing their data, read indexes, and what the leader's PostgreSQL shows. Sent like any message: may be lost, late or doubled.
  */
 import type { Configuration, MemberAddress } from '../multipaxos/types/members.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
@@ -100,6 +100,25 @@ export interface ReadIndexAnswer {
   readonly index: Slot;
 }
 
+/**
+ * A follower asks the leader whether its PostgreSQL shows what the follower's own does. `run` and a number in it names the question. Transactions are named by their full ids, in decimal: `end` is above each that the standby shows, `committed` are some that it shows.
+ */
+export interface ShownQuestion {
+  readonly kind: 'ShownQuestion';
+  readonly run: string;
+  readonly number: number;
+  readonly end: string;
+  readonly committed: readonly string[];
+}
+
+/** Sent by a leader that serves, under its lease, when its PostgreSQL shows all of `committed`, and whatever else has an id below `end`, but for what is `running` there. */
+export interface ShownAnswer {
+  readonly kind: 'ShownAnswer';
+  readonly run: string;
+  readonly number: number;
+  readonly running: readonly string[];
+}
+
 export type ControlMessage =
   | JoinRequest
   | JoinReply
@@ -107,4 +126,6 @@ export type ControlMessage =
   | VerifyReport
   | VerifyVerdict
   | ReadIndexQuestion
-  | ReadIndexAnswer;
+  | ReadIndexAnswer
+  | ShownQuestion
+  | ShownAnswer;

@@ -1,5 +1,5 @@
 /**
- * What a gateway needs of the replica for sessions that read at its own standby: the way to it, and whether it is current enough for a read.
+ * What a gateway needs of the replica for sessions that read at its own standby: the way to it, and whether it is current enough for a read, and when what a read has found may be told.
  *
  * Does nothing itself. Spec: FollowerReads.tla.
  */
@@ -31,4 +31,8 @@ export interface StandbyReads {
   onStandbyChange(listener: () => void): () => void;
   /** A read is asked for now: resolves when it may be run, or when `waitMs` are over. Never rejects. */
   beginRead(life: number, freshness: Freshness, waitMs: number): Promise<Currency>;
+  /** True if the leader's PostgreSQL certainly shows all that was read from this standby before the call. Cheap, as ClientService.mayAnswer is. */
+  mayTell(life: number): boolean;
+  /** Resolves true when it does; false if that life has ended, or `waitMs` are over. Never rejects. */
+  awaitTold(life: number, waitMs: number): Promise<boolean>;
 }

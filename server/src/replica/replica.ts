@@ -28,6 +28,8 @@ import type { RecoveryTracker } from './database/recovery-progress.ts';
 import type { Membership } from './members/membership.ts';
 import type { FollowerReads } from './serving/follower-reads.ts';
 import type { ReplicaService } from './serving/service.ts';
+import type { ShownAnswers } from './serving/shown-answers.ts';
+import type { ShownByLeader } from './serving/shown-by-leader.ts';
 import { conditionOf, troubleOf, type Facts } from './status/condition.ts';
 import type { ReplicaEvents } from './status/events.ts';
 import { statusOf, type DatabaseStatus } from './status/status-report.ts';
@@ -50,6 +52,8 @@ export interface ReplicaParts {
   readonly membership: Membership;
   readonly service: ReplicaService;
   readonly reads: FollowerReads;
+  readonly shown: ShownByLeader;
+  readonly shownAnswers: ShownAnswers;
   readonly verification: Verification;
   readonly watch: Watch;
   readonly checkups: Checkups;
@@ -232,7 +236,7 @@ export class Replica implements CoreListener {
   }
 
   private control(from: ReplicaId, message: ControlMessage): void {
-    const { membership, verification, reads } = this.parts;
+    const { membership, verification, reads, shown, shownAnswers } = this.parts;
     switch (message.kind) {
       case 'JoinRequest':
         membership.onJoinRequest(message);
@@ -253,6 +257,12 @@ export class Replica implements CoreListener {
         return;
       case 'ReadIndexAnswer':
         reads.handleReadIndex(message);
+        return;
+      case 'ShownQuestion':
+        shownAnswers.take(from, message);
+        return;
+      case 'ShownAnswer':
+        shown.handleShown(message);
         return;
       default:
         message satisfies never;

@@ -9,11 +9,25 @@ import type {
   DataDigest,
   DigestObject,
   JoinReply,
+  ShownAnswer,
+  ShownQuestion,
   SkippedObject,
   VerifyReport,
   VerifyVerdict,
 } from '../../ports/control.ts';
-import { bool, type Fields, FrameError, integer, list, name, object, slot, text, word } from './fields.ts';
+import {
+  bool,
+  type Fields,
+  FrameError,
+  integer,
+  list,
+  name,
+  object,
+  slot,
+  text,
+  transactionId,
+  word,
+} from './fields.ts';
 import { membersMax, nonceCharsMax, readAddress, readConfiguration } from './member-codec.ts';
 
 /** About 25,000 tables and sequences. */
@@ -25,6 +39,8 @@ const checkCharsMax = 256;
 const objectNameCharsMax = 2048;
 const skippedReasonCharsMax = 512;
 const digestCharsMax = 256;
+/** Transactions that run at the same time: at most as many as PostgreSQL may have connections, prepared ones among them. */
+const transactionsMax = 262_144;
 
 const joinCodes = ['admitted', 'notLeader', 'waiting', 'refused'] as const;
 const objectKinds = ['table', 'sequence'] as const;
@@ -36,6 +52,8 @@ const controlKinds: ReadonlySet<unknown> = new Set<ControlMessage['kind']>([
   'VerifyVerdict',
   'ReadIndexQuestion',
   'ReadIndexAnswer',
+  'ShownQuestion',
+  'ShownAnswer',
 ]);
 
 export function isControlKind(kind: unknown): kind is ControlMessage['kind'] {
@@ -83,6 +101,10 @@ export function readControl(fields: Fields, kind: ControlMessage['kind']): Contr
       return { kind, ...readQuestionName(fields) };
     case 'ReadIndexAnswer':
       return { kind, ...readQuestionName(fields), index: slot(fields.index, 'index') };
+    case 'ShownQuestion':
+      return readShownQuestion(fields);
+    case 'ShownAnswer':
+      return readShownAnswer(fields);
     default:
       kind satisfies never;
       throw new FrameError('of an unknown kind');
@@ -91,6 +113,24 @@ export function readControl(fields: Fields, kind: ControlMessage['kind']): Contr
 
 function readQuestionName(fields: Fields): { readonly run: string; readonly number: number } {
   return { run: text(fields.run, nonceCharsMax, 'run'), number: integer(fields.number, 'number') };
+}
+
+function readShownQuestion(fields: Fields): ShownQuestion {
+  return {
+    kind: 'ShownQuestion',
+    ...readQuestionName(fields),
+    end: transactionId(fields.end, 'end'),
+    committed: readTransactions(fields.committed, 'committed'),
+  };
+}
+
+function readShownAnswer(fields: Fields): ShownAnswer {
+  const running = readTransactions(fields.running, 'running');
+  return { kind: 'ShownAnswer', ...readQuestionName(fields), running };
+}
+
+function readTransactions(value: unknown, what: string): readonly string[] {
+  return list(value, transactionsMax, what).map((item) => transactionId(item, what));
 }
 
 function readJoinReply(fields: Fields): JoinReply {

@@ -35,6 +35,13 @@ export function integer(value: unknown, what: string): number {
   return value as number;
 }
 
+/** PostgreSQL's full one, of 64 bits, in decimal. */
+export function transactionId(value: unknown, what: string): string {
+  if (typeof value !== 'string' || !/^\d{1,20}$/.test(value))
+    throw new FrameError(`${what} is not the id of a transaction`);
+  return value;
+}
+
 export function slot(value: unknown, what: string): Slot {
   return integer(value, what) as Slot;
 }

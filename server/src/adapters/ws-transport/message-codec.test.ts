@@ -23,6 +23,7 @@ const ballot = fc.record({
   round: fc.nat({ max: Number.MAX_SAFE_INTEGER }),
   replica: fc.constantFrom('r1', 'r2', '').map((id) => id as ReplicaId),
 });
+const transactionId = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(String);
 const sentAtMs = fc.double({ noNaN: true, noDefaultInfinity: true });
 const payload = fc.uint8Array({ maxLength: 300 });
 const endpoint = {
@@ -266,6 +267,19 @@ const control: fc.Arbitrary<ControlMessage> = fc.oneof(
   fc.record({ kind: fc.constant('VerifyQuestion' as const), check: nonce, slot }),
   fc.record({ kind: fc.constant('ReadIndexQuestion' as const), run: nonce, number: fc.nat() }),
   fc.record({ kind: fc.constant('ReadIndexAnswer' as const), run: nonce, number: fc.nat(), index: slot }),
+  fc.record({
+    kind: fc.constant('ShownQuestion' as const),
+    run: nonce,
+    number: fc.nat(),
+    end: transactionId,
+    committed: fc.array(transactionId, { maxLength: 4 }),
+  }),
+  fc.record({
+    kind: fc.constant('ShownAnswer' as const),
+    run: nonce,
+    number: fc.nat(),
+    running: fc.array(transactionId, { maxLength: 4 }),
+  }),
   fc.record({
     kind: fc.constant('VerifyReport' as const),
     check: nonce,

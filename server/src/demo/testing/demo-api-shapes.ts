@@ -117,6 +117,7 @@ const status: z.ZodType<ReplicaStatus> = z.strictObject({
     appliedEntries: count,
     droppedEvents: count,
     readIndexes: count,
+    shownQuestions: count,
     readsRefused: count,
   }),
 });

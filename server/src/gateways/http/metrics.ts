@@ -110,8 +110,13 @@ const totals: typeof gauges = [
     (s) => s.counters.readIndexes,
   ],
   [
+    'barista_shown_questions_total',
+    'Questions to leaders whether their PostgreSQL shows what linearizable reads at this standby have found, each for all that waited then',
+    (s) => s.counters.shownQuestions,
+  ],
+  [
     'barista_reads_refused_total',
-    'Reads at this standby that were refused because it was not current in time',
+    'Reads at this standby that were refused because it was not current in time, or the leader did not show in time what they had found',
     (s) => s.counters.readsRefused,
   ],
   ['barista_dropped_events_total', 'Events that a listener did not get', (s) => s.counters.droppedEvents],

@@ -224,6 +224,16 @@ export function notCurrent(code: 'noAnswer' | 'behind', waitMs: number): Gateway
   };
 }
 
+/** It has been read, and is not told. */
+export function notShown(waitMs: number): GatewayError {
+  return {
+    sqlState: '57P03',
+    message: 'terminating connection: what a linearizable read has found cannot be told now',
+    detail: `No leader has said within ${waitMs} ms that it shows it, too. Nothing of the session had any effect.`,
+    hint: 'Try again, connect to another replica, or read with barista.read_consistency = snapshot.',
+  };
+}
+
 export function tooStale(stalenessMaxMs: number, staleMs: number | null): GatewayError {
   const known =
     staleMs === null

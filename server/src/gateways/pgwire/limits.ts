@@ -27,7 +27,7 @@ export interface PgwireLimits {
   readonly outcomeWaitMs: number;
   /** An answer that takes longer than this is late: PostgreSQL is asked for the transaction's id. */
   readonly lateMs: number;
-  /** How long a linearizable read at a follower waits until the standby is current. */
+  /** How long a linearizable read at a follower waits until the standby is current, and how long what it has found waits until the leader shows it. */
   readonly readWaitMs: number;
   /** The same of a bounded one whose standby is too stale. */
   readonly boundedWaitMs: number;

@@ -61,6 +61,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     served: new Set(),
     gate: new AnswerGate(service, 0),
     answersHeld: 0,
+    readGate: null,
   };
   const sockets = {
     allowHalfOpen: true,

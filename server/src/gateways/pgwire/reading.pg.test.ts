@@ -290,6 +290,71 @@ describe('what is not current enough', () => {
   });
 });
 
+describe('what a linearizable read has found', () => {
+  it('is told when the leader shows it, and what comes behind it waits', async () => {
+    const wire = await wireOf('linearizable');
+    const held: ((isShown: boolean) => void)[] = [];
+    follower.service.tells = () => new Promise((resolve) => held.push(resolve));
+    wire.send(q("SELECT 'first'"), q("SELECT 'second'"));
+    await expect.poll(() => held.length).toBe(1);
+    let told = 0;
+    wire.socket.on('data', () => told++);
+    // Time enough for more to be told, if it were.
+    for (let times = 0; times < 5; times++) await pg.superuser.query('SELECT 3');
+    expect(told).toBe(0);
+    follower.service.tells = null;
+    held[0]!(true);
+    const text = (await wire.until('Z', 2)).map(describeFrame).join(' ');
+    expect(text).toMatch(/first.* Z I .*second.* Z I$/);
+  });
+
+  it('is held back when the session has come to read so, and no other', async () => {
+    const reader = await client(snapshot);
+    let waits = 0;
+    follower.service.tells = async () => {
+      waits += 1;
+      return true;
+    };
+    await reader.query('SELECT 1');
+    await reader.query("SET barista.read_consistency = 'linearizable'");
+    expect(waits).toBe(0);
+    await reader.query('SELECT 1');
+    await reader.query('SELECT $1::int', [1]);
+    expect(waits).toBe(2);
+    await reader.query('BEGIN');
+    await reader.query('SELECT 1');
+    const before = waits;
+    await reader.query('COMMIT');
+    expect(waits).toBe(before);
+    await reader.query("SET barista.read_consistency = 'bounded'");
+    await reader.query('SELECT 1');
+    expect(waits).toBe(before);
+  });
+
+  it('is never told when the leader does not show it in time, which ends the session', async () => {
+    const wire = await wireOf('linearizable');
+    follower.service.tells = () => Promise.resolve(false);
+    wire.send(q('SELECT 1'));
+    expect(await lastWords(wire)).toEqual([fatal('57P03')]);
+  });
+
+  it('is never told when the standby goes away before', async () => {
+    const wire = await wireOf('linearizable');
+    const held: ((isShown: boolean) => void)[] = [];
+    follower.service.tells = () => new Promise((resolve) => held.push(resolve));
+    wire.send(q('SELECT 1'));
+    await expect.poll(() => held.length).toBe(1);
+    follower.service.setStandby(null);
+    held[0]!(false);
+    expect(await lastWords(wire)).toEqual([fatal('57P01')]);
+  });
+
+  it('includes who may log in', async () => {
+    follower.service.tells = () => Promise.resolve(false);
+    expect(await codeOf(client(linearizable))).toBe('57P03');
+  });
+});
+
 describe('without a standby', () => {
   it('nobody is let in', async () => {
     follower.service.setStandby(null);

@@ -11,7 +11,13 @@ const r1 = 'r1' as ReplicaId;
 
 function setUp() {
   const time = new SimulatedTime();
-  const world = { leader: r1 as ReplicaId | null, index: null as Slot | null, replayed: 0, announced: 0 };
+  const world = {
+    leader: r1 as ReplicaId | null,
+    index: null as Slot | null,
+    replayed: 0,
+    announced: 0,
+    isShown: true,
+  };
   const sent: { readonly to: string; readonly message: ControlMessage }[] = [];
   const reads = new FollowerReads({
     transport: { sendControl: (to, message) => sent.push({ to, message }) },
@@ -24,6 +30,7 @@ function setUp() {
     },
     replayed: () => world.replayed as Slot,
     hurry: () => undefined,
+    shown: { isShown: () => world.isShown, awaitShown: async () => world.isShown, over: () => undefined },
     socketPath: () => '/tmp/socket',
     reservedUsers: ['postgres'],
     retryMs: 200,
@@ -147,6 +154,19 @@ describe('a linearizable read', () => {
     await answer(9);
     await time.pass(1000);
     expect(behind.told).toEqual({ code: 'behind', staleMs: null });
+  });
+
+  it('may be told when the leader shows what it has found, in the life of the standby in which it ran', async () => {
+    const { reads, world, life } = setUp();
+    const before = life();
+    expect([reads.mayTell(before), await reads.awaitTold(before, 10)]).toEqual([true, true]);
+    world.isShown = false;
+    expect([reads.mayTell(before), await reads.awaitTold(before, 10)]).toEqual([false, false]);
+    world.isShown = true;
+    reads.letIn(false);
+    reads.letIn(true);
+    expect([reads.mayTell(before), await reads.awaitTold(before, 10)]).toEqual([false, false]);
+    expect(reads.mayTell(life())).toBe(true);
   });
 
   it('ends with the life of the standby, and of the next one nothing is known', async () => {

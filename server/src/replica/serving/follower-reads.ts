@@ -1,5 +1,6 @@
 /**
  * Reads at this replica's own standby: asks the leader for read indexes, and lets a read go when the standby is current enough; as a leader, answers such questions. Spec: FollowerReads.tla.
+ * When what a linearizable one has found may be told is shown-by-leader.ts.
  *
  * Responsible for: which question counts for which read, how old what the standby has is, and the life of the standby that sessions read at. Moves no WAL and sees no SQL.
  * One question is under way at a time, for all reads that were asked for before it was sent; those that come meanwhile share the next one.
@@ -13,6 +14,7 @@ import type { Timers } from '../../ports/clock.ts';
 import type { ReadIndexAnswer, ReadIndexQuestion } from '../../ports/control.ts';
 import type { Currency, Freshness, StandbyDoor, StandbyReads } from '../../ports/standby-reads.ts';
 import type { Transport } from '../../ports/transport.ts';
+import type { ShownByLeader } from './shown-by-leader.ts';
 
 export interface FollowerReadsOptions {
   readonly transport: Pick<Transport, 'sendControl'>;
@@ -27,6 +29,7 @@ export interface FollowerReadsOptions {
   readonly replayed: () => Slot | null;
   /** `wanted` has changed. */
   readonly hurry: () => void;
+  readonly shown: Pick<ShownByLeader, 'isShown' | 'awaitShown' | 'over'>;
   readonly socketPath: () => string;
   readonly reservedUsers: readonly string[];
   /** Names this life of the process: an answer that is late may be to a question of an earlier one. */
@@ -98,6 +101,7 @@ export class FollowerReads implements StandbyReads, StandbyReaders {
     this.question?.giveUp();
     this.question = null;
     for (const one of this.waiting) one.end({ code: 'over' });
+    this.options.shown.over();
     for (const listener of this.listeners) listener();
   }
 
@@ -150,6 +154,16 @@ export class FollowerReads implements StandbyReads, StandbyReaders {
       this.waiting.add(waiting);
       this.askSoon();
     });
+  }
+
+  mayTell(life: number): boolean {
+    return this.isOpen && life === this.life && this.options.shown.isShown();
+  }
+
+  async awaitTold(life: number, waitMs: number): Promise<boolean> {
+    if (!this.isOpen || life !== this.life) return false;
+    const isShown = await this.options.shown.awaitShown(waitMs);
+    return isShown && life === this.life;
   }
 
   private isWithin(stalenessMaxMs: number): boolean {

@@ -9,6 +9,7 @@ import type { LogStore } from '../../ports/log-store.ts';
 import type { Transport } from '../../ports/transport.ts';
 import type { RecoveryTracker } from '../database/recovery-progress.ts';
 import type { FollowerReads } from '../serving/follower-reads.ts';
+import type { ShownByLeader } from '../serving/shown-by-leader.ts';
 import type { Membership } from '../members/membership.ts';
 import type { Condition } from './condition.ts';
 
@@ -33,6 +34,7 @@ export interface StatusParts {
   readonly membership: Membership;
   readonly payload: Payload;
   readonly reads: Pick<FollowerReads, 'counts'>;
+  readonly shown: Pick<ShownByLeader, 'counts'>;
   readonly core: CoreSnapshot;
   readonly leader: ReplicaId | null;
   readonly condition: Condition;
@@ -43,7 +45,9 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
   const { config, core, payload, membership, leader } = parts;
   const connected = new Set(parts.transport.connected());
   const { bytes, segments, purgedTo } = parts.log.stats();
-  const { questions: readIndexes, refused: readsRefused } = parts.reads.counts;
+  const { questions: readIndexes, refused } = parts.reads.counts;
+  const { questions: shownQuestions, refused: notShown } = parts.shown.counts;
+  const readsRefused = refused + notShown;
   const { postgres, wal, archive, appliedEntries, transactions, reads } = parts.database();
   return {
     id: config.id,
@@ -71,6 +75,14 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
     peers: membership.others().map((id) => ({ id, connected: connected.has(id) })),
     faults: parts.transport.faults(),
     // Events that are dropped are counted where they are given away.
-    counters: { transactions, reads, appliedEntries, droppedEvents: 0, readIndexes, readsRefused },
+    counters: {
+      transactions,
+      reads,
+      appliedEntries,
+      droppedEvents: 0,
+      readIndexes,
+      shownQuestions,
+      readsRefused,
+    },
   };
 }

@@ -135,6 +135,10 @@ export class MemoryClient {
     const currency = await untilDeath(this.group, process, asked).catch(() => null);
     if (currency?.code !== 'current') return null;
     const found = await this.readStandby(id, keys);
+    if (freshness.kind === 'linearizable' && !reads.mayTell(door.life)) {
+      const told = reads.awaitTold(door.life, readWaitMs);
+      if (!(await untilDeath(this.group, process, told).catch(() => false))) return null;
+    }
     return reads.standby()?.life === door.life ? found : null;
   }
 

@@ -60,6 +60,7 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
       appliedEntries: 7,
       droppedEvents: 0,
       readIndexes: 0,
+      shownQuestions: 0,
       readsRefused: 0,
     },
   };

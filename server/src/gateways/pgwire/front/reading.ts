@@ -9,6 +9,7 @@ import type { GatewayError } from '../codec/backend-messages.ts';
 import { freshnessOf, type ReadConsistency } from '../codec/read-consistency.ts';
 import { readOnly } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
+import { AnswerGate } from '../session/answer-gate.ts';
 import { ReadingSession } from '../session/reading/reading-session.ts';
 import { changeOrPoll, type Placement } from './await-service.ts';
 import { admissible, type Arrival, type Front, openSession, serve } from './sessions.ts';
@@ -94,6 +95,7 @@ function openReadingSession(
     startup,
     consistency,
     reads,
+    gate: gateOf(front, door.life),
     limits: front.limits,
     onAuthenticated: () => connection.becomeClient(),
     onKey: (given) => {
@@ -118,4 +120,15 @@ function openReadingSession(
   serve(front, { client, onService: () => {}, end: (error) => session.end(error) });
   // It may have ended while the client waited for its turn.
   onChange();
+}
+
+/** All sessions of one life of the standby share a gate. */
+function gateOf(front: Front, life: number): AnswerGate {
+  const { reads } = front.service;
+  if (front.readGate?.generation !== life) {
+    const mayAnswer = (of: number): boolean => reads.mayTell(of);
+    const awaitAnswer = (of: number): Promise<boolean> => reads.awaitTold(of, front.limits.readWaitMs);
+    front.readGate = new AnswerGate({ mayAnswer, awaitAnswer }, life);
+  }
+  return front.readGate;
 }

@@ -37,6 +37,8 @@ export interface Front {
   readonly served: Set<Served>;
   gate: AnswerGate;
   answersHeld: number;
+  /** Of what is read at the standby; null: nothing was. */
+  readGate: AnswerGate | null;
 }
 
 export interface Arrival {

@@ -1,5 +1,5 @@
 /**
- * Lets answers of PostgreSQL go only when they may (ClientService.mayAnswer), and asks once for all that one turn of the event loop has brought.
+ * Lets answers of PostgreSQL go only when they may (ClientService.mayAnswer; of linearizable reads at a standby StandbyReads.mayTell), and asks once for all that one turn of the event loop has brought.
  *
  * Sockets are read in the poll phase of the event loop; the check phase, which follows at once, asks and lets go. Where the answer is no, what has been read is kept back until
  * `awaitAnswer`; its session reads no further from PostgreSQL meanwhile, so what waits is bounded.
@@ -18,6 +18,7 @@ export interface Gated {
 }
 
 export class AnswerGate {
+  /** Or the life of the standby. */
   readonly generation: number;
   /** How often answers had to wait. */
   holds = 0;

@@ -21,6 +21,8 @@ export interface MemoryClientService extends ClientService {
   /** What is read at, in another life than before. */
   setStandby(door: PostgresDoor | null): void;
   mayRead: (life: number, freshness: Freshness) => Promise<Currency>;
+  /** Null: what has been read may be told at once. */
+  tells: ((life: number, waitMs: number) => Promise<boolean>) | null;
   /** From now on answers wait; `letGo` releases those that wait, and all others. */
   holdAnswers(): void;
   letGo(): void;
@@ -93,7 +95,10 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
         return () => standbyListeners.delete(listener);
       },
       beginRead: (life, freshness) => memory.mayRead(life, freshness),
+      mayTell: (life) => life === standbyLife && memory.tells === null,
+      awaitTold: (life, waitMs) => memory.tells?.(life, waitMs) ?? Promise.resolve(life === standbyLife),
     },
+    tells: null,
     mayRead: (life) => Promise.resolve({ code: life === standbyLife ? 'current' : 'over' }),
     setStandby(next) {
       theStandby = next;

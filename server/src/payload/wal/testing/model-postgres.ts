@@ -68,6 +68,8 @@ export class ModelPostgres {
   slowness = 1;
   /** The most that it takes to read some pages for whoever copies them. */
   copyMomentMs = 4;
+  /** The most that some sessions take from the end of their wait until others see what they have committed. */
+  showMomentMs = 0;
   /** Starts and barriers that fail, and promotions that never come to an end. */
   failingStarts = 0;
   failingBarriers = 0;
@@ -197,6 +199,8 @@ export class ModelPostgres {
         this.endedWaits += 1;
       },
       onReported: (position) => this.options.onReported?.(position, writer.timeline),
+      showMs: () =>
+        this.showMomentMs > 0 && this.random.chance(0.1) ? this.random.next() * this.showMomentMs : 0,
       failsBarrier: () => {
         const fails = this.failingBarriers > 0;
         if (fails) this.failingBarriers -= 1;

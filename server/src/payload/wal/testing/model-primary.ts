@@ -23,6 +23,8 @@ export interface PrimaryOptions {
   /** PostgreSQL says in its log that it ends a wait, or all of them. */
   readonly onEndedWait: () => void;
   readonly onReported: (position: Lsn) => void;
+  /** How long a session takes from the end of its wait until others see what it has committed, beyond a moment. */
+  readonly showMs: () => number;
   /** The session of the barrier that begins now is terminated by somebody. */
   readonly failsBarrier: () => boolean;
   readonly nextPid: () => number;
@@ -79,6 +81,13 @@ export class ModelPrimary {
     return new Promise((resolve) =>
       timers.after(random.chance(0.05) ? random.below(8) : random.next(), resolve),
     );
+  }
+
+  /** Of a session whose wait is over. */
+  async beforeShown(): Promise<void> {
+    await this.moment();
+    const ms = this.options.showMs();
+    if (ms > 0) await new Promise<void>((resolve) => this.options.timers.after(ms, resolve));
   }
 
   connect(onEnd: (reason: string) => void): ModelSession {

@@ -140,7 +140,7 @@ export class ModelSession {
     const end = insert();
     if (mode !== 'off') await primary.writer.sync(end);
     const how = mode === 'on' ? await this.wait(end) : 'released';
-    if (how !== 'released' || mode === 'on') await primary.moment();
+    if (how !== 'released' || mode === 'on') await primary.beforeShown();
     primary.hidden.delete(xid);
     this.id = null;
     primary.locks.release(this);

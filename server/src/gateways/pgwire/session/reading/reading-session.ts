@@ -1,9 +1,10 @@
 /**
- * One client that reads at this replica's own standby: a session of its own there, whose requests wait until the standby is current enough for them. Spec: BeginRead and ReadStandby of FollowerReads.tla.
+ * One client that reads at this replica's own standby: a session of its own there, whose requests wait until the standby is current enough for them. Spec: BeginRead, ReadStandby and TellFound of FollowerReads.tla.
  *
- * Responsible for: the session's life, holding back what the client asks, and telling it why it cannot be answered. What is current is the replica's to say (ports/standby-reads.ts); that nothing is written is PostgreSQL's.
- * Invariants: a request is passed on only when the standby has what the client asked for, at the time at which the gateway had read it; a session never outlives the life of the standby at which it began; of what a client sends
- * one chunk waits at most.
+ * Responsible for: the session's life, holding back what the client asks, and telling it why it cannot be answered. What is current, and what may be told, is the replica's to say (ports/standby-reads.ts); that nothing is written
+ * is PostgreSQL's.
+ * Invariants: a request is passed on only when the standby has what the client asked for, at the time at which the gateway had read it; what a linearizable one has found passes the gate after it was read; a session never outlives
+ * the life of the standby at which it began; of what a client sends one chunk waits at most, and while an answer waits no more is read.
  */
 import type { Socket } from 'node:net';
 import type { StandbyDoor, StandbyReads } from '../../../../ports/standby-reads.ts';
@@ -12,10 +13,9 @@ import { FrameSplitter } from '../../codec/frame-splitter.ts';
 import { ProtocolViolation } from '../../codec/protocol-violation.ts';
 import { freshnessOf, type ReadConsistency, stricter } from '../../codec/read-consistency.ts';
 import { type StartupMessage, startupForReading } from '../../codec/startup.ts';
-import { rulesAfter } from '../../codec/text-rules.ts';
 import * as errors from '../../errors.ts';
 import type { PgwireLimits } from '../../limits.ts';
-import { AnswerReader } from '../answer-reader.ts';
+import type { AnswerGate } from '../answer-gate.ts';
 import { closeWithWords } from '../close-with-words.ts';
 import { connectBackend } from '../connect-backend.ts';
 import { RequestTracker } from '../request-tracker.ts';
@@ -23,6 +23,7 @@ import { Valve } from '../valve.ts';
 import { followMention } from './follow-mention.ts';
 import { HeldSnapshot } from './held-snapshot.ts';
 import { raisingQuery } from './raising-query.ts';
+import { ReadAnswers } from './read-answers.ts';
 import { type ReadRequest, RequestReader } from './request-reader.ts';
 
 export interface ReadingSessionOptions {
@@ -31,6 +32,8 @@ export interface ReadingSessionOptions {
   readonly startup: StartupMessage;
   readonly consistency: ReadConsistency;
   readonly reads: StandbyReads;
+  /** Of what linearizable reads have found, in the standby's life. */
+  readonly gate: AnswerGate;
   readonly limits: PgwireLimits;
   /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
   readonly onAuthenticated: () => GatewayError | null;
@@ -47,19 +50,18 @@ export class ReadingSession {
   private readonly client: Socket;
   private readonly clientValve: Valve;
   private readonly backend: Socket;
-  private readonly backendValve: Valve;
   private readonly requests: RequestReader;
   /** Of what is passed on. */
   private readonly passed: FrameSplitter;
-  private readonly answers: AnswerReader;
+  private readonly answers: ReadAnswers;
   private consistency: ReadConsistency;
   private readonly snapshot = new HeldSnapshot();
   /** Ends the wait of a request. */
   private giveUp: (() => void) | null = null;
   private isClosed = false;
   private backendReached = false;
+  private backendGone = false;
   private clientEnded = false;
-  private saidFatal = false;
 
   constructor(options: ReadingSessionOptions) {
     const { client, limits, door, startup, consistency } = options;
@@ -68,48 +70,46 @@ export class ReadingSession {
     this.client = client;
     this.clientValve = new Valve(client);
     this.backend = connectBackend(door.socketPath, (bytes) => this.onAnswer(bytes));
-    this.backendValve = new Valve(this.backend);
     this.requests = new RequestReader(limits.frameBytesMax);
     this.passed = new FrameSplitter(limits.frameBytesMax);
-    this.answers = this.createReader();
+    this.answers = this.createAnswers();
     this.listen();
     this.tracker.startedUp();
     this.backend.write(startupForReading(startup));
     client.resume();
   }
 
-  private createReader(): AnswerReader {
-    const { limits, onAuthenticated, onKey } = this.options;
-    const { tracker } = this;
-    return new AnswerReader(limits.frameBytesMax, {
+  private createAnswers(): ReadAnswers {
+    const { client, gate, limits, consistency, onAuthenticated, onKey } = this.options;
+    const { backend, tracker } = this;
+    const on = {
       authenticated: () => {
         const refusal = onAuthenticated();
         if (refusal !== null) this.close(refusal);
       },
       backendKey: onKey,
-      parameter: (name, value) => {
-        tracker.rules = rulesAfter(tracker.rules, name, value);
+      told: () => {
+        if (this.backendGone) this.afterLastAnswer();
       },
-      copyBegan: () => tracker.copyBegan(this.answers.readies),
-      failed: () => tracker.failed(this.answers.readies),
-      ready: (isBare) => {
-        if (tracker.mayHaveSurplus) tracker.ready(isBare, this.answers.readies);
-      },
-    });
+      refused: () => this.end(this.isOver ? errors.standbyWentAway : errors.notShown(limits.readWaitMs)),
+    };
+    const { frameBytesMax } = limits;
+    // That a role may log in is something found, too.
+    const isHeld = consistency.mode === 'linearizable';
+    return new ReadAnswers({ client, backend, tracker, gate, frameBytesMax, on }, isHeld);
+  }
+
+  private get isOver(): boolean {
+    const { reads, door } = this.options;
+    return reads.standby()?.life !== door.life;
   }
 
   private onAnswer(chunk: Buffer): void {
-    if (this.isClosed) return;
-    const { answers } = this;
     try {
-      answers.read(chunk);
+      this.answers.take(chunk);
     } catch (error) {
       this.end(errors.internalError(error));
-      return;
     }
-    this.saidFatal ||= answers.saidFatal;
-    if (answers.readies > 0) this.tracker.told(answers.readies, answers.status);
-    if (!this.client.destroyed && !this.client.write(chunk)) this.backendValve.pause('full');
   }
 
   private onClient(chunk: Buffer): void {
@@ -126,7 +126,10 @@ export class ReadingSession {
       this.consistency = after;
       // What comes with a reset may stand before it, or behind it.
       const wanted = stricter(before, after);
-      if (this.mustWait(request, wanted)) void this.beginRead(request, wanted);
+      const mustWait = this.mustWait(request, wanted);
+      if (!this.tracker.outstanding) this.answers.isHeld = false;
+      this.answers.isHeld ||= mustWait && wanted.mode === 'linearizable';
+      if (mustWait) void this.beginRead(request, wanted);
       else this.pass(request.chunk);
     } catch (error) {
       const isKnown = error instanceof ProtocolViolation;
@@ -223,7 +226,9 @@ export class ReadingSession {
     if (this.isClosed) return;
     this.isClosed = true;
     this.backend.destroy();
-    const isTold = error !== null && !this.saidFatal && this.answers.atBoundary;
+    const { answers } = this;
+    answers.close();
+    const isTold = error !== null && !answers.saidFatal && answers.atBoundary;
     closeWithWords(
       this.client,
       isTold ? [errorResponse('FATAL', error)] : [],
@@ -231,15 +236,15 @@ export class ReadingSession {
     );
   }
 
-  private onBackendGone(): void {
-    if (this.tracker.terminated || this.clientEnded || this.saidFatal) this.close(null);
+  /** PostgreSQL has closed the connection, and the client has heard all that it said. */
+  private afterLastAnswer(): void {
+    if (this.tracker.terminated || this.clientEnded || this.answers.saidFatal) this.close(null);
     else this.close(this.backendReached ? errors.standbyWentAway : errors.standbyDown);
   }
 
   private listen(): void {
     const { client, backend } = this;
     client.on('data', (chunk: Buffer) => this.onClient(chunk));
-    client.on('drain', () => this.backendValve.resume('full'));
     client.on('end', () => {
       this.clientEnded = true;
       backend.end();
@@ -254,6 +259,9 @@ export class ReadingSession {
     backend.on('drain', () => this.clientValve.resume('full'));
     // What is wrong shows in that the connection closes.
     backend.on('error', () => {});
-    backend.on('close', () => this.onBackendGone());
+    backend.on('close', () => {
+      this.backendGone = true;
+      if (this.answers.isTold) this.afterLastAnswer();
+    });
   }
 }
