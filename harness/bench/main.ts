@@ -16,7 +16,7 @@ import { gatewayTable, runGatewayBench } from './gateway-bench.ts';
 import { logLine, runLogBench } from './log-bench.ts';
 import { describeMachine, machineLines } from './machine.ts';
 import { table } from './summary.ts';
-import { counts, listed, UsageError, whole } from './usage.ts';
+import { counts, listed, one, UsageError, whole } from './usage.ts';
 
 const comparedNames = Object.keys(workloadLabels) as readonly WorkloadName[];
 
@@ -37,7 +37,7 @@ Options:
   --scale N          compare, cluster, budget: pgbench's scale, 100,000 accounts each (default: 10)
   --quick            compare: pgbench only, in less than three minutes
   --checkout DIR     compare: measure the replicas of another checkout, in which "npm ci" and "npm run build:server" were run
-  --only LIST        compare: these workloads only, of ${comparedNames.join(', ')}
+  --only LIST        compare: these workloads only; budget: one (default: update); of ${comparedNames.join(', ')}
   --clients LIST     compare with --only, cluster, gateway: numbers of clients (default: 1,8,32); budget: one number (default: 16)
   --systems LIST     compare: of ${systemIds.join(', ')}; plain, native and barista always are
   --replicas N       compare: 3 or 5; as many servers for the others (default: 3)
@@ -110,6 +110,7 @@ async function benchBudget(values: Values): Promise<void> {
   await budgetCommand({
     command: typed(),
     clients: whole('clients', values.clients ?? '16', 100),
+    workload: one('only', values.only ?? 'update', comparedNames),
     seconds: whole('seconds', values.seconds ?? '5', 600),
     scale: whole('scale', values.scale, 1000),
     flames: values.flames ?? null,

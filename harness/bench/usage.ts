@@ -13,14 +13,17 @@ export function whole(option: string, text: string, max: number, min = 1): numbe
   return value;
 }
 
+/** One of `names`. @throws UsageError */
+export function one<Name extends string>(option: string, text: string, names: readonly Name[]): Name {
+  const found = names.find((name) => name === text.trim());
+  if (found === undefined)
+    throw new UsageError(`--${option}: "${text.trim()}" is none of ${names.join(', ')}`);
+  return found;
+}
+
 /** Of `names`, between commas. @throws UsageError */
 export function listed<Name extends string>(option: string, text: string, names: readonly Name[]): Name[] {
-  return text.split(',').map((each) => {
-    const found = names.find((name) => name === each.trim());
-    if (found === undefined)
-      throw new UsageError(`--${option}: "${each.trim()}" is none of ${names.join(', ')}`);
-    return found;
-  });
+  return text.split(',').map((each) => one(option, each, names));
 }
 
 /** Numbers between commas. @throws UsageError */

@@ -36,7 +36,7 @@ function replica(id: string, isLeader: boolean): ReplicaBudget {
 const budget: Budget = {
   machine: { cores: 2, cpu: 'c', memoryGiB: 1, kernel: 'k', node: 'n', loadBefore: 0 },
   commit: 'abc',
-  options: { clients: 4, seconds: 1, scale: 1 },
+  options: { clients: 4, seconds: 1, scale: 1, workload: 'update' },
   transactions: 100,
   tps: 100,
   profiledTps: 90,

@@ -3,6 +3,7 @@
  *
  * Pure. Of a thread's time, as the kernel counts it, each stage has the share that the profiler gives it.
  */
+import { workloadLabels } from '../compare/loads/workloads.ts';
 import { machineLines } from '../machine.ts';
 import type { Budget, ReplicaBudget } from './budget.ts';
 import type { Limits } from './limits.ts';
@@ -16,7 +17,7 @@ export function budgetText(budget: Budget): string {
   const perTransaction = entries / transactions;
   return [
     `${machineLines(machine)}\ncommit      ${commit ?? 'unknown'}`,
-    `${options.clients} clients, ${options.seconds} s: ${transactions} transactions, ${tps.toFixed(0)}/s (${profiledTps.toFixed(0)}/s profiled); others kept ${coresOfOthers.toFixed(2)} cores busy.`,
+    `${workloadLabels[options.workload]}, ${options.clients} clients, ${options.seconds} s: ${transactions} transactions, ${tps.toFixed(0)}/s (${profiledTps.toFixed(0)}/s profiled); others kept ${coresOfOthers.toFixed(2)} cores busy.`,
     `${(1 / perTransaction).toFixed(2)} transactions in an entry of the log.`,
     stageTable(budget),
     processTable(budget),
@@ -60,7 +61,7 @@ function stageTable(budget: Budget): string {
 /** What the stage's system calls cost the leader for one transaction, if nothing else were done; null: there are none to speak of, it computes. */
 function leastUs(stage: Stage, { limits, entries, transactions, replicas }: Budget): number | null {
   const perTransaction = entries / transactions;
-  if (stage === 'gateway') return limits.pipe.cpuUs;
+  if (stage === 'gateway') return limits.pipe?.cpuUs ?? null;
   // WAL is read from PostgreSQL, and where it is chosen up to is written back.
   if (stage === 'wal') return perTransaction * limits.exchange.cpuUs;
   // Each peer is sent the entry, and answers.
@@ -92,7 +93,9 @@ function limitLines({ flush, exchange, pipe }: Limits): string {
     'The least, measured alone behind it:',
     `- write and fdatasync of ${flush.bytes} bytes: ${flush.cpuUs.toFixed(1)} µs of CPU, ${flush.waitUs.toFixed(0)} µs until done`,
     `- a message received and one sent, by Node.js over TCP: ${exchange.cpuUs.toFixed(1)} µs of CPU, ${exchange.roundTripUs.toFixed(0)} µs there and back`,
-    `- a transaction through a pipe that looks at nothing: ${pipe.cpuUs.toFixed(1)} µs of CPU`,
+    ...(pipe === null
+      ? []
+      : [`- a transaction through a pipe that looks at nothing: ${pipe.cpuUs.toFixed(1)} µs of CPU`]),
     '',
     `"!": more than ${wantsReason} times the least. A stage without a least only computes.`,
   ].join('\n');

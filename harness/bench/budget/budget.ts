@@ -11,15 +11,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { ownCheckout } from '../build-server.ts';
 import { untilSettled } from '../compare/arrival.ts';
+import { prepare } from '../compare/prepare.ts';
+import { writeWarehouses } from '../compare/loads/tpcc-load.ts';
 import { requireBuilt, startBarista, versionOf, type BaristaSystems } from '../compare/systems/barista.ts';
 import { coresOfOthers, lookAtProcesses } from '../compare/processes.ts';
 import {
-  loadAccounts,
   runLoad,
   updateFile,
   workload,
   writeScripts,
   type LoadRun,
+  type WorkloadName,
 } from '../compare/loads/workloads.ts';
 import type { Shell } from '../interruptible.ts';
 import { describeMachine, type Machine } from '../machine.ts';
@@ -31,6 +33,7 @@ export interface BudgetOptions {
   readonly clients: number;
   readonly seconds: number;
   readonly scale: number;
+  readonly workload: WorkloadName;
 }
 
 export interface ReplicaBudget {
@@ -91,7 +94,7 @@ export async function measureBudget(options: BudgetOptions, { signal, progress }
       bytes: messageBytes,
       clients: options.clients,
       seconds: Math.min(3, options.seconds),
-      updateFile: updateFile(scripts),
+      updateFile: options.workload === 'update' ? updateFile(scripts) : null,
     });
     return { machine, commit, options, ...measured, limits };
   } finally {
@@ -113,9 +116,10 @@ async function underLoad(
 ): Promise<Omit<Budget, 'machine' | 'commit' | 'options' | 'limits'>> {
   const { barista, cluster } = systems;
   const { clients, scale, seconds } = options;
+  const run: LoadRun = { workload: workload(options.workload, clients), scale, seconds, scripts };
   progress(`loading scale ${scale}`);
-  await loadAccounts(barista, scale, signal);
-  const run: LoadRun = { workload: workload('update', clients), scale, seconds, scripts };
+  const warehouses = options.workload === 'tpcc' ? await writeWarehouses(scripts, clients) : [];
+  await prepare(barista, { load: run, isFresh: true, signal }, warehouses);
   progress(`warming up for ${warmUpSeconds} s`);
   await runLoad(await barista.doors(), { ...run, seconds: warmUpSeconds }, signal);
   await untilSettled(barista, signal);

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildServer } from '../build-server.ts';
+import { workload } from '../compare/loads/workloads.ts';
 import { interruptible } from '../interruptible.ts';
 import { measureBudget, type BudgetOptions } from './budget.ts';
 import { budgetText } from './budget-report.ts';
@@ -24,7 +25,7 @@ export async function budgetCommand({ command, flames, ...options }: BudgetArgum
     mkdirSync(flames, { recursive: true });
     for (const { id, isLeader, profile } of budget.replicas) {
       const who = isLeader ? 'leader' : `follower-${id}`;
-      const title = `${who}: UPDATE by key, ${options.clients} client${options.clients === 1 ? '' : 's'}, main thread of Node.js`;
+      const title = `${who}: ${workload(options.workload, options.clients).label}, main thread of Node.js`;
       const file = join(flames, `${who}.svg`);
       writeFileSync(file, flameGraph(title, profile.root));
       console.log(`flame graph ${file}`);

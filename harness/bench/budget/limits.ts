@@ -14,8 +14,8 @@ export interface Limits {
   readonly flush: { readonly bytes: number; readonly cpuUs: number; readonly waitUs: number };
   /** One message received and one sent, by Node.js over TCP on this machine. */
   readonly exchange: { readonly cpuUs: number; readonly roundTripUs: number };
-  /** A transaction through a pipe of two sockets that looks at no byte, with as many clients. */
-  readonly pipe: { readonly cpuUs: number };
+  /** A transaction through a pipe of two sockets that looks at no byte, with as many clients; null: not measured, for it was another workload. */
+  readonly pipe: { readonly cpuUs: number } | null;
 }
 
 export interface LimitsOptions {
@@ -23,8 +23,8 @@ export interface LimitsOptions {
   readonly bytes: number;
   readonly clients: number;
   readonly seconds: number;
-  /** pgbench's script of one UPDATE. */
-  readonly updateFile: string;
+  /** pgbench's script of one UPDATE; null: that is not what was run. */
+  readonly updateFile: string | null;
 }
 
 export async function measureLimits(options: LimitsOptions): Promise<Limits> {
@@ -39,6 +39,7 @@ export async function measureLimits(options: LimitsOptions): Promise<Limits> {
 }
 
 async function measurePipe({ clients, seconds, updateFile }: LimitsOptions): Promise<Limits['pipe']> {
+  if (updateFile === null) return null;
   const rows = await runGatewayBench(
     { seconds, rounds: 1, clients: [clients], workload: `--file=${updateFile}`, protocol: 'simple' },
     () => {},

@@ -5,21 +5,13 @@
  */
 import { untilSettled } from './arrival.ts';
 import type { Percentiles } from './loads/latencies.ts';
-import { loadSysbench } from './loads/sysbench-load.ts';
+import { prepare } from './prepare.ts';
 import { costsOfEach, lookAtMachine, type MachineCosts } from './machine-costs.ts';
 import { cpuMsByPart, lookAtProcesses } from './processes.ts';
 import type { System, SystemId } from './systems/system.ts';
 import { undisturbed, type Patience, type Watched } from './undisturbed.ts';
-import { loadWarehouses, requireConsistent, writeWarehouses, type TableFile } from './loads/tpcc-load.ts';
-import {
-  loadAccounts,
-  runLoad,
-  tidy,
-  type LoadFigures,
-  type LoadRun,
-  type Workload,
-} from './loads/workloads.ts';
-import { isYcsb, loadYcsb } from './loads/ycsb.ts';
+import { requireConsistent, writeWarehouses } from './loads/tpcc-load.ts';
+import { runLoad, type LoadFigures, type LoadRun, type Workload } from './loads/workloads.ts';
 
 export interface Run extends Watched {
   readonly round: number;
@@ -82,7 +74,8 @@ export async function runRounds(options: RoundsOptions): Promise<WorkloadResult>
   for (const system of options.systems.filter((each) => each.runs(name))) {
     try {
       signal.throwIfAborted();
-      if (system.id === system.tablesOf) await prepare(system, options, files);
+      if (system.id === system.tablesOf)
+        await prepare(system, { load: options.load, isFresh: options.isFresh, signal }, files);
       const first = await load(system, { ...options.load, seconds: 1 }, signal);
       connectingMs = Math.max(connectingMs, first.connectingMs);
       await untilSettled(system, signal);
@@ -122,20 +115,6 @@ export async function runRounds(options: RoundsOptions): Promise<WorkloadResult>
     for (const system of systems) if (system.id === system.tablesOf) await requireConsistent(system);
   }
   return { workload: each.workload, runs: runs.filter(({ system }) => !isLeftOut(system)), failures };
-}
-
-async function prepare(
-  system: System,
-  { load: { workload, scale }, isFresh, patience: { signal } }: RoundsOptions,
-  warehouses: readonly TableFile[],
-): Promise<void> {
-  const { name } = workload;
-  if (name === 'tpcc') await loadWarehouses(system, warehouses, signal);
-  else if (name === 'sysbench') await loadSysbench(system, scale, signal);
-  else if (isYcsb(name)) await loadYcsb(system, scale);
-  else if (isFresh) await loadAccounts(system, scale, signal);
-  else await tidy(system, name);
-  await untilSettled(system, signal);
 }
 
 async function load(system: System, run: LoadRun, signal: AbortSignal): Promise<LoadFigures> {
