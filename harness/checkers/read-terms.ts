@@ -22,8 +22,8 @@ export interface ReadRules {
   readonly leaderHasWhatFollowersShow: readonly ReadMode[];
 }
 
-/** What docs/reads.md states: the leader's PostgreSQL shows a commit when its wait has ended, which may be a moment after a follower does. */
-export const statedReadRules: ReadRules = { leaderHasWhatFollowersShow: [] };
+/** What docs/reads.md states: what a linearizable read has found at a follower is told when the leader shows it; bounded and snapshot reads are told at once. */
+export const statedReadRules: ReadRules = { leaderHasWhatFollowersShow: ['linearizable'] };
 
 interface WithTerms {
   readonly terms: ReadTerms | null;

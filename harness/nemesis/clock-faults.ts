@@ -10,6 +10,8 @@ import { claimTarget, untilTrue, type Begun, type Scene } from './scene.ts';
 import type { PlannedFault } from './schedule.ts';
 
 const rateMax = 1.045;
+/** Of a run whose leases are judged by what was recorded: there the machine's clock, at which the others run, is taken for the middle of slow and fast ones (IsTrue of TraceLease.tla). */
+const tracedRateMax = 1.025;
 const wallMsMax = 24 * 3600 * 1000;
 
 /** What a cluster must be started with for these faults. */
@@ -20,8 +22,13 @@ export function clockEnvironment(): Readonly<Record<string, string>> {
 
 export async function clockRate(scene: Scene, planned: PlannedFault): Promise<Begun> {
   const { id } = await claimTarget(scene, planned);
-  const rate = 1 + planned.choice * (rateMax - 1);
+  const rate = drawnRate(planned.choice, scene.isTraced);
   return set(scene, id, `monotonic clock of ${id} at ${rate.toFixed(3)} of its pace`, { rate });
+}
+
+/** `choice`: from 0 to 1. */
+export function drawnRate(choice: number, isTraced: boolean): number {
+  return 1 + choice * ((isTraced ? tracedRateMax : rateMax) - 1);
 }
 
 export async function wallClock(scene: Scene, planned: PlannedFault): Promise<Begun> {

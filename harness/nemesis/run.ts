@@ -193,7 +193,7 @@ function notJudged(error: unknown): TraceVerdict {
 
 function createScene(
   cluster: LocalCluster,
-  { replicas, logStore, say }: RunOptions,
+  { replicas, logStore, trace = false, say }: RunOptions,
   mayBegin: () => boolean,
 ): Scene {
   return {
@@ -204,6 +204,7 @@ function createScene(
     claims: new Map(),
     losses: new Map(),
     clocks: new Map(),
+    isTraced: trace,
     anomalies: [],
     mayBegin,
     say,

@@ -19,6 +19,8 @@ export interface Scene {
   readonly claims: Map<string, number>;
   readonly losses: Map<string, DiskLoss>;
   readonly clocks: Map<string, { rate: number; wallMs: number }>;
+  /** What replicas record is judged in the end. */
+  readonly isTraced: boolean;
   /** What the nemesis itself sees go wrong. */
   readonly anomalies: Anomaly[];
   /** False when the run is about to end: what has waited until then is left out. */
