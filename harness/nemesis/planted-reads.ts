@@ -22,8 +22,8 @@ export const ofReads: readonly PlantedBug[] = [
     mutations: [
       {
         file: 'main/assemble-replica.js',
-        find: 'replayed: () => payload.standbySlot,',
-        replace: 'replayed: () => payload.position?.slot ?? null,',
+        find: 'announce: () => core.announce(),\n        replayed: () => payload.standbySlot,',
+        replace: 'announce: () => core.announce(),\n        replayed: () => payload.position?.slot ?? null,',
       },
     ],
     workloads: ['register', 'set', 'list-append'],
