@@ -173,7 +173,7 @@ class Cluster implements LocalCluster {
     return (await response.json()) as ClusterStatus;
   }
 
-  async leader(timeoutMs = 15_000): Promise<ReplicaStatus> {
+  async leader(timeoutMs = 60_000): Promise<ReplicaStatus> {
     return this.until(
       timeoutMs,
       'a serving leader',

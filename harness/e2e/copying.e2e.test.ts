@@ -105,9 +105,14 @@ async function expectNotServed(id: string): Promise<void> {
   const { role } = JSON.parse(await readFile(join(postgres, 'state.json'), 'utf8')) as DirectoryState;
   expect(role.kind).toBe('copying');
   await expect(stat(join(postgres, 'data', 'global', 'pg_control'))).rejects.toThrow('ENOENT');
-  expect(await psql(group.pgwirePort(id), DRINKS_SQL)).toMatchObject({ code: 0, stdout: drinks });
-  expect((await group.ask(id, '/api/backup', bearer(group.secret)))?.status).toBe(503);
-  expect((await group.ask(id, '/readyz'))?.status).toBe(503);
+  // At once: it goes on receiving.
+  const [read, backup, ready] = await Promise.all([
+    psql(group.pgwirePort(id), DRINKS_SQL),
+    group.ask(id, '/api/backup', bearer(group.secret)),
+    group.ask(id, '/readyz'),
+  ]);
+  expect(read).toMatchObject({ code: 0, stdout: drinks });
+  expect([backup?.status, ready?.status]).toEqual([503, 503]);
 }
 
 /** Of a replica that was seen until it was whole: what was on its way was not used, nor tried, before all of it was there. */

@@ -6,9 +6,11 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SlotAnswer } from '../../server/src/api/wal-summary.ts';
+import { demoUser } from '../../server/src/demo/layout.ts';
 import { describeDemoApi } from '../../server/src/demo/testing/demo-api-contract.ts';
 import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
 
@@ -98,12 +100,18 @@ describe('the dashboard', () => {
   it('shows a transaction while it is open, and then in the slot where it was chosen', async () => {
     const leader = await leaderOnPage();
     await sql(leader, 'CREATE TABLE drinks (name text)');
-    const statement = "INSERT INTO drinks VALUES ('lungo'); SELECT pg_sleep(2)";
+    // It stays open until somebody else lets it go on.
+    const { port } = (await cluster.leader()).pgwire;
+    const holder = new Client({ host: '127.0.0.1', port, ...demoUser });
+    await holder.connect();
+    await holder.query('SELECT pg_advisory_lock(1)');
+    const statement = "INSERT INTO drinks VALUES ('lungo'); SELECT pg_advisory_xact_lock(1)";
     const written = sql(leader, statement);
     const open = part('open-transactions').locator('li', { hasText: statement });
     await expect.poll(() => open.getAttribute('data-state'), { timeout: 10_000 }).toBe('running');
     const xid = Number((await open.innerText()).split(/\s/)[0]);
     await picture('open-transaction');
+    await holder.end();
     await written;
     await expect.poll(() => slotOf(cluster, xid), { timeout: 20_000 }).not.toBeNull();
     await part('events-find').fill(`slot ${await slotOf(cluster, xid)} ·`);

@@ -19,6 +19,8 @@ export interface LedgerResult {
 }
 
 export interface Ledger {
+  /** So far. */
+  acknowledged(): number;
   stop(): Promise<LedgerResult>;
 }
 
@@ -34,6 +36,7 @@ export async function startLedger(ports: readonly number[], workers: number): Pr
   const run = new LedgerRun(ports);
   const all = Array.from({ length: workers }, (_, worker) => run.work(worker));
   return {
+    acknowledged: () => run.acknowledged.size,
     stop: async () => {
       run.stopping = true;
       await Promise.all(all);

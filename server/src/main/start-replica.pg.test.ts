@@ -1,4 +1,5 @@
 /** One replica, a group of its own, with a real PostgreSQL: put together, served to the SQL console, stopped, started again. */
+import { strict as assert } from 'node:assert';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,7 +58,7 @@ beforeAll(async () => {
   ports = [await freePort(), await freePort(), await freePort()];
   const started = start();
   // Founded while it waits to be let in.
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await eventually(() => assert.equal(replica.status().state, 'joining'));
   await foundReplica(configOf());
   await started;
 });

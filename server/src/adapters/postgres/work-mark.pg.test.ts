@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FedStandby } from '../../ports/testing/database-fixture.ts';
 import { foundDatabase, logOf } from '../../ports/testing/test-primary.ts';
+import { isStopped } from './process-identity.ts';
 import { openRealFixture, type RealFixture } from './testing/real-fixture.ts';
 import { testBinaries } from './testing/test-instance.ts';
 
@@ -31,15 +32,14 @@ it.runIf(process.platform === 'linux')(
       .toSorted((one, other) => other - one) as [number, number];
     expect([startup, checkpointer]).not.toContain(main);
     for (const pid of [startup, checkpointer]) process.kill(pid, 'SIGSTOP');
-    await moment();
+    await expect.poll(() => [startup, checkpointer].every(isStopped)).toBe(true);
     const stopped = await server.workMark();
     // Each has something to do, and does not do it.
     for (const pid of [startup, checkpointer]) process.kill(pid, 'SIGHUP');
     await moment();
     expect(await server.workMark()).toBe(stopped);
     process.kill(startup, 'SIGCONT');
-    await moment();
-    expect(await server.workMark()).not.toBe(stopped);
+    await expect.poll(() => server.workMark()).not.toBe(stopped);
     process.kill(checkpointer, 'SIGCONT');
   },
 );

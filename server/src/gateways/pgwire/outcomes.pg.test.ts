@@ -7,6 +7,7 @@ import {
   ask,
   backends,
   elsewhere,
+  endSleeping,
   fatal,
   holdCommits,
   keys,
@@ -14,7 +15,9 @@ import {
   q,
   run,
   sleep,
+  sleeping,
   waitingCommits,
+  withholdTransactions,
 } from './testing/helpers.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
 import { connectWire, describeFrame, type WireClient } from './testing/wire-client.ts';
@@ -23,6 +26,8 @@ let pg: TestPostgres;
 let gateway: TestGateway;
 let wire: WireClient;
 let letCommitsGo: (() => Promise<void>) | null = null;
+/** The gateway learns which transaction the session has open. */
+let transactionIsKnown: () => Promise<void>;
 
 beforeAll(async () => {
   pg = await startTestPostgres();
@@ -31,7 +36,8 @@ afterAll(async () => {
   await pg.stop();
 });
 beforeEach(async () => {
-  gateway = await startGateway(pg, { limits: { lateMs } });
+  gateway = await startGateway(pg, { limits: { lateMs: 50 } });
+  transactionIsKnown = withholdTransactions(gateway.service);
   wire = await connectWire(gateway.connection);
   await ask(wire, q('CREATE TABLE t (a int PRIMARY KEY)'));
 });
@@ -40,24 +46,17 @@ afterEach(async () => {
   letCommitsGo = null;
   wire.close();
   await gateway.listener.close();
+  await endSleeping(pg);
   await pg.superuser.query('DROP TABLE IF EXISTS t');
 });
 
 const insert = 'INSERT INTO t VALUES (1)';
-/** Between two looks for sessions that are late. */
-const lateMs = 50;
 
 /** Sends, and waits until PostgreSQL waits for its standby. */
 async function commitThatWaits(...messages: readonly Buffer[]): Promise<void> {
   letCommitsGo = await holdCommits(pg);
   wire.send(...messages);
   await expect.poll(() => waitingCommits(pg)).toBe(1);
-}
-
-/** The gateway has learnt which transaction the session has open. What was told of the request before the COMMIT, where a busy machine was late with that, may have come too late for the session: then it asks again within some looks. */
-async function transactionIsKnown(): Promise<void> {
-  await expect.poll(() => gateway.service.told.length).toBeGreaterThan(0);
-  await sleep(10 * lateMs);
 }
 
 describe('when leadership ends', () => {
@@ -76,13 +75,13 @@ describe('when leadership ends', () => {
   });
 
   it.each([
-    ['a statement', [q('SELECT pg_sleep(1)')]],
-    ['a pipeline', [run('SELECT pg_sleep(1)'), send.sync]],
-    ['a roll-back', [q('SELECT pg_sleep(1)'), q('ROLLBACK')]],
+    ['a statement', [q('SELECT pg_sleep(20)')]],
+    ['a pipeline', [run('SELECT pg_sleep(20)'), send.sync]],
+    ['a roll-back', [q('SELECT pg_sleep(20)'), q('ROLLBACK')]],
   ])('%s in a block was not committed: 57P01', async (_, messages) => {
     await ask(wire, q(`BEGIN; ${insert}`));
     wire.send(...messages);
-    await sleep(50);
+    await expect.poll(() => sleeping(pg)).toBe(1);
     gateway.service.setService(elsewhere);
     const words = (await wire.untilClosed()).map(describeFrame);
     expect(words).toHaveLength(1);
@@ -113,8 +112,7 @@ describe('when leadership ends', () => {
     async (outcome, words) => {
       gateway.service.outcome = outcome;
       await commitThatWaits(run('INSERT INTO t VALUES (1) RETURNING a'), send.sync);
-      await expect.poll(() => gateway.service.calls.openTransactions).toBe(1);
-      await sleep(50);
+      await transactionIsKnown();
       gateway.service.setService(elsewhere);
       expect(await lastWords(wire)).toEqual(words);
     },
@@ -230,8 +228,8 @@ describe('when leadership ends', () => {
     await transactionIsKnown();
     await letCommitsGo();
     await wire.until('Z');
-    wire.send(q('SELECT pg_sleep(1)'));
-    await sleep(20);
+    wire.send(q('SELECT pg_sleep(20)'));
+    await expect.poll(() => sleeping(pg)).toBe(1);
     gateway.service.setService(elsewhere);
     expect(await lastWords(wire)).toEqual([fatal('08007')]);
     expect(gateway.service.asked).toEqual([]);

@@ -14,6 +14,7 @@ import {
   leaderAt,
   q,
   run,
+  sleeping,
 } from './testing/helpers.ts';
 import * as send from './codec/frontend-messages.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
@@ -65,10 +66,6 @@ async function wireOf(mode: string): Promise<WireClient> {
   const wire = await connectWire({ ...follower.connection, options: `-c barista.read_consistency=${mode}` });
   opened.push({ end: () => wire.close() });
   return wire;
-}
-
-async function sleeping(): Promise<number | null> {
-  return (await pg.superuser.query("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).rowCount;
 }
 
 const refusal = (): Currency => ({ code: 'noAnswer', staleMs: 12_345 });
@@ -181,15 +178,15 @@ describe('a session that reads', () => {
   it('is given up when the connection of its client breaks', async () => {
     const wire = await wireOf('snapshot');
     wire.send(q('SELECT pg_sleep(60)'));
-    await expect.poll(sleeping).toBe(1);
+    await expect.poll(() => sleeping(pg)).toBe(1);
     wire.socket.resetAndDestroy();
-    await expect.poll(sleeping).toBe(0);
+    await expect.poll(() => sleeping(pg)).toBe(0);
   });
 
   it('is cancelled by its own key', async () => {
     const reader = await client(snapshot);
     const sleep = codeOf(reader.query('SELECT pg_sleep(60)'));
-    await expect.poll(sleeping).toBe(1);
+    await expect.poll(() => sleeping(pg)).toBe(1);
     connect(follower.connection).end(cancelPacket(keyOf(reader)));
     expect(await sleep).toBe('57014');
   });
@@ -270,11 +267,11 @@ describe('what is not current enough', () => {
   it('leaves nothing running of a session that it ends', async () => {
     const wire = await wireOf('linearizable');
     wire.send(q('SELECT pg_sleep(60)'));
-    await expect.poll(sleeping).toBe(1);
+    await expect.poll(() => sleeping(pg)).toBe(1);
     answer = refusal;
     wire.send(q('SELECT 1'));
     expect(await lastWords(wire)).toEqual([fatal('57P03')]);
-    await expect.poll(sleeping).toBe(0);
+    await expect.poll(() => sleeping(pg)).toBe(0);
   });
 
   it('ends a session that cannot be told otherwise', async () => {
@@ -366,11 +363,11 @@ describe('without a standby', () => {
     const idle = await client(snapshot);
     const idleEnd = new Promise<Error>((resolve) => idle.once('error', resolve));
     const end = codeOf(reader.query('SELECT pg_sleep(60)'));
-    await expect.poll(sleeping).toBe(1);
+    await expect.poll(() => sleeping(pg)).toBe(1);
     follower.service.setStandby(null);
     expect(await end).toBe('57P01');
     expect(await idleEnd).toMatchObject({ code: '57P01' });
-    await expect.poll(sleeping).toBe(0);
+    await expect.poll(() => sleeping(pg)).toBe(0);
   });
 });
 

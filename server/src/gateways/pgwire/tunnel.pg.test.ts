@@ -9,6 +9,7 @@ import {
   backends,
   cancelPacket,
   codeOf,
+  endSleeping,
   fatal,
   holdCommits,
   keyOf,
@@ -18,7 +19,9 @@ import {
   q,
   run,
   sleep,
+  sleeping,
   waitingCommits,
+  withholdTransactions,
 } from './testing/helpers.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
@@ -31,6 +34,8 @@ let follower: TestGateway;
 let cable: Relay;
 let wire: WireClient;
 let letCommitsGo: (() => Promise<void>) | null = null;
+/** The leader learns which transaction is open, and tells the follower. */
+let transactionIsTold: () => Promise<void>;
 
 async function openFollower(bitBytes?: number): Promise<void> {
   cable = await startRelay(leader.connection.port, bitBytes);
@@ -51,6 +56,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   leader = await startGateway(pg, { limits: { lateMs: 50, leaderWaitMs: 300 } });
+  transactionIsTold = withholdTransactions(leader.service);
   await openFollower();
   await ask(wire, q('CREATE TABLE t (a int PRIMARY KEY)'));
 });
@@ -61,6 +67,7 @@ afterEach(async () => {
   await follower.listener.close();
   cable.close();
   await leader.listener.close();
+  await endSleeping(pg);
   await pg.superuser.query('DROP TABLE IF EXISTS t');
 });
 
@@ -70,12 +77,6 @@ async function commitThatWaits(...messages: readonly Buffer[]): Promise<void> {
   letCommitsGo = await holdCommits(pg);
   wire.send(...messages);
   await expect.poll(() => waitingCommits(pg)).toBe(1);
-}
-
-/** The leader has learnt which transaction is open, and has told the follower. */
-async function transactionIsTold(): Promise<void> {
-  await expect.poll(() => leader.service.told.length).toBe(1);
-  await sleep(30);
 }
 
 describe('a client of a follower', () => {
@@ -90,12 +91,12 @@ describe('a client of a follower', () => {
 
   it('may cancel there what it runs', async () => {
     const client = await follower.client();
-    const sleeping = codeOf(client.query('SELECT pg_sleep(20)'));
-    await sleep(200);
+    const cancelled = codeOf(client.query('SELECT pg_sleep(20)'));
+    await expect.poll(() => sleeping(pg)).toBe(1);
     const packet = cancelPacket(keyOf(client));
     const socket = connect(follower.connection.port, '127.0.0.1', () => socket.end(packet));
     socket.on('error', () => {});
-    expect(await sleeping).toBe('57014');
+    expect(await cancelled).toBe('57014');
     await client.end();
   });
 
@@ -193,16 +194,15 @@ describe('when the leader goes away, a client of a follower', () => {
   it('whose statement is committed hears that its answer is lost', async () => {
     follower.service.outcome = 'committed';
     await commitThatWaits(run(`${insert} RETURNING a`), send.sync);
-    await expect.poll(() => leader.service.calls.openTransactions).toBeGreaterThan(0);
-    await sleep(100);
+    await transactionIsTold();
     cable.cut();
     expect(await lastWords(wire)).toEqual([fatal('RQ001')]);
   });
 
   it('whose statement in a block was running hears that it was not committed', async () => {
     await ask(wire, q(`BEGIN; ${insert}`));
-    wire.send(q('SELECT pg_sleep(1)'));
-    await sleep(50);
+    wire.send(q('SELECT pg_sleep(20)'));
+    await expect.poll(() => sleeping(pg)).toBe(1);
     cable.cut();
     const words = (await wire.untilClosed()).map(describeFrame);
     expect(words.join()).toContain('C=57P01');
@@ -210,8 +210,8 @@ describe('when the leader goes away, a client of a follower', () => {
   });
 
   it('of whose transaction nothing is known hears 08007', async () => {
-    wire.send(q('SELECT pg_sleep(1)'));
-    await sleep(20);
+    wire.send(q('SELECT pg_sleep(20)'));
+    await expect.poll(() => sleeping(pg)).toBe(1);
     cable.cut();
     expect(await lastWords(wire)).toEqual([fatal('08007')]);
     expect(follower.service.asked).toEqual([]);

@@ -20,6 +20,7 @@ import {
   q,
   run,
   sleep,
+  sleeping,
   waitingCommits,
 } from './testing/helpers.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
@@ -127,11 +128,14 @@ describe('a session that mentions synchronous_commit', () => {
   it('is distrusted as long as PostgreSQL runs what it left behind', async () => {
     letCommitsGo = await holdCommits(pg);
     await ask(wire, q('SET synchronous_commit = off'));
-    wire.send(q(`SELECT pg_sleep(0.5); ${insert}`));
-    await sleep(100);
+    await pg.superuser.query('SELECT pg_advisory_lock(1)');
+    wire.send(q(`SELECT pg_advisory_lock(1); ${insert}`));
+    const held = "SELECT FROM pg_stat_activity WHERE wait_event = 'advisory'";
+    await expect.poll(async () => (await pg.superuser.query(held)).rowCount).toBe(1);
     wire.close();
     await sleep(100);
     expect([gateway.service.distrusted, await backends(pg)]).toEqual([1, 2]);
+    await pg.superuser.query('SELECT pg_advisory_unlock(1)');
     await expect.poll(() => keys(pg)).toEqual([1]);
     await expect.poll(() => gateway.service.distrusted).toBe(0);
   });
@@ -239,10 +243,10 @@ describe('a CancelRequest', () => {
   }
 
   it('stops a running statement', async () => {
-    const sleeping = failure(reader.query('SELECT pg_sleep(20)'));
-    await sleep(100);
+    const cancelled = failure(reader.query('SELECT pg_sleep(20)'));
+    await expect.poll(() => sleeping(pg)).toBe(1);
     await cancel(reader);
-    expect((await sleeping).code).toBe('57014');
+    expect((await cancelled).code).toBe('57014');
     expect((await reader.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   });
 
@@ -257,10 +261,10 @@ describe('a CancelRequest', () => {
   });
 
   it('with another key does nothing', async () => {
-    const sleeping = reader.query('SELECT pg_sleep(0.5), 1 AS one');
+    const whole = reader.query('SELECT pg_sleep(0.5), 1 AS one');
     const { processID, secretKey } = keyOf(reader);
     const wrong = { processID, secretKey: secretKey ^ 1 } as unknown as Client;
     await cancel(wrong);
-    expect((await sleeping).rows).toHaveLength(1);
+    expect((await whole).rows).toHaveLength(1);
   });
 });

@@ -152,7 +152,7 @@ describe('a backup', () => {
           load.committed += 1;
         }
       })();
-      await sleep(300);
+      await expect.poll(() => load.committed).toBeGreaterThan(20);
       await standby.caughtUp(primary);
       const before = load.committed;
       const { out, header, bytes } = await backupOf(of, `of-${which}`);
@@ -193,9 +193,7 @@ describe('a backup', () => {
     first.stream.destroy();
     second.stream.destroy();
     const left = 'SELECT count(*) FROM pg_replication_slots';
-    const deadline = performance.now() + 5_000;
-    while ((await standby.value(left)) !== '0' && performance.now() < deadline) await sleep(50);
-    expect(await standby.value(left)).toBe('0');
+    await expect.poll(() => standby.value(left)).toBe('0');
     (await source.open()).stream.destroy();
     const away = await backupSource(standby, { socketPath: join(root, 'nowhere') });
     await expect(away.open()).rejects.toMatchObject({ name: 'CopyError', code: 'sourceUnavailable' });

@@ -71,6 +71,16 @@ async function expectHalfACopy(postgres: PlainPostgres): Promise<void> {
   });
 }
 
+/** For a copy that is slow: resolves when something of it has come. */
+function beginning(): {
+  readonly onProgress: (progress: CopyProgress) => void;
+  readonly received: Promise<void>;
+} {
+  let told = (): void => undefined;
+  const received = new Promise<void>((resolve) => (told = resolve));
+  return { received, onProgress: ({ bytesReceived }) => void (bytesReceived > 1_000_000 && told()) };
+}
+
 /** Of all pages of relations in a directory. */
 async function highestPosition(directory: string): Promise<number> {
   let highest = 0;
@@ -258,8 +268,9 @@ describe('what is not chosen', () => {
     let isPromoted = false;
     const rate = (): number => (isPromoted ? 1_000_000_000 : 10_000_000);
     const source = await sourceOf(promoted, { bytesPerSecondMax: rate });
-    const copying = copyTo(target, source).catch((error: unknown) => error);
-    await sleep(800);
+    const begun = beginning();
+    const copying = copyTo(target, source, { onProgress: begun.onProgress }).catch((error: unknown) => error);
+    await begun.received;
     await promoted.promote();
     // Its files hold what nobody has chosen.
     await promoted.query('UPDATE t SET n = n + 1');
@@ -396,12 +407,14 @@ describe('a copy is refused', () => {
     const binaries = await testBinaries();
     const others = [1, 2].map((n) => {
       const one = new PlainPostgres(join(root, `other${targets}-${n}`), binaries);
-      return copyTo(one, slow, { signal: control.signal }).catch(() => undefined);
+      const { onProgress, received } = beginning();
+      const copying = copyTo(one, slow, { signal: control.signal, onProgress }).catch(() => undefined);
+      return { copying, received };
     });
-    await sleep(1_000);
+    await Promise.all(others.map(({ received }) => received));
     await expect(copyTo(target, slow)).rejects.toMatchObject(refusal('sourceBusy', '2 copies'));
     control.abort(new Error('enough'));
-    await Promise.all(others);
+    await Promise.all(others.map(({ copying }) => copying));
     expect((await copyTo(target, await sourceOf(standby))).blocksReceived).toBeGreaterThan(0);
   }, 60_000);
 
@@ -412,8 +425,6 @@ describe('a copy is refused', () => {
     await expect(copyTo(target, source, { signal: control.signal })).rejects.toThrow('enough');
     const left =
       "SELECT (SELECT count(*) FROM pg_replication_slots) + (SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_backup%' AND pid <> pg_backend_pid())";
-    const deadline = performance.now() + 5_000;
-    while ((await standby.value(left)) !== '0' && performance.now() < deadline) await sleep(50);
-    expect(await standby.value(left)).toBe('0');
+    await expect.poll(() => standby.value(left)).toBe('0');
   }, 60_000);
 });

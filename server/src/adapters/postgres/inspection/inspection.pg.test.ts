@@ -118,7 +118,9 @@ describe('the running transactions', () => {
         xid: Number(rows[0]!.xid),
       }),
     ]);
-    const sleeping = client.query(`SELECT pg_sleep(1), '${'y'.repeat(500)}'`);
+    const sleeping = client
+      .query(`SELECT pg_sleep(60), '${'y'.repeat(500)}'`)
+      .catch((error: unknown) => error);
     await expect.poll(async () => (await seen())[0]?.state).toBe('running');
     const [running] = await seen();
     expect(running!.sql).toHaveLength(201);
@@ -126,7 +128,8 @@ describe('the running transactions', () => {
     expect((await runningTransactions(admin, false)).transactions).toEqual([
       { ...running, sql: null, sinceMs: expect.any(Number) as number },
     ]);
-    await sleeping;
+    await admin.query('SELECT pg_cancel_backend($1)', [running!.pid]);
+    expect(await sleeping).toMatchObject({ code: '57014' });
     await client.end();
     await expect.poll(seen).toEqual([]);
   });

@@ -1,8 +1,10 @@
 /** What tests of the gateway share. */
 import type { Client } from 'pg';
+import { expect } from 'vitest';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import type { Service } from '../../../ports/client-service.ts';
 import * as send from '../codec/frontend-messages.ts';
+import type { MemoryClientService } from './memory-client-service.ts';
 import type { TestPostgres } from './postgres.ts';
 import { describeFrame, type WireClient } from './wire-client.ts';
 
@@ -28,6 +30,12 @@ export async function codeOf(work: Promise<unknown>): Promise<string | undefined
 
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** What is under way between sockets of this process has come. Not a matter of time: after a standstill timers are due before sockets are looked at. */
+export async function settled(): Promise<void> {
+  await sleep(10);
+  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 export const q = send.query;
@@ -97,6 +105,29 @@ export async function waitingCommits(pg: TestPostgres): Promise<number> {
     `SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = 'barista'`,
   );
   return rows[0]?.n ?? 0;
+}
+
+/** Sessions that are in pg_sleep. */
+export async function sleeping(pg: TestPostgres): Promise<number | null> {
+  return (await pg.superuser.query("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).rowCount;
+}
+
+/** Ends them: whoever cut them off has gone, and they need not sleep on. */
+export async function endSleeping(pg: TestPostgres): Promise<void> {
+  await pg.superuser.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'",
+  );
+}
+
+/** Nobody is told which transactions are open, until the returned function is called: what is told then is of the request that is under way. It resolves when something was told. */
+export function withholdTransactions(service: MemoryClientService): () => Promise<void> {
+  const { transactionsOf } = service;
+  service.transactionsOf = () => Promise.resolve(new Map());
+  return async () => {
+    service.transactionsOf = transactionsOf;
+    await expect.poll(() => service.told.length, { interval: 5 }).toBeGreaterThan(0);
+    await settled();
+  };
 }
 
 export async function backends(pg: TestPostgres): Promise<number> {
