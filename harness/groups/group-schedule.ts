@@ -34,6 +34,8 @@ export interface ScheduleOptions {
   readonly archives?: boolean;
   /** Clients read at followers, too. Default: none does. */
   readonly followerReads?: boolean;
+  /** Hosts refuse connections to a process that has died, so that others hear of it. Default: they are silent. */
+  readonly refuses?: boolean;
   readonly logLevel?: string;
   /** The most that a client rests, mostly. */
   readonly restMs?: number;
@@ -94,6 +96,7 @@ class Schedule {
     archives = false,
     logLevel,
     followerReads = false,
+    refuses = false,
     restMs,
     onEvent,
     watch,
@@ -126,6 +129,7 @@ class Schedule {
       archives,
       watch: watch === undefined ? this.judge.core : bothWatch(this.judge.core, watch),
     });
+    this.group.network.refuses = refuses;
     // A log that lets go of its newest two windows, too, may leave a group without a way on. Of 1024 slots nobody lacks two windows here.
     const fullLog = windowSlotsMax === narrow ? 0.85 : 1;
     this.faults = new GroupFaults(this.group, this.random.fork(), {

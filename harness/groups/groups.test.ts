@@ -70,6 +70,17 @@ it('reads at followers find what anybody knew, whatever befalls the leader', {
   expect(counts.followerReads).toBeGreaterThan(200);
 });
 
+it('a leader whose host refuses connections is replaced in safety, too', { timeout: 240_000 }, async () => {
+  for (const seed of [31, 32]) {
+    const { faults, story } = await runSchedule({ seed, rounds: 1, refuses: true });
+    expect({ seed, faults, story: faults.length === 0 ? [] : story }).toEqual({
+      seed,
+      faults: [],
+      story: [],
+    });
+  }
+});
+
 it('leases break once clocks go further apart than the stated bound', { timeout: 240_000 }, async () => {
   const { faults } = await runSchedule({ seed: 1, rounds: 1, only: ['clocks go too far apart'] });
   expect(faults.some((fault) => fault.startsWith('OneLeaseHolder'))).toBe(true);

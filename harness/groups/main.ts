@@ -1,5 +1,5 @@
 /**
- * The command line of the simulator: `npm run groups -- --seed N [--seeds K] [--mix default|losses] [--replicas 3|5] [--rounds R] [--trace FILE] [--plant NAME] [--archives] [--follower-reads] [--only FAULT]... [--turn MS/N]...`.
+ * The command line of the simulator: `npm run groups -- --seed N [--seeds K] [--mix default|losses] [--replicas 3|5] [--rounds R] [--trace FILE] [--plant NAME] [--archives] [--follower-reads] [--refuses] [--only FAULT]... [--turn MS/N]...`.
  *
  * Runs K seeds from N on, a line for each; a seed that fails is told in full, with the command that replays it, and ends with 1; a command line that is wrong ends with 2. `--mix` names what the faults are drawn from (mixes.ts); with `--only` nothing else befalls the group than these (group-faults.ts). `--trace` writes what the run of
  * the first seed records, for `conformance trace`. With `--archives` each machine keeps an archive of WAL, which is judged. With `--follower-reads` clients read at followers, too. With `--plant` a bug is planted, and the first seed that finds it is told. With `--turn` chance goes another way from there on. `--corpus` runs what was kept of `--explore MINUTES`, which looks for runs that meet new states (explore/).
@@ -42,6 +42,7 @@ function readOptions() {
       only: { type: 'string', multiple: true },
       archives: { type: 'boolean', default: false },
       'follower-reads': { type: 'boolean', default: false },
+      refuses: { type: 'boolean', default: false },
       turn: { type: 'string', multiple: true },
       corpus: { type: 'boolean', default: false },
       explore: { type: 'string' },
@@ -99,6 +100,7 @@ async function main(): Promise<number> {
       mix,
       archives: options.archives,
       followerReads: options['follower-reads'],
+      refuses: options.refuses,
       ...bug?.strain,
       ...(options.only === undefined ? {} : { only: options.only }),
       ...(logLevel === undefined ? {} : { logLevel }),

@@ -43,7 +43,7 @@ describe('replica configuration', () => {
       heartbeatMs: 200,
       electionTimeoutMinMs: 1200,
       electionTimeoutMaxMs: 2000,
-      leaseMs: 1000,
+      leaseMs: 700,
       clockDriftMax: 0.05,
       retransmitMs: 300,
     });

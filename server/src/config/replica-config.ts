@@ -39,7 +39,7 @@ const timings = z.strictObject({
   heartbeatMs: ms.default(200),
   electionTimeoutMinMs: ms.default(1200),
   electionTimeoutMaxMs: ms.default(2000),
-  leaseMs: ms.default(1000),
+  leaseMs: ms.default(700),
   clockDriftMax: z.number().min(0).max(0.5).default(0.05),
   retransmitMs: ms.default(300),
 });

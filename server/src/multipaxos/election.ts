@@ -9,6 +9,7 @@ import { compareBallots, sameBallot } from './ballot.ts';
 import { probe, requestCatchUp } from './catch-up.ts';
 import { becomeLeader } from './new-leader.ts';
 import { electorate, hasWon } from './phase-1.ts';
+import { hasten } from './haste.ts';
 import { noteCommitPoint } from './learner.ts';
 import { leaseForbids } from './lease.ts';
 import { tracePromise, traceResignation } from './lease-trace.ts';
@@ -28,6 +29,7 @@ export function considerElection(run: Run): void {
   const { state } = run;
   const { voters, isVoter } = state.roster;
   restartElectionTimer(state);
+  hasten(state);
   if (state.role === 'follower') state.leader = null;
   probe(run);
   if (!isVoter || state.awaitsCopy || state.nowMs < state.quarantineUntilMs) return;

@@ -31,6 +31,7 @@ function followLeader(run: Run, from: ReplicaId, message: Accept | Heartbeat): '
   state.preVote = null;
   grantLease(state, from);
   traceGrant(run, message);
+  state.goneUntilMs = Number.NEGATIVE_INFINITY;
   restartElectionTimer(state);
   return adopted ? 'adopted' : 'known';
 }

@@ -69,6 +69,7 @@ export function createState(
     role: 'follower',
     leader: null,
     electionDeadlineMs: 0,
+    goneUntilMs: Number.NEGATIVE_INFINITY,
     quarantineUntilMs: Number.NEGATIVE_INFINITY,
     candidacy: null,
     leadership: null,

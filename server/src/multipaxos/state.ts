@@ -175,6 +175,8 @@ export interface State {
   role: Role;
   leader: ReplicaId | null;
   electionDeadlineMs: number;
+  /** While the clock is below, its leader's process is taken for gone (haste.ts). */
+  goneUntilMs: number;
   /** Does not campaign before. */
   quarantineUntilMs: number;
   candidacy: Candidacy | null;

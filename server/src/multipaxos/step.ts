@@ -23,6 +23,7 @@ import { handleAccept, handleHeartbeat } from './follower.ts';
 import { fsync } from './fsync.ts';
 import { checkState, violated } from './invariants.ts';
 import { traceLeaseRestart } from './lease-trace.ts';
+import { noteGone } from './haste.ts';
 import { advanceCommitPoint, handleAccepted, propose, serve, stepDown } from './leader.ts';
 import { reportChosen } from './learner.ts';
 import { admits, recordConfiguration, tellConfiguration } from './membership.ts';
@@ -37,6 +38,7 @@ import type { ReplicaId } from './types/names.ts';
 import type { LogRecord } from './types/records.ts';
 import { handleHeartbeatAck, tickLeader } from './upkeep.ts';
 
+export { hastyDeadlineMs } from './haste.ts';
 export { InvariantViolation } from './invariants.ts';
 export { leaseHeld } from './lease.ts';
 export { tracedLease } from './lease-trace.ts';
@@ -93,6 +95,9 @@ function act(run: Run, input: Input): void {
       return;
     case 'StepDown':
       stepDown(run, input.reason);
+      return;
+    case 'PeerGone':
+      noteGone(state, input.replica);
       return;
     case 'Trace':
       state.trace = input.level;

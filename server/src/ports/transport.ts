@@ -21,6 +21,8 @@ export interface Transport {
   /** For a replica, whatever its incarnation; `from` tells which one sent it. As unreliable as `send`. */
   sendControl(replica: ReplicaId, message: ControlMessage): void;
   onControl(handler: (from: ReplicaId, message: ControlMessage) => void): void;
+  /** The host of a peer says that its process is gone: once for each time that it was there. A hint, which may be wrong, or never come. */
+  onGone(handler: (replica: ReplicaId) => void): void;
   /** The incarnation that this replica is from now on. Until then it is `<replica>.0`. */
   become(member: ReplicaId, cluster: string): void;
   /** Whom to dial and whom to let in, instead of all before. The replica's own entry is skipped. */

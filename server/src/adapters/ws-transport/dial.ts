@@ -35,8 +35,8 @@ export interface DialEvents {
   readonly onUp: (cluster: string | null) => void;
   readonly onText: (text: string) => void;
   readonly onBinary: (data: Buffer) => void;
-  /** Once, whether it was up or not. */
-  readonly onEnd: (reason: string) => void;
+  /** Once, whether it was up or not. `isGone`: its host says that nobody listens there. */
+  readonly onEnd: (reason: string, isGone: boolean) => void;
 }
 
 export interface DialledSocket {
@@ -57,6 +57,7 @@ export function dialPeer({ self, peer, purpose, limits }: DialOptions, events: D
   });
   let up = false;
   let reason = 'connection closed';
+  let isGone = false;
   let asked: { readonly challenge: Challenge; readonly answer: Answer } | null = null;
   let heardAtMs = performance.now();
   const heard = (): void => {
@@ -108,13 +109,15 @@ export function dialPeer({ self, peer, purpose, limits }: DialOptions, events: D
   });
   socket.on('pong', heard);
   socket.on('error', (error) => {
-    reason = error.message || (error as NodeJS.ErrnoException).code || 'connection failed';
+    const { code } = error as NodeJS.ErrnoException;
+    isGone = code === 'ECONNREFUSED';
+    reason = error.message || code || 'connection failed';
   });
   socket.on('close', (_code, said) => {
     clearTimeout(handshakeTimer);
     clearInterval(probeTimer);
     up = false;
-    events.onEnd(said.length > 0 ? `refused: ${said.toString('utf8')}` : reason);
+    events.onEnd(said.length > 0 ? `refused: ${said.toString('utf8')}` : reason, isGone);
   });
 
   return { socket, isUp: () => up && socket.readyState === WebSocket.OPEN, fail };

@@ -28,6 +28,8 @@ interface LinkOptions extends Omit<DialOptions, 'purpose'> {
   readonly onFrame: (envelope: Envelope, frame: Uint8Array) => void;
   /** `reason` says why it went down, or why it could not come up; only told when it changes. */
   readonly onChange: (up: boolean, reason: string) => void;
+  /** Its host says that nobody listens there any more. Once, until it has been up again. */
+  readonly onGone: () => void;
 }
 
 export function openOutgoingLink(options: LinkOptions): OutgoingLink {
@@ -36,6 +38,7 @@ export function openOutgoingLink(options: LinkOptions): OutgoingLink {
   let retry: NodeJS.Timeout | null = null;
   let failures = 0;
   let lastReason = '';
+  let mayBeGone = false;
   let closed = false;
 
   const dial = (): void => {
@@ -45,11 +48,16 @@ export function openOutgoingLink(options: LinkOptions): OutgoingLink {
   const onUp = (): void => {
     failures = 0;
     lastReason = '';
+    mayBeGone = true;
     options.onChange(true, 'connected');
   };
-  const onEnd = (wasUp: boolean, reason: string): void => {
+  const onEnd = (wasUp: boolean, reason: string, isGone: boolean): void => {
     attempt = null;
     if (closed) return;
+    if (isGone && mayBeGone) {
+      mayBeGone = false;
+      options.onGone();
+    }
     if (wasUp || reason !== lastReason) options.onChange(false, reason);
     lastReason = reason;
     const waitMs = Math.min(limits.retryMsMax, limits.retryMsMin * 2 ** Math.min(failures, 16));
@@ -85,7 +93,7 @@ interface Attempt {
 
 interface AttemptEvents {
   readonly onUp: () => void;
-  readonly onEnd: (wasUp: boolean, reason: string) => void;
+  readonly onEnd: (wasUp: boolean, reason: string, isGone: boolean) => void;
 }
 
 /** One life of the connection. */
@@ -111,7 +119,7 @@ function startAttempt(options: LinkOptions, events: AttemptEvents): Attempt {
       },
       onText: (text) => orFail(() => reader.text(text)),
       onBinary: (data) => orFail(() => options.onFrame(reader.current(), data)),
-      onEnd: (reason) => events.onEnd(wasUp, reason),
+      onEnd: (reason, isGone) => events.onEnd(wasUp, reason, isGone),
     },
   );
   const write = envelopeWriter(dialled.socket);

@@ -76,6 +76,7 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
   const handlers = {
     message: null as ((from: ReplicaId, message: Message) => void) | null,
     control: null as ((from: ReplicaId, message: ControlMessage) => void) | null,
+    gone: null as ((replica: ReplicaId) => void) | null,
   };
   const faults = createFaultLayer({
     id,
@@ -122,6 +123,10 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
       limits,
       onFrame: (envelope, frame) => receive(envelope, frame, false),
       onChange: (up, reason) => options.onPeerChange?.(peer.id, up, reason),
+      // Who is cut off hears nothing, not even that.
+      onGone: () => {
+        if (!faults.isCut(peer.id)) handlers.gone?.(peer.id);
+      },
     }),
   );
   const listener = await openPeerListener({
@@ -165,6 +170,9 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
     onControl(next) {
       handlers.control = next;
     },
+    onGone(next) {
+      handlers.gone = next;
+    },
     become(next, ofCluster) {
       if (!isIncarnationOf(next, id)) throw new RangeError(`${next} is no incarnation of ${id}`);
       member = next;
@@ -198,6 +206,7 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
     async close() {
       handlers.message = null;
       handlers.control = null;
+      handlers.gone = null;
       faults.close();
       dialler.close();
       for (const link of links.values()) link.close();

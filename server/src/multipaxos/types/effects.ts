@@ -53,6 +53,8 @@ export type Input =
    * is so near that there is no room for them (`isUrgent`).
    */
   | { readonly kind: 'LogPressure'; readonly nowMs: number; readonly isUrgent: boolean }
+  /** The host of this replica, not of one incarnation, says that its process is gone. A hint, which may be wrong: it may hasten an election, and decides nothing. */
+  | { readonly kind: 'PeerGone'; readonly nowMs: number; readonly replica: ReplicaId }
   /** Somebody begins to listen, or nobody does any more. */
   | { readonly kind: 'Trace'; readonly nowMs: number; readonly level: TraceLevel };
 

@@ -111,5 +111,19 @@ export function describeTransport(name: string, open: () => Promise<TransportFix
       one.sendControl(r2, question);
       expect(one.connected()).toEqual([]);
     });
+
+    it('says that a process is gone, once for each that was there', async () => {
+      const { one, two, again, until } = await setUp();
+      const gone: ReplicaId[] = [];
+      one.onGone((replica) => gone.push(replica));
+      await two.close();
+      await until(() => gone.length > 0);
+      const next = await again();
+      await until(() => one.connected().includes(r2) && next.connected().includes(r1));
+      expect(gone).toEqual([r2]);
+      await next.close();
+      await until(() => gone.length > 1);
+      expect(gone).toEqual([r2, r2]);
+    });
   });
 }

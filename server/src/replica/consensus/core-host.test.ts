@@ -74,6 +74,7 @@ describe('the host of the core', () => {
         },
         sendControl: () => {},
         onControl: () => {},
+        onGone: () => {},
         become: () => {},
         setPeers: () => {},
         connected: () => [r2, r3],

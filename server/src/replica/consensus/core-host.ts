@@ -11,6 +11,7 @@
 import {
   createState,
   entryAt,
+  hastyDeadlineMs,
   isServing,
   leaseHeld,
   snapshot,
@@ -102,6 +103,8 @@ export class CoreHost {
   private keptFrom = 0 as Slot;
   private listener: CoreListener | null = null;
   private stopTicking: (() => void) | null = null;
+  /** For when a Tick is wanted that is not the next one. */
+  private hurry: { readonly atMs: number; readonly stop: () => void } | null = null;
 
   constructor(options: CoreHostOptions) {
     this.options = options;
@@ -122,6 +125,7 @@ export class CoreHost {
     const { random, transport, timers, tickMs } = this.options;
     this.listener = listener;
     transport.onMessage((from, message) => this.receive(from, message));
+    transport.onGone((replica) => this.input({ kind: 'PeerGone', replica }));
     this.stopTicking = timers.every(tickMs, () => this.input({ kind: 'Tick', random: random() }));
   }
 
@@ -203,6 +207,7 @@ export class CoreHost {
   stop(): void {
     this.stopped = true;
     this.stopTicking?.();
+    this.hurry?.stop();
     this.sending.stop();
   }
 
@@ -211,6 +216,21 @@ export class CoreHost {
     const { state, effects } = step(this.state, input);
     this.state = state;
     for (const effect of effects) this.carryOut(effect);
+    const atMs = hastyDeadlineMs(state);
+    if (atMs !== (this.hurry?.atMs ?? null)) this.tickAt(atMs);
+  }
+
+  /** Null: the next regular Tick is soon enough. */
+  private tickAt(atMs: number | null): void {
+    this.hurry?.stop();
+    this.hurry = null;
+    if (atMs === null || this.stopped) return;
+    const { timers, random } = this.options;
+    const tick = (): void => {
+      this.hurry = null;
+      this.input({ kind: 'Tick', random: random() });
+    };
+    this.hurry = { atMs, stop: timers.after(Math.max(1, Math.ceil(atMs - timers.nowMs())), tick) };
   }
 
   private carryOut(effect: Effect): void {

@@ -12,6 +12,7 @@ const [r1, r2] = ['r1', 'r2'] as [ReplicaId, ReplicaId];
 describeTransport('in simulated time', () => {
   const time = new SimulatedTime();
   const network = new MemoryNetwork(time, new Random(1));
+  network.refuses = true;
   const open = (id: ReplicaId): MemoryTransport => network.transport(id, new ProcessTime(time));
   const [one, two] = [open(r1), open(r2)];
   one.become(r1, contractCluster);

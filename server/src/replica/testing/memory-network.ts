@@ -27,6 +27,7 @@ interface Station {
   member: ReplicaId;
   message: (from: ReplicaId, message: Message) => void;
   control: (from: ReplicaId, message: ControlMessage) => void;
+  gone: (replica: ReplicaId) => void;
   copies: CopySource | null;
 }
 
@@ -48,6 +49,8 @@ export const calm: Weather = { loss: 0, doubling: 0, slow: 0.01, lateMsMax: 80 }
 
 export class MemoryNetwork {
   weather = calm;
+  /** Hosts refuse connections to a process that has died, and those who reach them hear of it; else they are silent, as hosts are that went down. */
+  refuses = false;
   /** Whom copies were asked of, in order. */
   readonly copiesAsked: ReplicaId[] = [];
   /** Hears of all that leaves, whether it arrives or not. */
@@ -96,6 +99,11 @@ export class MemoryNetwork {
     if (station === undefined) return;
     this.stations.delete(replica);
     this.endChannels((between) => between.includes(station));
+    if (!this.refuses) return;
+    for (const other of this.stations.values()) {
+      if (!this.isOpen(replica, other.id) || !this.isOpen(other.id, replica)) continue;
+      other.timers.after(this.latencyMs(), () => other.gone(replica));
+    }
   }
 
   private endChannels(isOver: (between: Channel['between']) => boolean): void {
@@ -145,6 +153,7 @@ export class MemoryNetwork {
       member: memberName(id, 0),
       message: () => undefined,
       control: () => undefined,
+      gone: () => undefined,
       copies: null,
     };
     this.stations.set(id, here);
@@ -165,6 +174,9 @@ export class MemoryNetwork {
       },
       onControl: (handler) => {
         here.control = handler;
+      },
+      onGone: (handler) => {
+        here.gone = handler;
       },
       become: (member) => {
         here.member = member;
