@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ballot, newFollower, OneCore, r1, r2, r3 } from './testing/one-core.ts';
+import { ballot, newFollower, type OneCore, r1, r2, r3 } from './testing/one-core.ts';
 import { hastyDeadlineMs } from './step.ts';
 import type { ReplicaId } from './types/names.ts';
 
