@@ -277,9 +277,9 @@ function startCommit(session: TestSession): Watched {
 
 /** The commit is flushed, and waits for the report. */
 async function waitingCommit(primary: TestPrimary, session: TestSession): Promise<Watched> {
-  const before = primary.receivedTo;
   const commit = startCommit(session);
-  await until(primary.fixture.timers, () => primary.receivedTo > before);
+  // What is received before may be of its transaction, and not its end.
+  await until(primary.fixture.timers, async () => (await primary.fixture.waiting()).includes(session.pid));
   await primary.untilReceived();
   return commit;
 }

@@ -34,9 +34,8 @@ export function transactionFacts({ primary: open, group, fixture }: ContractCont
     const session = await primary.connect();
     await session.put('a');
     const xid = await session.xid();
-    const before = primary.receivedTo;
     const commit = session.commit();
-    await until(primary.fixture.timers, () => primary.receivedTo > before);
+    await until(primary.fixture.timers, async () => (await primary.fixture.waiting()).includes(session.pid));
     await primary.untilReceived();
     expect(await primary.fixture.server.statusOf(xid)).toBe('open');
     expect(await primary.primary.openTransactions([session.pid])).toEqual(new Map([[session.pid, xid]]));
