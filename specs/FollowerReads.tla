@@ -325,7 +325,7 @@ TypeOK ==
   /\ linearized <= clients /\ clients <= chosen
   /\ \A r \in Replicas : leads[r] <= ballot /\ knows[r] <= chosen /\ released[r] <= linearized
   /\ \A f \in Followers :
-       /\ replayed[f] <= received[f] /\ received[f] <= chosen
+       /\ replayed[f] <= received[f] /\ received[f] <= knows[f]
        /\ current[f].number <= asked[f]
        /\ covered[f] <= chosen
        /\ read[f].mode \in Modes \cup {"none"}
@@ -350,4 +350,13 @@ IndexHasWhatClientsKnow == \A r \in Replicas : leads[r] # 0 /\ HoldsLease(r) /\ 
 CurrentIsReplayed ==
   \A f \in Followers : IsStandby(f) /\ current[f].number # 0 =>
     \E a \in taken[f] : a.number = current[f].number /\ a.index <= replayed[f]
+
+(* Nobody reads at what is to be a primary. *)
+SessionsAreAtStandbys == \A f \in Followers : leads[f] # 0 => read[f] = NoRead /\ found[f] = {}
+
+(* Who leads has no standby that is fed, replays or is replaced, and is not elected again. *)
+LeadersHaveNoStandby ==
+  [][\A f \in Followers : leads[f] # 0 =>
+       /\ leads'[f] = leads[f]
+       /\ received'[f] = received[f] /\ replayed'[f] = replayed[f] /\ current'[f] = current[f]]_vars
 =============================================================================

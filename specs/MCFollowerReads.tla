@@ -1,20 +1,22 @@
 --------------------------- MODULE MCFollowerReads ---------------------------
 (***************************************************************************)
 (* FollowerReads in finite sizes, without each of its rules, and witnesses.   *)
-(* Replica 1 leads first, replica 2 may follow it in the lead, replica 3 is     *)
-(* read.  A read that is begun before anything is written cannot be stale, and   *)
+(* Replica 1 leads first, replica 2 (in one model 3) may follow it in the lead,   *)
+(* replica 3 is read.  A read that is begun before anything is written cannot be stale, and   *)
 (* a question that nobody can have a use for is not asked, so neither is done.   *)
 (***************************************************************************)
 EXTENDS FollowerReads, TLC
 
-CONSTANT ReadModes
+CONSTANTS
+  ReadModes,
+  Electable  \* who may be elected
 
 MCNext ==
   \/ (read[3].mode = "bounded" \/ current[3].number # 0) /\ Tick
   \/ \E r \in {1, 2} :
        \/ Choose(r) \/ Learn(r) \/ Acknowledge(r) \/ ReadLeader(r)
        \/ \E m \in msgs : AnswerReadIndex(r, m) \/ AnswerShown(r, m)
-  \/ Elect(2)
+  \/ \E r \in Electable : Elect(r)
   \/ Feed(3) \/ Replay(3) \/ AskReadIndex(3) \/ ReadStandby(3) \/ AskShown(3) \/ TellFound(3)
   \/ \E n \in 0..MaxWrites : Replace(3, n)
   \/ \E mode \in ReadModes : BeginRead(3, mode)
@@ -48,7 +50,7 @@ FromReceipt(answer) == answer.takenAt
 (* CurrentOfCopy: what the standby before had replayed. *)
 Kept(f) == current[f]
 
-ASSUME \A i \in 1..6 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..7 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -63,6 +65,7 @@ Sights ==
          current[3].number # 0 /\ \E a \in taken[3] : a.number = current[3].number /\ a.index > 0)
   /\ See(6, "LeaderReadsAreCurrent: a second leader may be read at, behind a read of what it has written",
          leads[2] # 0 /\ HoldsLease(2) /\ Serves(2) /\ shown[3] > start[2])
+  /\ See(7, "SessionsAreAtStandbys: a follower leads that was read at", leads[3] # 0 /\ asked[3] > 0)
 
 (* Witness: no linearizable read is answered by an index of the second leader. *)
 SecondLeaderNeverAnswers == ~\E m \in msgs : m.type = "ReadIndexAnswer" /\ leads[2] # 0 /\ m.index > start[2]

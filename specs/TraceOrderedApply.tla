@@ -338,9 +338,10 @@ TraceCheckPrefix ==
               /\ Step.outcome = IF isOthers THEN "parted" ELSE "undecided"
               /\ UNCHANGED vars
 
-(* A source that leads no more may be asked for a moment: a copy that is begun before its PostgreSQL ends, ends with it.           *)
+(* A source that leads no more may be asked for a moment: a copy that is begun before its PostgreSQL ends, ends with it. So does one that *)
+(* the source has agreed to, and of which the other tells only when that PostgreSQL has ended.                                          *)
 BeginCopyInVain(r, q) ==
-  /\ last[q].owes = "Depose"
+  /\ last[q].owes = "Depose" \/ (pg[q].mode = "down" /\ dir[q].role \in {"standby", "promoting", "primary"})
   /\ q # r
   /\ NeedsCopy(r)
   /\ copy[r] = NoCopy

@@ -2,6 +2,7 @@
  * Alters a recorded run at the layer `apply` in one place, as a defect of the server or a forger would, to show that the check notices. Pure.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
+import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types/names.ts';
 import type { Lsn, Timeline } from '../../../server/src/wal/lsn.ts';
 import {
@@ -151,9 +152,32 @@ export const applyMutants: Readonly<Record<string, Alteration>> = {
   'a client is told that a transaction is committed, and there is none': tell('committed', false),
 };
 
+/** A copy that its source had agreed to is told as begun only when PostgreSQL has ended there, and is given up for that; then comes the one that the run has. */
+function beginInVain(events: readonly TraceEvent[]): readonly TraceEvent[] {
+  const endings = (begin: TraceEvent): readonly TraceEvent[] => {
+    const before = events.filter(
+      ({ run, seq, layer }) => run === begin.run && seq < begin.seq && layer === 'apply',
+    );
+    const quietSinceUs = Math.max(0, ...before.map(({ atUs }) => atUs));
+    return events.filter(
+      ({ name, replica, atUs }) =>
+        (name === 'DatabaseDown' || name === 'Depose') &&
+        replicaOf(replica) !== replicaOf(begin.replica) &&
+        atUs > quietSinceUs &&
+        atUs < begin.atUs,
+    );
+  };
+  const begin = last(events, 'BeginCopy', (candidate) => endings(candidate).length > 0);
+  const { replica, atUs } = endings(begin).at(-1)!;
+  const next = events.find((event) => event.run === begin.run && event.atUs > atUs)!;
+  const inVain = { ...begin, atUs: next.atUs, source: replicaOf(replica) };
+  return replace(events, next, [inVain, { ...inVain, name: 'GiveUpCopy' }, next]);
+}
+
 /** Those that a run must be accepted with: what is told is true. */
 export const applyVariants: Readonly<Record<string, Alteration>> = {
   'a client is told that its transaction is committed': tell('committed', true),
   'a client is told that there is no such transaction': tell('notCommitted', false),
   'a standby saves, without a word of its PostgreSQL, what begins where it came up': saveBeforeReport,
+  'a copy is told as begun when the PostgreSQL of its source has ended': beginInVain,
 };
