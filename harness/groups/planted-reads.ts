@@ -29,8 +29,8 @@ export const ofReads: readonly PlantedBug[] = [
     mutations: [
       {
         file: assembled,
-        find: 'announce: () => core.announce(),\n    replayed: () => payload.standbySlot,',
-        replace: 'announce: () => core.announce(),\n    replayed: () => payload.position?.slot ?? null,',
+        find: 'replayed: () => payload.standbySlot,',
+        replace: 'replayed: () => payload.position?.slot ?? null,',
       },
     ],
     strain: { only: [], followerReads },

@@ -32,6 +32,27 @@ export const ofReads: readonly PlantedBug[] = [
     readModes: ['linearizable'],
   },
   {
+    name: 'toldAtOnce',
+    sentence: 'what a linearizable read has found at a follower is told before the leader shows it',
+    mutations: [
+      {
+        file: reads,
+        find: 'return this.isOpen && life === this.life && this.options.shown.isShown();',
+        replace: 'return this.isOpen && life === this.life;',
+      },
+      // The sessions of a busy leader come to the end of their commits a little later.
+      {
+        file: 'payload/wal/shipper.js',
+        find: 'this.stream?.report(this.released);',
+        replace: 'setTimeout(() => this.stopped || this.stream?.report(this.released), 30);',
+      },
+    ],
+    workloads: ['register', 'set', 'list-append'],
+    strain: { kind: 'pause', wish: 'follower', everyMs: 7000, forMs: 1000 },
+    expected: ['nonlinearizable', 'lost-element', 'G-single-realtime'],
+    readModes: ['linearizable'],
+  },
+  {
     name: 'ageNotLookedAt',
     sentence: 'a bounded read is answered by whatever was current once',
     mutations: [

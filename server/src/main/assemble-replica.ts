@@ -280,7 +280,7 @@ export function assembleReplica(
     server,
     leader: () => leadership.leader,
     sent: () => payload.position?.slot ?? null,
-    replayed: () => payload.standbySlot,
+    standbyHas: () => payload.standbySlot,
     run: events.run,
     retryMs: 200,
   });

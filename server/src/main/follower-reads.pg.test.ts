@@ -109,6 +109,48 @@ it('what one linearizable reader has seen, each that asks later sees, while othe
   await Promise.all(writers);
 });
 
+it('what a linearizable reader at a follower is told the leader shows, whose session may be slow to come to that', async () => {
+  const leader = group.leader()!;
+  const [follower] = group.followers();
+  await group.sql('UPDATE counter SET n = 5000');
+  const [writer, reader, snapshot, atLeader] = await Promise.all([
+    connect(leader),
+    connect(follower!, reading('linearizable')),
+    connect(follower!, reading('snapshot')),
+    connect(leader),
+  ]);
+  const { pid } = (await writer.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]!;
+  await writer.query('BEGIN');
+  await writer.query('UPDATE counter SET n = 5001');
+  // Its choice takes so long that the session is caught while it waits for it.
+  group.delay(leader, 250);
+  const committed = writer.query('COMMIT');
+  const waits = "SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event = 'SyncRep'";
+  await group.inside(leader, async (client) => {
+    await eventually(async () => expect((await client.query(waits, [pid])).rowCount).toBe(1), {
+      interval: 1,
+    });
+  });
+  process.kill(pid, 'SIGSTOP');
+  try {
+    group.delay(leader, 0);
+    await eventually(async () => expect(await counterSeenBy(snapshot)).toBe(5001), { timeout: 20_000 });
+    let told: number | null = null;
+    const read = counterSeenBy(reader).then((n) => (told = n));
+    for (let times = 0; times < 30; times++) {
+      const before = told ?? 0;
+      expect(await counterSeenBy(atLeader)).toBeGreaterThanOrEqual(before);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect([told, await counterSeenBy(atLeader)]).toEqual([null, 5000]);
+    process.kill(pid, 'SIGCONT');
+    await Promise.all([committed, read]);
+    expect([told, await counterSeenBy(atLeader)]).toEqual([5001, 5001]);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+});
+
 it('a follower that is cut off refuses what it cannot know, and shows what it has', async () => {
   const [cut] = group.followers();
   const bounded = await connect(cut!, `${reading('bounded')} -c barista.max_staleness=1500`);

@@ -110,19 +110,23 @@ export class RealGroup {
   /** All that this one sends is lost, and all that is sent to it; or no more. For replicas that were started with `faults`. */
   isolate(id: string, isCut: boolean): void {
     for (const other of this.ids.filter((each) => each !== id)) {
-      for (const [from, to] of [
-        [id, other],
-        [other, id],
-      ] as const)
-        this.running.get(from)?.setFault({
-          from: from as ReplicaId,
-          to: to as ReplicaId,
-          cut: isCut,
-          delayMs: 0,
-          drop: 0,
-          duplicate: 0,
-        });
+      this.setLink(id, other, { cut: isCut });
+      this.setLink(other, id, { cut: isCut });
     }
+  }
+
+  /** All that this one sends takes so much longer. For replicas that were started with `faults`. */
+  delay(id: string, delayMs: number): void {
+    for (const other of this.ids.filter((each) => each !== id)) this.setLink(id, other, { delayMs });
+  }
+
+  private setLink(
+    from: string,
+    to: string,
+    fault: { readonly cut?: boolean; readonly delayMs?: number },
+  ): void {
+    const ends = { from: from as ReplicaId, to: to as ReplicaId };
+    this.running.get(from)?.setFault({ ...ends, cut: false, delayMs: 0, drop: 0, duplicate: 0, ...fault });
   }
 
   /** Each counts for quorums, serves, and has everything. */

@@ -44,7 +44,7 @@ function setUp() {
     },
     leader: () => world.leader,
     sent: () => world.sent as Slot,
-    replayed: () => world.replayed as Slot,
+    standbyHas: () => world.replayed as Slot,
     run: 'a run',
     retryMs: 200,
   });

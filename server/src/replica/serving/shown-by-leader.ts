@@ -28,7 +28,7 @@ export interface ShownByLeaderOptions {
   /** The standby was sent nothing beyond it; null: there is no database. */
   readonly sent: () => Slot | null;
   /** How far the standby has replayed, at least; null: there is none. */
-  readonly replayed: () => Slot | null;
+  readonly standbyHas: () => Slot | null;
   /** Names this life of the process. */
   readonly run: string;
   /** A question that was not answered for so long is asked again, of whoever leads then. */
@@ -112,12 +112,12 @@ export class ShownByLeader {
     const { timers, retryMs } = this.options;
     this.rounds += 1;
     const number = this.rounds;
-    const replayed = this.options.replayed();
+    const has = this.options.standbyHas();
     const round = new AbortController();
     this.round = round;
     try {
       await this.confirm(round.signal);
-      if (replayed !== null && (this.shownTo === null || replayed > this.shownTo)) this.shownTo = replayed;
+      if (has !== null && (this.shownTo === null || has > this.shownTo)) this.shownTo = has;
       for (const one of this.waiting) if (one.from <= number || this.covers(one.sent)) one.end(true);
     } catch {
       // PostgreSQL is away, or nobody waits any more.
