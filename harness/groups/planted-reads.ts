@@ -57,8 +57,8 @@ export const ofReads: readonly PlantedBug[] = [
     mutations: [
       {
         file: 'replica/serving/shown-answers.ts',
-        find: '[...view.running].filter((xid) => xid < end)',
-        replace: '[...view.running].filter((xid) => xid < 0n)',
+        find: 'const running = [...view.running].map(String);',
+        replace: 'const running: string[] = [];',
       },
     ],
     strain: { only: [], followerReads },

@@ -111,11 +111,12 @@ export interface ShownQuestion {
   readonly committed: readonly string[];
 }
 
-/** Sent by a leader that serves, under its lease, when its PostgreSQL shows all of `committed`, and whatever else has an id below `end`, but for what is `running` there. */
+/** Sent by a leader that serves, under its lease, once its snapshot ends at the question's `end` or above, and shows all of `committed`: the end of that snapshot, and what of it is `running`. */
 export interface ShownAnswer {
   readonly kind: 'ShownAnswer';
   readonly run: string;
   readonly number: number;
+  readonly end: string;
   readonly running: readonly string[];
 }
 

@@ -125,8 +125,12 @@ function readShownQuestion(fields: Fields): ShownQuestion {
 }
 
 function readShownAnswer(fields: Fields): ShownAnswer {
-  const running = readTransactions(fields.running, 'running');
-  return { kind: 'ShownAnswer', ...readQuestionName(fields), running };
+  return {
+    kind: 'ShownAnswer',
+    ...readQuestionName(fields),
+    end: transactionId(fields.end, 'end'),
+    running: readTransactions(fields.running, 'running'),
+  };
 }
 
 function readTransactions(value: unknown, what: string): readonly string[] {

@@ -278,6 +278,7 @@ const control: fc.Arbitrary<ControlMessage> = fc.oneof(
     kind: fc.constant('ShownAnswer' as const),
     run: nonce,
     number: fc.nat(),
+    end: transactionId,
     running: fc.array(transactionId, { maxLength: 4 }),
   }),
   fc.record({

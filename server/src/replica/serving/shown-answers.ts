@@ -85,9 +85,10 @@ export class ShownAnswers {
     const { question, end, committed, cameAtMs } = one;
     if (view.end >= end && !committed.some((xid) => view.running.has(xid))) {
       this.kept.delete(from);
-      const running = [...view.running].filter((xid) => xid < end).map(String);
+      const running = [...view.running].map(String);
       const { run, number } = question;
-      transport.sendControl(replicaOf(from), { kind: 'ShownAnswer', run, number, running });
+      const seen = { end: String(view.end), running };
+      transport.sendControl(replicaOf(from), { kind: 'ShownAnswer', run, number, ...seen });
     } else if (timers.nowMs() - cameAtMs > keepMs) this.kept.delete(from);
   }
 }

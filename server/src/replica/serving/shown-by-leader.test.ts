@@ -56,11 +56,14 @@ function setUp() {
     await time.pass(1);
     return one;
   };
+  /** Of its snapshot, that is. */
   const answer = async (
     running: readonly bigint[] = [],
     { run, number } = questions.at(-1)!,
+    end = 100n,
   ): Promise<void> => {
-    reads.handleShown({ kind: 'ShownAnswer', run, number, running: running.map(String) });
+    const seen = { end: String(end), running: running.map(String) };
+    reads.handleShown({ kind: 'ShownAnswer', run, number, ...seen });
     await time.pass(1);
   };
   return { time, world, shows, questions, looks, reads, wait, answer };
@@ -71,11 +74,12 @@ describe('what a standby has shown', () => {
     const { reads, questions, wait, answer, looks } = setUp();
     expect(reads.isShown()).toBe(false);
     const one = await wait();
-    expect(questions).toEqual([
-      { kind: 'ShownQuestion', run: 'a run', number: 1, end: '100', committed: [] },
-    ]);
+    expect(questions).toEqual([{ kind: 'ShownQuestion', run: 'a run', number: 1, end: '0', committed: [] }]);
     expect(one.told).toBeNull();
-    await answer();
+    await answer([], questions[0], 99n);
+    expect(questions.at(-1)).toMatchObject({ number: 2, end: '100', committed: [] });
+    expect(one.told).toBeNull();
+    await answer([100n, 101n], questions[1], 102n);
     expect([one.told, looks.statuses]).toEqual([true, 0]);
   });
 
@@ -157,9 +161,12 @@ describe('what a standby has shown', () => {
     const other = await wait(300);
     await time.pass(300);
     expect([other.told, looks.snapshots]).toEqual([false, 2]);
+    const askedMeanwhile = questions.length;
+    await time.pass(1000);
+    expect(questions.length).toBe(askedMeanwhile);
     world.isAway = false;
     await wait();
-    expect([looks.snapshots, questions.length]).toEqual([3, asked + 1]);
+    expect([looks.snapshots, questions.length]).toEqual([3, askedMeanwhile + 1]);
   });
 
   it('is over with the life of the standby', async () => {
@@ -181,7 +188,7 @@ function setUpLeader() {
     transport: {
       sendControl: (to, message) => {
         if (message.kind === 'ShownAnswer')
-          sent.push(`${to} ${message.run} ${message.number}: ${message.running.join(' ')}`);
+          sent.push(`${to} ${message.run} ${message.number}: ${message.end} ${message.running.join(' ')}`);
       },
     },
     timers: time,
@@ -209,13 +216,13 @@ function setUpLeader() {
 }
 
 describe('a leader', () => {
-  it('tells what runs below the end that it is asked for, when its snapshot comes to that', async () => {
+  it('tells what runs, when its snapshot comes to the end that it is asked for', async () => {
     const { sent, ask, show } = setUpLeader();
     await ask('r2.1', 100n);
     await show(view(99n));
     expect(sent).toEqual([]);
     await show(view(103n, [97n, 101n]));
-    expect(sent).toEqual(['r2 x 1: 97']);
+    expect(sent).toEqual(['r2 x 1: 103 97 101']);
   });
 
   it('waits until what is asked for runs no more', async () => {
@@ -224,7 +231,7 @@ describe('a leader', () => {
     await show(view(103n, [97n]));
     expect(sent).toEqual([]);
     await show(view(103n));
-    expect(sent).toEqual(['r2 x 1: ']);
+    expect(sent).toEqual(['r2 x 1: 103 ']);
   });
 
   it('has one snapshot for all that were asked before it was taken, and another for those behind', async () => {
@@ -233,10 +240,10 @@ describe('a leader', () => {
     await ask('r3', 100n);
     expect(looks.length).toBe(1);
     await show(view(100n));
-    expect(sent).toEqual(['r2 x 1: ']);
+    expect(sent).toEqual(['r2 x 1: 100 ']);
     expect(looks.length).toBe(2);
     await show(view(100n));
-    expect(sent).toEqual(['r2 x 1: ', 'r3 x 1: ']);
+    expect(sent).toEqual(['r2 x 1: 100 ', 'r3 x 1: 100 ']);
   });
 
   it('that has lost its lease by the time its snapshot is there says nothing', async () => {

@@ -3,8 +3,8 @@
  *
  * A standby shows a COMMIT when it has replayed it; the leader's PostgreSQL does when the session that has waited for its choice has come to that, which may be later. Asks the leader in rounds, one at a time, for all answers that wait:
  *
- *   the end of a snapshot of the standby   -->  what runs at the leader below it (once its snapshot ends there, too)
- *   which of those the standby shows       -->  the leader answers when it shows them
+ *   a snapshot of the standby, for its end   and   a snapshot of the leader; another if that ends below
+ *   which of those that run in the latter the standby shows   ->   the leader answers when it shows them, too
  *
  * Whatever the standby showed when a round began is shown by the leader when that is over. Subtransactions need no care: they are shown with the transaction that they are part of.
  * Responsible for: which round counts for which answer. Moves no bytes of clients, and knows nothing of leases: a leader answers under its own (shown-answers.ts).
@@ -17,6 +17,7 @@ import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { ShownAnswer } from '../../ports/control.ts';
 import type { DatabaseServer } from '../../ports/database-server.ts';
+import type { SnapshotView } from '../../ports/digest.ts';
 import type { Transport } from '../../ports/transport.ts';
 
 export interface ShownByLeaderOptions {
@@ -121,7 +122,8 @@ export class ShownByLeader {
       for (const one of this.waiting) if (one.from <= number || this.covers(one.sent)) one.end(true);
     } catch {
       // PostgreSQL is away, or nobody waits any more.
-      await pause(timers, retryMs, round.signal);
+      round.abort();
+      await pause(timers, retryMs);
     }
     this.round = null;
     if (this.waiting.size > 0) this.beginSoon();
@@ -130,8 +132,11 @@ export class ShownByLeader {
   /** Resolves when the leader shows all that the standby showed at the call. @throws Error if the standby cannot be asked; the signal's reason */
   private async confirm(givenUp: AbortSignal): Promise<void> {
     const { server } = this.options;
-    const { end } = await server.snapshot(givenUp);
-    const running = await this.askShown(end, [], givenUp);
+    const asked = this.askShown(0n, [], givenUp);
+    const [{ end }, first] = await Promise.all([server.snapshot(givenUp), asked]);
+    const seen = first.end >= end ? first : await this.askShown(end, [], givenUp);
+    // What the standby shows has lower ids.
+    const running = [...seen.running].filter((xid) => xid < end);
     if (running.length === 0) return;
     const committed = await server.shownAmong(running, givenUp);
     if (committed.length > 0) await this.askShown(end, committed, givenUp);
@@ -141,21 +146,22 @@ export class ShownByLeader {
     end: bigint,
     committed: readonly bigint[],
     givenUp: AbortSignal,
-  ): Promise<readonly bigint[]> {
+  ): Promise<SnapshotView> {
     const { transport, timers, leader, run, retryMs } = this.options;
     this.asked += 1;
     const number = this.asked;
     const told = new AbortController();
-    let running: readonly string[] | null = null;
+    let answered: ShownAnswer | null = null;
     const give = (): void => told.abort();
     givenUp.addEventListener('abort', give, { once: true });
-    this.question = {
+    const question = {
       number,
-      take: (answer) => {
-        ({ running } = answer);
+      take: (answer: ShownAnswer): void => {
+        answered = answer;
         give();
       },
     };
+    this.question = question;
     const ids = { end: String(end), committed: committed.map(String) };
     while (!told.signal.aborted && !givenUp.aborted) {
       this.counts.questions += 1;
@@ -164,14 +170,18 @@ export class ShownByLeader {
         transport.sendControl(replicaOf(whom), { kind: 'ShownQuestion', run, number, ...ids });
       await pause(timers, retryMs, told.signal);
     }
-    this.question = null;
+    if (this.question === question) this.question = null;
     givenUp.removeEventListener('abort', give);
     givenUp.throwIfAborted();
-    return running!.map(BigInt);
+    return viewOf(answered!);
   }
 
   handleShown(answer: ShownAnswer): void {
     const { question } = this;
     if (question?.number === answer.number && answer.run === this.options.run) question.take(answer);
   }
+}
+
+function viewOf({ end, running }: ShownAnswer): SnapshotView {
+  return { end: BigInt(end), running: new Set(running.map(BigInt)) };
 }
