@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- compare|budget|gateway|log|cluster [options]`: measures, and says on what and how to measure it again.
+ * `npm run bench -- compare|budget|memory|gateway|log|cluster [options]`: measures, and says on what and how to measure it again.
  *
  * Responsible for: the command line and the report. Exit codes: 0 measured, 1 a run failed, 2 wrong option.
  */
@@ -12,9 +12,13 @@ import { compareCommand } from './compare/command.ts';
 import { workloadLabels, type WorkloadName } from './compare/loads/workloads.ts';
 import { systemIds } from './compare/systems/system.ts';
 import { runClusterBench, workloadNames } from './cluster-bench.ts';
+import { buildServer } from './build-server.ts';
 import { gatewayTable, runGatewayBench } from './gateway-bench.ts';
+import { interruptible } from './interruptible.ts';
 import { logLine, runLogBench } from './log-bench.ts';
 import { describeMachine, machineLines } from './machine.ts';
+import { measureMemory } from './memory/memory.ts';
+import { memoryText } from './memory/memory-report.ts';
 import { table } from './summary.ts';
 import { counts, listed, one, UsageError, whole } from './usage.ts';
 
@@ -26,6 +30,7 @@ Commands:
   compare    replicas against one PostgreSQL, PostgreSQL with synchronous standbys, and pgpool-II and MariaDB Galera where they are installed: pgbench's
              workloads, YCSB A to F, TPC-C, COPY, sysbench; CPU, an idle cluster, and the time without service when the leader is lost; in two hours or so
   budget     where a transaction's processor time goes, stage by stage, beside what each stage's system calls alone would cost; flame graphs with --flames
+  memory     what each replica's Node.js holds of the machine's memory under a load that goes on, for an hour unless --minutes says otherwise
   gateway    the SQL gateway, against a pipe that looks at nothing and against PostgreSQL without either
   log        appends to the log store, against a plain loop of write and fdatasync
   cluster    pgbench: one plain PostgreSQL against three replicas on this machine, in interleaved rounds
@@ -34,11 +39,12 @@ Options:
   --seconds N        how long one run takes (default: 5; 3 for log; as --quick allows)
   --json FILE        write the figures as JSON, too
   --rounds N         compare, cluster, gateway: rounds (default: 5, 3 and 3; 3 with --quick)
-  --scale N          compare, cluster, budget: pgbench's scale, 100,000 accounts each (default: 10)
+  --scale N          compare, cluster, budget, memory: pgbench's scale, 100,000 accounts each (default: 10)
   --quick            compare: pgbench only, in less than three minutes
   --checkout DIR     compare: measure the replicas of another checkout, in which "npm ci" and "npm run build:server" were run
   --only LIST        compare: these workloads only; budget: one (default: update); of ${comparedNames.join(', ')}
-  --clients LIST     compare with --only, cluster, gateway: numbers of clients (default: 1,8,32); budget: one number (default: 16)
+  --clients LIST     compare with --only, cluster, gateway: numbers of clients (default: 1,8,32); budget, memory: one number (default: 16)
+  --minutes N        memory: for how long (default: 60)
   --systems LIST     compare: of ${systemIds.join(', ')}; plain, native and barista always are
   --replicas N       compare: 3 or 5; as many servers for the others (default: 3)
   --delay MS         compare: between each two replicas, and between primary and standby, one way (default: 0)
@@ -72,6 +78,7 @@ const options = {
   delay: { type: 'string', default: '0' },
   report: { type: 'string' },
   guard: { type: 'string' },
+  minutes: { type: 'string', default: '60' },
   patient: { type: 'boolean', default: false },
   failovers: { type: 'string' },
   before: { type: 'string' },
@@ -114,6 +121,20 @@ async function benchBudget(values: Values): Promise<void> {
     seconds: whole('seconds', values.seconds ?? '5', 600),
     scale: whole('scale', values.scale, 1000),
     flames: values.flames ?? null,
+  });
+}
+
+async function benchMemory(values: Values): Promise<void> {
+  const options = {
+    minutes: whole('minutes', values.minutes, 10_000),
+    clients: whole('clients', values.clients ?? '16', 100),
+    scale: whole('scale', values.scale, 1000),
+  };
+  await interruptible(async (shell) => {
+    await buildServer(shell.progress);
+    const run = await measureMemory(options, shell);
+    console.log(`\n${memoryText(run)}`);
+    report(values, run);
   });
 }
 
@@ -197,6 +218,7 @@ async function benchCompare(values: Values): Promise<void> {
 const commands: ReadonlyMap<string, (values: Values) => Promise<void>> = new Map([
   ['compare', benchCompare],
   ['budget', benchBudget],
+  ['memory', benchMemory],
   ['gateway', benchGateway],
   ['log', benchLog],
   ['cluster', benchCluster],
