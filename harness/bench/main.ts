@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- compare|budget|memory|gateway|log|cluster [options]`: measures, and says on what and how to measure it again.
+ * `npm run bench -- compare|budget|memory|size|gateway|log|cluster [options]`: measures, and says on what and how to measure it again.
  *
  * Responsible for: the command line and the report. Exit codes: 0 measured, 1 a run failed, 2 wrong option.
  */
@@ -14,11 +14,13 @@ import { systemIds } from './compare/systems/system.ts';
 import { runClusterBench, workloadNames } from './cluster-bench.ts';
 import { buildServer } from './build-server.ts';
 import { gatewayTable, runGatewayBench } from './gateway-bench.ts';
-import { interruptible } from './interruptible.ts';
+import { interruptible, type Shell } from './interruptible.ts';
 import { logLine, runLogBench } from './log-bench.ts';
 import { describeMachine, machineLines } from './machine.ts';
 import { measureMemory } from './memory/memory.ts';
 import { memoryText } from './memory/memory-report.ts';
+import { measureSizes } from './size/size.ts';
+import { sizeText } from './size/size-report.ts';
 import { table } from './summary.ts';
 import { counts, listed, one, UsageError, whole } from './usage.ts';
 
@@ -31,6 +33,7 @@ Commands:
              workloads, YCSB A to F, TPC-C, COPY, sysbench; CPU, an idle cluster, and the time without service when the leader is lost; in two hours or so
   budget     where a transaction's processor time goes, stage by stage, beside what each stage's system calls alone would cost; flame graphs with --flames
   memory     what each replica's Node.js holds of the machine's memory under a load that goes on, for an hour unless --minutes says otherwise
+  size       what grows with the size of the database: a transaction's cost, the time until a lost database, a lost disk and a killed leader are mended, a restart
   gateway    the SQL gateway, against a pipe that looks at nothing and against PostgreSQL without either
   log        appends to the log store, against a plain loop of write and fdatasync
   cluster    pgbench: one plain PostgreSQL against three replicas on this machine, in interleaved rounds
@@ -45,6 +48,7 @@ Options:
   --only LIST        compare: these workloads only; budget: one (default: update); of ${comparedNames.join(', ')}
   --clients LIST     compare with --only, cluster, gateway: numbers of clients (default: 1,8,32); budget, memory: one number (default: 16)
   --minutes N        memory: for how long (default: 60)
+  --megabytes LIST   size: of the databases (default: 15,1000)
   --systems LIST     compare: of ${systemIds.join(', ')}; plain, native and barista always are
   --replicas N       compare: 3 or 5; as many servers for the others (default: 3)
   --delay MS         compare: between each two replicas, and between primary and standby, one way (default: 0)
@@ -79,6 +83,7 @@ const options = {
   report: { type: 'string' },
   guard: { type: 'string' },
   minutes: { type: 'string', default: '60' },
+  megabytes: { type: 'string', default: '15,1000' },
   patient: { type: 'boolean', default: false },
   failovers: { type: 'string' },
   before: { type: 'string' },
@@ -130,11 +135,26 @@ async function benchMemory(values: Values): Promise<void> {
     clients: whole('clients', values.clients ?? '16', 100),
     scale: whole('scale', values.scale, 1000),
   };
-  await interruptible(async (shell) => {
+  const run = await measured((shell) => measureMemory(options, shell));
+  console.log(`\n${memoryText(run)}`);
+  report(values, run);
+}
+
+async function benchSize(values: Values): Promise<void> {
+  const options = {
+    megabytes: counts('megabytes', values.megabytes, 1_000_000),
+    secondsPerRun: whole('seconds', values.seconds ?? '10', 600),
+  };
+  const run = await measured((shell) => measureSizes(options, shell));
+  console.log(`\n${sizeText(run)}`);
+  report(values, run);
+}
+
+/** Of this checkout, as it is now. */
+function measured<T>(measure: (shell: Shell) => Promise<T>): Promise<T> {
+  return interruptible(async (shell) => {
     await buildServer(shell.progress);
-    const run = await measureMemory(options, shell);
-    console.log(`\n${memoryText(run)}`);
-    report(values, run);
+    return measure(shell);
   });
 }
 
@@ -219,6 +239,7 @@ const commands: ReadonlyMap<string, (values: Values) => Promise<void>> = new Map
   ['compare', benchCompare],
   ['budget', benchBudget],
   ['memory', benchMemory],
+  ['size', benchSize],
   ['gateway', benchGateway],
   ['log', benchLog],
   ['cluster', benchCluster],
