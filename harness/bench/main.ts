@@ -4,12 +4,9 @@
  * Responsible for: the command line and the report. Exit codes: 0 measured, 1 a run failed, 2 wrong option.
  */
 import { writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { parseArgs } from 'node:util';
 import { BenchError } from './bench-error.ts';
 import { budgetCommand } from './budget/command.ts';
 import { compareCommand } from './compare/command.ts';
-import { workloadLabels, type WorkloadName } from './compare/loads/workloads.ts';
 import { systemIds } from './compare/systems/system.ts';
 import { runClusterBench, workloadNames } from './cluster-bench.ts';
 import { buildServer } from './build-server.ts';
@@ -22,86 +19,8 @@ import { memoryText } from './memory/memory-report.ts';
 import { measureSizes } from './size/size.ts';
 import { sizeText } from './size/size-report.ts';
 import { table } from './summary.ts';
+import { comparedNames, help, parse, type Values } from './options.ts';
 import { counts, listed, one, UsageError, whole } from './usage.ts';
-
-const comparedNames = Object.keys(workloadLabels) as readonly WorkloadName[];
-
-const help = `npm run bench -- COMMAND [options]
-
-Commands:
-  compare    replicas against one PostgreSQL, PostgreSQL with synchronous standbys, and pgpool-II and MariaDB Galera where they are installed: pgbench's
-             workloads, YCSB A to F, TPC-C, COPY, sysbench; CPU, an idle cluster, and the time without service when the leader is lost; in two hours or so
-  budget     where a transaction's processor time goes, stage by stage, beside what each stage's system calls alone would cost; flame graphs with --flames
-  memory     what each replica's Node.js holds of the machine's memory under a load that goes on, for an hour unless --minutes says otherwise
-  size       what grows with the size of the database: a transaction's cost, the time until a lost database, a lost disk and a killed leader are mended, a restart
-  gateway    the SQL gateway, against a pipe that looks at nothing and against PostgreSQL without either
-  log        appends to the log store, against a plain loop of write and fdatasync
-  cluster    pgbench: one plain PostgreSQL against three replicas on this machine, in interleaved rounds
-
-Options:
-  --seconds N        how long one run takes (default: 5; 3 for log; as --quick allows)
-  --json FILE        write the figures as JSON, too
-  --rounds N         compare, cluster, gateway: rounds (default: 5, 3 and 3; 3 with --quick)
-  --scale N          compare, cluster, budget, memory: pgbench's scale, 100,000 accounts each (default: 10)
-  --quick            compare: pgbench only, in less than three minutes
-  --checkout DIR     compare: measure the replicas of another checkout, in which "npm ci" and "npm run build:server" were run
-  --only LIST        compare: these workloads only; budget: one (default: update); of ${comparedNames.join(', ')}
-  --clients LIST     compare with --only, cluster, gateway: numbers of clients (default: 1,8,32); budget, memory: one number (default: 16)
-  --minutes N        memory: for how long (default: 60)
-  --megabytes LIST   size: of the databases (default: 15,1000)
-  --systems LIST     compare: of ${systemIds.join(', ')}; plain, native and barista always are
-  --replicas N       compare: 3 or 5; as many servers for the others (default: 3)
-  --delay MS         compare: between each two replicas, and between primary and standby, one way (default: 0)
-  --report DIR       compare: write a report with charts there, and the history of all reports beside it
-  --guard FILE       compare: warn of what has become slower than an earlier --json beyond the spread
-  --patient          compare: repeat runs during which others kept the machine busy
-  --failovers N      compare: how often the leader is killed, frozen and cut off, each (default: 50; none with --quick, --only and --delay)
-  --before FILE      compare: show the figures of an earlier --json beside these
-  --directory DIR    log: on the disk to measure (default: the system's temporary directory)
-  --store NAME       log: segment, or zookeeper to measure that one, too; needs Java and Maven (default: segment)
-  --bytes N          log: size of an entry (default: 1024)
-  --flames DIR       budget: write a flame graph (SVG) of each replica's main thread there
-  --workloads LIST   cluster: of ${workloadNames.join(', ')} (default: all)
-  --help
-
-All but "log" need psql and pgbench; "cluster" needs "npm run build:server" before it and takes about ten minutes. Figures of a busy
-machine are worth nothing, and three replicas on one machine share what hosts of their own would not.`;
-
-const options = {
-  seconds: { type: 'string' },
-  json: { type: 'string' },
-  directory: { type: 'string', default: tmpdir() },
-  bytes: { type: 'string', default: '1024' },
-  store: { type: 'string', default: 'segment' },
-  rounds: { type: 'string' },
-  quick: { type: 'boolean', default: false },
-  checkout: { type: 'string' },
-  only: { type: 'string' },
-  systems: { type: 'string' },
-  replicas: { type: 'string', default: '3' },
-  delay: { type: 'string', default: '0' },
-  report: { type: 'string' },
-  guard: { type: 'string' },
-  minutes: { type: 'string', default: '60' },
-  megabytes: { type: 'string', default: '15,1000' },
-  patient: { type: 'boolean', default: false },
-  failovers: { type: 'string' },
-  before: { type: 'string' },
-  clients: { type: 'string' },
-  flames: { type: 'string' },
-  workloads: { type: 'string', default: workloadNames.join(',') },
-  scale: { type: 'string', default: '10' },
-  help: { type: 'boolean', default: false },
-} as const;
-
-function parse() {
-  try {
-    return parseArgs({ args: process.argv.slice(2), options, allowPositionals: true });
-  } catch (cause) {
-    throw new UsageError((cause as Error).message, { cause });
-  }
-}
-type Values = ReturnType<typeof parse>['values'];
 
 function typed(): string {
   return `npm run bench -- ${process.argv.slice(2).join(' ')}`;
