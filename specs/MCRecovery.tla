@@ -62,6 +62,24 @@ TwoLostSpec == TwoLost /\ [][Next]_vars
 DatabasesRest == db' = db /\ told' = told /\ copy' = copy
 
 -----------------------------------------------------------------------------
+(* From here on: one lost its log when its database had the first slot, not durably yet. Its next life has voted for the second, and its log lacks the first. *)
+(* The databases of the others have both, and rest. Its own may be lost, too. *)
+Hole ==
+  /\ chosen = 2
+  /\ member = [r \in Replica |-> [life |-> IF r = Loser THEN 2 ELSE 1, role |-> "voter"]]
+  /\ life = [r \in Replica |-> IF r = Loser THEN 2 ELSE 1]
+  /\ log = [r \in Replica |-> IF r = Loser THEN {2} ELSE {1, 2}]
+  /\ purged = [r \in Replica |-> 0]
+  /\ db = [r \in Replica |-> IF r = Loser THEN <<EmptyImage, [rows |-> {1}, pointer |-> 1]>> ELSE <<[rows |-> {1, 2}, pointer |-> 2]>>]
+  /\ told = [r \in Replica |-> 0]
+  /\ copy = [r \in Replica |-> <<>>]
+  /\ wipes = 1
+  /\ crashes = 0
+
+HoleSpec == Hole /\ [][Next]_vars
+OthersRest == life' = life /\ told' = told /\ \A r \in Replica \ {Loser} : db'[r] = db[r] /\ copy'[r] = copy[r]
+
+-----------------------------------------------------------------------------
 Near == 1
 Far == 2
 
@@ -97,7 +115,7 @@ LeaveAnything(r, slot) == TRUE
 -----------------------------------------------------------------------------
 (* Sights: what must have been seen in some state of a model, so that the invariant that each is named after says something there. *)
 
-ASSUME \A i \in 1..9 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..10 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -111,6 +129,8 @@ Sights ==
   /\ See(7, "a database is lost, and its log is not", wipes > 0 /\ \E r \in Replica : life[r] = 1 /\ ~HasDatabase(r))
   /\ See(9, "CopiesAreNeeded: one that has a database is copied to", \E r \in Replica : copy[r] # <<>> /\ HasDatabase(r))
   /\ See(8, "a log is lost, and its database is not", \E r \in Replica : ~HasLog(r) /\ HasDatabase(r))
+  /\ See(10, "a lost database begins empty, and others have more",
+       \E r \in Replica : db[r] = <<EmptyImage>> /\ \A q \in Replica \ {r} : HasDatabase(q) /\ Visible(q).pointer > 0)
 
 -----------------------------------------------------------------------------
 (* Witnesses: claims that something worth checking never happens. *)

@@ -218,9 +218,9 @@ Join(r) ==
   /\ told' = [told EXCEPT ![r] = 0]
   /\ UNCHANGED <<chosen, log, db, copy, wipes, crashes>>
 
+(* A learner's log is its newest life's (TypeOK): one that lost it would be admitted again first, as another. *)
 Promote(r) ==
   /\ member[r].role = "learner"
-  /\ life[r] = member[r].life
   /\ IsMajority({q \in Able : MayVoteForChange(q)})
   /\ member' = [member EXCEPT ![r].role = "voter"]
   /\ UNCHANGED <<chosen, life, log, purged, db, told, copy, wipes, crashes>>
@@ -319,6 +319,8 @@ TypeOK ==
   /\ \A r \in Replica : Len(db[r]) <= MaxTail /\ Len(copy[r]) <= 1
   /\ \A r \in Replica : \A s \in log[r] : s > purged[r]
   /\ \A r \in Replica : ~HasLog(r) => log[r] = {} /\ purged[r] = 0 /\ copy[r] = <<>>
+  /\ \A r \in Replica : member[r].role = "learner" => life[r] = member[r].life
+  /\ \A r \in Replica : copy[r] = <<>> \/ copy[r][1] \in [rows : SUBSET (1..chosen), pointer : 0..chosen, source : Replica \ {r}]
 
 (* Every state that a database has, or can fall back to, is the chosen prefix at its pointer. *)
 DatabaseIsPrefix ==
@@ -340,6 +342,10 @@ EntriesComeFromLogs ==
 
 (* The base of a log only rises, until the log is lost. *)
 BaseOnlyRises == [][\A r \in Replica : purged'[r] >= purged[r] \/ life'[r] # life[r]]_vars
+
+(* What a database has durably it has until it is lost, or a copy takes its place. *)
+DurableOnlyRises ==
+  [][\A r \in Replica : HasDatabase(r) /\ db'[r] # <<>> => db'[r][1].pointer >= Durable(r).pointer \/ copy'[r] # copy[r]]_vars
 
 (* A log goes on above what it lacks only where somebody's log has let go of that, or where a copy has come that has it. *)
 LeavesOnlyWhatIsGone ==
