@@ -351,6 +351,9 @@ CurrentIsReplayed ==
   \A f \in Followers : IsStandby(f) /\ current[f].number # 0 =>
     \E a \in taken[f] : a.number = current[f].number /\ a.index <= replayed[f]
 
+(* Whoever is kept waiting for the leader can ask it. *)
+WhoWaitsMayAsk == \A f \in Followers : ~MayTell(f) => ENABLED AskShown(f)
+
 (* Nobody reads at what is to be a primary. *)
 SessionsAreAtStandbys == \A f \in Followers : leads[f] # 0 => read[f] = NoRead /\ found[f] = {}
 

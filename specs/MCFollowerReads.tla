@@ -50,7 +50,7 @@ FromReceipt(answer) == answer.takenAt
 (* CurrentOfCopy: what the standby before had replayed. *)
 Kept(f) == current[f]
 
-ASSUME \A i \in 1..7 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..9 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -66,6 +66,8 @@ Sights ==
   /\ See(6, "LeaderReadsAreCurrent: a second leader may be read at, behind a read of what it has written",
          leads[2] # 0 /\ HoldsLease(2) /\ Serves(2) /\ shown[3] > start[2])
   /\ See(7, "SessionsAreAtStandbys: a follower leads that was read at", leads[3] # 0 /\ asked[3] > 0)
+  /\ See(8, "LeaderReadsAreCurrent: a leader has confirmed that it shows what a follower has found", covered[3] > 0)
+  /\ See(9, "WhoWaitsMayAsk: what a read has found waits for the leader", ~MayTell(3))
 
 (* Witness: no linearizable read is answered by an index of the second leader. *)
 SecondLeaderNeverAnswers == ~\E m \in msgs : m.type = "ReadIndexAnswer" /\ leads[2] # 0 /\ m.index > start[2]

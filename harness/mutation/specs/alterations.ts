@@ -25,7 +25,7 @@ export interface Scope {
 const BOUND = /\bMax[A-Z]\w*|\bOptional\b|\bLastBallot\b/;
 const STAYS = /'|\bUNCHANGED\b|\bact\b/;
 /** What `act` is said to be, which tells of a step and decides nothing; and how often something happened, which only bounds a model. */
-const UNTOUCHED = /\/\\ (?:act|ticks|crashes|wipes|endWaits|others)' = /g;
+const UNTOUCHED = /\/\\ (?:act|ticks|crashes|wipes|copies|endWaits|others)' = /g;
 
 /** All of them, in the order of their places. */
 export function alterations(scope: Scope): readonly Alteration[] {

@@ -23,6 +23,21 @@ const equivalent: Readonly<Record<string, string>> = {
     'a loss of nothing gives a copy up, which may begin again',
   'OrderedApply FoldAnew: <= for < in: /\\ dir[r].durable < node[r].at':
     'what is folded anew from where it is stays as it is',
+  'FollowerReads Replace: <= for < in: /\\ n < replayed[f]':
+    'a standby that shows as much when it is started again is a new one all the same',
+  "FollowerReads Replace: received stays, for: received' = [received EXCEPT ![f] = n]":
+    'a standby that is started again has its WAL still, and what is received counts for nothing until it is replayed',
+  'FollowerReads Replace: TRUE for the condition: SessionEnds':
+    'it is TRUE but in BugFollowerReads-session-goes-on, where what the session was shown goes back with a new read as well',
+  'FollowerReads Replace: FALSE for the condition: SessionEnds':
+    'a read that goes on waits for the new standby as a new read would: nothing of the one before counts',
+  'FollowerReads AskReadIndex: TRUE for: read[f].mode \\in {"linearizable", "bounded"}':
+    'what is asked when nobody waits is answered as truly',
+  'FollowerReads HandleReadIndex: TRUE for: \\A a \\in taken[f] : a.number # m.number':
+    'an answer that is taken again is as old as its question, and as true',
+  'FollowerReads AnswerShown: TRUE for: leads[r] # 0': 'whoever holds the lease leads',
+  'FollowerReads HandleShown: TRUE for: m.shows > covered[f]':
+    'whoever knows of less that is shown asks once more',
   'OrderedApply CrashNode: TRUE for: node[r].up': 'one that is down has nothing more to lose',
 };
 
@@ -45,6 +60,10 @@ const elsewhere: Readonly<Record<string, string>> = {
     'what its database has goes from its log: RelievePressure does the same',
   'OrderedApply SlotWithPiece: TRUE for: s = dir[r].durable':
     'what is chosen of a piece was flushed before it was shipped, whatever the directory says; the code goes by that, and the replay with it',
+  'FollowerReads Feed: TRUE for: leads[r] # 0':
+    'whoever knows something to be chosen may say so: nobody knows what is not (TypeOK)',
+  'FollowerReads AnswerShown: TRUE for: Serves(r)':
+    'whoever is elected shows what was chosen before as soon as anybody can read there (LeaderShows)',
   'Recovery Fairness: TRUE for: WF_vars(BeginEmpty(r))': 'whoever has no database may get a copy instead',
 };
 

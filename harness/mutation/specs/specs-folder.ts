@@ -10,7 +10,7 @@ import { type Alteration, alterations } from './alterations.ts';
 import { type Definition, definitions, extended, lineOf, masked } from './module-text.ts';
 
 /** Those whose rules are altered. */
-const ALTERED = ['Lease', 'Recovery', 'MultiPaxos', 'OrderedApply'] as const;
+const ALTERED = ['Lease', 'Recovery', 'MultiPaxos', 'OrderedApply', 'FollowerReads'] as const;
 
 /** The first state and that it comes first, without which there is no behaviour; words of arithmetic, of which `<` and `<=` often mean the same; what only names or bounds. */
 const LEFT_ALONE: ReadonlySet<string> = new Set([
