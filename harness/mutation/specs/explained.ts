@@ -4,6 +4,10 @@
 const equivalent: Readonly<Record<string, string>> = {
   'Lease HandleHeartbeatAck: <= for < in: /\\ acked[r][m.from] < CountedFrom(r, m)':
     'what is counted already is counted once more, and nothing changes',
+  'Lease LeaseHeld: nothing for \\ {r} in: /\\ IsQuorum({r} \\union {q \\in Replicas \\ {r} : acked[r][q] /= 0 /\\ ...':
+    'the leader counts in any case, and nobody twice',
+  'Lease MayGrow: TRUE for: leading[r] /= 0':
+    'everybody has promised some ballot (TypeOK), so that who leads in nothing has no quorum',
   'Lease RunRead: TRUE for: MayRun(r)':
     'it is TRUE but in MCLease-check-before, which shows that looking at the lease here would do as well',
   'Lease AnswerRead: TRUE for: read[r].phase = "ran"':
