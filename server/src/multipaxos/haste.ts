@@ -14,7 +14,7 @@ const spreadShare = 0.2;
 const apartMs = 10;
 
 export function noteGone(state: State, replica: ReplicaId): void {
-  if (state.role !== 'follower' || state.leader === null || replicaOf(state.leader) !== replica) return;
+  if (state.leader === null || replicaOf(state.leader) !== replica) return;
   state.goneUntilMs = state.nowMs + state.config.electionTimeoutMaxMs;
   hasten(state);
 }

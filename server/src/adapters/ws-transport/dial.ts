@@ -110,7 +110,7 @@ export function dialPeer({ self, peer, purpose, limits }: DialOptions, events: D
   socket.on('pong', heard);
   socket.on('error', (error) => {
     const { code } = error as NodeJS.ErrnoException;
-    isGone = code === 'ECONNREFUSED';
+    isGone = isRefusal(error);
     reason = error.message || code || 'connection failed';
   });
   socket.on('close', (_code, said) => {
@@ -121,4 +121,10 @@ export function dialPeer({ self, peer, purpose, limits }: DialOptions, events: D
   });
 
   return { socket, isUp: () => up && socket.readyState === WebSocket.OPEN, fail };
+}
+
+/** A host of several addresses that could all not be reached has one error for each: its code is that of the first, which may be of a network that is not there. */
+export function isRefusal(error: Error): boolean {
+  const each = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error];
+  return each.some((one) => (one as NodeJS.ErrnoException).code === 'ECONNREFUSED');
 }
