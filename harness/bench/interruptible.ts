@@ -31,3 +31,22 @@ export async function interruptible<T>(run: (shell: Shell) => Promise<T>): Promi
     for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.off(name, stop);
   }
 }
+
+const lastWordsMs = 10_000;
+
+/** `work`, or the signal's reason some seconds after the signal, even if the work waits for somebody who never answers. */
+export function heeding<T>(signal: AbortSignal, work: Promise<T>, graceMs = lastWordsMs): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
+    const giveUp = (): void => {
+      timer = setTimeout(() => reject(signal.reason as Error), graceMs);
+    };
+    if (signal.aborted) giveUp();
+    else signal.addEventListener('abort', giveUp, { once: true });
+    const over = (): void => {
+      signal.removeEventListener('abort', giveUp);
+      clearTimeout(timer);
+    };
+    work.then(resolve, reject).finally(over);
+  });
+}

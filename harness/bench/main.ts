@@ -20,7 +20,7 @@ import { measureSizes } from './size/size.ts';
 import { sizeText } from './size/size-report.ts';
 import { table } from './summary.ts';
 import { comparedNames, help, parse, type Values } from './options.ts';
-import { counts, listed, one, UsageError, whole } from './usage.ts';
+import { counts, directoryToWrite, fileToWrite, listed, one, UsageError, whole } from './usage.ts';
 
 function typed(): string {
   return `npm run bench -- ${process.argv.slice(2).join(' ')}`;
@@ -143,14 +143,14 @@ async function benchCompare(values: Values): Promise<void> {
     only: only === undefined ? null : listed('only', only, comparedNames),
     clients: clients === undefined ? null : counts('clients', clients, 1000),
     systems: systems === undefined ? null : listed('systems', systems, systemIds),
-    replicas: values.replicas === '5' ? 5 : whole('replicas', values.replicas, 3, 3),
+    replicas: Number(one('replicas', values.replicas, ['3', '5'])),
     delayMs: whole('delay', values.delay, 1000, 0),
     patient: values.patient,
     failovers: given('failovers', 1000, 0),
     json: values.json ?? null,
     before: values.before ?? null,
     guard: values.guard ?? null,
-    report: values.report ?? null,
+    report: values.report === undefined ? null : directoryToWrite('report', values.report),
   });
 }
 
@@ -174,6 +174,7 @@ async function main(): Promise<number> {
     }
     const run = rest.length > 0 || command === undefined ? undefined : commands.get(command);
     if (run === undefined) throw new UsageError(`Say what to measure: ${[...commands.keys()].join(', ')}.`);
+    if (values.json !== undefined) fileToWrite('json', values.json);
     await run(values);
     return 0;
   } catch (error) {

@@ -21,8 +21,8 @@ Commands:
   cluster    pgbench: one plain PostgreSQL against three replicas on this machine, in interleaved rounds
 
 Options:
-  --seconds N        how long one run takes (default: 5; 3 for log; as --quick allows)
-  --json FILE        write the figures as JSON, too
+  --seconds N        how long one run takes (default: 5; size: 10; log: 3; as --quick allows); not of memory
+  --json FILE        all but budget: write the figures as JSON, too
   --rounds N         compare, cluster, gateway: rounds (default: 5, 3 and 3; 3 with --quick)
   --scale N          compare, cluster, budget, memory: pgbench's scale, 100,000 accounts each (default: 10)
   --quick            compare: pgbench only, in less than three minutes
@@ -76,9 +76,33 @@ const options = {
   help: { type: 'boolean', default: false },
 } as const;
 
-export function parse() {
+/** What each command heeds. An option that it does not is a mistake, and would be believed to have done something. */
+const heeded: Readonly<Record<string, string>> = {
+  compare:
+    'seconds json rounds scale quick checkout only clients systems replicas delay report guard patient failovers before',
+  budget: 'seconds scale only clients flames',
+  memory: 'minutes clients scale json',
+  size: 'megabytes seconds json',
+  gateway: 'seconds rounds clients json',
+  log: 'seconds bytes directory store json',
+  cluster: 'seconds rounds scale clients workloads json',
+};
+
+/** @throws UsageError */
+export function parse(args: readonly string[] = process.argv.slice(2)) {
+  const parsed = parsedOf(args);
+  const [command = ''] = parsed.positionals;
+  const names = heeded[command]?.split(' ');
+  for (const token of parsed.tokens) {
+    if (token.kind === 'option' && token.name !== 'help' && names?.includes(token.name) === false)
+      throw new UsageError(`--${token.name} does not go with ${command}.`);
+  }
+  return parsed;
+}
+
+function parsedOf(args: readonly string[]) {
   try {
-    return parseArgs({ args: process.argv.slice(2), options, allowPositionals: true });
+    return parseArgs({ args: [...args], options, allowPositionals: true, tokens: true });
   } catch (cause) {
     throw new UsageError((cause as Error).message, { cause });
   }

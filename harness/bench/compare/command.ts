@@ -3,9 +3,10 @@
  *
  * Responsible for: what the options mean, building this checkout before it is measured, and where the result goes.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { buildServer, ownCheckout } from '../build-server.ts';
 import { interruptible } from '../interruptible.ts';
+import { readJson } from '../usage.ts';
 import { compare, type CompareOptions } from './compare.ts';
 import type { Comparison } from './comparison.ts';
 import { guardText } from './judge/guard.ts';
@@ -62,19 +63,22 @@ export interface CompareArguments {
 
 /** @throws Error in plain words */
 export async function compareCommand(args: CompareArguments): Promise<void> {
-  const read = (file: string | null): Comparison | null =>
-    file === null ? null : (JSON.parse(readFileSync(file, 'utf8')) as Comparison);
-  const [before, guard] = [read(args.before), read(args.guard)];
+  const read = (option: 'before' | 'guard'): Comparison | null => {
+    const file = args[option];
+    return file === null ? null : readJson<Comparison>(option, file, ['versions', 'summaries', 'judged']);
+  };
+  const [before, guard] = [read('before'), read('guard')];
   await interruptible(async (shell) => {
     if (args.checkout === null) await buildServer(shell.progress);
     const comparison = await compare(optionsOf(args), shell);
+    // First: a file may still be refused.
+    console.log(`\n${reportText(comparison, before)}\n\nto repeat   ${args.command}`);
+    if (guard !== null) console.log(`\n${guardText(comparison, guard)}`);
     if (args.json !== null) writeFileSync(args.json, `${JSON.stringify(comparison, null, 2)}\n`);
     if (args.report !== null) {
       writeReport(args.report, comparison, before);
       shell.progress(`the report is in ${args.report}`);
     }
-    console.log(`\n${reportText(comparison, before)}\n\nto repeat   ${args.command}`);
-    if (guard !== null) console.log(`\n${guardText(comparison, guard)}`);
   });
 }
 

@@ -6,7 +6,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Shell } from '../interruptible.ts';
+import { heeding, type Shell } from '../interruptible.ts';
 import { describeMachine } from '../machine.ts';
 import { spread } from '../summary.ts';
 import { untilSettled } from './arrival.ts';
@@ -18,6 +18,7 @@ import { runCopies, type CopyRun } from './copy.ts';
 import { runFailovers, type Failover } from './failover.ts';
 import { judge } from './judge/goals.ts';
 import { measureIdle, type IdleResult } from './idle.ts';
+import { unlessPeerFails } from './peers.ts';
 import { summarize } from './judge/summarize.ts';
 import { runRounds, type WorkloadResult } from './rounds.ts';
 import type { System, SystemId } from './systems/system.ts';
@@ -105,7 +106,7 @@ export async function compare(options: CompareOptions, shell: Shell): Promise<Co
     undo.push(() => started.stop());
     const scripts = await writeScripts(root);
     const stage: Stage = { options, shell, root, scripts, started };
-    const { secondsPerRun, ...measured } = await measure(stage);
+    const { secondsPerRun, ...measured } = await heeding(signal, measure(stage));
     const runs = [...measured.workloads.flatMap((each) => each.runs), ...measured.copies];
     return {
       version: 2,
@@ -139,21 +140,34 @@ export async function compare(options: CompareOptions, shell: Shell): Promise<Co
 
 async function measure(stage: Stage): Promise<Measured> {
   const { options, shell, root } = stage;
-  const { systems, barista } = stage.started;
+  const { barista } = stage.started;
   const { signal, progress } = shell;
-  const owners = systems.filter(({ id, tablesOf, engine }) => id === tablesOf && engine === 'postgres');
-  for (const system of owners) {
-    signal.throwIfAborted();
+  const leftOut = new Set<SystemId>();
+  const present = (): readonly System[] => stage.started.systems.filter(({ id }) => !leftOut.has(id));
+  const eachOwner = async (work: (system: System) => Promise<void>): Promise<void> => {
+    for (const system of present()) {
+      if (system.id !== system.tablesOf || system.engine !== 'postgres') continue;
+      await unlessPeerFails(
+        system,
+        shell,
+        () => work(system),
+        () => leftOut.add(system.id),
+      );
+    }
+  };
+  await eachOwner(async (system) => {
     progress(`loading scale ${options.scale} into: ${system.label}`);
     await loadAccounts(system, options.scale, signal);
     await untilSettled(system, signal);
-  }
+  });
   let idle: IdleResult | null = null;
   if (options.idleSeconds > 0) {
     progress(`an idle cluster for ${options.idleSeconds} s`);
     idle = await measureIdle(barista, options.idleSeconds, signal);
   }
-  await warmUp(stage, owners);
+  await eachOwner((system) => warmUp(stage, system));
+  const systems = present();
+  const owners = systems.filter(({ id, tablesOf, engine }) => id === tablesOf && engine === 'postgres');
   const patience: Patience = { repeats: options.patient, signal, progress };
   const secondsPerRun = lengthOfRuns(stage, systems);
   progress(`${options.rounds} rounds, ${secondsPerRun} s each run`);
@@ -194,16 +208,13 @@ async function measure(stage: Stage): Promise<Measured> {
 }
 
 /** A server that has just been started, with nothing compiled and no page at hand, is not what anybody runs. */
-async function warmUp({ options, shell, scripts }: Stage, systems: readonly System[]): Promise<void> {
+async function warmUp({ options, shell, scripts }: Stage, system: System): Promise<void> {
   const { scale, warmUpSeconds: seconds } = options;
   const { signal, progress } = shell;
-  for (const system of systems) {
-    signal.throwIfAborted();
-    progress(`warming up for ${seconds} s: ${system.label}`);
-    const args = pgbenchArgs({ workload: workload('update', 16), scale, seconds, scripts });
-    for (const door of await system.doors()) await pgbench(door, args, signal);
-    await untilSettled(system, signal);
-  }
+  progress(`warming up for ${seconds} s: ${system.label}`);
+  const args = pgbenchArgs({ workload: workload('update', 16), scale, seconds, scripts });
+  for (const door of await system.doors()) await pgbench(door, args, signal);
+  await untilSettled(system, signal);
 }
 
 /** What is left of the budget, in equal parts; whole seconds, for pgbench knows no others. */

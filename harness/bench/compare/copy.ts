@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { querySql } from '../sql.ts';
 import { untilEverywhere, untilSettled } from './arrival.ts';
 import { psql } from './loads/client-tools.ts';
+import { unlessPeerFails } from './peers.ts';
 import { rotated } from './rounds.ts';
 import type { System, SystemId } from './systems/system.ts';
 import { undisturbed, type Patience, type Watched } from './undisturbed.ts';
@@ -37,20 +38,20 @@ export async function runCopies(options: CopyOptions): Promise<readonly CopyRun[
   await pipeline(Readable.from(chunksOfRows()), createWriteStream(file));
   const runs: CopyRun[] = [];
   // The first round warms up.
+  const leftOut = new Set<SystemId>();
   for (let round = 0; round <= rounds; round++) {
     for (const system of rotated(systems, Math.max(1, round))) {
-      signal.throwIfAborted();
+      if (leftOut.has(system.id)) continue;
       const what = `COPY, round ${round} of ${rounds}, ${system.label}`;
-      if (round === 0) {
-        await copyOnce(system, file, signal);
-        continue;
-      }
-      const run = await undisturbed(patience, what, () => copyOnce(system, file, signal));
+      const copied = (): Promise<Omit<CopyRun, 'round' | 'system'>> =>
+        undisturbed(patience, what, () => copyOnce(system, file, signal));
+      const run = await unlessPeerFails(system, patience, copied, () => leftOut.add(system.id));
+      if (run === null || round === 0) continue;
       runs.push({ round, system: system.id, ...run });
       progress(`${what}: ${(run.everywhereMs / 1000).toFixed(2)} s`);
     }
   }
-  return runs;
+  return runs.filter(({ system }) => !leftOut.has(system));
 }
 
 /** As wide as pgbench's accounts. */

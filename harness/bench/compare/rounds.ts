@@ -5,6 +5,7 @@
  */
 import { untilSettled } from './arrival.ts';
 import type { Percentiles } from './loads/latencies.ts';
+import { unlessPeerFails } from './peers.ts';
 import { prepare } from './prepare.ts';
 import { costsOfEach, lookAtMachine, type MachineCosts } from './machine-costs.ts';
 import { cpuMsByPart, lookAtProcesses } from './processes.ts';
@@ -69,23 +70,19 @@ export async function runRounds(options: RoundsOptions): Promise<WorkloadResult>
   const { name } = options.load.workload;
   const systems: System[] = [];
   const failures: { system: SystemId; reason: string }[] = [];
+  const attempt = <T>(system: System, what: () => Promise<T>): Promise<T | null> =>
+    unlessPeerFails(system, patience, what, (reason) => failures.push({ system: system.id, reason }));
   let connectingMs = 0;
   const files = name === 'tpcc' ? await writeWarehouses(options.root, options.load.workload.clients) : [];
   for (const system of options.systems.filter((each) => each.runs(name))) {
-    try {
-      signal.throwIfAborted();
+    await attempt(system, async () => {
       if (system.id === system.tablesOf)
         await prepare(system, { load: options.load, isFresh: options.isFresh, signal }, files);
       const first = await load(system, { ...options.load, seconds: 1 }, signal);
       connectingMs = Math.max(connectingMs, first.connectingMs);
       await untilSettled(system, signal);
       systems.push(system);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!system.isPeer) throw error;
-      failures.push({ system: system.id, reason: (error as Error).message });
-      progress(`left out: ${(error as Error).message}`);
-    }
+    });
   }
   const each = { ...options.load, seconds: lengthOfRun(options.load.seconds, connectingMs) };
   const runs: Run[] = [];
@@ -94,25 +91,24 @@ export async function runRounds(options: RoundsOptions): Promise<WorkloadResult>
     for (const system of rotated(systems, round)) {
       const what = `${each.workload.label}, round ${round} of ${rounds}, ${system.label}`;
       if (isLeftOut(system.id)) continue;
-      const run = await undisturbed(patience, what, async () => {
-        const done = await runOnce(system, each, round, signal);
-        // What a standby still has to do would be taken from the next one's run.
-        await untilSettled(system, signal);
-        return done;
-      }).catch((error: unknown) => {
-        signal.throwIfAborted();
-        if (!system.isPeer) throw error;
-        failures.push({ system: system.id, reason: (error as Error).message });
-        progress(`left out from here on: ${(error as Error).message}`);
-        return null;
-      });
+      const run = await attempt(system, () =>
+        undisturbed(patience, what, async () => {
+          const done = await runOnce(system, each, round, signal);
+          // What a standby still has to do would be taken from the next one's run.
+          await untilSettled(system, signal);
+          return done;
+        }),
+      );
       if (run === null) continue;
       runs.push(run);
       progress(`${what}: ${run.tps.toFixed(0)}/s, ${run.cpuMsPerTransaction.toFixed(3)} ms CPU each`);
     }
   }
   if (name === 'tpcc') {
-    for (const system of systems) if (system.id === system.tablesOf) await requireConsistent(system);
+    for (const system of systems) {
+      if (system.id === system.tablesOf && !isLeftOut(system.id))
+        await attempt(system, () => requireConsistent(system));
+    }
   }
   return { workload: each.workload, runs: runs.filter(({ system }) => !isLeftOut(system)), failures };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { percentilesOf, percentilesOfHistogram, readTransactionLog } from './latencies.ts';
+import { percentilesOf, percentilesOfHistogram, readTransactionLog, requireWhole } from './latencies.ts';
 import { partsOf } from './pgbench-load.ts';
 import { readSysbench } from './sysbench-load.ts';
 
@@ -56,4 +56,9 @@ Latency (ms):
   test('a run without an end is an error', () => {
     expect(() => readSysbench('FATAL: unable to connect')).toThrow('did not say its rate');
   });
+});
+
+test('a log that lost some of its transactions is not taken for all of them', () => {
+  expect(() => requireWhole([1, 2], 2)).not.toThrow();
+  expect(() => requireWhole([1, 2], 3)).toThrow(/tells of 2 transactions, of 3/);
 });

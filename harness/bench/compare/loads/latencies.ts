@@ -43,3 +43,11 @@ export function readTransactionLog(text: string, timesMs: number[]): void {
     timesMs.push(us / 1000);
   }
 }
+
+/** pgbench does not say when its log finds no room on the disk. @throws BenchError if times are missing */
+export function requireWhole(timesMs: readonly number[], transactions: number): void {
+  if (timesMs.length === transactions) return;
+  throw new BenchError(
+    `pgbench's log tells of ${timesMs.length} transactions, of ${transactions}: is there room in the temporary directory?`,
+  );
+}

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SqlTarget } from '../../sql.ts';
 import { pgbench, readConnectingMs, readPgbench } from './client-tools.ts';
-import { percentilesOf, readTransactionLog } from './latencies.ts';
+import { percentilesOf, readTransactionLog, requireWhole } from './latencies.ts';
 import { pgbenchArgs, type LoadFigures, type LoadRun } from './workloads.ts';
 
 /** As equal as they can be; the first ones have one more. */
@@ -32,10 +32,12 @@ export async function runPgbench(
     const timesMs: number[] = [];
     for (const file of await readdir(directory))
       readTransactionLog(await readFile(join(directory, file), 'utf8'), timesMs);
+    const transactions = figures.reduce((sum, each) => sum + each.transactions, 0);
+    requireWhole(timesMs, transactions);
     const { meanMs, ...percentilesMs } = percentilesOf(timesMs);
     return {
       tps: figures.reduce((sum, { tps }) => sum + tps, 0),
-      transactions: figures.reduce((sum, { transactions }) => sum + transactions, 0),
+      transactions,
       latencyMs: meanMs,
       percentilesMs,
       connectingMs: Math.max(...said.map(readConnectingMs)),

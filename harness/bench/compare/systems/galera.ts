@@ -33,6 +33,11 @@ export function galeraPorts(replicas: number): number {
 
 const portsOfNode = 4;
 
+/** InnoDB reads past the kernel's cache, which PostgreSQL has besides its own: what the tables need of it, it is given here. */
+const bufferPool = '1G';
+/** One, its default, would hold up whoever writes. */
+const appliers = 4;
+
 interface Node {
   readonly directory: string;
   readonly sql: number;
@@ -133,7 +138,9 @@ async function startNode(
     ['port', node.sql],
     ['bind-address', '127.0.0.1'],
     ['max_connections', options.clientsMax + 20],
-    ['innodb_buffer_pool_size', options.settings['shared_buffers']?.replace(/B$/, '') ?? '128M'],
+    ['innodb_buffer_pool_size', bufferPool],
+    ['innodb_log_file_size', options.settings['max_wal_size']?.replace(/B$/, '') ?? '1G'],
+    ['wsrep_slave_threads', appliers],
     ['innodb_flush_log_at_trx_commit', 1],
     ['innodb_autoinc_lock_mode', 2],
     ['binlog_format', 'ROW'],
