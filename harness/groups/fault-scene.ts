@@ -107,9 +107,15 @@ export class FaultScene {
       this.wiped = null;
     const others = members.filter((other) => other !== member);
     const areVoters = others.every(({ replica }) => replica?.membership.isVoter() === true);
-    const hasDatabase = others.some(({ postgres: { disk } }) => disk.state?.role.kind === 'standby');
     const isMajority = 2 * others.length > members.length;
     const mayAny = !this.changing && this.wiped === null && group.serving() !== null;
-    return mayAny && isMajority && areVoters && hasDatabase;
+    return mayAny && isMajority && areVoters && this.hasDatabaseWithout(member);
+  }
+
+  /** Somebody else has one that is whole. */
+  hasDatabaseWithout(member: MemoryMember): boolean {
+    return this.group.members.some(
+      ({ id, postgres: { disk } }) => id !== member.id && disk.state?.role.kind === 'standby',
+    );
   }
 }

@@ -98,6 +98,10 @@ export interface FaultOptions {
   readonly archives: boolean;
 }
 
+/** Copies take less. */
+const othersMsMax = 60_000;
+const lookMs = 50;
+
 export class GroupFaults {
   private readonly scene: FaultScene;
   private readonly faults: typeof faults;
@@ -144,7 +148,7 @@ export class GroupFaults {
   /** All that is still wrong is mended. Resolves when everybody runs. */
   async mend(): Promise<void> {
     const { scene } = this;
-    const { network, members } = scene.group;
+    const { network, members, time } = scene.group;
     scene.tell('all is mended');
     scene.endAll();
     network.heal();
@@ -157,7 +161,12 @@ export class GroupFaults {
       member.logDisk.nextWriteError = null;
       if (!member.isRunning) await member.start();
     }
-    for (const member of members) if (scene.rotten.has(member.id)) await machines.giveUp(member);
+    for (const member of members) {
+      if (!scene.rotten.has(member.id)) continue;
+      // Since its log began to rot it may have become the only one with a database, which no group lets in without a leader.
+      await time.passUntil(() => scene.hasDatabaseWithout(member), othersMsMax, lookMs);
+      await machines.giveUp(member);
+    }
     scene.wiped = null;
     scene.changing = false;
     scene.failing.clear();
