@@ -23,7 +23,9 @@ export async function runPgbench(
       doors.map(async (door, index) => {
         const clients = parts[index] ?? 0;
         if (clients === 0) return null;
-        const args = pgbenchArgs({ ...load, workload: { ...load.workload, clients } });
+        // As few threads for all doors together as one door has, or one each.
+        const threads = doors.length > 1 ? 1 : 2;
+        const args = pgbenchArgs({ ...load, workload: { ...load.workload, clients } }, threads);
         return pgbench(door, [...args, '--log', `--log-prefix=${join(directory, `door${index}`)}`], signal);
       }),
     );

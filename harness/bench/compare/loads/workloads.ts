@@ -162,14 +162,14 @@ export function runLoad(
   return runPgbench(doors, load, signal);
 }
 
-/** pgbench's arguments but for the server's address. */
-export function pgbenchArgs({ workload, scale, seconds, scripts }: LoadRun): readonly string[] {
+/** pgbench's arguments but for the server's address. `threads`: of pgbench, at most. */
+export function pgbenchArgs({ workload, scale, seconds, scripts }: LoadRun, threads = 2): readonly string[] {
   return [
     ...scriptArgs(workload.name, scripts, scale),
     '--no-vacuum',
     '--protocol=simple',
     `--client=${workload.clients}`,
-    `--jobs=${Math.min(workload.clients, 2)}`,
+    `--jobs=${Math.min(workload.clients, threads)}`,
     `--time=${seconds}`,
   ];
 }
