@@ -57,6 +57,11 @@ export function rotated<T>(all: readonly T[], round: number): readonly T[] {
 /** Of a run's time. */
 const connectingShareMax = 0.2;
 
+/** Many clients take seconds to connect through a replica that passes them on, and the first run is to tell how long. */
+export function firstSeconds(clients: number): number {
+  return 1 + Math.floor(clients / 64);
+}
+
 /** What a run lasts, so that connecting its clients, which took `connectingMs`, leaves it most of its time. */
 export function lengthOfRun(seconds: number, connectingMs: number): number {
   return connectingMs > seconds * connectingShareMax * 1000
@@ -67,7 +72,7 @@ export function lengthOfRun(seconds: number, connectingMs: number): number {
 export async function runRounds(options: RoundsOptions): Promise<WorkloadResult> {
   const { rounds, patience } = options;
   const { signal, progress } = patience;
-  const { name } = options.load.workload;
+  const { name, clients } = options.load.workload;
   const systems: System[] = [];
   const failures: { system: SystemId; reason: string }[] = [];
   const attempt = <T>(system: System, what: () => Promise<T>): Promise<T | null> =>
@@ -78,7 +83,7 @@ export async function runRounds(options: RoundsOptions): Promise<WorkloadResult>
     await attempt(system, async () => {
       if (system.id === system.tablesOf)
         await prepare(system, { load: options.load, isFresh: options.isFresh, signal }, files);
-      const first = await load(system, { ...options.load, seconds: 1 }, signal);
+      const first = await load(system, { ...options.load, seconds: firstSeconds(clients) }, signal);
       connectingMs = Math.max(connectingMs, first.connectingMs);
       await untilSettled(system, signal);
       systems.push(system);
