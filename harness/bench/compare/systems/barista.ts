@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import type { ReplicaStatus } from '../../../../server/src/api/status.ts';
 import { startCluster, type LocalCluster } from '../../../cluster/local-cluster.ts';
 import { BenchError } from '../../bench-error.ts';
+import { ownCheckout } from '../../build-server.ts';
 import { querySql, type SqlTarget } from '../../sql.ts';
 import { endWithUs } from '../../watchdog.ts';
 import { sharedSettings } from './native.ts';
@@ -67,7 +68,8 @@ export async function versionOf(checkout: string): Promise<BaristaVersion> {
   const commit = await git('rev-parse', '--short=12', 'HEAD');
   const changed = await git('status', '--porcelain', '--untracked-files=no');
   return {
-    checkout: directory,
+    // A report of this checkout may be committed to it.
+    checkout: directory === resolve(ownCheckout) ? '.' : directory,
     version,
     commit: commit === null ? null : `${commit}${changed === '' ? '' : '+'}`,
   };
