@@ -58,12 +58,15 @@ export function costsOfEach(
   transactions: number,
 ): MachineCosts | null {
   if (before === null || after === null) return null;
-  const each = (name: keyof MachineCosts): number => (after[name] - before[name]) / transactions;
+  return costsBy((name) => (after[name] - before[name]) / transactions);
+}
+
+export function costsBy(figure: (name: keyof MachineCosts) => number): MachineCosts {
   return {
-    loopbackBytes: each('loopbackBytes'),
-    loopbackPackets: each('loopbackPackets'),
-    diskWrites: each('diskWrites'),
-    diskBytes: each('diskBytes'),
-    diskFlushes: each('diskFlushes'),
+    loopbackBytes: figure('loopbackBytes'),
+    loopbackPackets: figure('loopbackPackets'),
+    diskWrites: figure('diskWrites'),
+    diskBytes: figure('diskBytes'),
+    diskFlushes: figure('diskFlushes'),
   };
 }

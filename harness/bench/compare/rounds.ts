@@ -78,7 +78,7 @@ export async function runRounds(options: RoundsOptions): Promise<WorkloadResult>
   const attempt = <T>(system: System, what: () => Promise<T>): Promise<T | null> =>
     unlessPeerFails(system, patience, what, (reason) => failures.push({ system: system.id, reason }));
   let connectingMs = 0;
-  const files = name === 'tpcc' ? await writeWarehouses(options.root, options.load.workload.clients) : [];
+  const files = name === 'tpcc' ? await writeWarehouses(options.root, clients) : [];
   for (const system of options.systems.filter((each) => each.runs(name))) {
     await attempt(system, async () => {
       if (system.id === system.tablesOf)

@@ -1,7 +1,7 @@
 /** Medians of the rounds, system by system. Pure. */
 import { spread } from '../../summary.ts';
 import type { WorkloadSummary } from '../comparison.ts';
-import type { MachineCosts } from '../machine-costs.ts';
+import { costsBy, type MachineCosts } from '../machine-costs.ts';
 import type { Run, WorkloadResult } from '../rounds.ts';
 import { systemIds, type SystemId } from '../systems/system.ts';
 import { of } from './goals.ts';
@@ -57,12 +57,5 @@ function medianParts(runs: readonly Run[]): Readonly<Record<string, number>> {
 function medianCosts(runs: readonly Run[]): MachineCosts | null {
   const told = runs.flatMap(({ costs }) => (costs === null ? [] : [costs]));
   if (told.length === 0) return null;
-  const each = (name: keyof MachineCosts): number => spread(told.map((costs) => costs[name])).median;
-  return {
-    loopbackBytes: each('loopbackBytes'),
-    loopbackPackets: each('loopbackPackets'),
-    diskWrites: each('diskWrites'),
-    diskBytes: each('diskBytes'),
-    diskFlushes: each('diskFlushes'),
-  };
+  return costsBy((name) => spread(told.map((costs) => costs[name])).median);
 }
