@@ -148,18 +148,19 @@ export class GroupFaults {
   /** All that is still wrong is mended. Resolves when everybody runs. */
   async mend(): Promise<void> {
     const { scene } = this;
-    const { network, members, time } = scene.group;
+    const { network, machines: all, members, time } = scene.group;
     scene.tell('all is mended');
     scene.endAll();
     network.heal();
     network.weather = calm;
-    for (const member of members) {
-      member.postgres.failingStarts = 0;
+    // Those that were removed run on.
+    for (const machine of all) {
+      machine.postgres.failingStarts = 0;
       // Of a write that has failed a process may hear only when it writes the next time: the seal of a log that nobody wrote to.
-      const hasFailed = scene.failing.has(member.id) && !scene.rotten.has(member.id);
-      if (hasFailed && member.logDisk.nextWriteError === null) member.crash();
-      member.logDisk.nextWriteError = null;
-      if (!member.isRunning) await member.start();
+      const hasFailed = scene.failing.has(machine.id) && !scene.rotten.has(machine.id);
+      if (hasFailed && machine.logDisk.nextWriteError === null) machine.crash();
+      machine.logDisk.nextWriteError = null;
+      if (!machine.isRunning && members.includes(machine)) await machine.start();
     }
     for (const member of members) {
       if (!scene.rotten.has(member.id)) continue;

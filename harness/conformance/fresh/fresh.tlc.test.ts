@@ -96,6 +96,7 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
     341_711,
     'a leader goes on behind part of a record that it had shipped, and that was not chosen',
   ],
+  ['groups', 240_419_037, 'a member is removed whose next write is to fail'],
   ['groups', 303_224, 'a process is killed while its directory, found to be a standby, is to say so'],
 ];
 
