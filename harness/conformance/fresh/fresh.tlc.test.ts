@@ -97,6 +97,11 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
     'a leader goes on behind part of a record that it had shipped, and that was not chosen',
   ],
   ['groups', 240_419_037, 'a member is removed whose next write is to fail'],
+  [
+    'groups',
+    400_763,
+    'a copy is told as whole when its source leads no more, but has not said that its PostgreSQL has ended',
+  ],
   ['groups', 303_224, 'a process is killed while its directory, found to be a standby, is to say so'],
 ];
 

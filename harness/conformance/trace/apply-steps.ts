@@ -245,6 +245,8 @@ function depose(
   const { facts, items } = conversion;
   const track = trackOf(conversion, replica);
   if (track.leads === null || !sameBallot(track.leads, leadership)) return;
+  // A copy may be told as whole between this word and the one of its end.
+  if (track.mode === 'primary' || track.begun !== null) sendIfToldLater(conversion, replica, index);
   const told = items.findIndex(
     (item) => item.kind === 'event' && item.replica === replica && isDepose(item.event, leadership),
   );
@@ -255,7 +257,6 @@ function depose(
   beginIfFoundLater(conversion, replica, index);
   promoteIfFoundLater(conversion, replica, index);
   const wasResumed = resumeIfFoundLater(conversion, replica, index);
-  if (track.mode === 'primary' || track.begun !== null) sendIfToldLater(conversion, replica, index);
   addWhatIsFoundLater(conversion, replica, index);
   put(conversion, 'Depose', {
     r: facts.replicaRank(replica),
