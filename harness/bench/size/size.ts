@@ -106,7 +106,10 @@ async function measureSize(
       signal.throwIfAborted();
       await systems.stop();
       const stoppedMs = performance.now();
-      systems = await startBarista(bin, join(root, 'cluster'));
+      // Replicas know each other by their ports.
+      systems = await startBarista(bin, join(root, 'cluster'), {
+        basePort: systems.cluster.pgwirePorts[0]!,
+      });
       const restartSeconds = secondsSince(stoppedMs);
       return {
         megabytes,

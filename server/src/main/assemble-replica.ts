@@ -291,6 +291,7 @@ export function assembleReplica(
     serves: () => payload.primary !== null && servesUnderLease(),
     keepMs: 200,
     pollMs: 1,
+    pollMsMax: 50,
   });
   const reads: FollowerReads = new FollowerReads({
     transport,

@@ -83,18 +83,21 @@ export interface BaristaOptions {
   /** Default: 0. Between each two replicas, one way. */
   readonly delayMs?: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** Of a cluster that was there before: its replicas know each other by their ports. Default: any that are free. */
+  readonly basePort?: number;
 }
 
 /** `root`: everything is made in it. */
 export async function startBarista(
   bin: string,
   root: string,
-  { replicas = 3, clientsMax, delayMs = 0, env = {} }: BaristaOptions = {},
+  { replicas = 3, clientsMax, delayMs = 0, env = {}, basePort }: BaristaOptions = {},
 ): Promise<BaristaSystems> {
   const cluster = await startCluster({
     bin,
     replicas,
     dataDir: root,
+    ...(basePort === undefined ? {} : { basePort }),
     args: ['--no-dashboard', ...(clientsMax === undefined ? [] : [`--clients-max=${clientsMax}`])],
     logStore: 'segment',
     env,

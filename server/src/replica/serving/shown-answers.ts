@@ -1,7 +1,7 @@
 /**
  * As a leader: tells followers when its PostgreSQL shows what their standbys do. Spec: AnswerShown of FollowerReads.tla.
  *
- * Responsible for: one snapshot at a time, for all that were asked before it was taken, and asking again until it has what they want. Which answers wait for it is the followers' business (shown-by-leader.ts).
+ * Responsible for: one snapshot at a time, for all that were asked before it was taken, and asking again, less and less often, until it has what they want. Which answers wait for it is the followers' business (shown-by-leader.ts).
  * Invariants: an answer rests on a snapshot that was taken after its question came, and leaves only if this replica serves under its lease when that is there; one question of each follower is kept, and for a while only.
  */
 import { replicaOf } from '../../multipaxos/configuration.ts';
@@ -21,7 +21,9 @@ export interface ShownAnswersOptions {
   readonly serves: () => boolean;
   /** How long a question is kept: who asked it asks again. */
   readonly keepMs: number;
+  /** Between two looks, at first: most sessions come to their end at once. Doubled with each look that finds nothing new. */
   readonly pollMs: number;
+  readonly pollMsMax: number;
 }
 
 interface Kept {
@@ -36,16 +38,26 @@ export class ShownAnswers {
   /** By who asked. */
   private readonly kept = new Map<ReplicaId, Kept>();
   private isAnswering = false;
+  private waitMs: number;
+  /** Ends the wait for the next look. */
+  private wait = new AbortController();
 
   constructor(options: ShownAnswersOptions) {
     this.options = options;
+    this.waitMs = options.pollMs;
   }
 
   take(from: ReplicaId, question: ShownQuestion): void {
     if (!this.options.serves()) return;
     const committed = question.committed.map(BigInt);
     const cameAtMs = this.options.timers.nowMs();
+    const before = this.kept.get(from)?.question;
+    const isNew = before?.run !== question.run || before.number !== question.number;
     this.kept.set(from, { question, end: BigInt(question.end), committed, cameAtMs });
+    if (isNew) {
+      this.waitMs = this.options.pollMs;
+      this.wait.abort();
+    }
     if (this.isAnswering) return;
     this.isAnswering = true;
     // What else this turn of the event loop brings has the same snapshot.
@@ -53,7 +65,7 @@ export class ShownAnswers {
   }
 
   private async answer(): Promise<void> {
-    const { timers, server, serves, pollMs } = this.options;
+    const { server, serves } = this.options;
     for (;;) {
       const asked = [...this.kept];
       const view = await this.inTime((givenUp) => server.snapshot(givenUp));
@@ -61,10 +73,19 @@ export class ShownAnswers {
       const isKept = ([from, one]: (typeof asked)[number]): boolean => this.kept.get(from) === one;
       for (const [from, one] of asked.filter(isKept)) this.answerShown(from, one, view);
       if (this.kept.size === 0) break;
-      if (asked.some(isKept)) await pause(timers, pollMs);
+      if (asked.some(isKept)) await this.pauseBetweenLooks();
     }
     this.kept.clear();
     this.isAnswering = false;
+  }
+
+  /** A session that does not come to its end is waited for at most twice as long as it takes. */
+  private async pauseBetweenLooks(): Promise<void> {
+    const { timers, pollMsMax } = this.options;
+    const ms = this.waitMs;
+    this.waitMs = Math.min(2 * ms, pollMsMax);
+    this.wait = new AbortController();
+    await pause(timers, ms, this.wait.signal);
   }
 
   /** Null: PostgreSQL is away, or hangs. */

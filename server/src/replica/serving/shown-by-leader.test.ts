@@ -202,6 +202,7 @@ function setUpLeader() {
     serves: () => world.serves,
     keepMs: 200,
     pollMs: 1,
+    pollMsMax: 50,
   });
   const ask = async (from: string, end: bigint, committed: readonly bigint[] = []): Promise<void> => {
     const ids = { end: String(end), committed: committed.map(String) };
@@ -267,5 +268,38 @@ describe('a leader', () => {
     const looked = looks.length;
     await time.pass(300);
     expect([sent, looks.length]).toEqual([[], looked]);
+  });
+
+  /** Every millisecond of so many, what was asked for runs still. */
+  const running = async (leader: ReturnType<typeof setUpLeader>, ms: number): Promise<number> => {
+    let answered = 0;
+    for (let passed = 0; passed < ms; passed++) {
+      if (leader.looks.length > answered) leader.looks.at(-1)!(view(103n, [97n]));
+      answered = leader.looks.length;
+      await leader.time.pass(1);
+    }
+    return leader.looks.length;
+  };
+
+  it('looks less and less often for a session that does not come to its end, though it is asked again', async () => {
+    const leader = setUpLeader();
+    await leader.ask('r2', 100n, [97n]);
+    expect(await running(leader, 150)).toBeLessThan(10);
+    await leader.ask('r2', 100n, [97n]);
+    const looked = leader.looks.length;
+    expect((await running(leader, 150)) - looked).toBeLessThan(6);
+    expect(leader.sent).toEqual([]);
+  });
+
+  it('looks at once for another question, and often again', async () => {
+    const leader = setUpLeader();
+    await leader.ask('r2', 100n, [97n]);
+    const looked = await running(leader, 105);
+    await leader.ask('r3', 100n);
+    expect(leader.looks.length).toBe(looked + 1);
+    await leader.show(view(103n, [97n]));
+    expect(leader.sent).toEqual(['r3 x 1: 103 97']);
+    await leader.time.pass(2);
+    expect(leader.looks.length).toBe(looked + 2);
   });
 });
