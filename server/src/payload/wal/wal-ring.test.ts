@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lsn, walBytes } from './testing/entries.ts';
@@ -40,6 +42,23 @@ describe('a ring of WAL', () => {
     expect(ring.read(lsn(900), 1000)).not.toBeNull();
     expect(ring.read(lsn(899), 1000)).toBeNull();
     expect(Buffer.concat(ring.read(lsn(905), 1000) ?? [])).toEqual(walBytes(905, 95));
+  });
+
+  it('keeps nothing in memory that it does not hold', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const ring = new WalRing(100, lsn(0));
+    const pieces: WeakRef<Buffer>[] = [];
+    for (let at = 0; at < 1000; at += 10) {
+      const data = walBytes(at, 10);
+      pieces.push(new WeakRef(data));
+      ring.append(lsn(at), data);
+    }
+    // What a WeakRef was made of lives until the turn is over.
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+    expect(pieces.filter((piece) => piece.deref() !== undefined)).toHaveLength(10);
+    expect(ring.read(lsn(900), 1000)).toHaveLength(10);
   });
 
   it('begins anew where the chain goes on elsewhere', () => {

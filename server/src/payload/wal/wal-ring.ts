@@ -1,7 +1,7 @@
 /**
  * The newest WAL of the chosen chain, in memory: what a standby that keeps up is sent without reading the log.
  *
- * Invariants: what it holds is consecutive and ends at the end of the chain; it never holds more than `bytesMax` bytes but for one piece.
+ * Invariants: what it holds is consecutive and ends at the end of the chain; it never holds more than `bytesMax` bytes but for one piece, and keeps nothing else alive.
  */
 import type { Lsn } from '../../wal/lsn.ts';
 
@@ -9,6 +9,9 @@ interface Piece {
   readonly start: Lsn;
   readonly data: Buffer;
 }
+
+/** In place of what has been let go: that is not to stay in memory until the list is made anew. */
+const gone: Piece = { start: 0 as Lsn, data: Buffer.alloc(0) };
 
 export class WalRing {
   private readonly bytesMax: number;
@@ -30,6 +33,7 @@ export class WalRing {
     this.end = (start + data.length) as Lsn;
     while (this.bytes > this.bytesMax && this.pieces.length - this.first > 1) {
       this.bytes -= this.pieces[this.first]!.data.length;
+      this.pieces[this.first] = gone;
       this.first += 1;
     }
     // Not at each piece: moving all the others costs as much as they are many.
