@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- compare|budget|memory|size|gateway|log|cluster [options]`: measures, and says on what and how to measure it again.
+ * `npm run bench -- compare|failover|budget|memory|size|gateway|log|cluster [options]`: measures, and says on what and how to measure it again.
  *
  * Responsible for: the command line and the report. Exit codes: 0 measured, 1 a run failed, 2 wrong option.
  */
@@ -14,6 +14,8 @@ import { gatewayTable, runGatewayBench } from './gateway-bench.ts';
 import { interruptible, type Shell } from './interruptible.ts';
 import { logLine, runLogBench } from './log-bench.ts';
 import { describeMachine, machineLines } from './machine.ts';
+import { failoverText } from './failover/failover-report.ts';
+import { measureFailovers } from './failover/failover-times.ts';
 import { measureMemory } from './memory/memory.ts';
 import { memoryText } from './memory/memory-report.ts';
 import { measureSizes } from './size/size.ts';
@@ -37,6 +39,9 @@ function clientsOf({ clients = '1,8,32' }: Values): number[] {
   return counts('clients', clients, 100);
 }
 
+/** Of a demo. */
+const shortestTimeoutMs = 200;
+
 async function benchBudget(values: Values): Promise<void> {
   await budgetCommand({
     command: typed(),
@@ -46,6 +51,20 @@ async function benchBudget(values: Values): Promise<void> {
     scale: whole('scale', values.scale, 1000),
     flames: values.flames ?? null,
   });
+}
+
+async function benchFailover(values: Values): Promise<void> {
+  const options = {
+    timeoutsMs: counts('timeouts', values.timeouts, 60_000),
+    failovers: whole('failovers', values.failovers ?? '50', 1000),
+    patient: values.patient,
+  };
+  const below = options.timeoutsMs.find((timeoutMs) => timeoutMs < shortestTimeoutMs);
+  if (below !== undefined)
+    throw new UsageError(`--timeouts must be ${shortestTimeoutMs} at least, not ${below}`);
+  const run = await measured((shell) => measureFailovers(options, shell));
+  console.log(`\n${failoverText(run)}`);
+  report(values, run);
 }
 
 async function benchMemory(values: Values): Promise<void> {
@@ -156,6 +175,7 @@ async function benchCompare(values: Values): Promise<void> {
 
 const commands: ReadonlyMap<string, (values: Values) => Promise<void>> = new Map([
   ['compare', benchCompare],
+  ['failover', benchFailover],
   ['budget', benchBudget],
   ['memory', benchMemory],
   ['size', benchSize],

@@ -13,6 +13,7 @@ export const help = `npm run bench -- COMMAND [options]
 Commands:
   compare    replicas against one PostgreSQL, PostgreSQL with synchronous standbys, and pgpool-II and MariaDB Galera where they are installed: pgbench's
              workloads, YCSB A to F, TPC-C, COPY, sysbench; CPU, an idle cluster, and the time without service when the leader is lost; in two hours or so
+  failover   how long nobody can write when the leader is lost, by election time-out: it is killed, frozen and cut off in turn
   budget     where a transaction's processor time goes, stage by stage, beside what each stage's system calls alone would cost; flame graphs with --flames
   memory     what each replica's Node.js holds of the machine's memory under a load that goes on, for an hour unless --minutes says otherwise
   size       what grows with the size of the database: a transaction's cost, the time until a lost database, a lost disk and a killed leader are mended, a restart
@@ -36,8 +37,9 @@ Options:
   --delay MS         compare: between each two replicas, and between primary and standby, one way (default: 0)
   --report DIR       compare: write a report with charts there, and the history of all reports beside it
   --guard FILE       compare: warn of what has become slower than an earlier --json beyond the spread
-  --patient          compare: repeat runs during which others kept the machine busy
-  --failovers N      compare: how often the leader is killed, frozen and cut off, each (default: 50; none with --quick, --only and --delay)
+  --timeouts LIST    failover: election time-outs in ms, the shorter end of what followers wait (default: 600,900,1200,1800)
+  --patient          compare, failover: repeat runs during which others kept the machine busy
+  --failovers N      compare, failover: how often the leader is killed, frozen and cut off, each (default: 50; in compare none with --quick, --only and --delay)
   --before FILE      compare: show the figures of an earlier --json beside these
   --directory DIR    log: on the disk to measure (default: the system's temporary directory)
   --store NAME       log: segment, or zookeeper to measure that one, too; needs Java and Maven (default: segment)
@@ -65,6 +67,7 @@ const options = {
   report: { type: 'string' },
   guard: { type: 'string' },
   minutes: { type: 'string', default: '60' },
+  timeouts: { type: 'string', default: '600,900,1200,1800' },
   megabytes: { type: 'string', default: '15,1000' },
   patient: { type: 'boolean', default: false },
   failovers: { type: 'string' },
@@ -80,6 +83,7 @@ const options = {
 const heeded: Readonly<Record<string, string>> = {
   compare:
     'seconds json rounds scale quick checkout only clients systems replicas delay report guard patient failovers before',
+  failover: 'timeouts failovers patient json',
   budget: 'seconds scale only clients flames',
   memory: 'minutes clients scale json',
   size: 'megabytes seconds json',

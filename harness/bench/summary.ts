@@ -30,6 +30,14 @@ export function spread(values: readonly number[]): Spread {
   return { min, median: (lower + upper) / 2, max };
 }
 
+/** The smallest value that at least this share of all does not exceed. @throws RangeError if there are no values */
+export function shareBelow(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const value = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
+  if (value === undefined) throw new RangeError('no values');
+  return value;
+}
+
 export interface Row {
   readonly workload: string;
   readonly clients: number;

@@ -144,9 +144,10 @@ async function measure(stage: Stage): Promise<Measured> {
   const { signal, progress } = shell;
   const leftOut = new Set<SystemId>();
   const present = (): readonly System[] => stage.started.systems.filter(({ id }) => !leftOut.has(id));
-  const eachOwner = async (work: (system: System) => Promise<void>): Promise<void> => {
+  type Work = (system: System) => Promise<void>;
+  const each = async (which: (system: System) => boolean, work: Work): Promise<void> => {
     for (const system of present()) {
-      if (system.id !== system.tablesOf || system.engine !== 'postgres') continue;
+      if (system.engine !== 'postgres' || !which(system)) continue;
       await unlessPeerFails(
         system,
         shell,
@@ -155,7 +156,7 @@ async function measure(stage: Stage): Promise<Measured> {
       );
     }
   };
-  await eachOwner(async (system) => {
+  await each(hasTables, async (system) => {
     progress(`loading scale ${options.scale} into: ${system.label}`);
     await loadAccounts(system, options.scale, signal);
     await untilSettled(system, signal);
@@ -165,9 +166,15 @@ async function measure(stage: Stage): Promise<Measured> {
     progress(`an idle cluster for ${options.idleSeconds} s`);
     idle = await measureIdle(barista, options.idleSeconds, signal);
   }
-  await eachOwner((system) => warmUp(stage, system));
+  await each(hasTables, (system) => warmUp(stage, system, options.warmUpSeconds));
+  // Other ways to the same tables have code of their own.
+  const seconds = Math.ceil(options.warmUpSeconds / 4);
+  await each(
+    (system) => !hasTables(system),
+    (system) => warmUp(stage, system, seconds),
+  );
   const systems = present();
-  const owners = systems.filter(({ id, tablesOf, engine }) => id === tablesOf && engine === 'postgres');
+  const owners = systems.filter((system) => hasTables(system) && system.engine === 'postgres');
   const patience: Patience = { repeats: options.patient, signal, progress };
   const secondsPerRun = lengthOfRuns(stage, systems);
   progress(`${options.rounds} rounds, ${secondsPerRun} s each run`);
@@ -207,12 +214,17 @@ async function measure(stage: Stage): Promise<Measured> {
   return { secondsPerRun, workloads, copies, idle, failovers };
 }
 
+/** Other systems are other ways to the tables of one that has some. */
+function hasTables({ id, tablesOf }: System): boolean {
+  return id === tablesOf;
+}
+
 /** A server that has just been started, with nothing compiled and no page at hand, is not what anybody runs. */
-async function warmUp({ options, shell, scripts }: Stage, system: System): Promise<void> {
-  const { scale, warmUpSeconds: seconds } = options;
+async function warmUp({ options, shell, scripts }: Stage, system: System, seconds: number): Promise<void> {
   const { signal, progress } = shell;
   progress(`warming up for ${seconds} s: ${system.label}`);
-  const args = pgbenchArgs({ workload: workload('update', 16), scale, seconds, scripts });
+  const what = workload(system.runs('update') ? 'update' : 'select', 16);
+  const args = pgbenchArgs({ workload: what, scale: options.scale, seconds, scripts });
   for (const door of await system.doors()) await pgbench(door, args, signal);
   await untilSettled(system, signal);
 }

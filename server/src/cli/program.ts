@@ -37,6 +37,8 @@ export interface DemoArguments {
   readonly logBytesMax: number | null;
   /** Null: the default of `bounds.clientsMax`. */
   readonly clientsMax: number | null;
+  /** Null: the defaults of `timings`. */
+  readonly electionTimeoutMs: number | null;
   /** Null: that of the data directory, or files. */
   readonly logStore: StoreWish | null;
   readonly dashboard: boolean;
@@ -107,6 +109,11 @@ function addDemo(program: Command, commands: Commands): void {
       whole(2 ** 20, 2 ** 40),
     )
     .option('--clients-max <n>', 'SQL clients that each replica takes (default: 150)', whole(1, 10_000))
+    .option(
+      '--election-timeout <ms>',
+      'how long a leader is silent before another one is elected; up to two thirds more (default: 1200)',
+      whole(200, 60_000),
+    )
     .addOption(
       new Option(
         '--log-store <kind>',
@@ -131,7 +138,7 @@ Examples:
 Ports: SQL clients on 7432, 7433...; peers on 7532, 7533...; dashboard on 8080; each replica's HTTP on 8081, 8082...
 ${exitCodesText}`,
     )
-    .action(({ zookeeper, ...options }: DemoTyped, command: Command) =>
+    .action(({ zookeeper, electionTimeout, ...options }: DemoTyped, command: Command) =>
       commands.demo({
         ...options,
         replicas: options.replicas ?? null,
@@ -139,6 +146,7 @@ ${exitCodesText}`,
         pgBin: options.pgBin ?? null,
         logBytesMax: options.logBytesMax ?? null,
         clientsMax: options.clientsMax ?? null,
+        electionTimeoutMs: electionTimeout ?? null,
         logStore: storeWish(options.logStore, zookeeper, command),
       }),
     );
@@ -148,7 +156,8 @@ ${exitCodesText}`,
 type OptionalInDemo = 'replicas' | 'port' | 'pgBin' | 'logBytesMax' | 'clientsMax';
 interface DemoTyped
   extends Partial<Pick<DemoArguments, OptionalInDemo>>,
-    Omit<DemoArguments, OptionalInDemo | 'logStore'> {
+    Omit<DemoArguments, OptionalInDemo | 'electionTimeoutMs' | 'logStore'> {
+  readonly electionTimeout?: number;
   readonly logStore?: StoreWish['kind'];
   readonly zookeeper?: readonly string[];
 }

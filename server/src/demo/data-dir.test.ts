@@ -108,6 +108,7 @@ describe('the data directory of a demo', () => {
       check: false,
       logBytesMax: 2 ** 20,
       clientsMax: null,
+      electionTimeoutMs: null,
       logStore: segmentStore,
     };
     const plans = planReplicas(options);

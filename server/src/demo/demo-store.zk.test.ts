@@ -28,6 +28,7 @@ async function configsIn(dir: string): Promise<readonly ReplicaConfig[]> {
     check: false,
     logBytesMax: null,
     clientsMax: null,
+    electionTimeoutMs: null,
     logStore,
   };
   const plans = planReplicas(options);

@@ -31,6 +31,7 @@ async function prepare(): Promise<void> {
       check: false,
       logBytesMax: null,
       clientsMax: null,
+      electionTimeoutMs: null,
       logStore: segmentStore,
     };
     const ports = portsOf({ ...layout, ...rest });

@@ -14,6 +14,7 @@ const options: DemoOptions = {
   check: false,
   logBytesMax: null,
   clientsMax: null,
+  electionTimeoutMs: null,
   logStore: segmentStore,
 };
 
@@ -67,4 +68,21 @@ describe('the layout of a demo', () => {
     });
     expect(configOf({}).bounds.clientsMax).toBe(150);
   });
+
+  it.each([200, 300, 1200, 60_000])(
+    'gives replicas an election time-out of %i ms that they take',
+    (electionTimeoutMs) => {
+      const plans = planReplicas(options);
+      const input = replicaConfigOf(plans[0]!, plans, { ...options, electionTimeoutMs }, 'x'.repeat(32));
+      const { timings } = parseReplicaConfig(input, '/elsewhere');
+      expect(timings.electionTimeoutMinMs).toBe(electionTimeoutMs);
+      expect(timings.electionTimeoutMaxMs).toBeCloseTo((electionTimeoutMs * 5) / 3, -1);
+      if (electionTimeoutMs !== 1200) return;
+      const own = parseReplicaConfig(
+        replicaConfigOf(plans[0]!, plans, options, 'x'.repeat(32)),
+        '/elsewhere',
+      );
+      expect(timings).toEqual(own.timings);
+    },
+  );
 });

@@ -30,6 +30,8 @@ export interface DemoOptions {
   readonly logBytesMax: number | null;
   /** Null: as a replica has it by itself. */
   readonly clientsMax: number | null;
+  /** Null: as a replica has it by itself. */
+  readonly electionTimeoutMs: number | null;
   readonly logStore: DemoStore;
 }
 
@@ -94,6 +96,17 @@ export function portsOf(options: DemoOptions): readonly PortUse[] {
   return uses;
 }
 
+/** In the proportions that a replica's own have to each other; an idle leader speaks as often as it would anyway, if not more often. */
+function timingsOf(electionTimeoutMs: number): ReplicaConfigInput['timings'] {
+  const leaseMs = Math.floor((electionTimeoutMs * 7) / 12);
+  return {
+    electionTimeoutMinMs: electionTimeoutMs,
+    electionTimeoutMaxMs: Math.ceil((electionTimeoutMs * 5) / 3),
+    leaseMs,
+    heartbeatMs: Math.min(200, Math.floor((leaseMs * 2) / 7)),
+  };
+}
+
 export function replicaConfigOf(
   plan: ReplicaPlan,
   plans: readonly ReplicaPlan[],
@@ -116,6 +129,7 @@ export function replicaConfigOf(
     http: { host: demoHost, port: plan.httpPort, statements: true },
     ...(options.pgBin === null ? {} : { postgres: { pgBin: options.pgBin } }),
     ...storeConfigOf(options.logStore, options),
+    ...(options.electionTimeoutMs === null ? {} : { timings: timingsOf(options.electionTimeoutMs) }),
     bootstrap: demoUser,
     trace: { file: options.trace || options.check },
     faults: true,

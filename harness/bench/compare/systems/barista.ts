@@ -80,6 +80,8 @@ export interface BaristaOptions {
   readonly replicas?: number;
   /** Default: as the demo has it. */
   readonly clientsMax?: number;
+  /** Default: as a replica has it. */
+  readonly electionTimeoutMs?: number;
   /** Default: 0. Between each two replicas, one way. */
   readonly delayMs?: number;
   readonly env?: Readonly<Record<string, string>>;
@@ -91,14 +93,18 @@ export interface BaristaOptions {
 export async function startBarista(
   bin: string,
   root: string,
-  { replicas = 3, clientsMax, delayMs = 0, env = {}, basePort }: BaristaOptions = {},
+  { replicas = 3, clientsMax, electionTimeoutMs, delayMs = 0, env = {}, basePort }: BaristaOptions = {},
 ): Promise<BaristaSystems> {
   const cluster = await startCluster({
     bin,
     replicas,
     dataDir: root,
     ...(basePort === undefined ? {} : { basePort }),
-    args: ['--no-dashboard', ...(clientsMax === undefined ? [] : [`--clients-max=${clientsMax}`])],
+    args: [
+      '--no-dashboard',
+      ...(clientsMax === undefined ? [] : [`--clients-max=${clientsMax}`]),
+      ...(electionTimeoutMs === undefined ? [] : [`--election-timeout=${electionTimeoutMs}`]),
+    ],
     logStore: 'segment',
     env,
   });
