@@ -1,12 +1,13 @@
 /** The page: takes the store's state, owns what the reader has picked, and lays the views out. */
-import { useCallback, useMemo, useState, useSyncExternalStore } from 'react';
+import { memo, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { ClusterStatus, FaultRequest } from '../../server/src/api/status.ts';
 import { useNow, useSystemDark, useTheme } from './components/hooks.ts';
 import { Panel } from './components/panel.tsx';
+import { ServerAway } from './components/server-away.tsx';
 import { Toasts, useToasts } from './components/toasts.tsx';
 import { postFault, type SendFault } from './live/api.ts';
 import type { DashboardStore } from './live/store.ts';
-import { findLeader, isIsolated } from './model/cluster-view.ts';
+import { findLeader, isIsolated, messageOf, roleOf } from './model/cluster-view.ts';
 import type { SlotRange } from './model/event-text.ts';
 import { spellRequest } from './model/fault-text.ts';
 import { wipeLosesQuorum } from './model/members-view.ts';
@@ -37,9 +38,17 @@ export function App({ store }: { readonly store: DashboardStore }) {
   const ids = useMemo(() => (idsKey === '' ? [] : idsKey.split(' ')), [idsKey]);
   const themeKey = `${theme} ${systemDark}`;
 
+  const away = state.connection.kind === 'lost';
+  // What a server was asked before it went away must not be done when it comes back, long after it was meant.
+  const asked = useRef(new AbortController());
+  useEffect(() => {
+    if (!away) return;
+    asked.current.abort();
+    asked.current = new AbortController();
+  }, [away]);
   const sendFault = useCallback<SendFault>(
     (request: FaultRequest) => {
-      void postFault(request).then((outcome) =>
+      void postFault(request, asked.current.signal).then((outcome) =>
         outcome.ok ? showToast('good', spellRequest(request)) : showToast('bad', outcome.error.message),
       );
     },
@@ -47,7 +56,7 @@ export function App({ store }: { readonly store: DashboardStore }) {
   );
 
   return (
-    <>
+    <ServerAway value={away}>
       <TopBar
         cluster={cluster}
         connection={state.connection}
@@ -57,11 +66,11 @@ export function App({ store }: { readonly store: DashboardStore }) {
         onTheme={setTheme}
         onFault={sendFault}
       />
-      <main className="page" data-offline={state.connection.kind === 'lost'}>
+      <main className="page" data-offline={away}>
         <CheckBanner check={cluster?.check ?? null} />
         <Banner connection={state.connection} cluster={cluster} leader={leader} onRetry={store.retryNow} />
         {cluster === null ? (
-          <Waiting lost={state.connection.kind === 'lost'} />
+          <Waiting lost={away} />
         ) : (
           <>
             <Cards
@@ -76,7 +85,7 @@ export function App({ store }: { readonly store: DashboardStore }) {
                 <div className="links-body">
                   <Topology
                     cluster={cluster}
-                    trace={trace}
+                    getState={store.get}
                     leader={leader}
                     selected={link}
                     onSelect={setLink}
@@ -98,7 +107,7 @@ export function App({ store }: { readonly store: DashboardStore }) {
                 </div>
               </div>
             </div>
-            <Members cluster={cluster} trace={trace} ids={ids} />
+            <Members cluster={cluster} heard={trace.verify} ids={ids} />
             <div className="pair pair-wide">
               <div className="stack">
                 <SqlConsole ids={ids} leader={leader} />
@@ -110,7 +119,7 @@ export function App({ store }: { readonly store: DashboardStore }) {
         )}
       </main>
       <Toasts toasts={toasts} />
-    </>
+    </ServerAway>
   );
 }
 
@@ -122,7 +131,7 @@ interface CardsProps {
   readonly onFault: SendFault;
 }
 
-function Cards({ cluster, ids, leader, receivedAtMs, onFault }: CardsProps) {
+const Cards = memo(function Cards({ cluster, ids, leader, receivedAtMs, onFault }: CardsProps) {
   const now = useNow(200);
   const sinceMs = Math.max(0, now - receivedAtMs);
   return (
@@ -132,7 +141,8 @@ function Cards({ cluster, ids, leader, receivedAtMs, onFault }: CardsProps) {
           key={replica.id}
           replica={replica}
           ids={ids}
-          isLeader={replica.id === leader}
+          role={roleOf(replica, leader)}
+          message={messageOf(replica, cluster)}
           isolated={isIsolated(cluster, replica.id)}
           wipeLosesQuorum={wipeLosesQuorum(cluster, replica.id)}
           ageMs={replica.ageMs === null ? null : replica.ageMs + sinceMs}
@@ -141,7 +151,7 @@ function Cards({ cluster, ids, leader, receivedAtMs, onFault }: CardsProps) {
       ))}
     </section>
   );
-}
+});
 
 function Waiting({ lost }: { readonly lost: boolean }) {
   return (

@@ -7,6 +7,7 @@ import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { LeaderChange } from '../model/rate-series.ts';
+import { lonePoints } from '../model/lone-points.ts';
 import { useSize } from './hooks.ts';
 import './chart.css';
 
@@ -141,9 +142,14 @@ function timeRange(_: uPlot, min: number | null, max: number | null): uPlot.Rang
 
 function seriesOf(line: ChartLine): uPlot.Series {
   const stroke = resolveColor(line.color);
-  return line.dashed
-    ? { stroke, width: 1.25, dash: [4, 4], points: { show: false } }
-    : { stroke, width: 2, points: { show: false } };
+  const points: uPlot.Series.Points = {
+    show: true,
+    size: line.dashed ? 4 : 6,
+    fill: stroke,
+    width: 0,
+    filter: (plot, series) => lonePoints(plot.data[series]!),
+  };
+  return line.dashed ? { stroke, width: 1.25, dash: [4, 4], points } : { stroke, width: 2, points };
 }
 
 function resolveColor(color: string): string {

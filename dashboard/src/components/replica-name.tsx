@@ -1,9 +1,12 @@
 /** A replica's name with the swatch that stands for it in charts and in the event list. */
 import { replicaOf } from '../model/incarnation.ts';
 
+/** As many as tokens.css has, and as a demo has replicas at most. */
+const colours = 9;
+
 export function replicaColor(ids: readonly string[], id: string): string {
   const index = Math.max(0, ids.indexOf(replicaOf(id)));
-  return `var(--replica-${(index % 5) + 1})`;
+  return `var(--replica-${(index % colours) + 1})`;
 }
 
 interface ReplicaNameProps {

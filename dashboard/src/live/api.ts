@@ -33,27 +33,50 @@ export type SqlOutcome =
   | { readonly ok: true; readonly result: SqlResult }
   | { readonly ok: false; readonly error: SqlError };
 
+/** A restart waits for its replica to end: 12 s at most. */
+const faultMs = 20_000;
+/** The server gives a statement up before that. */
+const sqlMs = 30_000;
+/** So does it with a comparison. */
+const verifyMs = 32 * 60_000;
+const slotMs = 10_000;
+
 const noServer: ApiError = { code: 'noServer', message: 'The server does not answer.' };
 const noSense: ApiError = { code: 'badAnswer', message: 'The server gave an answer that makes no sense.' };
 
-function post(path: string, body: unknown): Promise<unknown> {
-  return ask(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+/** What was asked may have been done, or not. */
+const noAnswer: ApiError = {
+  code: 'noAnswer',
+  message: 'The server did not answer in time: nobody knows whether it was done.',
+};
+
+interface Asked {
+  readonly body?: unknown;
+  readonly timeoutMs: number;
+  /** Gives it up before. */
+  readonly signal?: AbortSignal | undefined;
 }
 
-async function ask(path: string, init: RequestInit): Promise<unknown> {
+async function ask(path: string, { body, timeoutMs, signal }: Asked): Promise<unknown> {
+  const timeOut = AbortSignal.timeout(timeoutMs);
+  const init: RequestInit = {
+    signal: signal === undefined ? timeOut : AbortSignal.any([timeOut, signal]),
+    ...(body !== undefined && {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  };
   let response: Response;
   try {
     response = await fetch(path, init);
   } catch {
-    return { error: noServer };
+    return { error: init.signal?.aborted === true ? noAnswer : noServer };
   }
   try {
     return await response.json();
   } catch {
+    if (init.signal?.aborted === true) return { error: noAnswer };
     return { error: response.ok ? noSense : { code: String(response.status), message: response.statusText } };
   }
 }
@@ -70,8 +93,9 @@ function errorIn(answer: unknown): SqlError | null {
 /** Sends a fault, and tells the person what came of it. */
 export type SendFault = (request: FaultRequest) => void;
 
-export async function postFault(request: FaultRequest): Promise<FaultOutcome> {
-  const error = errorIn(await post('/api/fault', request));
+/** `signal` gives it up: a server that has not begun with it by then leaves it. */
+export async function postFault(request: FaultRequest, signal?: AbortSignal): Promise<FaultOutcome> {
+  const error = errorIn(await ask('/api/fault', { body: request, timeoutMs: faultMs, signal }));
   return error === null ? { ok: true } : { ok: false, error };
 }
 
@@ -81,7 +105,7 @@ export type VerifyOutcome =
 
 /** Takes as long as the replicas need to read all their data. */
 export async function postVerify(repair: boolean): Promise<VerifyOutcome> {
-  const answer = await post('/api/verify', { repair });
+  const answer = await ask('/api/verify', { body: { repair }, timeoutMs: verifyMs });
   const error = errorIn(answer);
   if (error !== null) return { ok: false, error };
   const result = answer as Partial<VerifyResult>;
@@ -91,7 +115,7 @@ export async function postVerify(repair: boolean): Promise<VerifyOutcome> {
 }
 
 export async function runSql(replica: string, sql: string): Promise<SqlOutcome> {
-  const answer = await post('/api/sql', { replica, sql });
+  const answer = await ask('/api/sql', { body: { replica, sql }, timeoutMs: sqlMs });
   const error = errorIn(answer);
   if (error !== null) return { ok: false, error };
   const result = answer as Partial<SqlResult>;
@@ -106,7 +130,7 @@ export type SlotOutcome =
 
 /** What a slot holds. `signal` gives it up; the outcome is of no use then. */
 export async function getSlot(slot: number, signal: AbortSignal): Promise<SlotOutcome> {
-  const answer = await ask(`/api/log/${slot}`, { signal });
+  const answer = await ask(`/api/log/${slot}`, { timeoutMs: slotMs, signal });
   const error = errorIn(answer);
   if (error !== null) return { ok: false, error };
   const found = answer as Partial<SlotAnswer>;

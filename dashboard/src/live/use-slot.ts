@@ -11,7 +11,7 @@ export type SlotLoad =
 
 const againMs = 1000;
 /** These may have another answer soon. */
-const passing: ReadonlySet<string> = new Set(['notChosen', 'unavailable', 'noServer']);
+const passing: ReadonlySet<string> = new Set(['notChosen', 'unavailable', 'noServer', 'noAnswer']);
 
 export function useSlot(slot: number): SlotLoad {
   const [load, setLoad] = useState<SlotLoad & { readonly slot: number }>({ kind: 'loading', slot });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LinkFault } from '../../../server/src/api/status.ts';
+import type { LinkFault, ReplicaStatus } from '../../../server/src/api/status.ts';
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import {
   compareBallots,
@@ -9,6 +9,8 @@ import {
   formatBallot,
   healthOf,
   isIsolated,
+  messageOf,
+  roleOf,
   spellFault,
 } from './cluster-view.ts';
 import { ballot, clusterOf, replica } from './testing.ts';
@@ -52,6 +54,51 @@ describe('who leads', () => {
     expect(compareBallots(ballot(2, 'r1'), ballot(2, 'r1'))).toBe(0);
     expect(formatBallot(ballot(2, 'r1'))).toBe('2·r1');
     expect(formatBallot(ballot(0, ''))).toBe('–');
+  });
+});
+
+describe('the role on show', () => {
+  test('is not the last word of a replica that is frozen, silent or gone', () => {
+    expect(roleOf(replica('r1', leads, { process: 'paused' }), null)).toBe('paused');
+    expect(roleOf(replica('r1', leads, { ageMs: 5000 }), null)).toBe('unknown');
+    expect(roleOf(replica('r1', leads, { process: 'stopped' }), 'r2')).toBe('down');
+    expect(roleOf({ ...replica('r1'), status: null, ageMs: null }, 'r2')).toBe('unknown');
+    expect(roleOf(replica('r1', leads), 'r1')).toBe('leader');
+    expect(roleOf(replica('r2'), 'r1')).toBe('follower');
+  });
+
+  test('of a leader that has not heard of its successor is deposed; of one that does not serve yet it is leader', () => {
+    expect(roleOf(replica('r1', leads), 'r2')).toBe('deposed');
+    expect(roleOf(replica('r1', { ...leads, state: 'recovering' }), null)).toBe('leader');
+  });
+});
+
+describe('what a replica says of itself', () => {
+  const found =
+    'If the group was never founded, run "barista init" with the configuration of one replica, and start it.';
+  const joining = {
+    state: 'joining',
+    incarnation: 0,
+    membership: { version: 0, members: [] },
+    message: `This replica has no log, and waits to be let in: none of r1, r2 has answered yet. ${found}`,
+  } as const;
+
+  test('does not advise to found a group that is founded', () => {
+    const r3 = replica('r3', joining);
+    expect(messageOf(r3, clusterOf(replica('r1'), replica('r2'), r3))).toBe(
+      'This replica has no log, and waits to be let in: none of r1, r2 has answered yet.',
+    );
+    expect(messageOf(r3, clusterOf(r3))).toBe(joining.message);
+    expect(messageOf(replica('r3', { ...joining, message: found }), clusterOf(replica('r1')))).toBeNull();
+  });
+
+  test('is nothing where there is nothing fresh, or where the steps of a copy say it', () => {
+    const told = { message: 'PostgreSQL is down' };
+    const cluster = clusterOf(replica('r1'));
+    expect(messageOf(replica('r1', told), cluster)).toBe('PostgreSQL is down');
+    expect(messageOf(replica('r1', told, { process: 'paused' }), cluster)).toBeNull();
+    const recovery = { phase: 'copying' } as NonNullable<ReplicaStatus['recovery']>;
+    expect(messageOf(replica('r1', { ...told, recovery }), cluster)).toBeNull();
   });
 });
 

@@ -54,6 +54,29 @@ export function findLeader(cluster: ClusterStatus | null): ReplicaStatus | null 
   );
 }
 
+export type ShownRole = 'leader' | 'deposed' | 'follower' | 'candidate' | 'down' | 'paused' | 'unknown';
+
+/** What a replica is to the group now. Its last word does not count once it is frozen or silent, nor once another one leads with a higher ballot. */
+export function roleOf(replica: ClusterReplica, leader: string | null): ShownRole {
+  if (replica.process === 'stopped') return 'down';
+  if (replica.process === 'paused') return 'paused';
+  const status = freshStatus(replica);
+  if (status === null) return 'unknown';
+  return status.role === 'leader' && leader !== null && leader !== replica.id ? 'deposed' : status.role;
+}
+
+/** What the replica says of itself, as far as it is of use to who sees the others, too: none of them founds the group again. */
+export function messageOf(replica: ClusterReplica, cluster: ClusterStatus): string | null {
+  const status = freshStatus(replica);
+  if (status === null || status.message === null) return null;
+  // While a copy is made, the steps say it better.
+  if (status.recovery !== null && status.recovery.phase !== 'joining') return null;
+  const isFounded = cluster.replicas.some((each) => (each.status?.membership.members.length ?? 0) > 0);
+  const sentences = status.message.split(/(?<=\.)\s+(?=[A-Z])/);
+  const useful = sentences.filter((each) => !(isFounded && each.includes('barista init')));
+  return useful.length === 0 ? null : useful.join(' ');
+}
+
 export function isBroken(fault: LinkFault): boolean {
   return fault.cut || fault.delayMs > 0 || fault.drop > 0 || fault.duplicate > 0;
 }

@@ -3,12 +3,12 @@
  *
  * Does not keep what belongs to a view (selection, filters, text being typed). Pure: times come with the actions.
  */
-import type { ClusterStatus } from '../../../server/src/api/status.ts';
+import type { ClusterStatus, ReplicaStatus } from '../../../server/src/api/status.ts';
 import { findLeader } from './cluster-view.ts';
 import type { Frame } from './frames.ts';
 import { addSample, emptyRates, noteLeader } from './rate-series.ts';
 import type { RateSeries } from './rate-series.ts';
-import { emptyTrace, foldEvents } from './trace-model.ts';
+import { emptyTrace, foldEvents, meetCluster } from './trace-model.ts';
 import type { TraceModel } from './trace-model.ts';
 import { unreachable } from './unreachable.ts';
 
@@ -23,7 +23,11 @@ export interface DashboardState {
   readonly cluster: ClusterStatus | null;
   /** When `cluster` arrived, in milliseconds since the epoch. */
   readonly clusterAtMs: number;
+  /** By replica, the last one that was told, though its process may have ended since. */
+  readonly lastStatus: ReadonlyMap<string, ReplicaStatus>;
   readonly trace: TraceModel;
+  /** When the newest events arrived, in milliseconds since the epoch. */
+  readonly traceAtMs: number;
   readonly rates: RateSeries;
 }
 
@@ -35,7 +39,9 @@ export const initialState: DashboardState = {
   connection: { kind: 'connecting' },
   cluster: null,
   clusterAtMs: 0,
+  lastStatus: new Map(),
   trace: emptyTrace,
+  traceAtMs: 0,
   rates: emptyRates,
 };
 
@@ -53,7 +59,14 @@ export function reduceDashboard(state: DashboardState, action: DashboardAction):
 function takeFrames(state: DashboardState, frames: readonly Frame[], atMs: number): DashboardState {
   const events = frames.flatMap((frame) => (frame.type === 'events' ? frame.events : []));
   const next = frames.reduce((current, frame) => takeFrame(current, frame, atMs), state);
-  return events.length > 0 ? { ...next, trace: foldEvents(next.trace, events) } : next;
+  if (events.length === 0) return next;
+  const trace = foldEvents(next.trace, events);
+  return trace === next.trace ? next : { ...next, trace, traceAtMs: atMs };
+}
+
+/** Now, on the clock of the events: a link that says nothing any more falls idle though no event comes. */
+export function eventClockUs({ trace, traceAtMs }: DashboardState, nowMs: number): number {
+  return trace.lastAtUs + Math.max(0, nowMs - traceAtMs) * 1000;
 }
 
 /** Events are folded apart, all of a flush at once: copying the collections for each frame would be the page's main cost. */
@@ -65,6 +78,8 @@ function takeFrame(state: DashboardState, frame: Frame, atMs: number): Dashboard
         ...state,
         cluster: frame.cluster,
         clusterAtMs: atMs,
+        lastStatus: new Map([...state.lastStatus, ...statusesOf(frame.cluster)]),
+        trace: meetCluster(state.trace, frame.cluster, state.lastStatus),
         rates: noteLeader(state.rates, leader, atMs),
       };
     }
@@ -75,4 +90,8 @@ function takeFrame(state: DashboardState, frame: Frame, atMs: number): Dashboard
     default:
       return unreachable(frame);
   }
+}
+
+function statusesOf(cluster: ClusterStatus): readonly (readonly [string, ReplicaStatus])[] {
+  return cluster.replicas.flatMap(({ id, status }) => (status === null ? [] : [[id, status] as const]));
 }

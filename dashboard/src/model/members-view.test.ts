@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { latestVerify, memberRole, newestMembership, quorumOf, wipeLosesQuorum } from './members-view.ts';
+import { memberRole, newestMembership, quorumOf, wipeLosesQuorum } from './members-view.ts';
 import { clusterOf, membershipOf, other, replica, status } from './testing.ts';
+import { emptyTrace, foldEvents } from './trace-model.ts';
 
 const voters = { r1: 'voter', r2: 'voter', r3: 'voter' } as const;
 
@@ -67,6 +68,6 @@ test('the last comparison is the one that was told of last', () => {
   const done = (seq: number, slot: number) =>
     other({ seq }, { layer: 'operation', name: 'VerifyDone', result: { slot, replicas: [] } });
   const between = other({ seq: 3 }, { layer: 'operation', name: 'LogResumed', reason: '' });
-  expect(latestVerify([done(1, 10), done(2, 20), between])?.slot).toBe(20);
-  expect(latestVerify([between])).toBe(null);
+  expect(foldEvents(emptyTrace, [done(1, 10), done(2, 20), between]).verify?.slot).toBe(20);
+  expect(foldEvents(emptyTrace, [between]).verify).toBe(null);
 });

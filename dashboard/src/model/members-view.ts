@@ -4,9 +4,7 @@ import type {
   ClusterStatus,
   MembershipStatus,
   ReplicaStatus,
-  VerifyResult,
 } from '../../../server/src/api/status.ts';
-import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { freshStatus } from './cluster-view.ts';
 
 export type Member = MembershipStatus['members'][number];
@@ -26,12 +24,6 @@ export function newestMembership(cluster: ClusterStatus | null): MembershipStatu
 export function memberRole({ id, incarnation, membership }: ReplicaStatus): Member['role'] | null {
   const member = membership.members.find((each) => each.replica === id);
   return member?.incarnation === incarnation ? member.role : null;
-}
-
-/** The last comparison that was told of. */
-export function latestVerify(events: readonly TraceEvent[]): VerifyResult | null {
-  const found = events.findLast((event) => event.name === 'VerifyDone');
-  return found?.name === 'VerifyDone' ? found.result : null;
 }
 
 export interface Quorum {

@@ -2,10 +2,10 @@
  * One replica's log as its events tell it: which slots it has voted for, which it knows as chosen, which are applied.
  *
  * A slot is applied when the replica's PostgreSQL has come to the end of its WAL: at the leader when it is released, at a standby when it is replayed. Does not know other replicas.
- * Keeps: at most `votesMax` votes (the latest written) and `pendingMax` slots that wait to be replayed; a new run of the replica's process starts from what that run reports, and a new incarnation has no votes.
+ * Keeps: at most `votesMax` votes (the latest written) and `pendingMax` slots that wait to be replayed; a new run of the replica's process starts from what that run reports (nothing, until it does), and a new incarnation has no votes.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { ReplicaStatus } from '../../../server/src/api/status.ts';
+import type { ClusterReplica, ReplicaStatus } from '../../../server/src/api/status.ts';
 import type { Ballot, EntryLabel } from '../../../server/src/multipaxos/types/names.ts';
 
 export const votesMax = 4096;
@@ -24,6 +24,10 @@ interface PendingSlot {
 
 export interface ReplicaLog {
   readonly run: string | null;
+  /** The process whose run this is; null: it was not told yet. */
+  readonly pid: number | null;
+  /** That process has ended and another one runs: nothing of this log is so any more. */
+  readonly isOver: boolean;
   /** Whose votes these are: another incarnation begins with none. */
   readonly incarnation: string | null;
   readonly lastSeq: number;
@@ -48,6 +52,8 @@ export interface Cell {
 
 export const emptyLog: ReplicaLog = {
   run: null,
+  pid: null,
+  isOver: false,
   incarnation: null,
   lastSeq: 0,
   missed: 0,
@@ -61,6 +67,8 @@ export const emptyLog: ReplicaLog = {
 
 interface Draft {
   run: string | null;
+  pid: number | null;
+  isOver: boolean;
   incarnation: string | null;
   lastSeq: number;
   missed: number;
@@ -83,6 +91,7 @@ export function foldReplicaLog(log: ReplicaLog, events: readonly TraceEvent[]): 
 
 function apply(draft: Draft, event: TraceEvent): void {
   countSeq(draft, event);
+  if (draft.isOver) return;
   if (draft.incarnation !== event.replica) {
     draft.votes.clear();
     draft.incarnation = event.replica;
@@ -95,6 +104,7 @@ function apply(draft: Draft, event: TraceEvent): void {
     return;
   }
   if (event.layer === 'apply') applyWal(draft, event);
+  if (event.name === 'ReplicaStarted') draft.pid = event.pid;
 }
 
 type ApplyEvent = Extract<TraceEvent, { layer: 'apply' }>;
@@ -140,6 +150,8 @@ function countSeq(draft: Draft, event: TraceEvent): void {
     draft.missed += gap;
     if (gap > 0) draft.votesFrom = null;
   } else {
+    draft.pid = null;
+    draft.isOver = false;
     draft.missed = 0;
     draft.commitPoint = 0;
     draft.lastSlot = 0;
@@ -156,6 +168,27 @@ function countSeq(draft: Draft, event: TraceEvent): void {
 function writeVote(draft: Draft, slot: number, vote: SlotVote): void {
   draft.votes.delete(slot);
   draft.votes.set(slot, vote);
+}
+
+/**
+ * The log once a status of its replica has come. `before`: the last one that named a process, null if there was none.
+ *
+ * A process that is started anew may have lost its disk, and the word that it runs comes before its first events: what an earlier one told is over by then.
+ */
+export function meetStatus(
+  log: ReplicaLog,
+  { process, status }: ClusterReplica,
+  before: ReplicaStatus | null,
+): ReplicaLog {
+  if (process === 'stopped' || log.run === null || log.isOver) return log;
+  if (status === null) return log.pid !== null && log.pid === before?.pid ? over(log) : log;
+  // The page was opened after the process had started: so it is known whose events these are.
+  if (log.pid === null) return { ...log, pid: status.pid };
+  return log.pid === status.pid ? log : over(log);
+}
+
+function over({ run, pid, lastSeq, missed, incarnation }: ReplicaLog): ReplicaLog {
+  return { ...emptyLog, run, pid, lastSeq, missed, incarnation, isOver: true };
 }
 
 export interface LogPointers {

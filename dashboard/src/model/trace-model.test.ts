@@ -63,6 +63,19 @@ describe('the trace model', () => {
     expect(foldEvents(model, [heard]).lastMessageUs.get(linkKey('r2', 'r3'))).toBe(7000);
   });
 
+  test('sees heartbeats that change nothing by what they do to the lease', () => {
+    const heard = { layer: 'lease', name: 'HandleHeartbeat', ballot: ballot(3, 'r2.2') };
+    const answered = { layer: 'lease', name: 'HandleHeartbeatAck', from: 'r3' };
+    const model = foldEvents(emptyTrace, [
+      other({ seq: 1, replica: 'r3' }, heard),
+      other({ seq: 2, replica: 'r2.2' }, answered),
+    ]);
+    expect([...model.lastMessageUs]).toEqual([
+      [linkKey('r2', 'r3'), 1000],
+      [linkKey('r3', 'r2'), 2000],
+    ]);
+  });
+
   test('takes no event twice when a page that connects again is shown the past again', () => {
     const events = [1, 2, 3].map((seq) => ship(seq, `c/${seq}`));
     const first = foldEvents(emptyTrace, events.slice(0, 2));

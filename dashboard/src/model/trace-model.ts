@@ -5,10 +5,11 @@
  * every collection is bounded.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { ClusterStatus, ReplicaStatus, VerifyResult } from '../../../server/src/api/status.ts';
 import { foldNotes } from './entry-notes.ts';
 import type { EntryNotes } from './entry-notes.ts';
 import { replicaOf } from './incarnation.ts';
-import { emptyLog, foldReplicaLog } from './replica-log.ts';
+import { emptyLog, foldReplicaLog, meetStatus } from './replica-log.ts';
 import type { ReplicaLog } from './replica-log.ts';
 import { emptyRunning, foldRunning } from './running.ts';
 import type { Running } from './running.ts';
@@ -29,6 +30,8 @@ export interface TraceModel {
   /** When a message was last seen on a directed link (`linkKey`), leaving or arriving, in the events' microseconds. */
   readonly lastMessageUs: ReadonlyMap<string, number>;
   readonly lastAtUs: number;
+  /** The last comparison of data that was told of. */
+  readonly verify: VerifyResult | null;
 }
 
 export const emptyTrace: TraceModel = {
@@ -39,10 +42,25 @@ export const emptyTrace: TraceModel = {
   running: emptyRunning,
   lastMessageUs: new Map(),
   lastAtUs: 0,
+  verify: null,
 };
 
 export function linkKey(from: string, to: string): string {
   return `${from}>${to}`;
+}
+
+/** What the events of earlier processes told is over where a status tells of a new one; `before`: the statuses until then. */
+export function meetCluster(
+  model: TraceModel,
+  cluster: ClusterStatus,
+  before: ReadonlyMap<string, ReplicaStatus>,
+): TraceModel {
+  const changed = cluster.replicas.flatMap((replica) => {
+    const log = model.logs.get(replica.id);
+    const met = log === undefined ? log : meetStatus(log, replica, before.get(replica.id) ?? null);
+    return met === undefined || met === log ? [] : [[replica.id, met] as const];
+  });
+  return changed.length === 0 ? model : { ...model, logs: new Map([...model.logs, ...changed]) };
 }
 
 export function foldEvents(model: TraceModel, received: readonly TraceEvent[]): TraceModel {
@@ -58,6 +76,7 @@ export function foldEvents(model: TraceModel, received: readonly TraceEvent[]): 
     running: foldRunning(model.running, batch),
     lastMessageUs: foldMessages(model.lastMessageUs, batch),
     lastAtUs: batch.reduce((latest, event) => Math.max(latest, event.atUs), model.lastAtUs),
+    verify: latestVerify(batch) ?? model.verify,
   };
 }
 
@@ -70,6 +89,12 @@ function unseen(model: TraceModel, received: readonly TraceEvent[]): readonly Tr
     last.set(replicaOf(event.replica), { run: event.run, seq: event.seq });
     return true;
   });
+}
+
+/** The last comparison that was told of. */
+function latestVerify(events: readonly TraceEvent[]): VerifyResult | null {
+  const found = events.findLast((event) => event.name === 'VerifyDone');
+  return found?.name === 'VerifyDone' ? found.result : null;
 }
 
 function foldLogs(
@@ -96,10 +121,28 @@ function foldMessages(
 ): TraceModel['lastMessageUs'] {
   const next = new Map(lastMessageUs);
   for (const event of batch) {
-    if (event.layer !== 'consensus') continue;
     const replica = replicaOf(event.replica);
-    if (event.from !== undefined) next.set(linkKey(replicaOf(event.from), replica), event.atUs);
+    const sender = senderOf(event);
+    if (sender !== null) next.set(linkKey(replicaOf(sender), replica), event.atUs);
+    if (event.layer !== 'consensus') continue;
     for (const { to } of event.sent ?? []) next.set(linkKey(replica, replicaOf(to)), event.atUs);
   }
   return next;
+}
+
+/** Whose message the event is about. Of heartbeats that change nothing only the lease's events tell, and those name the leader by its ballot. */
+function senderOf(event: TraceEvent): string | null {
+  if (event.layer === 'consensus') return event.from ?? null;
+  if (event.layer !== 'lease') return null;
+  if (event.name === 'HandleHeartbeat') return event.ballot.replica;
+  return event.name === 'HandleHeartbeatAck' ? event.from : null;
+}
+
+/** A link counts as busy for this long after a message. */
+const busyUs = 1_000_000;
+
+/** `nowUs`: on the events' clock. */
+export function isBusy(model: TraceModel, key: string, nowUs: number): boolean {
+  const lastUs = model.lastMessageUs.get(key);
+  return lastUs !== undefined && nowUs - lastUs < busyUs;
 }

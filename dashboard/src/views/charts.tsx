@@ -1,5 +1,5 @@
 /** Throughput and latency of the last two minutes, by replica. */
-import { useMemo, useState } from 'react';
+import { memo, useMemo, useState } from 'react';
 import type uPlot from 'uplot';
 import { Chart } from '../components/chart.tsx';
 import { formatMs, formatRate } from '../components/format.ts';
@@ -21,7 +21,7 @@ const throughputs = [
   { value: 'appliedPerSecond', label: 'Applied' },
 ] as const;
 
-export function Throughput({ rates, ids, themeKey }: ChartsProps) {
+export const Throughput = memo(function Throughput({ rates, ids, themeKey }: ChartsProps) {
   const [metric, setMetric] = useState<(typeof throughputs)[number]['value']>('transactionsPerSecond');
   const data = useMemo(() => columnsOf(rates, ids, metric) as uPlot.AlignedData, [rates, ids, metric]);
   const lines = ids.map((id) => ({ name: id, color: replicaColor(ids, id), dashed: false }));
@@ -43,7 +43,7 @@ export function Throughput({ rates, ids, themeKey }: ChartsProps) {
       </div>
     </Panel>
   );
-}
+});
 
 /** Nothing was measured where nothing was chosen, so zeroes are gaps. */
 function latencyColumns(rates: RateSeries, ids: readonly string[]): uPlot.AlignedData {
@@ -54,7 +54,7 @@ function latencyColumns(rates: RateSeries, ids: readonly string[]): uPlot.Aligne
   return [times, ...ids.flatMap((_, index) => [gaps(p50[index]!), gaps(p99[index]!)])];
 }
 
-export function Latency({ rates, ids, themeKey }: ChartsProps) {
+export const Latency = memo(function Latency({ rates, ids, themeKey }: ChartsProps) {
   const active = useMemo(
     () => ids.filter((id) => rates.samples.some((sample) => (sample.perReplica[id]?.latencyMsP50 ?? 0) > 0)),
     [rates, ids],
@@ -80,4 +80,4 @@ export function Latency({ rates, ids, themeKey }: ChartsProps) {
       </div>
     </Panel>
   );
-}
+});

@@ -1,7 +1,7 @@
 /**
  * The trace as a list, newest first: filtered by replica, layer and text; it can be held still. A click shows the event's slots in the log.
  */
-import { useMemo, useState } from 'react';
+import { memo, useMemo, useState } from 'react';
 import type { UIEvent } from 'react';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { Button } from '../components/button.tsx';
@@ -24,7 +24,7 @@ interface EventListProps {
   readonly onSelect: (range: SlotRange) => void;
 }
 
-export function EventList({ trace, ids, onSelect }: EventListProps) {
+export const EventList = memo(function EventList({ trace, ids, onSelect }: EventListProps) {
   const [filter, setFilter] = useState<EventFilter>(noFilter);
   const [held, setHeld] = useState<TraceModel | null>(null);
   const [view, setView] = useState({ scrollTop: 0, height: 400 });
@@ -107,7 +107,7 @@ export function EventList({ trace, ids, onSelect }: EventListProps) {
       </div>
     </Panel>
   );
-}
+});
 
 interface EventFiltersProps {
   readonly filter: EventFilter;

@@ -1,9 +1,12 @@
 /** What to do to one directed link: cut, delay, drop, duplicate; or, with none picked, which links are broken. */
-import { useState } from 'react';
+import { memo, useState } from 'react';
+import type { KeyboardEvent } from 'react';
 import type { ClusterStatus, FaultRequest, LinkFault } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
 import { Segmented } from '../components/segmented.tsx';
+import { useServerAway } from '../components/server-away.tsx';
 import { faultsByLink, spellFault } from '../model/cluster-view.ts';
+import { mirrored, sameFault } from '../model/link-fault.ts';
 import { linkKey } from '../model/trace-model.ts';
 import type { SendFault } from '../live/api.ts';
 import type { Link } from './topology.tsx';
@@ -16,7 +19,12 @@ interface LinkEditorProps {
   readonly onFault: SendFault;
 }
 
-export function LinkEditor({ cluster, selected, onSelect, onFault }: LinkEditorProps) {
+export const LinkEditor = memo(function LinkEditor({
+  cluster,
+  selected,
+  onSelect,
+  onFault,
+}: LinkEditorProps) {
   const faults = faultsByLink(cluster);
   if (selected === null) return <FaultList faults={[...faults.values()]} onSelect={onSelect} />;
   const fault = faults.get(linkKey(selected.from, selected.to)) ?? null;
@@ -25,11 +33,12 @@ export function LinkEditor({ cluster, selected, onSelect, onFault }: LinkEditorP
       key={linkKey(selected.from, selected.to)}
       link={selected}
       fault={fault}
+      wayBack={faults.get(linkKey(selected.to, selected.from)) ?? null}
       onSelect={onSelect}
       onFault={onFault}
     />
   );
-}
+});
 
 function FaultList(props: {
   readonly faults: readonly LinkFault[];
@@ -61,6 +70,8 @@ function FaultList(props: {
 interface LinkFormProps {
   readonly link: Link;
   readonly fault: LinkFault | null;
+  /** Of the other direction. */
+  readonly wayBack: LinkFault | null;
   readonly onSelect: (link: Link | null) => void;
   readonly onFault: SendFault;
 }
@@ -68,12 +79,27 @@ interface LinkFormProps {
 const delays = [0, 50, 200, 1000] as const;
 const chances = [0, 0.1, 0.3, 0.6] as const;
 
-function LinkForm({ link, fault, onSelect, onFault }: LinkFormProps) {
-  const [both, setBoth] = useState(false);
+function LinkForm({ link, fault, wayBack, onSelect, onFault }: LinkFormProps) {
+  const away = useServerAway();
+  const back = { from: link.to, to: link.from };
+  const [both, setBoth] = useState(() => fault !== null && sameFault(fault, wayBack));
   const send = (action: 'cut' | 'delay' | 'drop' | 'duplicate', amount: number): void => {
     const request = { action, from: link.from, to: link.to, amount } as FaultRequest;
     onFault(request);
-    if (both) onFault({ ...request, from: link.to, to: link.from } as FaultRequest);
+    if (both) onFault({ ...request, ...back } as FaultRequest);
+  };
+  /** What is set here already is meant for both as well. */
+  const tick = (isBoth: boolean): void => {
+    setBoth(isBoth);
+    if (isBoth) for (const request of mirrored(fault, wayBack, back)) onFault(request);
+  };
+  const leave = (): void => {
+    onSelect(null);
+    // To where it came from, rather than to nowhere.
+    document.querySelector<SVGElement>(`[data-testid="link-${link.from}-${link.to}"]`)?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') leave();
   };
   const chanceChoices = (name: string) =>
     chances.map((value) => ({
@@ -82,7 +108,7 @@ function LinkForm({ link, fault, onSelect, onFault }: LinkFormProps) {
       testId: `link-${name}-${value * 100}`,
     }));
   return (
-    <div className="link-form" data-testid="link-editor">
+    <div className="link-form" data-testid="link-editor" onKeyDown={onKeyDown}>
       <div className="link-form-head">
         <span className="mono link-form-name">
           {link.from} → {link.to}
@@ -91,16 +117,26 @@ function LinkForm({ link, fault, onSelect, onFault }: LinkFormProps) {
           <input
             type="checkbox"
             checked={both}
-            onChange={(event) => setBoth(event.target.checked)}
+            disabled={away}
+            onChange={(event) => tick(event.target.checked)}
             data-testid="link-both"
           />
           both directions
         </label>
-        <Button tone="plain" icon="close" aria-label="Leave this link" onClick={() => onSelect(null)} />
+        <Button tone="plain" icon="close" aria-label="Leave this link" onClick={leave} />
       </div>
+      {wayBack === null && fault === null ? null : (
+        <p className="link-back quiet" data-testid="link-back">
+          <span className="mono">
+            {back.from} → {back.to}
+          </span>{' '}
+          is {wayBack === null ? 'whole' : spellFault(wayBack)}
+        </p>
+      )}
       <div className="link-form-row">
         <span>Connection</span>
         <Segmented
+          disabled={away}
           label="Connection"
           choices={[
             { value: 0, label: 'Whole', testId: 'link-whole' },
@@ -113,6 +149,7 @@ function LinkForm({ link, fault, onSelect, onFault }: LinkFormProps) {
       <div className="link-form-row">
         <span>Delay</span>
         <Segmented
+          disabled={away}
           label="Delay"
           choices={delays.map((value) => ({
             value,
@@ -126,6 +163,7 @@ function LinkForm({ link, fault, onSelect, onFault }: LinkFormProps) {
       <div className="link-form-row">
         <span>Drop</span>
         <Segmented
+          disabled={away}
           label="Drop"
           choices={chanceChoices('drop')}
           value={fault?.drop ?? 0}
@@ -135,6 +173,7 @@ function LinkForm({ link, fault, onSelect, onFault }: LinkFormProps) {
       <div className="link-form-row">
         <span>Duplicate</span>
         <Segmented
+          disabled={away}
           label="Duplicate"
           choices={chanceChoices('duplicate')}
           value={fault?.duplicate ?? 0}

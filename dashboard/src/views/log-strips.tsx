@@ -3,7 +3,7 @@
  *
  * The strips stand still while the pointer is over them or a slot is picked; otherwise they follow the end of the log.
  */
-import { useState } from 'react';
+import { memo, useRef, useState } from 'react';
 import type { KeyboardEvent, PointerEvent } from 'react';
 import type { ClusterStatus } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
@@ -13,7 +13,7 @@ import { Panel } from '../components/panel.tsx';
 import { Segmented } from '../components/segmented.tsx';
 import { axisSlots, columnsFor, revealSlot, slotAt, stripWindow, tailFrom } from '../layout/strip-window.ts';
 import type { SlotRange } from '../model/event-text.ts';
-import { stripsOf } from '../model/strips.ts';
+import { lagText, stripsOf } from '../model/strips.ts';
 import type { Strip } from '../model/strips.ts';
 import type { TraceModel } from '../model/trace-model.ts';
 import { SlotInspector } from './slot-inspector.tsx';
@@ -35,13 +35,20 @@ interface LogStripsProps {
   readonly onSelect: (range: SlotRange | null) => void;
 }
 
-export function LogStrips({ cluster, trace, leader, selected, onSelect }: LogStripsProps) {
+export const LogStrips = memo(function LogStrips({
+  cluster,
+  trace,
+  leader,
+  selected,
+  onSelect,
+}: LogStripsProps) {
   const [ref, { width }] = useSize();
   const [scrolledTo, setScrolledTo] = useState<number | null>(null);
   const [heldAt, setHeldAt] = useState<number | null>(null);
   const [pitch, setPitch] = useState<number>(widePitch);
   const [hovered, setHovered] = useState<number | null>(null);
   const [shown, setShown] = useState<SlotRange | null>(null);
+  const field = useRef<HTMLDivElement>(null);
   const strips = stripsOf(cluster, trace);
   const lastSlot = Math.max(1, ...strips.map((strip) => strip.pointers.lastSlot));
   const columns = columnsFor(width, pitch);
@@ -66,6 +73,11 @@ export function LogStrips({ cluster, trace, leader, selected, onSelect }: LogStr
     setScrolledTo(null);
     setHeldAt(null);
     onSelect(null);
+  };
+  /** The focus goes back to the strips, rather than to nowhere. */
+  const leave = (): void => {
+    follow();
+    field.current?.focus();
   };
   const slotUnder = (event: PointerEvent<HTMLElement>): number | null =>
     slotAt(event.clientX - event.currentTarget.getBoundingClientRect().left, window, pitch);
@@ -95,6 +107,7 @@ export function LogStrips({ cluster, trace, leader, selected, onSelect }: LogStr
         <StripNames strips={strips} leader={leader} />
         <div className="strips-frame" ref={ref}>
           <div
+            ref={field}
             className="strips-field"
             role="slider"
             tabIndex={0}
@@ -153,10 +166,10 @@ export function LogStrips({ cluster, trace, leader, selected, onSelect }: LogStr
           onChange={(event) => setScrolledTo(Number(event.target.value))}
         />
       ) : null}
-      <SlotInspector selected={selected} strips={strips} trace={trace} onClose={follow} />
+      <SlotInspector selected={selected} strips={strips} trace={trace} onClose={leave} />
     </Panel>
   );
-}
+});
 
 function spellSlot(strips: readonly Strip[], slot: number): string {
   return `slot ${slot}: ${strips.map((strip) => `${strip.id} ${strip.cellAt(slot).kind}`).join(', ')}`;
@@ -203,14 +216,10 @@ function StripNames({ strips, leader }: StripNamesProps) {
             data-testid={`lag-${strip.id}`}
             title="Slots that are chosen and not applied here"
           >
-            {strip.stopped ? 'down' : lagText(chosen - strip.pointers.applicationPointer)}
+            {lagText(strip, chosen)}
           </span>
         </div>
       ))}
     </div>
   );
-}
-
-function lagText(slots: number): string {
-  return slots <= 0 ? 'in step' : `−${formatCount(slots)}`;
 }

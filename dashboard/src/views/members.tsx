@@ -1,5 +1,5 @@
 /** Who is in the group, and whether they all hold the same data. */
-import { useState } from 'react';
+import { memo, useState } from 'react';
 import type { ClusterStatus, VerifyResult } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
 import { Panel } from '../components/panel.tsx';
@@ -7,15 +7,15 @@ import { ReplicaName } from '../components/replica-name.tsx';
 import { postVerify } from '../live/api.ts';
 import { describeVerify } from '../model/event-text.ts';
 import { incarnationName, replicaOf } from '../model/incarnation.ts';
-import { latestVerify, newestMembership } from '../model/members-view.ts';
+import { newestMembership } from '../model/members-view.ts';
 import type { Member } from '../model/members-view.ts';
-import type { TraceModel } from '../model/trace-model.ts';
 import { unreachable } from '../model/unreachable.ts';
 import './members.css';
 
 interface MembersProps {
   readonly cluster: ClusterStatus;
-  readonly trace: TraceModel;
+  /** The last comparison that was told of. */
+  readonly heard: VerifyResult | null;
   readonly ids: readonly string[];
 }
 
@@ -25,10 +25,9 @@ type Compared =
   | { readonly state: 'failed'; readonly message: string }
   | { readonly state: 'done'; readonly result: VerifyResult };
 
-export function Members({ cluster, trace, ids }: MembersProps) {
+export const Members = memo(function Members({ cluster, heard, ids }: MembersProps) {
   const membership = newestMembership(cluster);
   const [own, setOwn] = useState<Compared>({ state: 'idle' });
-  const heard = latestVerify(trace.events);
   // The leader compares by itself now and then, and people do from the command line: whichever is of the later slot counts.
   const newer =
     heard !== null && (own.state === 'idle' || (own.state === 'done' && heard.slot > own.result.slot));
@@ -80,7 +79,7 @@ export function Members({ cluster, trace, ids }: MembersProps) {
       </p>
     </Panel>
   );
-}
+});
 
 interface CompareButtonsProps {
   readonly compared: Compared;
@@ -95,6 +94,7 @@ function CompareButtons({ compared, onCompare }: CompareButtonsProps) {
     <>
       {differs ? (
         <Button
+          asksServer
           tone="primary"
           icon="heal"
           data-testid="verify-repair"
@@ -105,6 +105,7 @@ function CompareButtons({ compared, onCompare }: CompareButtonsProps) {
         </Button>
       ) : null}
       <Button
+        asksServer
         icon="compare"
         disabled={running}
         data-testid="verify"

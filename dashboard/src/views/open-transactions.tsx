@@ -1,4 +1,5 @@
 /** The transactions that clients of the leader have open, and which of their commits wait to be chosen. */
+import { memo } from 'react';
 import { formatMs } from '../components/format.ts';
 import { Panel } from '../components/panel.tsx';
 import type { RunningTransaction } from '../../../server/src/api/wal-summary.ts';
@@ -13,7 +14,7 @@ interface OpenTransactionsProps {
   readonly leader: string | null;
 }
 
-export function OpenTransactions({ trace, leader }: OpenTransactionsProps) {
+export const OpenTransactions = memo(function OpenTransactions({ trace, leader }: OpenTransactionsProps) {
   const { shown, more } = runningAt(trace.running, leader, trace.lastAtUs);
   return (
     <Panel
@@ -41,7 +42,7 @@ export function OpenTransactions({ trace, leader }: OpenTransactionsProps) {
       )}
     </Panel>
   );
-}
+});
 
 type ShownState = RunningTransaction['state'] | 'ended';
 

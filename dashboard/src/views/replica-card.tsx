@@ -1,23 +1,25 @@
 /** One replica: how it is doing, where its pointers stand, and the buttons that break it. */
 import type { ClusterReplica } from '../../../server/src/api/status.ts';
-import { Button } from '../components/button.tsx';
 import { formatAge, formatBytes, formatCount } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import { ReplicaName } from '../components/replica-name.tsx';
 import { formatBallot, freshStatus, healthOf, staleMs } from '../model/cluster-view.ts';
+import type { ShownRole } from '../model/cluster-view.ts';
 import { incarnationName } from '../model/incarnation.ts';
 import { memberRole } from '../model/members-view.ts';
 import { walView } from '../model/wal-view.ts';
 import type { WalView } from '../model/wal-view.ts';
 import type { SendFault } from '../live/api.ts';
+import { CardActions } from './card-actions.tsx';
 import { RecoverySteps } from './recovery-steps.tsx';
-import { WipeMenu } from './wipe-menu.tsx';
 import './replica-card.css';
 
 interface ReplicaCardProps {
   readonly replica: ClusterReplica;
   readonly ids: readonly string[];
-  readonly isLeader: boolean;
+  readonly role: ShownRole;
+  /** What it says of itself; null: nothing that would help. */
+  readonly message: string | null;
   readonly isolated: boolean;
   /** Too few voters would be left if its log were lost. */
   readonly wipeLosesQuorum: boolean;
@@ -27,15 +29,14 @@ interface ReplicaCardProps {
 }
 
 export function ReplicaCard(props: ReplicaCardProps) {
-  const { replica, ids, isLeader, isolated, ageMs } = props;
+  const { replica, ids, isolated, ageMs, message } = props;
   const health = healthOf(replica);
   const stale = freshStatus(replica) === null;
-  const message = messageOf(replica);
   return (
     <article
       className="card"
       data-testid={`replica-card-${replica.id}`}
-      data-leader={isLeader}
+      data-leader={props.role === 'leader'}
       data-stale={stale}
       aria-label={`Replica ${replica.id}`}
     >
@@ -43,7 +44,7 @@ export function ReplicaCard(props: ReplicaCardProps) {
         <h3 className="card-name">
           <ReplicaName id={replica.id} ids={ids} />
         </h3>
-        <RoleBadge replica={replica} isLeader={isLeader} />
+        <RoleBadge id={replica.id} role={props.role} />
         {isolated ? (
           <span className="badge" data-tone="bad">
             isolated
@@ -61,13 +62,13 @@ export function ReplicaCard(props: ReplicaCardProps) {
         <Life replica={replica} />
       </p>
       {stale || replica.status === null ? null : <RecoverySteps status={replica.status} />}
-      {message === null || stale ? null : (
+      {message === null ? null : (
         <p className="card-message" data-testid={`message-${replica.id}`}>
           {message}
         </p>
       )}
       <Facts replica={replica} stale={stale} />
-      <Actions
+      <CardActions
         replica={replica}
         isolated={isolated}
         wipeLosesQuorum={props.wipeLosesQuorum}
@@ -77,18 +78,17 @@ export function ReplicaCard(props: ReplicaCardProps) {
   );
 }
 
-/** While a copy is made, the steps say it better. */
-function messageOf({ status }: ClusterReplica): string | null {
-  const phase = status?.recovery?.phase;
-  return phase === undefined || phase === 'joining' ? (status?.message ?? null) : null;
-}
+const roleTones: Readonly<Partial<Record<ShownRole, string>>> = {
+  leader: 'ink',
+  candidate: 'warn',
+  deposed: 'warn',
+};
 
-function RoleBadge({ replica, isLeader }: { readonly replica: ClusterReplica; readonly isLeader: boolean }) {
-  const role = replica.process === 'stopped' ? 'down' : (replica.status?.role ?? 'unknown');
+function RoleBadge({ id, role }: { readonly id: string; readonly role: ShownRole }) {
   return (
-    <span className="badge" data-tone={isLeader ? 'ink' : role === 'candidate' ? 'warn' : 'plain'}>
-      {isLeader ? <Icon name="crown" /> : null}
-      <span data-testid={`role-${replica.id}`}>{role}</span>
+    <span className="badge" data-tone={roleTones[role] ?? 'plain'}>
+      {role === 'leader' ? <Icon name="crown" /> : null}
+      <span data-testid={`role-${id}`}>{role}</span>
     </span>
   );
 }
@@ -210,86 +210,6 @@ function Fact({ name, value, testId, hint }: FactProps) {
     <div className="fact" title={hint}>
       <dt>{name}</dt>
       <dd data-testid={testId}>{value}</dd>
-    </div>
-  );
-}
-
-interface ActionsProps {
-  readonly replica: ClusterReplica;
-  readonly isolated: boolean;
-  readonly wipeLosesQuorum: boolean;
-  readonly onFault: SendFault;
-}
-
-function Actions({ replica, isolated, wipeLosesQuorum, onFault }: ActionsProps) {
-  const { id } = replica;
-  const running = replica.process === 'running';
-  const stopped = replica.process === 'stopped';
-  const postgresUp = running && replica.status?.postgres.up === true;
-  return (
-    <div className="card-actions" role="group" aria-label={`Faults of ${id}`}>
-      {stopped ? null : (
-        <Button
-          tone="danger"
-          icon="crash"
-          data-testid={`crash-${id}`}
-          title="Kill the replica's process and its PostgreSQL (SIGKILL)"
-          onClick={() => onFault({ action: 'crash', replica: id })}
-        >
-          Crash
-        </Button>
-      )}
-      <Button
-        tone={stopped ? 'primary' : 'normal'}
-        icon="restart"
-        data-testid={`restart-${id}`}
-        title={stopped ? 'Start the replica again' : 'Kill the replica and start it again'}
-        onClick={() => onFault({ action: 'restart', replica: id })}
-      >
-        Restart
-      </Button>
-      {replica.process === 'paused' ? (
-        <Button
-          tone="primary"
-          icon="play"
-          data-testid={`resume-${id}`}
-          onClick={() => onFault({ action: 'resume', replica: id })}
-        >
-          Resume
-        </Button>
-      ) : (
-        <Button
-          icon="pause"
-          disabled={!running}
-          data-testid={`pause-${id}`}
-          title="Freeze the process (SIGSTOP)"
-          onClick={() => onFault({ action: 'pause', replica: id })}
-        >
-          Pause
-        </Button>
-      )}
-      <Button
-        tone="danger"
-        icon="database"
-        disabled={!postgresUp}
-        data-testid={`kill-postgres-${id}`}
-        title="Kill this replica's PostgreSQL alone"
-        aria-label={`Kill PostgreSQL of ${id}`}
-        onClick={() => onFault({ action: 'killPostgres', replica: id })}
-      >
-        Kill PG
-      </Button>
-      <Button
-        tone="danger"
-        icon="isolate"
-        disabled={stopped || isolated}
-        data-testid={`isolate-${id}`}
-        title="Cut every link from and to this replica"
-        onClick={() => onFault({ action: 'isolate', replica: id })}
-      >
-        Isolate
-      </Button>
-      <WipeMenu id={id} losesQuorum={wipeLosesQuorum} onFault={onFault} />
     </div>
   );
 }

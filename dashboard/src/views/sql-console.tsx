@@ -1,11 +1,12 @@
 /** SQL against any replica: several lines, a history, the result as a table, errors as PostgreSQL gives them. */
-import { useRef, useState } from 'react';
+import { memo, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
 import { Button } from '../components/button.tsx';
 import { readStored, writeStored } from '../components/hooks.ts';
 import { Icon } from '../components/icon.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Segmented } from '../components/segmented.tsx';
+import { useServerAway } from '../components/server-away.tsx';
 import { runSql } from '../live/api.ts';
 import type { SqlOutcome } from '../live/api.ts';
 import { parseHistory, remember } from '../model/sql-history.ts';
@@ -46,16 +47,17 @@ interface SqlConsoleProps {
   readonly leader: string | null;
 }
 
-export function SqlConsole({ ids, leader }: SqlConsoleProps) {
+export const SqlConsole = memo(function SqlConsole({ ids, leader }: SqlConsoleProps) {
   const [sql, setSql] = useState<string>(examples[0].sql);
   const [chosen, setChosen] = useState<string | null>(null);
   const [run, setRun] = useState<Run | null>(null);
   const [history, setHistory] = useState<readonly HistoryItem[]>(() => parseHistory(readStored(historyKey)));
   const replica = chosen ?? ids[0] ?? '';
+  const away = useServerAway();
   const busy = run !== null && run.outcome === null;
 
   const execute = async (): Promise<void> => {
-    if (busy || sql.trim() === '' || replica === '') return;
+    if (away || busy || sql.trim() === '' || replica === '') return;
     setRun({ sql, replica, outcome: null });
     const outcome = await runSql(replica, sql);
     setRun({ sql, replica, outcome });
@@ -116,6 +118,7 @@ export function SqlConsole({ ids, leader }: SqlConsoleProps) {
             {replica === leader ? '' : leader === null ? '' : `; ${replica} passes it on to ${leader}`}
           </span>
           <Button
+            asksServer
             tone="primary"
             icon="play"
             disabled={busy || sql.trim() === ''}
@@ -141,7 +144,7 @@ export function SqlConsole({ ids, leader }: SqlConsoleProps) {
       />
     </Panel>
   );
-}
+});
 
 function summaryOf(outcome: SqlOutcome): string {
   return outcome.ok ? outcome.result.command : `${outcome.error.code} ${outcome.error.message}`;

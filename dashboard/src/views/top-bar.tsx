@@ -1,4 +1,5 @@
 /** The page's head: who leads, how many replicas answer, how much goes through, and what heals everything. */
+import { memo } from 'react';
 import type { ClusterStatus } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
 import { formatCount, formatMs, formatRate } from '../components/format.ts';
@@ -27,7 +28,7 @@ interface TopBarProps {
 const nextTheme: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
 const themeIcons: Readonly<Record<Theme, IconName>> = { system: 'screen', light: 'sun', dark: 'moon' };
 
-export function TopBar(props: TopBarProps) {
+export const TopBar = memo(function TopBar(props: TopBarProps) {
   const { cluster, leader, rates, theme } = props;
   const quorum = cluster === null ? null : quorumOf(cluster);
   const p99 = Math.max(
@@ -82,13 +83,14 @@ export function TopBar(props: TopBarProps) {
       <div className="top-actions">
         <ConnectionState connection={props.connection} />
         <Button
+          asksServer
           icon="heal"
           disabled={cluster === null}
           data-testid="heal"
-          title="Remove every fault from every link"
+          title="Remove every fault from every link; crashed and paused replicas stay as they are"
           onClick={() => props.onFault({ action: 'heal' })}
         >
-          {broken > 0 ? `Heal ${broken} ${broken === 1 ? 'link' : 'links'}` : 'Heal all'}
+          {broken > 0 ? `Heal ${broken} ${broken === 1 ? 'link' : 'links'}` : 'Heal links'}
         </Button>
         <Button
           tone="plain"
@@ -100,7 +102,7 @@ export function TopBar(props: TopBarProps) {
       </div>
     </header>
   );
-}
+});
 
 function ConnectionState({ connection }: { readonly connection: Connection }) {
   const states = {

@@ -1,17 +1,20 @@
 /** The cluster as a drawing: replicas on a ring, an arrow for each directed link, and what is wrong with it. */
+import { memo } from 'react';
 import type { KeyboardEvent } from 'react';
 import type { ClusterReplica, ClusterStatus, LinkFault } from '../../../server/src/api/status.ts';
+import { useNow } from '../components/hooks.ts';
 import { linkShape, ringPositions } from '../layout/ring.ts';
 import type { Point } from '../layout/ring.ts';
 import { describeFault, faultsByLink, healthOf, spellFault } from '../model/cluster-view.ts';
-import { linkKey } from '../model/trace-model.ts';
-import type { TraceModel } from '../model/trace-model.ts';
+import { eventClockUs } from '../model/dashboard-state.ts';
+import type { DashboardState } from '../model/dashboard-state.ts';
+import { isBusy, linkKey } from '../model/trace-model.ts';
 import './topology.css';
 
 const size = { width: 380, height: 330 };
 const nodeRadius = 30;
-/** A link counts as busy for this long after a message. */
-const busyUs = 1_000_000;
+/** How often it is looked whether messages still flow. */
+const lookMs = 250;
 
 export interface Link {
   readonly from: string;
@@ -20,14 +23,25 @@ export interface Link {
 
 interface TopologyProps {
   readonly cluster: ClusterStatus;
-  readonly trace: TraceModel;
+  /** Read now and then, for what goes over the links: not a reason to draw all of it again each time. */
+  readonly getState: () => DashboardState;
   readonly leader: string | null;
   readonly selected: Link | null;
-  readonly onSelect: (link: Link) => void;
+  readonly onSelect: (link: Link | null) => void;
 }
 
-export function Topology({ cluster, trace, leader, selected, onSelect }: TopologyProps) {
+export const Topology = memo(function Topology({
+  cluster,
+  getState,
+  leader,
+  selected,
+  onSelect,
+}: TopologyProps) {
+  const now = useNow(lookMs);
+  const state = getState();
+  const nowUs = eventClockUs(state, now);
   const { replicas } = cluster;
+  const isLive = state.connection.kind === 'open';
   const three = replicas.length === 3;
   const positions = ringPositions(replicas.length, {
     center: { x: size.width / 2, y: size.height / 2 + (three ? 34 : 0) },
@@ -61,8 +75,10 @@ export function Topology({ cluster, trace, leader, selected, onSelect }: Topolog
             fault={faults.get(key) ?? null}
             down={link.from.process === 'stopped' || link.to.process === 'stopped'}
             busy={
+              isLive &&
               link.from.process === 'running' &&
-              trace.lastAtUs - (trace.lastMessageUs.get(key) ?? -busyUs) < busyUs
+              link.to.process === 'running' &&
+              isBusy(state.trace, key, nowUs)
             }
             selected={selected?.from === link.from.id && selected.to === link.to.id}
             onSelect={onSelect}
@@ -79,7 +95,7 @@ export function Topology({ cluster, trace, leader, selected, onSelect }: Topolog
       ))}
     </svg>
   );
-}
+});
 
 interface LinkArrowProps {
   readonly link: Link;
@@ -90,7 +106,7 @@ interface LinkArrowProps {
   readonly down: boolean;
   readonly busy: boolean;
   readonly selected: boolean;
-  readonly onSelect: (link: Link) => void;
+  readonly onSelect: (link: Link | null) => void;
 }
 
 function LinkArrow(props: LinkArrowProps) {
@@ -104,6 +120,7 @@ function LinkArrow(props: LinkArrowProps) {
     fault === null ? (props.down ? 'down' : props.busy ? 'busy' : 'idle') : fault.cut ? 'cut' : 'impaired';
   const select = (): void => props.onSelect(link);
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape' && props.selected) props.onSelect(null);
     if (event.key !== 'Enter' && event.key !== ' ') return;
     event.preventDefault();
     select();

@@ -24,6 +24,7 @@ import { demoGroup, demoHost, type ReplicaPlan } from './layout.ts';
 import { createLogProxy } from './log-proxy.ts';
 import { createRatesSender } from './rates-sender.ts';
 import { sqlBody, type SqlError, type SqlResult } from './sql-console.ts';
+import { isStillWanted } from './still-wanted.ts';
 import { createStreamHub, type StreamHub } from './stream-hub.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -157,6 +158,11 @@ function postFault(supervisor: Supervisor, logger: Logger): RequestHandler {
     }
     const { amount, ...fault } = { amount: undefined, ...body.data };
     const wanted = amount === undefined ? fault : { ...fault, amount };
+    if (!(await isStillWanted(request))) {
+      logger.info({ fault: wanted }, 'fault given up by who asked for it');
+      response.destroy();
+      return;
+    }
     const outcome = await supervisor.fault(wanted);
     logger.info({ fault: wanted, outcome }, 'fault');
     if (outcome.ok) response.json({ ok: true });

@@ -1,0 +1,195 @@
+/**
+ * The page in a real browser over a group in simulated time: what it shows is so, its keyboard goes where people expect, and nothing is done that nobody waits for.
+ *
+ * The browser is Debian's Chromium, or BARISTA_CHROMIUM.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium, type Browser, type Page, type WebSocketRoute } from 'playwright-core';
+import { build } from 'vite';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type SimulatedFixture, startFixture } from './simulated-fixture.ts';
+
+const executablePath = process.env.BARISTA_CHROMIUM ?? '/usr/bin/chromium';
+const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'];
+const soon = { timeout: 15_000, interval: 50 };
+
+let dir: string;
+let browser: Browser;
+let fixture: SimulatedFixture;
+let page: Page;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'barista-page-'));
+  const root = join(import.meta.dirname, '..');
+  await build({ root, logLevel: 'error', build: { outDir: dir, emptyOutDir: true } });
+  browser = await chromium.launch({ executablePath, args });
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+beforeEach(async () => {
+  const dashboard = { kind: 'ready', dir } as const;
+  const say = () => undefined;
+  fixture = await startFixture({ seed: 1, replicas: 3, clients: 2, port: 0, dashboard, say });
+  void fixture.pace.playTo(Number.POSITIVE_INFINITY, 1);
+  page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
+}, 60_000);
+afterEach(async () => {
+  await page?.close();
+  await fixture?.close();
+});
+
+const part = (id: string) => page.getByTestId(id);
+const text = async (id: string) => (await part(id).innerText()).trim();
+const focused = () => page.evaluate(() => document.activeElement?.getAttribute('data-testid') ?? null);
+const linkState = (link: string) =>
+  part(`link-${link}`).evaluate((handle) => handle.closest('.link')?.getAttribute('data-state'));
+
+async function open(): Promise<void> {
+  await page.goto(`http://127.0.0.1:${fixture.demo.port}`);
+  await expect.poll(() => text('leader-name'), soon).toBe('r1');
+}
+
+describe('the page', () => {
+  it('shows a frozen leader as paused, and messages on a link only while there are some', async () => {
+    await open();
+    const links = ['r1-r2', 'r2-r1', 'r1-r3', 'r3-r1'];
+    await expect.poll(() => Promise.all(links.map(linkState)), soon).toEqual(links.map(() => 'busy'));
+    await part('pause-r1').click();
+    await expect.poll(() => text('role-r1'), soon).toBe('paused');
+    expect(await part('replica-card-r1').getAttribute('data-leader')).toBe('false');
+    expect(await part('role-r1').locator('xpath=..').locator('svg').count()).toBe(0);
+    for (const id of ['r2', 'r3']) await part(`pause-${id}`).click();
+    const all = [...links, 'r2-r3', 'r3-r2'];
+    await expect.poll(() => Promise.all(all.map(linkState)), soon).toEqual(all.map(() => 'idle'));
+  }, 60_000);
+
+  it('shows a lost disk as empty at once, and does not advise to found the group again', async () => {
+    await open();
+    await expect.poll(() => text('lag-r3'), soon).toMatch(/in step|^−\d$/);
+    // Nobody can let it in: so it goes on asking.
+    for (const id of ['r1', 'r2']) await part(`isolate-${id}`).click();
+    await part('wipe-r3').click();
+    await part('wipe-both-r3').click();
+    await part('toasts').getByText('Wiped the disk of r3').waitFor();
+    await expect.poll(() => text('lag-r3'), { ...soon, timeout: 1000 }).toMatch(/no word|^−\d{2,}$/);
+    await expect.poll(() => text('message-r3'), soon).toContain('waits to be let in');
+    expect(await text('message-r3')).not.toContain('barista init');
+  }, 60_000);
+
+  it('keeps every button in its place, and the focus where the keyboard has put it', async () => {
+    await open();
+    const before = await part('restart-r2').boundingBox();
+    await part('crash-r2').focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => text('role-r2'), soon).toBe('down');
+    expect(await focused()).toBe('crash-r2');
+    const after = await part('restart-r2').boundingBox();
+    expect([after?.x, after?.width]).toEqual([before?.x, before?.width]);
+
+    await part('wipe-r3').focus();
+    await page.keyboard.press('Enter');
+    const gone: (string | null)[] = [];
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowUp', 'Home', 'End']) {
+      await page.keyboard.press(key);
+      gone.push(await focused());
+    }
+    const [both, log, database] = ['wipe-both-r3', 'wipe-log-r3', 'wipe-database-r3'];
+    expect(gone).toEqual([log, database, both, database, both, database]);
+    await page.keyboard.press('Escape');
+    expect(await part('wipe-both-r3').count()).toBe(0);
+    expect(await focused()).toBe('wipe-r3');
+
+    await part('link-r1-r3').focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    expect(await part('link-editor').count()).toBe(0);
+    expect(await focused()).toBe('link-r1-r3');
+  }, 60_000);
+
+  it('cuts the way back, too, where "both directions" is ticked after the cut, and heals links only', async () => {
+    await open();
+    expect(await text('heal')).toBe('Heal links');
+    await part('link-r2-r3').click();
+    await part('link-cut').click();
+    await expect.poll(() => part('link-r2-r3').getAttribute('data-fault'), soon).toBe('cut');
+    await part('link-both').click();
+    await expect.poll(() => part('link-r3-r2').getAttribute('data-fault'), soon).toBe('cut');
+    await expect.poll(() => text('heal'), soon).toBe('Heal 2 links');
+  }, 60_000);
+
+  it('renders again only what has changed', async () => {
+    await open();
+    /** React keeps an element's properties on it: another object means that it was rendered again. */
+    const mark = () =>
+      page.evaluate(() =>
+        ['sql-input', 'chart-throughput', 'members'].map((id) => {
+          const element = document.querySelector(`[data-testid=${id}]`)!;
+          const key = Object.keys(element).find((name) => name.startsWith('__reactProps$'))!;
+          const props = (element as unknown as Record<string, unknown>)[key];
+          const seen = ((globalThis as { seen?: Map<unknown, number> }).seen ??= new Map());
+          if (!seen.has(props)) seen.set(props, seen.size);
+          return seen.get(props) as number;
+        }),
+      );
+    const beganMs = performance.now();
+    const marks: number[][] = [];
+    for (let look = 0; look < 20; look += 1) {
+      marks.push(await mark());
+      await page.waitForTimeout(100);
+    }
+    const seconds = (performance.now() - beganMs) / 1000;
+    const [sql, chart, members] = [0, 1, 2].map((at) => new Set(marks.map((each) => each[at])).size);
+    expect(sql).toBe(1);
+    // Rates come once a second, statuses four times.
+    expect(chart).toBeLessThanOrEqual(seconds + 2);
+    expect(members).toBeLessThanOrEqual(4 * seconds + 2);
+  }, 60_000);
+
+  it('asks nothing of a server that is away, and gives up what it has asked', async () => {
+    const sockets: WebSocketRoute[] = [];
+    let away = false;
+    await page.routeWebSocket(/stream/, (socket) => {
+      if (away) void socket.close();
+      else {
+        sockets.push(socket);
+        socket.connectToServer();
+      }
+    });
+    const asked: string[] = [];
+    const givenUp: string[] = [];
+    // It takes requests and answers none.
+    await page.route('**/api/fault', (route) => void asked.push(route.request().postData() ?? ''));
+    page.on('requestfailed', (request) => givenUp.push(request.postData() ?? ''));
+    await open();
+    await part('crash-r3').click();
+    await expect.poll(() => asked.length, soon).toBe(1);
+    away = true;
+    for (const socket of sockets) await socket.close();
+    await part('banner-disconnected').waitFor();
+    await part('toasts').getByText('nobody knows whether it was done').waitFor();
+    expect(givenUp).toEqual(asked);
+    for (const id of [
+      'crash-r1',
+      'restart-r1',
+      'pause-r1',
+      'isolate-r1',
+      'wipe-r1',
+      'heal',
+      'verify',
+      'sql-run',
+    ])
+      expect([id, await part(id).getAttribute('aria-disabled')]).toEqual([id, 'true']);
+    await part('crash-r1').click({ force: true });
+    await part('crash-r1').press('Enter');
+    await part('wipe-r1').press('ArrowDown');
+    await part('sql-input').press('Control+Enter');
+    expect(asked).toHaveLength(1);
+    expect(await part('wipe-both-r1').count()).toBe(0);
+    expect(await part('sql-result').getAttribute('data-state')).toBe('idle');
+  }, 60_000);
+});
