@@ -42,6 +42,8 @@ export interface LocalCluster {
   interrupt(): Promise<number | null>;
   /** Ctrl-C, and the data is removed. */
   stop(): Promise<void>;
+  /** The data, once the demo has ended. */
+  removeFiles(): Promise<void>;
 }
 
 export interface LocalClusterOptions {
@@ -90,7 +92,7 @@ export async function startCluster(options: LocalClusterOptions = {}): Promise<L
   const port = options.basePort ?? (await freePorts(220));
   const dashboardPort = port + 200;
   const onZooKeeper = (options.logStore ?? logStoreOfEnvironment()) === 'zookeeper';
-  const zookeeper = onZooKeeper ? await startZooKeeperIn(dataDir, port + 210) : null;
+  const zookeeper = onZooKeeper ? await startZooKeeperFor(dataDir, port + 210) : null;
   const args = [
     options.bin ?? BIN,
     'demo',
@@ -131,8 +133,13 @@ async function endsOfLogs(dataDir: string): Promise<string> {
 }
 
 /** Enough for every replica's log; the rest of its data goes with the cluster's. */
-function startZooKeeperIn(dataDir: string, port: number): Promise<RunningZooKeeper> {
-  return startZooKeeper({ directory: join(dataDir, 'zookeeper'), port, heapMib: 1024, isMeasured: true });
+/** Beside the demo's directory: a demo takes none that holds other things. */
+function zooKeeperDir(dataDir: string): string {
+  return `${dataDir}-zookeeper`;
+}
+
+function startZooKeeperFor(dataDir: string, port: number): Promise<RunningZooKeeper> {
+  return startZooKeeper({ directory: zooKeeperDir(dataDir), port, heapMib: 1024, isMeasured: true });
 }
 
 /** It serves and votes, and no recovery is under way. Unlike `settled` this can be seen under load. */
@@ -235,6 +242,12 @@ class Cluster implements LocalCluster {
 
   async stop(): Promise<void> {
     await this.interrupt();
-    await rm(this.dataDir, { recursive: true, force: true });
+    await this.removeFiles();
+  }
+
+  async removeFiles(): Promise<void> {
+    for (const path of [this.dataDir, zooKeeperDir(this.dataDir)]) {
+      await rm(path, { recursive: true, force: true });
+    }
   }
 }

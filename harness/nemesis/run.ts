@@ -4,7 +4,7 @@
  * Responsible for: the order of these, and for leaving nothing behind but the histories (and, if something was found, the replicas' logs).
  */
 import { createWriteStream } from 'node:fs';
-import { cp, mkdir, rm } from 'node:fs/promises';
+import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkHistory, type CheckedHistory, type WorkloadName } from '../checkers/check-history.ts';
 import type { Anomaly } from '../checkers/anomaly.ts';
@@ -108,7 +108,7 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
     process.off('SIGINT', stopEarly).off('SIGTERM', stopEarly);
     await cluster.interrupt();
     await unmountAll(dataDir);
-    if (result !== null && isClean(result)) await rm(dataDir, { recursive: true, force: true });
+    if (result !== null && isClean(result)) await cluster.removeFiles();
     else say(`the cluster's files are kept in ${dataDir}`);
   }
 }

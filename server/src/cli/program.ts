@@ -136,6 +136,7 @@ Examples:
   npm start -- --replicas 5         the same from a checkout; options come after --
 
 Ports: SQL clients on 7432, 7433...; peers on 7532, 7533...; dashboard on 8080; each replica's HTTP on 8081, 8082...
+A data directory that holds other things, and that no demo has made, is refused.
 ${exitCodesText}`,
     )
     .action(({ zookeeper, electionTimeout, ...options }: DemoTyped, command: Command) =>

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -74,6 +74,33 @@ describe('the data directory of a demo', () => {
     await expect(openDemoDir(join(dir, 'file'), null)).rejects.toThrow(/Cannot use .*--data-dir/);
   });
 
+  it('is not one that holds other things: nothing is written there', async () => {
+    writeFileSync(join(dir, 'notes.txt'), 'mine');
+    for (const name of ['a', 'b', 'c']) mkdirSync(join(dir, name));
+    const refused = openDemoDir(dir, null);
+    await expect(refused).rejects.toThrow(
+      /is not empty, and no demo has made it: it holds a, b, c and 1 more.*Use a new/,
+    );
+    await expect(refused).rejects.toMatchObject({ exitCode: 2 });
+    expect(readdirSync(dir)).toEqual(['a', 'b', 'c', 'notes.txt']);
+  });
+
+  it('may hold what a demo left that ended before it wrote demo.json, and other things beside that one', async () => {
+    writeFileSync(join(dir, 'lock.99999999.1.0123456789ab'), '');
+    writeFileSync(join(dir, 'demo.json.new'), '{"ver');
+    mkdirSync(join(dir, 'lost+found'));
+    await (await openDemoDir(dir, 3)).release();
+    writeFileSync(join(dir, 'notes.txt'), 'mine');
+    const again = await openDemoDir(dir, null);
+    expect(again.cluster.replicas).toBe(3);
+    await again.release();
+  });
+
+  it('is created if it is not there', async () => {
+    await (await openDemoDir(join(dir, 'new', 'one'), null)).release();
+    expect(readdirSync(join(dir, 'new', 'one'))).toEqual(['demo.json']);
+  });
+
   it('keeps its ports, by which its replicas know each other', async () => {
     const first = await openDemoDir(dir, 3, null, 9432);
     await first.release();
@@ -130,6 +157,7 @@ describe('the data directory of a demo', () => {
   });
 
   it('tells the next supervisor what the last one left, and nothing if the note is torn', async () => {
+    await (await openDemoDir(dir, null)).release();
     const running = { pid: 1, dashboardPort: 8080, replicas: [{ pid: 2, began: 'x' }] };
     await writeRunning(dir, running);
     const demo = await openDemoDir(dir, null);

@@ -6,7 +6,7 @@
  *   lock.*         the supervisor that has the directory now
  *   r1.yaml, r1.log, r1/ ...   each replica's configuration, output and data
  *
- * Invariant: at most one supervisor at a time; the number of replicas of an existing cluster, their ports (by which they know each other) and the kind of their logs never change.
+ * Invariant: nothing is written into a directory that holds other things and no demo.json; at most one supervisor at a time; the number of replicas of an existing cluster, their ports (by which they know each other) and the kind of their logs never change.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -27,6 +27,7 @@ import {
   type StoreWish,
 } from './demo-store.ts';
 import { type DemoOptions, type ReplicaPlan, replicaConfigOf } from './layout.ts';
+import { requireOwnDir } from './own-dir.ts';
 
 /** That of directories that this build can read: since 2 the log knows which cluster it belongs to. */
 const dirVersion = 2;
@@ -76,9 +77,11 @@ export async function openDemoDir(
 ): Promise<DemoDir> {
   let unlock: () => Promise<void>;
   try {
+    await requireOwnDir(dir);
     await mkdir(dir, { recursive: true });
     unlock = await lockDirectory(dir);
   } catch (error) {
+    if (error instanceof CliError) throw error;
     if (error instanceof LogStoreError && error.code === 'logLocked') {
       throw new CliError(
         `Another demo is running here: ${error.message}. Stop it, or use another directory (--data-dir).`,
