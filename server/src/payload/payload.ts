@@ -24,6 +24,8 @@ export interface PayloadHost {
   configuration(): Configuration;
   /** At once: it has a slot, or it was not proposed. */
   propose(payload: Uint8Array): ProposeResult;
+  /** The log is being written to: what is proposed now is written behind that, and `room` says when it is over. */
+  isWriting(): boolean;
   /** What is in the database; up to `durableSlot` it survives a crash. */
   applied(slot: Slot, durableSlot: Slot): void;
   /** The database came up with everything up to `slot`, which this replica's log may not reach. */

@@ -226,6 +226,7 @@ export class PayloadReplica {
       member: this.member,
       commitPoint: () => this.known as Slot,
       isAwaited: () => this.leads !== 0 && this.payload?.context.wishes.leading === null,
+      isWriting: () => false,
       configuration: () => ({ version: 0, slot: 0 as Slot, members: [] }),
       propose: (payload) => this.propose(payload),
       applied: () => ifAlive(() => timers.soon(() => this.lead())),

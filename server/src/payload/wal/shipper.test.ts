@@ -10,6 +10,7 @@ import { decodeWalEntry } from './wal-entry.ts';
 const leadership = ballot(3, 'r1');
 
 function setUp(bounds: { entryBytesMax?: number; queueBytesMax?: number } = {}) {
+  let isWriting = false;
   const ranges: { start: number; bytes: number }[] = [];
   const released: number[] = [];
   const agreed: number[] = [];
@@ -30,6 +31,7 @@ function setUp(bounds: { entryBytesMax?: number; queueBytesMax?: number } = {}) 
       ranges.push({ start: entry.start, bytes: entry.data.length });
       return { code: 'proposed', label: `x/${ranges.length}` };
     },
+    isWriting: () => isWriting,
     onShipped: () => undefined,
     onReleased: () => undefined,
     onAgreed: (ms) => agreed.push(ms),
@@ -55,7 +57,10 @@ function setUp(bounds: { entryBytesMax?: number; queueBytesMax?: number } = {}) 
   const answers = (code: ProposeResult['code']): void => {
     answer = code;
   };
-  return { shipper, ranges, released, agreed, calls, take, answers };
+  const writes = (is: boolean): void => {
+    isWriting = is;
+  };
+  return { shipper, ranges, released, agreed, calls, take, answers, writes };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -93,6 +98,48 @@ describe('a shipper', () => {
     answers('proposed');
     shipper.ship();
     expect(ranges).toEqual([{ start: 1000, bytes: 30 }]);
+  });
+
+  it('gathers what comes while a range is on its way and the log is written to', async () => {
+    const { shipper, ranges, take, writes } = setUp();
+    writes(true);
+    take(10);
+    await turn();
+    expect(ranges).toEqual([{ start: 1000, bytes: 10 }]);
+    take(20);
+    await turn();
+    take(30);
+    await turn();
+    shipper.ship();
+    expect(ranges).toHaveLength(1);
+    writes(false);
+    shipper.ship();
+    expect(ranges.slice(1)).toEqual([{ start: 1010, bytes: 50 }]);
+  });
+
+  it('gathers no longer than a range of its own is on its way', async () => {
+    const { shipper, ranges, take, writes } = setUp();
+    writes(true);
+    take(10);
+    await turn();
+    take(20);
+    await turn();
+    shipper.chosen(lsn(1010));
+    shipper.ship();
+    expect(ranges).toEqual([
+      { start: 1000, bytes: 10 },
+      { start: 1010, bytes: 20 },
+    ]);
+  });
+
+  it('gathers no bulk', async () => {
+    const { ranges, take, writes } = setUp({ entryBytesMax: 100_000, queueBytesMax: 500_000 });
+    writes(true);
+    take(10);
+    await turn();
+    take(64 * 1024);
+    await turn();
+    expect(ranges).toHaveLength(2);
   });
 
   it('stops PostgreSQL when too much waits, and lets it go on when half of it is gone', async () => {

@@ -1,7 +1,7 @@
 /**
  * Proposes the WAL of this replica's primary in ranges, in order, and tells PostgreSQL what is chosen.
  *
- * Responsible for: gathering what one turn of the event loop brings, its bounds, the window of the core, and back-pressure: a core that takes no more stops the reading of PostgreSQL's WAL. Belongs to one leadership.
+ * Responsible for: gathering what one turn of the event loop brings, and what comes while a range is on its way and the log is being written to; its bounds, the window of the core, and back-pressure: a core that takes no more stops the reading of PostgreSQL's WAL. Belongs to one leadership.
  * Invariants: ranges are proposed without a gap and in order, each once; nothing is reported that is not chosen with effect in this leadership; at most `queueBytesMax` wait, but for what one read has brought.
  */
 import type { Ballot, EntryLabel } from '../../multipaxos/types/names.ts';
@@ -11,6 +11,9 @@ import type { ProposeResult } from '../payload.ts';
 import type { Lsn, Timeline } from '../../wal/lsn.ts';
 import { encodeRange, rangeOverhead } from './wal-entry.ts';
 
+/** So much waits for no write: the others have work with it that goes on beside. */
+const gatheredBytesMax = 64 * 1024;
+
 export interface ShipperOptions {
   readonly leadership: Ballot;
   readonly timeline: Timeline;
@@ -19,6 +22,8 @@ export interface ShipperOptions {
   readonly entryBytesMax: number;
   readonly queueBytesMax: number;
   readonly propose: (payload: Uint8Array) => ProposeResult;
+  /** The log is being written to. `ship` is called when that is over. */
+  readonly isWriting: () => boolean;
   readonly onShipped: (label: EntryLabel, start: Lsn, chunks: readonly Buffer[]) => void;
   readonly onReleased: (start: Lsn, position: Lsn) => void;
   /** How long it took from proposing a range to its being chosen. */
@@ -95,9 +100,13 @@ export class Shipper {
     });
   }
 
-  /** Proposes what waits, as far as the core takes it: called again when slots have been chosen. */
+  /**
+   * Proposes what waits, as far as the core takes it: called again when slots have been chosen, and when the log has been written to.
+   *
+   * This replica's log is written in groups: a range that comes while it is being written to waits for that anyway, and with all that has come by then it costs the messages and votes of one.
+   */
   ship(): void {
-    while (!this.stopped && this.pieces.length > 0) {
+    while (!this.stopped && this.pieces.length > 0 && !this.mayGather()) {
       const { leadership, timeline } = this.options;
       const { count, bytes } = this.nextRange();
       const chunks = this.pieces.slice(0, count);
@@ -112,6 +121,11 @@ export class Shipper {
       this.options.onShipped(result.label, start, chunks);
       this.resumeIfLow();
     }
+  }
+
+  /** Never without a range of its own that is on its way: then nothing would have to call again. */
+  private mayGather(): boolean {
+    return this.proposed.length > 0 && this.queuedBytes < gatheredBytesMax && this.options.isWriting();
   }
 
   /** At least one piece: none is longer than a page more than an entry may be (a walsender sends 128 KB at most). */

@@ -179,6 +179,11 @@ export class CoreHost {
     return this.stepping;
   }
 
+  /** What is given to the log now waits for the end of a write; then `logIdle` is told. */
+  get isWriting(): boolean {
+    return this.writing;
+  }
+
   input(input: InputWithoutTime): void {
     if (this.stopped || this.listener === null) return;
     this.inputs.push({ ...input, nowMs: this.options.timers.nowMs() });

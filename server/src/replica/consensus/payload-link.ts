@@ -58,6 +58,10 @@ export class PayloadLink implements PayloadHost {
     return result;
   }
 
+  isWriting(): boolean {
+    return this.options.core.isWriting;
+  }
+
   applied(slot: Slot, durableSlot: Slot): void {
     this.options.core.input({ kind: 'Applied', slot, durableSlot });
   }

@@ -129,6 +129,7 @@ export class LifeFixture {
       member: 'r1' as ReplicaId,
       commitPoint: () => this.commitPoint,
       isAwaited: () => this.isAwaited,
+      isWriting: () => false,
       configuration: () => ({ version: 0, slot: 0 as Slot, members: [] }),
       propose: () => this.propose(),
       applied: () => undefined,
