@@ -60,6 +60,7 @@ describe('the page', () => {
     const links = ['r1-r2', 'r2-r1', 'r1-r3', 'r3-r1'];
     await expect.poll(() => Promise.all(links.map(linkState)), soon).toEqual(links.map(() => 'busy'));
     await part('pause-r1').click();
+    await expect.poll(() => text('state-r2'), soon).toContain('Waits for r1, which does not lead now');
     await expect.poll(() => text('role-r1'), soon).toBe('paused');
     expect(await part('replica-card-r1').getAttribute('data-leader')).toBe('false');
     expect(await part('role-r1').locator('xpath=..').locator('svg').count()).toBe(0);
@@ -120,6 +121,13 @@ describe('the page', () => {
     await part('link-both').click();
     await expect.poll(() => part('link-r3-r2').getAttribute('data-fault'), soon).toBe('cut');
     await expect.poll(() => text('heal'), soon).toBe('Heal 2 links');
+    await part('heal').click();
+    await expect.poll(() => text('heal'), soon).toBe('Heal links');
+    // Before the page is told of the cut.
+    await part('link-r1-r3').click();
+    await part('link-cut').click();
+    await part('link-both').click();
+    await expect.poll(() => part('link-r3-r1').getAttribute('data-fault'), soon).toBe('cut');
   }, 60_000);
 
   it('renders again only what has changed', async () => {

@@ -62,8 +62,8 @@ const factsOf = ({ fixture: { group }, page }: Moment): object => ({
   events: page.trace.events.map(({ name, replica, atUs }) => `${atUs} ${replica} ${name}`),
   described: group.describe(),
 });
-const healths = ({ replicas }: ClusterStatus): readonly string[] =>
-  replicas.map((replica) => healthOf(replica).text);
+const healths = (cluster: ClusterStatus): readonly string[] =>
+  cluster.replicas.map((replica) => healthOf(replica, findLeader(cluster)?.id ?? null).text);
 
 describe('a story', { timeout: 120_000 }, () => {
   it('of calm shows everybody in step, and every slot where the replicas have it', async () => {

@@ -7,7 +7,7 @@ import { ServerAway } from './components/server-away.tsx';
 import { Toasts, useToasts } from './components/toasts.tsx';
 import { postFault, type SendFault } from './live/api.ts';
 import type { DashboardStore } from './live/store.ts';
-import { findLeader, isIsolated, messageOf, roleOf } from './model/cluster-view.ts';
+import { findLeader, freshStatus, isIsolated, messageOf, roleOf } from './model/cluster-view.ts';
 import type { SlotRange } from './model/event-text.ts';
 import { spellRequest } from './model/fault-text.ts';
 import { wipeLosesQuorum } from './model/members-view.ts';
@@ -36,6 +36,10 @@ export function App({ store }: { readonly store: DashboardStore }) {
   const leader = findLeader(cluster)?.id ?? null;
   const idsKey = (cluster?.replicas ?? []).map((replica) => replica.id).join(' ');
   const ids = useMemo(() => (idsKey === '' ? [] : idsKey.split(' ')), [idsKey]);
+  const silentKey = (cluster?.replicas ?? [])
+    .filter((replica) => freshStatus(replica) === null)
+    .map(({ id }) => id)
+    .join(' ');
   const themeKey = `${theme} ${systemDark}`;
 
   const away = state.connection.kind === 'lost';
@@ -110,7 +114,7 @@ export function App({ store }: { readonly store: DashboardStore }) {
             <Members cluster={cluster} heard={trace.verify} ids={ids} />
             <div className="pair pair-wide">
               <div className="stack">
-                <SqlConsole ids={ids} leader={leader} />
+                <SqlConsole ids={ids} leader={leader} silentKey={silentKey} />
                 <OpenTransactions trace={trace} leader={leader} />
               </div>
               <EventList trace={trace} ids={ids} onSelect={setSlots} />
@@ -141,6 +145,7 @@ const Cards = memo(function Cards({ cluster, ids, leader, receivedAtMs, onFault 
           key={replica.id}
           replica={replica}
           ids={ids}
+          leader={leader}
           role={roleOf(replica, leader)}
           message={messageOf(replica, cluster)}
           isolated={isIsolated(cluster, replica.id)}

@@ -139,14 +139,23 @@ describe('links', () => {
 
 describe('health', () => {
   test('of a process that does not run outweighs its last report', () => {
-    expect(healthOf(replica('r1', {}, { process: 'stopped' })).tone).toBe('off');
-    expect(healthOf(replica('r1', {}, { process: 'paused' })).tone).toBe('warn');
-    expect(healthOf(replica('r1', {}, { ageMs: 9000 })).tone).toBe('bad');
+    expect(healthOf(replica('r1', {}, { process: 'stopped' }), 'r1').tone).toBe('off');
+    expect(healthOf(replica('r1', {}, { process: 'paused' }), 'r1').tone).toBe('warn');
+    expect(healthOf(replica('r1', {}, { ageMs: 9000 }), 'r1').tone).toBe('bad');
   });
 
   test('of a follower says through whom it serves', () => {
-    expect(healthOf(replica('r2', { leader: 'r1' as ReplicaId })).text).toBe('Serving clients through r1');
-    expect(healthOf(replica('r1', leads)).text).toBe('Serving clients');
-    expect(healthOf(replica('r1', { state: 'databaseDown' })).tone).toBe('bad');
+    expect(healthOf(replica('r2', { leader: 'r1' as ReplicaId }), 'r1').text).toBe(
+      'Serving clients through r1',
+    );
+    expect(healthOf(replica('r1', leads), 'r1').text).toBe('Serving clients');
+    expect(healthOf(replica('r1', { state: 'databaseDown' }), 'r1').tone).toBe('bad');
+  });
+
+  test('of one that holds to a leader that is gone, or has not heard of the next one, is no serving', () => {
+    const r2 = replica('r2', { leader: 'r1' as ReplicaId });
+    expect(healthOf(r2, null)).toEqual({ tone: 'warn', text: 'Waits for r1, which does not lead now' });
+    expect(healthOf(r2, 'r3').tone).toBe('warn');
+    expect(healthOf(replica('r1', leads), 'r3').text).toBe('Has not heard that r3 leads');
   });
 });

@@ -145,7 +145,8 @@ const conditions: Readonly<Record<ReplicaCondition, Health>> = {
   down: { tone: 'bad', text: 'No answer' },
 };
 
-export function healthOf(replica: ClusterReplica): Health {
+/** `leader`: who leads now; a replica goes on holding to one that is gone until it hears of another, or has waited long enough. */
+export function healthOf(replica: ClusterReplica, leader: string | null): Health {
   if (replica.process === 'stopped') return { tone: 'off', text: 'Crashed: its process is gone' };
   if (replica.process === 'paused') return { tone: 'warn', text: 'Paused: its process is frozen' };
   const status = freshStatus(replica);
@@ -154,9 +155,15 @@ export function healthOf(replica: ClusterReplica): Health {
   }
   if (status.state === 'serving') {
     const via = status.leader;
-    return status.role === 'leader' || via === null
-      ? conditions.serving
-      : { tone: 'good', text: `Serving clients through ${via}` };
+    if (status.role === 'leader') {
+      return leader === null || leader === replica.id
+        ? conditions.serving
+        : { tone: 'warn', text: `Has not heard that ${leader} leads` };
+    }
+    if (via === null) return conditions.serving;
+    return via === leader
+      ? { tone: 'good', text: `Serving clients through ${via}` }
+      : { tone: 'warn', text: `Waits for ${via}, which does not lead now` };
   }
   return conditions[status.state];
 }

@@ -144,7 +144,7 @@ describe('rates', () => {
       [null, 1],
     ]);
     expect(latestTotal(two, 'transactionsPerSecond')).toBe(10);
-    expect(latestTotal(emptyRates, 'transactionsPerSecond')).toBe(0);
+    expect(latestTotal(emptyRates, 'transactionsPerSecond')).toBeNull();
   });
 });
 

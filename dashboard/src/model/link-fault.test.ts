@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mirrored, sameFault } from './link-fault.ts';
+import { mirrored, sameFault, withAmount } from './link-fault.ts';
 
 const back = { from: 'r2', to: 'r1' };
 const cut = { cut: true, delayMs: 0, drop: 0, duplicate: 0 };
@@ -14,6 +14,11 @@ describe('both directions of a link', () => {
       { action: 'drop', ...back, amount: 0.3 },
     ]);
     expect(mirrored(null, cut, back)).toEqual([{ action: 'cut', ...back, amount: 0 }]);
+  });
+
+  test('take what was asked a moment ago as done', () => {
+    expect(withAmount(null, 'cut', 1)).toEqual(cut);
+    expect(withAmount(withAmount(cut, 'cut', 0), 'delay', 200)).toEqual({ ...slow, drop: 0 });
   });
 
   test('are alike when all parts are: then nothing is asked', () => {

@@ -1,7 +1,7 @@
 /** What it takes for one direction of a link to be like the other. Pure. */
 import type { FaultRequest, LinkFault } from '../../../server/src/api/status.ts';
 
-type Parts = Pick<LinkFault, 'cut' | 'delayMs' | 'drop' | 'duplicate'>;
+export type Parts = Pick<LinkFault, 'cut' | 'delayMs' | 'drop' | 'duplicate'>;
 interface Ends {
   readonly from: string;
   readonly to: string;
@@ -17,6 +17,13 @@ export function mirrored(fault: Parts | null, has: Parts | null, to: Ends): read
   return wanted.flatMap(([action, amount], index) =>
     amount === present[index]![1] ? [] : [{ action, ...to, amount } as LinkRequest],
   );
+}
+
+const named = { cut: 'cut', delay: 'delayMs', drop: 'drop', duplicate: 'duplicate' } as const;
+
+/** The link once such a request is carried out. */
+export function withAmount(fault: Parts | null, action: keyof typeof named, amount: number): Parts {
+  return { ...whole, ...fault, [named[action]]: action === 'cut' ? amount > 0 : amount };
 }
 
 export function sameFault(one: Parts | null, other: Parts | null): boolean {

@@ -51,9 +51,9 @@ export function columnsOf(
   return [times, ...columns];
 }
 
-/** The sum of `metric` over all replicas in the latest sample. */
-export function latestTotal(series: RateSeries, metric: keyof ReplicaRates): number {
+/** The sum of `metric` over all replicas in the latest sample; null: there is none yet. */
+export function latestTotal(series: RateSeries, metric: keyof ReplicaRates): number | null {
   const last = series.samples.at(-1);
-  if (last === undefined) return 0;
+  if (last === undefined) return null;
   return Object.values(last.perReplica).reduce((sum, rates) => sum + rates[metric], 0);
 }

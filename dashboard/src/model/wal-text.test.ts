@@ -41,11 +41,11 @@ describe('a replica’s WAL', () => {
     ...changes,
   });
 
-  test('of a standby is in step, or behind by what it has not replayed', () => {
+  test('of a standby is all that it knows of, or behind by what it has not replayed', () => {
     expect(walView(wal({}), true)).toMatchObject({ role: 'standby', timeline: 't3', chosen: '0/3000800' });
     expect(walView(wal({}), true)?.gap).toMatchObject({
       name: 'Replayed',
-      value: 'in step',
+      value: 'all it knows',
       isBehind: false,
     });
     expect(walView(wal({ replayed: '0/3000000' }), true)?.gap).toMatchObject({

@@ -57,8 +57,12 @@ export const EventList = memo(function EventList({ trace, ids, onSelect }: Event
       className="events-panel"
       note={
         missed > 0 ? (
-          <span className="badge" data-tone="warn">
-            {formatCount(missed)} not delivered
+          <span
+            className="badge"
+            data-tone="warn"
+            title="Events that the server has not sent: there were too many, or they came before the page was opened"
+          >
+            {formatCount(missed)} left out
           </span>
         ) : null
       }
@@ -175,7 +179,9 @@ function EventRow({ event, ids, onSelect }: EventRowProps) {
           if (range !== null) onSelect(range);
         }}
       >
-        <span className="event-time num">{(event.atUs / 1e6).toFixed(3)}</span>
+        <span className="event-time num" title="Seconds of the machine's clock">
+          {(event.atUs / 1e6).toFixed(3)}
+        </span>
         <span className="event-replica">
           <ReplicaName id={event.replica} ids={ids} />
         </span>

@@ -1,12 +1,13 @@
 /** What to do to one directed link: cut, delay, drop, duplicate; or, with none picked, which links are broken. */
-import { memo, useState } from 'react';
+import { memo, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
 import type { ClusterStatus, FaultRequest, LinkFault } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
 import { Segmented } from '../components/segmented.tsx';
 import { useServerAway } from '../components/server-away.tsx';
 import { faultsByLink, spellFault } from '../model/cluster-view.ts';
-import { mirrored, sameFault } from '../model/link-fault.ts';
+import { mirrored, sameFault, withAmount } from '../model/link-fault.ts';
+import type { Parts } from '../model/link-fault.ts';
 import { linkKey } from '../model/trace-model.ts';
 import type { SendFault } from '../live/api.ts';
 import type { Link } from './topology.tsx';
@@ -47,7 +48,7 @@ function FaultList(props: {
   if (props.faults.length === 0) {
     return (
       <p className="link-hint">
-        All links are whole. Pick an arrow to cut it, slow it down or lose its messages.
+        No link has a fault. Pick an arrow to cut it, slow it down or lose its messages.
       </p>
     );
   }
@@ -76,6 +77,8 @@ interface LinkFormProps {
   readonly onFault: SendFault;
 }
 
+/** Within this time a status tells of a fault. */
+const tellsMs = 2000;
 const delays = [0, 50, 200, 1000] as const;
 const chances = [0, 0.1, 0.3, 0.6] as const;
 
@@ -83,15 +86,22 @@ function LinkForm({ link, fault, wayBack, onSelect, onFault }: LinkFormProps) {
   const away = useServerAway();
   const back = { from: link.to, to: link.from };
   const [both, setBoth] = useState(() => fault !== null && sameFault(fault, wayBack));
+  // What was asked for a moment ago is not in the status yet.
+  const asked = useRef<{ readonly parts: Parts; readonly atMs: number } | null>(null);
+  const present = (): Parts | null => {
+    const last = asked.current;
+    return last !== null && Date.now() - last.atMs < tellsMs ? last.parts : fault;
+  };
   const send = (action: 'cut' | 'delay' | 'drop' | 'duplicate', amount: number): void => {
     const request = { action, from: link.from, to: link.to, amount } as FaultRequest;
+    asked.current = { parts: withAmount(present(), action, amount), atMs: Date.now() };
     onFault(request);
     if (both) onFault({ ...request, ...back } as FaultRequest);
   };
   /** What is set here already is meant for both as well. */
   const tick = (isBoth: boolean): void => {
     setBoth(isBoth);
-    if (isBoth) for (const request of mirrored(fault, wayBack, back)) onFault(request);
+    if (isBoth) for (const request of mirrored(present(), wayBack, back)) onFault(request);
   };
   const leave = (): void => {
     onSelect(null);

@@ -17,6 +17,8 @@ import './replica-card.css';
 interface ReplicaCardProps {
   readonly replica: ClusterReplica;
   readonly ids: readonly string[];
+  /** Who leads. */
+  readonly leader: string | null;
   readonly role: ShownRole;
   /** What it says of itself; null: nothing that would help. */
   readonly message: string | null;
@@ -30,7 +32,7 @@ interface ReplicaCardProps {
 
 export function ReplicaCard(props: ReplicaCardProps) {
   const { replica, ids, isolated, ageMs, message } = props;
-  const health = healthOf(replica);
+  const health = healthOf(replica, props.leader);
   const stale = freshStatus(replica) === null;
   return (
     <article
@@ -132,11 +134,13 @@ function Facts({ replica, stale }: { readonly replica: ClusterReplica; readonly 
     <dl className="facts num">
       <Fact
         name="Ballot"
+        hint="The newest leadership that it knows of: its round, and who leads in it"
         testId={`ballot-${id}`}
         value={status === null ? '–' : formatBallot(status.ballot)}
       />
       <Fact
         name="Commit point"
+        hint="It knows that everything up to this slot is chosen by a majority"
         testId={`commit-point-${id}`}
         value={status === null ? '–' : formatCount(status.commitPoint)}
       />
@@ -160,7 +164,12 @@ function Facts({ replica, stale }: { readonly replica: ClusterReplica; readonly 
           {status === null ? null : <span className="quiet"> :{status.pgwire.port}</span>}
         </dd>
       </div>
-      <Fact name="Log" testId={`log-${id}`} value={status === null ? '–' : formatBytes(status.log.bytes)} />
+      <Fact
+        name="Log"
+        hint="What its log takes on its disk"
+        testId={`log-${id}`}
+        value={status === null ? '–' : formatBytes(status.log.bytes)}
+      />
       <WalFacts id={id} view={walView(status?.wal ?? null, postgresUp)} />
     </dl>
   );

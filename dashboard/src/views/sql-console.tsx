@@ -45,9 +45,11 @@ interface Run {
 interface SqlConsoleProps {
   readonly ids: readonly string[];
   readonly leader: string | null;
+  /** Replicas that do not answer, as one text: another list each time would have all of this rendered again. */
+  readonly silentKey: string;
 }
 
-export const SqlConsole = memo(function SqlConsole({ ids, leader }: SqlConsoleProps) {
+export const SqlConsole = memo(function SqlConsole({ ids, leader, silentKey }: SqlConsoleProps) {
   const [sql, setSql] = useState<string>(examples[0].sql);
   const [chosen, setChosen] = useState<string | null>(null);
   const [run, setRun] = useState<Run | null>(null);
@@ -114,8 +116,7 @@ export const SqlConsole = memo(function SqlConsole({ ids, leader }: SqlConsolePr
         />
         <div className="sql-bar">
           <span className="quiet">
-            Ctrl+Enter runs it
-            {replica === leader ? '' : leader === null ? '' : `; ${replica} passes it on to ${leader}`}
+            Ctrl+Enter runs it{wayOf(replica, leader, silentKey.split(' ').includes(replica))}
           </span>
           <Button
             asksServer
@@ -145,6 +146,13 @@ export const SqlConsole = memo(function SqlConsole({ ids, leader }: SqlConsolePr
     </Panel>
   );
 });
+
+/** What becomes of a statement behind the replica that is asked. */
+function wayOf(replica: string, leader: string | null, isSilent: boolean): string {
+  if (isSilent) return `; ${replica} does not answer now`;
+  if (leader === null) return '; nobody leads, so it may be refused';
+  return replica === leader ? '' : `; ${replica} passes it on to ${leader}`;
+}
 
 function summaryOf(outcome: SqlOutcome): string {
   return outcome.ok ? outcome.result.command : `${outcome.error.code} ${outcome.error.message}`;

@@ -35,9 +35,10 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
     0,
     ...Object.values(rates.samples.at(-1)?.perReplica ?? {}).map((own) => own.latencyMsP99),
   );
+  const writes = latestTotal(rates, 'transactionsPerSecond');
   const broken = faultsByLink(cluster).size;
   return (
-    <header className="top">
+    <header className="top" data-offline={props.connection.kind === 'lost'}>
       <div className="top-brand">
         <svg viewBox="0 0 24 24" width="26" height="26" aria-hidden="true">
           <rect width="24" height="24" rx="6.5" fill="var(--ink)" />
@@ -62,15 +63,15 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
             {quorum === null ? '–' : `${quorum.up} of ${cluster?.replicas.length}`}
           </dd>
         </div>
-        <div>
+        <div title="Transactions that wrote, a second, over the last four seconds">
           <dt>Writes</dt>
-          <dd>{formatRate(latestTotal(rates, 'transactionsPerSecond'))}/s</dd>
+          <dd>{writes === null ? '–' : `${formatRate(writes)}/s`}</dd>
         </div>
         <div title="99 of 100 ranges of WAL were chosen within this time">
-          <dt>p99</dt>
+          <dt>Latency p99</dt>
           <dd>{p99 > 0 ? formatMs(p99) : '–'}</dd>
         </div>
-        <div className="top-chosen">
+        <div className="top-chosen" title="Slots of the log that a majority has agreed on">
           <dt>Chosen</dt>
           <dd>
             {formatCount(

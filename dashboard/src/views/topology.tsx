@@ -86,12 +86,7 @@ export const Topology = memo(function Topology({
         );
       })}
       {replicas.map((replica, index) => (
-        <ReplicaNode
-          key={replica.id}
-          replica={replica}
-          at={positions[index]!}
-          isLeader={replica.id === leader}
-        />
+        <ReplicaNode key={replica.id} replica={replica} at={positions[index]!} leader={leader} />
       ))}
     </svg>
   );
@@ -164,11 +159,12 @@ function LinkLabel({ fault }: { readonly fault: LinkFault | null }) {
 interface ReplicaNodeProps {
   readonly replica: ClusterReplica;
   readonly at: Point;
-  readonly isLeader: boolean;
+  readonly leader: string | null;
 }
 
-function ReplicaNode({ replica, at, isLeader }: ReplicaNodeProps) {
-  const health = healthOf(replica);
+function ReplicaNode({ replica, at, leader }: ReplicaNodeProps) {
+  const isLeader = replica.id === leader;
+  const health = healthOf(replica, leader);
   return (
     <g
       className="node"
