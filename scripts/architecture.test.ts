@@ -10,6 +10,7 @@ const core = 'server/src/multipaxos';
 const api = 'server/src/api';
 const ports = 'server/src/ports';
 const payload = 'server/src/payload';
+const shapes = 'server/src/shapes';
 /** What PostgreSQL's WAL is: everybody may speak of it. */
 const wal = 'server/src/wal';
 
@@ -21,10 +22,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // A stream is an interface of the platform, as a promise is one of the language.
   'server/src/ports': [core, api, wal, 'node:stream'],
   'server/src/payload': [core, wal, ports, api, 'npm:pino'],
-  'server/src/config': [core, 'npm:', 'node:'],
+  'server/src/shapes': ['npm:zod'],
+  'server/src/config': [core, shapes, 'npm:', 'node:'],
   'server/src/replica': [core, wal, payload, ports, api, 'server/src/config', 'npm:pino', 'node:'],
   'server/src/adapters': [core, wal, payload, ports, api, 'npm:', 'node:'],
-  'server/src/gateways': [core, ports, api, 'npm:', 'node:'],
+  'server/src/gateways': [core, ports, api, shapes, 'npm:', 'node:'],
   'server/src/main': ['server/src', 'npm:pino', 'node:'],
   'server/src/demo': ['server/src', 'npm:', 'node:'],
   'server/src/cli': ['server/src', 'npm:commander', 'node:'],

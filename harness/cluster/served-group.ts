@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { ReplicaStatus } from '../../server/src/api/status.ts';
-import type { ReplicaConfigInput } from '../../server/src/config/replica-config.ts';
+import type { ReplicaConfigInput } from '../../server/src/config/config-schema.ts';
 import { BIN, freePorts, isWhole } from './local-cluster.ts';
 
 const HOST = '127.0.0.1';

@@ -1,5 +1,5 @@
 /** The mixes of faults that runs are drawn from, by name: which faults there are, how bad the links get, and how many machines stand by to be added. */
-import type { ReplicaConfigInput } from '../../server/src/config/replica-config.ts';
+import type { ReplicaConfigInput } from '../../server/src/config/config-schema.ts';
 import type { Random } from '../../server/src/ports/testing/random.ts';
 import type { Weather } from '../../server/src/replica/testing/memory-network.ts';
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { gateSettings } from '../adapters/postgres/instance/settings.ts';
 import { configOfOne } from '../main/testing/config-of-one.ts';
 import { protectedSettings } from './protected-settings.ts';
-import { replicaConfigSchema } from './replica-config.ts';
+import { parseReplicaConfig } from './replica-config.ts';
 
 it('nobody can configure what safety rests on', () => {
   const gate = Object.keys(gateSettings({ socketDir: '/s', majorVersion: 18 }));
@@ -19,7 +19,11 @@ it('nobody can configure a standby that promotes itself or stops, files elsewher
     work_mem: '8MB',
   };
   const document = { ...configOfOne('/data'), postgres: { settings } };
-  const result = replicaConfigSchema.safeParse(document);
-  const refused = result.error?.issues.map(({ path }) => path.at(-1));
-  expect(refused).toEqual(Object.keys(settings).slice(0, 5));
+  const words = 'is set by Barista and cannot be given';
+  const refused = Object.entries(settings)
+    .slice(0, 5)
+    .map(([key, value]) => `  postgres.settings.${key}: ${words}, and is "${value}"`);
+  expect(() => parseReplicaConfig(document, '/')).toThrow(
+    ['configuration is not valid:', ...refused].join('\n'),
+  );
 });

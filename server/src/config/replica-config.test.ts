@@ -2,6 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { JsonShape } from '../shapes/json-shape.ts';
+import { allowedWords } from '../shapes/words.ts';
+import { replicaConfigSchema } from './config-schema.ts';
 import { ConfigError, loadReplicaConfig, parseReplicaConfig } from './replica-config.ts';
 
 const member = (id: string, port: number) => ({
@@ -51,33 +55,203 @@ describe('replica configuration', () => {
     expect(config.postgres).toEqual({ settings: {} });
   });
 
+  const settings = (values: object) => ({ ...minimal, postgres: { settings: values } });
+  const { group: _group, ...noGroup } = minimal;
+  const { http: _http, ...noHttp } = minimal;
+  const { clusterSecret: _secret, ...noSecret } = minimal;
+  const name = 'a name of at most 32 letters, digits, "_" or "-", a letter first';
+  const port = 'a whole number from 1 to 65535';
+  const zookeeper = { kind: 'zookeeper', servers: ['zk1'], root: 'barista' };
+
   it.each([
-    [{ ...minimal, colour: 'red' }, 'colour: unknown key'],
-    [{ ...minimal, timings: { leaseMS: 3 } }, 'timings.leaseMS: unknown key'],
-    [{ ...minimal, pgwire: { port: 70_000 } }, 'pgwire.port: '],
-    [{ ...minimal, id: 'r9' }, 'peers: must list every member'],
-    [{ ...minimal, peers: [...minimal.peers, member('r1', 6004)] }, 'peers: names a replica twice'],
-    [{ ...minimal, peers: [{ ...member('r1', 1), pgwire: { host: 'h' } }] }, 'peers[0].pgwire.port: '],
-    [{ ...minimal, clusterSecret: undefined }, 'clusterSecret: exactly one'],
-    [{ ...minimal, clusterSecret: 'short' }, 'clusterSecret: must have at least 16'],
-    [{ ...minimal, timings: { leaseMs: 1500 } }, 'timings.leaseMs: must be below electionTimeoutMinMs'],
-    [{ ...minimal, timings: { heartbeatMs: 900 } }, 'timings.heartbeatMs: must be at most half'],
+    // Missing.
+    [noGroup, `group: is missing; it must be ${name}`],
+    [noHttp, 'http: is missing; it must be a map with the key port'],
+    [{ ...minimal, pgwire: {} }, `pgwire.port: is missing; it must be ${port}`],
+    [
+      { ...minimal, peers: [{ ...member('r1', 1), pgwire: { host: 'h' } }] },
+      `peers[0].pgwire.port: is missing; it must be ${port}`,
+    ],
+    [noSecret, 'clusterSecret: is missing; exactly one of clusterSecret and clusterSecretFile must be given'],
+    [{ ...minimal, logStore: {} }, 'logStore.kind: is missing; it must be one of segment, zookeeper'],
+    [
+      { ...minimal, bootstrap: { user: 'app' } },
+      'bootstrap.password: is missing; it must be a text of 1 to 512 characters',
+    ],
+    // The wrong type.
+    [{ ...minimal, pgwire: { port: '7432' } }, `pgwire.port: must be ${port}, and is "7432", a text`],
+    [{ ...minimal, pgwire: { port: 1.5 } }, `pgwire.port: must be ${port}, and is 1.5`],
+    [{ ...minimal, pgwire: null }, 'pgwire: must be a map with the key port, and is empty (null)'],
+    [{ ...minimal, peers: 'r1' }, 'peers: must be a list of 1 to 9 items, and is "r1", a text'],
+    [{ ...minimal, timings: [1, 2] }, 'timings: must be a map of keys and values, and is a list of 2'],
+    [{ ...minimal, faults: 'yes' }, 'faults: must be true or false, and is "yes", a text'],
+    [{ ...minimal, dataDir: { path: 'x' } }, 'dataDir: must be a text that is not empty, and is a map'],
+    [
+      settings({ max_connections: 20 }),
+      'postgres.settings.max_connections: must be a text of at most 1000 characters, and is 20, which is no text without quotes',
+    ],
+    [
+      { ...minimal, logStore: 'segment' },
+      'logStore: must be a map with the key kind, which is one of segment, zookeeper, and is "segment"',
+    ],
+    [
+      null,
+      '(whole file): must be a map with the keys group, id, dataDir, peers, peerListen, pgwire, http, and',
+    ],
+    // Out of range, or of another form.
+    [{ ...minimal, pgwire: { port: 70_000 } }, `pgwire.port: must be ${port}, and is 70000`],
+    [
+      { ...minimal, timings: { clockDriftMax: 2 } },
+      'timings.clockDriftMax: must be a number from 0 to 0.5, and is 2',
+    ],
+    [
+      { ...minimal, bounds: { windowBytesMax: 512 * 2 ** 20 } },
+      'bounds.windowBytesMax: must be a whole number from 65536 to 24117248, and is 536870912',
+    ],
+    [{ ...minimal, peers: [] }, 'peers: must be a list of 1 to 9 items, and is a list of 0'],
+    [{ ...minimal, id: '../x' }, `id: must be ${name}, and is "../x"`],
+    [
+      { ...minimal, pgwire: { host: 'h'.repeat(300), port: 1 } },
+      `pgwire.host: must be a text of 1 to 255 characters, and is "${'h'.repeat(60)}"... (300 characters)`,
+    ],
+    [{ ...minimal, logStore: zookeeper }, 'logStore.servers[0]: must be host:port, and is "zk1"'],
+    [{ ...minimal, logStore: zookeeper }, 'logStore.root: must be a path of 1 to 8 names of letters'],
+    [
+      settings({ Work_Mem: '4MB' }),
+      'postgres.settings.Work_Mem: the name of this key must be that of a setting as in postgresql.conf, in small letters',
+    ],
+    // None of those that may be.
+    [
+      { ...minimal, logLevel: 'loud' },
+      'logLevel: must be one of trace, debug, info, warn, error, fatal, silent, and is "loud"',
+    ],
+    [
+      { ...minimal, logStore: { kind: 'etcd' } },
+      'logStore.kind: must be one of segment, zookeeper, and is "etcd"',
+    ],
+    // Keys that nobody knows.
+    [{ ...minimal, peerListn: 1 }, 'peerListn: is no key that is known; did you mean peerListen?'],
+    [
+      { ...minimal, timings: { leaseMS: 3 } },
+      'timings.leaseMS: is no key that is known; did you mean timings.leaseMs?',
+    ],
+    [
+      { ...minimal, pgwire: { prot: 7432 } },
+      'pgwire.prot: is no key that is known; did you mean pgwire.port?',
+    ],
+    [{ ...minimal, leaseMs: 700 }, 'leaseMs: is no key that is known; did you mean timings.leaseMs?'],
+    [
+      { ...minimal, pgwire: { colour: 'red' } },
+      'pgwire.colour: is no key that is known; there may be host, port',
+    ],
+    [
+      { ...minimal, logStore: { kind: 'segment', root: '/b' } },
+      'logStore.root: is no key where kind is segment',
+    ],
+    // Rules that span several keys.
+    [
+      { ...minimal, id: 'r9' },
+      'peers: must list every member, and this one, whose id is "r9", is not among r1, r2, r3',
+    ],
+    [
+      { ...minimal, peers: [...minimal.peers, member('r1', 6004)] },
+      'peers: must name each member once, and has r1 more than once',
+    ],
+    [
+      { ...minimal, clusterSecretFile: 'f' },
+      'clusterSecret: is given, and clusterSecretFile is, too; exactly one',
+    ],
+    [
+      { ...minimal, timings: { leaseMs: 1500 } },
+      'timings.leaseMs: must be below electionTimeoutMinMs (1200), and is 1500',
+    ],
+    [
+      { ...minimal, timings: { heartbeatMs: 900 } },
+      'timings.heartbeatMs: must be at most half of leaseMs (700), and is 900',
+    ],
+    [
+      { ...minimal, timings: { electionTimeoutMaxMs: 1200 } },
+      'timings.electionTimeoutMaxMs: must be above electionTimeoutMinMs (1200), and is 1200',
+    ],
     [
       { ...minimal, bounds: { entryBytesMax: 2 ** 19, acceptBatchBytesMax: 2 ** 18 } },
-      'bounds.entryBytesMax: must be at most acceptBatchBytesMax',
+      'bounds.entryBytesMax: must be at most acceptBatchBytesMax (262144), and is 524288',
     ],
-    [{ ...minimal, bounds: { windowBytesMax: 512 * 2 ** 20 } }, 'bounds.windowBytesMax: '],
-    [{ ...minimal, bounds: { entryBytesMax: 2 ** 20 } }, 'bounds.entryBytesMax: '],
-    [{ ...minimal, postgres: { settings: { fsync: 'off' } } }, 'postgres.settings.fsync: is set by Barista'],
-    [{ ...minimal, id: '../x' }, 'id: must start with a letter'],
-    [null, '(whole file): '],
-  ])('names the key that is wrong: %#', (document, expected) => {
-    expect(errorOf(document)).toContain(expected);
+    [
+      { ...minimal, bounds: { acceptBatchBytesMax: 2 ** 24, windowBytesMax: 2 ** 23 } },
+      'bounds.acceptBatchBytesMax: must be at most windowBytesMax (8388608), and is 16777216',
+    ],
+    [
+      { ...minimal, archive: { directory: 'data/r1/wal' } },
+      'archive.directory: must not be in dataDir ("data/r1"), which may be lost or wiped as a whole, and is "data/r1/wal"',
+    ],
+    [
+      settings({ fsync: 'off' }),
+      'postgres.settings.fsync: is set by Barista and cannot be given, and is "off"',
+    ],
+  ])('says which key is wrong, what it is and what it may be: %#', (document, expected) => {
+    const message = errorOf(document);
+    expect(message).toContain(`  ${expected}`);
+    expect(message).not.toMatch(/Invalid|expected|received|Unrecognized|undefined/);
   });
 
-  it('reports all wrong keys at once', () => {
-    const message = errorOf({ ...minimal, group: 7, http: {}, logLevel: 'loud' });
-    for (const key of ['group: ', 'http.port: ', 'logLevel: ']) expect(message).toContain(key);
+  it('has words for what each key may be', () => {
+    const wordless = (shape: JsonShape & { readonly pattern?: string }, path: string): string[] => {
+      const { properties = {}, items, additionalProperties, propertyNames, oneOf = [] } = shape;
+      const inner = [...Object.entries(properties), ...oneOf.map((kind) => ['?', kind] as const)];
+      const others = [items, additionalProperties, propertyNames].filter((each) => typeof each === 'object');
+      const below = [...inner, ...others.map((each) => ['*', each] as const)];
+      const isWordless = shape.pattern !== undefined && shape.description === undefined;
+      const own = isWordless || allowedWords(shape) === 'something else' ? [path] : [];
+      return [...own, ...below.flatMap(([name, each]) => wordless(each, `${path}.${name}`))];
+    };
+    const shape = z.toJSONSchema(replicaConfigSchema, { io: 'input', unrepresentable: 'any' }) as JsonShape;
+    expect(wordless(shape, '')).toEqual([]);
+    expect(wordless({ properties: { a: { type: 'null' } } }, '')).toEqual(['', '.a']);
+  });
+
+  it('tells of all that is wrong at once, rules that span several keys included', () => {
+    const document = {
+      ...minimal,
+      group: 7,
+      http: {},
+      logLevel: 'loud',
+      colour: 'red',
+      postgres: { settings: { fsync: 'off' } },
+      timings: { leaseMs: 1500, retransmitMs: 0 },
+      bounds: { entryBytesMax: 1 },
+    };
+    const keys = [...errorOf(document).matchAll(/^ {2}([^ :]+): /gm)].map(([, key = '']) => key);
+    expect(keys.toSorted()).toEqual([
+      'bounds.entryBytesMax',
+      'colour',
+      'group',
+      'http.port',
+      'logLevel',
+      'postgres.settings.fsync',
+      'timings.leaseMs',
+      'timings.retransmitMs',
+    ]);
+  });
+
+  it('judges no rule by a key that is wrong by itself', () => {
+    const message = errorOf({ ...minimal, timings: { leaseMs: 'long', heartbeatMs: 900 } });
+    expect(message.split('\n')).toHaveLength(2);
+    expect(message).toContain(
+      'timings.leaseMs: must be a whole number from 1 to 3600000, and is "long", a text',
+    );
+  });
+
+  it.each([
+    [{ ...minimal, clusterSecret: 'hunter2' }, 'and is a text of 7 characters (not shown)'],
+    [{ ...minimal, clusterSecret: 987_654 }, 'and is a number (not shown)'],
+    [{ ...minimal, bootstrap: { password: ['hunter2'] } }, 'and is a list of 1'],
+    [settings({ primary_conninfo: 'password=hunter2' }), 'and is a text of 16 characters (not shown)'],
+    [{ ...minimal, clusterSecrt: 'hunter2' }, 'did you mean clusterSecret?'],
+  ])('tells no secret: %#', (document, expected) => {
+    const message = errorOf(document);
+    expect(message).toContain(expected);
+    expect(message).not.toMatch(/hunter2|987/);
   });
 });
 
@@ -108,6 +282,14 @@ describe('loading from a file', () => {
     expect(() => loadReplicaConfig(write('twice.yaml', 'group: a\ngroup: b\n'))).toThrow(
       /not valid YAML: .*unique/,
     );
+  });
+
+  it('tells of everything in which the YAML is malformed, and shows nothing of the file', () => {
+    const file = write('torn.yaml', 'clusterSecret: "hunter2\\q"\ngroup: a\ngroup: b\n');
+    expect(() => loadReplicaConfig(file)).toThrow(/not valid YAML: .*line 1.*; .*unique/);
+    expect(() => loadReplicaConfig(file)).not.toThrow(/hunter2/);
+    const bomb = `a: &a [1]\nb: &b [${'*a, '.repeat(9)}*a]\nc: [${'*b, '.repeat(9)}*b]\n`;
+    expect(() => loadReplicaConfig(write('bomb.yaml', bomb))).toThrow(/bomb.yaml is not valid YAML: .*alias/);
   });
 
   it('says so when the file is not there', () => {

@@ -11,6 +11,7 @@ import type { AdminRefusal } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { adminToken, bearer } from '../main/admin-token.ts';
 import { requireToken } from '../gateways/http/admin-routes.ts';
+import { checkShape, requestText } from '../shapes/check-shape.ts';
 import { freshMs } from './cluster-report.ts';
 import { requestJson } from './http-client.ts';
 import { demoHost, type ReplicaPlan } from './layout.ts';
@@ -81,9 +82,9 @@ export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOption
   const toLeader =
     (path: string, schema: z.ZodType, timeoutMs: number): RequestHandler =>
     async (request, response) => {
-      const body = schema.safeParse(request.body);
-      if (!body.success) {
-        response.status(400).json(refusal('badRequest', z.prettifyError(body.error)));
+      const body = checkShape(schema, request.body, '(body)');
+      if (!body.ok) {
+        response.status(400).json(refusal('badRequest', requestText(body.problems)));
         return;
       }
       if (busy) {
@@ -92,7 +93,7 @@ export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOption
       }
       busy = true;
       try {
-        await askLeader(path, body.data, timeoutMs, response);
+        await askLeader(path, body.value, timeoutMs, response);
       } finally {
         busy = false;
       }

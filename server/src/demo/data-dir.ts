@@ -16,7 +16,7 @@ import { z } from 'zod';
 import { lockDirectory } from '../adapters/segment-log/directory-lock.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { LogStoreError } from '../ports/log-store.ts';
-import type { ReplicaConfigInput } from '../config/replica-config.ts';
+import type { ReplicaConfigInput } from '../config/config-schema.ts';
 import { CliError, exitCodes } from '../main/errors.ts';
 import {
   type DemoStore,

@@ -10,12 +10,12 @@ import type { Duplex } from 'node:stream';
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
-import { z } from 'zod';
 import type { CheckStatus } from '../api/check.ts';
 import type { ClusterStatus } from '../api/status.ts';
 import { guard, onError } from '../gateways/http/http-gateway.ts';
 import { closeServer, listenOn } from '../gateways/listen.ts';
 import { requestProblem } from '../gateways/http/request-guard.ts';
+import { checkShape, requestText } from '../shapes/check-shape.ts';
 import { createAdminProxy } from './admin-proxy.ts';
 import { type ClusterReport, reportReplica } from './cluster-report.ts';
 import type { DashboardState } from './dashboard-build.ts';
@@ -151,12 +151,13 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
 
 function postFault(supervisor: Supervisor, logger: Logger): RequestHandler {
   return async (request, response) => {
-    const body = faultRequestSchema.safeParse(request.body);
-    if (!body.success) {
-      response.status(400).json({ error: { code: 'badRequest', message: z.prettifyError(body.error) } });
+    const body = checkShape(faultRequestSchema, request.body, '(body)');
+    if (!body.ok) {
+      const message = requestText(body.problems);
+      response.status(400).json({ error: { code: 'badRequest', message } });
       return;
     }
-    const { amount, ...fault } = { amount: undefined, ...body.data };
+    const { amount, ...fault } = { amount: undefined, ...body.value };
     const wanted = amount === undefined ? fault : { ...fault, amount };
     if (!(await isStillWanted(request))) {
       logger.info({ fault: wanted }, 'fault given up by who asked for it');
@@ -173,12 +174,10 @@ function postFault(supervisor: Supervisor, logger: Logger): RequestHandler {
 function postSql({ supervisor, runSql }: DemoServerOptions): RequestHandler {
   let running = 0;
   return async (request, response) => {
-    const body = sqlBody.safeParse(request.body);
-    const plan = body.success ? supervisor.plan(body.data.replica) : null;
-    if (!body.success || plan === null) {
-      const message = body.success
-        ? `There is no replica ${body.data.replica}.`
-        : z.prettifyError(body.error);
+    const body = checkShape(sqlBody, request.body, '(body)');
+    const plan = body.ok ? supervisor.plan(body.value.replica) : null;
+    if (!body.ok || plan === null) {
+      const message = body.ok ? `There is no replica ${body.value.replica}.` : requestText(body.problems);
       response.status(400).json({ error: { code: '22023', message } });
       return;
     }
@@ -190,7 +189,7 @@ function postSql({ supervisor, runSql }: DemoServerOptions): RequestHandler {
     }
     running += 1;
     try {
-      response.json(await runSql(plan, body.data.sql));
+      response.json(await runSql(plan, body.value.sql));
     } finally {
       running -= 1;
     }

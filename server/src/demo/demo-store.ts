@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { isRootThere } from '../adapters/zookeeper-log/remove-log.ts';
-import type { ReplicaConfigInput } from '../config/replica-config.ts';
+import type { ReplicaConfigInput } from '../config/config-schema.ts';
 import { CliError, exitCodes } from '../main/errors.ts';
 
 /** As typed. `servers` null: where it was, or `defaultServers`. */

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import type { GroupId, ReplicaId } from '../multipaxos/types/names.ts';
-import type { ReplicaConfigInput } from '../config/replica-config.ts';
+import type { ReplicaConfigInput } from '../config/config-schema.ts';
 import { CliError, exitCodes } from '../main/errors.ts';
 import { type DemoStore, storeConfigOf } from './demo-store.ts';
 

@@ -18,6 +18,7 @@ import type {
   VerifyRequest,
   VerifyResult,
 } from '../../api/status.ts';
+import { checkShape, requestText } from '../../shapes/check-shape.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 
 export type AdminAnswer<T> =
@@ -49,6 +50,7 @@ const statusOf: Readonly<Record<AdminRefusal['error']['code'], number>> = {
 const replica = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9_-]{0,31}$/)
+  .describe('a name of at most 32 letters, digits, "_" or "-", a letter first')
   .transform((id) => id as ReplicaId);
 const place = { host: z.string().min(1).max(255), port: z.int().min(1).max(65_535) };
 const membersBody = z.discriminatedUnion('action', [
@@ -128,9 +130,9 @@ export function requireToken(token: string): RequestHandler {
 }
 
 function read<T>(shape: z.ZodType<T>, body: unknown, response: Response): T | null {
-  const parsed = shape.safeParse(body);
-  if (parsed.success) return parsed.data;
-  refuse(response, { code: 'badRequest', message: z.prettifyError(parsed.error) });
+  const checked = checkShape(shape, body, '(body)');
+  if (checked.ok) return checked.value;
+  refuse(response, { code: 'badRequest', message: requestText(checked.problems) });
   return null;
 }
 

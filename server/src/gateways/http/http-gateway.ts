@@ -19,6 +19,7 @@ import { createEventFeed, type Subscribe } from './event-feed.ts';
 import { closeServer, listenOn } from '../listen.ts';
 import { logRoutes } from './log-routes.ts';
 import type { Metrics } from './metrics.ts';
+import { checkShape, requestText } from '../../shapes/check-shape.ts';
 import { isLoopbackAddress, requestProblem } from './request-guard.ts';
 
 export interface HttpReplica {
@@ -154,20 +155,21 @@ function faultsOnlyHere(allowed: boolean): RequestHandler {
 
 function setFaults({ replica, logger }: HttpGatewayOptions): RequestHandler {
   return (request, response) => {
-    const body = faultsBody.safeParse(request.body);
-    if (!body.success) {
-      response.status(400).json({ error: { code: 'badRequest', message: z.prettifyError(body.error) } });
+    const body = checkShape(faultsBody, request.body, '(body)');
+    if (!body.ok) {
+      const message = requestText(body.problems);
+      response.status(400).json({ error: { code: 'badRequest', message } });
       return;
     }
     try {
-      if (body.data.heal) replica.healFaults();
-      for (const fault of body.data.faults) replica.setFault(fault);
+      if (body.value.heal) replica.healFaults();
+      for (const fault of body.value.faults) replica.setFault(fault);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       response.status(400).json({ error: { code: 'badFault', message: error.message } });
       return;
     }
-    logger.warn({ heal: body.data.heal, faults: body.data.faults }, 'faults set');
+    logger.warn({ heal: body.value.heal, faults: body.value.faults }, 'faults set');
     response.json({ faults: replica.status().faults });
   };
 }

@@ -1,9 +1,6 @@
 /** Replicas of tests: their addresses, their configuration files, and the configuration of a group that they founded. */
-import {
-  parseReplicaConfig,
-  type ReplicaConfig,
-  type ReplicaConfigInput,
-} from '../../config/replica-config.ts';
+import { parseReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
+import type { ReplicaConfigInput } from '../../config/config-schema.ts';
 import type { Configuration, MemberAddress } from '../../multipaxos/types/members.ts';
 import type { GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 

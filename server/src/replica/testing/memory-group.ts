@@ -4,7 +4,7 @@
  * Machines that are no members are there to be added. Who the members are the replicas say themselves: the newest configuration that any of them knows to be chosen.
  */
 import type { TraceEvent } from '../../api/events.ts';
-import type { ReplicaConfigInput } from '../../config/replica-config.ts';
+import type { ReplicaConfigInput } from '../../config/config-schema.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { Lsn, Timeline } from '../../wal/lsn.ts';

@@ -1,0 +1,197 @@
+/**
+ * The shape of a replica's configuration: its keys, their defaults and bounds.
+ *
+ * What spans several keys is in relations.ts.
+ */
+import { z } from 'zod';
+import type { GroupId, ReplicaId } from '../multipaxos/types/names.ts';
+
+const LOOPBACK = '127.0.0.1';
+const MIB = 1024 * 1024;
+const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
+
+const name = z
+  .string()
+  .regex(NAME)
+  .describe('a name of at most 32 letters, digits, "_" or "-", a letter first');
+const replicaId = name.transform((text) => text as ReplicaId);
+const groupId = name.transform((text) => text as GroupId);
+const port = z.int().min(1).max(65_535);
+const host = z.string().min(1).max(255);
+const ms = z.int().min(1).max(3_600_000);
+const address = z.strictObject({ host, port });
+/** Where to listen: on loopback unless told otherwise. */
+const listen = z.strictObject({ host: host.default(LOOPBACK), port });
+const http = listen.extend({
+  /** Tells whoever watches the text of the statements that clients run. */
+  statements: z.boolean().default(false),
+});
+/** PostgreSQL's own bound on names. */
+const sqlName = z.string().min(1).max(63);
+
+const peer = z.strictObject({ id: replicaId, host, port, pgwire: address });
+
+const timings = z.strictObject({
+  heartbeatMs: ms.default(200),
+  electionTimeoutMinMs: ms.default(1200),
+  electionTimeoutMaxMs: ms.default(2000),
+  leaseMs: ms.default(700),
+  clockDriftMax: z.number().min(0).max(0.5).default(0.05),
+  retransmitMs: ms.default(300),
+});
+
+const bounds = z.strictObject({
+  windowSlotsMax: z.int().min(1).max(65_536).default(1024),
+  /** A promise carries two windows and one entry (multipaxos/follower.ts), which must fit one frame of the peers (ws-transport/limits.ts). */
+  windowBytesMax: z
+    .int()
+    .min(64 * 1024)
+    .max(23 * MIB)
+    .default(16 * MIB),
+  acceptBatchBytesMax: z
+    .int()
+    .min(16 * 1024)
+    .max(16 * MIB)
+    .default(MIB),
+  catchUpSlotsMax: z.int().min(1).max(65_536).default(512),
+  /** Of WAL in one entry; the primary sends it in pieces of 128 KiB. */
+  entryBytesMax: z
+    .int()
+    .min(160 * 1024)
+    .max(640 * 1024)
+    .default(512 * 1024),
+  clientsMax: z.int().min(1).max(10_000).default(150),
+  /** Beyond it the log lets go of what a replica that is away still wants: that one is given a copy of a database instead. */
+  logBytesMax: z
+    .int()
+    .min(MIB)
+    .max(1024 * 1024 * MIB)
+    .default(1024 * MIB),
+});
+
+/** Where promises and votes are made durable. */
+const logStore = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('segment') }),
+  z.strictObject({
+    kind: z.literal('zookeeper'),
+    /** `host:port` of each server of the ensemble. */
+    servers: z
+      .array(
+        z
+          .string()
+          .regex(/^[^\s,/:]+:\d{1,5}$/)
+          .describe('host:port'),
+      )
+      .min(1)
+      .max(9),
+    /** Groups that share an ensemble need one each. */
+    root: z
+      .string()
+      .regex(/^(\/[A-Za-z0-9_-]{1,64}){1,8}$/)
+      .describe('a path of 1 to 8 names of letters, digits, "_" or "-", such as /barista')
+      .default('/barista'),
+    sessionTimeoutMs: z.int().min(1000).max(600_000).default(10_000),
+  }),
+]);
+
+const snapshot = z.strictObject({
+  /** What a copy for another replica may take of this one's disk and network; no bound if absent. */
+  bytesPerSecondMax: z
+    .int()
+    .min(64 * 1024)
+    .max(100 * 1024 * MIB)
+    .optional(),
+});
+
+/** Chosen WAL is kept here, so that "barista restore" can go to a point in time. */
+const archive = z.strictObject({
+  /** Of this replica alone, and best on another disk than dataDir. */
+  directory: z.string().min(1),
+  /** The oldest WAL goes first. */
+  bytesMax: z
+    .int()
+    .min(64 * MIB)
+    .max(1024 * 1024 * 1024 * MIB)
+    .default(16 * 1024 * MIB),
+});
+
+const verify = z.strictObject({
+  /** How often the leader has all replicas compare their data; 0: only when asked to. */
+  everyMinutes: z
+    .int()
+    .min(0)
+    .max(31 * 24 * 60)
+    .default(1440),
+  /** How long replicas may take to read all their data. */
+  timeoutMinutes: z
+    .int()
+    .min(1)
+    .max(24 * 60)
+    .default(30),
+});
+
+const settingName = z
+  .string()
+  .regex(/^[a-z_]+(\.[a-z_]+)?$/)
+  .describe('that of a setting as in postgresql.conf, in small letters');
+
+const postgres = z.strictObject({
+  /** Directory of an installed PostgreSQL's binaries; the embedded one if absent. */
+  pgBin: z.string().min(1).optional(),
+  /** Extra settings for postgresql.conf; those that safety rests on cannot be set. */
+  settings: z.record(settingName, z.string().max(1000)).default({}),
+});
+
+const trace = z.strictObject({
+  /** Record every event under dataDir/trace as NDJSON. */
+  file: z.boolean().default(false),
+  fileBytesMax: z
+    .int()
+    .min(64 * 1024)
+    .max(1024 * MIB)
+    .default(64 * MIB),
+  filesMax: z.int().min(1).max(1000).default(4),
+});
+
+export const replicaConfigSchema = z.strictObject({
+  group: groupId,
+  id: replicaId,
+  dataDir: z.string().min(1),
+  /**
+   * All members of the group at its founding, this replica among them. A replica that has a log goes by the configuration in its log; one that has none
+   * asks these to be let in.
+   */
+  peers: z.array(peer).min(1).max(9),
+  peerListen: listen,
+  /** Shared by all members: who does not know it cannot speak to the peers' port. One of the two must be given. */
+  clusterSecret: z.string().min(16).max(1024).optional(),
+  clusterSecretFile: z.string().min(1).optional(),
+  pgwire: listen,
+  http,
+  postgres: postgres.prefault({}),
+  /** What a new data directory is given; an existing one keeps what it has. */
+  bootstrap: z
+    .strictObject({
+      user: sqlName.default('barista'),
+      password: z.string().min(1).max(512),
+      database: sqlName.default('barista'),
+    })
+    .optional(),
+  timings: timings.prefault({}),
+  bounds: bounds.prefault({}),
+  logStore: logStore.prefault({ kind: 'segment' }),
+  snapshot: snapshot.prefault({}),
+  /** Nothing is archived if absent. */
+  archive: archive.optional(),
+  verify: verify.prefault({}),
+  trace: trace.prefault({}),
+  /** Lets faults be set on links. Never on in production. */
+  faults: z.boolean().default(false),
+  logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+});
+
+/** With its defaults, before anything is made absolute or read from elsewhere. */
+export type RawConfig = z.output<typeof replicaConfigSchema>;
+
+/** What may be written in the YAML file. */
+export type ReplicaConfigInput = z.input<typeof replicaConfigSchema>;

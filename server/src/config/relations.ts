@@ -1,0 +1,125 @@
+/**
+ * The rules of a configuration that span several keys: what safety or liveness rests on.
+ *
+ * Responsible for: the rules and their words. A rule is not judged where one of its keys is wrong by itself already.
+ */
+import { resolve } from 'node:path';
+import { keyName, type Path } from '../shapes/json-shape.ts';
+import type { Problem } from '../shapes/check-shape.ts';
+import { valueWords } from '../shapes/words.ts';
+import type { RawConfig } from './config-schema.ts';
+import { protectedSettings } from './protected-settings.ts';
+
+/** What is right of a configuration by itself: a key whose value, or something in it, is wrong is absent. */
+export type ConfigParts = { readonly [K in keyof RawConfig]?: RawConfig[K] | undefined };
+
+/** `broken`: what is wrong already. */
+export function relationProblems(parts: ConfigParts, broken: readonly Path[]): Problem[] {
+  const known = (key: Path): boolean =>
+    !broken.some((path) => startsWith(path, key) || startsWith(key, path));
+  const told = [...members(parts), ...secret(parts), ...times(parts), ...sizes(parts), ...places(parts)];
+  return [...told.filter(({ keys }) => keys.every(known)).map(problemOf), ...settings(parts)];
+}
+
+function startsWith(path: Path, start: Path): boolean {
+  return start.every((part, index) => path[index] === part);
+}
+
+/** A rule that is broken. The first key is to blame. */
+interface Broken {
+  readonly keys: readonly [Path, ...Path[]];
+  readonly words: string;
+}
+
+function problemOf({ keys: [path], words }: Broken): Problem {
+  return { path, text: `${keyName(path)}: ${words}` };
+}
+
+function members({ id, peers }: ConfigParts): Broken[] {
+  if (peers === undefined) return [];
+  const ids: readonly string[] = peers.map((member) => member.id);
+  const twice = new Set(ids.filter((each, index) => ids.indexOf(each) !== index));
+  const broken: Broken[] = [];
+  if (id !== undefined && !ids.includes(id)) {
+    const words = `must list every member, and this one, whose id is "${id}", is not among ${ids.join(', ')}`;
+    broken.push({ keys: [['peers'], ['id']], words });
+  }
+  if (twice.size > 0) {
+    const words = `must name each member once, and has ${[...twice].join(', ')} more than once`;
+    broken.push({ keys: [['peers']], words });
+  }
+  return broken;
+}
+
+function secret({ clusterSecret, clusterSecretFile }: ConfigParts): Broken[] {
+  const given = [clusterSecret, clusterSecretFile].filter((each) => each !== undefined).length;
+  if (given === 1) return [];
+  const words =
+    given === 0
+      ? 'is missing; exactly one of clusterSecret and clusterSecretFile must be given'
+      : 'is given, and clusterSecretFile is, too; exactly one of the two must be given';
+  return [{ keys: [['clusterSecret'], ['clusterSecretFile']], words }];
+}
+
+function times({ timings }: ConfigParts): Broken[] {
+  if (timings === undefined) return [];
+  const { heartbeatMs, leaseMs, electionTimeoutMinMs: minMs, electionTimeoutMaxMs: maxMs } = timings;
+  const key = (name: keyof typeof timings): Path => ['timings', name];
+  const [min, max] = [key('electionTimeoutMinMs'), key('electionTimeoutMaxMs')];
+  const broken: Broken[] = [];
+  if (heartbeatMs * 2 > leaseMs) {
+    const words = `must be at most half of leaseMs (${leaseMs}), and is ${heartbeatMs}`;
+    broken.push({ keys: [key('heartbeatMs'), key('leaseMs')], words });
+  }
+  if (leaseMs >= minMs) {
+    const words = `must be below electionTimeoutMinMs (${minMs}), and is ${leaseMs}`;
+    broken.push({ keys: [key('leaseMs'), min], words });
+  }
+  if (minMs >= maxMs) {
+    broken.push({
+      keys: [max, min],
+      words: `must be above electionTimeoutMinMs (${minMs}), and is ${maxMs}`,
+    });
+  }
+  return broken;
+}
+
+function sizes({ bounds }: ConfigParts): Broken[] {
+  if (bounds === undefined) return [];
+  const pairs = [
+    ['entryBytesMax', 'acceptBatchBytesMax'],
+    ['acceptBatchBytesMax', 'windowBytesMax'],
+  ] as const;
+  return pairs.flatMap(([less, more]) => {
+    if (bounds[less] <= bounds[more]) return [];
+    const words = `must be at most ${more} (${bounds[more]}), and is ${bounds[less]}`;
+    return [
+      {
+        keys: [
+          ['bounds', less],
+          ['bounds', more],
+        ] as const,
+        words,
+      },
+    ];
+  });
+}
+
+function places({ archive, dataDir }: ConfigParts): Broken[] {
+  if (archive === undefined || dataDir === undefined || !isWithin(archive.directory, dataDir)) return [];
+  const words = `must not be in dataDir (${JSON.stringify(dataDir)}), which may be lost or wiped as a whole, and is ${JSON.stringify(archive.directory)}`;
+  return [{ keys: [['archive', 'directory'], ['dataDir']], words }];
+}
+
+function isWithin(path: string, directory: string): boolean {
+  return `${resolve('/', path)}/`.startsWith(`${resolve('/', directory)}/`);
+}
+
+function settings({ postgres }: ConfigParts): Problem[] {
+  return Object.entries(postgres?.settings ?? {}).flatMap(([name, value]) => {
+    if (!protectedSettings.includes(name)) return [];
+    const path = ['postgres', 'settings', name];
+    const is = valueWords(value, path, { type: 'string' });
+    return [{ path, text: `${keyName(path)}: is set by Barista and cannot be given, and is ${is}` }];
+  });
+}
