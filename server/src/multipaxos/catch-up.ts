@@ -12,6 +12,7 @@ import { followCommitPoint, noteCommitPoint } from './learner.ts';
 import { persist, send, type Run } from './run.ts';
 import { markChosen, putSlot } from './log.ts';
 import type { State } from './state.ts';
+import { isPatienceOver } from './patience.ts';
 import { traceAction } from './trace.ts';
 import { entryLabel } from './entry.ts';
 import type { Entry } from './types/entries.ts';
@@ -23,7 +24,7 @@ import type { LogRecord } from './types/records.ts';
 export function requestCatchUp(run: Run): void {
   const { state } = run;
   const { commitPoint, knownCommitPoint, config } = state;
-  if (knownCommitPoint <= commitPoint || state.nowMs < state.catchUpAtMs + config.retransmitMs) return;
+  if (knownCommitPoint <= commitPoint || !isPatienceOver(state, state.catchUpAtMs)) return;
   const to = source(state);
   if (to === null) return;
   state.catchUpAtMs = state.nowMs;

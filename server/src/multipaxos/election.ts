@@ -5,6 +5,7 @@
  * others when it comes back, since it asks whether it would win before it makes anyone promise anything. Only voters campaign. Whose promises
  * are needed: phase-1.ts.
  */
+import { isPatienceOver } from './patience.ts';
 import { compareBallots, sameBallot } from './ballot.ts';
 import { probe, requestCatchUp } from './catch-up.ts';
 import { becomeLeader } from './new-leader.ts';
@@ -114,9 +115,9 @@ function prepare(run: Run, candidacy: Candidacy, targets: Iterable<ReplicaId>): 
 
 /** Prepares or their answers may be lost. */
 export function retryPrepare(run: Run): void {
-  const { candidacy, durablePromised, promised, nowMs, config } = run.state;
+  const { candidacy, durablePromised, promised } = run.state;
   if (candidacy === null || !sameBallot(durablePromised, promised)) return;
-  if (nowMs >= candidacy.prepareSentAtMs + config.retransmitMs) sendPrepares(run);
+  if (isPatienceOver(run.state, candidacy.prepareSentAtMs)) sendPrepares(run);
 }
 
 /** The candidate's own promise counts once it is durable. */

@@ -9,6 +9,7 @@ import { heartbeatOf } from './heartbeat.ts';
 import { hearPeer, stepDown } from './leader.ts';
 import { purge } from './learner.ts';
 import { quorumHeardAtMs } from './lease.ts';
+import { isPatienceOver } from './patience.ts';
 import { promoteLearner } from './promotion.ts';
 import { broadcast, send, type Run } from './run.ts';
 import type { Leadership, PeerProgress, State } from './state.ts';
@@ -60,9 +61,9 @@ export function handleHeartbeatAck(run: Run, from: ReplicaId, message: Heartbeat
 /** Sends one Accept again: the first run of slots that the peer has not acknowledged in time. */
 function retransmit(run: Run, leadership: Leadership, peer: PeerProgress): void {
   const { state } = run;
-  const { retransmitMs, electionTimeoutMaxMs } = state.config;
+  const { electionTimeoutMaxMs } = state.config;
   if (leadership.nextSlot - 1 === state.commitPoint) return;
-  if (state.nowMs < peer.retransmittedAtMs + retransmitMs) return;
+  if (!isPatienceOver(state, peer.retransmittedAtMs)) return;
   const heardAtMs = Math.max(peer.ackedSentAtMs, peer.sinceMs);
   if (state.nowMs - heardAtMs > electionTimeoutMaxMs) return;
   peer.retransmittedAtMs = state.nowMs;
@@ -75,7 +76,7 @@ function overdueSlots(
   leadership: Leadership,
   peer: PeerProgress,
 ): { readonly firstSlot: Slot; readonly entries: Entry[] } {
-  const { retransmitMs, acceptBatchBytesMax } = state.config;
+  const { acceptBatchBytesMax } = state.config;
   const entries: Entry[] = [];
   let bytes = 0;
   let slot = Math.max(state.commitPoint, peer.commitPoint) + 1;
@@ -85,7 +86,7 @@ function overdueSlots(
     const overdue =
       held?.ballot === leadership.ballot &&
       (held.votes & peer.bit) === 0 &&
-      state.nowMs >= held.sentAtMs + retransmitMs;
+      isPatienceOver(state, held.sentAtMs);
     if (!overdue) {
       if (entries.length > 0) break;
       continue;
