@@ -11,6 +11,7 @@ import { build } from 'vite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type SimulatedFixture, startFixture } from './simulated-fixture.ts';
 
+const lightPage = { viewport: { width: 1440, height: 1000 }, colorScheme: 'light' } as const;
 const executablePath = process.env.BARISTA_CHROMIUM ?? '/usr/bin/chromium';
 const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'];
 const soon = { timeout: 15_000, interval: 50 };
@@ -36,7 +37,7 @@ beforeEach(async () => {
   const say = () => undefined;
   fixture = await startFixture({ seed: 1, replicas: 3, clients: 2, port: 0, dashboard, say });
   void fixture.pace.playTo(Number.POSITIVE_INFINITY, 1);
-  page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
+  page = await browser.newPage(lightPage);
 }, 60_000);
 afterEach(async () => {
   await page?.close();
@@ -156,6 +157,33 @@ describe('the page', () => {
     // Rates come once a second, statuses four times.
     expect(chart).toBeLessThanOrEqual(seconds + 2);
     expect(members).toBeLessThanOrEqual(4 * seconds + 2);
+  }, 60_000);
+
+  it('draws a latency that was measured once', async () => {
+    const quiet = { transactionsPerSecond: 0, readsPerSecond: 0, appliedPerSecond: 0 };
+    await page.routeWebSocket(/stream/, (socket) => {
+      const server = socket.connectToServer();
+      server.onMessage((text) => {
+        if (!String(text).startsWith('{"type":"rates"')) socket.send(text);
+      });
+      const now = Date.now();
+      for (const [index, latencyMsP50] of [0, 0, 5, 0, 0].entries()) {
+        const r1 = { ...quiet, latencyMsP50, latencyMsP99: latencyMsP50 };
+        socket.send(JSON.stringify({ type: 'rates', at: now + (index - 5) * 1000, perReplica: { r1 } }));
+      }
+    });
+    await open();
+    /** Dots of r1's colour, which nothing else in the chart has. */
+    const drawn = () =>
+      page.evaluate(() => {
+        const canvas = document.querySelector<HTMLCanvasElement>('[data-testid=chart-latency] canvas')!;
+        const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height);
+        let dots = 0;
+        for (let at = 0; at < data.length; at += 4)
+          if (data[at] === 0x6d && data[at + 1] === 0x4f && data[at + 2] === 0xd0) dots += 1;
+        return dots;
+      });
+    await expect.poll(drawn, soon).toBeGreaterThan(4);
   }, 60_000);
 
   it('asks nothing of a server that is away, and gives up what it has asked', async () => {

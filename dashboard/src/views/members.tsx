@@ -64,7 +64,9 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
               <th scope="col">Incarnation</th>
               <th scope="col">Peers</th>
               <th scope="col">SQL</th>
-              <th scope="col">Data</th>
+              <th scope="col" title="Whether it is what the others have, by the last comparison">
+                Data
+              </th>
             </tr>
           </thead>
           <tbody>

@@ -129,6 +129,7 @@ function Facts({ replica, stale }: { readonly replica: ClusterReplica; readonly 
   const status = replica.status;
   const { id } = replica;
   const postgresUp = !stale && status?.postgres.up === true;
+  const unknown = stale && replica.process !== 'stopped';
   const version = status?.postgres.version ?? null;
   return (
     <dl className="facts num">
@@ -152,8 +153,12 @@ function Facts({ replica, stale }: { readonly replica: ClusterReplica; readonly 
       />
       <div className="fact">
         <dt>PostgreSQL</dt>
-        <dd data-testid={`pg-${id}`} data-up={postgresUp} className={postgresUp ? 'fact-good' : 'fact-bad'}>
-          {stale && replica.process !== 'stopped' ? 'unknown' : postgresUp ? 'up' : 'down'}
+        <dd
+          data-testid={`pg-${id}`}
+          data-up={postgresUp}
+          className={postgresUp ? 'fact-good' : unknown ? undefined : 'fact-bad'}
+        >
+          {unknown ? 'unknown' : postgresUp ? 'up' : 'down'}
           {postgresUp && version !== null ? <span className="quiet"> {version}</span> : null}
         </dd>
       </div>

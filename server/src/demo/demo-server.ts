@@ -24,7 +24,7 @@ import { demoGroup, demoHost, type ReplicaPlan } from './layout.ts';
 import { createLogProxy } from './log-proxy.ts';
 import { createRatesSender } from './rates-sender.ts';
 import { sqlBody, type SqlError, type SqlResult } from './sql-console.ts';
-import { isStillWanted } from './still-wanted.ts';
+import { ifStillWanted } from './still-wanted.ts';
 import { createStreamHub, type StreamHub } from './stream-hub.ts';
 import type { Supervisor } from './supervisor.ts';
 
@@ -114,11 +114,11 @@ function routes(options: DemoServerOptions): Express {
     response.json(reportOf(options));
   });
   app.get('/api/log/:slot', createLogProxy(supervisor));
-  app.post('/api/fault', express.json({ limit: '16kb' }), postFault(supervisor, logger));
-  app.post('/api/sql', express.json({ limit: '256kb' }), postSql(options));
+  app.post('/api/fault', express.json({ limit: '16kb' }), ifStillWanted, postFault(supervisor, logger));
+  app.post('/api/sql', express.json({ limit: '256kb' }), ifStillWanted, postSql(options));
   const admin = createAdminProxy({ supervisor, clusterSecret });
-  app.post('/api/members', express.json({ limit: '16kb' }), admin.members);
-  app.post('/api/verify', express.json({ limit: '16kb' }), admin.verify);
+  app.post('/api/members', express.json({ limit: '16kb' }), ifStillWanted, admin.members);
+  app.post('/api/verify', express.json({ limit: '16kb' }), ifStillWanted, admin.verify);
   app.get('/api/backup', admin.backup);
   app.use('/api', (_request, response) => {
     response.status(404).json({ error: { code: 'notFound', message: 'There is nothing here.' } });
@@ -159,11 +159,6 @@ function postFault(supervisor: Supervisor, logger: Logger): RequestHandler {
     }
     const { amount, ...fault } = { amount: undefined, ...body.value };
     const wanted = amount === undefined ? fault : { ...fault, amount };
-    if (!(await isStillWanted(request))) {
-      logger.info({ fault: wanted }, 'fault given up by who asked for it');
-      response.destroy();
-      return;
-    }
     const outcome = await supervisor.fault(wanted);
     logger.info({ fault: wanted, outcome }, 'fault');
     if (outcome.ok) response.json({ ok: true });

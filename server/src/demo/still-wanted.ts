@@ -5,9 +5,16 @@
  * other side has closed the connection is read behind the request itself.
  */
 import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
 import { setImmediate as turn } from 'node:timers/promises';
 
-export async function isStillWanted({ socket }: IncomingMessage): Promise<boolean> {
+/** Goes on to what carries the request out only if it is wanted still. */
+export const ifStillWanted: RequestHandler = async (request, response, next) => {
+  if (await isStillWanted(request)) next();
+  else response.destroy();
+};
+
+async function isStillWanted({ socket }: IncomingMessage): Promise<boolean> {
   // One turn may be over before sockets are looked at; between two they are.
   await turn();
   await turn();
