@@ -33,7 +33,7 @@ VARIABLES
   votes,         \* <<r, b>>: r promised b to its owner
   leading,       \* leading[r]: the ballot in which r believes to lead; 0 if none
   grant,         \* grant[r]: until when r promises nothing, and to whom it would all the same
-  msgs,          \* heartbeats, acknowledgements and what candidates ask, all that were ever sent
+  msgs,          \* heartbeats, acknowledgements, what candidates ask and that leaders have given up, all that were ever sent
   acked,         \* acked[r][q]: when leader r sent the newest message that q acknowledged; 0 if none
   latest,        \* how many writes have been acknowledged
   seen,          \* seen[r]: how many of them leader r's database has
@@ -74,6 +74,12 @@ CountsBy(r) == counts[r]
 
 (* Whose change a leader goes on by: only its own, or what it has chosen again.  If another leader has made one, it is none any more. *)
 MayGoOn(r) == leading[r] \in newest.ballots
+
+(* What a leader that says that it has given up leads in from then on: nothing, and it never leads in that ballot again. *)
+LeadsAfterResigning(r) == 0
+
+(* Whose end ends the word of r: that of the leader whom it heard last, and no earlier one's. *)
+EndsWord(r, m) == promised[r] = m.ballot
 
 LeaseHeld(r) ==
   /\ leading[r] /= 0
@@ -203,12 +209,21 @@ AnswerRead(r) ==
   /\ read' = [read EXCEPT ![r] = NoRead]
   /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, msgs, acked, latest, seen, members, crashes>>
 
-(* A leader gives up of itself: it hears no quorum, its database or its log fails, or it learns of another's change.  Its lease ends with its   *)
-(* office, and it may promise like anyone.                                                                                               *)
+(* A leader gives up of itself: it hears no quorum, its database or its log fails, it learns of another's change, or it hands over.  Its lease     *)
+(* ends with its office, and it may promise like anyone.  It may say so, since it answers nothing in that ballot any more.                      *)
 Resign(r) ==
   /\ leading[r] /= 0
-  /\ leading' = [leading EXCEPT ![r] = 0]
-  /\ UNCHANGED <<clock, ticks, promised, votes, grant, msgs, acked, latest, seen, read, stale, members, crashes>>
+  /\ leading' = [leading EXCEPT ![r] = LeadsAfterResigning(r)]
+  /\ msgs' = msgs \union {[type |-> "Resigned", ballot |-> leading[r]]}
+  /\ UNCHANGED <<clock, ticks, promised, votes, grant, acked, latest, seen, read, stale, members, crashes>>
+
+(* Whoever gave its word to a leader that has given up need not keep it: nobody rests on it any more.  It may come late, or twice. *)
+HandleResigned(r, m) ==
+  /\ m.type = "Resigned"
+  /\ Owner(m.ballot) /= r
+  /\ EndsWord(r, m)
+  /\ grant' = [grant EXCEPT ![r] = [until |-> clock[r], to |-> Owner(m.ballot)]]
+  /\ UNCHANGED <<clock, ticks, promised, votes, leading, msgs, acked, latest, seen, read, stale, members, crashes>>
 
 (* Crash and restart in one: a replica that is down does nothing. Its word is forgotten, its promise is not. *)
 Restart(r) ==
@@ -241,7 +256,7 @@ Next ==
   \/ Tick
   \/ \E r \in Replicas :
        \/ Heartbeat(r) \/ Write(r) \/ Change(r) \/ ChangeAgain(r) \/ Learn(r) \/ AskRead(r) \/ RunRead(r) \/ AnswerRead(r) \/ Resign(r) \/ Restart(r)
-       \/ \E m \in msgs : HandleHeartbeat(r, m) \/ HandleHeartbeatAck(r, m)
+       \/ \E m \in msgs : HandleHeartbeat(r, m) \/ HandleHeartbeatAck(r, m) \/ HandleResigned(r, m)
        \/ \E b \in Ballots : GivePromise(r, b) \/ Lead(r, b)
 
 Spec == Init /\ [][Next]_vars

@@ -44,6 +44,14 @@ AgainSpec == Init /\ [][AgainNext]_vars
 (* A leader may also give up, or crash. *)
 ResignSpec == Init /\ [][AgainNext \/ \E r \in Rivals : Resign(r) \/ Restart(r)]_vars
 
+(* A leader may also hand over: it gives up, and says so. *)
+HandOverNext ==
+  \/ AgainNext
+  \/ \E r \in Rivals : Resign(r)
+  \/ \E q \in Replicas : \E m \in msgs : HandleResigned(q, m)
+
+HandOverSpec == Init /\ [][HandOverNext]_vars
+
 (* Nobody comes or goes. *)
 AllAlways == <<Replicas>>
 
@@ -57,6 +65,8 @@ NotTheFirst(b) == AllButFirst
 FirstThirdFifth == {1, 3, 5}
 FirstAgain(b) == IF b = 5 THEN {1, 4} ELSE AllButFirst
 OnlySecond == {2}
+OnlyThird == {3}
+ByFirstAndThird(b) == IF b = 4 THEN {1, 3} ELSE Replicas
 
 (* Two ballots for each of the rivals, among three replicas and among five. *)
 TwiceEach == {1, 2, 4, 5}
@@ -94,6 +104,11 @@ HeldBeyondOffice(r) == IsQuorum({r} \union {q \in Replicas \ {r} : acked[r][q] /
 (* MayAnswer: the lease is held, by whatever leadership. *)
 InAnyLeadership(r) == LeaseHeld(r)
 
+(* LeadsAfterResigning: it says so before it has stopped. *)
+LeadsOn(r) == leading[r]
+(* EndsWord: any leader's end ends it. *)
+AnybodysEnd(r, m) == TRUE
+
 (* MayRun, MayAnswer: the lease is checked after the read was asked for, before it runs. *)
 CheckedBefore(r) == LeaseHeld(r)
 Unchecked(r) == TRUE
@@ -116,6 +131,8 @@ Sights ==
 SecondLeaderNeverWrites == latest = 0
 (* Witness: the first leader never holds its lease after a tick. *)
 NeverHeldForATick == ~(ticks > 0 /\ LeaseHeld(1))
+(* Witness: nobody promises another within the word that it has given, where no time passes. *)
+NobodyPromisesWithinWord == \A vote \in votes, m \in msgs : m.type = "HeartbeatAck" /\ m.from = vote[1] => m.ballot >= vote[2]
 (* Witness: nobody promises to whom others have elected already. *)
 NobodyPromisesLate == [][\A r \in Replicas, b \in Ballots : <<r, b>> \in votes' \ votes => leading[Owner(b)] /= b]_vars
 =============================================================================

@@ -127,6 +127,12 @@ TraceLearn == Learn(Step.r) /\ IsAsTold(Step.r, leading', counts', acked')
 
 TraceResign == leading[Step.r] = Step.b /\ Resign(Step.r)
 
+TraceHandleResigned ==
+  LET m == [type |-> "Resigned", ballot |-> Step.b] IN
+  /\ m \in msgs
+  /\ HandleResigned(Step.r, m)
+  /\ Granted(Step.r, grant')
+
 (* A generation of the service begins: all that its sessions read is read in this leadership. *)
 TraceBegin == leading[Step.r] = Step.b /\ UNCHANGED vars
 
@@ -170,7 +176,7 @@ TraceRestart ==
 
 (* Messages that nobody takes any more: fewer of them allow less. *)
 TraceLose ==
-  /\ msgs' = {m \in msgs : m.type = "Prepare" \/ m.sentAt >= Step.f[m.ballot]}
+  /\ msgs' = {m \in msgs : m.type \in {"Prepare", "Resigned"} \/ m.sentAt >= Step.f[m.ballot]}
   /\ UNCHANGED <<clock, ticks, promised, votes, leading, grant, acked, latest, seen, read, stale, members, crashes>>
 
 -----------------------------------------------------------------------------
@@ -206,6 +212,7 @@ Do ==
   \/ Step.a = "ChangeAgain" /\ leading[Step.r] = Step.b /\ ChangeAgain(Step.r)
   \/ Step.a = "Learn" /\ TraceLearn
   \/ Step.a = "Resign" /\ TraceResign
+  \/ Step.a = "HandleResigned" /\ TraceHandleResigned
   \/ Step.a = "Begin" /\ TraceBegin
   \/ Step.a = "AskRead" /\ AskRead(Step.r)
   \/ Step.a = "RunRead" /\ RunRead(Step.r)

@@ -59,6 +59,8 @@ export function serveLife(life: SimulatedLife): HttpReplica {
     admin: {
       members: async (request) => process.assembled?.replica.admin.members(request) ?? unavailable(whyNot()),
       verify: async (request) => process.assembled?.replica.admin.verify(request) ?? unavailable(whyNot()),
+      transferLeadership: async (request) =>
+        process.assembled?.replica.admin.transferLeadership(request) ?? unavailable(whyNot()),
       backup: () => Promise.resolve(unavailable('A simulated group has no backups.')),
     },
     readSlot: async (slot) => show()?.readSlot(slot) ?? unreadable(whyNot()),

@@ -127,6 +127,27 @@ export const leaderLostByDegrees = lasting(6000, (scene, leader, [heard, lost]) 
   });
 });
 
+/** As an operator asks for it, to whoever is readiest. */
+export function handOver(scene: FaultScene): void {
+  const { group, random } = scene;
+  const leader = group.serving();
+  if (leader === null) return;
+  const transactionMs = random.next() * 100;
+  void leader.replica!.handingOver.run({ to: null, transactionMs }).then((outcome) => {
+    scene.tell(`${leader.id} hands over: ${outcome.code === 'done' ? outcome.leader : outcome.code}`);
+  });
+}
+
+/** Messages that tell so are late, or come twice, while it is cut off or stands again, and what was said of its word with them. */
+export const handOverAndBack = lasting(4000, (scene, leader, [other]) => {
+  handOver(scene);
+  const { random } = scene;
+  scene.next(random.next() * 300, () => handOver(scene));
+  if (random.chance(0.5))
+    scene.next(random.next() * 100, () => scene.away(leader, () => leader.crash(), 500));
+  else scene.next(random.next() * 100, () => scene.away(other!, () => other!.crash(), 500));
+});
+
 /** Whoever takes over has to find out who the members are. */
 export const leaderDiesRemoving = lasting(3000, (scene, leader, [other]) => {
   remove(scene, other!);

@@ -59,6 +59,8 @@ const faults: readonly (readonly [weight: number | null, string, Fault])[] = [
   [1, 'a copy comes of a leader that dies', stories.copySourceDies],
   [1, 'the leader is lost to one, and then to all', stories.leaderLostByDegrees],
   [1, 'the leader dies while it removes another', stories.leaderDiesRemoving],
+  [2, 'the leader hands over', stories.handOver],
+  [1, 'the leader hands over, and somebody dies meanwhile', stories.handOverAndBack],
   [1, 'is added', membership.add],
   [1, 'is removed', membership.remove],
   [1, 'its clock changes its pace', (_scene, member) => member.drift()],

@@ -161,7 +161,7 @@ const ofCounts: readonly PlantedLeaseBug[] = [
     mutations: [
       {
         file: 'replica/serving/service.ts',
-        find: `return this.current.kind === 'here' && this.generation === generation;`,
+        find: `return this.generation === generation && (this.current.kind === 'here' || this.isDraining);`,
         replace: `return this.generation >= generation;`,
       },
       {

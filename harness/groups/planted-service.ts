@@ -50,7 +50,7 @@ export const ofService: readonly PlantedBug[] = [
       },
       {
         file: 'replica/serving/service.ts',
-        find: `return this.current.kind === 'here' && this.generation === generation;`,
+        find: `return this.generation === generation && (this.current.kind === 'here' || this.isDraining);`,
         replace: `return this.generation >= generation;`,
       },
       {

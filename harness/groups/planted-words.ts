@@ -121,4 +121,36 @@ export const ofWords: readonly PlantedLeaseBug[] = [
     seed: 1,
     refusedAt: ['GivePromise'],
   },
+  {
+    name: 'saysItHasResigned',
+    sentence: 'a leader that hands over says that it has resigned, and leads on',
+    mutations: [
+      {
+        file: 'multipaxos/hand-over.ts',
+        find: "resign(run, 'handedOver');\n    traceAction",
+        replace: 'traceAction',
+      },
+    ],
+    strain: { only: ['the leader hands over'] },
+    seed: 1,
+    refusedAt: ['HandleHeartbeatAck', 'GivePromise', 'AnswerRead'],
+  },
+  {
+    name: 'endsAnyWord',
+    sentence: 'a follower forgets its word when any leader has resigned, though it has heard another since',
+    mutations: [
+      {
+        file: 'multipaxos/hand-over.ts',
+        find: 'if (ballot.replica !== from || !sameBallot(ballot, state.promised)) return;',
+        replace:
+          'if (ballot.replica !== from || (sameBallot(ballot, state.promised) && from === "")) return;',
+      },
+    ],
+    strain: {
+      only: ['the leader hands over', 'the leader hands over, and somebody dies meanwhile'],
+      mix: 'losses',
+    },
+    seed: 1,
+    refusedAt: ['HandleResigned'],
+  },
 ];

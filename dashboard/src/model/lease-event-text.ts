@@ -21,6 +21,7 @@ export function describeLease(event: LeaseEvent): string {
       return `from ${event.from} · ${describeHold(event.lease, event.clockMs)}`;
     case 'GivePromise':
     case 'Resign':
+    case 'HandleResigned':
       return `ballot ${formatBallot(event.ballot)}`;
     case 'Lead':
     case 'Learn':

@@ -13,6 +13,7 @@ export const LEASE_EVENTS: readonly LeaseEvent['name'][] = [
   'Lead',
   'Learn',
   'Resign',
+  'HandleResigned',
   'RunRead',
   'AnswerRead',
   'RefuseAnswer',

@@ -112,6 +112,8 @@ class RunReader {
       case 'HandleHeartbeat':
         this.heard = event.ballot;
         return null;
+      case 'HandleResigned':
+        return null;
       case 'HandleHeartbeatAck': {
         const { from, sentAtMs, lease } = event;
         const isThere = lease.acked.some(([peer, at]) => peer === from && at === sentAtMs);

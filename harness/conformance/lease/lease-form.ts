@@ -35,6 +35,7 @@ const reasons: Readonly<Record<StepDownReason, true>> = {
   quorumLost: true,
   higherBallot: true,
   requested: true,
+  handedOver: true,
   removed: true,
 };
 export const stepDownReasons = Object.keys(reasons);
@@ -52,6 +53,7 @@ const forms: Readonly<Record<LeaseEvent['name'], Readonly<Record<string, Field>>
   Lead: { lease },
   Learn: { lease },
   Resign: { ballot, reason: (value) => stepDownReasons.includes(value as string) },
+  HandleResigned: { ballot, grant },
   RunRead: { generation: isCount, leadership: ballot },
   AnswerRead: { generation: isCount, ranMs: isTime, lease: orNull(lease) },
   RefuseAnswer: { generation: isCount, lease: orNull(lease) },

@@ -89,10 +89,13 @@ function causesOf(item: LeaseItem, replica: ReplicaId): Causes {
       const { ballot, acked } = event.lease;
       return { needs: acked.map(([peer, at]) => `heard ${ballotKey(ballot)} ${at} ${peer}`), gives: null };
     }
+    case 'Resign':
+      return { needs: [], gives: `resigned ${ballotKey(event.ballot)}` };
+    case 'HandleResigned':
+      return { needs: [`resigned ${ballotKey(event.ballot)}`], gives: null };
     case 'Restart':
     case 'Lead':
     case 'Learn':
-    case 'Resign':
     case 'RunRead':
       return nothing;
     default:

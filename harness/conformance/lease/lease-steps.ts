@@ -220,6 +220,12 @@ class StepWriter {
         mirror.leading = 0;
         return;
       }
+      case 'HandleResigned': {
+        const { untilMs, to } = event.grant;
+        const b = facts.ballotNumber(event.ballot);
+        this.push('HandleResigned', { r, b, u: ticks(untilMs), q: facts.replicaNumber(to) }, event);
+        return;
+      }
       case 'RunRead':
         this.generations.set(`${life.run} ${event.generation}`, event.leadership);
         this.push('Begin', { r, b: facts.ballotNumber(event.leadership) }, event);

@@ -48,9 +48,14 @@ Counts(r) == \E m \in msgs :
   /\ m.type = "HeartbeatAck" /\ (IsRecent(m) \/ Rarely(8))
   /\ HandleHeartbeatAck(r, m) /\ Takes("HandleHeartbeatAck", r, Of(m)) /\ UNCHANGED stands
 
+(* What is said of a word that is over is heard, too. *)
+HearsEnd(r) == \E m \in msgs :
+  /\ m.type = "Resigned" /\ Rarely(3)
+  /\ HandleResigned(r, m) /\ Takes("HandleResigned", r, [from |-> Owner(m.ballot), ballot |-> m.ballot, sentAt |-> 0]) /\ UNCHANGED stands
+
 Inputs(r) ==
   \/ Rarely(6) /\ Begins(r)
-  \/ Promises(r) \/ Leads(r) \/ Hears(r) \/ Counts(r)
+  \/ Promises(r) \/ Leads(r) \/ Hears(r) \/ Counts(r) \/ HearsEnd(r)
   \/ Heartbeat(r) /\ Takes("Heartbeat", r, [from |-> 0, ballot |-> leading[r], sentAt |-> clock[r]]) /\ UNCHANGED stands
   \/ Rarely(20) /\ Resign(r) /\ Takes("Resign", r, Nobodys(leading[r])) /\ UNCHANGED stands
   \/ Rarely(20) /\ Restart(r) /\ Takes("Restart", r, Nobodys(0)) /\ Stands(r, 0)

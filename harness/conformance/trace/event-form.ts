@@ -55,7 +55,15 @@ const forms: Readonly<Record<ActionName, Form>> = {
   Serve: { sends: ['Heartbeat'] },
   StepDown: {
     sends: ['Heartbeat', 'PreVoteReply'],
-    reasons: ['databaseFailed', 'logFailed', 'quorumLost', 'higherBallot', 'requested', 'removed'],
+    reasons: [
+      'databaseFailed',
+      'logFailed',
+      'quorumLost',
+      'higherBallot',
+      'requested',
+      'handedOver',
+      'removed',
+    ],
   },
   Reconfigure: { sends: ['Accept', 'Heartbeat'], votes: 'always', configurations: 'always' },
   LearnConfiguration: { from: true, configurations: 'always' },
@@ -72,6 +80,7 @@ const forms: Readonly<Record<ActionName, Form>> = {
 
 const fieldsOfMessages: Readonly<Record<Kind, readonly (keyof TraceMessage)[]>> = {
   PreVote: [],
+  Resigned: [],
   PreVoteReply: ['configuration'],
   Prepare: ['commitPoint'],
   HeartbeatAck: ['commitPoint'],

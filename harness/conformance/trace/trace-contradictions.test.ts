@@ -7,7 +7,7 @@ import { contradictionIn } from './contradictions.ts';
 import { orderTrace, type ConsensusEvent } from './read-trace.ts';
 
 /** With wiped logs, copied databases, changes of the members, and ballots that are rejected. */
-const events = await recordGroup(16, 'losses');
+const events = await recordGroup(22, 'losses');
 const consensus = events.filter((event) => event.layer === 'consensus');
 
 /** The first event that applies, altered: why the trace contradicts itself, and whether it is there that it does. */

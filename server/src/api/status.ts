@@ -214,9 +214,22 @@ export interface VerifyResult {
   readonly advice: readonly string[];
 }
 
+/** `to` null: to whoever is readiest. `transactionMs`: how long open transactions have to end before they are cut off. */
+export interface LeaderTransferRequest {
+  readonly to: ReplicaId | null;
+  readonly transactionMs: number;
+}
+
+/** `tookMs`: from when nobody new was let in until another leader was heard. */
+export interface LeaderTransferAnswer {
+  readonly ok: true;
+  readonly leader: ReplicaId;
+  readonly tookMs: number;
+}
+
 /**
  * Any answer that is not 200. `unauthorized`: 401. `badRequest`: 400. `notLeader`: 409, and `leader` may be asked instead, if it is known. `unavailable`: 503, not
- * now. `failed`: 500. The others: 409, as in the core's `reconfigured` effect; `timedOut`: proposed, and not known to be chosen yet.
+ * now. `failed`: 500. The others: 409, as in the core's `reconfigured` effect; `timedOut`: proposed, and not known to be chosen yet; `noSuccessor`: nobody could lead instead, and why.
  */
 export interface AdminRefusal {
   readonly error: {
@@ -230,6 +243,7 @@ export interface AdminRefusal {
       | 'exists'
       | 'tooMany'
       | 'timedOut'
+      | 'noSuccessor'
       | 'unavailable'
       | 'failed';
     readonly message: string;

@@ -34,12 +34,18 @@ export interface VerifyArguments {
   readonly json: boolean;
 }
 
+export interface TransferArguments {
+  readonly to: ReplicaId | null;
+  readonly transactionMs: number;
+}
+
 export interface AdminCommands {
   readonly init: (configFile: string) => Promise<void>;
   /** Unless `sure`, only shows what it would be founded on. */
   readonly initOnDatabase: (configFile: string, sure: boolean) => Promise<void>;
   readonly members: (where: Where, action: MembersAction) => Promise<void>;
   readonly verify: (where: Where, args: VerifyArguments) => Promise<void>;
+  readonly transferLeadership: (where: Where, args: TransferArguments) => Promise<void>;
   readonly backup: (where: Where, file: string, replace: boolean) => Promise<void>;
   readonly restore: (configFile: string, from: RestoreFrom) => Promise<void>;
 }
@@ -47,6 +53,7 @@ export interface AdminCommands {
 export function addAdmin(program: Command, commands: AdminCommands): void {
   addInit(program, commands);
   addMembers(program, commands);
+  addLeader(program, commands);
   addVerify(program, commands);
   addBackup(program, commands);
   addRestore(program, commands);
@@ -184,6 +191,28 @@ A lost disk needs no replacing: start the replica again, and it joins by itself.
           address: addressOf(options),
           waitMinutes: options.wait,
         }),
+    );
+}
+
+function addLeader(program: Command, commands: AdminCommands): void {
+  const leader = program.command('leader').description('which replica leads: a planned change of it');
+  withWhere(leader.command('transfer').description('have another replica lead, in a fraction of a second'))
+    .option('--to <replica>', 'such as r2 (default: whoever is readiest)', replicaName)
+    .option('--wait-ms <ms>', 'how long open transactions have to end', whole(0, 60_000), 1000)
+    .addHelpText(
+      'after',
+      `
+The leader lets no new client in, has what is under way end, and resigns when all that its PostgreSQL has written is chosen. What is open longer is cut off, and
+rolled back. Clients are told to reconnect (57P01); one that connects meanwhile waits. If nobody is ready to lead, nothing happens but that it says why.
+
+Examples:
+  barista leader transfer                             in a demo that runs here
+  barista leader transfer --to r2 --config r1.yaml    ask r1, which leads
+${exitCodesText}`,
+    )
+    .action(
+      ({ to, waitMs, ...options }: WhereOptions & { readonly to?: ReplicaId; readonly waitMs: number }) =>
+        commands.transferLeadership(whereOf(options), { to: to ?? null, transactionMs: waitMs }),
     );
 }
 

@@ -19,6 +19,7 @@ async function typed(...words: string[]): Promise<unknown> {
     init: record('init'),
     initOnDatabase: record('initOnDatabase'),
     members: record('members'),
+    transferLeadership: record('transferLeadership'),
     verify: record('verify'),
     backup: record('backup'),
     restore: record('restore'),
@@ -157,6 +158,14 @@ describe('the command line', () => {
     ],
     [['members'], ['members', demo, { action: 'list', json: false }]],
     [
+      ['leader', 'transfer'],
+      ['transferLeadership', demo, { to: null, transactionMs: 1000 }],
+    ],
+    [
+      ['leader', 'transfer', '--to', 'r2', '--wait-ms', '50', ...config],
+      ['transferLeadership', replica, { to: 'r2', transactionMs: 50 }],
+    ],
+    [
       ['members', 'list', '--json', ...config],
       ['members', replica, { action: 'list', json: true }],
     ],
@@ -237,6 +246,7 @@ describe('the command line', () => {
     [['restore', '/b', ...config, '--position', '3000060'], /must be a position in the WAL/],
     [['restore', '/b', ...config, '--time', '2026-05-04T10:30Z', '--position', '0/1'], /cannot be used with/],
     [['members', 'add', 'r4', '--host', 'db4', '--port', '7532'], /--pgwire-port <port>/],
+    [['leader', 'transfer', '--to', 'r3.2'], /must start with a letter/],
     [['members', 'remove', 'r3.2'], /must start with a letter/],
     [['verify', ...config, '--dashboard-port', '8080'], /cannot be used with/],
     [['brew'], /unknown command/],

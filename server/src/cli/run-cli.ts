@@ -11,6 +11,7 @@ import { resolveTarget } from './admin/admin-client.ts';
 import { runBackup } from './admin/backup-command.ts';
 import type { Founding } from '../main/found-replica.ts';
 import { runInit, runInitOnDatabase, runRestore } from './admin/founding-commands.ts';
+import { runTransfer } from './admin/leader-command.ts';
 import { runMembers } from './admin/members-command.ts';
 import { createProgressLine, megabytes, type ProgressLine } from './admin/progress-line.ts';
 import { runVerify } from './admin/verify-command.ts';
@@ -49,6 +50,7 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
     init: (configFile) => runInit(configFile, maker, print),
     initOnDatabase: (configFile, sure) => runInitOnDatabase(configFile, sure, maker, print),
     restore: (configFile, from) => runRestore(configFile, from, maker, print, progressOf('Unpacked')),
+    transferLeadership: async (where, args) => runTransfer(await resolveTarget(where), args, print),
     members: async (where, action) => runMembers(await resolveTarget(where), action, print),
     async verify(where, args) {
       code = await runVerify(await resolveTarget(where), args, print);

@@ -2,7 +2,7 @@
  * The demo's part in what operators ask: it knows the secret and where the replicas are, so the page and the command line need neither.
  *
  * Responsible for: choosing the replica to ask, going on to the leader that it names, and passing its answer through. Judges nothing.
- * Invariants: one request for members or a comparison at a time, one backup at a time, and that for who knows the secret; a backup that its reader gives up is given up at its source.
+ * Invariants: one request for members, a comparison or a hand-over at a time, one backup at a time, and that for who knows the secret; a backup that its reader gives up is given up at its source.
  */
 import { request as httpRequest } from 'node:http';
 import type { RequestHandler, Response } from 'express';
@@ -20,6 +20,8 @@ import type { Supervisor } from './supervisor.ts';
 const hopsMax = 3;
 const membersMs = 30_000;
 const verifyMs = 31 * 60_000;
+/** The longest that transactions may be given, and what an election takes. */
+const transferMs = 75_000;
 
 const name = z.string().max(64);
 const endpoint = { host: z.string().min(1).max(255), port: z.int().min(1).max(65_535) };
@@ -33,6 +35,11 @@ const membersBody = z.discriminatedUnion('action', [
 ]);
 const verifyBody = z.strictObject({ repair: z.boolean().default(false) });
 
+const transferBody = z.strictObject({
+  to: name.nullable().default(null),
+  transactionMs: z.int().min(0).max(60_000).default(1000),
+});
+
 type Known = Pick<Supervisor, 'cluster' | 'plan'>;
 
 export interface AdminProxyOptions {
@@ -43,6 +50,7 @@ export interface AdminProxyOptions {
 export interface AdminProxy {
   readonly members: RequestHandler;
   readonly verify: RequestHandler;
+  readonly transferLeadership: RequestHandler;
   /** It is the whole database, passwords and all: not for whoever else is on this machine. */
   readonly backup: RequestHandler[];
 }
@@ -88,7 +96,7 @@ export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOption
         return;
       }
       if (busy) {
-        response.status(409).json(refusal('busy', 'Another change or comparison is under way.'));
+        response.status(409).json(refusal('busy', 'Another change, comparison or hand-over is under way.'));
         return;
       }
       busy = true;
@@ -117,6 +125,7 @@ export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOption
   };
   return {
     members: toLeader('/api/members', membersBody, membersMs),
+    transferLeadership: toLeader('/api/leader/transfer', transferBody, transferMs),
     verify: toLeader('/api/verify', verifyBody, verifyMs),
     backup: [requireToken(adminToken(clusterSecret)), passBackup],
   };

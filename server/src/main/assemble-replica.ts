@@ -17,9 +17,11 @@ import type { LogStore } from '../ports/log-store.ts';
 import type { ArchiveSource, WalArchive } from '../ports/wal-archive.ts';
 import type { Transport } from '../ports/transport.ts';
 import type { LinkFault } from '../api/status.ts';
+import { votersOf } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import { Admin } from '../replica/admin.ts';
 import { CoreHost, coreConfigOf } from '../replica/consensus/core-host.ts';
+import { HandOver } from '../replica/consensus/hand-over.ts';
 import { LeadershipState } from '../replica/consensus/leadership-state.ts';
 import { PayloadLink } from '../replica/consensus/payload-link.ts';
 import { Proposer } from '../replica/consensus/proposer.ts';
@@ -353,9 +355,26 @@ export function assembleReplica(
     },
     onLogPurged: (reason) => payload.lose({ cause: 'logPurged', reason }),
   });
+  const handOver = new HandOver({
+    self: config.id,
+    run: events.run,
+    transport,
+    timers,
+    logger,
+    leadership: () => leadership,
+    voters: () => votersOf(membership.configuration),
+    commitPoint: () => core.commitPoint,
+    lagSlotsMax: config.bounds.windowSlotsMax,
+    service,
+    primary: () => payload.primary,
+    awaitChosen: (lsn, signal) => payload.awaitChosen(lsn, signal),
+    announce: () => core.announce(),
+    resign: (successor) => core.input({ kind: 'HandOver', successor }),
+  });
   const admin = new Admin({
     membership,
     verification,
+    handOver,
     leadership: () => leadership,
     nowMs: () => timers.nowMs(),
     verifyEveryMs: config.verify.everyMinutes * 60_000,
@@ -377,6 +396,7 @@ export function assembleReplica(
     config,
     core,
     proposer,
+    handOver,
     leadership,
     payload,
     membership,

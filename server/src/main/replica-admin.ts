@@ -27,6 +27,8 @@ export function replicaAdmin(
   return {
     members: async (request) => parts()?.replica.admin.members(request) ?? unavailable(),
     verify: async (request) => parts()?.replica.admin.verify(request) ?? unavailable(),
+    transferLeadership: async (request) =>
+      parts()?.replica.admin.transferLeadership(request) ?? unavailable(),
     async backup() {
       const now = parts();
       if (now === null) return unavailable();

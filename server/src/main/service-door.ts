@@ -39,6 +39,7 @@ export function createServiceDoor(whyNot: () => string): ServiceDoor {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    enter: (generation) => behind?.enter(generation) ?? (() => undefined),
     door: () => behind?.door() ?? null,
     mayAnswer: (generation) => behind?.mayAnswer(generation) ?? false,
     awaitAnswer: (generation) => behind?.awaitAnswer(generation) ?? Promise.resolve(false),

@@ -93,6 +93,9 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
     admin: replicaAdmin(config, () => frame.running, whyNot),
     readSlot: async (slot) => frame.running?.shown.readSlot(slot) ?? unreadable(whyNot()),
     stop: async () => {
+      const handedOver = await frame.running?.replica.handOverToStop();
+      if (handedOver !== undefined && handedOver.code !== 'notLeader')
+        context.logger.info({ outcome: handedOver }, 'before the replica stops');
       await pgwire.close();
       frame.stopping = true;
       frame.joining?.stop();

@@ -49,6 +49,7 @@ function claimedSlot(message: Message): Slot {
       return message.configuration.slot;
     case 'PreVote':
     case 'Reject':
+    case 'Resigned':
       return 0 as Slot;
     default:
       return message satisfies never;

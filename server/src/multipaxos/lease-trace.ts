@@ -52,6 +52,12 @@ export function traceGrant(run: Run, { ballot, sentAtMs }: Accept | Heartbeat): 
   tell(run, { name: 'HandleHeartbeat', ballot, sentAtMs, grant: tracedGrant(run.state) });
 }
 
+/** After the word has ended. */
+export function traceResigned(run: Run, ballot: Ballot): void {
+  if (run.state.trace === 'none') return;
+  tell(run, { name: 'HandleResigned', ballot, grant: tracedGrant(run.state) });
+}
+
 /** A peer's acknowledgement has come; `before`: the newest that it had acknowledged until then. */
 export function traceRenewal(
   run: Run,

@@ -7,7 +7,8 @@
  * Why it is safe: a follower promises nothing to others for `leaseMs` from the *receipt* of a message; the leader counts
  * `leaseMs`, shortened by the drift, from the *sending* of the newest message that a quorum has acknowledged. Any quorum of
  * promises shares a member with that quorum: both are of the same configuration or of neighbours, for the next but one can be proposed only by
- * the leader itself, once it counts by the next. A replica that restarts may have forgotten a grant, so it waits `leaseMs` first.
+ * the leader itself, once it counts by the next. A replica that restarts may have forgotten a grant, so it waits `leaseMs` first. A leader that gives up answers nothing under its
+ * ballot any more, and never leads in it again: when it says so (hand-over.ts), what was granted in that ballot or a lower one may be forgotten.
  */
 import { reachedBy } from './quorum.ts';
 import type { Leadership, PeerProgress, State } from './state.ts';
@@ -17,6 +18,12 @@ import type { ReplicaId } from './types/names.ts';
 export function grantLease(state: State, leader: ReplicaId): void {
   state.leaseGrantedTo = leader;
   state.leaseGrantedUntilMs = state.nowMs + state.config.leaseMs;
+}
+
+/** The leader whom this replica heard last has given up: nobody rests on the word that it was given. */
+export function endWord(state: State): void {
+  state.leaseGrantedTo = state.promised.replica;
+  state.leaseGrantedUntilMs = state.nowMs;
 }
 
 /** True if this replica must not help `candidate` (perhaps itself) to become leader now. */

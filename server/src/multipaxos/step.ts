@@ -23,6 +23,7 @@ import { handleAccept, handleHeartbeat } from './follower.ts';
 import { fsync } from './fsync.ts';
 import { checkState, violated } from './invariants.ts';
 import { traceLeaseRestart } from './lease-trace.ts';
+import { handleResigned, handOver } from './hand-over.ts';
 import { noteGone } from './haste.ts';
 import { advanceCommitPoint, handleAccepted, propose, serve, stepDown } from './leader.ts';
 import { reportChosen } from './learner.ts';
@@ -96,6 +97,9 @@ function act(run: Run, input: Input): void {
     case 'StepDown':
       stepDown(run, input.reason);
       return;
+    case 'HandOver':
+      handOver(run, input.successor);
+      return;
     case 'PeerGone':
       noteGone(state, input.replica);
       return;
@@ -150,6 +154,8 @@ function receive(run: Run, from: ReplicaId, message: Message): void {
       return handleHeartbeat(run, from, message);
     case 'HeartbeatAck':
       return handleHeartbeatAck(run, from, message);
+    case 'Resigned':
+      return handleResigned(run, from, message);
     case 'CatchUpRequest':
       return handleCatchUpRequest(run, from, message);
     case 'CatchUpReply':

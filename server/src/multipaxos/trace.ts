@@ -140,6 +140,7 @@ function traceMessage(message: Message): TraceMessage {
   const { kind, ballot } = message;
   switch (message.kind) {
     case 'PreVote':
+    case 'Resigned':
       return { kind, ballot };
     case 'PreVoteReply':
       return { kind, ballot, configuration: message.configuration.version };

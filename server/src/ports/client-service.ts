@@ -10,7 +10,8 @@ import type { Ballot, ReplicaId } from '../multipaxos/types/names.ts';
 export type Service =
   | { readonly kind: 'here'; readonly generation: number }
   | { readonly kind: 'at'; readonly leader: ReplicaId; readonly host: string; readonly port: number }
-  | { readonly kind: 'nowhere'; readonly reason: string };
+  /** `drains`: sessions of that generation may end what they have begun, and begin nothing more. */
+  | { readonly kind: 'nowhere'; readonly reason: string; readonly drains?: number };
 
 /** How to reach the PostgreSQL that serves. */
 export interface PostgresDoor {
@@ -46,6 +47,8 @@ export interface ClientService {
   service(): Service;
   /** Calls back when `service()` changes. Returns the way to stop. */
   onServiceChange(listener: (service: Service) => void): () => void;
+  /** A session of this generation has begun. Returns the way to tell that it asks nothing more. */
+  enter(generation: number): () => void;
   /** Null while PostgreSQL does not serve. */
   door(): PostgresDoor | null;
 

@@ -120,6 +120,22 @@ export interface ShownAnswer {
   readonly running: readonly string[];
 }
 
+/** A leader that is to hand over asks who could lead. `run` and a number in it name the question. */
+export interface LeadQuestion {
+  readonly kind: 'LeadQuestion';
+  readonly run: string;
+  readonly number: number;
+}
+
+/** `reason`: why it had better not, for people; empty: it could. `applied`: what its database has. */
+export interface LeadAnswer {
+  readonly kind: 'LeadAnswer';
+  readonly run: string;
+  readonly number: number;
+  readonly reason: string;
+  readonly applied: Slot;
+}
+
 export type ControlMessage =
   | JoinRequest
   | JoinReply
@@ -129,4 +145,6 @@ export type ControlMessage =
   | ReadIndexQuestion
   | ReadIndexAnswer
   | ShownQuestion
-  | ShownAnswer;
+  | ShownAnswer
+  | LeadQuestion
+  | LeadAnswer;

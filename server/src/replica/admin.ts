@@ -5,6 +5,8 @@
  */
 import type {
   AdminRefusal,
+  LeaderTransferAnswer,
+  LeaderTransferRequest,
   MembersAnswer,
   MembersRequest,
   VerifyRequest,
@@ -12,6 +14,7 @@ import type {
 } from '../api/status.ts';
 import { replicaOf } from '../multipaxos/configuration.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
+import type { HandOver } from './consensus/hand-over.ts';
 import type { ChangeOutcome, Membership } from './members/membership.ts';
 import type { Verification } from './verify/verification.ts';
 
@@ -22,6 +25,7 @@ export type AdminAnswer<T> =
 export interface AdminOptions {
   readonly membership: Membership;
   readonly verification: Verification;
+  readonly handOver: HandOver;
   readonly leadership: () => { readonly serving: boolean; readonly leader: ReplicaId | null };
   readonly nowMs: () => number;
   /** 0: no comparison that nobody asked for. */
@@ -84,6 +88,17 @@ export class Admin {
     if (outcome.ok) return { ok: true, answer: outcome.result };
     if (outcome.code === 'notLeader') return this.notLeader();
     return refuse(outcome.code, `${outcome.message}.`);
+  }
+
+  async transferLeadership({
+    to,
+    transactionMs,
+  }: LeaderTransferRequest): Promise<AdminAnswer<LeaderTransferAnswer>> {
+    const outcome = await this.options.handOver.run({ to, transactionMs });
+    if (outcome.code === 'done')
+      return { ok: true, answer: { ok: true, leader: outcome.leader, tookMs: outcome.tookMs } };
+    if (outcome.code === 'notLeader') return this.notLeader();
+    return refuse(outcome.code, outcome.reason);
   }
 
   /** Looked at now and then: a leader that has led for so long, or compared so long ago, compares. */

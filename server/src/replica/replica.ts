@@ -19,6 +19,7 @@ import type { LogStore } from '../ports/log-store.ts';
 import type { Transport } from '../ports/transport.ts';
 import type { Admin } from './admin.ts';
 import type { CoreHost, CoreListener } from './consensus/core-host.ts';
+import type { HandOver, HandOverOutcome } from './consensus/hand-over.ts';
 import { leadershipReason } from './consensus/leadership-reason.ts';
 import type { LeadershipState } from './consensus/leadership-state.ts';
 import type { Proposer } from './consensus/proposer.ts';
@@ -41,12 +42,15 @@ type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 /** One timer for what has to be looked at now and then: each wakes the process, also of a cluster that nobody uses. */
 const lookMs = 300;
 const verifyLookMs = 5000;
+/** Of a leader that is being stopped: transactions that are open have so long to end. */
+const stopTransactionMs = 500;
 
 /** All that a replica consists of. */
 export interface ReplicaParts {
   readonly config: ReplicaConfig;
   readonly core: CoreHost;
   readonly proposer: Proposer;
+  readonly handOver: HandOver;
   readonly leadership: LeadershipState;
   readonly payload: Payload;
   readonly membership: Membership;
@@ -79,6 +83,7 @@ export class Replica implements CoreListener {
   private readonly stopWatching: (() => void)[] = [];
   private logTroubledBy: string | null = null;
   private roomIsTold = false;
+  private isStopping = false;
 
   constructor(parts: ReplicaParts) {
     this.parts = parts;
@@ -91,6 +96,10 @@ export class Replica implements CoreListener {
 
   get membership(): Membership {
     return this.parts.membership;
+  }
+
+  get handingOver(): HandOver {
+    return this.parts.handOver;
   }
 
   get admin(): Admin {
@@ -187,6 +196,10 @@ export class Replica implements CoreListener {
     this.parts.membership.onReconfigured(effect);
   }
 
+  handOver({ code }: EffectOf<'handOver'>): void {
+    this.parts.handOver.answered(code);
+  }
+
   disbelieved(effect: EffectOf<'disbelieved'>): void {
     this.parts.watch.disbelieved(effect);
   }
@@ -264,6 +277,12 @@ export class Replica implements CoreListener {
       case 'ShownAnswer':
         shown.handleShown(message);
         return;
+      case 'LeadQuestion':
+        this.parts.handOver.answerQuestion(from, message, this.whyNotLead(), this.parts.payload.pointer);
+        return;
+      case 'LeadAnswer':
+        this.parts.handOver.handleAnswer(from, message);
+        return;
       default:
         message satisfies never;
     }
@@ -300,6 +319,20 @@ export class Replica implements CoreListener {
       condition: conditionOf(this.facts()),
       clients,
     });
+  }
+
+  /** Empty: it could lead now. */
+  private whyNotLead(): string {
+    if (this.isStopping) return 'it is being stopped';
+    const { state, message } = conditionOf(this.facts());
+    if (state !== 'serving') return `it is ${state}${message === null ? '' : ` (${message})`}`;
+    return this.parts.membership.isVoter() ? '' : 'it is no voter';
+  }
+
+  /** Before it stops: a leader has another lead, if somebody can. Nothing rests on it. */
+  async handOverToStop(): Promise<HandOverOutcome> {
+    this.isStopping = true;
+    return this.parts.handOver.run({ to: null, transactionMs: stopTransactionMs });
   }
 
   /** Why nobody may copy this replica's database now; null if they may. */

@@ -21,6 +21,8 @@ const clockDriftMax = 1 / 4;
 const beginMs = 100;
 const never = 1e9;
 const noSlot = 0 as Slot;
+/** Whoever it is stands in a step of its own. */
+const nobody = '' as ReplicaId;
 
 /** What a clock of the behaviour shows, in the core's time. */
 export function coreTimeMs(clock: number): number {
@@ -97,6 +99,13 @@ export class LeaseDriver {
         );
       case 'Resign':
         return this.give({ kind: 'StepDown', reason: 'requested' });
+      case 'HandleResigned':
+        return this.receive(from, {
+          kind: 'Resigned',
+          group: replayGroup,
+          ballot: this.ballot(ballot),
+          successor: nobody,
+        });
       case 'Restart':
         this.state = createState(this.config, this.disk.recovered(), this.nowMs, 0);
         return this.give({ kind: 'Applied', slot: noSlot, durableSlot: noSlot });

@@ -54,6 +54,8 @@ const controlKinds: ReadonlySet<unknown> = new Set<ControlMessage['kind']>([
   'ReadIndexAnswer',
   'ShownQuestion',
   'ShownAnswer',
+  'LeadQuestion',
+  'LeadAnswer',
 ]);
 
 export function isControlKind(kind: unknown): kind is ControlMessage['kind'] {
@@ -105,6 +107,15 @@ export function readControl(fields: Fields, kind: ControlMessage['kind']): Contr
       return readShownQuestion(fields);
     case 'ShownAnswer':
       return readShownAnswer(fields);
+    case 'LeadQuestion':
+      return { kind, ...readQuestionName(fields) };
+    case 'LeadAnswer':
+      return {
+        kind,
+        ...readQuestionName(fields),
+        reason: text(fields.reason, reasonCharsMax, 'reason'),
+        applied: slot(fields.applied, 'applied'),
+      };
     default:
       kind satisfies never;
       throw new FrameError('of an unknown kind');

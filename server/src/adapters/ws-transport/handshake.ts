@@ -14,7 +14,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { GroupId, ReplicaId } from '../../multipaxos/types/names.ts';
 
 /** Changes whenever the messages or this handshake do, so that replicas of different builds never misread each other. */
-export const protocolVersion = 5;
+export const protocolVersion = 6;
 /** No text of the handshake is longer. */
 export const handshakeBytesMax = 2048;
 

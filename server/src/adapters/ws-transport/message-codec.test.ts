@@ -73,6 +73,11 @@ const message: fc.Arbitrary<Message> = fc.oneof(
     votes: fc.array(vote, { maxLength: 5 }),
   }),
   fc.record({ kind: kind('Reject'), ...base, promised: ballot }),
+  fc.record({
+    kind: kind('Resigned'),
+    ...base,
+    successor: fc.constantFrom('r1', 'r2.3').map((id) => id as ReplicaId),
+  }),
   fc.record({ kind: kind('Accept'), ...base, firstSlot: slot, entries, commitPoint: slot, sentAtMs }),
   fc.record({
     kind: kind('Accepted'),

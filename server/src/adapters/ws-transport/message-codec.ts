@@ -124,6 +124,8 @@ function readMessage(fields: Fields, base: { readonly group: GroupId; readonly b
       const durableApplicationPointer = slot(fields.durableApplicationPointer, 'durableApplicationPointer');
       return { kind, ...base, sentAtMs: sentAtMs(), commitPoint: commitPoint(), durableApplicationPointer };
     }
+    case 'Resigned':
+      return { kind, ...base, successor: text(fields.successor, nameCharsMax, 'successor') as ReplicaId };
     case 'CatchUpRequest':
       return {
         kind,

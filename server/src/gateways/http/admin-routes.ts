@@ -13,6 +13,8 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type {
   AdminRefusal,
+  LeaderTransferAnswer,
+  LeaderTransferRequest,
   MembersAnswer,
   MembersRequest,
   VerifyRequest,
@@ -28,6 +30,7 @@ export type AdminAnswer<T> =
 export interface HttpAdmin {
   members(request: MembersRequest): Promise<AdminAnswer<MembersAnswer>>;
   verify(request: VerifyRequest): Promise<AdminAnswer<VerifyResult>>;
+  transferLeadership(request: LeaderTransferRequest): Promise<AdminAnswer<LeaderTransferAnswer>>;
   /** The bytes of a backup file. Destroyed if whoever asked for it goes away. */
   backup(): Promise<AdminAnswer<Readable>>;
 }
@@ -42,6 +45,7 @@ const statusOf: Readonly<Record<AdminRefusal['error']['code'], number>> = {
   exists: 409,
   tooMany: 409,
   timedOut: 409,
+  noSuccessor: 409,
   unavailable: 503,
   failed: 500,
 };
@@ -62,6 +66,12 @@ const membersBody = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('remove'), replica }),
 ]);
 const verifyBody = z.strictObject({ repair: z.boolean().default(false) });
+
+/** Open transactions have a second to end, unless somebody says otherwise. */
+const transferBody = z.strictObject({
+  to: replica.nullable().default(null),
+  transactionMs: z.int().min(0).max(60_000).default(1000),
+});
 
 export function adminRoutes(admin: HttpAdmin, token: string, logger: Logger): Router {
   const router = Router();
@@ -87,6 +97,17 @@ export function adminRoutes(admin: HttpAdmin, token: string, logger: Logger): Ro
       if (body === null) return;
       logger.info({ request: body }, 'a comparison of the data was asked for');
       answer(response, await admin.verify(body));
+    }),
+  );
+  router.post(
+    '/api/leader/transfer',
+    allowed,
+    json,
+    carryOut(async (request, response) => {
+      const body = read(transferBody, request.body ?? {}, response);
+      if (body === null) return;
+      logger.warn({ request: body }, 'a hand-over of leadership was asked for');
+      answer(response, await admin.transferLeadership(body));
     }),
   );
   router.get(

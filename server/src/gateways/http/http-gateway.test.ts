@@ -244,6 +244,7 @@ describe('what operators ask', () => {
       for (const [path, method] of [
         ['/api/members', 'POST'],
         ['/api/verify', 'POST'],
+        ['/api/leader/transfer', 'POST'],
         ['/api/backup', 'GET'],
       ] as const) {
         const answer = await ask(path, add, token, method);
@@ -257,6 +258,15 @@ describe('what operators ask', () => {
     const answer = await ask('/api/members', add, 'the right one');
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({ ok: true, membership: { version: 1 } });
+  });
+
+  it('hands leadership over, to whoever is readiest or to one who is named, or says why not', async () => {
+    const done = await ask('/api/leader/transfer', {}, 'the right one');
+    expect([done.status, await done.json()]).toEqual([200, { ok: true, leader: 'r2', tookMs: 80 }]);
+    const refused = await ask('/api/leader/transfer', { to: 'r9' }, 'the right one');
+    expect([refused.status, await refused.json()]).toMatchObject([409, { error: { code: 'noSuccessor' } }]);
+    const wrong = await ask('/api/leader/transfer', { to: 'r9', transactionMs: -1 }, 'the right one');
+    expect(wrong.status).toBe(400);
   });
 
   it('says who leads, where only the leader can do it', async () => {

@@ -68,6 +68,10 @@ export function internalError(error: unknown): GatewayError {
 
 // --------------------------------------------------------------------------------------------- why a session has to end
 
+export const handingOver: GatewayError = {
+  sqlState: '57P01',
+  message: 'terminating connection: leadership is handed over to another replica; reconnect',
+};
 export const notLeaderAnyMore: GatewayError = {
   sqlState: '57P01',
   message: 'terminating connection: this replica is no longer the leader; reconnect',

@@ -23,6 +23,8 @@ export type Input =
   /** The database has applied everything up to `slot`; up to `durableSlot` it survives a crash. */
   | { readonly kind: 'Applied'; readonly nowMs: number; readonly slot: Slot; readonly durableSlot: Slot }
   | { readonly kind: 'StepDown'; readonly nowMs: number; readonly reason: StepDownReason }
+  /** Asks this leader to resign, and to have `successor` lead instead. Answered by a `handOver` effect. */
+  | { readonly kind: 'HandOver'; readonly nowMs: number; readonly successor: ReplicaId }
   /** Asks this leader to change the members. Answered by a `reconfigured` effect with the same `id`. */
   | {
       readonly kind: 'Reconfigure';
@@ -57,6 +59,8 @@ export type Input =
   | { readonly kind: 'PeerGone'; readonly nowMs: number; readonly replica: ReplicaId }
   /** Somebody begins to listen, or nobody does any more. */
   | { readonly kind: 'Trace'; readonly nowMs: number; readonly level: TraceLevel };
+
+export type HandOverCode = 'handedOver' | 'notLeader' | 'busy' | 'behind' | 'noVoter';
 
 /**
  * What the shell must do, in the order of the list. The core never emits a `send` that reveals a promise or a vote
@@ -110,6 +114,11 @@ export type Effect =
         | 'exists'
         | 'tooMany';
     }
+  /**
+   * `handedOver`: it leads no more, and has told the others. `busy`: something that it proposed is not chosen yet, or a change of the members waits. `behind`: the successor has not acknowledged all
+   * that is chosen, or was not heard lately. `noVoter`: it is none, or this replica itself.
+   */
+  | { readonly kind: 'handOver'; readonly code: HandOverCode }
   /**
    * A member says that all up to `claimed` is chosen, and this leader, whom nobody can have deposed, has proposed nothing above `lastSlot`. It is not heard while
    * the leadership lasts, and told once.

@@ -56,4 +56,6 @@ export type CoreLeaseEvent = {
   | { readonly name: 'Learn'; readonly lease: TracedLease }
   /** It gives up of itself. */
   | { readonly name: 'Resign'; readonly ballot: Ballot; readonly reason: StepDownReason }
+  /** The leader of `ballot` has given up, and said so. `grant`: from now on. */
+  | { readonly name: 'HandleResigned'; readonly ballot: Ballot; readonly grant: TracedGrant }
 );

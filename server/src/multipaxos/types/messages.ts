@@ -1,7 +1,7 @@
 /** What the members of a group say to each other. */
 import type { Entry, Vote } from './entries.ts';
 import type { Configuration } from './members.ts';
-import type { Ballot, GroupId, Slot } from './names.ts';
+import type { Ballot, GroupId, ReplicaId, Slot } from './names.ts';
 
 interface MessageBase {
   readonly group: GroupId;
@@ -77,6 +77,12 @@ export interface HeartbeatAck extends MessageBase {
   readonly durableApplicationPointer: Slot;
 }
 
+/** The leader of `ballot` leads no more, and answers nothing under it: whoever gave it its word need not keep that any longer. `successor` stands at once. */
+export interface Resigned extends MessageBase {
+  readonly kind: 'Resigned';
+  readonly successor: ReplicaId;
+}
+
 /** Asks for chosen entries from `fromSlot` up to `toSlot`. */
 export interface CatchUpRequest extends MessageBase {
   readonly kind: 'CatchUpRequest';
@@ -104,5 +110,6 @@ export type Message =
   | Accepted
   | Heartbeat
   | HeartbeatAck
+  | Resigned
   | CatchUpRequest
   | CatchUpReply;

@@ -37,6 +37,8 @@ export type StepDownReason =
   | 'quorumLost'
   | 'higherBallot'
   | 'requested'
+  /** To another, which stands at once. */
+  | 'handedOver'
   /** It is no voter any more. */
   | 'removed';
 

@@ -92,6 +92,7 @@ describe('the host of the core', () => {
       leadership: () => {},
       configuration: () => {},
       reconfigured: () => {},
+      handOver: () => {},
       disbelieved: () => {},
       trace: () => {},
       traceLease: () => {},

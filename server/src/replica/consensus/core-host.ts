@@ -62,6 +62,8 @@ export interface CoreListener {
   leadership(effect: EffectOf<'leadership'>): void;
   configuration(effect: EffectOf<'configuration'>): void;
   reconfigured(effect: EffectOf<'reconfigured'>): void;
+  /** The answer to each `HandOver`. */
+  handOver(effect: EffectOf<'handOver'>): void;
   /** A member told this leader what cannot be. */
   disbelieved(effect: EffectOf<'disbelieved'>): void;
   trace(event: CoreTraceEvent): void;
@@ -269,6 +271,9 @@ export class CoreHost {
         return;
       case 'reconfigured':
         this.listener?.reconfigured(effect);
+        return;
+      case 'handOver':
+        this.listener?.handOver(effect);
         return;
       case 'disbelieved':
         this.listener?.disbelieved(effect);

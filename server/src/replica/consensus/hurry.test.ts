@@ -41,6 +41,7 @@ const listener: CoreListener = {
   leadership: nothing,
   configuration: nothing,
   reconfigured: nothing,
+  handOver: nothing,
   disbelieved: nothing,
   trace: nothing,
   traceLease: nothing,

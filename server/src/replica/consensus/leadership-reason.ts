@@ -7,6 +7,7 @@ const texts: Readonly<Record<StepDownReason, string>> = {
   quorumLost: 'a majority of the replicas cannot be reached from here',
   higherBallot: 'another replica takes over',
   requested: 'leadership was given up here',
+  handedOver: 'another replica takes over, as it was asked to',
   removed: 'this replica is no voter any more',
 };
 

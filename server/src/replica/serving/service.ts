@@ -47,6 +47,9 @@ export class ReplicaService implements ClientService {
   private ballot: Ballot | null = null;
   private current: Service = { kind: 'nowhere', reason: 'the replica is starting' };
   private readonly listeners = new Set<(service: Service) => void>();
+  /** Of the present generation, that may still ask something. */
+  private sessions = new Set<object>();
+  private waiting: (() => void)[] = [];
 
   constructor(options: ServiceOptions) {
     this.options = options;
@@ -94,8 +97,46 @@ export class ReplicaService implements ClientService {
     else this.change({ kind: 'at', leader: replica, ...address });
   }
 
+  /** Under which leadership clients are served here; null: they are not. */
+  get servedUnder(): Ballot | null {
+    return this.current.kind === 'here' || this.isDraining ? this.ballot : null;
+  }
+
+  private get isDraining(): boolean {
+    return this.current.kind === 'nowhere' && this.current.drains === this.generation;
+  }
+
+  /** Nobody is let in any more; who is in may end what it has begun. */
+  drain(reason: string): void {
+    if (this.current.kind === 'here') this.change({ kind: 'nowhere', reason, drains: this.generation });
+  }
+
+  /** Resolves when no session of this generation has anything under way. */
+  drained(): Promise<void> {
+    if (this.sessions.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  enter(generation: number): () => void {
+    if (generation !== this.generation) return () => undefined;
+    const session = {};
+    const { sessions } = this;
+    sessions.add(session);
+    return () => {
+      if (sessions.delete(session) && sessions.size === 0 && sessions === this.sessions) this.tellDrained();
+    };
+  }
+
+  private tellDrained(): void {
+    const { waiting } = this;
+    this.waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+
   private endGeneration(): void {
     this.generation++;
+    this.sessions = new Set();
+    this.tellDrained();
     this.ended.abort();
     this.ended = new AbortController();
   }
@@ -108,7 +149,7 @@ export class ReplicaService implements ClientService {
   }
 
   private holds(generation: number): boolean {
-    return this.current.kind === 'here' && this.generation === generation;
+    return this.generation === generation && (this.current.kind === 'here' || this.isDraining);
   }
 
   door(): PostgresDoor | null {

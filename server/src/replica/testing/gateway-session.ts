@@ -62,11 +62,17 @@ export class GatewaySession {
       this.endWith = reject;
     });
     this.ended.catch(() => undefined);
-    const stopListening = this.service.onServiceChange(() => this.endWith(new Cut('leadership has ended')));
+    const stopListening = this.service.onServiceChange((service) => {
+      // What it has begun may end.
+      if (service.kind === 'nowhere' && service.drains === this.generation) return;
+      this.endWith(new Cut('leadership has ended'));
+    });
+    const leave = this.service.enter(this.generation);
     const stopTimer = group.time.every(lookMs, () => {
       if (this.process.timers.dead) this.endWith(new Cut('the replica has died'));
     });
     this.stopLooking = () => {
+      leave();
       stopListening();
       stopTimer();
     };

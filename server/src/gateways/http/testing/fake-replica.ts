@@ -92,6 +92,12 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
           ok: false,
           error: { code: 'notLeader', message: 'Ask r2, the leader.', leader: 'r2' as ReplicaId },
         } as const),
+      transferLeadership: ({ to }) =>
+        Promise.resolve(
+          to === null
+            ? ({ ok: true, answer: { ok: true, leader: 'r2' as ReplicaId, tookMs: 80 } } as const)
+            : ({ ok: false, error: { code: 'noSuccessor', message: `${to} is no voter.` } } as const),
+        ),
       backup: () => Promise.resolve({ ok: true, answer: Readable.from(['all ', 'of it']) } as const),
     },
     change(part) {

@@ -13,7 +13,7 @@ import { closeWithWords } from '../session/close-with-words.ts';
 import { awaitService } from './await-service.ts';
 import { awaitFirstPacket } from './first-packet.ts';
 import { placeReader } from './reading.ts';
-import { admissible, type Arrival, type Front, openSession, serve } from './sessions.ts';
+import { admissible, type Arrival, type Front, openSession, serve, type Served } from './sessions.ts';
 import { Tunnel } from './tunnel.ts';
 
 /** A new connection, until it is closed or served. Never rejects. */
@@ -40,18 +40,30 @@ export async function receive(front: Front, client: Socket): Promise<void> {
       client.destroy();
       cancel(front, opening.key, opening.forwarded);
     } else {
-      const error = await place(front, { client, startup: opening, connection });
-      if (error !== null) refuse(error);
+      await placeOrRefuse(front, { client, startup: opening, connection });
     }
   } catch (error) {
-    if (error instanceof UnreadableStart) {
-      closeWithWords(client, [], limits.lastWordsMs);
-      return;
-    }
-    const known = error instanceof ProtocolViolation;
-    if (!known) front.warn({ error }, 'a client could not be served');
-    refuse(known ? errors.protocolViolation(error.message) : errors.internalError(error));
+    if (error instanceof UnreadableStart) closeWithWords(client, [], limits.lastWordsMs);
+    else refuse(whyNotServed(front, error));
   }
+}
+
+function whyNotServed(front: Front, error: unknown): GatewayError {
+  if (error instanceof ProtocolViolation) return errors.protocolViolation(error.message);
+  front.warn({ error }, 'a client could not be served');
+  return errors.internalError(error);
+}
+
+/** Again, where whom it was passed on to leads no more and had not answered. Never rejects. */
+async function placeOrRefuse(front: Front, arrival: Arrival): Promise<void> {
+  let error: GatewayError | null;
+  try {
+    error = await place(front, arrival);
+  } catch (thrown) {
+    error = whyNotServed(front, thrown);
+  }
+  if (error !== null)
+    closeWithWords(arrival.client, [errorResponse('FATAL', error)], front.limits.lastWordsMs);
 }
 
 function cancel({ cancels, service }: Front, key: Buffer, forwarded: boolean): void {
@@ -91,10 +103,17 @@ function openTunnel(front: Front, arrival: Arrival, leader: Extract<Service, { k
     limits: front.limits,
     service: front.service,
     onAuthenticated: () => connection.becomeClient(),
+    onUnheard: () => {
+      front.served.delete(served);
+      void placeOrRefuse(front, arrival);
+    },
   });
-  serve(front, {
+  const served: Served = {
     client,
     onService: (service) => tunnel.onService(service),
     end: (error, options) => tunnel.end(error, options),
-  });
+  };
+  serve(front, served);
+  // It may have moved while the client waited for its turn.
+  tunnel.onService(front.service.service());
 }

@@ -80,12 +80,16 @@ export function openSession(
     },
   });
   const stopWatching = front.late.watch(session, generation);
+  const leave = front.service.enter(generation);
   client.on('close', () => {
     forgetKey();
     stopWatching();
+    leave();
   });
   function onService(service: Service): void {
-    if (service.kind !== 'here' || service.generation !== generation) session.end(errors.notLeaderAnyMore);
+    if (service.kind === 'nowhere' && service.drains === generation) session.drain(leave);
+    else if (service.kind !== 'here' || service.generation !== generation)
+      session.end(errors.notLeaderAnyMore);
   }
   serve(front, { client, onService, end: (error, options) => session.end(error, options) });
   // It may have moved while the client waited for its turn.

@@ -28,6 +28,8 @@ export interface TunnelOptions {
   readonly service: Pick<ClientService, 'outcomeOf' | 'outcomeOfRequest'>;
   /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
   readonly onAuthenticated: () => GatewayError | null;
+  /** Another leads, and neither the client nor the old leader has said anything but the startup packet: the client is to be placed anew. It is paused, and nothing of this tunnel listens to it any more. */
+  readonly onUnheard: () => void;
 }
 
 /** `asking`: the leader is given up, and what became of the transaction is being found out. `closed`: the client has its last words, or is gone. */
@@ -48,6 +50,9 @@ export class Tunnel {
   private readonly known = new KnownTransaction(this.tracker);
   private state: State = 'connecting';
   private clientEnded = false;
+  /** Something has passed, in either direction, behind the startup packet. */
+  private heard = false;
+  private readonly clientListeners: [event: string, listener: (chunk: Buffer) => void][] = [];
   private grace: NodeJS.Timeout | null = null;
 
   constructor(options: TunnelOptions) {
@@ -79,8 +84,21 @@ export class Tunnel {
     this.grace = null;
     const { leader, limits } = this.options;
     if (this.state === 'closed' || (service.kind === 'at' && service.leader === leader.leader)) return;
+    if (!this.heard) {
+      this.leave();
+      return;
+    }
     const graceMs = service.kind === 'nowhere' ? limits.leaderWaitMs : limits.tunnelGraceMs;
     this.grace = setTimeout(() => this.end(errors.leaderWentAway), graceMs);
+  }
+
+  /** Nothing is lost by it: what the client has sent is known, and it was told nothing. */
+  private leave(): void {
+    this.state = 'closed';
+    for (const [event, listener] of this.clientListeners) this.client.off(event, listener);
+    this.leader.destroy();
+    this.client.pause();
+    this.options.onUnheard();
   }
 
   /** Tells the client what is true; if that is not known, finds it out first, or, with `atOnce`, says that it is unknown. */
@@ -110,6 +128,7 @@ export class Tunnel {
 
   private onLeader(chunk: Buffer): void {
     if (this.state !== 'open') return;
+    this.heard = true;
     try {
       this.send(this.reader.read(chunk));
       if (this.reader.leaderDoubts) this.end(errors.leaderWentAway);
@@ -131,6 +150,7 @@ export class Tunnel {
 
   private onClient(chunk: Buffer): void {
     if (this.state !== 'open' && this.state !== 'connecting') return;
+    this.heard = true;
     try {
       this.fromClient.feed(chunk);
       while (this.fromClient.next()) this.tracker.sent(this.fromClient, chunk);
@@ -155,15 +175,20 @@ export class Tunnel {
     return errors.leaderUnreachable(`${host}:${port}`, why);
   }
 
+  private onClientEvent(event: string, listener: (chunk: Buffer) => void): void {
+    this.client.on(event, listener);
+    this.clientListeners.push([event, listener]);
+  }
+
   private listen(): void {
-    const { client, leader } = this;
-    client.on('data', (chunk: Buffer) => this.onClient(chunk));
-    client.on('drain', () => this.leaderValve.resume('full'));
-    client.on('end', () => {
+    const { leader } = this;
+    this.onClientEvent('data', (chunk: Buffer) => this.onClient(chunk));
+    this.onClientEvent('drain', () => this.leaderValve.resume('full'));
+    this.onClientEvent('end', () => {
       this.clientEnded = true;
       leader.end();
     });
-    client.on('close', () => this.close([]));
+    this.onClientEvent('close', () => this.close([]));
     leader.setTimeout(connectTimeoutMs, () => {
       if (this.state === 'connecting')
         this.close([errorResponse('FATAL', this.unreachable('it does not answer'))]);

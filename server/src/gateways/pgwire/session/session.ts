@@ -21,6 +21,7 @@ import { AnswerReader } from './answer-reader.ts';
 import { ClientInput } from './client-input.ts';
 import { closeWithWords } from './close-with-words.ts';
 import { connectBackend } from './connect-backend.ts';
+import { Draining } from './draining.ts';
 import { askOutcome, farewell, wordsAfter } from './farewell.ts';
 import { KnownTransaction } from './known-transaction.ts';
 import { NamedSession } from './named/named-session.ts';
@@ -72,6 +73,8 @@ export class Session implements Gated {
   private backendGone = false;
   private clientEnded = false;
   private doubtTold = false;
+  /** Of one that is to end when nothing is under way. */
+  private draining: Draining | null = null;
 
   constructor(options: SessionOptions) {
     const { client, limits } = options;
@@ -157,6 +160,7 @@ export class Session implements Gated {
     if (this.tracker.due < due) this.known.afterReady();
     if (more) this.options.gate.add(this);
     else if (this.backendGone) this.afterLastAnswer();
+    else this.draining?.look();
   }
 
   hold(): void {
@@ -262,6 +266,15 @@ export class Session implements Gated {
     else void this.ask(words.doubt, reason);
   }
 
+  /** It may end what is under way, and then ends; a transaction that is open may go on. `onOver`: it asks nothing more. */
+  drain(onOver: () => void): void {
+    this.draining ??= new Draining(this.tracker, () => {
+      if (this.state === 'open') this.end(errors.handingOver);
+      onOver();
+    });
+    this.draining.look();
+  }
+
   private async ask(doubt: Doubt, reason: GatewayError): Promise<void> {
     this.state = 'asking';
     this.closeBackend();
@@ -274,6 +287,7 @@ export class Session implements Gated {
   private close(words: readonly Buffer[]): void {
     if (this.state === 'closed') return;
     this.state = 'closed';
+    this.draining?.stop();
     this.closeBackend();
     closeWithWords(this.client, words, this.options.limits.lastWordsMs);
   }

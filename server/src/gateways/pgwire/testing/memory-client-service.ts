@@ -85,6 +85,7 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
     requestOutcome: { code: 'unknown' },
     transactionsOf: () => Promise.resolve(new Map()),
     prepare: () => Promise.resolve(),
+    enter: () => () => undefined,
     get distrusted() {
       return distrusted;
     },

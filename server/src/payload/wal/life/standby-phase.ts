@@ -171,7 +171,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
       if (next !== null) return next;
     }
     // What was told while something else was waited for is not told again.
-    if (context.over() !== null) continue;
+    if (context.over() !== null || progress.appliedSlot > context.pointer) continue;
     const behind = !isUp || progress.appliedSlot < wal.position.slot;
     const againMs = options.host.isAwaited() || isWanted(readers, wal) ? askLeadingMs : askMs;
     // Each slot that is chosen leads here, and PostgreSQL tells most of what it does by itself.

@@ -1,0 +1,227 @@
+/**
+ * A planned hand-over of leadership, in the order in which it has to go: a successor that is ready, no new work, the end of what is under way, all of the WAL chosen, and the resignation (multipaxos/hand-over.ts).
+ *
+ * Responsible for: the order, its bounds, and serving again where it does not come to the resignation. Decides nothing about votes or leases. Invariants: one at a time; each wait is bounded; who was asked hears what became of it.
+ */
+import type { Logger } from 'pino';
+import { replicaOf } from '../../multipaxos/configuration.ts';
+import type { HandOverCode } from '../../multipaxos/types/effects.ts';
+import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import { pause } from '../../payload/pause.ts';
+import type { Timers } from '../../ports/clock.ts';
+import type { LeadAnswer, LeadQuestion } from '../../ports/control.ts';
+import type { PrimaryDatabase } from '../../ports/database-server.ts';
+import type { Transport } from '../../ports/transport.ts';
+import type { Lsn } from '../../wal/lsn.ts';
+
+export interface HandOverOptions {
+  readonly self: ReplicaId;
+  /** Names this life of the process. */
+  readonly run: string;
+  readonly transport: Pick<Transport, 'sendControl'>;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  readonly leadership: () => {
+    readonly serving: boolean;
+    readonly leader: ReplicaId | null;
+    readonly ballot: Ballot;
+  };
+  /** Incarnations. */
+  readonly voters: () => readonly ReplicaId[];
+  readonly commitPoint: () => Slot;
+  /** How many slots a successor may have yet to replay. */
+  readonly lagSlotsMax: number;
+  readonly service: {
+    /** Null: nobody is served here. */
+    readonly servedUnder: Ballot | null;
+    drain(reason: string): void;
+    drained(): Promise<void>;
+    serveElsewhere(leader: ReplicaId | null, reason: string): void;
+    serveHere(ballot: Ballot): void;
+  };
+  readonly primary: () => PrimaryDatabase | null;
+  readonly awaitChosen: (lsn: Lsn, signal: AbortSignal) => Promise<boolean>;
+  /** Has the others hear of the commit point, and then asks the core. */
+  readonly announce: () => void;
+  readonly resign: (successor: ReplicaId) => void;
+}
+
+export interface HandOverWishes {
+  /** Null: whoever is readiest. */
+  readonly to: ReplicaId | null;
+  /** How long transactions that are open, and statements that run, have to end. */
+  readonly transactionMs: number;
+}
+
+export type HandOverOutcome =
+  | { readonly code: 'done'; readonly leader: ReplicaId; readonly tookMs: number }
+  | { readonly code: 'notLeader' }
+  | { readonly code: 'busy' | 'noSuccessor' | 'timedOut'; readonly reason: string };
+
+/** Whoever is ready says so within this time. */
+const answerMs = 300;
+/** From the moment at which nobody is served any more until the WAL is chosen and the successor knows. */
+const settleMs = 1500;
+/** From the resignation until another leader is heard: longer than an election takes that begins with a time-out. */
+const electedMs = 5000;
+const retryMs = 2;
+const stopping = 'leadership is being handed over';
+
+export class HandOver {
+  private readonly options: HandOverOptions;
+  private underWay = false;
+  private asked = 0;
+  private answers = new Map<ReplicaId, LeadAnswer>();
+  private said: HandOverCode | null = null;
+
+  constructor(options: HandOverOptions) {
+    this.options = options;
+  }
+
+  /** Never rejects. */
+  async run(wishes: HandOverWishes): Promise<HandOverOutcome> {
+    if (this.underWay) return { code: 'busy', reason: 'A hand-over is under way already.' };
+    this.underWay = true;
+    try {
+      return await this.handOver(wishes);
+    } finally {
+      this.underWay = false;
+    }
+  }
+
+  private async handOver({ to, transactionMs }: HandOverWishes): Promise<HandOverOutcome> {
+    const { service, timers, logger } = this.options;
+    const ballot = service.servedUnder;
+    if (ballot === null) return { code: 'notLeader' };
+    const found = await this.findSuccessor(to);
+    if ('reason' in found) return { code: 'noSuccessor', reason: found.reason };
+    if (service.servedUnder !== ballot) return { code: 'notLeader' };
+    const { successor } = found;
+    const beganMs = timers.nowMs();
+    logger.info({ successor, transactionMs }, 'leadership is handed over');
+    service.drain(stopping);
+    await Promise.race([service.drained(), pause(timers, transactionMs)]);
+    if (service.servedUnder !== ballot) return { code: 'notLeader' };
+    service.serveElsewhere(null, stopping);
+    const trouble = await this.settle(successor);
+    if (trouble !== null) return this.goOn(ballot, trouble);
+    return this.awaitLeader(beganMs);
+  }
+
+  /** It leads on, if it still does. */
+  private goOn(ballot: Ballot, reason: string): HandOverOutcome {
+    const { leadership, service, logger } = this.options;
+    if (!leadership().serving) return { code: 'notLeader' };
+    logger.warn({ reason }, 'leadership was not handed over, and this replica serves again');
+    service.serveHere(ballot);
+    return { code: 'timedOut', reason };
+  }
+
+  /** All that PostgreSQL has is chosen, the successor knows that, and this replica has resigned. Returns why not, or null. */
+  private async settle(successor: ReplicaId): Promise<string | null> {
+    const { timers, awaitChosen, announce, resign } = this.options;
+    const over = new AbortController();
+    const stop = timers.after(settleMs, () => over.abort());
+    let last: HandOverCode | null = null;
+    try {
+      for (;;) {
+        const end = await this.endOfWal(over.signal);
+        if (end === null || !(await inTime(awaitChosen(end, over.signal), over.signal, false))) break;
+        announce();
+        this.said = null;
+        resign(successor);
+        last = this.said;
+        if (last === 'handedOver') return null;
+        if (last === 'notLeader' || over.signal.aborted) break;
+        await pause(timers, retryMs);
+      }
+    } finally {
+      stop();
+    }
+    return last === 'behind'
+      ? `${replicaOf(successor)} did not get all that is chosen within ${settleMs} ms.`
+      : `Not all that PostgreSQL has written was chosen within ${settleMs} ms.`;
+  }
+
+  private async endOfWal(signal: AbortSignal): Promise<Lsn | null> {
+    const primary = this.options.primary();
+    if (primary === null) return null;
+    return inTime(
+      primary.flushed().catch(() => null),
+      signal,
+      null,
+    );
+  }
+
+  /** The core's answer, within the call that asks it. */
+  answered(code: HandOverCode): void {
+    this.said = code;
+  }
+
+  private async awaitLeader(beganMs: number): Promise<HandOverOutcome> {
+    const { timers, leadership, self } = this.options;
+    const untilMs = timers.nowMs() + electedMs;
+    while (timers.nowMs() < untilMs) {
+      const { leader } = leadership();
+      if (leader !== null && replicaOf(leader) !== self)
+        return { code: 'done', leader: replicaOf(leader), tookMs: Math.round(timers.nowMs() - beganMs) };
+      await pause(timers, retryMs);
+    }
+    return {
+      code: 'timedOut',
+      reason: `It has resigned, and no other leader was heard for ${electedMs} ms.`,
+    };
+  }
+
+  // ------------------------------------------------------------------------------------------------- the successor
+
+  private async findSuccessor(
+    to: ReplicaId | null,
+  ): Promise<{ readonly successor: ReplicaId } | { readonly reason: string }> {
+    const { self, voters, transport, run, timers } = this.options;
+    if (to === self) return { reason: `${to} leads already.` };
+    const others = voters().filter((name) => replicaOf(name) !== self);
+    const asked = others.filter((name) => to === null || replicaOf(name) === to);
+    if (asked.length === 0)
+      return { reason: to === null ? 'There is no other voter.' : `${to} is no voter.` };
+    this.asked += 1;
+    this.answers = new Map();
+    for (const name of asked)
+      transport.sendControl(replicaOf(name), { kind: 'LeadQuestion', run, number: this.asked });
+    const untilMs = timers.nowMs() + answerMs;
+    while (this.answers.size < asked.length && timers.nowMs() < untilMs) await pause(timers, retryMs);
+    const ready = asked
+      .filter((name) => this.whyNot(name) === null)
+      .sort((a, b) => this.answers.get(replicaOf(b))!.applied - this.answers.get(replicaOf(a))!.applied);
+    const [best] = ready;
+    if (best !== undefined) return { successor: best };
+    return { reason: asked.map((name) => `${replicaOf(name)} ${this.whyNot(name)}.`).join(' ') };
+  }
+
+  private whyNot(name: ReplicaId): string | null {
+    const answer = this.answers.get(replicaOf(name));
+    if (answer === undefined) return `did not answer within ${answerMs} ms`;
+    if (answer.reason !== '') return `is not ready: ${answer.reason}`;
+    const lag = this.options.commitPoint() - answer.applied;
+    return lag <= this.options.lagSlotsMax ? null : `has ${lag} slots to replay`;
+  }
+
+  handleAnswer(from: ReplicaId, answer: LeadAnswer): void {
+    if (answer.run === this.options.run && answer.number === this.asked)
+      this.answers.set(replicaOf(from), answer);
+  }
+
+  /** `reason` empty: this replica could lead now. */
+  answerQuestion(from: ReplicaId, { run, number }: LeadQuestion, reason: string, applied: Slot): void {
+    this.options.transport.sendControl(replicaOf(from), { kind: 'LeadAnswer', run, number, reason, applied });
+  }
+}
+
+function inTime<T>(work: Promise<T>, signal: AbortSignal, otherwise: T): Promise<T> {
+  if (signal.aborted) return Promise.resolve(otherwise);
+  return new Promise((resolve, reject) => {
+    const end = (): void => resolve(otherwise);
+    signal.addEventListener('abort', end, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end));
+  });
+}
