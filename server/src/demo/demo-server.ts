@@ -118,12 +118,7 @@ function routes(options: DemoServerOptions): Express {
   app.post('/api/sql', express.json({ limit: '256kb' }), ifStillWanted, postSql(options));
   const admin = createAdminProxy({ supervisor, clusterSecret });
   app.post('/api/members', express.json({ limit: '16kb' }), ifStillWanted, admin.members);
-  app.post(
-    '/api/leader/transfer',
-    express.json({ limit: '16kb' }),
-    ifStillWanted,
-    admin.transferLeadership,
-  );
+  app.post('/api/leader/transfer', express.json({ limit: '16kb' }), ifStillWanted, admin.transferLeadership);
   app.post('/api/verify', express.json({ limit: '16kb' }), ifStillWanted, admin.verify);
   app.get('/api/backup', admin.backup);
   app.use('/api', (_request, response) => {

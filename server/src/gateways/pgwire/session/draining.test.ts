@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function drain(tracked: Tracked): { readonly draining: Draining; isOver(): boolean } {
+function drain(tracked: Tracked): { readonly draining: Draining; readonly isOver: () => boolean } {
   let over = false;
   const draining = new Draining(tracked, () => {
     over = true;
