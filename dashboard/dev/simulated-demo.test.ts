@@ -31,7 +31,7 @@ describe('what is done from the page', () => {
     const beganMs = group.time.nowMs();
     // Time stands still: nothing has come of it yet.
     await pace.playTo(beganMs, 1);
-    expect(await demo.supervisor.fault({ action: 'crash', replica: r1 })).toEqual({ ok: true });
+    expect(await demo.supervisor.fault({ action: 'crash', replica: r1 })).toMatchObject({ ok: true });
     expect(group.member(r1).isRunning).toBe(false);
     expect(group.serving()).toBeNull();
     await pace.playTo(beganMs + 10_000, forever);

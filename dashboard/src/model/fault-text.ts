@@ -25,11 +25,11 @@ export function spellRequest(request: FaultRequest): string {
     case 'cut':
       return `${request.from} → ${request.to}: ${request.amount === 0 ? 'reconnected' : 'cut'}`;
     case 'delay':
-      return `${request.from} → ${request.to}: ${request.amount === 0 ? 'no delay' : `${request.amount ?? ''} ms of delay`}`;
+      return `${request.from} → ${request.to}: ${request.amount === 0 ? 'no delay' : `${request.amount} ms of delay`}`;
     case 'drop':
     case 'duplicate': {
       const name = request.action === 'drop' ? 'dropped' : 'duplicated';
-      const percent = Math.round((request.amount ?? 0) * 100);
+      const percent = Math.round(request.amount * 100);
       return `${request.from} → ${request.to}: ${percent === 0 ? `nothing ${name}` : `${percent}% ${name}`}`;
     }
     default:

@@ -174,14 +174,22 @@ export type FaultRequest =
     }
   /** What a lost disk does: kill -9, remove, start. */
   | { readonly action: 'wipe'; readonly replica: ReplicaId; readonly what: 'log' | 'database' | 'both' }
+  /** `amount` 0 mends the link; 1, or none, cuts it. */
+  | { readonly action: 'cut'; readonly from: ReplicaId; readonly to: ReplicaId; readonly amount?: number }
   | {
-      readonly action: 'cut' | 'delay' | 'drop' | 'duplicate';
+      readonly action: 'delay' | 'drop' | 'duplicate';
       readonly from: ReplicaId;
       readonly to: ReplicaId;
-      /** Milliseconds for `delay`, a probability for `drop` and `duplicate`. */
-      readonly amount?: number;
+      /** Milliseconds for `delay`, a probability for `drop` and `duplicate`; 0 takes the fault off. */
+      readonly amount: number;
     }
   | { readonly action: 'heal' };
+
+/** The answer to a fault that was set: what was done and what is now so, in words. */
+export interface FaultAnswer {
+  readonly ok: true;
+  readonly message: string;
+}
 
 /**
  * What operators ask of a replica: `POST /api/members`, `POST /api/verify` and `GET /api/backup`, each with

@@ -1,7 +1,7 @@
 /**
  * How the command line talks to a demo that runs: finding it, asking it, and saying what went wrong.
  */
-import type { FaultRequest } from '../api/status.ts';
+import type { FaultAnswer, FaultRequest } from '../api/status.ts';
 import type { ClusterReport } from '../demo/cluster-report.ts';
 import { readRunning } from '../demo/data-dir.ts';
 import { requestJson } from '../demo/http-client.ts';
@@ -22,16 +22,17 @@ export async function fetchReport(port: number): Promise<ClusterReport> {
   return report as ClusterReport;
 }
 
-/** @throws CliError notRunning, or refused with the demo's reason */
-export async function sendFault(port: number, request: FaultRequest): Promise<void> {
+/** What was done, in words. @throws CliError notRunning, or refused with the demo's reason */
+export async function sendFault(port: number, request: FaultRequest): Promise<string> {
   // A restart waits for the old process to stop.
   const answer = await ask({ port, path: '/api/fault', method: 'POST', body: request, timeoutMs: 30_000 });
   const body = answer.body as
-    | { readonly ok?: boolean; readonly error?: { readonly message?: string } }
+    | (Partial<FaultAnswer> & { readonly error?: { readonly message?: string } })
     | null
     | undefined;
-  if (answer.status === 200 && body?.ok === true) return;
+  if (answer.status === 200 && typeof body?.message === 'string') return body.message;
   if (body?.error?.message === undefined) throw notDemo(port);
+  if (answer.status === 400) throw new CliError(body.error.message, exitCodes.usage);
   throw new CliError(`Refused: ${body.error.message}`, exitCodes.refused);
 }
 

@@ -2,7 +2,7 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { FaultRequest } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
-import { defaultDelayMs, defaultProbability } from '../demo/fault-table.ts';
+import { delayMsMax } from '../adapters/ws-transport/link-faults.ts';
 import { exitCodesText, type Target, type TargetOptions, targetOf, withTarget } from './program-options.ts';
 
 export interface FaultCommands {
@@ -18,15 +18,11 @@ const replicaActions = [
   ['isolate', 'isolate', 'cut every link to and from it'],
 ] as const;
 
-const linkActions = [
-  ['cut', 'lose every message', '0 to mend the link'],
-  ['delay', 'deliver late', `milliseconds (default ${defaultDelayMs})`],
-  ['drop', 'lose some messages', `share of the messages, 0 to 1 (default ${defaultProbability})`],
-  [
-    'duplicate',
-    'deliver some messages twice',
-    `share of the messages, 0 to 1 (default ${defaultProbability})`,
-  ],
+const share = 'share of the messages, 0 to 1; 0 ends it';
+const amountActions = [
+  ['delay', 'deliver late', 'ms', `milliseconds, 0 to ${delayMsMax}; 0 ends it`, delayMsMax],
+  ['drop', 'lose some messages', 'share', share, 1],
+  ['duplicate', 'deliver some messages twice', 'share', share, 1],
 ] as const;
 
 export function addFault(program: Command, commands: FaultCommands): void {
@@ -52,19 +48,30 @@ ${exitCodesText}`,
       );
   }
   addWipe(fault, commands);
-  for (const [action, description, amountText] of linkActions) {
-    withTarget(fault.command(action).description(`${description}, from one replica to another`))
-      .argument('<from>', 'the replica that sends')
-      .argument('<to>', 'the replica that should receive')
-      .addArgument(new Argument('[amount]', amountText).argParser(amountOf))
-      .action((from: string, to: string, amount: number | undefined, options: TargetOptions) => {
-        const link = { action, from: from as ReplicaId, to: to as ReplicaId };
-        return commands.fault(targetOf(options), amount === undefined ? link : { ...link, amount });
-      });
+  linkCommand(fault, 'cut', 'lose every message')
+    .addArgument(new Argument('[amount]', '0 mends the link; 1 cuts it, as none does').argParser(cutAmount))
+    .action((from: string, to: string, amount: number | undefined, options: TargetOptions) => {
+      const link = { action: 'cut', from: from as ReplicaId, to: to as ReplicaId } as const;
+      return commands.fault(targetOf(options), amount === undefined ? link : { ...link, amount });
+    });
+  for (const [action, description, name, amountText, max] of amountActions) {
+    linkCommand(fault, action, description)
+      .addArgument(new Argument(`<${name}>`, amountText).argParser(amountUpTo(max)))
+      .action((from: string, to: string, amount: number, options: TargetOptions) =>
+        commands.fault(targetOf(options), { action, from: from as ReplicaId, to: to as ReplicaId, amount }),
+      );
   }
   withTarget(
     fault.command('heal').description('take all faults off all links (does not restart or resume replicas)'),
   ).action((options: TargetOptions) => commands.fault(targetOf(options), { action: 'heal' }));
+}
+
+/** Its usage is shown with what is wrong: nobody knows by heart what comes third. */
+function linkCommand(fault: Command, action: string, description: string): Command {
+  return withTarget(fault.command(action).description(`${description}, from one replica to another`))
+    .showHelpAfterError()
+    .argument('<from>', 'the replica that sends')
+    .argument('<to>', 'the replica that should receive');
 }
 
 interface WipeOptions extends TargetOptions {
@@ -91,8 +98,16 @@ At most a minority of the voters can be wiped at a time; a majority is data loss
     });
 }
 
-const amountOf = (text: string): number => {
-  const value = Number(text);
-  if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('It must be a number, 0 or more.');
-  return value;
+const amountUpTo =
+  (max: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (text.trim() === '' || !(value >= 0 && value <= max))
+      throw new InvalidArgumentError(`It must be a number from 0 to ${max}.`);
+    return value;
+  };
+
+const cutAmount = (text: string): number => {
+  if (text !== '0' && text !== '1') throw new InvalidArgumentError('It must be 0 or 1.');
+  return Number(text);
 };

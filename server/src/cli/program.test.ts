@@ -122,7 +122,8 @@ describe('the command line', () => {
     [['cut', 'r1', 'r2'], { action: 'cut', from: 'r1', to: 'r2' }],
     [['delay', 'r1', 'r2', '250'], { action: 'delay', from: 'r1', to: 'r2', amount: 250 }],
     [['drop', 'r1', 'r2', '0.5'], { action: 'drop', from: 'r1', to: 'r2', amount: 0.5 }],
-    [['duplicate', 'r1', 'r2'], { action: 'duplicate', from: 'r1', to: 'r2' }],
+    [['cut', 'r1', 'r2', '0'], { action: 'cut', from: 'r1', to: 'r2', amount: 0 }],
+    [['duplicate', 'r1', 'r2', '1'], { action: 'duplicate', from: 'r1', to: 'r2', amount: 1 }],
     [['wipe', 'r2'], { action: 'wipe', replica: 'r2', what: 'both' }],
     [['wipe', 'r2', '--log'], { action: 'wipe', replica: 'r2', what: 'log' }],
     [['wipe', 'r2', '--database'], { action: 'wipe', replica: 'r2', what: 'database' }],
@@ -234,7 +235,15 @@ describe('the command line', () => {
     ],
     [['demo', '--colour'], /unknown option '--colour'[^]*--help/],
     [['serve'], /--config <file>/],
-    [['fault', 'drop', 'r1', 'r2', 'much'], /0 or more/],
+    [['fault', 'drop', 'r1', 'r2', 'much'], /a number from 0 to 1\./],
+    [['fault', 'delay', 'r1', 'r2', '60001'], /a number from 0 to 60000\./],
+    [['fault', 'cut', 'r1', 'r2', '0.5'], /must be 0 or 1\./],
+    [
+      ['fault', 'delay', 'r1', 'r2'],
+      /missing required argument 'ms'[^]*Usage: barista fault delay \[options\] <from> <to> <ms>[^]*milliseconds/,
+    ],
+    [['fault', 'drop', 'r1', 'r2'], /missing required argument 'share'[^]*Usage: barista fault drop/],
+    [['fault', 'duplicate', 'r1', 'r2'], /missing required argument 'share'/],
     [['fault', 'explode', 'r1'], /unknown command/],
     [['fault', 'crash'], /missing required argument 'replica'/],
     [['fault', 'wipe', 'r1', '--log', '--database'], /cannot be used with/],
@@ -290,7 +299,7 @@ describe('the command line', () => {
       ['restore', '--help'],
       ['must be empty', 'Exit codes'],
     ],
-    [['fault', 'delay', '--help'], ['milliseconds (default 200)']],
+    [['fault', 'delay', '--help'], ['milliseconds, 0 to 60000']],
   ])('helps: %j', async (words, expected) => {
     const help = String(await typed(...words));
     expect(help).toMatch(/^0 /);

@@ -45,7 +45,7 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
       print(json ? JSON.stringify(report, null, 2) : tableOf(report));
     },
     async fault(target, request) {
-      await sendFault(await findDemo(target.dashboardPort, target.dataDir), request);
+      print(await sendFault(await findDemo(target.dashboardPort, target.dataDir), request));
     },
     init: (configFile) => runInit(configFile, maker, print),
     initOnDatabase: (configFile, sure) => runInitOnDatabase(configFile, sure, maker, print),

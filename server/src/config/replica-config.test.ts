@@ -80,6 +80,7 @@ describe('replica configuration', () => {
     ],
     // The wrong type.
     [{ ...minimal, pgwire: { port: '7432' } }, `pgwire.port: must be ${port}, and is "7432", a text`],
+    [{ ...minimal, pgwire: { port: Number.NaN } }, `pgwire.port: must be ${port}, and is NaN`],
     [{ ...minimal, pgwire: { port: 1.5 } }, `pgwire.port: must be ${port}, and is 1.5`],
     [{ ...minimal, pgwire: null }, 'pgwire: must be a map with the key port, and is empty (null)'],
     [{ ...minimal, peers: 'r1' }, 'peers: must be a list of 1 to 9 items, and is "r1", a text'],
@@ -138,6 +139,10 @@ describe('replica configuration', () => {
     [
       { ...minimal, pgwire: { prot: 7432 } },
       'pgwire.prot: is no key that is known; did you mean pgwire.port?',
+    ],
+    [
+      { ...minimal, timings: { lease: 3 } },
+      'timings.lease: is no key that is known; did you mean timings.leaseMs?',
     ],
     [{ ...minimal, leaseMs: 700 }, 'leaseMs: is no key that is known; did you mean timings.leaseMs?'],
     [

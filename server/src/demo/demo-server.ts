@@ -158,11 +158,10 @@ function postFault(supervisor: Supervisor, logger: Logger): RequestHandler {
       response.status(400).json({ error: { code: 'badRequest', message } });
       return;
     }
-    const { amount, ...fault } = { amount: undefined, ...body.value };
-    const wanted = amount === undefined ? fault : { ...fault, amount };
+    const wanted = body.value;
     const outcome = await supervisor.fault(wanted);
     logger.info({ fault: wanted, outcome }, 'fault');
-    if (outcome.ok) response.json({ ok: true });
+    if (outcome.ok) response.json(outcome);
     else response.status(409).json({ error: { code: outcome.code, message: outcome.message } });
   };
 }

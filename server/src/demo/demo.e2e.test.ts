@@ -175,7 +175,8 @@ describe('a running demo', () => {
 
   it('crashes a replica for good, until it is restarted', async () => {
     const before = (await report()).replicas[0];
-    expect((await barista('fault', 'crash', 'r1', '--data-dir', dir)).code).toBe(0);
+    const crashed = await barista('fault', 'crash', 'r1', '--data-dir', dir);
+    expect([crashed.code, crashed.stdout]).toEqual([0, expect.stringMatching(/^r1: its process was killed/)]);
     expect(await states()).toEqual(['down', 'serving', 'serving']);
     expect((await report()).replicas[0]).toMatchObject({ role: null, pid: null, pgwire: { port: basePort } });
     expect(isAlive(before?.pid ?? 0)).toBe(false);
@@ -198,7 +199,7 @@ describe('a running demo', () => {
     expect((await fault({ action: 'pause', replica: 'r3' }))[0]).toBe(409);
     await fault({ action: 'resume', replica: 'r3' });
     await vi.waitFor(async () => expect((await states())[2]).toBe('serving'), 10_000);
-    expect(await fault({ action: 'killPostgres', replica: 'r3' })).toEqual([200, { ok: true }]);
+    expect(await fault({ action: 'killPostgres', replica: 'r3' })).toMatchObject([200, { ok: true }]);
     expect(isAlive(third?.postgres.pid ?? 0)).toBe(false);
     expect(isAlive(third?.pid ?? 0)).toBe(true);
   });
@@ -250,7 +251,9 @@ describe('a running demo', () => {
   it('carries link faults to the replicas, and again to one that was restarted', async () => {
     const faultsOf = async (index: number) => (await cluster()).replicas[index]?.status?.faults;
     const cut = { from: 'r2', to: 'r3', cut: true, delayMs: 0, drop: 0, duplicate: 0 };
-    expect((await barista('fault', 'cut', 'r2', 'r3', '--data-dir', dir)).code).toBe(0);
+    const cutting = await barista('fault', 'cut', 'r2', 'r3', '--data-dir', dir);
+    expect([cutting.code, cutting.stdout]).toEqual([0, 'link r2 to r3: cut\n']);
+    expect((await barista('fault', 'delay', 'r2', 'r3', '--data-dir', dir)).code).toBe(2);
     expect(await faultsOf(1)).toEqual([cut]);
     const before = (await report()).replicas[1]?.pid;
     await fault({ action: 'restart', replica: 'r2' });

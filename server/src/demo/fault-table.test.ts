@@ -39,8 +39,8 @@ describe('the table of link faults', () => {
 
   it('refuses links that do not exist and amounts out of bounds, and keeps what it had', () => {
     const table = createFaultTable([r1, r2]);
-    expect(table.set({ action: 'drop', from: r1, to: r3 })).toBe('there is no replica r3');
-    expect(table.set({ action: 'drop', from: r1, to: r1 })).toMatch(/two different/);
+    expect(table.set({ action: 'cut', from: r1, to: r3 })).toBe('there is no replica r3; there are r1, r2');
+    expect(table.set({ action: 'cut', from: r1, to: r1 })).toMatch(/two different/);
     expect(table.set({ action: 'drop', from: r1, to: r2, amount: 2 })).toMatch(/probability/);
     expect(table.of(r1)).toEqual([]);
   });
@@ -57,6 +57,8 @@ describe('a request for a fault', () => {
   it.each([
     { action: 'crash', replica: 'r1' },
     { action: 'delay', from: 'r1', to: 'r2', amount: 5 },
+    { action: 'cut', from: 'r1', to: 'r2' },
+    { action: 'cut', from: 'r1', to: 'r2', amount: 0 },
     { action: 'heal' },
   ])('is taken: %j', (request) => {
     expect(faultRequestSchema.safeParse(request).success).toBe(true);
@@ -66,6 +68,12 @@ describe('a request for a fault', () => {
     { action: 'crash' },
     { action: 'crash', replica: 'r1', to: 'r2' },
     { action: 'cut', from: 'r1' },
+    { action: 'cut', from: 'r1', to: 'r2', amount: 0.5 },
+    { action: 'delay', from: 'r1', to: 'r2' },
+    { action: 'delay', from: 'r1', to: 'r2', amount: 60_001 },
+    { action: 'drop', from: 'r1', to: 'r2' },
+    { action: 'duplicate', from: 'r1', to: 'r2' },
+    { action: 'drop', from: 'r1', to: 'r2', amount: 1.1 },
     { action: 'drop', from: 'r1', to: 'r2', amount: '1' },
     {},
   ])('is refused: %j', (request) => {

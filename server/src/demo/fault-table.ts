@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import type { FaultRequest, LinkFault } from '../api/status.ts';
-import { faultProblem, healthyLink, isHealthy } from '../adapters/ws-transport/link-faults.ts';
+import { delayMsMax, faultProblem, healthyLink, isHealthy } from '../adapters/ws-transport/link-faults.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 
 type LinkRequest = Extract<FaultRequest, { readonly from: ReplicaId }>;
@@ -14,28 +14,26 @@ const replica = z
   .string()
   .max(64)
   .transform((id) => id as ReplicaId);
-const amount = z.number().optional();
+const link = { from: replica, to: replica };
 export const faultRequestSchema = z.discriminatedUnion('action', [
   z.strictObject({
     action: z.enum(['crash', 'pause', 'resume', 'restart', 'killPostgres', 'isolate']),
     replica,
   }),
   z.strictObject({ action: z.literal('wipe'), replica, what: z.enum(['log', 'database', 'both']) }),
-  z.strictObject({
-    action: z.enum(['cut', 'delay', 'drop', 'duplicate']),
-    from: replica,
-    to: replica,
-    amount,
-  }),
+  z.strictObject({ action: z.literal('cut'), ...link, amount: z.literal([0, 1]).exactOptional() }),
+  z.strictObject({ action: z.literal('delay'), ...link, amount: z.number().min(0).max(delayMsMax) }),
+  z.strictObject({ action: z.enum(['drop', 'duplicate']), ...link, amount: z.number().min(0).max(1) }),
   z.strictObject({ action: z.literal('heal') }),
 ]);
-
-export const defaultDelayMs = 200;
-export const defaultProbability = 0.2;
 
 export interface FaultTable {
   /** Faults on the links that leave `from`, sorted. */
   of(from: ReplicaId): readonly LinkFault[];
+  /** All links that have faults, sorted. */
+  all(): readonly LinkFault[];
+  /** What one link has. */
+  link(from: ReplicaId, to: ReplicaId): LinkFault;
   /** Adds to what the link has. `amount` 0 takes this fault off. Returns why it cannot be, or null. */
   set(request: LinkRequest): string | null;
   /** Cuts every link to and from the replica. */
@@ -53,13 +51,17 @@ export function createFaultTable(members: readonly ReplicaId[]): FaultTable {
     else links.set(key(fault.from, fault.to), fault);
   };
 
+  const all = (): LinkFault[] =>
+    [...links.values()].sort((a, b) => (key(a.from, a.to) < key(b.from, b.to) ? -1 : 1));
+
   return {
-    of: (from) =>
-      [...links.values()].filter((fault) => fault.from === from).sort((a, b) => (a.to < b.to ? -1 : 1)),
+    of: (from) => all().filter((fault) => fault.from === from),
+    all,
+    link: get,
     set(request) {
       const { from, to } = request;
-      for (const id of [from, to]) if (!members.includes(id)) return `there is no replica ${id}`;
-      if (from === to) return 'a link joins two different replicas';
+      for (const id of [from, to]) if (!members.includes(id)) return noReplica(id, members);
+      if (from === to) return `a link joins two different replicas, and ${from} is given twice`;
       const fault = change(get(from, to), request);
       const problem = faultProblem(fault);
       if (problem === null) put(fault);
@@ -76,18 +78,23 @@ export function createFaultTable(members: readonly ReplicaId[]): FaultTable {
   };
 }
 
-function change(fault: LinkFault, { action, amount }: LinkRequest): LinkFault {
-  switch (action) {
+/** Why what was asked of it cannot be. */
+export function noReplica(id: ReplicaId, members: readonly ReplicaId[]): string {
+  return `there is no replica ${id}; there ${members.length === 1 ? 'is' : 'are'} ${members.join(', ')}`;
+}
+
+function change(fault: LinkFault, request: LinkRequest): LinkFault {
+  switch (request.action) {
     case 'cut':
-      return { ...fault, cut: amount !== 0 };
+      return { ...fault, cut: request.amount !== 0 };
     case 'delay':
-      return { ...fault, delayMs: amount ?? defaultDelayMs };
+      return { ...fault, delayMs: request.amount };
     case 'drop':
-      return { ...fault, drop: amount ?? defaultProbability };
+      return { ...fault, drop: request.amount };
     case 'duplicate':
-      return { ...fault, duplicate: amount ?? defaultProbability };
+      return { ...fault, duplicate: request.amount };
     default:
-      return action satisfies never;
+      return request satisfies never;
   }
 }
 

@@ -6,7 +6,7 @@
 import type { ReplicaStatus } from '../api/status.ts';
 import { identify, type ProcessIdentity } from '../adapters/postgres/process-identity.ts';
 import { loadReplicaConfig } from '../config/replica-config.ts';
-import { type FaultOutcome, refused } from './fault-outcome.ts';
+import { type MachineOutcome, refused } from './fault-outcome.ts';
 import type { ReplicaPlan } from './layout.ts';
 import { endProcess, postgresSignals } from './left-behind.ts';
 import {
@@ -21,9 +21,9 @@ export interface ReplicaMachine extends ReplicaProcess {
   /** The replica's newest status: it says who its PostgreSQL is. */
   heard(status: ReplicaStatus): void;
   /** `pid`: what the replica says that it is now; null: it says nothing. */
-  killPostgres(pid: number | null): Promise<FaultOutcome>;
+  killPostgres(pid: number | null): Promise<MachineOutcome>;
   /** What a lost disk does. The replica's process has ended. */
-  wipe(what: Wiped): Promise<FaultOutcome>;
+  wipe(what: Wiped): Promise<MachineOutcome>;
   /** Of a replica that has ended. What is wrong, for people; null: nothing is left of it. */
   endPostgres(): Promise<string | null>;
 }

@@ -5,10 +5,22 @@
  * Invariants: a replica that was crashed on purpose stays down until it is restarted (unless told otherwise); a replica that comes back is given the
  * link faults that still stand; after `stop` no process of the demo is left, whatever state it was in.
  */
-import type { ClusterReplica, FaultRequest, ReplicaStatus } from '../api/status.ts';
+import type { ClusterReplica, FaultRequest, LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
-import { type FaultOutcome, refused } from './fault-outcome.ts';
-import { createFaultTable, type FaultTable, sameFaults } from './fault-table.ts';
+import { describeFault } from '../adapters/ws-transport/link-faults.ts';
+import { done, type FaultOutcome, refused } from './fault-outcome.ts';
+import { createFaultTable, type FaultTable, noReplica, sameFaults } from './fault-table.ts';
+import {
+  crashedWords,
+  healedWords,
+  isolatedWords,
+  pausedWords,
+  postgresKilledWords,
+  restartedWords,
+  resumedWords,
+  untoldWords,
+  wipedWords,
+} from './fault-words.ts';
 import type { ReplicaPlan } from './layout.ts';
 import { createReplicaMonitor, type ReplicaMonitor } from './replica-monitor.ts';
 import type { ReplicaMachine } from './replica-machine.ts';
@@ -35,6 +47,8 @@ interface Member {
   /** Carryings of the fault table to the replica, one after the other; `waiting` if one has not begun yet. */
   carrying: Promise<string | null>;
   waiting: boolean;
+  /** It did not answer when it was last carried there. */
+  untold: boolean;
   /** What was asked of it, one after the other. */
   turn: Promise<unknown>;
 }
@@ -60,6 +74,7 @@ export class Supervisor {
       monitor: createReplicaMonitor(plan, (status) => this.onStatus(plan.id, status)),
       carrying: Promise.resolve(null),
       waiting: false,
+      untold: false,
       turn: Promise.resolve(),
     };
   }
@@ -88,7 +103,6 @@ export class Supervisor {
       void this.inTurn(member, async () => {
         // Somebody may have started or crashed it meanwhile.
         if (!this.stopping && member.machine.endedByItself()) this.startMember(member);
-        return { ok: true };
       });
     }, autoRestartMs).unref();
   }
@@ -114,9 +128,12 @@ export class Supervisor {
     member.waiting = false;
     if (this.stopping) return null;
     try {
-      return await member.monitor.setFaults(this.faults.of(member.plan.id));
+      const problem = await member.monitor.setFaults(this.faults.of(member.plan.id));
+      member.untold = false;
+      return problem;
     } catch {
       // No answer: the next status that comes will show that faults are missing.
+      member.untold = true;
       return null;
     }
   }
@@ -149,15 +166,19 @@ export class Supervisor {
 
   async fault(request: FaultRequest): Promise<FaultOutcome> {
     switch (request.action) {
-      case 'heal':
+      case 'heal': {
+        const healed = this.faults.all();
         this.faults.heal();
-        return this.spreadFaults();
+        return this.spreadFaults(healed, healedWords(healed));
+      }
       case 'cut':
       case 'delay':
       case 'drop':
       case 'duplicate': {
         const problem = this.faults.set(request);
-        return problem === null ? this.spreadFaults() : refused('badFault', problem);
+        if (problem !== null) return refused('badFault', problem);
+        const link = this.faults.link(request.from, request.to);
+        return this.spreadFaults([link], describeFault(link));
       }
       case 'crash':
       case 'pause':
@@ -167,7 +188,8 @@ export class Supervisor {
       case 'wipe':
       case 'isolate': {
         const member = this.members.get(request.replica);
-        if (member === undefined) return refused('unknownReplica', `there is no replica ${request.replica}`);
+        if (member === undefined)
+          return refused('unknownReplica', noReplica(request.replica, [...this.members.keys()]));
         return this.inTurn(member, () => this.breakMember(member, request));
       }
       default:
@@ -176,7 +198,7 @@ export class Supervisor {
   }
 
   /** One after the other: a replica must not be started while its disk is being wiped. */
-  private inTurn(member: Member, work: () => Promise<FaultOutcome>): Promise<FaultOutcome> {
+  private inTurn<T>(member: Member, work: () => Promise<T>): Promise<T> {
     const outcome = member.turn.then(work);
     member.turn = outcome.catch(() => {});
     return outcome;
@@ -189,27 +211,26 @@ export class Supervisor {
       case 'crash':
         if (state === 'stopped') return refused('notRunning', `${plan.id} is not running`);
         await machine.crash();
-        return { ok: true };
+        return done(crashedWords(plan.id));
       case 'pause':
         if (state !== 'running') return refused('notRunning', `${plan.id} is ${state}`);
         machine.pause();
-        return { ok: true };
+        return done(pausedWords(plan.id));
       case 'resume':
         if (state !== 'paused') return refused('notPaused', `${plan.id} is ${state}`);
         machine.resume();
-        return { ok: true };
+        return done(resumedWords(plan.id));
       case 'restart':
         await machine.stop(stopGraceMs);
         if (this.stopping) return refused('stopping', 'the demo is stopping');
         this.startMember(member);
-        return { ok: true };
+        return done(restartedWords(plan.id, state));
       case 'killPostgres':
         return this.killPostgres(member);
       case 'wipe':
         return this.wipe(member, request.what);
       case 'isolate':
-        this.faults.isolate(plan.id);
-        return this.spreadFaults();
+        return this.isolate(plan.id);
       default:
         return request satisfies never;
     }
@@ -223,20 +244,34 @@ export class Supervisor {
     if (!outcome.ok) return outcome;
     if (this.stopping) return refused('stopping', 'the demo is stopping');
     this.startMember(member);
-    return outcome;
+    return done(wipedWords(member.plan.id, what));
   }
 
-  private async killPostgres({ machine, monitor }: Member): Promise<FaultOutcome> {
+  private async killPostgres({ plan, machine, monitor }: Member): Promise<FaultOutcome> {
     const status = machine.state() === 'running' ? await monitor.ask() : null;
-    return machine.killPostgres(status?.postgres.pid ?? null);
+    const outcome = await machine.killPostgres(status?.postgres.pid ?? null);
+    return outcome.ok ? done(postgresKilledWords(plan.id, machine.state())) : outcome;
   }
 
-  /** Replicas that cannot be reached get their faults as soon as they answer. */
-  private async spreadFaults(): Promise<FaultOutcome> {
-    const running = [...this.members.values()].filter((member) => member.machine.state() === 'running');
+  private async isolate(id: ReplicaId): Promise<FaultOutcome> {
+    if (this.members.size === 1) return refused('badFault', `${id} is the only replica, and has no links`);
+    this.faults.isolate(id);
+    const links = this.faults.all().filter(({ from, to }) => from === id || to === id);
+    return this.spreadFaults(links, isolatedWords(id, links));
+  }
+
+  /** Replicas that cannot be reached get their faults as soon as they answer. `changed`: the links that this is about; `words`: what was done. */
+  private async spreadFaults(changed: readonly LinkFault[], words: string): Promise<FaultOutcome> {
+    const all = [...this.members.values()];
+    const running = all.filter((member) => member.machine.state() === 'running');
     const problems = await Promise.all(running.map((member) => this.reconcile(member)));
-    const problem = problems.find((each) => each !== null);
-    return problem === undefined ? { ok: true } : refused('badFault', problem ?? '');
+    const problem = problems.find((each) => each !== null) ?? null;
+    if (problem !== null) return refused('badFault', problem);
+    const untold = all
+      .filter((member) => !running.includes(member) || member.untold)
+      .map(({ plan }) => plan.id)
+      .filter((id) => changed.some(({ from }) => from === id));
+    return done(untold.length === 0 ? words : `${words}\n${untoldWords(untold)}`);
   }
 
   /** Stops everything, and the PostgreSQL of replicas that were killed. */

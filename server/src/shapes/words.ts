@@ -57,8 +57,8 @@ export function valueWords(value: unknown, path: Path, shape: JsonShape): string
   const isText = typeof value === 'string';
   if (isSecret(path))
     return isText ? `a text of ${value.length} characters (not shown)` : `a ${typeof value} (not shown)`;
-  if (!isText)
-    return `${JSON.stringify(value) ?? typeof value}${shape.type === 'string' ? ', which is no text without quotes' : ''}`;
+  const given = typeof value === 'number' ? String(value) : JSON.stringify(value);
+  if (!isText) return `${given}${shape.type === 'string' ? ', which is no text without quotes' : ''}`;
   const cut = value.length > valueCharsMax ? `... (${value.length} characters)` : '';
   const wantsOther = shape.type !== undefined && shape.type !== 'string';
   return `${JSON.stringify(value.slice(0, valueCharsMax))}${cut}${wantsOther ? ', a text' : ''}`;

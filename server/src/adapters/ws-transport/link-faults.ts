@@ -20,9 +20,11 @@ export function isHealthy(fault: LinkFault): boolean {
 /** Why a fault cannot be set, or null. */
 export function faultProblem(fault: LinkFault): string | null {
   const { delayMs, drop, duplicate } = fault;
-  if (!(delayMs >= 0 && delayMs <= delayMsMax)) return `delayMs must be between 0 and ${delayMsMax}`;
-  if (!(drop >= 0 && drop <= 1)) return 'drop must be a probability between 0 and 1';
-  if (!(duplicate >= 0 && duplicate <= 1)) return 'duplicate must be a probability between 0 and 1';
+  if (!(delayMs >= 0 && delayMs <= delayMsMax))
+    return `delayMs must be a number from 0 to ${delayMsMax}, and is ${delayMs}`;
+  if (!(drop >= 0 && drop <= 1)) return `drop must be a probability from 0 to 1, and is ${drop}`;
+  if (!(duplicate >= 0 && duplicate <= 1))
+    return `duplicate must be a probability from 0 to 1, and is ${duplicate}`;
   return null;
 }
 

@@ -88,14 +88,23 @@ export function describeDemoApi(name: string, fixture: () => DemoApiFixture): vo
         expect(await refused({ action: 'explode' })).toEqual([400, 'badRequest']);
         expect(await refused({ action: 'crash', replica: 'r9' })).toEqual([409, 'unknownReplica']);
         expect(await refused({ action: 'resume', replica: 'r1' })).toEqual([409, 'notPaused']);
-        expect(await refused({ action: 'drop', from: 'r1', to: 'r2', amount: 7 })).toEqual([409, 'badFault']);
+        expect(await refused({ action: 'drop', from: 'r1', to: 'r2', amount: 7 })).toEqual([
+          400,
+          'badRequest',
+        ]);
+        expect(await refused({ action: 'delay', from: 'r1', to: 'r2' })).toEqual([400, 'badRequest']);
         expect(await refused({ action: 'cut', from: 'r1', to: 'r1' })).toEqual([409, 'badFault']);
       });
 
       it('of links are told by the replica that has them, and healed', async () => {
         const [from, to] = followers;
-        expect((await fault({ action: 'delay', from, to, amount: 120 })).body).toEqual({ ok: true });
-        expect((await fault({ action: 'duplicate', from, to, amount: 0.5 })).body).toEqual({ ok: true });
+        const told = (what: string) => ({ ok: true, message: `link ${from} to ${to}: ${what}` });
+        expect((await fault({ action: 'delay', from, to, amount: 120 })).body).toEqual(
+          told('delayed by 120 ms'),
+        );
+        expect((await fault({ action: 'duplicate', from, to, amount: 0.5 })).body).toEqual(
+          told('delayed by 120 ms, duplicates 50 %'),
+        );
         const wanted = { from, to, cut: false, delayMs: 120, drop: 0, duplicate: 0.5 };
         await eventually(async () => expect((await replica(from!)).status?.faults).toEqual([wanted]), waitMs);
         await fault({ action: 'heal' });

@@ -152,6 +152,15 @@ describe('faults', () => {
   it('that make no sense are refused with the reason', async () => {
     const foreign = await post('/api/faults', { faults: [{ ...cut, from: 'r2' }] });
     expect([foreign.status, await foreign.json()]).toMatchObject([400, { error: { code: 'badFault' } }]);
+    const said = async (body: object): Promise<string> => {
+      const answer = await post('/api/faults', body);
+      expect(answer.status).toBe(400);
+      return ((await answer.json()) as { readonly error: { readonly message: string } }).error.message;
+    };
+    expect(await said({ faults: [{ from: 'r1', to: 'r2' }] })).toMatch(
+      /faults\[0\]: must have at least one of cut/,
+    );
+    expect(await said({})).toMatch(/\(body\): asks for nothing/);
     const misspelt = await post('/api/faults', { faults: [{ ...cut, delay: 3 }] });
     const message =
       'The request is not valid: faults[0].delay: is no key that is known; did you mean faults[0].delayMs?';

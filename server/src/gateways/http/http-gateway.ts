@@ -50,23 +50,26 @@ export interface HttpGateway {
   close(): Promise<void>;
 }
 
-const faultsBody = z.strictObject({
-  /** Takes all faults off this replica's links before `faults` are set. */
-  heal: z.boolean().default(false),
-  faults: z
-    .array(
-      z.strictObject({
-        from: z.string().transform((id) => id as ReplicaId),
-        to: z.string().transform((id) => id as ReplicaId),
-        cut: z.boolean().default(false),
-        delayMs: z.number().default(0),
-        drop: z.number().default(0),
-        duplicate: z.number().default(0),
-      }),
-    )
-    .max(64)
-    .default([]),
-});
+/** All that the link is to have: what is not named it has not. One that is to be healthy says so, by a 0 or a false. */
+const linkFault = z
+  .strictObject({
+    from: z.string().transform((id) => id as ReplicaId),
+    to: z.string().transform((id) => id as ReplicaId),
+    cut: z.boolean().exactOptional(),
+    delayMs: z.number().exactOptional(),
+    drop: z.number().exactOptional(),
+    duplicate: z.number().exactOptional(),
+  })
+  .refine((fault) => Object.keys(fault).length > 2, 'must have at least one of cut, delayMs, drop, duplicate')
+  .transform((fault) => ({ cut: false, delayMs: 0, drop: 0, duplicate: 0, ...fault }));
+
+const faultsBody = z
+  .strictObject({
+    /** Takes all faults off this replica's links before `faults` are set. */
+    heal: z.boolean().default(false),
+    faults: z.array(linkFault).max(64).default([]),
+  })
+  .refine(({ heal, faults }) => heal || faults.length > 0, 'asks for nothing: it must have heal or faults');
 
 /** @throws if the address cannot be listened on */
 export async function startHttpGateway(options: HttpGatewayOptions): Promise<HttpGateway> {

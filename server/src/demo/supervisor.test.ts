@@ -1,0 +1,145 @@
+/** What the supervisor says of each fault: what was done, what is now so, and why it cannot be. Its machines are in memory, and nobody answers on their ports. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { FaultRequest } from '../api/status.ts';
+import { planReplicas } from './layout.ts';
+import { segmentStore } from './demo-store.ts';
+import { refused } from './fault-outcome.ts';
+import type { ReplicaMachine } from './replica-machine.ts';
+import type { ProcessState } from './replica-process.ts';
+import { Supervisor } from './supervisor.ts';
+
+const states = new Map<string, ProcessState>();
+let supervisor: Supervisor;
+
+function create(replicas: number): Supervisor {
+  const plans = planReplicas({
+    dataDir: '/nowhere',
+    replicas,
+    port: 7432,
+    // The replicas' ports are 1 and up.
+    dashboardPort: 0,
+    pgBin: null,
+    autoRestart: false,
+    trace: false,
+    check: false,
+    logBytesMax: null,
+    clientsMax: null,
+    electionTimeoutMs: null,
+    logStore: segmentStore,
+  });
+  const made = new Supervisor({
+    plans,
+    machineOf: (plan): ReplicaMachine => {
+      const to = (state: ProcessState) => () => void states.set(plan.id, state);
+      const ends = (): Promise<void> => Promise.resolve(to('stopped')());
+      return {
+        plan,
+        state: () => states.get(plan.id) ?? 'stopped',
+        pid: () => null,
+        endedByItself: () => false,
+        start: to('running'),
+        crash: ends,
+        pause: to('paused'),
+        resume: to('running'),
+        stop: ends,
+        heard: () => undefined,
+        killPostgres: () =>
+          Promise.resolve(states.get(plan.id) === 'stopped' ? refused('notRunning', 'none') : { ok: true }),
+        wipe: () => Promise.resolve({ ok: true }),
+        endPostgres: () => Promise.resolve(null),
+      };
+    },
+    autoRestart: false,
+    say: () => undefined,
+    onChildren: () => undefined,
+  });
+  made.start();
+  return made;
+}
+
+beforeEach(() => {
+  supervisor = create(3);
+});
+afterEach(async () => {
+  await supervisor.stop();
+});
+
+const said = async (request: object): Promise<string> => {
+  const outcome = await supervisor.fault(request as FaultRequest);
+  return outcome.ok ? outcome.message : `${outcome.code}: ${outcome.message}`;
+};
+
+describe('what is said of a fault', () => {
+  it('names the replica, what was done to its process, and what undoes it', async () => {
+    const r1 = (action: string) => said({ action, replica: 'r1' });
+    expect(await r1('pause')).toBe('r1: its process is frozen (SIGSTOP) until "barista fault resume r1".');
+    expect(await r1('pause')).toBe('notRunning: r1 is paused');
+    expect(await r1('killPostgres')).toBe(
+      'r1: its PostgreSQL was killed (kill -9). The replica is frozen, and starts it again once it is resumed.',
+    );
+    expect(await r1('resume')).toBe('r1: its process is thawed (SIGCONT) and runs.');
+    expect(await r1('resume')).toBe('notPaused: r1 is running');
+    expect(await r1('crash')).toBe(
+      'r1: its process was killed (kill -9). It is down until "barista fault restart r1".',
+    );
+    expect(await r1('crash')).toBe('notRunning: r1 is not running');
+    expect(await r1('restart')).toBe('r1: its process was down, and was started.');
+    expect(await r1('restart')).toBe('r1: its process was stopped and started again.');
+    await r1('pause');
+    expect(await r1('restart')).toBe('r1: its process was frozen; it was thawed, stopped and started again.');
+  });
+
+  it.each([
+    ['log', 'its log is'],
+    ['database', 'its PostgreSQL is'],
+    ['both', 'its log and its PostgreSQL are'],
+  ])('names what a lost disk took: %s', async (what, words) => {
+    expect(await said({ action: 'wipe', replica: 'r2', what })).toBe(
+      `r2: ${words} gone, as with a lost disk, and it was started again. "barista status" shows how it comes back.`,
+    );
+  });
+
+  it('names the link and all that it now has, and who is not told yet', async () => {
+    const untold = '\nr1 does not answer, and is told as soon as it does.';
+    const link = { from: 'r1', to: 'r2' };
+    expect(await said({ action: 'delay', ...link, amount: 50 })).toBe(
+      `link r1 to r2: delayed by 50 ms${untold}`,
+    );
+    expect(await said({ action: 'cut', ...link })).toBe(`link r1 to r2: cut, delayed by 50 ms${untold}`);
+    expect(await said({ action: 'cut', ...link, amount: 0 })).toBe(
+      `link r1 to r2: delayed by 50 ms${untold}`,
+    );
+    expect(await said({ action: 'heal' })).toBe(
+      `All links are healthy. These had faults:\n  link r1 to r2: delayed by 50 ms${untold}`,
+    );
+    expect(await said({ action: 'heal' })).toBe('All links are healthy. None had a fault.');
+  });
+
+  it('names each link of a replica that is isolated', async () => {
+    const cut = ['r1 to r2', 'r2 to r1', 'r2 to r3', 'r3 to r2'].map((link) => `  link ${link}: cut`);
+    expect(await said({ action: 'isolate', replica: 'r2' })).toBe(
+      [
+        'r2: every link to and from it is cut, until "barista fault heal".',
+        ...cut,
+        'r1, r2, r3 do not answer, and are told as soon as they do.',
+      ].join('\n'),
+    );
+  });
+
+  it('says why it cannot be', async () => {
+    const there = 'there is no replica r9; there are r1, r2, r3';
+    expect(await said({ action: 'crash', replica: 'r9' })).toBe(`unknownReplica: ${there}`);
+    expect(await said({ action: 'cut', from: 'r1', to: 'r9' })).toBe(`badFault: ${there}`);
+    expect(await said({ action: 'cut', from: 'r1', to: 'r1' })).toMatch(
+      /^badFault: a link joins two different/,
+    );
+    await supervisor.stop();
+    supervisor = create(1);
+    expect(await said({ action: 'isolate', replica: 'r1' })).toBe(
+      'badFault: r1 is the only replica, and has no links',
+    );
+    expect(await said({ action: 'crash', replica: 'r2' })).toBe(
+      'unknownReplica: there is no replica r2; there is r1',
+    );
+  });
+});
