@@ -44,6 +44,8 @@ const lookMs = 300;
 const verifyLookMs = 5000;
 /** Of a leader that is being stopped: transactions that are open have so long to end. */
 const stopTransactionMs = 500;
+/** Where all are stopped together nobody leads any more. */
+const stopElectedMs = 1000;
 
 /** All that a replica consists of. */
 export interface ReplicaParts {
@@ -332,7 +334,7 @@ export class Replica implements CoreListener {
   /** Before it stops: a leader has another lead, if somebody can. Nothing rests on it. */
   async handOverToStop(): Promise<HandOverOutcome> {
     this.isStopping = true;
-    return this.parts.handOver.run({ to: null, transactionMs: stopTransactionMs });
+    return this.parts.handOver.run({ to: null, transactionMs: stopTransactionMs, electedMs: stopElectedMs });
   }
 
   /** Why nobody may copy this replica's database now; null if they may. */

@@ -51,6 +51,8 @@ export interface HandOverWishes {
   readonly to: ReplicaId | null;
   /** How long transactions that are open, and statements that run, have to end. */
   readonly transactionMs: number;
+  /** How long another leader is waited for, once this one has resigned. Default: longer than an election takes that begins with a time-out. */
+  readonly electedMs?: number;
 }
 
 export type HandOverOutcome =
@@ -62,8 +64,7 @@ export type HandOverOutcome =
 const answerMs = 300;
 /** From the moment at which nobody is served any more until the WAL is chosen and the successor knows. */
 const settleMs = 1500;
-/** From the resignation until another leader is heard: longer than an election takes that begins with a time-out. */
-const electedMs = 5000;
+const electedMsDefault = 5000;
 const retryMs = 2;
 const stopping = 'leadership is being handed over';
 
@@ -89,7 +90,11 @@ export class HandOver {
     }
   }
 
-  private async handOver({ to, transactionMs }: HandOverWishes): Promise<HandOverOutcome> {
+  private async handOver({
+    to,
+    transactionMs,
+    electedMs = electedMsDefault,
+  }: HandOverWishes): Promise<HandOverOutcome> {
     const { service, timers, logger } = this.options;
     const ballot = service.servedUnder;
     if (ballot === null) return { code: 'notLeader' };
@@ -105,7 +110,7 @@ export class HandOver {
     service.serveElsewhere(null, stopping);
     const trouble = await this.settle(successor);
     if (trouble !== null) return this.goOn(ballot, trouble);
-    return this.awaitLeader(beganMs);
+    return this.awaitLeader(beganMs, electedMs);
   }
 
   /** It leads on, if it still does. */
@@ -158,7 +163,7 @@ export class HandOver {
     this.said = code;
   }
 
-  private async awaitLeader(beganMs: number): Promise<HandOverOutcome> {
+  private async awaitLeader(beganMs: number, electedMs: number): Promise<HandOverOutcome> {
     const { timers, leadership, self } = this.options;
     const untilMs = timers.nowMs() + electedMs;
     while (timers.nowMs() < untilMs) {
