@@ -46,7 +46,7 @@ export const plantedBugs: readonly PlantedBug[] = [
       },
       // No bug, but more time between the end of a lease and that of a leadership.
       {
-        file: 'config/replica-config.js',
+        file: 'config/config-schema.js',
         find: 'electionTimeoutMaxMs: ms.default(2000)',
         replace: 'electionTimeoutMaxMs: ms.default(5000)',
       },

@@ -12,7 +12,7 @@ import { newLiveCheck, type LiveCheck } from './live-check.ts';
 const STEP_US = 5000;
 const TURN_EVENTS = 50;
 /** A replica is replaced in its run, which votes again. */
-const REPLACING_SEED = 4;
+const REPLACING_SEED = 7;
 /** So long after others is read what one replica recorded. */
 const LATE_US = 5_000_000;
 

@@ -6,19 +6,24 @@ import { recordGroup } from '../fresh/record-group.ts';
 import { contradictionIn } from './contradictions.ts';
 import { orderTrace, type ConsensusEvent } from './read-trace.ts';
 
-/** With wiped logs, copied databases, changes of the members, and ballots that are rejected. */
+/** With wiped logs, copied databases and changes of the members. */
 const events = await recordGroup(22, 'losses');
-const consensus = events.filter((event) => event.layer === 'consensus');
+/** With ballots that are rejected, which few runs have. */
+const rejecting = await recordGroup(4, 'losses');
+const consensusOf = (run: readonly TraceEvent[]): ConsensusEvent[] =>
+  run.filter((event) => event.layer === 'consensus');
+const consensus = consensusOf(events);
 
 /** The first event that applies, altered: why the trace contradicts itself, and whether it is there that it does. */
 function contradicted(
   applies: (event: ConsensusEvent) => boolean,
   alter: (event: ConsensusEvent) => ConsensusEvent,
 ): { readonly reason: string | null; readonly isThere: boolean } {
-  const target = consensus.find(applies);
-  if (target === undefined) throw new Error('the run has no event to alter');
+  const run = [events, rejecting].find((each) => consensusOf(each).some(applies));
+  const target = run && consensusOf(run).find(applies);
+  if (target === undefined) throw new Error('no run has an event to alter');
   const altered = alter(target);
-  const found = contradictionIn(orderTrace(events.map((event) => (event === target ? altered : event))));
+  const found = contradictionIn(orderTrace(run!.map((event) => (event === target ? altered : event))));
   return { reason: found?.reason ?? null, isThere: found?.event === altered };
 }
 
