@@ -7,12 +7,12 @@ import { mutate, swapWithPrevious } from './mutate.ts';
 import { ACTIONS } from './trace-command.ts';
 
 /** With wiped logs, copied databases and changes of the members: there is something to alter in each way. */
-const recorded = await recordGroup(10, 'losses');
+const recorded = await recordGroup(12, 'losses');
 const events = recorded.filter((event) => event.layer === 'consensus');
 /** In which every action occurs. */
-const whole = await recordGroup(16, 'losses');
+const whole = await recordGroup(112, 'losses');
 /** Of many processes that are killed. */
-const killing = await recordGroup(83, 'losses');
+const killing = await recordGroup(48, 'losses');
 
 describe('a recorded run', () => {
   it('that the core made is accepted, with every action in it', async () => {
