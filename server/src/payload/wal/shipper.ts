@@ -91,9 +91,13 @@ export class Shipper {
       this.paused = true;
       this.stream?.pause();
     }
+    this.shipSoon();
+  }
+
+  /** What else this turn of the event loop brings goes along. */
+  private shipSoon(): void {
     if (this.scheduled) return;
     this.scheduled = true;
-    // What else this turn of the event loop brings goes along.
     this.options.timers.soon(() => {
       this.scheduled = false;
       this.ship();
@@ -151,6 +155,8 @@ export class Shipper {
   chosen(end: Lsn): void {
     if (this.stopped) return;
     this.measure(end);
+    // What was gathered need not wait for a write that the others did without.
+    if (this.pieces.length > 0 && this.proposed.length === 0) this.shipSoon();
     const until = this.held === null ? end : (Math.min(end, this.held) as Lsn);
     if (until <= this.released) return;
     const start = this.released;
