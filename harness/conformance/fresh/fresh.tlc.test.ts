@@ -68,6 +68,7 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
   ],
   ['groups', 322_133, 'a leader counts by the configuration before the one that it has found among votes'],
   ['groups', 330_013, 'a directory is looked at again, and is as it was'],
+  ['groups', 211_293_681, 'an acknowledgement waited for a write, and a copy had less by then'],
   ['groups', 61102, 'a replica was elected in the moment in which it found that its database was none'],
   [
     'groups',

@@ -62,10 +62,11 @@ function members(version: number, voters: readonly ReplicaId[]): Entry {
 class Seen {
   readonly told: string[] = [];
   readonly judge: CoreJudge;
+  readonly database = { state: { position: { slot: 5 } } };
 
   constructor() {
     const machine = {
-      postgres: { disk: { state: { position: { slot: 5 } } } },
+      postgres: { disk: this.database },
       process: { assembled: { payload: { pointer: 0 } } },
     } as unknown as MemoryMember;
     this.judge = new CoreJudge(
@@ -260,6 +261,20 @@ describe('the judge of cores notices', () => {
     expect(seen.told).toEqual([]);
     seen.judge.letsGo(r1, 6 as Slot);
     seen.sends(r2, { kind: 'HeartbeatAck', ballot: first, commitPoint: 0, durableApplicationPointer: 6 });
+    expect(seen.told).toEqual(['PurgedIsDurable', 'PurgedIsDurable']);
+  });
+
+  it('who says to have what its database has lost, but in a message that waited for a write', () => {
+    const ack = { kind: 'HeartbeatAck', ballot: first, commitPoint: 0, durableApplicationPointer: 5 };
+    const seen = new Seen();
+    seen.judge.writes(r1);
+    seen.database.state.position.slot = 3;
+    seen.durable([r1]).sends(r1, ack);
+    expect(seen.told).toEqual([]);
+    seen.judge.letsGo(r1, 4 as Slot);
+    expect(seen.told).toEqual(['PurgedIsDurable']);
+    seen.judge.look({ machines: [] } as unknown as MemoryGroup);
+    seen.sends(r1, ack);
     expect(seen.told).toEqual(['PurgedIsDurable', 'PurgedIsDurable']);
   });
 });

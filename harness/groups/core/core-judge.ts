@@ -16,12 +16,14 @@ import type { MemberWatch } from '../../../server/src/replica/testing/member-wat
 import { AcceptorJudge } from './acceptor-judge.ts';
 import type { CoreFault } from './core-rule.ts';
 import { MembersJudge } from './members-judge.ts';
+import { ToldPointers } from './told-pointers.ts';
 
 export class CoreJudge implements MemberWatch {
   private readonly fault: CoreFault;
   private readonly machine: (id: ReplicaId) => MemoryMember;
   private readonly members: MembersJudge;
   private readonly acceptors: AcceptorJudge;
+  private readonly told: ToldPointers;
   /** Of each core: what it holds in memory above its commit point. */
   private readonly held = new Map<ReplicaId, Map<Slot, EntryLabel>>();
 
@@ -30,6 +32,7 @@ export class CoreJudge implements MemberWatch {
     this.fault = (rule, detail) => fault(`${rule}: ${detail}`);
     this.members = new MembersJudge(this.fault);
     this.acceptors = new AcceptorJudge(this.members, this.fault);
+    this.told = new ToldPointers((member) => this.databaseOf(member));
   }
 
   // ------------------------------------------------------------------------------------------- disks and messages
@@ -37,31 +40,38 @@ export class CoreJudge implements MemberWatch {
   logOpens(member: ReplicaId, recovered: RecoveredLog, isNew: boolean): void {
     this.members.logOpens(member, recovered, isNew);
     this.acceptors.logOpens(member, recovered);
+    this.told.opens(member);
   }
 
   /** What is only asked for promises nothing. */
-  writes(): void {}
+  writes(member: ReplicaId): void {
+    this.told.writes(member);
+  }
 
   areDurable(member: ReplicaId, records: readonly LogRecord[]): void {
     for (const record of records) {
       this.members.isDurable(member, record);
       this.acceptors.isDurable(member, record);
     }
+    this.told.areDurable(member);
   }
 
   letsGo(member: ReplicaId, upTo: Slot): void {
-    this.isInDatabase(member, upTo, 'lets go of');
+    this.isInDatabase(member, 'lets go of', upTo, this.databaseOf(member));
     this.acceptors.letsGo(member, upTo);
   }
 
   sends(member: ReplicaId, _to: ReplicaId, message: Message): void {
     this.acceptors.sends(member, message);
     if (message.kind === 'HeartbeatAck')
-      this.isInDatabase(member, message.durableApplicationPointer, 'says to have');
+      this.isInDatabase(member, 'says to have', message.durableApplicationPointer, this.told.most(member));
   }
 
-  private isInDatabase(member: ReplicaId, slot: Slot, what: string): void {
-    const has = this.machine(replicaOf(member)).postgres.disk.state?.position.slot ?? 0;
+  private databaseOf(member: ReplicaId): Slot {
+    return this.machine(replicaOf(member)).postgres.disk.state?.position.slot ?? (0 as Slot);
+  }
+
+  private isInDatabase(member: ReplicaId, what: string, slot: Slot, has: Slot): void {
     if (slot > has)
       this.fault('PurgedIsDurable', `${member} ${what} slot ${slot}, and its database has ${has}`);
   }
@@ -70,6 +80,7 @@ export class CoreJudge implements MemberWatch {
 
   event(event: TraceEvent): void {
     const { replica } = event;
+    this.told.note(replica as ReplicaId);
     if (event.layer === 'consensus') this.action(replica, event);
     if (event.layer !== 'apply') return;
     if (event.name === 'Feed') this.acceptors.isChosen(replica, event.slot, event.label);
@@ -115,6 +126,7 @@ export class CoreJudge implements MemberWatch {
 
   /** To be called often. */
   look({ machines }: MemoryGroup): void {
+    this.told.look();
     const holders = machines.filter(
       ({ process }) => process?.assembled?.core.leaseHeld(process.timers.nowMs()) === true,
     );
