@@ -80,7 +80,7 @@ export class CoreJudge implements MemberWatch {
 
   event(event: TraceEvent): void {
     const { replica } = event;
-    this.told.note(replica as ReplicaId);
+    this.told.note(replica);
     if (event.layer === 'consensus') this.action(replica, event);
     if (event.layer !== 'apply') return;
     if (event.name === 'Feed') this.acceptors.isChosen(replica, event.slot, event.label);
