@@ -8,7 +8,7 @@
 import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types/names.ts';
 
 interface Held {
-  writes: number;
+  isWriting: boolean;
   most: Slot;
 }
 
@@ -20,16 +20,15 @@ export class ToldPointers {
     this.has = has;
   }
 
+  /** One write at a time; one that had no room is asked for again. */
   writes(member: ReplicaId): void {
-    const held = this.held.get(member) ?? { writes: 0, most: this.has(member) };
-    this.held.set(member, { writes: held.writes + 1, most: held.most });
-    this.note(member);
+    this.held.set(member, { isWriting: true, most: this.most(member) });
   }
 
   /** What waited for it leaves in the same turn, behind this call. */
   areDurable(member: ReplicaId): void {
     const held = this.held.get(member);
-    if (held !== undefined) held.writes -= 1;
+    if (held !== undefined) held.isWriting = false;
     this.note(member);
   }
 
@@ -46,7 +45,7 @@ export class ToldPointers {
 
   /** Between turns: nothing is held back but by writes that are under way. */
   look(): void {
-    for (const [member, { writes }] of this.held) if (writes === 0) this.held.delete(member);
+    for (const [member, { isWriting }] of this.held) if (!isWriting) this.held.delete(member);
   }
 
   most(member: ReplicaId): Slot {
