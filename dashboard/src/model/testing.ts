@@ -99,6 +99,7 @@ export function status(id: string, changes: Partial<ReplicaStatus> = {}): Replic
     postgres: { pid: 2, socketDir: '/s', port: 5432, up: true, version: '18.4' },
     wal: null,
     archive: null,
+    backup: null,
     clients: 0,
     log: { bytes: 0, segments: 1, purgedTo: 0 as Slot },
     peers: [],

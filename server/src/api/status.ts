@@ -91,6 +91,26 @@ export interface ArchiveReport {
   readonly problem: string | null;
 }
 
+/**
+ * Backups that are made on a schedule, as this replica sees the directory. `kept`: how many good ones of this cluster there are; `newest`: of these. `ageMs`: since that one was begun. `dueAt`: when this replica would make the next one, if no other has.
+ * `problem`: when the last attempt of this replica failed, and why. `test`: the newest restore test, of the backup `name`. Times in ISO 8601.
+ */
+export interface BackupReport {
+  readonly directory: string;
+  readonly kept: number;
+  readonly newest: { readonly name: string; readonly takenAt: string; readonly bytes: number } | null;
+  readonly ageMs: number | null;
+  readonly dueAt: string;
+  readonly running: 'backup' | 'restoreTest' | null;
+  readonly problem: string | null;
+  readonly test: {
+    readonly name: string;
+    readonly ok: boolean;
+    readonly at: string;
+    readonly message: string;
+  } | null;
+}
+
 export interface ReplicaStatus {
   readonly id: ReplicaId;
   /** Of its log: 1, 2, ... 0 before it is admitted. */
@@ -122,6 +142,8 @@ export interface ReplicaStatus {
   readonly wal: WalStatus | null;
   /** Null: no archive is configured, or it has not been opened yet. */
   readonly archive: ArchiveReport | null;
+  /** Null: no backups are made on a schedule, or it has no database yet. */
+  readonly backup: BackupReport | null;
   readonly clients: number;
   readonly log: { readonly bytes: number; readonly segments: number; readonly purgedTo: Slot };
   readonly peers: readonly { readonly id: ReplicaId; readonly connected: boolean }[];

@@ -1,10 +1,7 @@
-/** What operators can type: found a group, change and compare its members, back it up and restore it. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { RestoreTarget } from '../adapters/postgres/backup/recovery.ts';
-import type { RestoreFrom } from '../main/found-replica.ts';
+/** What operators can type: found a group, change and compare its members, and have a replica looked at. */
+import { type Command, InvalidArgumentError } from 'commander';
 import type { MemberAddress } from '../multipaxos/types/members.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
-import { type Lsn, parseLsn } from '../wal/lsn.ts';
 import {
   exitCodesText,
   path,
@@ -45,9 +42,8 @@ export interface AdminCommands {
   readonly initOnDatabase: (configFile: string, sure: boolean) => Promise<void>;
   readonly members: (where: Where, action: MembersAction) => Promise<void>;
   readonly verify: (where: Where, args: VerifyArguments) => Promise<void>;
+  readonly doctor: (configFile: string, json: boolean) => Promise<void>;
   readonly transferLeadership: (where: Where, args: TransferArguments) => Promise<void>;
-  readonly backup: (where: Where, file: string, replace: boolean) => Promise<void>;
-  readonly restore: (configFile: string, from: RestoreFrom) => Promise<void>;
 }
 
 export function addAdmin(program: Command, commands: AdminCommands): void {
@@ -55,8 +51,7 @@ export function addAdmin(program: Command, commands: AdminCommands): void {
   addMembers(program, commands);
   addLeader(program, commands);
   addVerify(program, commands);
-  addBackup(program, commands);
-  addRestore(program, commands);
+  addDoctor(program, commands);
 }
 
 interface InitOptions {
@@ -234,96 +229,21 @@ ${exitCodesText}`,
     );
 }
 
-function addBackup(program: Command, commands: AdminCommands): void {
-  withWhere(program.command('backup').description('the whole group in one file, taken while it serves'))
-    .argument('<file>', 'it has this name only when it is complete and was checked', path)
-    .option('--replace', 'if the file exists', false)
-    .addHelpText(
-      'after',
-      `
-Examples:
-  barista backup monday.barista --config r2.yaml     a follower is the better one to ask: the leader has clients to serve
-  barista restore monday.barista --config new.yaml
-${exitCodesText}`,
-    )
-    .action((file: string, { replace, ...options }: WhereOptions & { readonly replace: boolean }) =>
-      commands.backup(whereOf(options), file, replace),
-    );
-}
-
-interface RestoreOptions {
-  readonly config: string;
-  readonly archive?: string;
-  readonly time?: Date;
-  readonly position?: Lsn;
-}
-
-/** A zone must be given: whose noon is meant decides what is lost. */
-function timeOf(text: string): Date {
-  const at = new Date(text);
-  if (
-    !/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) ||
-    Number.isNaN(at.getTime())
-  ) {
-    throw new InvalidArgumentError(
-      'It must be a time with its zone, such as 2026-05-04T10:30:00Z or 2026-05-04 12:30+02:00.',
-    );
-  }
-  return at;
-}
-
-function positionOf(text: string): Lsn {
-  try {
-    return parseLsn(text);
-  } catch {
-    throw new InvalidArgumentError(
-      'It must be a position in the WAL as PostgreSQL writes it, such as 0/3000060.',
-    );
-  }
-}
-
-function addRestore(program: Command, commands: AdminCommands): void {
+function addDoctor(program: Command, commands: AdminCommands): void {
   program
-    .command('restore')
-    .description('found a new group with the data of a backup: on ONE replica, before its first start')
-    .argument('<file>', 'what "barista backup" wrote', path)
-    .requiredOption('--config <file>', 'the configuration of the replica, in YAML', path)
-    .option(
-      '--archive <directory>',
-      'WAL that a replica has kept since the backup ("archive" in its configuration)',
-      path,
-    )
-    .addOption(
-      new Option(
-        '--time <time>',
-        'up to the last transaction that was committed by then, such as 2026-05-04T10:30:00Z',
-      )
-        .argParser(timeOf)
-        .conflicts('position'),
-    )
-    .addOption(
-      new Option('--position <lsn>', 'up to this position in the WAL, such as 0/3000060').argParser(
-        positionOf,
-      ),
-    )
+    .command('doctor')
+    .description('what is wrong with a replica, or soon will be, and what to do; on its own machine')
+    .requiredOption('--config <file>', 'its configuration, in YAML', path)
+    .option('--json', 'for programs: { verdict, findings: [{ severity, what, todo }] }', false)
     .addHelpText(
       'after',
       `
-Examples:
-  barista restore monday.barista --config new.yaml                                       as the backup was at its end
-  barista restore monday.barista --config new.yaml --archive /wal                        and all that was archived since
-  barista restore monday.barista --config new.yaml --archive /wal --time 2026-05-04T10:30:00Z
+Looks at the configuration, directories and disks, PostgreSQL, the clock, the replica's own word, its members, backups and the archive. Changes nothing, but for a file that
+it writes in dataDir to see how fast the disk is, and removes. The replica need not run.
 
-The data directory must be empty. The other "peers" of the configuration join when they are started, with empty data directories, as after "barista init".
-${exitCodesText}`,
+Exit codes: 0 nothing but notices; 1 warnings, of what will break; 2 errors, of what does not work.`,
     )
-    .action((file: string, { config, archive, time, position }: RestoreOptions) => {
-      const target: RestoreTarget =
-        time !== undefined
-          ? { kind: 'time', at: time }
-          : position !== undefined
-            ? { kind: 'position', at: position }
-            : { kind: 'end' };
-      return commands.restore(config, { file, archive: archive ?? null, target });
-    });
+    .action(({ config, json }: { readonly config: string; readonly json: boolean }) =>
+      commands.doctor(config, json),
+    );
 }

@@ -22,6 +22,9 @@ async function typed(...words: string[]): Promise<unknown> {
     transferLeadership: record('transferLeadership'),
     verify: record('verify'),
     backup: record('backup'),
+    listBackups: record('listBackups'),
+    verifyBackup: record('verifyBackup'),
+    doctor: record('doctor'),
     restore: record('restore'),
   };
   const program = buildProgram(commands, '1.2.3');
@@ -216,6 +219,37 @@ describe('the command line', () => {
       ],
     ],
     [
+      ['doctor', '--json', ...config],
+      ['doctor', '/r1.yaml', true],
+    ],
+    [
+      ['backup', 'list', '/b', '--json'],
+      ['listBackups', '/b', null, true],
+    ],
+    [
+      ['backup', 'list', ...config],
+      ['listBackups', null, '/r1.yaml', false],
+    ],
+    [
+      ['backup', 'verify', '/b', '--archive', '/wal', '--pg-bin', '/bin', '--work-directory', '/w'],
+      ['verifyBackup', { file: '/b', configFile: null, archive: '/wal', pgBin: '/bin', workDirectory: '/w' }],
+    ],
+    [
+      ['backup', 'verify', ...config],
+      [
+        'verifyBackup',
+        { file: null, configFile: '/r1.yaml', archive: null, pgBin: null, workDirectory: null },
+      ],
+    ],
+    [
+      ['backup', 'take', '/list', ...config],
+      ['backup', replica, '/list', false],
+    ],
+    [
+      ['restore', '/b', ...config, '--label', 'before'],
+      ['restore', '/r1.yaml', { file: '/b', archive: null, target: { kind: 'label', name: 'before' } }],
+    ],
+    [
       ['restore', '/b', ...config, '--position', '0/3000060'],
       ['restore', '/r1.yaml', { file: '/b', archive: null, target: { kind: 'position', at: 0x3000060 } }],
     ],
@@ -254,6 +288,11 @@ describe('the command line', () => {
     [['restore', '/b', ...config, '--time', '2026-13-04T10:30Z'], /must be a time with its zone/],
     [['restore', '/b', ...config, '--position', '3000060'], /must be a position in the WAL/],
     [['restore', '/b', ...config, '--time', '2026-05-04T10:30Z', '--position', '0/1'], /cannot be used with/],
+    [['restore', '/b', ...config, '--label', 'x', '--position', '0/1'], /cannot be used with/],
+    [['doctor'], /--config <file>/],
+    [['backup'], /missing required argument 'file'/],
+    [['backup', 'verify'], /give a backup, or --config/],
+    [['backup', 'list', '/b', ...config], /give a directory, or --config/],
     [['members', 'add', 'r4', '--host', 'db4', '--port', '7532'], /--pgwire-port <port>/],
     [['leader', 'transfer', '--to', 'r3.2'], /must start with a letter/],
     [['members', 'remove', 'r3.2'], /must start with a letter/],
@@ -291,6 +330,18 @@ describe('the command line', () => {
       ['barista members replace r3 r4', 'Exit codes'],
     ],
     [['members', 'replace', '--help'], ['nothing was removed']],
+    [
+      ['doctor', '--help'],
+      ['need not run', '2 errors'],
+    ],
+    [
+      ['backup', '--help'],
+      ['verify', 'list', 'Exit codes'],
+    ],
+    [
+      ['backup', 'verify', '--help'],
+      ['amcheck', '--work-directory'],
+    ],
     [
       ['verify', '--help'],
       ['--repair', 'Exit code 5'],

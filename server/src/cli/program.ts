@@ -1,13 +1,14 @@
 /**
  * The `barista` command: what can be typed, and its help.
  *
- * Responsible for: which commands there are, and those that start and look at replicas; the others are in program-admin.ts and program-fault.ts.
+ * Responsible for: which commands there are, and those that start and look at replicas; the others are in program-admin.ts, program-backup.ts and program-fault.ts.
  * What the commands do is handed in, so that it can be tested without doing it.
  */
 import { Command, Option } from 'commander';
 import type { StoreWish } from '../demo/demo-store.ts';
 import { defaultDashboardPort } from './demo-client.ts';
 import { addAdmin, type AdminCommands } from './program-admin.ts';
+import { addBackups, type BackupCommands } from './program-backup.ts';
 import { addFault, type FaultCommands } from './program-fault.ts';
 import {
   dataDirOption,
@@ -44,7 +45,7 @@ export interface DemoArguments {
   readonly dashboard: boolean;
 }
 
-export interface Commands extends AdminCommands, FaultCommands {
+export interface Commands extends AdminCommands, BackupCommands, FaultCommands {
   readonly demo: (args: DemoArguments) => Promise<void>;
   readonly serve: (configFile: string) => Promise<void>;
   readonly status: (target: Target, json: boolean) => Promise<void>;
@@ -74,6 +75,7 @@ ${exitCodesText}`,
   addServe(program, commands);
   addStatus(program, commands);
   addAdmin(program, commands);
+  addBackups(program, commands);
   addFault(program, commands);
   return program;
 }

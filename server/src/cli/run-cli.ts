@@ -9,6 +9,7 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../config/replica-config.ts';
 import { resolveTarget } from './admin/admin-client.ts';
 import { runBackup } from './admin/backup-command.ts';
+import { runListBackups, runVerifyBackup } from './admin/backups-command.ts';
 import type { Founding } from '../main/found-replica.ts';
 import { runInit, runInitOnDatabase, runRestore } from './admin/founding-commands.ts';
 import { runTransfer } from './admin/leader-command.ts';
@@ -19,6 +20,7 @@ import { tableOf } from '../demo/cluster-report.ts';
 import { packageRoot } from '../demo/dashboard-build.ts';
 import type { ReplicaCommand } from '../demo/replica-process.ts';
 import { runDemo } from '../demo/run-demo.ts';
+import { runDoctor } from './doctor/doctor-command.ts';
 import { fetchReport, findDemo, sendFault } from './demo-client.ts';
 import { CliError, exitCodes, type ExitCode } from '../main/errors.ts';
 import { buildProgram, type Commands } from './program.ts';
@@ -55,6 +57,12 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
     async verify(where, args) {
       code = await runVerify(await resolveTarget(where), args, print);
     },
+    async doctor(configFile, json) {
+      code = await runDoctor(configFile, json, print);
+    },
+    listBackups: (directory, configFile, json) => runListBackups(directory, configFile, json, print),
+    verifyBackup: (args) =>
+      runVerifyBackup(args, { say: print, progress: progressOf('Unpacked'), signal: untilEnded() }),
     async backup(where, file, replace) {
       const { bytes, header } = await runBackup(
         await resolveTarget(where),
@@ -81,6 +89,14 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
   } catch (error) {
     return explain(error);
   }
+}
+
+/** What is to be cleared away must not be left behind by Ctrl-C. */
+function untilEnded(): AbortSignal {
+  const control = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const)
+    process.once(name, () => control.abort(new Error(`ended by ${name}`)));
+  return control.signal;
 }
 
 /** To standard error, so that what a command prints can be piped. */

@@ -115,6 +115,25 @@ const archive = z.strictObject({
     .default(16 * 1024 * MIB),
 });
 
+/** Backups that are made by themselves. The same on all members that share the directory: these take turns. */
+const backup = z.strictObject({
+  /** Best on another machine's disk, mounted on several members. */
+  directory: z.string().min(1),
+  everyMinutes: z
+    .int()
+    .min(5)
+    .max(31 * 24 * 60)
+    .default(1440),
+  /** So many are kept. */
+  keep: z.int().min(1).max(1000).default(7),
+  /** How often the newest one is restored elsewhere and checked; 0: only when asked to. */
+  testEveryMinutes: z
+    .int()
+    .min(0)
+    .max(366 * 24 * 60)
+    .default(0),
+});
+
 const verify = z.strictObject({
   /** How often the leader has all replicas compare their data; 0: only when asked to. */
   everyMinutes: z
@@ -183,6 +202,8 @@ export const replicaConfigSchema = z.strictObject({
   snapshot: snapshot.prefault({}),
   /** Nothing is archived if absent. */
   archive: archive.optional(),
+  /** No backup is made by itself if absent. */
+  backup: backup.optional(),
   verify: verify.prefault({}),
   trace: trace.prefault({}),
   /** Lets faults be set on links. Never on in production. */

@@ -105,10 +105,24 @@ function sizes({ bounds }: ConfigParts): Broken[] {
   });
 }
 
-function places({ archive, dataDir }: ConfigParts): Broken[] {
-  if (archive === undefined || dataDir === undefined || !isWithin(archive.directory, dataDir)) return [];
-  const words = `must not be in dataDir (${JSON.stringify(dataDir)}), which may be lost or wiped as a whole, and is ${JSON.stringify(archive.directory)}`;
-  return [{ keys: [['archive', 'directory'], ['dataDir']], words }];
+function places({ archive, backup, dataDir }: ConfigParts): Broken[] {
+  const outside = Object.entries({ archive, backup }).flatMap(([part, place]): Broken[] => {
+    if (place === undefined || dataDir === undefined || !isWithin(place.directory, dataDir)) return [];
+    const words = `must not be in dataDir (${JSON.stringify(dataDir)}), which may be lost or wiped as a whole, and is ${JSON.stringify(place.directory)}`;
+    return [{ keys: [[part, 'directory'], ['dataDir']], words }];
+  });
+  if (archive === undefined || backup?.directory !== archive.directory) return outside;
+  const words = `must be another one than archive.directory, and both are ${JSON.stringify(archive.directory)}`;
+  return [
+    ...outside,
+    {
+      keys: [
+        ['backup', 'directory'],
+        ['archive', 'directory'],
+      ],
+      words,
+    },
+  ];
 }
 
 function isWithin(path: string, directory: string): boolean {

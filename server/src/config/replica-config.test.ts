@@ -187,6 +187,14 @@ describe('replica configuration', () => {
       'bounds.acceptBatchBytesMax: must be at most windowBytesMax (8388608), and is 16777216',
     ],
     [
+      { ...minimal, backup: { directory: 'data/r1/backups' } },
+      'backup.directory: must not be in dataDir ("data/r1"), which may be lost or wiped as a whole, and is "data/r1/backups"',
+    ],
+    [
+      { ...minimal, archive: { directory: '/b' }, backup: { directory: '/b' } },
+      'backup.directory: must be another one than archive.directory, and both are "/b"',
+    ],
+    [
       { ...minimal, archive: { directory: 'data/r1/wal' } },
       'archive.directory: must not be in dataDir ("data/r1"), which may be lost or wiped as a whole, and is "data/r1/wal"',
     ],

@@ -36,15 +36,18 @@ export function parseReplicaConfig(
   return {
     ...rest,
     dataDir: resolve(baseDir, rest.dataDir),
-    ...(rest.archive === undefined
-      ? {}
-      : { archive: { ...rest.archive, directory: resolve(baseDir, rest.archive.directory) } }),
+    ...(rest.archive === undefined ? {} : { archive: placed(rest.archive, baseDir) }),
+    ...(rest.backup === undefined ? {} : { backup: placed(rest.backup, baseDir) }),
     postgres: {
       settings,
       ...(pgBin === undefined ? {} : { pgBin: resolve(baseDir, pgBin) }),
     },
     clusterSecret: clusterSecret ?? readSecret(resolve(baseDir, clusterSecretFile ?? ''), source),
   };
+}
+
+function placed<Part extends { readonly directory: string }>(part: Part, baseDir: string): Part {
+  return { ...part, directory: resolve(baseDir, part.directory) };
 }
 
 /** @throws ConfigError with everything that is wrong */

@@ -92,6 +92,8 @@ export interface AssembledReplica {
   readonly replica: Replica;
   readonly payload: WalPayload;
   readonly core: CoreHost;
+  /** Null: no WAL is archived. */
+  readonly archiving: Archiving | null;
 }
 
 /** Each tick of the core wakes the process, also of a cluster that nobody uses; shorter timings have it tick more often. */
@@ -421,5 +423,5 @@ export function assembleReplica(
     onFatal,
   });
   if (joined !== null) tracker.begin(joined.cause, 'catchingUp');
-  return { replica, payload, core };
+  return { replica, payload, core, archiving };
 }

@@ -8,7 +8,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { exists } from '../adapters/file-system.ts';
-import type { RestoreTarget } from '../adapters/postgres/backup/recovery.ts';
+import { backupsFor } from '../adapters/postgres/backup/backup-choice.ts';
+import { type RestoreTarget, TargetError } from '../adapters/postgres/backup/recovery.ts';
 import { restoreBackup, type RestoreStep } from '../adapters/postgres/backup/restore-backup.ts';
 import type { DurablePosition } from '../adapters/postgres/copy/chosen.ts';
 import {
@@ -38,6 +39,8 @@ export interface Founded {
 }
 
 export interface Restored extends Founded {
+  /** Which backup it was. */
+  readonly file: string;
   /** Everything up to this slot of the old cluster is in it. */
   readonly pointer: Slot;
   /** Of the cluster that the backup was taken from. */
@@ -49,6 +52,7 @@ export interface Restored extends Founded {
 
 /** What a group is restored from, and up to where. */
 export interface RestoreFrom {
+  /** A backup, or a directory of backups, of which the nearest one is taken. */
   readonly file: string;
   /** Of a replica of the old group; null: the backup alone. */
   readonly archive: string | null;
@@ -56,6 +60,8 @@ export interface RestoreFrom {
 }
 
 export interface RestoreProgress {
+  /** A backup that will be tried. */
+  readonly onBackup: (file: string) => void;
   readonly onStep: (step: RestoreStep) => void;
   /** Bytes of the database unpacked so far. */
   readonly onProgress: (bytes: number) => void;
@@ -142,16 +148,35 @@ export async function restoreReplica(
   await refuseIfThere(config);
   const { postgres: directory } = placesOf(config.dataDir);
   const binaries = await binariesOf(config);
-  const restored = await restoreBackup({ ...from, ...progress, directory, binaries }).catch(
-    (error: unknown) => {
-      if (!(error instanceof CopyError)) throw error;
-      throw new CliError(`Cannot restore ${from.file}: ${error.message}`, exitCodes.failed, { cause: error });
-    },
-  );
-  const { header, backup, lastCommit } = restored;
+  const restored = await restoreNearest(from, (file) => {
+    progress.onBackup(file);
+    return restoreBackup({ ...from, file, ...progress, directory, binaries });
+  }).catch((error: unknown) => {
+    if (!(error instanceof CopyError)) throw error;
+    throw new CliError(`Cannot restore ${from.file}: ${error.message}`, exitCodes.failed, { cause: error });
+  });
+  const { file, header, backup, lastCommit } = restored;
   const cluster = newCluster();
   const pointer = await foundOnDatabase(config, cluster, backup);
-  return { cluster, pointer, backupOf: header.cluster, takenAt: header.takenAt, lastCommit };
+  return { file, cluster, pointer, backupOf: header.cluster, takenAt: header.takenAt, lastCommit };
+}
+
+/** Of several backups the newest may end behind the target, or begin behind a label. */
+async function restoreNearest<Result>(
+  { file: path, target }: RestoreFrom,
+  restore: (file: string) => Promise<Result>,
+): Promise<Result & { readonly file: string }> {
+  const files = await backupsFor(path, target);
+  for (const [index, file] of files.entries()) {
+    try {
+      return { ...(await restore(file)), file };
+    } catch (error) {
+      const isElsewhere =
+        error instanceof TargetError && (error.side === 'before' || target.kind === 'label');
+      if (!isElsewhere || index === files.length - 1) throw error;
+    }
+  }
+  throw new Error('no backup was tried');
 }
 
 /** What is in the directory becomes the beginning of a new group: its first leadership takes whatever PostgreSQL has. */

@@ -43,6 +43,7 @@ export function replicaAdmin(
   };
 }
 
-function headerOf({ group }: ReplicaConfig, { database, identity: { cluster } }: AdminParts) {
+/** What a backup of this replica says of itself. */
+export function headerOf({ group }: ReplicaConfig, { database, identity: { cluster } }: AdminParts) {
   return { group, cluster, postgresVersion: database.server.info().version ?? '' };
 }

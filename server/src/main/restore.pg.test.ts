@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeSegmentHeader, segmentName, type SegmentHeader } from '../adapters/segment-log/layout.ts';
+import { backupsFor } from '../adapters/postgres/backup/backup-choice.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { databaseToKeep, foundReplica, keepDatabase, restoreReplica } from './found-replica.ts';
 import { RealGroup } from './testing/real-group.ts';
@@ -16,10 +17,12 @@ let root = '';
 let old: RealGroup;
 let young: RealGroup;
 let file = '';
+const backup = { directory: '', everyMinutes: 1440, keep: 2, testEveryMinutes: 0 };
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'barista-restore-'));
   file = join(root, 'backup');
+  backup.directory = join(root, 'scheduled');
   old = await RealGroup.in(join(root, 'old'), ['r1']);
   young = await RealGroup.in(join(root, 'young'), ['r1', 'r2']);
 });
@@ -41,16 +44,22 @@ describe('a backup', () => {
     await foundReplica(old.configOf('r1'));
     // Several leaderships: the new group must number its own above them.
     for (const name of ['one', 'two', 'three']) {
-      await old.start('r1');
+      await old.start('r1', { backup });
       await old.healthy();
       await old.sql('CREATE TABLE IF NOT EXISTS drinks (id serial PRIMARY KEY, name text)');
       await old.sql(`INSERT INTO drinks (name) VALUES ('${name}')`);
+      await eventually(() => expect(old.statusOf('r1').backup?.kept).toBe(1), 60_000);
       if (name !== 'three') await old.stop('r1');
     }
-    const backup = await old.adminOf('r1').backup();
-    if (!backup.ok) throw new Error(backup.error.message);
-    await pipeline(backup.answer, createWriteStream(file));
+    const taken = await old.adminOf('r1').backup();
+    if (!taken.ok) throw new Error(taken.error.message);
+    await pipeline(taken.answer, createWriteStream(file));
     await old.sql("INSERT INTO drinks (name) VALUES ('too late')");
+    // One a day: the lives after the first have not made another.
+    expect(old.statusOf('r1').backup).toMatchObject({ kept: 1, problem: null, running: null, test: null });
+    expect(await backupsFor(backup.directory, { kind: 'end' })).toEqual([
+      join(backup.directory, old.statusOf('r1').backup!.newest!.name),
+    ]);
     expect(statSync(file).size).toBeGreaterThan(1_000_000);
   }, 240_000);
 

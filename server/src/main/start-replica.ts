@@ -15,7 +15,7 @@ import { systemClock } from '../adapters/system-clock.ts';
 import { describeFault } from '../adapters/ws-transport/link-faults.ts';
 import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
 import type { ApplyTraceEvent } from '../api/events.ts';
-import type { LinkFault } from '../api/status.ts';
+import type { LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { createPgwireListener } from '../gateways/pgwire/listener.ts';
 import { ballotNone } from '../multipaxos/ballot.ts';
@@ -25,11 +25,12 @@ import { LogStoreError, type LogStore } from '../ports/log-store.ts';
 import type { Joined } from '../replica/database/missing-database.ts';
 import { RecoveryTracker } from '../replica/database/recovery-progress.ts';
 import { causeBeforeAdmission, causeOf, Joining, type Admission } from '../replica/members/joining.ts';
+import type { BackupSchedule } from '../replica/backup/backup-schedule.ts';
 import { ReplicaEvents } from '../replica/status/events.ts';
 import { assembleReplica, type ReplicaAdapters } from './assemble-replica.ts';
 import { inspectedPostgres } from './inspected-postgres.ts';
 import { createLog, openLog } from './log-store.ts';
-import { replicaAdmin, type AdminParts } from './replica-admin.ts';
+import { headerOf, replicaAdmin, type AdminParts } from './replica-admin.ts';
 import {
   offeredBackups,
   offeredCopies,
@@ -38,6 +39,7 @@ import {
   replaceDatabase,
 } from './replica-database.ts';
 import type { ServeContext, ServedReplica } from './serve.ts';
+import { scheduleBackups } from './scheduled-backups.ts';
 import { createServiceDoor, type ServiceDoor } from './service-door.ts';
 import { showReplica, unreadable, type ShownReplica } from './show-replica.ts';
 import { addressOf, statusOfJoining, statusWithoutLog } from './without-log.ts';
@@ -53,7 +55,7 @@ interface Frame {
   readonly tracker: RecoveryTracker;
   readonly door: ServiceDoor;
   /** Null until it is in its group. */
-  running: (AdminParts & { readonly shown: ShownReplica }) | null;
+  running: (AdminParts & { readonly shown: ShownReplica; readonly schedule: BackupSchedule | null }) | null;
   joining: Joining | null;
   stopping: boolean;
 }
@@ -80,7 +82,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   const { transport, events } = frame;
   const whyNot = (): string => frame.joining?.message ?? 'The replica is starting.';
   return {
-    status: () => frame.running?.replica.status(pgwire.clients) ?? statusOfJoining(frame, pgwire.clients),
+    status: () => statusOf(frame, pgwire.clients),
     subscribe: (listener, attention) => events.subscribe(listener, attention),
     setFault: (fault) => {
       transport.setFault(fault);
@@ -103,10 +105,17 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
       if (frame.running === null) await transport.close();
       else {
         frame.running.shown.stop();
+        await frame.running.schedule?.stop();
         await frame.running.replica.stop();
       }
     },
   };
+}
+
+function statusOf(frame: Frame, clients: number): ReplicaStatus {
+  if (frame.running === null) return statusOfJoining(frame, clients);
+  const { replica, schedule } = frame.running;
+  return { ...replica.status(clients), backup: schedule?.report() ?? null };
 }
 
 async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogStore | null): Promise<Frame> {
@@ -226,7 +235,7 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
       prepare: () => prepareDatabase(config, database),
       lookAtCommits: () => lookAtCommits(database.server.instance),
       installRequests: (name) => installRequestsIn(database.server.instance, name),
-      openArchive: archiveOf(config, logger),
+      openArchive: archiveOf(config, cluster, logger),
       replace: (...loss) => replaceDatabase(database, replacing, ...loss),
     },
     {
@@ -247,19 +256,27 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
   });
   transport.offerCopies(offeredCopies(config, cluster, database, assembled));
   const backups = offeredBackups(config, database, assembled);
-  frame.running = { replica: assembled.replica, database, backups, identity: log.identity, shown };
+  const parts = { replica: assembled.replica, database, backups, identity: log.identity };
+  const header = (): ReturnType<typeof headerOf> => headerOf(config, parts);
+  const schedule = scheduleBackups({ config, cluster, assembled, source: backups, header, logger });
+  frame.running = { ...parts, shown, schedule };
   frame.joining = null;
   frame.door.lead(assembled.replica.service);
   assembled.replica.start();
+  schedule?.start();
 }
 
-function archiveOf({ archive }: ReplicaConfig, logger: Logger): ReplicaAdapters['openArchive'] {
+function archiveOf(
+  { archive }: ReplicaConfig,
+  cluster: string,
+  logger: Logger,
+): ReplicaAdapters['openArchive'] {
   if (archive === undefined) return null;
   const onProblem = (problem: string | null): void => {
     if (problem === null) logger.info('WAL is archived again');
     else logger.error({ problem, directory: archive.directory }, 'the archive of WAL is in trouble');
   };
-  return (source) => openWalArchive({ ...archive, ...source, onProblem });
+  return (source) => openWalArchive({ ...archive, ...source, cluster, onProblem });
 }
 
 function openTransport(

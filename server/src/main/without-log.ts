@@ -62,6 +62,7 @@ export function statusWithoutLog(
     postgres: { pid: null, socketDir: '', port: 0, up: false, version: null },
     wal: null,
     archive: null,
+    backup: null,
     clients: now.clients,
     log: { bytes: 0, segments: 0, purgedTo: slot },
     peers: config.peers

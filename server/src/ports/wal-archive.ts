@@ -28,6 +28,8 @@ export interface ArchiveStatus {
 export interface WalArchive {
   /** The next range of the chosen WAL. Resolves when another may be given. Never rejects: a disk that fails stops the archive only, and is told by `status`. */
   append(range: ArchivedRange): Promise<void>;
+  /** Nobody needs what lies below: whole segments of it go. Never rejects. */
+  forgetBelow(lsn: Lsn): Promise<void>;
   status(): ArchiveStatus;
   /** Durable is then what was given. */
   close(): Promise<void>;

@@ -345,6 +345,12 @@ export class Replica implements CoreListener {
     return health.up ? null : `the database of ${config.id} is not in service`;
   }
 
+  /** It leads, and is not alone. */
+  leadsOthers(): boolean {
+    const { leadership, membership } = this.parts;
+    return leadership.serving && membership.others().length > 0;
+  }
+
   /** Ends sessions, stops PostgreSQL in order, leaves leadership, closes the log. Gateways are closed by the caller first. */
   async stop(): Promise<void> {
     const { core, service, verification, payload, archiving, transport, log, closeDatabase } = this.parts;

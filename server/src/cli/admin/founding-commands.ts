@@ -11,6 +11,8 @@ import type { ProgressLine } from './progress-line.ts';
 
 type Say = (line: string) => void;
 
+const clocksDifferMs = 5 * 60_000;
+
 /** @throws ConfigError, CliError */
 export async function runInit(configFile: string, { found }: Founding, say: Say): Promise<void> {
   const config = loadReplicaConfig(configFile);
@@ -56,7 +58,12 @@ export async function runRestore(
   progress: ProgressLine,
 ): Promise<void> {
   const config = loadReplicaConfig(configFile);
+  refuseFuture(from);
   const told: RestoreProgress = {
+    onBackup: (file) => {
+      progress.clear();
+      if (file !== from.file) say(`${file} is taken.`);
+    },
     onProgress: (bytes) => progress.update(bytes, null),
     onStep: (step) => {
       if (step !== 'replaying') return;
@@ -65,14 +72,24 @@ export async function runRestore(
     },
   };
   const restored = await orExplain(() => restore(config, from, told)).finally(() => progress.clear());
-  const { cluster, pointer, backupOf, takenAt, lastCommit } = restored;
+  const { file, cluster, pointer, backupOf, takenAt, lastCommit } = restored;
   const upTo =
     lastCommit === null ? '' : ` Its last transaction was committed at ${lastCommit.toISOString()}.`;
   say(
-    `Group ${config.group} is founded on ${config.id} (cluster ${cluster}), with the data of ${from.file}: ` +
+    `Group ${config.group} is founded on ${config.id} (cluster ${cluster}), with the data of ${file}: ` +
       `slot ${pointer} of cluster ${backupOf} or later, taken at ${takenAt}.${upTo}`,
   );
   say(nextSteps(config, configFile));
+}
+
+/** Before hours are spent on it. Clocks of machines differ a little. */
+function refuseFuture({ target }: RestoreFrom): void {
+  if (target.kind !== 'time' || target.at.getTime() < Date.now() + clocksDifferMs) return;
+  const now = `it is ${new Date().toISOString()} by the clock of this machine`;
+  throw new CliError(
+    `${target.at.toISOString()} has not come yet: ${now}. For all that there is leave --time out.`,
+    exitCodes.usage,
+  );
 }
 
 function nextSteps({ id, peers }: ReplicaConfig, configFile: string): string {

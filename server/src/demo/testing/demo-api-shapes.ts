@@ -107,6 +107,20 @@ const status: z.ZodType<ReplicaStatus> = z.strictObject({
       problem: z.string().nullable(),
     })
     .nullable(),
+  backup: z
+    .strictObject({
+      directory: z.string(),
+      kept: count,
+      newest: z.strictObject({ name: z.string(), takenAt: z.iso.datetime(), bytes: count }).nullable(),
+      ageMs: z.number().nullable(),
+      dueAt: z.iso.datetime(),
+      running: z.enum(['backup', 'restoreTest']).nullable(),
+      problem: z.string().nullable(),
+      test: z
+        .strictObject({ name: z.string(), ok: z.boolean(), at: z.iso.datetime(), message: z.string() })
+        .nullable(),
+    })
+    .nullable(),
   clients: count,
   log: z.strictObject({ bytes: count, segments: count, purgedTo: slot }),
   peers: z.array(z.strictObject({ id, connected: z.boolean() })),

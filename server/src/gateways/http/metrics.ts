@@ -93,6 +93,28 @@ const gauges: readonly (readonly [name: string, help: string, read: Reading])[] 
     'For how long it has been recovering',
     (s) => (s.recovery?.sinceMs ?? 0) / 1000,
   ],
+  [
+    'barista_backup_age_seconds',
+    'Since the newest backup of the schedule was begun; +Inf: there is none; NaN: there is no schedule',
+    ({ backup }) =>
+      backup === null ? Number.NaN : backup.ageMs === null ? Number.POSITIVE_INFINITY : backup.ageMs / 1000,
+  ],
+  ['barista_backups_kept', 'Good backups in the directory of the schedule', (s) => s.backup?.kept ?? 0],
+  [
+    'barista_backup_failed',
+    '1 if the last attempt of this replica to make a backup failed',
+    (s) => (s.backup?.problem == null ? 0 : 1),
+  ],
+  [
+    'barista_restore_test_failed',
+    '1 if the newest restore test of a backup failed',
+    (s) => (s.backup?.test?.ok === false ? 1 : 0),
+  ],
+  [
+    'barista_archive_failed',
+    '1 if chosen WAL is to be archived, and is not',
+    (s) => (s.archive?.problem == null ? 0 : 1),
+  ],
   ['barista_postgres_up', '1 if the PostgreSQL of this replica answers', (s) => (s.postgres.up ? 1 : 0)],
 ];
 /** Kept by the replica itself, so they are copied as they stand. */

@@ -73,12 +73,13 @@ function found({ dataDir }: ReplicaConfig): Promise<Founded> {
   return Promise.resolve({ cluster: 'fa4e' });
 }
 
-const restore: Founding['restore'] = async (config, { file }, { onStep, onProgress }) => {
+const restore: Founding['restore'] = async (config, { file }, { onBackup, onStep, onProgress }) => {
   const { cluster } = await found(config);
+  onBackup(file);
   onStep('unpacking');
   onProgress(readFileSync(file).byteLength);
   const takenAt = '2026-11-20T12:00:00Z';
-  return { cluster, pointer: 7 as Slot, backupOf: 'c0ffee', takenAt, lastCommit: null };
+  return { file, cluster, pointer: 7 as Slot, backupOf: 'c0ffee', takenAt, lastCommit: null };
 };
 
 const databaseToKeep: Founding['databaseToKeep'] = () =>

@@ -5,4 +5,8 @@ export function backupAt(file: string): RestoreFrom {
   return { file, archive: null, target: { kind: 'end' } };
 }
 
-export const unobserved: RestoreProgress = { onStep: () => undefined, onProgress: () => undefined };
+export const unobserved: RestoreProgress = {
+  onBackup: () => undefined,
+  onStep: () => undefined,
+  onProgress: () => undefined,
+};

@@ -30,6 +30,10 @@ class Kept implements WalArchive {
     return Promise.resolve();
   }
 
+  forgetBelow(): Promise<void> {
+    return Promise.resolve();
+  }
+
   status(): ArchiveStatus {
     return { ...this.left, durable: null, bytes: 0, gaps: 0, problem: null };
   }

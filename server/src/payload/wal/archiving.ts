@@ -54,6 +54,11 @@ export class Archiving {
     await this.archive?.close();
   }
 
+  /** No backup needs what lies below. */
+  forgetBelow(lsn: Lsn): void {
+    void this.archive?.forgetBelow(lsn);
+  }
+
   /** Null: it has not been opened yet, and nothing has gone wrong. */
   status(): ArchiveStatus | null {
     if (this.archive !== null) return this.archive.status();

@@ -112,6 +112,25 @@ export function describeWalArchive(name: string, make: () => Promise<ArchiveFixt
       expect(await contentsOf(fixture)).toEqual([told(at(0), wal(at(0), at(next + 30)))]);
     });
 
+    it('let go of what nobody needs, segment by segment, and of nothing else', async () => {
+      const { fixture, open } = await setUp();
+      const archive = await open();
+      const next = segmentBytes / kib;
+      for (const segment of [0, 1, 2, 3]) await give(archive, at(segment * next), at((segment + 1) * next));
+      await archive.forgetBelow(at(next + 5));
+      await give(archive, at(4 * next), at(4 * next + 10));
+      await archive.close();
+      expect(archive.status()).toMatchObject({ end: at(4 * next + 10), durable: at(4 * next + 10), gaps: 0 });
+      expect(await contentsOf(fixture)).toEqual([told(at(next), wal(at(next), at(4 * next + 10)))]);
+      const again = await open();
+      await again.forgetBelow(at(100 * next));
+      await give(again, at(4 * next + 10), at(4 * next + 20));
+      await again.close();
+      const [kept] = await fixture.contents();
+      expect(kept?.from).toBe(at(3 * next));
+      expect(again.status()).toMatchObject({ end: at(4 * next + 20), gaps: 0, problem: null });
+    });
+
     it('never hide a gap: what follows one counts from the next segment on', async () => {
       const { fixture, open } = await setUp();
       const archive = await open();

@@ -70,6 +70,8 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
     postgres,
     wal,
     archive,
+    // Told where they are made.
+    backup: null,
     clients: parts.clients,
     log: { bytes, segments, purgedTo },
     peers: membership.others().map((id) => ({ id, connected: connected.has(id) })),

@@ -22,6 +22,8 @@ export class ArchiveError extends Error {
 export interface ArchiveState {
   /** PostgreSQL's identifier of the cluster. */
   readonly system: bigint;
+  /** The name of the group's founding; null: it is not told. */
+  readonly cluster: string | null;
   readonly timeline: Timeline;
   readonly end: Lsn;
 }
@@ -31,6 +33,7 @@ const stateFile = 'archive.json';
 const shape = z.strictObject({
   version: z.literal(1),
   system: z.string().regex(/^\d+$/).transform(BigInt),
+  cluster: z.string().nullable().default(null),
   timeline: z.int().min(1),
   end: z.int().min(0),
 });
@@ -44,8 +47,8 @@ export async function readArchiveState(directory: string): Promise<ArchiveState 
   });
   if (text === null) return null;
   try {
-    const { system, timeline, end } = shape.parse(JSON.parse(text));
-    return { system, timeline: timeline as Timeline, end: end as Lsn };
+    const { system, cluster, timeline, end } = shape.parse(JSON.parse(text));
+    return { system, cluster, timeline: timeline as Timeline, end: end as Lsn };
   } catch (cause) {
     throw new ArchiveError(`${path} cannot be understood`, { cause });
   }

@@ -22,6 +22,8 @@ import { SegmentWriter } from './segment-writer.ts';
 
 export interface ArchiveWriterOptions extends ArchiveSource {
   readonly directory: string;
+  /** The name of the group's founding, by which an archive knows its own; null, or absent: any. */
+  readonly cluster?: string | null;
   /** Of all segments; the oldest go first. The newest two stay whatever it is. */
   readonly bytesMax: number;
   /** Told of WAL that is missing in the archive. */
@@ -141,7 +143,8 @@ export class ArchiveWriter {
     const { end, timeline } = this;
     if (end === null || end === this.durable) return;
     await this.segment?.sync();
-    await writeArchiveState(this.directory, { system: this.options.system, timeline, end });
+    const { system, cluster = null } = this.options;
+    await writeArchiveState(this.directory, { system, cluster, timeline, end });
     this.durable = end;
   }
 
@@ -190,6 +193,15 @@ export class ArchiveWriter {
     this.bytes += segmentBytes;
     this.segment = await SegmentWriter.reopen(this.directory, this.timeline, fork);
     await syncPath(this.directory);
+  }
+
+  /** Segments that end at or below it go, but for the newest two. */
+  async forgetBelow(lsn: Lsn): Promise<void> {
+    for (const { name, start } of (await listSegments(this.directory)).slice(0, -2)) {
+      if (start + segmentBytes > lsn) return;
+      await rm(join(this.directory, name), { force: true });
+      this.bytes -= segmentBytes;
+    }
   }
 
   private async prune(): Promise<void> {

@@ -6,7 +6,7 @@
  * Invariants: a disk that fails or is full stops the archive, never the replica; what waits to be written is bounded.
  */
 import { mkdir } from 'node:fs/promises';
-import { formatLsn } from '../../../wal/lsn.ts';
+import { formatLsn, type Lsn } from '../../../wal/lsn.ts';
 import type { ArchivedRange, ArchiveStatus, WalArchive } from '../../../ports/wal-archive.ts';
 import { ArchiveError, readArchiveState } from './archive-contents.ts';
 import { ArchiveWriter, type ArchiveWriterOptions } from './archive-writer.ts';
@@ -32,6 +32,13 @@ export async function openWalArchive(
   if (state !== null && state.system !== system) {
     const whose = `the cluster with the identifier ${state.system}, not ${system}`;
     throw new ArchiveError(`${directory} is the archive of ${whose}`);
+  }
+  const { cluster = null } = options;
+  if (state !== null && cluster !== null && state.cluster !== null && state.cluster !== cluster) {
+    // A group that was restored goes on with the identifier of the old one, and would cut off what that one has archived since.
+    throw new ArchiveError(
+      `${directory} is the archive of the group that had the name ${state.cluster}, from which this one (${cluster}) may have been restored. It is kept as it is: name an empty directory`,
+    );
   }
   const archive = new Archive(options);
   await archive.begin();
@@ -107,9 +114,18 @@ class Archive implements WalArchive {
   }
 
   /** Makes durable what was given. Never rejects. */
-  async flush(): Promise<void> {
+  flush(): Promise<void> {
+    return this.between(() => this.writer.makeDurable());
+  }
+
+  forgetBelow(lsn: Lsn): Promise<void> {
+    return this.between(() => this.writer.forgetBelow(lsn));
+  }
+
+  /** Between two ranges. */
+  private async between(work: () => Promise<void>): Promise<void> {
     while (this.working !== null) await this.working;
-    this.working = this.guarded(null, () => this.writer.makeDurable());
+    this.working = this.guarded(null, work);
     await this.working;
     this.working = null;
     this.work();

@@ -66,6 +66,7 @@ export interface UnpackedBackup {
 }
 
 const headerBytesMax = 1024 * 1024;
+const usualHeaderBytes = 16 * 1024;
 /** The last line: the SHA-256 of all before it, padded. */
 const sealBytes = 96;
 
@@ -162,25 +163,54 @@ export interface VerifiedBackup {
   readonly to: number;
 }
 
+export interface BackupEnds {
+  readonly header: BackupHeader;
+  /** Of the file. */
+  readonly bytes: number;
+}
+
+/** Looks at the first and the last line only: null if it is no backup, or was cut off. What lies between nobody has looked at. @throws the file system's error */
+export async function readBackupEnds(file: string): Promise<BackupEnds | null> {
+  const { size } = await stat(file);
+  const found = await readEnds(file, size);
+  return found === null || found.sha256 === null ? null : { header: found.header, bytes: size };
+}
+
+interface Ends {
+  readonly header: BackupHeader;
+  /** Of the first byte behind the first line. */
+  readonly from: number;
+  /** What the last line says; null: there is none. */
+  readonly sha256: string | null;
+}
+
+/** Null: the first line is none of a backup. */
+async function readEnds(file: string, size: number): Promise<Ends | null> {
+  let head = await readPart(file, 0, Math.min(size, usualHeaderBytes));
+  if (!head.includes(0x0a)) head = await readPart(file, 0, Math.min(size, headerBytesMax));
+  const newline = head.indexOf(0x0a);
+  const header = newline < 0 ? null : parseHeader(head.toString('utf8', 0, newline));
+  if (header === null) return null;
+  const to = size - sealBytes;
+  const tail = (await readPart(file, Math.max(0, to), size)).toString('latin1');
+  const sha256 = /^\nsha256 ([0-9a-f]{64}) *\n$/.exec(tail)?.[1] ?? null;
+  return { header, from: newline + 1, sha256: to <= newline ? null : sha256 };
+}
+
 /** Reads the file from end to end. @throws CopyError `copyInvalid` with what is wrong */
 export async function verifyBackup(file: string, signal?: AbortSignal): Promise<VerifiedBackup> {
   const { size } = await stat(file);
   const to = size - sealBytes;
-  const head = await readPart(file, 0, Math.min(size, headerBytesMax));
-  const newline = head.indexOf(0x0a);
-  const header = newline < 0 ? null : parseHeader(head.toString('utf8', 0, newline));
-  if (header === null) throw invalid(`${file} is not a backup of Barista, or its beginning is damaged`);
-  const found = /^\nsha256 ([0-9a-f]{64}) *\n$/.exec(
-    (await readPart(file, Math.max(0, to), size)).toString('latin1'),
-  );
-  if (found === null || to <= newline) throw invalid(`${file} was cut off: its last line is missing`);
+  const ends = await readEnds(file, size);
+  if (ends === null) throw invalid(`${file} is not a backup of Barista, or its beginning is damaged`);
+  if (ends.sha256 === null) throw invalid(`${file} was cut off: its last line is missing`);
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file, { end: to - 1, highWaterMark: 1024 * 1024 })) {
     signal?.throwIfAborted();
     hash.update(chunk as Buffer);
   }
-  if (hash.digest('hex') !== found[1]) throw invalid(`${file} was altered: its checksum is wrong`);
-  return { header, from: newline + 1, to };
+  if (hash.digest('hex') !== ends.sha256) throw invalid(`${file} was altered: its checksum is wrong`);
+  return { header: ends.header, from: ends.from, to };
 }
 
 /** Puts the header before what passes, and the line with the checksum after it. */

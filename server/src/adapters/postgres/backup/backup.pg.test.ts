@@ -22,6 +22,7 @@ import { readWalFile } from '../wal-directory.ts';
 import { type BackupHeader, writeBackup } from './backup-file.ts';
 import { type BackupSource, type BaseBackupOptions, createBackupSource } from './base-backup.ts';
 import { restoreCommand } from './recovery.ts';
+import { testRestore } from './restore-test.ts';
 import { restoreBackup, type RestoredDatabase, type RestoreOptions } from './restore-backup.ts';
 
 let root: string;
@@ -41,7 +42,7 @@ beforeAll(async () => {
   primary = new PlainPostgres(join(root, 'primary'), binaries);
   standby = new PlainPostgres(join(root, 'standby'), binaries);
   await primary.create(join(root, 'template'));
-  await primary.start();
+  await primary.start(null, { track_commit_timestamp: 'on' });
   await primary.query('CREATE TABLE t (id int PRIMARY KEY, text text)');
   await primary.query("INSERT INTO t SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i");
   await copyTo(standby, await sourceOf(primary));
@@ -248,6 +249,8 @@ describe('a point in time', () => {
       await sleep(60);
       await archiveAll();
     }
+    await primary.query("SELECT pg_create_restore_point('before it''s too late')");
+    await primary.query('INSERT INTO steps VALUES (6)');
     archiveEnd = await archiveAll();
     await archive.flush();
   }, 120_000);
@@ -275,23 +278,73 @@ describe('a point in time', () => {
 
   it('at the end of the archive is everything, whether the end is named or not', async () => {
     const all = await restore(file, { archive: archiveDirectory });
-    expect(await ask(all.directory, sum)).toEqual(['1,2,3,4,5']);
+    expect(await ask(all.directory, sum)).toEqual(['1,2,3,4,5,6']);
     const named = await restore(file, {
       archive: archiveDirectory,
       target: { kind: 'position', at: archiveEnd },
     });
-    expect(await ask(named.directory, sum)).toEqual(['1,2,3,4,5']);
+    expect(await ask(named.directory, sum)).toEqual(['1,2,3,4,5,6']);
     const alone = await restore(file);
     expect(await ask(alone.directory, 'SELECT count(*) FROM steps')).toEqual(['0']);
+  }, 120_000);
+
+  it('as a label is all up to where it was set', async () => {
+    const restored = await restore(file, {
+      archive: archiveDirectory,
+      target: { kind: 'label', name: "before it's too late" },
+    });
+    expect(await ask(restored.directory, sum)).toEqual(['1,2,3,4,5']);
+    await expect(
+      restore(file, { archive: archiveDirectory, target: { kind: 'label', name: 'never' } }),
+    ).rejects.toMatchObject({ ...refusal(/"never" is not in the WAL behind the backup/), side: 'beyond' });
+  }, 60_000);
+
+  it('is not rounded: a transaction of the same millisecond is in, or not, by its microseconds', async () => {
+    const micros = await primary.value(
+      'SELECT (extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000000)::bigint FROM steps WHERE n = 3',
+    );
+    const at = (bias: number): RestoreOptions['target'] => {
+      const time = Number(micros) + bias;
+      return { kind: 'time', at: new Date(Math.floor(time / 1000)), microseconds: time % 1000 };
+    };
+    const before = await restore(file, { archive: archiveDirectory, target: at(-1) });
+    expect(await ask(before.directory, sum)).toEqual(['1,2']);
+    const there = await restore(file, { archive: archiveDirectory, target: at(0) });
+    expect(await ask(there.directory, sum)).toEqual(['1,2,3']);
+  }, 60_000);
+
+  it('is tested: a backup is restored to the end of the archive, looked through, and nothing is left', async () => {
+    const before = await readdir(root);
+    const steps: string[] = [];
+    const report = await testRestore({
+      file,
+      directory: join(root, 'tested'),
+      binaries: await testBinaries(),
+      archive: archiveDirectory,
+      onStep: (step) => steps.push(step),
+    });
+    expect(steps).toEqual(['unpacking', 'replaying', 'pages', 'relations']);
+    expect(report).toMatchObject({ amcheck: true, complaints: [] });
+    expect(parseLsn(report.end)).toBeGreaterThanOrEqual(archiveEnd - 100);
+    expect(report.pages).toBeGreaterThan(1000);
+    const cut = join(root, 'cut');
+    await cp(archiveDirectory, cut, { recursive: true });
+    await rm(join(cut, segmentName(1 as Timeline, (segmentStart(backupEnd) + segmentBytes) as Lsn)));
+    await expect(
+      testRestore({ file, directory: join(root, 'tested'), binaries: await testBinaries(), archive: cut }),
+    ).rejects.toMatchObject(refusal(/has a gap/));
+    await rm(cut, { recursive: true });
+    expect(await readdir(root)).toEqual(before);
   }, 120_000);
 
   it('that cannot be had is refused with the reason, and leaves nothing', async () => {
     const before = await readdir(root);
     const at = (target: RestoreOptions['target']): Promise<unknown> =>
       restore(file, { archive: archiveDirectory, target });
-    await expect(at({ kind: 'time', at: new Date(0) })).rejects.toMatchObject(
-      refusal(/1970.* lies before the end of the backup/),
-    );
+    await expect(at({ kind: 'time', at: new Date(0) })).rejects.toMatchObject({
+      ...refusal(/1970.* lies before the end of the backup/),
+      side: 'before',
+    });
     const later = new Date(Date.now() + 3_600_000);
     await expect(at({ kind: 'time', at: later })).rejects.toMatchObject(
       refusal(/lies beyond the end of the WAL: the last transaction in it was committed at 20/),
@@ -330,8 +383,8 @@ describe('a point in time', () => {
     );
     const until = await restore(file, { archive: broken, target: { kind: 'position', at: middle } });
     const [steps] = await ask(until.directory, sum);
-    expect('1,2,3,4,5'.startsWith(steps!)).toBe(true);
-    expect(steps).not.toBe('1,2,3,4,5');
+    expect('1,2,3,4,5,6'.startsWith(steps!)).toBe(true);
+    expect(steps).not.toBe('1,2,3,4,5,6');
 
     const bytes = await readFile(join(archiveDirectory, name));
     bytes.fill(0xff, segmentBytes / 2, segmentBytes / 2 + 100);

@@ -16,14 +16,24 @@ import { chooseSocketDirectory, socketPort } from '../data-directory.ts';
 import { chooseLaunchUser, handOver, type LaunchUser, prepareDirectory } from '../launch-user.ts';
 import { openLogPipe } from '../log-pipe.ts';
 import { connectPg } from '../pg-client.ts';
-import { type Postmaster, spawnPostmaster, stopProcess } from '../postmaster.ts';
-import { identify } from '../process-identity.ts';
+import { spawnPostmaster } from '../postmaster.ts';
+import { stopPostgres, untilLetIn } from './restored-server.ts';
 
-/** `end`: everything there is. `time`: all that was committed up to then. `position`: all that lies before it. */
+/** `end`: everything there is. `time`: all that was committed up to then; `microseconds`: of its last millisecond. `position`: all that lies before it. `label`: all up to where pg_create_restore_point was called with that name. */
 export type RestoreTarget =
   | { readonly kind: 'end' }
-  | { readonly kind: 'time'; readonly at: Date }
-  | { readonly kind: 'position'; readonly at: Lsn };
+  | { readonly kind: 'time'; readonly at: Date; readonly microseconds?: number }
+  | { readonly kind: 'position'; readonly at: Lsn }
+  | { readonly kind: 'label'; readonly name: string };
+
+/** The WAL that there is does not hold the target: it lies before the end of the backup, or is not found behind it. */
+export class TargetError extends CopyError {
+  readonly side: 'before' | 'beyond';
+  constructor(side: 'before' | 'beyond', message: string, options?: { readonly cause?: unknown }) {
+    super('copyInvalid', message, options);
+    this.side = side;
+  }
+}
 
 export interface RecoveryOptions {
   /** Holds `data`, and becomes the place of the socket and of PostgreSQL's messages. */
@@ -44,7 +54,6 @@ export interface Recovered {
   readonly lastCommit: Date | null;
 }
 
-const replayTimeoutMs = 24 * 3_600_000;
 const wordsMax = 64 * 1024;
 
 /** @throws CopyError `copyInvalid` if the target cannot be reached, with the reason; Error with PostgreSQL's last words; the signal's reason */
@@ -61,7 +70,9 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
     last === null
       ? 'nothing was committed in it'
       : `the last transaction in it was committed at ${last.toISOString()}`;
-  throw new CopyError('copyInvalid', `${describeTarget(target)} lies beyond the end of the WAL: ${until}`);
+  const found =
+    target.kind === 'label' ? 'is not in the WAL behind the backup' : 'lies beyond the end of the WAL';
+  throw new TargetError('beyond', `${describeTarget(target)} ${found}: ${until}`);
 }
 
 /** Returns what PostgreSQL said if the WAL ended before the target. */
@@ -79,9 +90,9 @@ async function runRecovery(options: RecoveryOptions): Promise<Recovered | string
   try {
     const postmaster = await spawnPostmaster({ binaries, user, data, settings: {}, log });
     try {
-      await untilPromoted(postmaster, socketDir, signal);
+      await untilLetIn(postmaster, socketDir, signal);
       const timeline = await settle(socketDir);
-      await stop(postmaster, 'fast');
+      await stopPostgres(postmaster, 'fast');
       log.drain();
       return { timeline, end: await forkOf(data, timeline), lastCommit: lastCommitIn(words) };
     } catch (cause) {
@@ -90,18 +101,11 @@ async function runRecovery(options: RecoveryOptions): Promise<Recovered | string
       if (/recovery ended before configured recovery target was reached/.test(words)) return words;
       throw recoveryError(words, options.target, cause);
     } finally {
-      await stop(postmaster, 'immediate');
+      await stopPostgres(postmaster, 'immediate');
     }
   } finally {
     log.close();
   }
-}
-
-async function stop({ pid, exited }: Postmaster, mode: 'fast' | 'immediate'): Promise<void> {
-  const identity = await identify(pid);
-  if (identity === null) return;
-  await stopProcess(identity, mode, 60_000);
-  await exited;
 }
 
 async function writeRecoveryFiles(
@@ -127,8 +131,7 @@ async function writeRecoveryFiles(
     recovery_target_action: 'promote',
     recovery_target_inclusive: target.kind === 'time' ? 'on' : 'off',
     restore_command: archive === null ? 'false' : restoreCommand(archive),
-    ...(target.kind === 'time' ? { recovery_target_time: target.at.toISOString().replace('Z', '+00') } : {}),
-    ...(target.kind === 'position' ? { recovery_target_lsn: formatLsn(target.at) } : {}),
+    ...targetSetting(target),
     timezone: 'UTC',
     log_timezone: 'UTC',
     lc_messages: 'C',
@@ -155,6 +158,21 @@ async function writeRecoveryFiles(
   await handOver(user, data);
 }
 
+function targetSetting(target: RestoreTarget): Record<string, string> {
+  switch (target.kind) {
+    case 'end':
+      return {};
+    case 'time':
+      return { recovery_target_time: timeText(target).replace('Z', '+00') };
+    case 'position':
+      return { recovery_target_lsn: formatLsn(target.at) };
+    case 'label':
+      return { recovery_target_name: target.name };
+    default:
+      return target satisfies never;
+  }
+}
+
 /**
  * A whole segment, or else the beginning of one. Status 255 tells PostgreSQL that something is wrong, where 1 means that there is no such file, and the WAL has come to its end. For a shell, in a setting in which a percent
  * sign means something.
@@ -163,25 +181,10 @@ export function restoreCommand(archive: string): string {
   const file = `'${archive.replaceAll("'", "'\\''").replaceAll('%', '%%')}'/%f`;
   return (
     `if test -f ${file}; then cp ${file} "%p" || exit 255; ` +
-    `elif test -f ${file}.partial; then cp ${file}.partial "%p" || exit 255; else exit 1; fi`
+    // A replica that archives may give it its final name meanwhile.
+    `elif test -f ${file}.partial; then cp ${file}.partial "%p" || cp ${file} "%p" || exit 255; ` +
+    `elif test -f ${file}; then cp ${file} "%p" || exit 255; else exit 1; fi`
   );
-}
-
-/** Until it lets sessions in. @throws Error if PostgreSQL ends before */
-async function untilPromoted(postmaster: Postmaster, socketDir: string, signal?: AbortSignal): Promise<void> {
-  let hasEnded = false;
-  void postmaster.exited.then(() => {
-    hasEnded = true;
-  });
-  const deadline = performance.now() + replayTimeoutMs;
-  for (;;) {
-    signal?.throwIfAborted();
-    if (hasEnded) throw new Error('PostgreSQL ended before it had replayed the WAL');
-    if (performance.now() > deadline) throw new Error('the WAL could not be replayed within a day');
-    const client = await connectPg({ socketDir, database: 'postgres' }).catch(() => null);
-    if (client !== null) return client.end();
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
 }
 
 /** Everything is on the disk, and the new timeline is PostgreSQL's own. */
@@ -215,7 +218,7 @@ function lastCommitIn(words: string): Date | null {
 function recoveryError(words: string, target: RestoreTarget, cause: unknown): Error {
   if (/requested recovery stop point is before consistent recovery point/.test(words)) {
     const what = describeTarget(target);
-    return new CopyError('copyInvalid', `${what} lies before the end of the backup: take an older backup`, {
+    return new TargetError('before', `${what} lies before the end of the backup: take an older backup`, {
       cause,
     });
   }
@@ -228,10 +231,18 @@ export function describeTarget(target: RestoreTarget): string {
     case 'end':
       return 'the end';
     case 'time':
-      return target.at.toISOString();
+      return timeText(target);
+    case 'label':
+      return `the restore point ${JSON.stringify(target.name)}`;
     case 'position':
       return `position ${formatLsn(target.at)}`;
     default:
       return target satisfies never;
   }
+}
+
+/** With all that PostgreSQL can tell apart. */
+function timeText({ at, microseconds = 0 }: Extract<RestoreTarget, { kind: 'time' }>): string {
+  const text = at.toISOString();
+  return microseconds === 0 ? text : text.replace('Z', `${String(microseconds).padStart(3, '0')}Z`);
 }

@@ -61,7 +61,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredDa
 
 async function replay(options: RestoreOptions, wal: RestoredWal): Promise<Recovered> {
   const { target } = options;
-  if (target.kind === 'time') return recover(options);
+  // Where these lie nobody but PostgreSQL knows, which says if it has not found them.
+  if (target.kind === 'time' || target.kind === 'label') return recover(options);
   const at = target.kind === 'end' ? wal.reach : target.at;
   // Before: replay leaves a timeline of its own behind.
   const expected = await wholeRecordsUpTo(wal, at);

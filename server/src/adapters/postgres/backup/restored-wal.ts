@@ -11,7 +11,7 @@ import type { WalPosition } from '../../../wal/position.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { ArchiveError, listSegments, readArchive, type Stretch } from '../archive/archive-contents.ts';
 import { walDirectory } from '../copy/file-class.ts';
-import { describeTarget, type RestoreTarget } from './recovery.ts';
+import { describeTarget, type RestoreTarget, TargetError } from './recovery.ts';
 
 export interface RestoredWal {
   /** The database, unpacked. */
@@ -33,7 +33,7 @@ export async function findWal(
   const { end } = position;
   if (target.kind === 'position' && target.at < end) {
     const where = `lies before the end of the backup, ${formatLsn(end)}`;
-    throw invalid(`${describeTarget(target)} ${where}: take an older backup`);
+    throw new TargetError('before', `${describeTarget(target)} ${where}: take an older backup`);
   }
   const isBackupAlone = target.kind === 'end' || (target.kind === 'position' && target.at === end);
   if (archive === null && isBackupAlone) return { data, position, archive, reach: end };

@@ -50,6 +50,7 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
       unchosenBytes: 96,
     },
     archive: null,
+    backup: null,
     clients: 3,
     log: { bytes: 4096, segments: 1, purgedTo: slot(0) },
     peers: [{ id: 'r2' as ReplicaId, connected: true }],

@@ -38,6 +38,19 @@ export class ModelArchiveDisk {
     });
   }
 
+  /** Whole segments below `at` go, but for the newest two. */
+  forget(at: Lsn): void {
+    const end = this.stretches.at(-1)?.end ?? at;
+    const from = Math.min(segmentStart(at), segmentStart((end - 1) as Lsn) - segmentBytes) as Lsn;
+    this.stretches = this.stretches.flatMap((stretch) => {
+      if (stretch.end <= from) return [];
+      if (stretch.from >= from) return [stretch];
+      return [
+        { from, end: stretch.end, pieces: [Buffer.concat(stretch.pieces).subarray(from - stretch.from)] },
+      ];
+    });
+  }
+
   /** Nothing lies at or beyond `at`. */
   cut(at: Lsn): void {
     this.stretches = this.stretches.filter(({ from }) => from < at);
@@ -176,6 +189,11 @@ class ModelArchive implements WalArchive {
     else disk.stretches.push({ from: at, pieces: [Buffer.from(data)], end: at });
     this.end = disk.stretches.at(-1)!.end = (at + data.byteLength) as Lsn;
     this.isInGap = false;
+  }
+
+  forgetBelow(lsn: Lsn): Promise<void> {
+    if (!this.options.disk.isFailing) this.options.disk.forget(lsn);
+    return Promise.resolve();
   }
 
   status(): ArchiveStatus {

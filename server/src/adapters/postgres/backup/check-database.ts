@@ -1,26 +1,41 @@
 /**
- * Checks a PostgreSQL's files from outside, by PostgreSQL's own means: amcheck's functions over every table and B-tree of all databases, and the checksums of all pages.
+ * Checks a PostgreSQL's files by PostgreSQL's own means: the checksums of all pages, and amcheck's functions over every table and B-tree of all databases.
  *
- * Replicas are the same byte by byte but for hints, so what a failover or a copy could damage shows here though every query answers. Reads only, but for the extension that `installAmcheck` makes.
+ * Reads only, but for the extension that `installAmcheck` makes.
  */
-import { readdir, readFile } from 'node:fs/promises';
+import { open, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { Client } from 'pg';
-import { isWholePage, pageBytes, segmentPages } from '../../server/src/adapters/postgres/copy/page.ts';
-import type { PostgresAddress } from './database-compare.ts';
+import type { Client } from 'pg';
+import { isWholePage, pageBytes, segmentPages } from '../copy/page.ts';
+import { connectPg } from '../pg-client.ts';
 
-const schema = 'amcheck_of_tests';
+const schema = 'amcheck_of_barista';
+const undefinedTable = '42P01';
+const undefinedObject = '42704';
+const featureNotSupported = '0A000';
+const undefinedFile = '58P01';
 
-/** Makes what `checkRelations` needs, in every database. On the primary, whose standbys have it a moment later. */
-export async function installAmcheck(primary: PostgresAddress): Promise<void> {
-  await inEveryDatabase(primary, async (client) => {
-    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-    await client.query(`CREATE EXTENSION IF NOT EXISTS amcheck SCHEMA ${schema}`);
-  });
+export interface RunningPostgres {
+  readonly socketDir: string;
+}
+
+/** Makes what `checkRelations` needs, in every database. On a primary, whose standbys have it a moment later. False: this PostgreSQL has no amcheck. */
+export async function installAmcheck(primary: RunningPostgres): Promise<boolean> {
+  try {
+    await inEveryDatabase(primary, async (client) => {
+      await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+      await client.query(`CREATE EXTENSION IF NOT EXISTS amcheck SCHEMA ${schema}`);
+    });
+    return true;
+  } catch (error) {
+    const { code } = error as { readonly code?: string };
+    if (code === featureNotSupported || code === undefinedFile) return false;
+    throw error;
+  }
 }
 
 /** Of a running primary or standby; each complaint names its database. Empty: nothing is wrong. @throws Error if it is away, or `installAmcheck` has not come to it */
-export async function checkRelations(server: PostgresAddress): Promise<readonly string[]> {
+export async function checkRelations(server: RunningPostgres): Promise<readonly string[]> {
   const complaints: string[] = [];
   await inEveryDatabase(server, async (client, database) => {
     await expectInstalled(client, database);
@@ -79,11 +94,9 @@ async function orComplaint(complaints: string[], name: string, check: () => Prom
     if (code !== undefinedTable && code !== undefinedObject) complaints.push(`${name}: ${message}`);
   }
 }
-const undefinedTable = '42P01';
-const undefinedObject = '42704';
 
 async function inEveryDatabase(
-  server: PostgresAddress,
+  server: RunningPostgres,
   work: (client: Client, database: string) => Promise<void>,
 ): Promise<void> {
   const names = await withClient(server, 'postgres', async (client) => {
@@ -95,12 +108,11 @@ async function inEveryDatabase(
 }
 
 async function withClient<T>(
-  { socketDir, port = 5432 }: PostgresAddress,
+  { socketDir }: RunningPostgres,
   database: string,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = new Client({ host: socketDir, port, user: 'postgres', database });
-  await client.connect();
+  const client = await connectPg({ socketDir, database });
   try {
     return await work(client);
   } finally {
@@ -110,10 +122,19 @@ async function withClient<T>(
 
 /** Every fork of every relation; of one that is larger than a file, `.1` is the second file. */
 const relationFile = /^\d+(?:_(?:fsm|vm|init))?(?:\.(\d+))?$/;
+const chunkBytes = 128 * pageBytes;
+const complaintsMax = 100;
 
-/** Of a PostgreSQL that was shut down: pages with a wrong checksum, and files that end within a page. Empty: nothing is wrong. */
-export async function checkPages(dataDir: string): Promise<readonly string[]> {
+export interface CheckedPages {
+  readonly pages: number;
+  /** The first of them: pages with a wrong checksum, and files that end within a page. */
+  readonly complaints: readonly string[];
+}
+
+/** Of a PostgreSQL that was shut down. @throws the file system's error, or the signal's reason */
+export async function checkPages(dataDir: string, signal?: AbortSignal): Promise<CheckedPages> {
   const complaints: string[] = [];
+  let pages = 0;
   const base = join(dataDir, 'base');
   const databases = (await readdir(base)).map((name) => join(base, name));
   for (const directory of [join(dataDir, 'global'), ...databases]) {
@@ -121,19 +142,45 @@ export async function checkPages(dataDir: string): Promise<readonly string[]> {
       const match = relationFile.exec(file);
       if (match === null) continue;
       const path = join(directory, file);
-      const found = pagesOf(await readFile(path), Number(match[1] ?? 0) * segmentPages);
-      complaints.push(...found.map((complaint) => `${relative(dataDir, path)}: ${complaint}`));
+      const found = await checkFile(path, Number(match[1] ?? 0) * segmentPages, signal);
+      pages += found.pages;
+      complaints.push(...found.complaints.map((complaint) => `${relative(dataDir, path)}: ${complaint}`));
+      if (complaints.length >= complaintsMax) return { pages, complaints };
     }
   }
-  return complaints;
+  return { pages, complaints };
 }
 
-function pagesOf(bytes: Buffer, firstBlock: number): string[] {
-  if (bytes.length % pageBytes !== 0) return [`${bytes.length} bytes are no whole pages`];
+async function checkFile(path: string, firstBlock: number, signal?: AbortSignal): Promise<CheckedPages> {
   const complaints: string[] = [];
-  for (let at = 0; at < bytes.length; at += pageBytes) {
-    const block = firstBlock + at / pageBytes;
-    if (!isWholePage(bytes, at, block)) complaints.push(`the checksum of block ${block} is wrong`);
+  const chunk = Buffer.alloc(chunkBytes);
+  const handle = await open(path, 'r');
+  try {
+    for (let from = 0; ; ) {
+      signal?.throwIfAborted();
+      const bytes = await readFully(handle, chunk, from);
+      for (let at = 0; at + pageBytes <= bytes; at += pageBytes) {
+        const block = firstBlock + (from + at) / pageBytes;
+        if (!isWholePage(chunk, at, block)) complaints.push(`the checksum of block ${block} is wrong`);
+      }
+      from += bytes;
+      if (bytes % pageBytes !== 0) complaints.push(`${from} bytes are no whole pages`);
+      if (bytes < chunkBytes) return { pages: Math.floor(from / pageBytes), complaints };
+    }
+  } finally {
+    await handle.close();
   }
-  return complaints;
+}
+
+type Readable = Pick<Awaited<ReturnType<typeof open>>, 'read'>;
+
+/** As much as there is room for, or there is. */
+async function readFully(handle: Readable, chunk: Buffer, from: number): Promise<number> {
+  let bytes = 0;
+  while (bytes < chunk.length) {
+    const { bytesRead } = await handle.read(chunk, bytes, chunk.length - bytes, from + bytes);
+    if (bytesRead === 0) break;
+    bytes += bytesRead;
+  }
+  return bytes;
 }

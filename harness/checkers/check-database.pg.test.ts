@@ -4,12 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
+  checkPages,
+  checkRelations,
+  installAmcheck,
+} from '../../server/src/adapters/postgres/backup/check-database.ts';
+import {
   PlainPostgres,
   testBinaries,
 } from '../../server/src/adapters/postgres/copy/testing/plain-postgres.ts';
 import { alterPage } from '../../server/src/adapters/postgres/testing/alter-page.ts';
 import { comparableDump, differencesOf } from './database-compare.ts';
-import { checkPages, checkRelations, installAmcheck } from './physical-check.ts';
 
 let root: string;
 let primary: PlainPostgres;
@@ -54,7 +58,7 @@ async function whileStopped(change: () => Promise<void>): Promise<void> {
 it('finds nothing in what is sound, on a primary as on a standby', async () => {
   expect(await checkRelations(primary)).toEqual([]);
   expect(await checkRelations(standby)).toEqual([]);
-  await whileStopped(async () => expect(await checkPages(standby.dataDir)).toEqual([]));
+  await whileStopped(async () => expect((await checkPages(standby.dataDir)).complaints).toEqual([]));
 }, 120_000);
 
 it('finds a row that its index has otherwise, which a comparison of pages by their checksums does not', async () => {
@@ -63,7 +67,7 @@ it('finds a row that its index has otherwise, which a comparison of pages by the
   const others = [77, 78, 81, 82];
   await whileStopped(async () => {
     for (const n of others) await alterPage(path, `espresso${n}`, `lungolun${n}`);
-    expect(await checkPages(standby.dataDir)).toEqual([]);
+    expect((await checkPages(standby.dataDir)).complaints).toEqual([]);
   });
   const complaints = await checkRelations(standby);
   expect(complaints).toEqual([
@@ -86,5 +90,7 @@ it('finds a row that cannot be, and a page that is not as it was written', async
   await file.write(Buffer.from('!'), 0, 1, 8192 + 5000);
   await file.close();
   const name = path.slice(standby.dataDir.length + 1);
-  expect(await checkPages(standby.dataDir)).toEqual([`${name}: the checksum of block 1 is wrong`]);
+  expect((await checkPages(standby.dataDir)).complaints).toEqual([
+    `${name}: the checksum of block 1 is wrong`,
+  ]);
 }, 120_000);

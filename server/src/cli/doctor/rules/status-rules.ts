@@ -1,0 +1,208 @@
+/** What the replica says of itself, and how its members are reached. */
+import type { ReplicaCondition, ReplicaStatus } from '../../../api/status.ts';
+import type { DoctorFacts, Finding, Rule, Severity } from '../facts.ts';
+import { error, GIB, notice, sizeText, warning, when } from './words.ts';
+
+const withStatus =
+  (judge: (status: ReplicaStatus, facts: DoctorFacts) => readonly Finding[]): Rule =>
+  (facts) =>
+    facts.status?.ok === true ? judge(facts.status.value, facts) : [];
+
+const noAnswer: Rule = ({ status, configFile }) =>
+  status === null || status.ok
+    ? []
+    : [
+        error(
+          `The replica does not answer: ${status.reason}.`,
+          `If it does not run, start it ("barista serve --config ${configFile}"), and look at what it logs; if it does, is http.port of the configuration the one that it was started with?`,
+        ),
+      ];
+
+const severities: Readonly<Record<ReplicaCondition, Severity | null>> = {
+  serving: null,
+  starting: 'notice',
+  recovering: 'notice',
+  restoring: 'warning',
+  joining: 'warning',
+  noLeader: 'error',
+  databaseDown: 'error',
+  logFull: 'error',
+  logCorrupt: 'error',
+  diverged: 'error',
+  removed: 'error',
+  down: 'error',
+};
+
+const notServing = withStatus(({ state, message, id }) => {
+  const severity = severities[state];
+  if (severity === null) return [];
+  const why = message === null ? '.' : `: ${message.replace(/\.$/, '')}.`;
+  const todo = `docs/operations.md, "What state means, and what to do", has ${state}.`;
+  return [{ severity, what: `${id} is ${state}${why}`, todo }];
+});
+
+const told = withStatus(({ state, message, id }) =>
+  when(state === 'serving' && message !== null, () =>
+    warning(`${id} says: ${message ?? ''}`, 'docs/operations.md has what it means.'),
+  ),
+);
+
+const copyFails = withStatus(({ recovery }) => {
+  const failure = recovery?.lastFailure ?? null;
+  if (failure === null) return [];
+  const from = failure.source === null ? '' : `, from ${failure.source}`;
+  return [
+    warning(
+      `The last attempt to get a copy of a database failed${from}: ${failure.reason.replace(/\.$/, '')}.`,
+      'It is tried again by itself; docs/operations.md, "A copy that fails", has what to do about each reason.',
+    ),
+  ];
+});
+
+const membersAway = withStatus(({ peers, membership, id }) => {
+  const away = peers.filter(({ connected }) => !connected).map((peer) => peer.id);
+  if (away.length === 0) return [];
+  const voters = membership.members.filter(({ role }) => role === 'voter').map(({ replica }) => replica);
+  const there = voters.filter((voter) => voter === id || !away.includes(voter)).length;
+  const who = `${id} is not connected to ${away.join(' and ')}`;
+  if (there * 2 <= voters.length)
+    return [
+      error(
+        `${who}: of ${voters.length} voters it reaches ${there}, itself counted, which is no majority.`,
+        'Start those that are down, and mend the network between them.',
+      ),
+    ];
+  const left = there - Math.floor(voters.length / 2) - 1;
+  return [
+    warning(
+      `${who}. ${left === 0 ? 'If one more voter fails, nothing can be written.' : `${left} more may fail.`}`,
+      'Start what is down; a disk that is lost needs nothing but to be replaced.',
+    ),
+  ];
+});
+
+const notVoting = withStatus(({ membership: { members } }) => {
+  const learners = members.filter(({ role }) => role === 'learner');
+  const expected = learners.filter(({ incarnation }) => incarnation === 0).map(({ replica }) => replica);
+  const behind = learners.filter(({ incarnation }) => incarnation > 0).map(({ replica }) => replica);
+  return [
+    ...when(expected.length > 0, () =>
+      warning(
+        `${expected.join(' and ')} never joined the group.`,
+        'Start it with an empty data directory, or take it away: "barista members remove".',
+      ),
+    ),
+    ...when(behind.length > 0, () =>
+      warning(
+        `${behind.join(' and ')} cannot vote yet.`,
+        'Wait until it has caught up; its own doctor says if it does not.',
+      ),
+    ),
+  ];
+});
+
+const logGrows = withStatus(({ log, peers }, { config }) => {
+  if (!config.ok) return [];
+  const { logBytesMax } = config.value.bounds;
+  const away = peers.filter(({ connected }) => !connected).map(({ id }) => id);
+  const who = away.length === 0 ? 'a member that is behind' : away.join(' and ');
+  return when(log.bytes > 0.7 * logBytesMax, () =>
+    warning(
+      `The log has ${sizeText(log.bytes)} of bounds.logBytesMax, ${sizeText(logBytesMax)}, for the sake of ${who}.`,
+      'From eight tenths on it lets go of what that one lacks, which will then need a copy of a database: bring it back before, or accept that.',
+    ),
+  );
+});
+
+const clientsMany = withStatus(({ clients }, { config }) =>
+  when(config.ok && clients >= 0.9 * config.value.bounds.clientsMax, () =>
+    warning(
+      `${clients} clients are connected, and bounds.clientsMax is ${config.ok ? config.value.bounds.clientsMax : 0}: the next ones are told 53300.`,
+      'Use a pool of connections, or raise the bound (and restart, one replica at a time).',
+    ),
+  ),
+);
+
+/** The default of max_slot_wal_keep_size is 8 GB. */
+const walWaits = withStatus(({ wal }) => {
+  const bytes = wal?.unchosenBytes ?? 0;
+  if (bytes < GIB) return [];
+  const what = `${sizeText(bytes)} of WAL that this leader has written are not chosen.`;
+  const todo =
+    'No majority votes, or the network is slower than the writes. Beyond max_slot_wal_keep_size the leader cannot go on.';
+  return [bytes > 4 * GIB ? error(what, todo) : warning(what, todo)];
+});
+
+const lagSlots = 1000;
+
+const lags = withStatus(({ commitPoint, applicationPointer, id }) =>
+  when(commitPoint - applicationPointer > lagSlots, () =>
+    warning(
+      `PostgreSQL of ${id} is ${commitPoint - applicationPointer} slots behind what is chosen.`,
+      'Look again in a minute. If it does not come nearer: a slow disk, or a query over its socket that replay waits for (docs/operations.md, "A follower that falls behind").',
+    ),
+  ),
+);
+
+const faultsSet = withStatus(({ faults }) =>
+  when(faults.length > 0, () =>
+    warning(
+      `Faults are set on links: ${faults.map(({ from, to }) => `${from} to ${to}`).join(', ')}.`,
+      'Heal them: POST /api/faults with { "heal": true }.',
+    ),
+  ),
+);
+
+const unreachable: Rule = ({ members }) =>
+  members.flatMap(({ id, peer, pgwire }) => {
+    const refused = (what: string, reason: string, todo: string): Finding =>
+      warning(`The ${what} of ${id} cannot be reached from here: ${reason}.`, todo);
+    return [
+      ...(peer.ok
+        ? []
+        : [
+            refused(
+              'port for peers',
+              peer.reason,
+              'Is it up, does its name resolve here, and does a firewall let this through?',
+            ),
+          ]),
+      ...(pgwire.ok || !peer.ok
+        ? []
+        : [
+            refused(
+              'port for SQL clients',
+              pgwire.reason,
+              'Clients that connect here are not served while it leads.',
+            ),
+          ]),
+    ];
+  });
+
+const slowNetworkMs = 100;
+
+const farAway: Rule = ({ members }) =>
+  members.flatMap(({ id, peer }) =>
+    when(peer.ok && peer.value > slowNetworkMs, () =>
+      notice(
+        `A connection to ${id} took ${Math.round(peer.ok ? peer.value : 0)} ms.`,
+        'Each commit waits for a majority. timings.electionTimeoutMinMs should be several times that.',
+      ),
+    ),
+  );
+
+export const statusRules = {
+  noAnswer,
+  notServing,
+  told,
+  copyFails,
+  membersAway,
+  notVoting,
+  logGrows,
+  clientsMany,
+  walWaits,
+  lags,
+  faultsSet,
+  unreachable,
+  farAway,
+};
