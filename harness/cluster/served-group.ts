@@ -9,9 +9,9 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import type { ReplicaStatus } from '../../server/src/api/status.ts';
 import type { ReplicaConfigInput } from '../../server/src/config/config-schema.ts';
+import { childrenOf, isAlive, signalAll } from '../nemesis/processes.ts';
 import { BIN, freePorts, isWhole } from './local-cluster.ts';
 
 const HOST = '127.0.0.1';
@@ -21,27 +21,53 @@ const settleMs = 240_000;
 const lookMs = 50;
 const answerMs = 5000;
 
-/** What all members have besides names, places and ports. */
-export type CommonSettings = Pick<ReplicaConfigInput, 'snapshot' | 'bounds' | 'verify'>;
+/** What members have besides names, places and ports. */
+export type CommonSettings = Pick<
+  ReplicaConfigInput,
+  'snapshot' | 'bounds' | 'verify' | 'postgres' | 'archive' | 'backup'
+>;
+
+export interface GroupOptions {
+  readonly settings: CommonSettings;
+  /** What this member has otherwise. `root`: a directory of the group's own. */
+  readonly each?: (id: string, root: string) => CommonSettings;
+  /** Done before anything is founded, such as the mounting of a disk. */
+  readonly prepare?: (group: ServedGroup) => Promise<void>;
+  /** The command that founds the group on its first member, without `--config`; default: `init`. */
+  readonly founding?: readonly string[];
+}
+
+/** What a command has said, and how it ended. */
+export interface CommandResult {
+  readonly code: number;
+  readonly output: string;
+}
 
 export class ServedGroup {
   readonly ids: readonly string[] = IDS;
   readonly secret = 'a secret of the cluster';
-  private readonly root: string;
+  readonly root: string;
   private readonly basePort: number;
   private readonly running = new Map<string, ChildProcess>();
 
   /** Resolves when all three vote and serve. */
-  static async found(settings: CommonSettings): Promise<ServedGroup> {
+  static found(settings: CommonSettings): Promise<ServedGroup> {
+    return ServedGroup.create({ settings });
+  }
+
+  /** Resolves when all three vote and serve. */
+  static async create({ settings, each, prepare, founding }: GroupOptions): Promise<ServedGroup> {
     const root = await mkdtemp(join(tmpdir(), 'barista-served-'));
     const group = new ServedGroup(root, await freePorts(IDS.length * PORTS_EACH));
     for (const id of IDS) {
       await mkdir(group.dataDir(id));
-      await writeFile(group.configFile(id), JSON.stringify(group.configOf(id, settings)));
+      await group.configure(id, { ...settings, ...each?.(id, root) });
     }
-    await promisify(execFile)(process.execPath, [BIN, 'init', '--config', group.configFile(IDS[0])]);
-    for (const id of IDS) group.start(id);
     try {
+      await prepare?.(group);
+      const founded = await group.barista(IDS[0], founding ?? ['init']);
+      if (founded.code !== 0) throw new Error(founded.output);
+      for (const id of IDS) group.start(id);
       await group.settled();
     } catch (error) {
       await group.stop();
@@ -59,7 +85,17 @@ export class ServedGroup {
     return join(this.root, id);
   }
 
-  private configFile(id: string): string {
+  /** For its next life. */
+  async configure(id: string, settings: CommonSettings): Promise<void> {
+    await writeFile(this.configFile(id), JSON.stringify(this.configOf(id, settings)));
+  }
+
+  /** An operator's command about this member. */
+  barista(id: string, words: readonly string[]): Promise<CommandResult> {
+    return runBarista([...words, '--config', this.configFile(id)]);
+  }
+
+  configFile(id: string): string {
     // As every document of JSON is one of YAML.
     return join(this.root, `${id}.yaml`);
   }
@@ -109,9 +145,43 @@ export class ServedGroup {
     const child = this.running.get(id);
     this.running.delete(id);
     await endOf(child, 'SIGKILL');
+    const pid = await this.postmaster(id);
+    if (pid !== null) signalAll([pid], 'SIGKILL');
+  }
+
+  /** As when the power goes: all processes of all members, at once. Resolves with their number when none is left. */
+  async killAll(): Promise<number> {
+    const mains = await Promise.all([...this.running.keys()].map((id) => this.postmaster(id)));
+    const databases = mains.filter((pid) => pid !== null);
+    const children = (await Promise.all(databases.map((pid) => childrenOf(pid)))).flat();
+    const nodes = [...this.running.values()];
+    const ended = nodes.map((child) => endOf(child, 'SIGKILL'));
+    const pids = [...databases, ...children];
+    signalAll(pids, 'SIGKILL');
+    this.running.clear();
+    await Promise.all(ended);
+    while (pids.some(isAlive)) await sleep(lookMs);
+    return nodes.length + pids.length;
+  }
+
+  /** The main process of its PostgreSQL; null: there is none. */
+  async postmaster(id: string): Promise<number | null> {
     const note = join(this.dataDir(id), 'postgres', 'data', 'postmaster.pid');
     const pid = Number((await readFile(note, 'utf8').catch(() => '')).split('\n', 1)[0]);
-    if (pid > 0) killPostmaster(pid);
+    return pid > 0 ? pid : null;
+  }
+
+  /** The process of a replica that runs. */
+  processOf(id: string): number | null {
+    return this.running.get(id)?.pid ?? null;
+  }
+
+  /** Ctrl-C for one; the data stays. Resolves with its exit code. */
+  async interrupt(id: string): Promise<number | null> {
+    const child = this.running.get(id);
+    this.running.delete(id);
+    await endOf(child, 'SIGINT');
+    return child?.exitCode ?? null;
   }
 
   /** Of a replica that is down: one of its folders, or everything. */
@@ -155,10 +225,10 @@ export class ServedGroup {
     }
   }
 
-  /** Ctrl-C for all that run; the data goes. */
-  async stop(): Promise<void> {
+  /** Ctrl-C for all that run; the data goes, unless it is wanted. */
+  async stop(keep = false): Promise<void> {
     await Promise.all([...this.running.values()].map((child) => endOf(child, 'SIGINT')));
-    await rm(this.root, { recursive: true, force: true, maxRetries: 5 });
+    if (!keep) await rm(this.root, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
@@ -169,11 +239,11 @@ async function endOf(child: ChildProcess | undefined, signal: NodeJS.Signals): P
   await ended;
 }
 
-function killPostmaster(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    // It may have ended by itself.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
+function runBarista(words: readonly string[]): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [BIN, ...words], (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
+      resolve({ code, output: `${stdout}${stderr}`.trim() });
+    });
+  });
 }

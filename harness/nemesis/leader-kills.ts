@@ -7,7 +7,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { VerifyResult } from '../../server/src/api/status.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
-import { checkPages, checkRelations, installAmcheck } from '../checkers/physical-check.ts';
+import {
+  checkPages,
+  checkRelations,
+  installAmcheck,
+} from '../../server/src/adapters/postgres/backup/check-database.ts';
 import { copiesSince, healed, logMark, type CopySize } from '../cluster/healing.ts';
 import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
 import { pgbench } from '../cluster/pg-tools.ts';
@@ -60,7 +64,7 @@ export async function runLeaderKills(options: LeaderKillsOptions): Promise<numbe
   }
   const ids = Array.from({ length: replicas }, (_, index) => `r${index + 1}`);
   for (const id of ids) {
-    const found = await checkPages(join(dataDir, id, 'postgres', 'data'));
+    const { complaints: found } = await checkPages(join(dataDir, id, 'postgres', 'data'));
     problems = [...problems, ...found.map((complaint) => `${id}: ${complaint}`)];
   }
   for (const line of describeKills(kills)) say(line);

@@ -79,6 +79,18 @@ export async function moveToSmallDisk(directory: string): Promise<SmallDisk> {
   };
 }
 
+/** Mounts an empty one over a directory that is empty. It goes with `unmountAll`. */
+export async function emptySmallDisk(
+  directory: string,
+  bytes: number,
+): Promise<Pick<SmallDisk, 'fill' | 'makeRoom'>> {
+  await run('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=0700`, 'barista-nemesis', directory]);
+  return {
+    fill: () => fillUp(join(directory, FILLER)),
+    makeRoom: () => rm(join(directory, FILLER), { force: true }),
+  };
+}
+
 async function fillUp(path: string): Promise<void> {
   const file = await open(path, 'w');
   try {
