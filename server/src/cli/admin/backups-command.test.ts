@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, truncateSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -62,6 +62,10 @@ describe('backups in a directory', () => {
   });
 
   it('that cannot be restored end the test with 1, and what says nothing of them with 4', async () => {
+    // Left by tests that a power loss ended; one of them may still go on.
+    const [old, recent] = ['restore-test-0a.restoring', 'restore-test-0b'].map((name) => join(root, name));
+    for (const left of [old!, recent!]) mkdirSync(left);
+    utimesSync(old!, 1, 1);
     const whole = join(root, 'main.20260504T103000Z.whole.barista');
     const cut = join(root, 'main.20260504T103000Z.cut.barista');
     expect(await failure(cut)).toEqual([1, expect.stringMatching(/^It cannot be restored: .*cut off/)]);
@@ -70,5 +74,6 @@ describe('backups in a directory', () => {
       expect.stringMatching(/^It could not be tested: .*missing or cannot be executed/),
     ]);
     expect((await failure(join(root, 'nowhere')))[0]).toBe(1);
+    expect(readdirSync(root).filter((name) => name.startsWith('restore-test'))).toEqual(['restore-test-0b']);
   });
 });

@@ -4,7 +4,7 @@
  * Asks no replica. What a restore test does is adapters/postgres/backup/restore-test.ts; this finds the file and a place for it, and says how it went.
  */
 import { randomBytes } from 'node:crypto';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { locateBinaries } from '../../adapters/postgres/binaries.ts';
 import { backupsFor } from '../../adapters/postgres/backup/backup-choice.ts';
@@ -22,6 +22,9 @@ import { megabytes, type ProgressLine } from './progress-line.ts';
 type Say = (line: string) => void;
 
 const complaintsShown = 20;
+const testPrefix = 'restore-test-';
+/** A replay is given up after a day. */
+const forgottenMs = 3 * 24 * 3_600_000;
 
 /** @throws ConfigError, CliError */
 export async function runListBackups(
@@ -91,7 +94,8 @@ export async function runVerifyBackup(
     throw testError(error, signal);
   });
   const work = args.workDirectory ?? dirname(file);
-  const directory = join(work, `restore-test-${randomBytes(4).toString('hex')}`);
+  await orFail(() => removeForgotten(work));
+  const directory = join(work, `${testPrefix}${randomBytes(4).toString('hex')}`);
   say(`${file} is restored in ${directory}${archive === null ? '' : `, with all WAL in ${archive}`} ...`);
   const steps = {
     unpacking: null,
@@ -117,6 +121,17 @@ export async function runVerifyBackup(
     })
     .finally(() => progress.clear());
   tell(file, report, say);
+}
+
+/** What tests have left that a power loss ended: each takes as much space as a database. */
+async function removeForgotten(work: string): Promise<void> {
+  for (const name of await readdir(work)) {
+    if (!name.startsWith(testPrefix)) continue;
+    const path = join(work, name);
+    const found = await stat(path).catch(() => null);
+    if (found !== null && Date.now() - found.mtimeMs > forgottenMs)
+      await rm(path, { recursive: true, force: true });
+  }
 }
 
 /** A directory may have backups of the group from which this one was restored, too. Null: it is not known here. */

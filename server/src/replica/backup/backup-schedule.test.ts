@@ -141,6 +141,9 @@ describe('replicas that share a place for backups', () => {
     const made = all.map(({ schedule }) => schedule.report().newest?.name);
     expect(new Set(made).size).toBe(1);
     expect(all[0]!.schedule.report()).toMatchObject({ kept: 2, problem: null, running: null });
+    // None of them has let go of WAL that the oldest one needs.
+    const needed = Math.min(...[...disk.values()].map(({ end }) => end));
+    expect(all.map(({ forgotten }) => forgotten.at(-1))).toEqual([needed, needed, needed]);
     for (const { schedule } of all) await schedule.stop();
   });
 

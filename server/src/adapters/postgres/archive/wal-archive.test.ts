@@ -175,6 +175,14 @@ it('the archive of another cluster is refused, and so is what is none', async ()
   await expect(open({ directory, system: 8n })).rejects.toThrow(/identifier 7, not 8/);
   await expect(readArchive(root)).rejects.toThrow(/no archive/);
   await expect(readArchive(join(root, 'nowhere'))).rejects.toThrow(/no archive/);
+  // A group that was restored has the same identifier, and would cut off what the old one has archived since.
+  const named = await open({ cluster: 'c1' });
+  await named.archive.append({ timeline: one, start: at(0), data: wal(at(0), at(1)) });
+  await named.archive.close();
+  await expect(open({ directory: named.directory, cluster: 'c2' })).rejects.toThrow(
+    /had the name c1, .* \(c2\)/,
+  );
+  await (await open({ directory: named.directory, cluster: 'c1' })).archive.close();
   await writeFile(join(directory, 'archive.json'), '{"version":1}');
   await expect(open({ directory })).rejects.toThrow(/cannot be understood/);
 });

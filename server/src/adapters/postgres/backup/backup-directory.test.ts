@@ -1,5 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdtemp, readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -108,6 +119,25 @@ it('one that fails leaves nothing, and what a crash has left of an own one goes 
   ]);
   expect(await own.list()).toHaveLength(2);
   nowMs = Date.UTC(2026, 4, 4, 10, 30);
+});
+
+it('one that the disk gives back otherwise than it was written is none', async () => {
+  count += 1;
+  const directory = join(root, `d${count}`);
+  async function* altering(): AsyncGenerator<Buffer> {
+    yield* bytes(false, 20);
+    const [partial] = await readdir(directory);
+    const path = join(directory, partial!);
+    await expect.poll(async () => (await stat(path)).size).toBeGreaterThan(100_000);
+    const file = await open(path, 'r+');
+    await file.write(Buffer.from('?????'), 0, 5, 50_000);
+    await file.close();
+  }
+  const source = {
+    open: () => Promise.resolve({ bytesTotal: 1, begun: smallPosition, stream: Readable.from(altering()) }),
+  };
+  await expect(store({ source }).store.take(never)).rejects.toThrow(/was altered/);
+  expect(await readdir(directory)).toEqual([]);
 });
 
 it('of two that want to make one at the same time one is told who does', async () => {

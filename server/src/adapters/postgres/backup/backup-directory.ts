@@ -132,6 +132,10 @@ async function claim(options: BackupDirectoryOptions): Promise<ClaimOutcome> {
     const handle = await open(file, 'wx', 0o600);
     try {
       await handle.writeFile(text());
+    } catch (cause) {
+      // On a disk that is full it has a name, and nothing in it.
+      await rm(file, { force: true });
+      throw cause;
     } finally {
       await handle.close();
     }
@@ -152,6 +156,7 @@ async function claim(options: BackupDirectoryOptions): Promise<ClaimOutcome> {
           await rename(`${file}.${life}`, file);
         } catch {
           // The others see no life, and in the end one of them makes another backup.
+          await rm(`${file}.${life}`, { force: true }).catch(() => undefined);
         }
       },
       async release() {

@@ -390,6 +390,10 @@ describe('a point in time', () => {
     bytes.fill(0xff, segmentBytes / 2, segmentBytes / 2 + 100);
     await writeFile(join(broken, name), bytes);
     await expect(restore(file, { archive: broken })).rejects.toMatchObject(refusal(/stopped at .*damaged/));
+    // As does a time behind it, which is not said to be in the future.
+    await expect(
+      restore(file, { archive: broken, target: { kind: 'time', at: new Date() } }),
+    ).rejects.toMatchObject(refusal(/^20\S+ was not reached: .*damaged/));
 
     const other = join(root, 'of-another');
     await cp(archiveDirectory, other, { recursive: true });

@@ -6,13 +6,13 @@
  */
 import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { formatLsn } from '../../../wal/lsn.ts';
+import { formatLsn, type Lsn } from '../../../wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { exists, syncPath } from '../../file-system.ts';
 import type { PgBinaries } from '../binaries.ts';
 import type { DurablePosition } from '../copy/chosen.ts';
 import { type BackupHeader, readBackup } from './backup-file.ts';
-import { describeTarget, recover, type Recovered, type RestoreTarget } from './recovery.ts';
+import { describeTarget, recover, type Recovered, type RestoreTarget, TargetError } from './recovery.ts';
 import { findWal, type RestoredWal, wholeRecordsUpTo } from './restored-wal.ts';
 
 export interface RestoreOptions {
@@ -61,9 +61,24 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredDa
 
 async function replay(options: RestoreOptions, wal: RestoredWal): Promise<Recovered> {
   const { target } = options;
+  if (target.kind === 'position') return replayTo(target.at, options, wal);
+  if (target.kind === 'end') return replayTo(wal.reach, options, wal);
   // Where these lie nobody but PostgreSQL knows, which says if it has not found them.
-  if (target.kind === 'time' || target.kind === 'label') return recover(options);
-  const at = target.kind === 'end' ? wal.reach : target.at;
+  return recover(options).catch(async (error: unknown) => {
+    // To it a place that is damaged is the end of the WAL.
+    if (error instanceof TargetError && error.side === 'beyond' && wal.archive !== null)
+      await replayTo(wal.reach, { ...options, target: { kind: 'end' } }, wal, target);
+    throw error;
+  });
+}
+
+/** `wanted`: what to say that was asked for. */
+async function replayTo(
+  at: Lsn,
+  options: RestoreOptions,
+  wal: RestoredWal,
+  wanted = options.target,
+): Promise<Recovered> {
   // Before: replay leaves a timeline of its own behind.
   const expected = await wholeRecordsUpTo(wal, at);
   const recovered = await recover(options);
@@ -71,6 +86,6 @@ async function replay(options: RestoreOptions, wal: RestoredWal): Promise<Recove
   const stopped = `replay stopped at ${formatLsn(recovered.end)}, though there is WAL up to ${formatLsn(expected)}`;
   throw new CopyError(
     'copyInvalid',
-    `${describeTarget(target)} was not reached: ${stopped}. The WAL is damaged there`,
+    `${describeTarget(wanted)} was not reached: ${stopped}. The WAL is damaged there`,
   );
 }
