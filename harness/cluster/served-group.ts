@@ -204,6 +204,13 @@ export class ServedGroup {
     return this.until('a leader', (statuses) => statuses.find(({ role }) => role === 'leader')?.id);
   }
 
+  /** Those that run vote and serve. For groups under load, whose members hardly ever have applied the same. */
+  async whole(): Promise<readonly ReplicaStatus[]> {
+    return this.until('every replica to vote and serve', (statuses) =>
+      statuses.length === this.running.size && statuses.every(isWhole) ? statuses : undefined,
+    );
+  }
+
   /** Those that run vote, serve, and have applied the same. */
   async settled(): Promise<readonly ReplicaStatus[]> {
     return this.until('every replica to have applied everything', (statuses) => {

@@ -85,4 +85,5 @@ async function main(): Promise<number> {
   }
 }
 
-process.exitCode = await main();
+// Clients of a drill that ended early would go on for ever.
+process.exit(await main());

@@ -36,9 +36,8 @@ export const minorUpgrade: Drill = async ({ seconds, keep, older, say }) => {
       await group.interrupt(id);
       await group.configure(id, settings);
       group.start(id);
-      const version =
-        (await group.settled()).find((status) => status.id === id)?.postgres.version ?? 'unknown';
-      say(`${id} runs PostgreSQL ${version}, and has everything.`);
+      const version = (await group.whole()).find((status) => status.id === id)?.postgres.version ?? 'unknown';
+      say(`${id} runs PostgreSQL ${version}, and votes.`);
       if ((await untilAcknowledged(ledger, serveMsMax)) === null)
         faults.push(`Nothing was acknowledged behind the restart of ${id}.`);
     }

@@ -31,7 +31,7 @@ export const machineSleeps: Drill = async ({ seconds, keep, say }) => {
       const next = await group.leader();
       signalAll(pids, 'SIGCONT');
       say(`${leader} wakes up after ${asleepMs / 1000} s and more; ${next} leads.`);
-      await group.settled();
+      await group.whole();
     }
     await bank.stop();
     await group.settled();
