@@ -55,16 +55,27 @@ export async function judgeLedger(group: ServedGroup, result: LedgerResult): Pro
   ];
 }
 
-/**
- * What is wrong with a group that was restored to a moment under load. `before`: of the acknowledged rows so many were in when somebody began to ask for the time; `after`: so many when that had been answered.
- * A row that was under way then may be there or not: one of each client.
- */
+/** Of the acknowledged rows `before` were in when somebody began to ask for the time, and `after` when that had been answered. */
+export interface Moment {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** What is wrong with a group that was restored to a moment under load. */
 export async function judgeMoment(
   group: ServedGroup,
-  { acknowledged }: LedgerResult,
-  { before, after }: { readonly before: number; readonly after: number },
+  result: LedgerResult,
+  moment: Moment,
 ): Promise<string[]> {
-  const present = await presentIn(group);
+  return momentFaults(result, await presentIn(group), moment);
+}
+
+/** A row that was under way at the moment may be there or not: one of each client. Pure. */
+export function momentFaults(
+  { acknowledged }: Pick<LedgerResult, 'acknowledged'>,
+  present: ReadonlySet<number>,
+  { before, after }: Moment,
+): string[] {
   const inOrder = [...acknowledged];
   const missing = inOrder.slice(0, before).filter((id) => !present.has(id));
   const known = new Set(inOrder.slice(0, after));
@@ -72,12 +83,10 @@ export async function judgeMoment(
   return [
     ...missing
       .slice(0, faultsShown)
-      .map((id) => `Row ${id} was acknowledged before the time and is missing.`),
-    ...(missing.length > faultsShown ? [`${missing.length} rows are missing.`] : []),
+      .map((id) => `Row ${id} was acknowledged before the time, and is missing.`),
+    ...(missing.length > faultsShown ? [`So it is with ${missing.length - faultsShown} more rows.`] : []),
     ...(more.length > ledgerWorkers
-      ? [
-          `${more.length} rows are there that were acknowledged later, and only ${ledgerWorkers} were under way.`,
-        ]
+      ? [`${more.length} rows came after the time, and are there; ${ledgerWorkers} at most were under way.`]
       : []),
   ];
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServedGroup } from '../cluster/served-group.ts';
 import { tearTail } from '../nemesis/damage-log.ts';
-import type { Drill } from './drill.ts';
+import type { Drill, DrillContext } from './drill.ts';
 import {
   describeLedger,
   judgeLedger,
@@ -17,10 +17,15 @@ import {
   untilAcknowledged,
 } from './group-ledger.ts';
 
-const times = 3;
 const serveMsMax = 120_000;
 
-export const powerLoss: Drill = async ({ seconds, keep, say }) => {
+export const powerLoss: Drill = (context) => losePower(3, context);
+
+/** So often. */
+export async function losePower(
+  times: number,
+  { seconds, keep, say }: DrillContext,
+): Promise<readonly string[]> {
   const group = await ServedGroup.found({ verify: { everyMinutes: 0 } });
   say(`Three replicas serve, in ${group.root}.`);
   const faults: string[] = [];
@@ -54,4 +59,4 @@ export const powerLoss: Drill = async ({ seconds, keep, say }) => {
     await group.stop(keep || faults.length > 0);
   }
   return faults;
-};
+}

@@ -20,6 +20,8 @@ import { exitCodes } from './errors.ts';
 
 const minuteMs = 60_000;
 const saidBytesMax = 64 * 1024;
+/** Of a complaint, in the status. */
+const messageMax = 4000;
 
 export interface ScheduledBackupsOptions {
   readonly config: ReplicaConfig;
@@ -79,22 +81,26 @@ async function testRestore(
     signal,
     killSignal: 'SIGTERM',
   });
-  let said = '';
-  const hear = (chunk: Buffer): void => {
-    said = (said + chunk.toString('utf8')).slice(-saidBytesMax);
+  const said = { progress: '', complaint: '' };
+  const hear = (what: keyof typeof said) => (chunk: Buffer) => {
+    said[what] = (said[what] + chunk.toString('utf8')).slice(-saidBytesMax);
   };
-  child.stdout.on('data', hear);
-  child.stderr.on('data', hear);
+  child.stdout.on('data', hear('progress'));
+  child.stderr.on('data', hear('complaint'));
   const code = await new Promise<number | null>((resolve) => {
     child.once('error', (error) => {
-      said += error.message;
+      said.complaint += error.message;
       resolve(null);
     });
     child.once('spawn', () => beNice(child.pid));
     child.once('close', resolve);
   });
   signal.throwIfAborted();
-  const message = said.trim().split('\n').slice(-3).join(' ');
+  // The last line of what it did is the result.
+  const message =
+    code === exitCodes.ok
+      ? said.progress.trim().split('\n').at(-1)!
+      : said.complaint.trim().slice(0, messageMax);
   if (code !== exitCodes.ok && code !== exitCodes.failed)
     throw new Error(`the restore test of ${name} could not be made: ${message}`);
   return { ok: code === exitCodes.ok, at: new Date().toISOString(), message };

@@ -84,8 +84,12 @@ class MemoryStore implements BackupStore {
     most.ever = Math.max(most.ever, most.now);
     const takenAtMs = wallMs() + this.skewMs;
     await new Promise<void>((resolve) => {
-      time.after(takeMs, resolve);
-      signal.addEventListener('abort', () => resolve());
+      const stop = (): void => resolve();
+      signal.addEventListener('abort', stop);
+      time.after(takeMs, () => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      });
     });
     most.now -= 1;
     signal.throwIfAborted();
@@ -245,6 +249,18 @@ describe('a backup that fails', () => {
     expect(names()).toEqual(['r1-2']);
     expect(schedule.report().problem).toBeNull();
     await schedule.stop();
+  });
+
+  it('is no problem any more when another replica has made one', async () => {
+    const r1 = replica('r1', { whyNot: () => (wallMs() < epochMs + 10 * minuteMs ? null : 'it is busy') });
+    r1.store.take = () => Promise.reject(new Error('there is no space'));
+    const r2 = replica('r2', { leavesItToOthers: () => true });
+    await time.pass(10 * minuteMs);
+    expect(r1.schedule.report().problem).toMatch(/no space/);
+    await time.pass(hourMs);
+    expect(names()).toEqual(['r2-1']);
+    expect(r1.schedule.report()).toMatchObject({ kept: 1, problem: null });
+    for (const { schedule } of [r1, r2]) await schedule.stop();
   });
 
   it('is told of a directory that does not answer', async () => {

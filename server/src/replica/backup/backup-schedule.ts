@@ -50,7 +50,8 @@ export class BackupSchedule {
   private lookingSinceMs: number | null = null;
   private running: BackupReport['running'] = null;
   private kept: readonly KeptBackup[] = [];
-  private problem: string | null = null;
+  /** `seen`: what there was then. */
+  private problem: { readonly text: string; readonly seen: string } | null = null;
   /** Why the store cannot be looked at now. */
   private unreadable: string | null = null;
   /** By the monotonic clock: after a failure nothing is tried until then. */
@@ -97,7 +98,9 @@ export class BackupSchedule {
       ageMs: newest === undefined ? null : Math.max(0, wallMs() - newest.takenAtMs),
       dueAt: timeText(this.dueAtMs()),
       running: this.running,
-      problem: this.hangs() ? `${directory} does not answer` : (this.unreadable ?? this.problem),
+      problem: this.hangs()
+        ? `${directory} does not answer`
+        : (this.unreadable ?? this.problem?.text ?? null),
       test: tested?.test == null ? null : { name: tested.name, ...tested.test },
     };
   }
@@ -159,11 +162,19 @@ export class BackupSchedule {
     const all = await store.list();
     const gone = superfluous(all, keep);
     this.kept = all.filter((each) => !gone.includes(each));
+    // Somebody has made, or tested, one since.
+    if (this.problem?.seen !== this.seen()) this.problem = null;
     for (const { name } of gone) {
       await store.remove(name);
       logger.info({ name }, 'an old backup was removed');
     }
     if (goodOnes(this.kept).length > 0) forgetWalBelow(Math.min(...this.kept.map(({ end }) => end)) as Lsn);
+  }
+
+  /** Of the newest. */
+  private seen(): string {
+    const [newest] = byAge(this.kept);
+    return newest === undefined ? '' : `${newest.name} ${newest.test?.at ?? ''}`;
   }
 
   private async inTurn(work: () => Promise<void>): Promise<void> {
@@ -237,7 +248,7 @@ export class BackupSchedule {
     if (this.end.signal.aborted) return;
     const { timers, everyMs, logger, wallMs } = this.options;
     const reason = error instanceof Error ? error.message : String(error);
-    this.problem = `${timeText(wallMs())}: ${reason}`;
+    this.problem = { text: `${timeText(wallMs())}: ${reason}`, seen: this.seen() };
     this.retryAtMs = timers.nowMs() + Math.min(retryMsMax, everyMs / 2);
     logger.error({ err: error }, 'a backup, or a test of one, could not be made');
   }

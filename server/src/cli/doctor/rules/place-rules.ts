@@ -40,10 +40,7 @@ const openToOthers = each(({ key, place: { path, mode } }) =>
 
 const inMemory = each(({ key, place: { path, isInMemory } }) =>
   when(isInMemory, () =>
-    error(
-      `${key} (${path}) is in memory, and gone when the machine is: what was acknowledged would be lost.`,
-      'Put it on a disk.',
-    ),
+    error(`${key} (${path}) is in memory, and what is in it gone when the machine is.`, 'Put it on a disk.'),
   ),
 );
 
