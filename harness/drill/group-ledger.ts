@@ -70,16 +70,16 @@ export async function judgeMoment(
   return momentFaults(result, await presentIn(group), moment);
 }
 
-/** A row that was under way at the moment may be there or not: one of each client. Pure. */
+/** A row that was under way at the moment may be there or not, one of each client, and so may any of which nobody was told. Pure. */
 export function momentFaults(
-  { acknowledged }: Pick<LedgerResult, 'acknowledged'>,
+  { acknowledged, doubtful }: Pick<LedgerResult, 'acknowledged' | 'doubtful'>,
   present: ReadonlySet<number>,
   { before, after }: Moment,
 ): string[] {
   const inOrder = [...acknowledged];
   const missing = inOrder.slice(0, before).filter((id) => !present.has(id));
   const known = new Set(inOrder.slice(0, after));
-  const more = [...present].filter((id) => !known.has(id));
+  const more = [...present].filter((id) => !known.has(id) && !doubtful.has(id));
   return [
     ...missing
       .slice(0, faultsShown)

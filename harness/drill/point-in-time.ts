@@ -1,5 +1,5 @@
 /**
- * Somebody drops a table. The group is restored to just before that, from a backup that was made by itself and the WAL that was archived since, as a new group beside the old one, and compared.
+ * Somebody drops a table. The group is restored to just before that, from a backup that was made by itself and the WAL that was archived since, as a new group beside the old one, and compared. The leader changes before and after.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -33,7 +33,9 @@ export const pointInTime: Drill = async ({ seconds, keep, say }) => {
       old,
       'CREATE TABLE orders AS SELECT i AS id, md5(i::text) AS what FROM generate_series(1, 50000) i;',
     );
-    await sleep(seconds * 500);
+    await sleep(seconds * 250);
+    await handOver(old, say);
+    await sleep(seconds * 250);
     const digest = await digestOf(old);
     const before = ledger.acknowledged();
     const time = await run(old, 'SELECT clock_timestamp();');
@@ -45,6 +47,7 @@ export const pointInTime: Drill = async ({ seconds, keep, say }) => {
       'DROP TABLE orders; UPDATE ledger SET worker = -1; INSERT INTO ledger (id, worker) VALUES (-1, -1);',
     );
     say('Somebody drops the table orders, and changes each row of another.');
+    await handOver(old, say);
     await sleep(seconds * 250);
     const result = await ledger.stop();
     say(`${describeLedger(result)}.`);
@@ -84,6 +87,13 @@ async function run(group: ServedGroup, sql: string): Promise<string> {
   const { code, stdout, stderr } = await psql(group.pgwirePort(await group.leader()), sql);
   if (code !== 0) throw new Error(stderr);
   return stdout.trim();
+}
+
+/** A leadership is a timeline, so there is one more between the backup and the time, and one behind it. */
+async function handOver(group: ServedGroup, say: (line: string) => void): Promise<void> {
+  const { code, output } = await group.barista(await group.leader(), ['leader', 'transfer']);
+  if (code !== 0) throw new Error(output);
+  say(output);
 }
 
 async function digestOf(group: ServedGroup): Promise<string> {
