@@ -181,6 +181,19 @@ function expectProgressTold(looks: readonly Look[]): void {
   expect(looks.at(-1)!.metrics).toMatch(/^barista_recovery_phase\{.*copying.*\} 0$/m);
 }
 
+it('a doctor finds nothing wrong with a replica that serves, and says what is with one that does not', async () => {
+  const own = async (): Promise<string[]> => {
+    const { output } = await group.barista('r1', ['doctor', '--json']);
+    const { findings } = JSON.parse(output) as { findings: { severity: string; what: string }[] };
+    return findings.filter(({ severity }) => severity === 'error').map(({ what }) => what);
+  };
+  expect(await own()).toEqual([]);
+  await group.interrupt('r1');
+  expect(await own()).toEqual([expect.stringMatching(/^The replica does not answer: .*ECONNREFUSED/)]);
+  group.start('r1');
+  await group.settled();
+}, 60_000);
+
 describe('a copy that is held to a bound', () => {
   it('begins afresh from another replica when its source is killed, while writes go on', async () => {
     const leader = await group.leader();

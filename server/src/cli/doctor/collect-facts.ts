@@ -100,20 +100,20 @@ async function replicaFacts(configFile: string, config: ReplicaConfig): Promise<
     backup === undefined ? null : inTime(() => backupsIn(backup.directory, config)),
   ]);
   return {
-    secretModes: await secretModes(configFile),
+    secretModes: await orElse([], () => secretModes(configFile)),
     dataDir: data,
-    isPostgresMounted: await isMountPoint(join(dataDir, 'postgres')).catch(() => false),
+    isPostgresMounted: await orElse(false, () => isMountPoint(join(dataDir, 'postgres'))),
     archivePlace,
     backupPlace,
     programs,
-    dataMajorVersion: await majorVersionIn(dataDir),
+    dataMajorVersion: await orElse(null, () => majorVersionIn(dataDir)),
     syncMs,
     status,
     members,
     openFilesMax: status.ok ? await openFilesMaxOf(status.value.pid) : null,
     archive: archiveFacts,
     backups,
-    setAside: await setAsideIn(dataDir),
+    setAside: await orElse([], () => setAsideIn(dataDir)),
   };
 }
 
@@ -127,6 +127,11 @@ function inTime<T>(work: () => Promise<T>): Promise<Known<T>> {
     throw new Error(`no answer within ${lookMs / 1000} s`);
   });
   return known(() => Promise.race([work(), late]));
+}
+
+async function orElse<T>(otherwise: T, work: () => Promise<T>): Promise<T> {
+  const found = await inTime(work);
+  return found.ok ? found.value : otherwise;
 }
 
 /** The files that hold it: the configuration, or the one that it names. */

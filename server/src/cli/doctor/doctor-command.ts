@@ -1,6 +1,6 @@
 /** `barista doctor`: looks at a replica from its machine, and says what is wrong and what to do. */
 import type { DoctorFacts, Finding } from './facts.ts';
-import { collectFacts } from './collect-facts.ts';
+import { collectFactsApart } from './collect-apart.ts';
 import { examine, verdictOf } from './examine.ts';
 
 /** 0: nothing but notices. 1: warnings. 2: errors. */
@@ -8,8 +8,9 @@ export async function runDoctor(
   configFile: string,
   json: boolean,
   say: (line: string) => void,
+  collect: (configFile: string) => Promise<DoctorFacts> = collectFactsApart,
 ): Promise<0 | 1 | 2> {
-  const facts = await collectFacts(configFile);
+  const facts = await collect(configFile);
   const findings = examine(facts);
   if (json) say(JSON.stringify({ verdict: verdictOf(findings), findings }, null, 2));
   else for (const line of doctorLines(facts, findings)) say(line);

@@ -457,7 +457,7 @@ describe('on a machine where little works', () => {
   };
   async function doctor(file: string): Promise<{ code: number; text: string }> {
     const lines: string[] = [];
-    const code = await runDoctor(file, false, (line) => lines.push(line));
+    const code = await runDoctor(file, false, (line) => lines.push(line), collectFacts);
     return { code, text: lines.join('\n') };
   }
 
