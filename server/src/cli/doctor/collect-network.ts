@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import type { ReplicaStatus } from '../../api/status.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 import { requestJson } from '../../demo/http-client.ts';
+import { bearer } from '../../main/admin-token.ts';
 import { known } from './collect-places.ts';
 import type { Known, MemberFacts } from './facts.ts';
 
@@ -11,15 +12,24 @@ const waitMs = 3000;
 /** Where something that listens on all addresses is reached from this machine. */
 const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
 
-export function statusFacts({ id, group, http }: ReplicaConfig): Promise<Known<ReplicaStatus>> {
+export function statusFacts({
+  id,
+  group,
+  http,
+  clusterSecret,
+}: ReplicaConfig): Promise<Known<ReplicaStatus>> {
   const host = reachable(http.host);
   const place = `${host}:${http.port}`;
   return known(async () => {
-    const answer = await requestJson({ host, port: http.port, path: '/api/status', timeoutMs: waitMs }).catch(
-      (error: unknown) => {
-        throw new Error(`nothing answers on ${place} (${codeOf(error)})`, { cause: error });
-      },
-    );
+    const answer = await requestJson({
+      host,
+      port: http.port,
+      path: '/api/status',
+      headers: bearer(clusterSecret),
+      timeoutMs: waitMs,
+    }).catch((error: unknown) => {
+      throw new Error(`nothing answers on ${place} (${codeOf(error)})`, { cause: error });
+    });
     const status = answer.body as Partial<ReplicaStatus> | null | undefined;
     if (
       answer.status !== 200 ||
