@@ -48,13 +48,11 @@ export function serveLife(life: SimulatedLife): HttpReplica {
   return {
     status: () => statusOf(life),
     subscribe: (listener, attention) => events.subscribe(listener, attention),
-    setFault: (fault) => {
-      transport.setFault(fault);
-      events.operation({ name: 'FaultChanged', description: describeFault(fault) });
-    },
-    healFaults: () => {
-      transport.heal();
-      events.operation({ name: 'FaultChanged', description: 'all links healed' });
+    setFaults: (faults, heals) => {
+      transport.setFaults(faults, heals);
+      if (heals) events.operation({ name: 'FaultChanged', description: 'all links healed' });
+      for (const fault of faults)
+        events.operation({ name: 'FaultChanged', description: describeFault(fault) });
     },
     admin: {
       members: async (request) => process.assembled?.replica.admin.members(request) ?? unavailable(whyNot()),

@@ -84,13 +84,11 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   return {
     status: () => statusOf(frame, pgwire.clients),
     subscribe: (listener, attention) => events.subscribe(listener, attention),
-    setFault: (fault) => {
-      transport.setFault(fault);
-      events.operation({ name: 'FaultChanged', description: describeFault(fault) });
-    },
-    healFaults: () => {
-      transport.heal();
-      events.operation({ name: 'FaultChanged', description: 'all links healed' });
+    setFaults: (faults, heals) => {
+      transport.setFaults(faults, heals);
+      if (heals) events.operation({ name: 'FaultChanged', description: 'all links healed' });
+      for (const fault of faults)
+        events.operation({ name: 'FaultChanged', description: describeFault(fault) });
     },
     admin: replicaAdmin(config, () => frame.running, whyNot),
     readSlot: async (slot) => frame.running?.shown.readSlot(slot) ?? unreadable(whyNot()),
@@ -327,11 +325,9 @@ function refusingReplica(
   return {
     status: () => ({ ...status, faults }),
     subscribe: () => () => {},
-    setFault: (fault) => {
-      faults = [...faults.filter(({ to }) => to !== fault.to), fault];
-    },
-    healFaults: () => {
-      faults = [];
+    setFaults: (wanted, heals) => {
+      const others = faults.filter(({ to }) => !heals && wanted.every((fault) => fault.to !== to));
+      faults = [...others, ...wanted];
     },
     admin: replicaAdmin(
       config,

@@ -50,6 +50,18 @@ describe('faults', () => {
     expect(points(two.received).filter((point) => point === 2).length).toBeLessThan(600);
   });
 
+  it('of several all are set or none, and only then others are healed', async () => {
+    const { one } = await connectedPair();
+    one.setFault({ ...fault, cut: true });
+    const other = { ...fault, to: r3, drop: 0.5 };
+    expect(() => one.setFaults([other, { ...fault, drop: 2 }], true)).toThrow(/probability/);
+    expect(one.faults()).toEqual([{ ...fault, cut: true }]);
+    one.setFaults([other], false);
+    expect(one.faults()).toEqual([{ ...fault, cut: true }, other]);
+    one.setFaults([other], true);
+    expect(one.faults()).toEqual([other]);
+  });
+
   it('can be set only on own links, within bounds, and only where faults are allowed', async () => {
     const { one } = await connectedPair();
     expect(() => one.setFault({ ...fault, from: r2, to: r1 })).toThrow(/not a link of r1/);

@@ -17,6 +17,8 @@ export interface FaultLayer {
   holdUp(to: ReplicaId, newWindow: boolean): number | null;
   /** @throws RangeError if the fault is not of one of this replica's links, or faults are not allowed */
   setFault(fault: LinkFault): void;
+  /** All of them, or none; `heals`: all others are taken off. @throws as `setFault` */
+  setFaults(wanted: readonly LinkFault[], heals: boolean): void;
   heal(): void;
   faults(): readonly LinkFault[];
   close(): void;
@@ -37,7 +39,7 @@ const retransmissionMs = 200;
 const LINKS_MAX = 64;
 
 export function createFaultLayer(options: FaultLayerOptions): FaultLayer {
-  const faults = new Map<ReplicaId, LinkFault>();
+  let faults = new Map<ReplicaId, LinkFault>();
   const delayedBytes = new Map<ReplicaId, number>();
   const underWay = new Set<() => void>();
   const random = seededRandom(options.seed);
@@ -53,6 +55,26 @@ export function createFaultLayer(options: FaultLayerOptions): FaultLayer {
       if (faults.get(to)?.cut !== true) deliver();
     });
     underWay.add(cancel);
+  };
+
+  const put = (into: Map<ReplicaId, LinkFault>, fault: LinkFault): void => {
+    if (!options.allowed) throw new RangeError('faults are not allowed on this replica');
+    // A replica that is no peer now may be one later: the fault waits for it.
+    if (fault.from !== options.id || fault.to === options.id) {
+      throw new RangeError(`${fault.from} -> ${fault.to} is not a link of ${options.id}`);
+    }
+    const problem = faultProblem(fault);
+    if (problem !== null) throw new RangeError(problem);
+    if (isHealthy(fault)) into.delete(fault.to);
+    else if (into.size >= LINKS_MAX && !into.has(fault.to)) throw new RangeError('too many faults');
+    else into.set(fault.to, { ...healthyLink(fault.from, fault.to), ...fault });
+  };
+
+  const setFaults = (wanted: readonly LinkFault[], heals: boolean): void => {
+    const next = new Map(heals ? [] : faults);
+    for (const fault of wanted) put(next, fault);
+    faults = next;
+    options.onChange();
   };
 
   return {
@@ -72,22 +94,10 @@ export function createFaultLayer(options: FaultLayerOptions): FaultLayer {
       const lost = random() < fault.drop;
       return (newWindow ? fault.delayMs : 0) + (lost ? retransmissionMs : 0);
     },
-    setFault(fault) {
-      if (!options.allowed) throw new RangeError('faults are not allowed on this replica');
-      // A replica that is no peer now may be one later: the fault waits for it.
-      if (fault.from !== options.id || fault.to === options.id) {
-        throw new RangeError(`${fault.from} -> ${fault.to} is not a link of ${options.id}`);
-      }
-      const problem = faultProblem(fault);
-      if (problem !== null) throw new RangeError(problem);
-      if (isHealthy(fault)) faults.delete(fault.to);
-      else if (faults.size >= LINKS_MAX && !faults.has(fault.to)) throw new RangeError('too many faults');
-      else faults.set(fault.to, { ...healthyLink(fault.from, fault.to), ...fault });
-      options.onChange();
-    },
+    setFault: (fault) => setFaults([fault], false),
+    setFaults,
     heal() {
-      faults.clear();
-      options.onChange();
+      setFaults([], true);
     },
     faults: () => [...faults.values()],
     close() {

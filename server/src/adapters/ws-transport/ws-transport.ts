@@ -55,6 +55,8 @@ export interface TransportCounters {
 export interface WsTransport extends Transport, CopyFetcher {
   /** @throws RangeError if the fault is not of one of this replica's links, or faults are not allowed */
   setFault(fault: LinkFault): void;
+  /** All of them, or none; `heals`: all others are taken off. @throws as `setFault` */
+  setFaults(wanted: readonly LinkFault[], heals: boolean): void;
   heal(): void;
   faults(): readonly LinkFault[];
   counters(): TransportCounters;
@@ -200,6 +202,7 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
     },
     offerCopies: (source) => copies.offer(source),
     setFault: (fault) => faults.setFault(fault),
+    setFaults: (wanted, heals) => faults.setFaults(wanted, heals),
     heal: () => faults.heal(),
     faults: () => faults.faults(),
     counters: () => ({ ...counters }),

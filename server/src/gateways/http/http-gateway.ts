@@ -25,9 +25,8 @@ import { isLoopbackAddress, requestProblem } from './request-guard.ts';
 export interface HttpReplica {
   status(): ReplicaStatus;
   readonly subscribe: Subscribe;
-  /** @throws RangeError if it is no link of this replica, or out of bounds */
-  setFault(fault: LinkFault): void;
-  healFaults(): void;
+  /** All of them, or none; `heals`: all other links are healed. @throws RangeError if one is no link of this replica, or out of bounds */
+  setFaults(faults: readonly LinkFault[], heals: boolean): void;
   /** What a slot of its log holds. Never rejects. */
   readSlot(slot: Slot): Promise<SlotAnswer | SlotRefusal>;
   readonly admin: HttpAdmin;
@@ -165,8 +164,7 @@ function setFaults({ replica, logger }: HttpGatewayOptions): RequestHandler {
       return;
     }
     try {
-      if (body.value.heal) replica.healFaults();
-      for (const fault of body.value.faults) replica.setFault(fault);
+      replica.setFaults(body.value.faults, body.value.heal);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       response.status(400).json({ error: { code: 'badFault', message: error.message } });

@@ -126,7 +126,8 @@ export class RealGroup {
     fault: { readonly cut?: boolean; readonly delayMs?: number },
   ): void {
     const ends = { from: from as ReplicaId, to: to as ReplicaId };
-    this.running.get(from)?.setFault({ ...ends, cut: false, delayMs: 0, drop: 0, duplicate: 0, ...fault });
+    const whole = { ...ends, cut: false, delayMs: 0, drop: 0, duplicate: 0, ...fault };
+    this.running.get(from)?.setFaults([whole], false);
   }
 
   /** Each counts for quorums, serves, and has everything. */

@@ -18,7 +18,7 @@ import { openChannel, type ChannelEnd } from '../../payload/wal/testing/channel.
 
 export type MemoryTransport = Transport &
   CopyFetcher &
-  Pick<FaultLayer, 'setFault' | 'heal' | 'faults'> & { offerCopies(source: CopySource): void };
+  Pick<FaultLayer, 'setFault' | 'setFaults' | 'heal' | 'faults'> & { offerCopies(source: CopySource): void };
 
 interface Station {
   readonly id: ReplicaId;
@@ -188,6 +188,7 @@ export class MemoryNetwork {
         here.copies = source;
       },
       setFault: (fault) => here.faults.setFault(fault),
+      setFaults: (wanted, heals) => here.faults.setFaults(wanted, heals),
       heal: () => here.faults.heal(),
       faults: () => here.faults.faults(),
       close: () => {

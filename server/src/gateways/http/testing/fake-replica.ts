@@ -1,7 +1,7 @@
 /** A replica that only has a status and a list of listeners, for tests of what is served about it. */
 import { Readable } from 'node:stream';
 import { isFrequent, type TraceEvent } from '../../../api/events.ts';
-import type { LinkFault, ReplicaStatus } from '../../../api/status.ts';
+import type { ReplicaStatus } from '../../../api/status.ts';
 import type { ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
 import type { Lsn } from '../../../wal/lsn.ts';
 import type { HttpReplica } from '../http-gateway.ts';
@@ -72,12 +72,12 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    setFault(fault: LinkFault) {
-      if (fault.from !== self) throw new RangeError(`${fault.from} -> ${fault.to} is not a link of ${self}`);
-      status = { ...status, faults: [...status.faults.filter((other) => other.to !== fault.to), fault] };
-    },
-    healFaults() {
-      status = { ...status, faults: [] };
+    setFaults(wanted, heals) {
+      const foreign = wanted.find(({ from }) => from !== self);
+      if (foreign !== undefined)
+        throw new RangeError(`${foreign.from} -> ${foreign.to} is not a link of ${self}`);
+      const others = status.faults.filter(({ to }) => !heals && wanted.every((fault) => fault.to !== to));
+      status = { ...status, faults: [...others, ...wanted] };
     },
     readSlot: (at) =>
       Promise.resolve(
