@@ -3,7 +3,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { demoUser } from '../demo/layout.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { foundReplica } from './found-replica.ts';
 import { RealGroup } from './testing/real-group.ts';
@@ -83,6 +85,43 @@ it.each([
     // Of one whose outcome was unknown there may be two.
     expect(Number(count)).toBeGreaterThanOrEqual(written);
     await expectEqual();
+  },
+  timeoutMs,
+);
+
+it(
+  'a leader that is stopped in order hands over first, whatever runs on in it',
+  async () => {
+    const leader = await leaderOf();
+    const { port } = group.configOf(leader).pgwire;
+    const client = new Client({ host: '127.0.0.1', port, ...demoUser });
+    client.on('error', () => {});
+    await client.connect();
+    // It asks nothing of its gateway for as long as it runs, and writes all the time.
+    const endless = client.query(
+      "INSERT INTO drinks (name, pad) SELECT 'endless', repeat('x', 500) FROM generate_series(1, 100000000)",
+    );
+    endless.catch(() => {});
+    await eventually(async () => {
+      const { rows } = await group.inside(leader, (inner) =>
+        inner.query<{ n: number }>(
+          "SELECT count(*)::int AS n FROM pg_stat_activity WHERE query LIKE '%endless%'",
+        ),
+      );
+      expect(rows[0]!.n).toBeGreaterThan(1);
+    });
+    await group.stop(leader);
+    const next = group.leader();
+    expect(next).toBeDefined();
+    expect(group.events.get(leader)).toContainEqual(
+      expect.objectContaining({ name: 'StepDown', reason: 'handedOver' }),
+    );
+    await expect(endless).rejects.toThrow(/outcome|leader/);
+    await group.sql("INSERT INTO drinks (name) VALUES ('after a hand-over')");
+    await group.start(leader);
+    await expectEqual();
+    const [[count]] = (await group.sql("SELECT count(*) FROM drinks WHERE name = 'endless'")) as [[string]];
+    expect(count).toBe('0');
   },
   timeoutMs,
 );

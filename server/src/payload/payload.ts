@@ -36,6 +36,8 @@ export interface PayloadHost {
   leadershipKnown(ballot: Ballot): void;
   /** A replica whose database is not in order must not lead. */
   stepDown(): void;
+  /** PostgreSQL is the primary of this leadership, and answers: what must be done in it before clients are served may be begun. */
+  opening(ballot: Ballot): void;
   /** Under this leadership clients may be served from now on. */
   ready(ballot: Ballot): void;
   /** They may not any more. Told before anything else is done about it. */

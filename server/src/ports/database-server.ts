@@ -60,6 +60,8 @@ export interface Promotion {
   readonly fork: Lsn;
   /** The contents of the history file of each timeline below that the directory may lack. */
   readonly history: (timeline: Timeline) => string;
+  /** Told at the end of each stage, for the log. */
+  readonly onStage?: (stage: 'ended' | 'received' | 'completed' | 'promoted') => void;
 }
 
 export interface WalStreamHandlers {

@@ -174,6 +174,11 @@ export class Replica implements CoreListener {
     logger.info({ role, leader, serving, ballot, reason }, 'leadership');
   }
 
+  /** The payload's database is a new leader's. */
+  opening(ballot: Ballot): void {
+    this.parts.service.lookAhead(ballot);
+  }
+
   /** The payload has done what a new leader must do. */
   ready(ballot: Ballot): void {
     this.parts.service.serveHere(ballot);

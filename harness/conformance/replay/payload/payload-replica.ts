@@ -237,6 +237,7 @@ export class PayloadReplica {
         this.leads = 0;
         timers.soon(() => this.payload?.follow());
       },
+      opening: () => undefined,
       ready: () =>
         ifAlive(() => {
           this.isOpen = true;

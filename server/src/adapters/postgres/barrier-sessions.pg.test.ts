@@ -17,6 +17,21 @@ async function sessions(): Promise<number> {
   return rows[0]!.n;
 }
 
+it('the session of the first barrier may be opened ahead of it, and one that cannot be is opened then', async () => {
+  const barriers = new BarrierSessions(pg.socketDir);
+  await barriers.warmUp();
+  expect(await sessions()).toBe(1);
+  expect(await barriers.begin()).toBeGreaterThan(0);
+  expect(await sessions()).toBe(1);
+  await pg.superuser.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'barista'",
+  );
+  await expect.poll(sessions).toBe(0);
+  const away = new BarrierSessions('/nowhere');
+  await away.warmUp();
+  await expect(away.begin()).rejects.toThrow('ENOENT');
+});
+
 it('a session that cannot be given its settings is ended', async () => {
   const barriers = new BarrierSessions(pg.socketDir);
   const postgres = await pg.connect('postgres');

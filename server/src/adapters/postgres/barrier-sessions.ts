@@ -16,6 +16,12 @@ export class BarrierSessions {
     this.socketDir = socketDir;
   }
 
+  /** Opens a session ahead of the first barrier: of a standby, too, that is about to be a primary. Where that fails, `begin` says so when it tries again. */
+  async warmUp(): Promise<void> {
+    const session = await this.open().catch(() => null);
+    if (session !== null) this.keep(session);
+  }
+
   /** Resolves with the commit under way: its position is above that of everything that was visible at the call. @throws Error if its session is ended before */
   async begin(): Promise<Lsn> {
     const session = this.idle ?? (await this.open());

@@ -21,6 +21,7 @@ import type {
   StandbyHandlers,
   TransactionStatus,
 } from '../../ports/database-server.ts';
+import { BarrierSessions } from './barrier-sessions.ts';
 import { sqlStateOf } from './database-error.ts';
 import { chooseSocketDirectory } from './data-directory.ts';
 import { EndedWaits } from './ended-waits.ts';
@@ -32,7 +33,7 @@ import { nextXidSql } from './next-xid.ts';
 import { OwnSession } from './own-session.ts';
 import { openPrimary } from './primary-database.ts';
 import { isStopped } from './process-identity.ts';
-import { promoteStandby } from './promotion.ts';
+import { promoteStandby, type PromotedRun } from './promotion.ts';
 import { shownAmong, takeSnapshot } from './shown-transactions.ts';
 import { readRequest } from './requests/request-outcome.ts';
 import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
@@ -53,6 +54,12 @@ export interface PostgresDatabaseServer extends DatabaseServer {
 /** Starts nothing. @throws LaunchError */
 export async function createDatabaseServer(options: DatabaseServerOptions): Promise<PostgresDatabaseServer> {
   return new Server(options, await openInstance(options));
+}
+
+/** What is to be promoted, and nothing else. */
+interface StandbyRun extends Pick<PromotedRun, 'receivedFrom'> {
+  readonly feed: StandbyFeed;
+  readonly run: number;
 }
 
 /** PostgreSQL has answered a moment ago that it lets sessions in: what takes longer hangs. */
@@ -82,7 +89,7 @@ class Server implements PostgresDatabaseServer {
     ended: AbortSignal,
   ): Promise<StandbyDatabase> {
     await this.dropSlots();
-    await completeTimelineStarts(this.instance.dataDir);
+    let receivedFrom = (await completeTimelineStarts(this.instance.dataDir)) ? Number.POSITIVE_INFINITY : 0;
     const user = await chooseLaunchUser();
     const feed = await openStandbyFeed({
       socketDir: await chooseSocketDirectory(user, join(this.options.directory, 'feed')),
@@ -90,7 +97,10 @@ class Server implements PostgresDatabaseServer {
       source,
       gatherMs: this.options.gatherMs,
       onReport: handlers.onReport,
-      onStreaming: handlers.onStreaming,
+      onStreaming: (from, timeline) => {
+        receivedFrom = Math.min(receivedFrom, timeline);
+        handlers.onStreaming(from, timeline);
+      },
       onEnded: handlers.onStreamEnded,
     });
     this.feed = feed;
@@ -105,7 +115,7 @@ class Server implements PostgresDatabaseServer {
         return feed.connected;
       },
       look: (givenUp) => this.session.ask(givenUp, look),
-      promote: (promotion) => this.promote(promotion, feed, run),
+      promote: (promotion) => this.promote(promotion, { feed, run, receivedFrom }),
     };
   }
 
@@ -123,7 +133,8 @@ class Server implements PostgresDatabaseServer {
     const run = (this.run += 1);
     await this.instance.start({ kind: 'primary' }, ended);
     const { instance, session } = this;
-    const opening = openPrimary({ instance, session, isOver: () => this.run !== run });
+    const barriers = new BarrierSessions(instance.socketDir);
+    const opening = openPrimary({ instance, session, isOver: () => this.run !== run, barriers });
     const isOpen = new AbortController();
     const late = setTimeout(firstAnswerMs, null, { signal: isOpen.signal }).then(() => {
       throw new LaunchError('PostgreSQL has started, and answers nothing', { code: 'launchFailed' });
@@ -131,13 +142,19 @@ class Server implements PostgresDatabaseServer {
     return Promise.race([opening, late]).finally(() => isOpen.abort());
   }
 
-  private async promote(promotion: Promotion, feed: StandbyFeed, run: number): Promise<PrimaryDatabase> {
+  private async promote(
+    promotion: Promotion,
+    { feed, run, receivedFrom }: StandbyRun,
+  ): Promise<PrimaryDatabase> {
     const { instance, session } = this;
     const isOver = (): boolean => this.run !== run;
     feed.shut();
-    await promoteStandby({ instance, session, isOver }, promotion);
+    const barriers = new BarrierSessions(instance.socketDir);
+    // A session takes some time to begin, in which PostgreSQL is promoted.
+    void barriers.warmUp();
+    await promoteStandby({ instance, session, isOver, receivedFrom }, promotion);
     await this.closeFeed(feed);
-    return openPrimary({ instance, session, isOver });
+    return openPrimary({ instance, session, isOver, barriers });
   }
 
   async checkup(): Promise<Checkup> {

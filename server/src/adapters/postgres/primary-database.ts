@@ -6,7 +6,7 @@
 import type { Client } from 'pg';
 import { parseLsn, type Lsn, type Timeline } from '../../wal/lsn.ts';
 import type { PrimaryDatabase, WalStream, WalStreamHandlers } from '../../ports/database-server.ts';
-import { BarrierSessions } from './barrier-sessions.ts';
+import type { BarrierSessions } from './barrier-sessions.ts';
 import { sqlStateOf } from './database-error.ts';
 import type { PostgresInstance } from './instance/postgres-instance.ts';
 import { nextXidSql } from './next-xid.ts';
@@ -24,6 +24,7 @@ export interface PrimaryRun {
   readonly session: OwnSession;
   /** It was stopped: another run of the same directory is not asked. */
   readonly isOver: () => boolean;
+  readonly barriers: BarrierSessions;
 }
 
 /** @throws Error */
@@ -47,11 +48,9 @@ class Primary implements PrimaryDatabase {
   readonly timeline: Timeline;
   readonly system: bigint;
   private readonly run: PrimaryRun;
-  private readonly barriers: BarrierSessions;
 
   constructor(run: PrimaryRun, timeline: Timeline, system: bigint) {
     this.run = run;
-    this.barriers = new BarrierSessions(run.instance.socketDir);
     this.timeline = timeline;
     this.system = BigInt.asUintN(64, system);
   }
@@ -100,7 +99,7 @@ class Primary implements PrimaryDatabase {
   }
 
   barrier(): Promise<Lsn> {
-    return this.barriers.begin();
+    return this.run.barriers.begin();
   }
 
   async openTransactions(pids: readonly number[]): Promise<ReadonlyMap<number, bigint>> {

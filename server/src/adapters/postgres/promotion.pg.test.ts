@@ -52,12 +52,12 @@ function before(text: string, act: () => Promise<void>): { readonly happened: ()
 const others =
   "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
 
-/** The session in which the replica asks its PostgreSQL. */
+/** The session in which the replica asks its PostgreSQL, and that of its first barrier. */
 async function endOwnSession(): Promise<void> {
   const client = await connectPg({ socketDir: fixture.server.instance.socketDir, database: 'postgres' });
   const { rows } = await client.query<{ pid: number }>(others);
-  expect(rows).toHaveLength(1);
-  process.kill(rows[0]!.pid, 'SIGTERM');
+  expect(rows.length).toBeGreaterThan(0);
+  for (const { pid } of rows) process.kill(pid, 'SIGTERM');
   await until(fixture.timers, async () => (await client.query(others)).rowCount === 0);
   await client.end();
 }

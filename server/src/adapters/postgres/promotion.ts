@@ -23,6 +23,8 @@ export interface PromotedRun {
   readonly session: OwnSession;
   /** It was stopped, and may have been started again since. */
   readonly isOver: () => boolean;
+  /** Of earlier timelines it has received nothing since it was started, when the beginnings of all were complete. */
+  readonly receivedFrom: number;
 }
 
 const pollMs = 5;
@@ -31,17 +33,22 @@ const unansweredMs = 5_000;
 
 /** Takes for ever if PostgreSQL hangs. @throws Error if it ends, is stopped, or becomes another primary than that */
 export async function promoteStandby(run: PromotedRun, promotion: Promotion): Promise<void> {
+  const { onStage = () => undefined } = promotion;
   await ask(run, endClients);
+  onStage('ended');
   await ask(run, awaitEndOfReceiving);
+  onStage('received');
   // It reads its last record again, in the newest timeline's file, and does not survive that it is not there.
-  await completeTimelineStarts(run.instance.dataDir);
+  await completeTimelineStarts(run.instance.dataDir, run.receivedFrom);
   await keepNumbers(run.instance.dataDir, promotion);
+  onStage('completed');
   await ask(run, (client) => {
     run.instance.promoted();
     // Where it was asked before, and the answer was lost, this may be a primary already.
     return client.query('SELECT pg_promote(false) WHERE pg_is_in_recovery()');
   });
   while (await ask(run, isInRecovery)) await setTimeout(pollMs);
+  onStage('promoted');
   await assertPromoted(run, promotion);
 }
 

@@ -73,6 +73,18 @@ it('a timeline that was left where it began has nothing that another could begin
   expect(has(three, fork)).toBe(true);
 });
 
+it('only those that may have been received since are looked at, where that is known', async () => {
+  writeSegment(one, forks[0]!);
+  writeSegment(two, (start + 48) as Lsn);
+  writeHistory(two, [one, forks[0]!]);
+  expect(await completeTimelineStarts(data, three)).toBe(true);
+  expect(has(two, forks[0]!)).toBe(false);
+  expect(await completeTimelineStarts(data, two)).toBe(true);
+  expect(has(two, forks[0]!)).toBe(true);
+  rmSync(join(data, 'pg_wal'), { recursive: true });
+  expect(await completeTimelineStarts(data)).toBe(false);
+});
+
 it('nothing is taken from an older file that ends below the fork', async () => {
   writeSegment(one, forks[1]!);
   writeSegment(two, forks[3]!);
@@ -116,5 +128,5 @@ it.each([
   writeSegment(two, forks[0]!);
   writeHistory(two, [one, fork]);
   damage();
-  await expect(completeTimelineStarts(data)).resolves.toBeUndefined();
+  await expect(completeTimelineStarts(data)).resolves.toBe(false);
 });

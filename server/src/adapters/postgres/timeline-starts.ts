@@ -27,25 +27,33 @@ interface Fork {
   readonly at: Lsn;
 }
 
-/** Some milliseconds for each timeline whose first segment is there still. What cannot be read is left as it is: PostgreSQL, which is started next, says what it thinks of it. */
-export function completeTimelineStarts(dataDir: string): Promise<void> {
-  return completeAll(dataDir).catch(() => undefined);
+/**
+ * Up to some tens of milliseconds for each timeline whose first segment is there still. What cannot be read is left as it is: PostgreSQL, which is started next, says what it thinks of it.
+ *
+ * `from`: of earlier ones nothing was received since all of them were completed. Resolves true if all could be read.
+ */
+export function completeTimelineStarts(dataDir: string, from = 0): Promise<boolean> {
+  return completeAll(dataDir, from).then(
+    () => true,
+    () => false,
+  );
 }
 
-async function completeAll(dataDir: string): Promise<void> {
+async function completeAll(dataDir: string, from: number): Promise<void> {
   const directory = join(dataDir, 'pg_wal');
   const names = new Set(await readdir(directory));
   const timelines = [...names].flatMap((name) => /^([0-9A-F]{8})\.history$/.exec(name)?.[1] ?? []);
   // What is completed is what the next one is completed with.
   for (const text of timelines.sort()) {
     const timeline = Number.parseInt(text, 16) as Timeline;
+    if (timeline < from) continue;
     const forks = parseForks(await readFile(join(directory, historyName(timeline)), 'utf8'));
     const at = forks.at(-1)?.at;
     if (at === undefined) continue;
     const older = timelineBelow(forks, at);
-    const [name, from] = [segmentName(timeline, at), older === null ? '' : segmentName(older, at)];
-    if (at % segmentBytes === 0 || !names.has(name) || !names.has(from)) continue;
-    await complete(join(directory, name), join(directory, from), at);
+    const [name, source] = [segmentName(timeline, at), older === null ? '' : segmentName(older, at)];
+    if (at % segmentBytes === 0 || !names.has(name) || !names.has(source)) continue;
+    await complete(join(directory, name), join(directory, source), at);
   }
 }
 

@@ -157,7 +157,13 @@ describe('faults', () => {
       expect(answer.status).toBe(400);
       return ((await answer.json()) as { readonly error: { readonly message: string } }).error.message;
     };
-    const among = { heal: true, faults: [{ ...cut, to: 'r3' }, { ...cut, from: 'r2' }] };
+    const among = {
+      heal: true,
+      faults: [
+        { ...cut, to: 'r3' },
+        { ...cut, from: 'r2' },
+      ],
+    };
     await post('/api/faults', { faults: [cut] });
     expect((await post('/api/faults', among)).status).toBe(400);
     expect(replica.status().faults).toMatchObject([cut]);

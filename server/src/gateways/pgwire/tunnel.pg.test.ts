@@ -1,5 +1,5 @@
 /** Clients of a follower: served by the leader, and told what is true when the leader goes away. */
-import { connect } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startRelay, type Relay } from '../../adapters/testing/relay.ts';
 import * as send from './codec/frontend-messages.ts';
@@ -79,6 +79,38 @@ async function commitThatWaits(...messages: readonly Buffer[]): Promise<void> {
   await expect.poll(() => waitingCommits(pg)).toBe(1);
 }
 
+/** AuthenticationCleartextPassword. */
+const authenticationRequest = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]);
+
+/** A port where somebody listens, and says no more than this. */
+async function startSilence(says?: Buffer) {
+  const open = new Set<Socket>();
+  const silence = { port: 0, heard: 0, messages: 0, open: 0, close: (): void => undefined };
+  const server = createServer((socket) => {
+    open.add(socket);
+    silence.open = open.size;
+    socket.on('data', (bytes) => {
+      silence.heard += bytes.length;
+      silence.messages += 1;
+      if (says !== undefined && silence.messages === 1) socket.write(says);
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      open.delete(socket);
+      silence.open = open.size;
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  silence.port = (server.address() as AddressInfo).port;
+  silence.close = () => {
+    server.close();
+    for (const socket of open) socket.destroy();
+  };
+  return silence;
+}
+
 describe('a client of a follower', () => {
   it('is served by the leader, and counts at both', async () => {
     const client = await follower.client();
@@ -144,6 +176,48 @@ describe('a client of a follower', () => {
     const client = await follower.client();
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     await client.end();
+  });
+
+  it('is passed on to whoever leads next when it has only said hello, and hears nothing of it', async () => {
+    const silent = await startSilence();
+    follower.service.setService(leaderAt(silent.port, 'r2'));
+    const before = follower.listener.clients;
+    const client = follower.client();
+    await expect.poll(() => silent.heard).toBeGreaterThan(0);
+    follower.service.setService({ kind: 'nowhere', reason: 'an election' });
+    await expect.poll(() => silent.open).toBe(0);
+    follower.service.setService(leaderAt(leader.connection.port));
+    expect((await (await client).query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    expect([follower.listener.clients, follower.listener.strangers]).toEqual([before + 1, 0]);
+    await (await client).end();
+    await expect.poll(() => follower.listener.clients).toBe(before);
+    silent.close();
+  });
+
+  it('is passed on again where the next one leads no more, either', async () => {
+    const [first, second] = [await startSilence(), await startSilence()];
+    follower.service.setService(leaderAt(first.port, 'r2'));
+    const client = follower.client();
+    await expect.poll(() => first.heard).toBeGreaterThan(0);
+    follower.service.setService(leaderAt(second.port, 'r3'));
+    await expect.poll(() => second.heard).toBeGreaterThan(0);
+    await expect.poll(() => first.open).toBe(0);
+    follower.service.setService(leaderAt(leader.connection.port));
+    expect((await (await client).query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await (await client).end();
+    first.close();
+    second.close();
+  });
+
+  it('whom the old leader has answered is not passed on: it hears 57P01', async () => {
+    const asking = await startSilence(authenticationRequest);
+    follower.service.setService(leaderAt(asking.port, 'r2'));
+    const refused = codeOf(follower.client());
+    // A password has come.
+    await expect.poll(() => asking.messages).toBeGreaterThan(1);
+    follower.service.setService(leaderAt(leader.connection.port));
+    expect(await refused).toBe('57P01');
+    asking.close();
   });
 
   it('is not sent round and round by two that take each other for the leader', async () => {

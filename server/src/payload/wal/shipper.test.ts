@@ -134,6 +134,25 @@ describe('a shipper', () => {
     ]);
   });
 
+  it('that rests proposes nothing, whatever is chosen or written meanwhile, and then all of it', async () => {
+    const { shipper, ranges, take } = setUp();
+    take(10);
+    await turn();
+    shipper.rest(true);
+    take(20);
+    await turn();
+    shipper.chosen(lsn(1010));
+    shipper.ship();
+    await turn();
+    expect(ranges).toEqual([{ start: 1000, bytes: 10 }]);
+    expect(shipper.releasedTo).toBe(1010);
+    shipper.rest(false);
+    expect(ranges).toEqual([
+      { start: 1000, bytes: 10 },
+      { start: 1010, bytes: 20 },
+    ]);
+  });
+
   it('gathers no bulk', async () => {
     const { ranges, take, writes } = setUp({ entryBytesMax: 100_000, queueBytesMax: 500_000 });
     writes(true);

@@ -47,6 +47,7 @@ export class Shipper {
   private proposed: { readonly end: Lsn; readonly atMs: number }[] = [];
   private paused = false;
   private stopped = false;
+  private resting = false;
 
   constructor(options: ShipperOptions) {
     this.options = options;
@@ -110,7 +111,7 @@ export class Shipper {
    * This replica's log is written in groups: a range that comes while it is being written to waits for that anyway, and with all that has come by then it costs the messages and votes of one.
    */
   ship(): void {
-    while (!this.stopped && this.pieces.length > 0 && !this.mayGather()) {
+    while (!this.stopped && !this.resting && this.pieces.length > 0 && !this.mayGather()) {
       const { leadership, timeline } = this.options;
       const { count, bytes } = this.nextRange();
       const chunks = this.pieces.slice(0, count);
@@ -183,6 +184,12 @@ export class Shipper {
       this.proposed.shift();
       first = this.proposed[0];
     }
+  }
+
+  /** Proposes nothing, until it is to again. What is proposed already goes on. */
+  rest(isResting: boolean): void {
+    this.resting = isResting;
+    if (!isResting) this.ship();
   }
 
   /** Reports nothing beyond this position until `letGo`. */

@@ -23,6 +23,7 @@ import { pause } from '../pause.ts';
 import { ChosenWal, type ChosenWalOptions } from './chosen-wal.ts';
 import { LifeContext, type LifeOptions, type Next } from './life/context.ts';
 import { inspect } from './life/inspect-phase.ts';
+import { Stages } from './life/stages.ts';
 import { beStandby } from './life/standby-phase.ts';
 import { settleWritten } from './life/written-phase.ts';
 import { lsnNone, type Lsn } from '../../wal/lsn.ts';
@@ -196,6 +197,11 @@ export class WalPayload implements Payload {
     return false;
   }
 
+  /** A primary's WAL is not proposed, until it is to be again: whoever leads next has what was proposed before. */
+  rest(isResting: boolean): void {
+    this.context.shipper?.rest(isResting);
+  }
+
   get primary(): PrimaryDatabase | null {
     return this.context.primary;
   }
@@ -259,6 +265,7 @@ export class WalPayload implements Payload {
     const { wishes, signal } = this.context;
     if (wishes.leading !== null && sameBallot(wishes.leading, ballot)) return;
     wishes.leading = ballot;
+    this.context.stages = new Stages(this.options.timers);
     signal.notify();
   }
 

@@ -39,7 +39,11 @@ export interface HandOverOptions {
     serveElsewhere(leader: ReplicaId | null, reason: string): void;
     serveHere(ballot: Ballot): void;
   };
+  /** A change of the members is being chosen. */
+  readonly isChanging: () => boolean;
   readonly primary: () => PrimaryDatabase | null;
+  /** No more of PostgreSQL's WAL is proposed, until it is to be again. */
+  readonly rest: (isResting: boolean) => void;
   readonly awaitChosen: (lsn: Lsn, signal: AbortSignal) => Promise<boolean>;
   /** Has the others hear of the commit point, and then asks the core. */
   readonly announce: () => void;
@@ -64,9 +68,12 @@ export type HandOverOutcome =
 const answerMs = 300;
 /** From the moment at which nobody is served any more until the WAL is chosen and the successor knows. */
 const settleMs = 1500;
+/** The readiest has so long to hear of all that is chosen before the others who are ready may lead as well. */
+const preferredMs = 100;
 const electedMsDefault = 5000;
 const retryMs = 2;
 const stopping = 'leadership is being handed over';
+const notChosen = `Not all that PostgreSQL has written was chosen within ${settleMs} ms.`;
 
 export class HandOver {
   private readonly options: HandOverOptions;
@@ -98,17 +105,19 @@ export class HandOver {
     const { service, timers, logger } = this.options;
     const ballot = service.servedUnder;
     if (ballot === null) return { code: 'notLeader' };
-    const found = await this.findSuccessor(to);
+    const found = await this.findSuccessors(to);
     if ('reason' in found) return { code: 'noSuccessor', reason: found.reason };
     if (service.servedUnder !== ballot) return { code: 'notLeader' };
-    const { successor } = found;
+    // Nobody would be served until it is over.
+    if (this.options.isChanging()) return { code: 'busy', reason: 'A change of the members is under way.' };
+    const { successors } = found;
     const beganMs = timers.nowMs();
-    logger.info({ successor, transactionMs }, 'leadership is handed over');
+    logger.info({ successors, transactionMs }, 'leadership is handed over');
     service.drain(stopping);
     await Promise.race([service.drained(), pause(timers, transactionMs)]);
     if (service.servedUnder !== ballot) return { code: 'notLeader' };
     service.serveElsewhere(null, stopping);
-    const trouble = await this.settle(successor);
+    const trouble = await this.settle(successors);
     if (trouble !== null) return this.goOn(ballot, trouble);
     return this.awaitLeader(beganMs, electedMs);
   }
@@ -122,30 +131,47 @@ export class HandOver {
     return { code: 'timedOut', reason };
   }
 
-  /** All that PostgreSQL has is chosen, the successor knows that, and this replica has resigned. Returns why not, or null. */
-  private async settle(successor: ReplicaId): Promise<string | null> {
-    const { timers, awaitChosen, announce, resign } = this.options;
+  /**
+   * All that PostgreSQL has is chosen, a successor knows that, and this replica has resigned. Returns why not, or null.
+   *
+   * What PostgreSQL writes after the last session has ended nobody was told of: it is not waited for, since a statement that runs on, or a vacuum, would not come to an end.
+   */
+  private async settle(successors: readonly ReplicaId[]): Promise<string | null> {
+    const { timers, awaitChosen, announce, rest } = this.options;
     const over = new AbortController();
     const stop = timers.after(settleMs, () => over.abort());
     let last: HandOverCode | null = null;
     try {
-      for (;;) {
-        const end = await this.endOfWal(over.signal);
-        if (end === null || !(await inTime(awaitChosen(end, over.signal), over.signal, false))) break;
+      const end = await this.endOfWal(over.signal);
+      if (end === null || !(await inTime(awaitChosen(end, over.signal), over.signal, false)))
+        return notChosen;
+      rest(true);
+      const preferredUntilMs = timers.nowMs() + preferredMs;
+      while (last !== 'notLeader' && !over.signal.aborted) {
         announce();
-        this.said = null;
-        resign(successor);
-        last = this.said;
+        last = this.resign(timers.nowMs() < preferredUntilMs ? successors.slice(0, 1) : successors);
         if (last === 'handedOver') return null;
-        if (last === 'notLeader' || over.signal.aborted) break;
         await pause(timers, retryMs);
       }
     } finally {
       stop();
+      if (last !== 'handedOver') rest(false);
     }
-    return last === 'behind'
-      ? `${replicaOf(successor)} did not get all that is chosen within ${settleMs} ms.`
-      : `Not all that PostgreSQL has written was chosen within ${settleMs} ms.`;
+    if (last !== 'behind') return notChosen;
+    const names = successors.map(replicaOf).join(' and ');
+    return `${names} did not get all that is chosen within ${settleMs} ms.`;
+  }
+
+  /** To the first of them who knows all that is chosen. */
+  private resign(successors: readonly ReplicaId[]): HandOverCode | null {
+    let last: HandOverCode | null = null;
+    for (const successor of successors) {
+      this.said = null;
+      this.options.resign(successor);
+      last = this.said;
+      if (last !== 'behind' && last !== 'noVoter') break;
+    }
+    return last;
   }
 
   private async endOfWal(signal: AbortSignal): Promise<Lsn | null> {
@@ -180,9 +206,10 @@ export class HandOver {
 
   // ------------------------------------------------------------------------------------------------- the successor
 
-  private async findSuccessor(
+  /** Whoever is ready, the readiest first. */
+  private async findSuccessors(
     to: ReplicaId | null,
-  ): Promise<{ readonly successor: ReplicaId } | { readonly reason: string }> {
+  ): Promise<{ readonly successors: readonly ReplicaId[] } | { readonly reason: string }> {
     const { self, voters, transport, run, timers } = this.options;
     if (to === self) return { reason: `${to} leads already.` };
     const others = voters().filter((name) => replicaOf(name) !== self);
@@ -198,8 +225,7 @@ export class HandOver {
     const ready = asked
       .filter((name) => this.whyNot(name) === null)
       .sort((a, b) => this.answers.get(replicaOf(b))!.applied - this.answers.get(replicaOf(a))!.applied);
-    const [best] = ready;
-    if (best !== undefined) return { successor: best };
+    if (ready.length > 0) return { successors: ready };
     return { reason: asked.map((name) => `${replicaOf(name)} ${this.whyNot(name)}.`).join(' ') };
   }
 

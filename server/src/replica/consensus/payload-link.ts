@@ -23,6 +23,7 @@ export interface PayloadLinkOptions {
   readonly isTraced: boolean;
   /** Whatever it proposed has a slot, or will have one. */
   readonly onProposed: () => void;
+  readonly onOpening: (ballot: Ballot) => void;
   readonly onReady: (ballot: Ballot) => void;
   readonly onUnready: (reason: string) => void;
   readonly onFatal: (error: Error) => void;
@@ -80,6 +81,10 @@ export class PayloadLink implements PayloadHost {
 
   stepDown(): void {
     this.options.core.input({ kind: 'StepDown', reason: 'databaseFailed' });
+  }
+
+  opening(ballot: Ballot): void {
+    this.options.onOpening(ballot);
   }
 
   ready(ballot: Ballot): void {

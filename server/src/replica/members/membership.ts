@@ -75,6 +75,11 @@ export class Membership {
     return this.known;
   }
 
+  /** A change is proposed, and not known to be chosen. */
+  get isChanging(): boolean {
+    return this.pending !== null;
+  }
+
   /** Why this replica is no member any more; null while it is one. */
   get removed(): string | null {
     return this.removedBecause;

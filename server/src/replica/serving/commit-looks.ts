@@ -2,7 +2,7 @@
  * The looks of one generation at what may have commits not wait to be chosen where no gateway sees it: a role, a database or a function may turn `synchronous_commit` down.
  *
  * Responsible for: the first look, which is made before anybody is served, again where it fails, and is waited for no longer than a new leader may take; and for the looks after it, while nothing clear is known. What is found has perhaps
- * worked already, so it is the last look.
+ * worked already, so it is the last look. It begins as soon as PostgreSQL can be asked: what a leader waits for besides goes on meanwhile.
  * Invariant: answers are trusted only after a look that found nothing.
  */
 import type { Logger } from 'pino';
@@ -12,7 +12,7 @@ import type { CommitsLook, LookAtCommits } from '../../ports/commits-look.ts';
 
 export interface CommitLooksOptions {
   readonly look: LookAtCommits;
-  readonly timers: Pick<Timers, 'after'>;
+  readonly timers: Pick<Timers, 'after' | 'nowMs'>;
   /** How long the first look, with what is made again of it, keeps clients waiting. */
   readonly patienceMs: number;
   /** How long after a first look that failed the next one comes. */
@@ -27,22 +27,27 @@ export class CommitLooks {
   private readonly trust: () => void;
   /** With the generation. */
   private readonly ended: AbortSignal;
+  private readonly enough = new AbortController();
+  /** The first look is over, or nobody waits for it any more. */
+  private readonly over: AbortSignal;
+  private readonly trying: Promise<void>;
   private isKnown = false;
   private told: string | null = null;
 
+  /** Looks at once. */
   constructor(options: CommitLooksOptions, trust: () => void, ended: AbortSignal) {
     this.options = options;
     this.trust = trust;
     this.ended = ended;
+    this.over = AbortSignal.any([ended, this.enough.signal]);
+    this.trying = this.tryUntilTold(this.over);
   }
 
-  /** Resolves when a look has told something, or has taken too long: what it tells then is not used. */
+  /** From now on clients wait for it. Resolves when a look has told something, or has taken too long: what it tells then is not used. */
   async first(): Promise<void> {
     const { timers, patienceMs } = this.options;
-    const enough = new AbortController();
-    const over = AbortSignal.any([this.ended, enough.signal]);
-    await Promise.race([pause(timers, patienceMs, over), this.tryUntilTold(over)]);
-    enough.abort();
+    await Promise.race([pause(timers, patienceMs, this.over), this.trying]);
+    this.enough.abort();
   }
 
   private async tryUntilTold(over: AbortSignal): Promise<void> {

@@ -225,6 +225,56 @@ describe('the service of a replica', () => {
     expect(looks.map(({ isServed }) => isServed)).toEqual([false, true, true, true]);
   });
 
+  it('looks as soon as it may, and then need not be waited for', async () => {
+    const { settle, service, told, looks, generation } = setUp();
+    service.lookAhead(ballot(1));
+    expect(looks).toHaveLength(1);
+    looks[0]!.tell({ code: 'clean' });
+    await settle();
+    expect([service.service().kind, service.servedUnder]).toEqual(['nowhere', null]);
+    service.serveHere(ballot(1));
+    await settle();
+    expect(await service.awaitAnswer(generation())).toBe(true);
+    expect([service.mayAnswer(generation()), looks.length, told.length]).toEqual([true, 1, 1]);
+  });
+
+  it('is waited for by clients only from when it could serve: a look that takes long until then may tell all the same', async () => {
+    const { time, settle, service, looks, generation } = setUp({ patienceMs: 30 });
+    service.lookAhead(ballot(1));
+    await time.pass(100);
+    service.serveHere(ballot(1));
+    await time.pass(20);
+    expect(service.service().kind).toBe('nowhere');
+    looks[0]!.tell({ code: 'clean' });
+    await settle();
+    expect(await service.awaitAnswer(generation())).toBe(true);
+    expect(service.mayAnswer(generation())).toBe(true);
+  });
+
+  it.each([
+    ['another leadership', () => undefined, 2],
+    [
+      'one that was lost and is another by now',
+      (service: ReplicaService) => service.serveElsewhere(r2, 'r2 leads'),
+      1,
+    ],
+  ])('takes nothing from a look ahead of %s', async (_which, meanwhile, round) => {
+    const { settle, service, looks } = setUp();
+    service.lookAhead(ballot(1));
+    looks[0]!.tell({ code: 'clean' });
+    await settle();
+    meanwhile(service);
+    service.serveHere(ballot(round));
+    await settle();
+    expect(looks).toHaveLength(2);
+    expect(service.service().kind).not.toBe('here');
+    looks[1]!.tell({ code: 'weakened', found: ['role app'] });
+    await settle();
+    const now = service.service();
+    expect(now.kind).toBe('here');
+    expect('generation' in now && service.mayAnswer(now.generation)).toBe(false);
+  });
+
   it('does not look again for a generation that has ended, nor serve in it', async () => {
     const { settle, service, looks, lookers, told } = setUp();
     service.serveHere(ballot(1));

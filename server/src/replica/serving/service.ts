@@ -4,6 +4,7 @@
  * Responsible for: the generation of this replica's service, telling gateways when it changes, and putting the gate of answers and the outcomes behind it. Decides nothing about consensus: it is told.
  * Invariant: within one generation the replica led, and its PostgreSQL ran, without a break; whoever shows an old generation gets nothing.
  */
+import { sameBallot } from '../../multipaxos/ballot.ts';
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { Ballot, ReplicaId } from '../../multipaxos/types/names.ts';
 import type {
@@ -39,6 +40,12 @@ export interface ServiceOptions {
   readonly looks: Omit<CommitLooksOptions, 'look'>;
 }
 
+interface LooksAhead {
+  readonly ballot: Ballot;
+  readonly ended: AbortSignal;
+  readonly looks: CommitLooks;
+}
+
 export class ReplicaService implements ClientService {
   private readonly options: ServiceOptions;
   private generation = 0;
@@ -50,6 +57,8 @@ export class ReplicaService implements ClientService {
   /** Of the present generation, that may still ask something. */
   private sessions = new Set<object>();
   private waiting: (() => void)[] = [];
+  /** Of a leadership under which nobody is served yet. */
+  private ahead: LooksAhead | null = null;
 
   constructor(options: ServiceOptions) {
     this.options = options;
@@ -68,23 +77,39 @@ export class ReplicaService implements ClientService {
     return () => this.listeners.delete(listener);
   }
 
-  /** From now on clients are served here, as soon as it has been looked at what may have their commits not wait. */
-  serveHere(ballot: Ballot): void {
+  /** PostgreSQL is the primary of this leadership, and may be asked: what has to be looked at before anybody is served is looked at from now on. */
+  lookAhead(ballot: Ballot): void {
     this.endGeneration();
     if (this.current.kind === 'here') this.change({ kind: 'nowhere', reason: 'another leadership begins' });
     this.ballot = ballot;
-    this.options.gate.renew();
-    void this.begin(ballot, this.ended.signal, this.options.gate.distrust());
+    const { gate, lookAtCommits, looks } = this.options;
+    gate.renew();
+    const ended = this.ended.signal;
+    this.ahead = {
+      ballot,
+      ended,
+      looks: new CommitLooks({ ...looks, look: lookAtCommits() }, gate.distrust(), ended),
+    };
   }
 
-  private async begin(ballot: Ballot, ended: AbortSignal, trust: () => void): Promise<void> {
-    const { lookAtCommits, looks, onBegins } = this.options;
-    const all = new CommitLooks({ ...looks, look: lookAtCommits() }, trust, ended);
-    await all.first();
+  /** From now on clients are served here, as soon as it has been looked at what may have their commits not wait. */
+  serveHere(ballot: Ballot): void {
+    const { ahead } = this;
+    const isAhead = ahead !== null && !ahead.ended.aborted && sameBallot(ahead.ballot, ballot);
+    if (!isAhead) this.lookAhead(ballot);
+    void this.begin(this.ahead!);
+    this.ahead = null;
+  }
+
+  private async begin({ ballot, ended, looks }: LooksAhead): Promise<void> {
+    const { timers, logger } = this.options.looks;
+    const sinceMs = timers.nowMs();
+    await looks.first();
     if (ended.aborted) return;
-    onBegins(this.generation, ballot);
+    logger.info({ waitedMs: Math.round(timers.nowMs() - sinceMs) }, 'clients are served');
+    this.options.onBegins(this.generation, ballot);
     this.change({ kind: 'here', generation: this.generation });
-    await all.goOn();
+    await looks.goOn();
   }
 
   /** From now on clients are served by `leader`, if anybody is known. Ends a generation of this replica. */

@@ -49,7 +49,7 @@ class Looks {
         return { code: 'unclear', reason };
       }
       if (this.cleanSince === null) {
-        const found = await findWeakenedCommitsIn(this.place);
+        const found = await findWeakenedCommitsIn(this.place, client);
         if (found.length > 0) return { code: 'weakened', found };
         if (!this.isLate) return { code: 'clean' };
         this.cleanSince = await timeOf(client);

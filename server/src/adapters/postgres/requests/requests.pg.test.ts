@@ -25,6 +25,15 @@ async function connectAs(user: string): Promise<Client> {
   return client;
 }
 
+async function lookIn({ socketDir }: { readonly socketDir: string }): Promise<string[]> {
+  const client = await pg.connect('postgres');
+  try {
+    return await findWeakenedCommitsIn({ socketDir }, client);
+  } finally {
+    await client.end();
+  }
+}
+
 async function codeOf(work: Promise<unknown>): Promise<string | undefined> {
   try {
     await work;
@@ -322,8 +331,21 @@ describe('settings that outlive their session', () => {
   it('are looked for in every database but one whose removal was interrupted', async () => {
     await pg.superuser.query('CREATE DATABASE broken');
     await pg.superuser.query("UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'broken'");
-    expect(await findWeakenedCommitsIn(pg)).toEqual([]);
+    expect(await lookIn(pg)).toEqual([]);
     await pg.superuser.query('DROP DATABASE broken');
+  });
+
+  it('are looked for in all databases, though there are more than are looked into at once', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((letter) => `many_${letter}`);
+    for (const name of names) {
+      await pg.superuser.query(`CREATE DATABASE ${name}`);
+      const inside = await pg.connect(name);
+      await inside.query("CREATE VIEW public.v AS SELECT 'synchronous_commit'");
+      await inside.end();
+    }
+    const found = await lookIn(pg);
+    for (const name of names) await pg.superuser.query(`DROP DATABASE ${name}`);
+    expect(found).toEqual(names.map((name) => `rule or view public.v (database ${name})`));
   });
 
   it.each([
@@ -336,7 +358,7 @@ describe('settings that outlive their session', () => {
   ])('are looked for whatever else its owner has set for a database: %s', async (setting) => {
     await pg.superuser.query("CREATE VIEW public.v AS SELECT set_config('synchronous_commit', 'off', false)");
     await pg.superuser.query(`ALTER DATABASE ${pg.database} SET ${setting}`);
-    const found = await findWeakenedCommitsIn(pg).catch((error: unknown) => error);
+    const found = await lookIn(pg).catch((error: unknown) => error);
     const names = await installRequestsIn(pg, pg.database).catch((error: unknown) => error);
     const after = await pg.connect('postgres');
     await after.query(`ALTER DATABASE ${pg.database} RESET ALL`);
@@ -356,10 +378,10 @@ describe('settings that outlive their session', () => {
 
   it('are taken for found in a database that lets nobody in, unless that is the one that initdb made so', async () => {
     await pg.superuser.query('CREATE DATABASE shut ALLOW_CONNECTIONS false');
-    const found = await findWeakenedCommitsIn(pg);
+    const found = await lookIn(pg);
     await pg.superuser.query('DROP DATABASE shut');
     expect(found).toEqual(['the database shut cannot be looked into: it lets nobody in']);
-    expect(await findWeakenedCommitsIn(pg)).toEqual([]);
+    expect(await lookIn(pg)).toEqual([]);
   });
 
   it.each([
@@ -370,7 +392,7 @@ describe('settings that outlive their session', () => {
   ])('are those of a subscription whose workers do not wait: "%s"', async (setting, isFound) => {
     const options = ['connect = false', 'slot_name = NONE', setting].filter((one) => one !== '').join(', ');
     await pg.superuser.query(`CREATE SUBSCRIPTION s CONNECTION 'dbname=x' PUBLICATION p WITH (${options})`);
-    const found = await findWeakenedCommitsIn(pg);
+    const found = await lookIn(pg);
     await pg.superuser.query('DROP SUBSCRIPTION s');
     expect(found).toEqual(isFound ? [`subscription s (database ${pg.database})`] : []);
   });

@@ -55,26 +55,42 @@ export async function findWeakenedCommits(client: Client): Promise<readonly stri
   return rows.map(({ what }) => what);
 }
 
+/** Each look is a session of its own. */
+const atOnceMax = 4;
+
 /**
- * The same of every database, one after the other, and of what belongs to no single one: subscriptions, whose workers do not wait unless they are told to, and databases that let nobody in, since whoever may open one, or copy it,
+ * The same of every database, some at once, and of what belongs to no single one: subscriptions, whose workers do not wait unless they are told to, and databases that let nobody in, since whoever may open one, or copy it,
  * uses what is in it. Of those only the one that initdb makes so holds nothing of anybody's. A database whose removal was interrupted is of no use to anybody. @throws Error of PostgreSQL
  */
-export async function findWeakenedCommitsIn({
-  socketDir,
-}: {
-  readonly socketDir: string;
-}): Promise<string[]> {
-  const { databases, found } = await lookAround(socketDir);
-  for (const database of databases) {
-    const client = await connectPg({ socketDir, database });
-    try {
-      const here = await findWeakenedCommits(client);
-      found.push(...here.map((what) => `${what} (database ${database})`));
-    } finally {
-      await client.end();
+export async function findWeakenedCommitsIn(
+  { socketDir }: { readonly socketDir: string },
+  client: Client,
+): Promise<string[]> {
+  const { databases, found } = await lookAround(client);
+  const own = 'postgres';
+  const left = databases.filter((database) => database !== own);
+  const inDatabase = async (database: string, session: Client): Promise<void> => {
+    const here = await findWeakenedCommits(session);
+    found.push(...here.map((what) => `${what} (database ${database})`));
+  };
+  const lookOn = async (): Promise<void> => {
+    for (let database = left.shift(); database !== undefined; database = left.shift()) {
+      const session = await connectPg({ socketDir, database });
+      try {
+        await inDatabase(database, session);
+      } finally {
+        await session.end();
+      }
     }
-  }
-  return found;
+  };
+  const others = Array.from({ length: Math.min(atOnceMax, left.length) }, lookOn);
+  // What failed is told when none of them is in a database any more.
+  const all = await Promise.allSettled([
+    databases.includes(own) ? inDatabase(own, client) : Promise.resolve(),
+    ...others,
+  ]);
+  for (const one of all) if (one.status === 'rejected') throw one.reason;
+  return found.sort();
 }
 
 const databasesSql = `
@@ -85,21 +101,16 @@ const subscriptionsSql = `
 SELECT format('subscription %s (database %s)', subname, datname) AS what
 FROM pg_subscription s JOIN pg_database d ON d.oid = subdbid WHERE subsynccommit NOT IN ('on', 'remote_write', 'remote_apply') ORDER BY 1`;
 
-async function lookAround(socketDir: string): Promise<{ databases: string[]; found: string[] }> {
-  const client = await connectPg({ socketDir, database: 'postgres' });
-  try {
-    await takeOwnSettings(client);
-    const { rows } = await client.query<{ name: string; open: boolean }>(databasesSql);
-    const subscriptions = await client.query<{ what: string }>(subscriptionsSql);
-    const shut = rows.filter(({ open }) => !open);
-    return {
-      databases: rows.filter(({ open }) => open).map(({ name }) => name),
-      found: [
-        ...shut.map(({ name }) => `the database ${name} cannot be looked into: it lets nobody in`),
-        ...subscriptions.rows.map(({ what }) => what),
-      ],
-    };
-  } finally {
-    await client.end();
-  }
+async function lookAround(client: Client): Promise<{ databases: string[]; found: string[] }> {
+  await takeOwnSettings(client);
+  const { rows } = await client.query<{ name: string; open: boolean }>(databasesSql);
+  const subscriptions = await client.query<{ what: string }>(subscriptionsSql);
+  const shut = rows.filter(({ open }) => !open);
+  return {
+    databases: rows.filter(({ open }) => open).map(({ name }) => name),
+    found: [
+      ...shut.map(({ name }) => `the database ${name} cannot be looked into: it lets nobody in`),
+      ...subscriptions.rows.map(({ what }) => what),
+    ],
+  };
 }

@@ -55,7 +55,8 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
   const waiting = new Set<() => void>();
 
   function serves(generation: number): boolean {
-    return service.kind === 'here' && service.generation === generation;
+    if (service.kind === 'here') return service.generation === generation;
+    return service.kind === 'nowhere' && service.drains === generation;
   }
 
   function leadership(generation: number): Ballot | null {

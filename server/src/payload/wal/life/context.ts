@@ -23,6 +23,7 @@ import type { Shipper } from '../shipper.ts';
 import type { WalPosition } from '../../../wal/position.ts';
 import type { Barriers } from './barriers.ts';
 import { Signal } from './signal.ts';
+import { Stages } from './stages.ts';
 import type { StandbyProgress } from './standby-progress.ts';
 
 /** What is being done before PostgreSQL can be used. */
@@ -119,6 +120,8 @@ export class LifeContext {
   shipper: Shipper | null = null;
   primary: PrimaryDatabase | null = null;
   barriers: Barriers | null = null;
+  /** Of this replica's newest leadership. */
+  stages: Stages;
   /** Events of the fold that wait until the directory says what the replica is about to be. */
   private heldEvents: ApplyTraceEvent[] | null = null;
   /** A comparison of data is under way at this position: nothing beyond it is fed or released. */
@@ -132,6 +135,7 @@ export class LifeContext {
   constructor(options: LifeOptions) {
     this.options = options;
     this.signal = new Signal(options.timers);
+    this.stages = new Stages(options.timers);
   }
 
   get pointer(): Slot {

@@ -36,8 +36,10 @@ export async function bePrimary(context: LifeContext, running: RunningPrimary): 
   const watch = new PrimaryWatch(context, running.primary, shipper);
   let next: Next;
   try {
+    context.options.host.opening(running.ballot);
     const limit = forLeader(context, running.ballot, 'the stream of WAL', context.options.timings.patienceMs);
     await inTime(context, limit, watch.connect());
+    context.stages.done('streaming');
     context.options.onUp();
     shipper.chosen(running.wal.position.end);
     void open(context, running, barriers);
@@ -95,6 +97,7 @@ async function open(
   barriers: Barriers,
 ): Promise<void> {
   const { host, logger } = context.options;
+  const { stages } = context;
   try {
     await barriers.pass();
   } catch (error) {
@@ -104,7 +107,9 @@ async function open(
   }
   if (!context.leads(ballot) || context.over() !== null) return;
   const { end, slot } = wal.position;
-  logger.info({ timeline: primary.timeline, position: formatLsn(end) }, 'the primary serves');
+  stages.done('barrier');
+  const { timeline } = primary;
+  logger.info({ timeline, position: formatLsn(end), ms: stages.all }, 'the primary serves');
   host.event({ name: 'Open', leadership: ballot, slot, position: end });
   host.ready(ballot);
 }

@@ -230,12 +230,14 @@ async function puzzle({ progress, wal }: RunningStandby, nowMs: number): Promise
 
 /** Null: this replica does not lead any more, and the standby has become nothing else. */
 async function lead(context: LifeContext, running: RunningStandby, ballot: Ballot): Promise<Next | null> {
-  const { options, wishes } = context;
+  const { options, wishes, stages } = context;
   const { host, logger, readers } = options;
+  stages.done('noticed');
   // It may have come to lead while something else was waited for.
   readers.letIn(false);
   const fork = await replayedFork(context, running, ballot);
   if (fork === null) return null;
+  stages.done('replayed');
   const { position } = running.wal;
   const timeline = (position.timeline + 1) as typeof position.timeline;
   const entry = { leadership: ballot, timeline, ...fork, resumes: false, system: position.system };
@@ -244,6 +246,7 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
     running.standby.open();
     return null;
   }
+  stages.done('chosen');
   const begun = running.wal.position;
   const state = await context.save({ kind: 'promoting', leadership: ballot }, begun);
   const written: Next = { kind: 'written', state };
@@ -251,7 +254,10 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
   try {
     const history = (number: typeof timeline): string => timelineFile(begun, number);
     const limit = forLeader(context, ballot, 'a promotion', options.timings.promotionMs);
-    primary = await inTime(context, limit, running.standby.promote({ timeline, fork: fork.fork, history }));
+    stages.done('marked');
+    const onStage = (stage: string): void => stages.done(stage);
+    const promotion = running.standby.promote({ timeline, fork: fork.fork, history, onStage });
+    primary = await inTime(context, limit, promotion);
     host.event({ name: 'Promote', leadership: ballot, timeline, fork: fork.fork });
   } catch (error) {
     logger.error({ err: error }, 'PostgreSQL could not be promoted');
@@ -266,7 +272,9 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
   // It is no standby from here on, whoever asks.
   context.feed = null;
   context.standby = null;
+  stages.done('asked');
   await context.save({ kind: 'primary', leadership: ballot }, begun);
+  stages.done('saved');
   return bePrimary(context, { primary, ballot, wal: running.wal, from: fork.fork });
 }
 

@@ -137,6 +137,7 @@ export class LifeFixture {
       copyAwaited: () => undefined,
       leadershipKnown: ({ round, replica }) => this.story.push(`known: ${round} of ${replica}`),
       stepDown: () => this.story.push('step down'),
+      opening: () => undefined,
       ready: () => this.story.push('ready'),
       unready: (reason) => this.story.push(`unready: ${reason}`),
       event: (event) => this.events.push(event),
