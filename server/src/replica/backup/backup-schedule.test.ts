@@ -235,6 +235,20 @@ describe('a backup that fails', () => {
     await schedule.stop();
   });
 
+  it('lets go of no WAL where the directory has fewer than are kept, as if its disk were not mounted', async () => {
+    const { schedule, forgotten } = replica('r1', { keep: 2 });
+    await time.pass(25 * hourMs);
+    expect(names()).toHaveLength(2);
+    const before = forgotten.at(-1);
+    disk = new Map();
+    await time.pass(25 * hourMs);
+    expect([names().length, forgotten.at(-1)]).toEqual([1, before]);
+    await time.pass(25 * hourMs);
+    expect(names()).toHaveLength(2);
+    expect(forgotten.at(-1)).toBeGreaterThan(before!);
+    await schedule.stop();
+  });
+
   it('is not tried where the backups that are there cannot be seen, and nothing is let go of', async () => {
     const { schedule, store, forgotten } = replica('r1', { keep: 1 });
     await time.pass(hourMs);

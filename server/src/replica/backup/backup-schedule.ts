@@ -168,7 +168,9 @@ export class BackupSchedule {
       await store.remove(name);
       logger.info({ name }, 'an old backup was removed');
     }
-    if (goodOnes(this.kept).length > 0) forgetWalBelow(Math.min(...this.kept.map(({ end }) => end)) as Lsn);
+    // With fewer none has gone yet. Or it is another directory: where a disk was not mounted, whose backups need that WAL.
+    if (goodOnes(this.kept).length >= keep)
+      forgetWalBelow(Math.min(...this.kept.map(({ end }) => end)) as Lsn);
   }
 
   /** Of the newest. */
