@@ -8,9 +8,10 @@
 import type { Logger } from 'pino';
 import type { BackupReport } from '../../api/status.ts';
 import type { Timers } from '../../ports/clock.ts';
-import type { BackupClaim, BackupStore, KeptBackup, RestoreTestResult } from '../../ports/backup-store.ts';
+import type { BackupStore, KeptBackup, RestoreTestResult } from '../../ports/backup-store.ts';
 import type { Lsn } from '../../wal/lsn.ts';
 import { byAge, dueAtMs, goodOnes, superfluous } from './backup-rules.ts';
+import { BackupTurns } from './backup-turns.ts';
 
 export interface BackupScheduleOptions {
   readonly store: BackupStore;
@@ -34,9 +35,6 @@ export interface BackupScheduleOptions {
 }
 
 const lookMs = 20_000;
-const beatMs = 30_000;
-/** A claim that has not changed for so long is of somebody who died. */
-const claimDeadMs = 5 * 60_000;
 const hangMs = 60_000;
 const retryMsMax = 10 * 60_000;
 
@@ -58,11 +56,12 @@ export class BackupSchedule {
   private retryAtMs = Number.NEGATIVE_INFINITY;
   /** By the monotonic clock, whatever others say: the next one of this replica's is not made before. */
   private takeAtMs = Number.NEGATIVE_INFINITY;
-  private seenClaim: { readonly heldBy: string; readonly sinceMs: number } | null = null;
+  private readonly turns: BackupTurns;
 
   constructor(options: BackupScheduleOptions) {
     this.options = options;
     this.sinceMs = options.wallMs();
+    this.turns = new BackupTurns(options);
   }
 
   start(): void {
@@ -180,35 +179,15 @@ export class BackupSchedule {
   }
 
   private async inTurn(work: () => Promise<void>): Promise<void> {
-    const claim = await this.claim();
-    if (claim === null) return;
-    const stopBeating = this.options.timers.every(beatMs, () => void claim.beat());
-    try {
+    await this.turns.take(async () => {
       // Another one may have done it just before.
       await this.refresh();
-      await work();
-    } finally {
-      this.running = null;
-      stopBeating();
-      await claim.release();
-    }
-  }
-
-  /** Null: somebody else is at it. */
-  private async claim(): Promise<BackupClaim | null> {
-    const { store, timers, logger } = this.options;
-    const outcome = await store.claim();
-    if (outcome.kind === 'held') {
-      this.seenClaim = null;
-      return outcome.claim;
-    }
-    const { heldBy } = outcome;
-    if (this.seenClaim?.heldBy !== heldBy) this.seenClaim = { heldBy, sinceMs: timers.nowMs() };
-    if (timers.nowMs() - this.seenClaim.sinceMs < claimDeadMs) return null;
-    logger.warn({ heldBy }, 'whoever was making a backup has died: its claim is broken');
-    await store.breakClaim(heldBy);
-    this.seenClaim = null;
-    return null;
+      try {
+        await work();
+      } finally {
+        this.running = null;
+      }
+    });
   }
 
   private async take(): Promise<void> {
