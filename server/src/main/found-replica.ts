@@ -8,8 +8,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { exists } from '../adapters/file-system.ts';
-import { backupsFor } from '../adapters/postgres/backup/backup-choice.ts';
-import { type RestoreTarget, TargetError } from '../adapters/postgres/backup/recovery.ts';
+import { fromNearest } from '../adapters/postgres/backup/backup-choice.ts';
+import type { RestoreTarget } from '../adapters/postgres/backup/recovery.ts';
 import { restoreBackup, type RestoreStep } from '../adapters/postgres/backup/restore-backup.ts';
 import type { DurablePosition } from '../adapters/postgres/copy/chosen.ts';
 import {
@@ -148,7 +148,7 @@ export async function restoreReplica(
   await refuseIfThere(config);
   const { postgres: directory } = placesOf(config.dataDir);
   const binaries = await binariesOf(config);
-  const restored = await restoreNearest(from, (file) => {
+  const restored = await fromNearest(from.file, from.target, (file) => {
     progress.onBackup(file);
     return restoreBackup({ ...from, file, ...progress, directory, binaries });
   }).catch((error: unknown) => {
@@ -159,24 +159,6 @@ export async function restoreReplica(
   const cluster = newCluster();
   const pointer = await foundOnDatabase(config, cluster, backup);
   return { file, cluster, pointer, backupOf: header.cluster, takenAt: header.takenAt, lastCommit };
-}
-
-/** Of several backups the newest may end behind the target, or begin behind a label. */
-async function restoreNearest<Result>(
-  { file: path, target }: RestoreFrom,
-  restore: (file: string) => Promise<Result>,
-): Promise<Result & { readonly file: string }> {
-  const files = await backupsFor(path, target);
-  for (const [index, file] of files.entries()) {
-    try {
-      return { ...(await restore(file)), file };
-    } catch (error) {
-      const isElsewhere =
-        error instanceof TargetError && (error.side === 'before' || target.kind === 'label');
-      if (!isElsewhere || index === files.length - 1) throw error;
-    }
-  }
-  throw new Error('no backup was tried');
 }
 
 /** What is in the directory becomes the beginning of a new group: its first leadership takes whatever PostgreSQL has. */

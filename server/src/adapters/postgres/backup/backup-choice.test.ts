@@ -5,9 +5,10 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { Lsn } from '../../../wal/lsn.ts';
-import { backupsFor } from './backup-choice.ts';
+import { CopyError } from '../../../ports/copy.ts';
+import { backupsFor, fromNearest } from './backup-choice.ts';
 import { writeBackup } from './backup-file.ts';
-import type { RestoreTarget } from './recovery.ts';
+import { type RestoreTarget, TargetError } from './recovery.ts';
 import { inPieces, sealed, smallPosition } from './testing/small-backup.ts';
 
 let root: string;
@@ -78,4 +79,40 @@ it('what lies before the oldest backup is refused, with its time; so are a direc
     refused(/no backup in .* of cluster c3/),
   );
   await expect(backupsFor(join(root, 'nowhere'), { kind: 'end' })).rejects.toThrow(/ENOENT/);
+});
+
+it('the one before is tried where the target lies before the end of the nearest, or a label is not behind it, and for no other reason', async () => {
+  directory = await mkdtemp(join(root, 'nearest-'));
+  for (const [name, slot] of [
+    ['a', 10],
+    ['b', 20],
+    ['c', 30],
+  ] as const)
+    await take(name, slot, slot * 10, `2026-05-04T10:0${slot / 10}:00Z`);
+  const tried: string[] = [];
+  const from = (
+    target: RestoreTarget,
+    ends: Readonly<Record<string, Error>>,
+  ): Promise<{ readonly name: string; readonly file: string }> => {
+    tried.length = 0;
+    return fromNearest(directory, target, (file) => {
+      const name = basename(file, '.barista');
+      tried.push(name);
+      const error = ends[name];
+      return error === undefined ? Promise.resolve({ name }) : Promise.reject(error);
+    });
+  };
+  const before = new TargetError('before', 'lies before the end');
+  const beyond = new TargetError('beyond', 'lies beyond the end');
+  const time: RestoreTarget = { kind: 'time', at: new Date('2026-05-04T10:03:00.100Z') };
+  const label: RestoreTarget = { kind: 'label', name: 'x' };
+  expect(await from(time, { c: before })).toEqual({ name: 'b', file: join(directory, 'b.barista') });
+  await expect(from(time, { c: beyond })).rejects.toBe(beyond);
+  expect(tried).toEqual(['c']);
+  expect(await from(label, { c: beyond, b: before })).toMatchObject({ name: 'a' });
+  await expect(from(label, { c: beyond, b: beyond, a: beyond })).rejects.toBe(beyond);
+  expect(tried).toEqual(['c', 'b', 'a']);
+  const altered = new CopyError('copyInvalid', 'was altered');
+  await expect(from(label, { c: altered })).rejects.toBe(altered);
+  expect(tried).toEqual(['c']);
 });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { formatLsn } from '../../../wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { type BackupHeader, readBackupEnds } from './backup-file.ts';
-import { describeTarget, type RestoreTarget } from './recovery.ts';
+import { describeTarget, type RestoreTarget, TargetError } from './recovery.ts';
 
 interface Found {
   readonly path: string;
@@ -39,6 +39,25 @@ export async function backupsFor(
   throw invalid(
     `${describeTarget(target)} lies before the oldest backup in ${path}, which was begun ${begins}`,
   );
+}
+
+/** Of several backups the newest may end behind the target, or begin behind a label: then the one before it is tried. @throws what `restore` throws, as of the last that is tried; as `backupsFor` */
+export async function fromNearest<Result>(
+  path: string,
+  target: RestoreTarget,
+  restore: (file: string) => Promise<Result>,
+): Promise<Result & { readonly file: string }> {
+  const files = await backupsFor(path, target);
+  for (const [index, file] of files.entries()) {
+    try {
+      return { ...(await restore(file)), file };
+    } catch (error) {
+      const isElsewhere =
+        error instanceof TargetError && (error.side === 'before' || target.kind === 'label');
+      if (!isElsewhere || index === files.length - 1) throw error;
+    }
+  }
+  throw new Error('no backup was tried');
 }
 
 /** The newest first: by their slots, for clocks are set. */
