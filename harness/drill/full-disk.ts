@@ -94,7 +94,7 @@ async function one(scene: Scene, id: string, who: string): Promise<string[]> {
   const silentMs = await untilAcknowledged(ledger, silenceMsMax);
   if (silentMs === null)
     return [`With the disk of ${who} full nothing was acknowledged for ${silenceMsMax / 1000} s.`];
-  say('The others go on.');
+  say(`The others go on: a row is acknowledged ${secondsText(silentMs)} later.`);
   await disks.get(id)!.makeRoom();
   const backMs = await untilServing(group, [id]);
   if (backMs === null) return [`${id} does not serve ${serveMsMax / 1000} s after its disk has room again.`];

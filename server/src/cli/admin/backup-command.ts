@@ -66,7 +66,7 @@ async function receive(target: AdminTarget, partial: string, progress: ProgressL
     // Node's words for it are "aborted".
     if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
     throw new CliError(
-      `There is no backup: the replica ended the transfer after ${bytes} bytes.`,
+      `There is no backup: the replica ended the transfer after ${bytes} bytes, as it does when it begins or ceases to lead. Its log has the reason; take it again.`,
       exitCodes.failed,
       {
         cause: error,
