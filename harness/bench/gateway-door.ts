@@ -4,16 +4,28 @@
  * `gateway`: the SQL gateway, around a replica in memory that always leads. `pipe`: bytes pass, and nobody looks at them. Says its port, then answers each message with its CPU time.
  */
 import { connect, createServer } from 'node:net';
+import { dirname } from 'node:path';
+import { createLoginFinder } from '../../server/src/adapters/postgres/find-login.ts';
 import { createPgwireListener } from '../../server/src/gateways/pgwire/listener.ts';
+import { defaultAccess } from '../../server/src/gateways/pgwire/login/access-rules.ts';
 import { createMemoryClientService } from '../../server/src/gateways/pgwire/testing/memory-client-service.ts';
 
 const [kind, socketPath = ''] = process.argv.slice(2);
 const host = '127.0.0.1';
 
 async function openGateway(): Promise<number> {
-  const service = createMemoryClientService({ socketPath, reservedUsers: [] });
+  const findLogin = createLoginFinder({ socketDir: dirname(socketPath) });
+  const service = createMemoryClientService({ socketPath, reservedUsers: [], findLogin });
   const logger = { info: () => {}, warn: console.error };
-  const listener = await createPgwireListener({ host, port: 0, service, logger });
+  const access = defaultAccess(false);
+  const listener = await createPgwireListener({
+    host,
+    port: 0,
+    service,
+    clusterSecret: 'bench',
+    access,
+    logger,
+  });
   return listener.port;
 }
 

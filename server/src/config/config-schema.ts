@@ -4,6 +4,7 @@
  * What spans several keys is in relations.ts.
  */
 import { z } from 'zod';
+import { isAddresses } from './addresses.ts';
 import type { GroupId, ReplicaId } from '../multipaxos/types/names.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -22,6 +23,33 @@ const ms = z.int().min(1).max(3_600_000);
 const address = z.strictObject({ host, port });
 /** Where to listen: on loopback unless told otherwise. */
 const listen = z.strictObject({ host: host.default(LOOPBACK), port });
+const accessRule = z.strictObject({
+  /** Names, separated by commas, or "all". */
+  database: z.string().min(1).max(1000).default('all'),
+  role: z.string().min(1).max(1000).default('all'),
+  address: z
+    .string()
+    .max(1000)
+    .refine(isAddresses, {
+      error: 'must be all, loopback, or addresses and networks such as 10.0.0.0/8, separated by commas',
+    })
+    .default('all'),
+  tls: z.enum(['required', 'any', 'none']).default('any'),
+  method: z.enum(['scram', 'certificate', 'trust', 'reject']),
+});
+const pgwire = listen.extend({
+  /** Who may log in from where, and how: the first rule that matches counts. Passwords, and TLS from other machines if there is TLS, if absent. */
+  access: z.array(accessRule).min(1).max(200).optional(),
+  /** Clients may ask for TLS. */
+  tls: z
+    .strictObject({
+      certificate: z.string().min(1),
+      key: z.string().min(1),
+      /** Whose certificates of clients are taken. */
+      clientAuthority: z.string().min(1).optional(),
+    })
+    .optional(),
+});
 const http = listen.extend({
   /** Tells whoever watches the text of the statements that clients run. */
   statements: z.boolean().default(false),
@@ -185,7 +213,7 @@ export const replicaConfigSchema = z.strictObject({
   /** Shared by all members: who does not know it cannot speak to the peers' port. One of the two must be given. */
   clusterSecret: z.string().min(16).max(1024).optional(),
   clusterSecretFile: z.string().min(1).optional(),
-  pgwire: listen,
+  pgwire,
   http,
   postgres: postgres.prefault({}),
   /** What a new data directory is given; an existing one keeps what it has. */

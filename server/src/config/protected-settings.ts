@@ -24,6 +24,8 @@ export const protectedSettings: readonly string[] = [
   'unix_socket_permissions',
   'port',
   'allow_alter_system',
+  // Another role than the gateway has made sure of.
+  'db_user_namespace',
   // A standby with a target stops there, or makes a primary of itself; one with a delay keeps a new leader waiting.
   'recovery_target',
   'recovery_target_action',

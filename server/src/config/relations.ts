@@ -8,6 +8,7 @@ import { keyName, type Path } from '../shapes/json-shape.ts';
 import type { Problem } from '../shapes/check-shape.ts';
 import { valueWords } from '../shapes/words.ts';
 import type { RawConfig } from './config-schema.ts';
+import { isOwnMachine } from './addresses.ts';
 import { protectedSettings } from './protected-settings.ts';
 
 /** What is right of a configuration by itself: a key whose value, or something in it, is wrong is absent. */
@@ -17,7 +18,14 @@ export type ConfigParts = { readonly [K in keyof RawConfig]?: RawConfig[K] | und
 export function relationProblems(parts: ConfigParts, broken: readonly Path[]): Problem[] {
   const known = (key: Path): boolean =>
     !broken.some((path) => startsWith(path, key) || startsWith(key, path));
-  const told = [...members(parts), ...secret(parts), ...times(parts), ...sizes(parts), ...places(parts)];
+  const told = [
+    ...members(parts),
+    ...secret(parts),
+    ...times(parts),
+    ...sizes(parts),
+    ...places(parts),
+    ...access(parts),
+  ];
   return [...told.filter(({ keys }) => keys.every(known)).map(problemOf), ...settings(parts)];
 }
 
@@ -123,6 +131,31 @@ function places({ archive, backup, dataDir }: ConfigParts): Broken[] {
       words,
     },
   ];
+}
+
+/** Rules that would let in whoever comes, or nobody. */
+function access({ pgwire }: ConfigParts): Broken[] {
+  return (pgwire?.access ?? []).flatMap(({ address, tls, method }, index) => {
+    const rule: Path = ['pgwire', 'access', index];
+    const broken: Broken[] = [];
+    const blame = (key: string, words: string): number => broken.push({ keys: [[...rule, key]], words });
+    if (method === 'trust' && !isOwnMachine(address)) {
+      blame(
+        'method',
+        `must not be trust for other machines than this one: address is ${JSON.stringify(address)}, and may be "loopback"`,
+      );
+    }
+    if (tls === 'required' && pgwire?.tls === undefined) {
+      blame('tls', 'must not be required without pgwire.tls, for then nobody can ask for TLS');
+    }
+    if (method === 'certificate' && pgwire?.tls?.clientAuthority === undefined) {
+      blame(
+        'method',
+        'must not be certificate without pgwire.tls.clientAuthority, which says whose certificates are taken',
+      );
+    }
+    return broken;
+  });
 }
 
 function isWithin(path: string, directory: string): boolean {

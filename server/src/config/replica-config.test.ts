@@ -55,6 +55,30 @@ describe('replica configuration', () => {
     expect(config.postgres).toEqual({ settings: {} });
   });
 
+  const access = (rule: object) => ({ ...minimal, pgwire: { port: 7432, access: [rule] } });
+
+  it('takes rules of access and certificates, whose paths are relative to the file', () => {
+    const tls = { certificate: 'tls/r1.pem', key: '/etc/r1.key', clientAuthority: 'ca.pem' };
+    const rules = [
+      { method: 'trust', address: 'loopback' },
+      { method: 'certificate', tls: 'required' },
+    ];
+    const { pgwire } = parseReplicaConfig(
+      { ...minimal, pgwire: { port: 7432, tls, access: rules } },
+      '/base',
+    );
+    expect(pgwire.tls).toEqual({
+      certificate: '/base/tls/r1.pem',
+      key: '/etc/r1.key',
+      clientAuthority: '/base/ca.pem',
+    });
+    expect(pgwire.access).toEqual([
+      { database: 'all', role: 'all', address: 'loopback', tls: 'any', method: 'trust' },
+      { database: 'all', role: 'all', address: 'all', tls: 'required', method: 'certificate' },
+    ]);
+    expect(parseReplicaConfig(minimal, '/base').pgwire).toEqual({ host: '127.0.0.1', port: 7432 });
+  });
+
   const settings = (values: object) => ({ ...minimal, postgres: { settings: values } });
   const { group: _group, ...noGroup } = minimal;
   const { http: _http, ...noHttp } = minimal;
@@ -197,6 +221,27 @@ describe('replica configuration', () => {
     [
       { ...minimal, archive: { directory: 'data/r1/wal' } },
       'archive.directory: must not be in dataDir ("data/r1"), which may be lost or wiped as a whole, and is "data/r1/wal"',
+    ],
+    [
+      access({ method: 'trust' }),
+      'pgwire.access[0].method: must not be trust for other machines than this one: address is "all", and may be "loopback"',
+    ],
+    [
+      access({ method: 'scram', tls: 'required' }),
+      'pgwire.access[0].tls: must not be required without pgwire.tls, for then nobody can ask for TLS',
+    ],
+    [
+      access({ method: 'certificate' }),
+      'pgwire.access[0].method: must not be certificate without pgwire.tls.clientAuthority, which says whose',
+    ],
+    [
+      access({ method: 'scram', address: 'db1' }),
+      'pgwire.access[0].address: must be all, loopback, or addresses and networks such as 10.0.0.0/8, separated by commas',
+    ],
+    [access({}), 'pgwire.access[0].method: is missing; it must be one of scram, certificate, trust, reject'],
+    [
+      { ...minimal, pgwire: { port: 1, tls: { certificate: 'c' } } },
+      'pgwire.tls.key: is missing; it must be a text that is not empty',
     ],
     [
       settings({ fsync: 'off' }),

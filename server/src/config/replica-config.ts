@@ -36,6 +36,7 @@ export function parseReplicaConfig(
   return {
     ...rest,
     dataDir: resolve(baseDir, rest.dataDir),
+    pgwire: pgwireWithPaths(rest.pgwire, baseDir),
     ...(rest.archive === undefined ? {} : { archive: placed(rest.archive, baseDir) }),
     ...(rest.backup === undefined ? {} : { backup: placed(rest.backup, baseDir) }),
     postgres: {
@@ -48,6 +49,19 @@ export function parseReplicaConfig(
 
 function placed<Part extends { readonly directory: string }>(part: Part, baseDir: string): Part {
   return { ...part, directory: resolve(baseDir, part.directory) };
+}
+
+function pgwireWithPaths({ tls, ...rest }: RawConfig['pgwire'], baseDir: string): RawConfig['pgwire'] {
+  if (tls === undefined) return rest;
+  const { certificate, key, clientAuthority } = tls;
+  return {
+    ...rest,
+    tls: {
+      certificate: resolve(baseDir, certificate),
+      key: resolve(baseDir, key),
+      ...(clientAuthority === undefined ? {} : { clientAuthority: resolve(baseDir, clientAuthority) }),
+    },
+  };
 }
 
 /** @throws ConfigError with everything that is wrong */

@@ -8,6 +8,7 @@ import { reservedUsers } from '../adapters/postgres/founding.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { Archiving } from '../payload/wal/archiving.ts';
 import { WalPayload } from '../payload/wal/wal-payload.ts';
+import type { FindLogin } from '../ports/client-service.ts';
 import type { Timers } from '../ports/clock.ts';
 import type { LookAtCommits } from '../ports/commits-look.ts';
 import type { DatabaseDirectory, Loss } from '../ports/database-directory.ts';
@@ -54,6 +55,7 @@ export interface ReplicaAdapters {
   readonly server: DatabaseServer & { close(): Promise<void> };
   /** What clients connect to. */
   readonly socketPath: string;
+  readonly findLogin: FindLogin;
   readonly directory: DatabaseDirectory;
   readonly digests: DigestSource;
   readonly timers: Timers;
@@ -273,6 +275,7 @@ export function assembleReplica(
     reads: () => reads,
     socketPath: () => adapters.socketPath,
     reservedUsers,
+    findLogin: adapters.findLogin,
     primary: () => payload.primary,
     installRequests: adapters.installRequests,
     lookAtCommits: adapters.lookAtCommits,
@@ -310,6 +313,7 @@ export function assembleReplica(
     shown,
     socketPath: () => adapters.socketPath,
     reservedUsers,
+    findLogin: adapters.findLogin,
     retryMs: 200,
   });
   const verification: Verification = new Verification({

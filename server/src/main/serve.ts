@@ -136,6 +136,9 @@ function describeStart(error: unknown, config: ReplicaConfig): unknown {
   if (syscall !== 'listen' && code?.startsWith('EADDR') === true) {
     return new CliError((error as Error).message, exitCodes.failed, { cause: error });
   }
+  if (code === 'tlsFiles') {
+    return new CliError(`pgwire.tls: ${(error as Error).message}`, exitCodes.failed, { cause: error });
+  }
   if (syscall !== 'listen') return error;
   const key = portKeys.find(([, read]) => read(config) === port)?.[0];
   const why = code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used (${code ?? '?'})`;

@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import { openWalArchive } from '../adapters/postgres/archive/wal-archive.ts';
 import { createDigestSource } from '../adapters/postgres/digest/digest-source.ts';
 import { inspectDatabase, placesOf } from '../adapters/postgres/database-directory.ts';
+import { createLoginFinder } from '../adapters/postgres/find-login.ts';
 import { lookAtCommits } from '../adapters/postgres/requests/look-at-commits.ts';
 import { installRequestsIn } from '../adapters/postgres/requests/install-requests.ts';
 import { systemClock } from '../adapters/system-clock.ts';
@@ -18,6 +19,7 @@ import type { ApplyTraceEvent } from '../api/events.ts';
 import type { LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { createPgwireListener } from '../gateways/pgwire/listener.ts';
+import { defaultAccess } from '../gateways/pgwire/login/access-rules.ts';
 import { ballotNone } from '../multipaxos/ballot.ts';
 import { memberName } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
@@ -74,6 +76,8 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   const pgwire = await createPgwireListener({
     ...config.pgwire,
     service: frame.door,
+    clusterSecret: config.clusterSecret,
+    access: config.pgwire.access ?? defaultAccess(config.pgwire.tls !== undefined),
     logger: context.logger,
     limits: { clientsMax: config.bounds.clientsMax },
   });
@@ -230,6 +234,7 @@ async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null)
       timers: systemClock,
       random: Math.random,
       socketPath: database.server.instance.socketPath,
+      findLogin: createLoginFinder(database.server.instance),
       prepare: () => prepareDatabase(config, database),
       lookAtCommits: () => lookAtCommits(database.server.instance),
       installRequests: (name) => installRequestsIn(database.server.instance, name),

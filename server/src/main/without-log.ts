@@ -56,7 +56,7 @@ export function statusWithoutLog(
     lastSlot: slot,
     state: now.state,
     message: now.message,
-    pgwire: config.pgwire,
+    pgwire: { host: config.pgwire.host, port: config.pgwire.port },
     http: { host: config.http.host, port: config.http.port },
     pid: process.pid,
     postgres: { pid: null, socketDir: '', port: 0, up: false, version: null },

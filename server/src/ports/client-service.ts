@@ -18,6 +18,21 @@ export interface PostgresDoor {
   readonly socketPath: string;
   /** Roles that may not log in through the gateway. */
   readonly reservedUsers: readonly string[];
+  /** @throws Error if PostgreSQL cannot be asked */
+  readonly findLogin: FindLogin;
+}
+
+export type FindLogin = (role: string) => Promise<LoginRecord>;
+
+/** What PostgreSQL has on record about a role that wants to log in. */
+export interface LoginRecord {
+  readonly isKnown: boolean;
+  /** `rolpassword`, which is never the password. Null: there is none. */
+  readonly secret: string | null;
+  /** The time that `VALID UNTIL` names is over. */
+  readonly isExpired: boolean;
+  /** With how many iterations a new password would be kept. */
+  readonly iterations: number;
 }
 
 /** A transaction that was open in a session: `leadership` ran it; `xid` is PostgreSQL's full (64 bit) transaction id. */

@@ -1,5 +1,6 @@
 /** The errors that the gateway itself sends to SQL clients: one table, with true SQLSTATEs. */
 import type { GatewayError } from './codec/backend-messages.ts';
+import type { AccessQuestion } from './login/access-rules.ts';
 
 // ------------------------------------------------------------------------------------------- before there is a session
 
@@ -16,6 +17,13 @@ export const databaseDown: GatewayError = {
   sqlState: '57P03',
   message: "the database is not accepting connections now: this replica's PostgreSQL is down",
   hint: 'Try again shortly, or connect to another replica.',
+};
+
+/** To a follower, or to what takes itself for one. */
+export const notOfThisCluster: GatewayError = {
+  sqlState: '28000',
+  message: 'this gateway takes the clients of no other that does not know the cluster secret',
+  hint: 'Do the configurations of all replicas have the same clusterSecret?',
 };
 
 export function leaderUnreachable(where: string, reason: string): GatewayError {
@@ -49,6 +57,27 @@ export function reservedUser(user: string): GatewayError {
     sqlState: '28000',
     message: `role "${user}" is not permitted to log in through the gateway`,
   };
+}
+
+export function wrongPassword(role: string): GatewayError {
+  return { sqlState: '28P01', message: `password authentication failed for user "${role}"` };
+}
+
+export function wrongCertificate(role: string): GatewayError {
+  return { sqlState: '28000', message: `certificate authentication failed for user "${role}"` };
+}
+
+export function noRule(asked: AccessQuestion): GatewayError {
+  return { sqlState: '28000', message: `no pgwire.access entry for ${whoAsks(asked)}` };
+}
+
+export function rejectedByRule(asked: AccessQuestion): GatewayError {
+  return { sqlState: '28000', message: `pgwire.access rejects connection for ${whoAsks(asked)}` };
+}
+
+function whoAsks({ address, role, database, isEncrypted }: AccessQuestion): string {
+  const encryption = isEncrypted ? 'SSL encryption' : 'no encryption';
+  return `host "${address}", user "${role}", database "${database}", ${encryption}`;
 }
 
 export const replicationRefused: GatewayError = {

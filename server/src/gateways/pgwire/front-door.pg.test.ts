@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createPgwireListener } from './listener.ts';
-import { startGateway, type TestGateway } from './testing/gateway.ts';
+import { doorOf, startGateway, type TestGateway } from './testing/gateway.ts';
 import { ask, backends, codeOf, fatal, lastWords, q, sleep } from './testing/helpers.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
@@ -67,10 +67,11 @@ function startup(code: number, rest: string): Buffer {
   head.writeInt32BE(code, 4);
   return Buffer.concat([head, Buffer.from(rest)]);
 }
+const asOpen = startup(3 << 16, 'user\0open\0database\0barista\0\0');
 const asBarista = startup(3 << 16, 'user\0barista\0database\0barista\0\0');
 
 describe('start-up', () => {
-  it('a wrong password and an unknown database are refused by PostgreSQL itself', async () => {
+  it('a wrong password and an unknown database are refused', async () => {
     expect(await codeOf(connectAs({ password: 'wrong' }))).toBe('28P01');
     expect(await codeOf(connectAs({ database: 'nowhere' }))).toBe('3D000');
     await expect.poll(() => backends(pg)).toBe(0);
@@ -93,7 +94,7 @@ describe('start-up', () => {
     await new Promise((resolve) => socket.once('data', resolve));
     socket.removeAllListeners('data');
     const wire = followWire(socket);
-    wire.send(startup(3 << 16, 'user\0open\0database\0barista\0\0'));
+    wire.send(asOpen);
     expect((await wire.until('Z')).at(-1)?.type).toBe('Z');
   });
 
@@ -109,7 +110,10 @@ describe('start-up', () => {
   });
 
   it('PostgreSQL that is down is told with 57P03', async () => {
-    gateway.service.setDoor({ socketPath: '/nowhere/.s.PGSQL.5432', reservedUsers: [] });
+    const door = doorOf(pg);
+    gateway.service.setDoor({ ...door, socketPath: '/nowhere/.s.PGSQL.5432' });
+    expect(await codeOf(connectAs({}))).toBe('57P03');
+    gateway.service.setDoor({ ...door, findLogin: () => Promise.reject(new Error('away')) });
     expect(await codeOf(connectAs({}))).toBe('57P03');
     gateway.service.setDoor(null);
     expect(await codeOf(connectAs({}))).toBe('57P03');
@@ -121,6 +125,8 @@ describe('start-up', () => {
       host: '127.0.0.1',
       port,
       service: createMemoryClientService(null),
+      clusterSecret: 'secret',
+      access: [],
       logger: { info: () => {}, warn: () => {} },
     });
     await expect(second).rejects.toThrow(new RegExp(`port ${port} of 127.0.0.1: it is in use`));
@@ -128,7 +134,7 @@ describe('start-up', () => {
 
   it('is not answered while answers may not leave', async () => {
     gateway.service.holdAnswers();
-    const wire = followWire(open(asBarista));
+    const wire = followWire(open(asOpen));
     await sleep(200);
     expect(wire.socket.bytesRead).toBe(0);
     gateway.service.letGo();

@@ -5,6 +5,13 @@ export interface PgwireLimits {
   /** Connections that have not said yet what they want: beyond it the oldest is closed. */
   readonly openingMax: number;
   readonly firstPacketTimeoutMs: number;
+  /** How long agreeing on TLS may take. */
+  readonly handshakeTimeoutMs: number;
+  /** So many may be begun at once; then one in each `handshakeEveryMs`. */
+  readonly handshakesAtOnce: number;
+  readonly handshakeEveryMs: number;
+  /** How often it is looked whether there are new certificates. */
+  readonly certificateLookMs: number;
   /** Clients that are logging in at the same time; more wait for their turn. Each has a connection to PostgreSQL, or to the leader. */
   readonly authenticatingMax: number;
   /** Clients that wait for their turn to log in. */
@@ -27,6 +34,8 @@ export interface PgwireLimits {
   readonly outcomeWaitMs: number;
   /** An answer that takes longer than this is late: PostgreSQL is asked for the transaction's id. */
   readonly lateMs: number;
+  /** How long a follower's gateway waits until its standby is current, to ask it about a role; then it leaves that to the leader's. */
+  readonly loginReadMs: number;
   /** How long a linearizable read at a follower waits until the standby is current, and how long what it has found waits until the leader shows it. */
   readonly readWaitMs: number;
   /** The same of a bounded one whose standby is too stale. */
@@ -41,6 +50,10 @@ export const defaultLimits: PgwireLimits = {
   clientsMax: 500,
   openingMax: 1_000,
   firstPacketTimeoutMs: 20_000,
+  handshakeTimeoutMs: 10_000,
+  handshakesAtOnce: 50,
+  handshakeEveryMs: 5,
+  certificateLookMs: 5_000,
   authenticatingMax: 64,
   waitingMax: 1_000,
   authenticationTimeoutMs: 60_000,
@@ -52,6 +65,7 @@ export const defaultLimits: PgwireLimits = {
   tunnelGraceMs: 1_000,
   outcomeWaitMs: 15_000,
   lateMs: 100,
+  loginReadMs: 1_000,
   readWaitMs: 5_000,
   boundedWaitMs: 1_000,
   lastWordsMs: 5_000,

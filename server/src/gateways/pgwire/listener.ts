@@ -11,10 +11,14 @@ import { Admission } from './front/admission.ts';
 import { CancelRegistry } from './front/cancel-registry.ts';
 import { receive } from './front/reception.ts';
 import type { Front } from './front/sessions.ts';
+import { type AccessRuleText, compileAccess } from './login/access-rules.ts';
+import { gatewayKeys } from './login/keys.ts';
 import { defaultLimits, type PgwireLimits } from './limits.ts';
 import { AnswerGate } from './session/answer-gate.ts';
 import { LateWatch } from './session/late-watch.ts';
 import { RequestDatabases } from './session/named/request-databases.ts';
+import { ClientTls } from './tls/client-tls.ts';
+import type { TlsFiles } from './tls/tls-identity.ts';
 
 export interface PgwireLogger {
   info(fields: object, message: string): void;
@@ -26,6 +30,12 @@ export interface PgwireListenerOptions {
   /** 0: any free port; `port` of the listener tells. */
   readonly port: number;
   readonly service: ClientService;
+  /** What gateways of one cluster have in common, and nobody else knows. */
+  readonly clusterSecret: string;
+  /** The first rule that matches a client counts. */
+  readonly access: readonly AccessRuleText[];
+  /** Clients may ask for TLS. */
+  readonly tls?: TlsFiles | undefined;
   readonly logger: PgwireLogger;
   readonly limits?: Partial<PgwireLimits>;
 }
@@ -45,13 +55,32 @@ export interface PgwireListener {
 /** A dead client's connection is noticed some minutes later, though nothing is sent on it. */
 const keepAliveDelayMs = 60_000;
 
-/** @throws Error that names the address if it cannot be listened on */
+function openTls(
+  files: TlsFiles,
+  { logger }: PgwireListenerOptions,
+  limits: PgwireLimits,
+): Promise<ClientTls> {
+  const {
+    handshakeTimeoutMs,
+    certificateLookMs: lookMs,
+    handshakesAtOnce: burst,
+    handshakeEveryMs: everyMs,
+  } = limits;
+  return ClientTls.open({ files, lookMs, handshakeTimeoutMs, pace: { burst, everyMs }, logger });
+}
+
+/** @throws Error that says what is wrong with which file of `tls` or names the address if it cannot be listened on */
 export async function createPgwireListener(options: PgwireListenerOptions): Promise<PgwireListener> {
   const limits = { ...defaultLimits, ...options.limits };
   const { service, logger } = options;
+  const tls = options.tls === undefined ? null : await openTls(options.tls, options, limits);
   const front: Front = {
     service,
+    info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),
+    access: compileAccess(options.access),
+    keys: gatewayKeys(options.clusterSecret),
+    tls,
     limits,
     admission: new Admission(limits),
     cancels: new CancelRegistry(limits.cancelsMax),
@@ -70,7 +99,10 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     keepAliveInitialDelay: keepAliveDelayMs,
   };
   const server = createServer(sockets, (client) => void receive(front, client));
-  const port = await listenOn(server, options);
+  const port = await listenOn(server, options).catch((error: unknown) => {
+    tls?.close();
+    throw error;
+  });
   const stopListening = service.onServiceChange((now) => {
     for (const one of front.served) one.onService(now);
   });
@@ -87,6 +119,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     },
     async close() {
       stopListening();
+      tls?.close();
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });

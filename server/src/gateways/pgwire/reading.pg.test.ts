@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { Client, ClientConfig } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Currency, Freshness } from '../../ports/standby-reads.ts';
-import { startGateway, type TestGateway } from './testing/gateway.ts';
+import { doorOf, startGateway, type TestGateway } from './testing/gateway.ts';
 import {
   cancelPacket,
   codeOf,
@@ -43,7 +43,7 @@ beforeEach(async () => {
   answer = () => ({ code: 'current' });
   const service = createMemoryClientService(null);
   service.setService(leaderAt(1));
-  service.setStandby({ socketPath: pg.socketPath, reservedUsers: ['postgres'] });
+  service.setStandby(doorOf(pg));
   service.mayRead = async (_life, freshness) => {
     asked.push(freshness);
     return answer();

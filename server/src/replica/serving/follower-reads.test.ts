@@ -33,6 +33,7 @@ function setUp() {
     shown: { isShown: () => world.isShown, awaitShown: async () => world.isShown, over: () => undefined },
     socketPath: () => '/tmp/socket',
     reservedUsers: ['postgres'],
+    findLogin: () => Promise.reject(new Error('nobody is asked')),
     retryMs: 200,
   });
   reads.letIn(true);

@@ -49,6 +49,7 @@ function setUp({ patienceMs = 10_000 } = {}) {
     reads: () => ({}) as StandbyReads,
     socketPath: () => '/tmp/socket',
     reservedUsers: ['postgres'],
+    findLogin: () => Promise.reject(new Error('nobody is asked')),
     primary: () => primary,
     installRequests: () => Promise.resolve(),
     lookAtCommits: () => {

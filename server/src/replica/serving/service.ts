@@ -9,6 +9,7 @@ import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { Ballot, ReplicaId } from '../../multipaxos/types/names.ts';
 import type {
   ClientService,
+  FindLogin,
   NamedRequest,
   OpenTransaction,
   PostgresDoor,
@@ -33,6 +34,7 @@ export interface ServiceOptions {
   readonly reads: () => StandbyReads;
   readonly socketPath: () => string;
   readonly reservedUsers: readonly string[];
+  readonly findLogin: FindLogin;
   readonly primary: () => PrimaryDatabase | null;
   readonly installRequests: (database: string) => Promise<void>;
   /** Called once in each generation: its looks at what makes commits not wait to be chosen without a session's naming it. */
@@ -179,8 +181,8 @@ export class ReplicaService implements ClientService {
 
   door(): PostgresDoor | null {
     if (this.current.kind !== 'here') return null;
-    const { socketPath, reservedUsers } = this.options;
-    return { socketPath: socketPath(), reservedUsers };
+    const { socketPath, reservedUsers, findLogin } = this.options;
+    return { socketPath: socketPath(), reservedUsers, findLogin };
   }
 
   mayAnswer(generation: number): boolean {

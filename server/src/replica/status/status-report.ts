@@ -64,7 +64,7 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
     lastSlot: core.lastSlot,
     state: parts.condition.state,
     message: parts.condition.message,
-    pgwire: config.pgwire,
+    pgwire: { host: config.pgwire.host, port: config.pgwire.port },
     http: { host: config.http.host, port: config.http.port },
     pid: process.pid,
     postgres,

@@ -148,6 +148,7 @@ export class MemberProcess {
         transport,
         server,
         socketPath: '/nowhere/.s.PGSQL.5432',
+        findLogin: () => Promise.reject(new Error('nobody logs in')),
         directory,
         digests: new ModelDigests(postgres, timers),
         timers,

@@ -35,13 +35,8 @@ export async function writeSettings(
   const files: Record<string, string> = {
     'postgresql.conf': settingsText(settings),
     'postgresql.auto.conf': '# Not used: postgresql.conf is written at each start.\n',
-    // The socket's directory lets in nobody but the operator, and the gateway refuses the user postgres.
-    'pg_hba.conf': [
-      'local all         postgres trust',
-      'local replication postgres trust',
-      'local all         all      scram-sha-256',
-      '',
-    ].join('\n'),
+    // The socket's directory lets in nobody but the operator and the gateway, which has made sure who its client is, and refuses the user postgres.
+    'pg_hba.conf': ['local replication postgres trust', 'local all         all      trust', ''].join('\n'),
     'pg_ident.conf': '',
     ...(role.kind === 'standby' ? { 'standby.signal': '' } : {}),
   };

@@ -3,7 +3,7 @@ import { mentionIn, mentionInStartup, PieceSearch } from './mentions.ts';
 import type { StartupMessage } from './startup.ts';
 
 function startup(...parameters: (readonly [string, string])[]): StartupMessage {
-  return { kind: 'startup', version: 3 << 16, parameters, tunnelled: false, takesDoubts: false };
+  return { kind: 'startup', version: 3 << 16, parameters, tunnelNonce: null };
 }
 
 describe('a mention', () => {

@@ -10,6 +10,8 @@ export const front = {
   flush: code('H'),
   functionCall: code('F'),
   parse: code('P'),
+  /** Whatever a client says when it is asked to prove itself. */
+  password: code('p'),
   query: code('Q'),
   sync: code('S'),
   terminate: code('X'),

@@ -11,7 +11,7 @@ import {
 import type { StartupMessage } from './startup.ts';
 
 function startup(...parameters: [string, string][]): StartupMessage {
-  return { kind: 'startup', version: 196_608, parameters, tunnelled: false, takesDoubts: false };
+  return { kind: 'startup', version: 196_608, parameters, tunnelNonce: null };
 }
 
 describe('what a startup packet asks for', () => {

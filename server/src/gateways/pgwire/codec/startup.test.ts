@@ -4,11 +4,15 @@ import {
   cancelForBackend,
   cancelForLeader,
   databaseOf,
+  plainStartup,
   readFirstPacket,
+  readTunnelChallenge,
+  roleOf,
   type StartupMessage,
   startupBytesMax,
   startupForBackend,
   startupForTunnel,
+  tunnelChallenge,
 } from './startup.ts';
 
 function packet(code: number, rest: string | Buffer = ''): Buffer {
@@ -72,10 +76,39 @@ describe('the first packet', () => {
       Buffer.from('user\0\xe4\0options\0-c a=b\0_pq_.other\0x\0\0', 'latin1'),
     );
     expect(startupForBackend(read(odd))).toEqual(odd);
-    const tunnelled = read(startupForTunnel(read(odd)));
-    expect([tunnelled.tunnelled, tunnelled.takesDoubts]).toEqual([true, true]);
+    const nonce = Buffer.alloc(16, 7);
+    const tunnelled = read(startupForTunnel(read(odd), nonce));
+    expect(tunnelled.tunnelNonce).toEqual(nonce);
     expect(startupForBackend(tunnelled)).toEqual(odd);
-    expect([read(odd).tunnelled, read(odd).takesDoubts]).toEqual([false, false]);
+    expect(read(odd).tunnelNonce).toBeNull();
+  });
+
+  it.each(['3', '4.', '4.short', `4.${'x'.repeat(23)}`, `5.${'x'.repeat(22)}`])(
+    'is refused with the mark of a tunnel that is not understood: %s',
+    (mark) => {
+      const marked = packet(3 << 16, `user\0a\0_pq_.barista_tunnelled\0${mark}\0\0`);
+      expect(() => readFirstPacket(marked)).toThrow(/do not understand each other/);
+    },
+  );
+
+  it('of a tunnel is answered with a challenge, which is told from other words about authentication', () => {
+    const challenge = Buffer.from('a challenge');
+    expect(readTunnelChallenge(tunnelChallenge(challenge).subarray(5))).toEqual(challenge);
+    expect(readTunnelChallenge(Buffer.alloc(4))).toBeNull();
+    expect(readTunnelChallenge(Buffer.alloc(3))).toBeNull();
+  });
+
+  it('is plain when PostgreSQL cannot take another role or database from it than the gateway does', () => {
+    const long = 'x'.repeat(80);
+    const twice = read(packet(3 << 16, `user\0a\0database\0\0user\0${long}\0application_name\0psql\0\0`));
+    expect(plainStartup(twice).parameters).toEqual([
+      ['user', long.slice(0, 63)],
+      ['database', long.slice(0, 63)],
+      ['application_name', 'psql'],
+    ]);
+    const umlauts = plainStartup(read(packet(3 << 16, `user\0x${'ä'.repeat(40)}\0\0`)));
+    expect(roleOf(umlauts)).toBe(`x${'ä'.repeat(31)}`);
+    expect(plainStartup(read(packet(3 << 16, 'database\0shop\0\0'))).parameters).toEqual([]);
   });
 
   it('names the database of the user if it names none, in UTF-8', () => {

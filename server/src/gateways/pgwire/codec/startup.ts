@@ -3,6 +3,9 @@
  *
  * Pure: takes the bytes so far, says what they are or that more are needed.
  */
+import { authentication } from './authentication-messages.ts';
+import { frameOf } from './backend-messages.ts';
+import { front } from './message-types.ts';
 import { ProtocolViolation, UnreadableStart } from './protocol-violation.ts';
 
 /** PostgreSQL's own bound. */
@@ -17,8 +20,11 @@ const gssCode = (1234 << 16) | 5680;
 const forwardedCancelCode = (1234 << 16) | 7432;
 /** Between gateways: a client's connection that a follower has handed to the leader. Options of the protocol begin with `_pq_.`. */
 const tunnelledParameter = '_pq_.barista_tunnelled';
-/** Its value where the follower takes messages about transactions in doubt in the form of doubt-frame.ts. */
-const takesDoubts = '3';
+/** Its value begins so, and goes on with a number that the follower has drawn. By the number of their version gateways tell whether they understand each other: what they prove (login/tunnel-proof.ts), and what the leader says of transactions in doubt (doubt-frame.ts). */
+const tunnelVersion = '4.';
+const tunnelNonceText = /^[A-Za-z0-9_-]{22}$/;
+/** Among codes of authentication: the leader's gateway asks the follower's to prove itself. */
+const challengeCode = 7432;
 
 export interface StartupMessage {
   readonly kind: 'startup';
@@ -26,9 +32,8 @@ export interface StartupMessage {
   readonly version: number;
   /** Names and values are read as latin1, byte for byte. */
   readonly parameters: readonly (readonly [string, string])[];
-  readonly tunnelled: boolean;
-  /** The other end is a follower that is to be told of transactions whose outcome may come into doubt. */
-  readonly takesDoubts: boolean;
+  /** The other end says that it is a follower's gateway, which is to be told of transactions whose outcome may come into doubt: what it drew for the proof. Null: it is a client. */
+  readonly tunnelNonce: Buffer | null;
 }
 
 export type FirstPacket =
@@ -77,9 +82,19 @@ function startupMessage(version: number, rest: Buffer): StartupMessage {
     kind: 'startup',
     version,
     parameters: parameters.filter(([name]) => name !== tunnelledParameter),
-    tunnelled: parameters.some(([name]) => name === tunnelledParameter),
-    takesDoubts: parameters.some(([name, value]) => name === tunnelledParameter && value === takesDoubts),
+    tunnelNonce: tunnelNonceOf(parameters.findLast(([name]) => name === tunnelledParameter)?.[1] ?? null),
   };
+}
+
+function tunnelNonceOf(mark: string | null): Buffer | null {
+  if (mark === null) return null;
+  const nonce = mark.slice(tunnelVersion.length);
+  if (!mark.startsWith(tunnelVersion) || !tunnelNonceText.test(nonce)) {
+    throw new ProtocolViolation(
+      'the gateways of these two replicas are of versions that do not understand each other',
+    );
+  }
+  return Buffer.from(nonce, 'base64url');
 }
 
 function readParameters(rest: Buffer): (readonly [string, string])[] {
@@ -106,10 +121,40 @@ export function startupParameter(startup: StartupMessage, name: string): string 
   return startup.parameters.findLast(([key]) => key === name)?.[1];
 }
 
-/** PostgreSQL's default is the database of the user's name. In UTF-8, as names of databases are for the replica. */
+/** Longer names are cut by PostgreSQL. */
+const nameBytesMax = 63;
+
+/** As PostgreSQL takes it: one role and one database, named once each, the last of several and as long as a name can be. What is judged before PostgreSQL sees it must be what PostgreSQL sees. */
+export function plainStartup(startup: StartupMessage): StartupMessage {
+  const role = cutName(startupParameter(startup, 'user') ?? '');
+  const database = cutName(startupParameter(startup, 'database') ?? '');
+  const others = startup.parameters.filter(([name]) => name !== 'user' && name !== 'database');
+  const own = [
+    ['user', role],
+    ['database', database === '' ? role : database],
+  ] as const;
+  return { ...startup, parameters: role === '' ? others : [...own, ...others] };
+}
+
+/** Not within a character. */
+function cutName(name: string): string {
+  let end = Math.min(name.length, nameBytesMax);
+  if (end < name.length) while (end > 0 && (name.charCodeAt(end) & 0xc0) === 0x80) end -= 1;
+  return name.slice(0, end);
+}
+
+/** The role that wants to log in, in UTF-8, as names are for the replica. Of a startup packet that is plain. */
+export function roleOf(startup: StartupMessage): string {
+  return utf8(startupParameter(startup, 'user') ?? '');
+}
+
+/** PostgreSQL's default is the database of the user's name. */
 export function databaseOf(startup: StartupMessage): string {
-  const name = startupParameter(startup, 'database') ?? startupParameter(startup, 'user') ?? '';
-  return Buffer.from(name, 'latin1').toString('utf8');
+  return utf8(startupParameter(startup, 'database') ?? startupParameter(startup, 'user') ?? '');
+}
+
+function utf8(latin1: string): string {
+  return Buffer.from(latin1, 'latin1').toString('utf8');
 }
 
 /** As the client sent it, but for the mark of a tunnel. */
@@ -126,8 +171,24 @@ export function readOnly(startup: StartupMessage): StartupMessage {
   return { ...startup, parameters: [...startup.parameters, ['default_transaction_read_only', 'on']] };
 }
 
-export function startupForTunnel(startup: StartupMessage): Buffer {
-  return encodeStartup(startup.version, [...startup.parameters, [tunnelledParameter, takesDoubts]]);
+export function startupForTunnel(startup: StartupMessage, nonce: Buffer): Buffer {
+  const mark = tunnelVersion + nonce.toString('base64url');
+  return encodeStartup(startup.version, [...startup.parameters, [tunnelledParameter, mark]]);
+}
+
+/** What the leader's gateway says to it. */
+export function tunnelChallenge(challenge: Buffer): Buffer {
+  return authentication(challengeCode, challenge);
+}
+
+/** `payload`: of a message of authentication. Null: it is another. */
+export function readTunnelChallenge(payload: Buffer): Buffer | null {
+  return payload.length >= 4 && payload.readInt32BE(0) === challengeCode ? payload.subarray(4) : null;
+}
+
+/** What the follower's says to that. */
+export function tunnelAnswer(answer: Buffer): Buffer {
+  return frameOf(front.password, answer);
 }
 
 function encodeStartup(version: number, parameters: readonly (readonly [string, string])[]): Buffer {
@@ -142,6 +203,9 @@ export function cancelForBackend(key: Buffer): Buffer {
 export function cancelForLeader(key: Buffer): Buffer {
   return packet(forwardedCancelCode, key);
 }
+
+/** Asks for TLS, as clients do. */
+export const sslRequest = packet(sslCode, Buffer.alloc(0));
 
 function packet(code: number, rest: Buffer): Buffer {
   const head = Buffer.alloc(8);

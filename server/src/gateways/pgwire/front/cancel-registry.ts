@@ -4,8 +4,9 @@
  * A cancel reaches PostgreSQL only while the session is owed an answer. That it may end the wait of a COMMIT is not prevented here: the answers of all sessions are held back
  * then (ClientService.mayAnswer). Bounded: so many deliveries at the same time; cancels beyond that are dropped, as PostgreSQL does not answer for them either.
  */
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { cancelForBackend, cancelForLeader } from '../codec/startup.ts';
+import { askForTls } from '../tls/connect-tls.ts';
 
 interface Target {
   readonly socketPath: string;
@@ -40,11 +41,20 @@ export class CancelRegistry {
     return true;
   }
 
-  forward(leader: { readonly host: string; readonly port: number }, key: Buffer): void {
-    this.deliver({ host: leader.host, port: leader.port }, cancelForLeader(key));
+  /** `encrypts`: the leader's gateway is asked for TLS. */
+  forward(
+    { host, port }: { readonly host: string; readonly port: number },
+    key: Buffer,
+    encrypts: boolean,
+  ): void {
+    this.deliver({ host, port }, cancelForLeader(key), encrypts);
   }
 
-  private deliver(to: { path: string } | { host: string; port: number }, packet: Buffer): void {
+  private deliver(
+    to: { path: string } | { host: string; port: number },
+    packet: Buffer,
+    encrypts = false,
+  ): void {
     if (this.underWay >= this.underWayMax) return;
     this.underWay += 1;
     const socket = connect(to);
@@ -53,8 +63,16 @@ export class CancelRegistry {
     socket.on('close', () => {
       this.underWay -= 1;
     });
-    // The other end closes the connection when it has taken the cancel.
-    socket.resume();
-    socket.write(packet);
+    const send = (on: Socket): void => {
+      // The other end closes the connection when it has taken the cancel.
+      on.resume();
+      on.write(packet);
+    };
+    if (!encrypts) send(socket);
+    else
+      askForTls(socket).then(
+        (secured) => send(secured?.socket ?? socket),
+        () => socket.destroy(),
+      );
   }
 }

@@ -9,9 +9,11 @@ import type { GatewayError } from '../codec/backend-messages.ts';
 import { freshnessOf, type ReadConsistency } from '../codec/read-consistency.ts';
 import { readOnly } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
+import { isGone } from '../login/authenticate.ts';
 import { AnswerGate } from '../session/answer-gate.ts';
 import { ReadingSession } from '../session/reading/reading-session.ts';
 import { changeOrPoll, type Placement } from './await-service.ts';
+import { letIn } from './let-in.ts';
 import { admissible, type Arrival, type Front, openSession, serve } from './sessions.ts';
 
 type Place = { readonly kind: 'standby'; readonly door: StandbyDoor } | Extract<Placement, { kind: 'here' }>;
@@ -24,18 +26,22 @@ export async function placeReader(
 ): Promise<GatewayError | null> {
   const { client, startup, connection } = arrival;
   const { service, limits } = front;
-  const found = await awaitPlace(service, limits.leaderWaitMs, () => client.destroyed);
-  if (client.destroyed) return null;
+  const found = await awaitPlace(service, limits.leaderWaitMs, () => isGone(client));
+  if (isGone(client)) return null;
   if (found === null) return errors.standbyDown;
   const refused = admissible(startup, found.door.reservedUsers) ?? (await connection.logIn());
-  if (refused !== null || client.destroyed) return refused;
+  if (refused !== null || isGone(client)) return refused;
   if (found.kind === 'here') {
+    const failed = await letIn(front, arrival, found.door, errors.databaseDown);
+    if (failed !== null || isGone(client)) return failed;
     openSession(front, { ...arrival, startup: readOnly(startup) }, found);
     return null;
   }
   // A role that was made a moment ago may log in, and one that is gone may not.
   const stale = await whyStale(front, found.door, consistency);
-  if (stale !== null || client.destroyed) return stale;
+  if (stale !== null || isGone(client)) return stale;
+  const failed = await letIn(front, arrival, found.door, errors.standbyDown);
+  if (failed !== null || isGone(client)) return failed;
   openReadingSession(front, arrival, found.door, consistency);
   return null;
 }

@@ -8,43 +8,88 @@ import type { Service } from '../../../ports/client-service.ts';
 import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
 import { ProtocolViolation, UnreadableStart } from '../codec/protocol-violation.ts';
 import { consistencyOf, readModes } from '../codec/read-consistency.ts';
+import { plainStartup, type StartupMessage } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import { closeWithWords } from '../session/close-with-words.ts';
+import { acceptTunnel } from '../login/accept-tunnel.ts';
+import { isGone, letGo } from '../login/authenticate.ts';
+import { openUpstream, type Upstream } from '../login/upstream-login.ts';
 import { awaitService } from './await-service.ts';
-import { awaitFirstPacket } from './first-packet.ts';
+import type { Connection } from './admission.ts';
+import { letIn, letInForLeader } from './let-in.ts';
+import { type Opened, openConnection } from './open-connection.ts';
 import { placeReader } from './reading.ts';
 import { admissible, type Arrival, type Front, openSession, serve, type Served } from './sessions.ts';
 import { Tunnel } from './tunnel.ts';
 
 /** A new connection, until it is closed or served. Never rejects. */
-export async function receive(front: Front, client: Socket): Promise<void> {
+export async function receive(front: Front, raw: Socket): Promise<void> {
   const { admission, sockets, limits } = front;
-  function refuse(error: GatewayError): void {
-    closeWithWords(client, [errorResponse('FATAL', error)], limits.lastWordsMs);
+  /** What the client is spoken to on; null: TLS is being agreed on, and nothing can be said. */
+  let client: Socket | null = raw;
+  function say(words: readonly Buffer[]): void {
+    if (client === null) raw.destroy();
+    else closeWithWords(client, words, limits.lastWordsMs);
   }
-  sockets.add(client);
+  function refuse(error: GatewayError): void {
+    say([errorResponse('FATAL', error)]);
+  }
+  sockets.add(raw);
   const connection = admission.open((error) => {
     const served = [...front.served].find((one) => one.client === client);
     if (served === undefined) refuse(error);
     else served.end(error);
   });
-  client.on('close', () => {
-    sockets.delete(client);
+  raw.on('close', () => {
+    sockets.delete(raw);
     connection.closed();
   });
-  client.on('error', () => client.destroy());
+  raw.on('error', () => raw.destroy());
   try {
-    const opening = await awaitFirstPacket(client);
-    if (opening === null) client.destroy();
-    else if (opening.kind === 'cancel') {
-      client.destroy();
-      cancel(front, opening.key, opening.forwarded);
-    } else {
-      await placeOrRefuse(front, { client, startup: opening, connection });
-    }
+    const opened = await openConnection(raw, front.tls, (socket) => {
+      client = socket;
+      if (socket === null) return;
+      sockets.delete(raw);
+      sockets.add(socket);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        raw.destroy();
+      });
+    });
+    if (opened === null) return;
+    const { wants } = opened;
+    if (wants.kind === 'cancel') {
+      opened.client.destroy();
+      cancel(front, wants.key, wants.forwarded);
+    } else await welcome(front, opened, connection, wants);
   } catch (error) {
-    if (error instanceof UnreadableStart) closeWithWords(client, [], limits.lastWordsMs);
+    if (error instanceof UnreadableStart) say([]);
     else refuse(whyNotServed(front, error));
+  }
+}
+
+/** It may be a follower's gateway, which speaks for its client. */
+async function welcome(
+  front: Front,
+  { client, link, fingerprint }: Opened,
+  connection: Connection,
+  opening: StartupMessage,
+): Promise<void> {
+  const startup = plainStartup(opening);
+  const { tunnelNonce } = opening;
+  const known = { key: front.keys.tunnel, fingerprint, offersTls: front.tls !== null };
+  const word =
+    tunnelNonce === null
+      ? { link, isProven: false }
+      : await acceptTunnel(client, { ...opening, tunnelNonce }, known);
+  if (word === 'gone') letGo(client);
+  else if (word !== null) await placeOrRefuse(front, { client, startup, connection, ...word });
+  else {
+    front.warn(
+      { address: client.remoteAddress },
+      'what says that it is a gateway of this cluster does not know its secret',
+    );
+    closeWithWords(client, [errorResponse('FATAL', errors.notOfThisCluster)], front.limits.lastWordsMs);
   }
 }
 
@@ -62,14 +107,14 @@ async function placeOrRefuse(front: Front, arrival: Arrival): Promise<void> {
   } catch (thrown) {
     error = whyNotServed(front, thrown);
   }
-  if (error !== null)
+  if (error !== null && !isGone(arrival.client))
     closeWithWords(arrival.client, [errorResponse('FATAL', error)], front.limits.lastWordsMs);
 }
 
-function cancel({ cancels, service }: Front, key: Buffer, forwarded: boolean): void {
+function cancel({ cancels, service, tls }: Front, key: Buffer, forwarded: boolean): void {
   if (cancels.cancel(key) || forwarded) return;
   const now = service.service();
-  if (now.kind === 'at') cancels.forward(now, key);
+  if (now.kind === 'at') cancels.forward(now, key, tls !== null);
 }
 
 /** Returns why the client cannot be served, or null. */
@@ -80,29 +125,48 @@ async function place(front: Front, arrival: Arrival): Promise<GatewayError | nul
   const { client, startup, connection } = arrival;
   const placement = await awaitService({
     service: front.service,
-    tunnelled: startup.tunnelled,
+    tunnelled: startup.tunnelNonce !== null,
     waitMs: front.limits.leaderWaitMs,
-    isGone: () => client.destroyed,
+    isGone: () => isGone(client),
   });
-  if (client.destroyed) return null;
+  if (isGone(client)) return null;
   if (placement.kind === 'nowhere') return placement.error;
   const reserved = placement.kind === 'here' ? placement.door.reservedUsers : [];
   const refused = admissible(startup, reserved) ?? (await connection.logIn());
-  if (refused !== null || client.destroyed) return refused;
-  if (placement.kind === 'here') openSession(front, arrival, placement);
-  else openTunnel(front, arrival, placement);
+  if (refused !== null || isGone(client)) return refused;
+  if (placement.kind === 'at') {
+    const failed = await letInForLeader(front, arrival);
+    return failed !== null || isGone(client) ? failed : openTunnel(front, arrival, placement);
+  }
+  const failed = await letIn(front, arrival, placement.door, errors.databaseDown);
+  if (failed !== null || isGone(client)) return failed;
+  openSession(front, arrival, placement);
   return null;
 }
 
-function openTunnel(front: Front, arrival: Arrival, leader: Extract<Service, { kind: 'at' }>): void {
-  const { client, startup, connection } = arrival;
+/** Returns why the client cannot be served, or null. */
+async function openTunnel(
+  front: Front,
+  arrival: Arrival,
+  leader: Extract<Service, { kind: 'at' }>,
+): Promise<GatewayError | null> {
+  const { client, connection } = arrival;
+  const upstream = await reachLeader(front, arrival, leader);
+  if (upstream === null) return isGone(client) ? null : place(front, arrival);
+  if (upstream.code === 'failed') {
+    return errors.leaderUnreachable(`${leader.host}:${leader.port}`, upstream.reason);
+  }
   const tunnel = new Tunnel({
     client,
     leader,
-    startup,
+    upstream: upstream.socket,
     limits: front.limits,
     service: front.service,
-    onAuthenticated: () => connection.becomeClient(),
+    onAuthenticated: () => {
+      // The leader's gateway has seen to it, if this one has not.
+      arrival.isProven = true;
+      return connection.becomeClient();
+    },
     onUnheard: () => {
       front.served.delete(served);
       void placeOrRefuse(front, arrival);
@@ -114,6 +178,30 @@ function openTunnel(front: Front, arrival: Arrival, leader: Extract<Service, { k
     end: (error, options) => tunnel.end(error, options),
   };
   serve(front, served);
-  // It may have moved while the client waited for its turn.
+  // It may have moved in this very moment.
   tunnel.onService(front.service.service());
+  return null;
+}
+
+/** Null: the client has gone, or another leads. */
+async function reachLeader(
+  { service, keys, tls }: Front,
+  { client, startup, link, isProven }: Arrival,
+  leader: Extract<Service, { kind: 'at' }>,
+): Promise<Upstream | null> {
+  const inVain = new AbortController();
+  const giveUp = (): void => inVain.abort();
+  const look = (now: Service): void => {
+    if (now.kind !== 'at' || now.leader !== leader.leader) giveUp();
+  };
+  const stopLooking = service.onServiceChange(look);
+  client.on('close', giveUp);
+  look(service.service());
+  const options = { tunnelKey: keys.tunnel, encrypts: tls !== null, signal: inVain.signal };
+  const upstream = await openUpstream(leader, { startup, link, isProven }, options);
+  stopLooking();
+  client.off('close', giveUp);
+  if (!inVain.signal.aborted && !isGone(client)) return upstream;
+  if (upstream.code === 'open') upstream.socket.destroy();
+  return null;
 }

@@ -9,6 +9,10 @@ import type { GatewayError } from '../codec/backend-messages.ts';
 import { type StartupMessage, startupParameter } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
+import type { AccessRules } from '../login/access-rules.ts';
+import type { ClientLink } from '../login/client-link.ts';
+import type { GatewayKeys } from '../login/keys.ts';
+import type { ClientTls } from '../tls/client-tls.ts';
 import { AnswerGate } from '../session/answer-gate.ts';
 import type { LateWatch } from '../session/late-watch.ts';
 import type { RequestDatabases } from '../session/named/request-databases.ts';
@@ -27,7 +31,12 @@ export interface Served {
 /** What all connections of a gateway share. */
 export interface Front {
   readonly service: ClientService;
+  readonly info: (fields: object, message: string) => void;
   readonly warn: (fields: object, message: string) => void;
+  readonly access: AccessRules;
+  readonly keys: GatewayKeys;
+  /** Null: it is not offered. */
+  readonly tls: ClientTls | null;
   readonly limits: PgwireLimits;
   readonly admission: Admission;
   readonly cancels: CancelRegistry;
@@ -43,8 +52,12 @@ export interface Front {
 
 export interface Arrival {
   readonly client: Socket;
+  readonly link: ClientLink;
+  /** Plain. */
   readonly startup: StartupMessage;
   readonly connection: Connection;
+  /** The client has proved who it is, or need not. */
+  isProven: boolean;
 }
 
 export function admissible(startup: StartupMessage, reserved: readonly string[]): GatewayError | null {

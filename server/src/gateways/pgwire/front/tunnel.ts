@@ -5,12 +5,11 @@
  * that was under way. The gate of answers is the leader's.
  * Invariants: an error is put into the stream only between two messages; success is told only of what took effect and was not answered before.
  */
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { ClientService, Service } from '../../../ports/client-service.ts';
 import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
 import type { Doubt } from '../codec/doubt-frame.ts';
 import { FrameSplitter } from '../codec/frame-splitter.ts';
-import { type StartupMessage, startupForTunnel } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
 import { closeWithWords } from '../session/close-with-words.ts';
@@ -23,7 +22,8 @@ import { TunnelReader } from './tunnel-reader.ts';
 export interface TunnelOptions {
   readonly client: Socket;
   readonly leader: Extract<Service, { kind: 'at' }>;
-  readonly startup: StartupMessage;
+  /** The leader's gateway has got the client's startup packet; paused (login/upstream-login.ts). */
+  readonly upstream: Socket;
   readonly limits: PgwireLimits;
   readonly service: Pick<ClientService, 'outcomeOf' | 'outcomeOfRequest'>;
   /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
@@ -33,9 +33,7 @@ export interface TunnelOptions {
 }
 
 /** `asking`: the leader is given up, and what became of the transaction is being found out. `closed`: the client has its last words, or is gone. */
-type State = 'connecting' | 'open' | 'asking' | 'closed';
-
-const connectTimeoutMs = 5_000;
+type State = 'open' | 'asking' | 'closed';
 
 export class Tunnel {
   readonly tracker = new RequestTracker();
@@ -48,7 +46,7 @@ export class Tunnel {
   private readonly fromClient: FrameSplitter;
   private readonly reader: TunnelReader;
   private readonly known = new KnownTransaction(this.tracker);
-  private state: State = 'connecting';
+  private state: State = 'open';
   private clientEnded = false;
   /** Something has passed, in either direction, behind the startup packet. */
   private heard = false;
@@ -56,10 +54,10 @@ export class Tunnel {
   private grace: NodeJS.Timeout | null = null;
 
   constructor(options: TunnelOptions) {
-    const { client, leader, limits } = options;
+    const { client, upstream, limits } = options;
     this.options = options;
     this.client = client;
-    this.leader = connect({ host: leader.host, port: leader.port, noDelay: true });
+    this.leader = upstream;
     this.clientValve = new Valve(client);
     this.leaderValve = new Valve(this.leader);
     this.fromClient = new FrameSplitter(limits.frameBytesMax);
@@ -74,7 +72,7 @@ export class Tunnel {
     });
     this.tracker.startedUp();
     this.listen();
-    this.leader.write(startupForTunnel(options.startup));
+    upstream.resume();
     client.resume();
   }
 
@@ -149,7 +147,7 @@ export class Tunnel {
   }
 
   private onClient(chunk: Buffer): void {
-    if (this.state !== 'open' && this.state !== 'connecting') return;
+    if (this.state !== 'open') return;
     this.heard = true;
     try {
       this.fromClient.feed(chunk);
@@ -165,14 +163,7 @@ export class Tunnel {
   /** The leader has closed the connection, or it broke. */
   private onLeaderGone(): void {
     if (this.tracker.terminated || this.clientEnded || this.reader.saidFatal) this.close([]);
-    else if (this.state === 'connecting')
-      this.close([errorResponse('FATAL', this.unreachable('it refuses connections'))]);
     else this.end(errors.leaderWentAway);
-  }
-
-  private unreachable(why: string): GatewayError {
-    const { host, port } = this.options.leader;
-    return errors.leaderUnreachable(`${host}:${port}`, why);
   }
 
   private onClientEvent(event: string, listener: (chunk: Buffer) => void): void {
@@ -189,14 +180,6 @@ export class Tunnel {
       leader.end();
     });
     this.onClientEvent('close', () => this.close([]));
-    leader.setTimeout(connectTimeoutMs, () => {
-      if (this.state === 'connecting')
-        this.close([errorResponse('FATAL', this.unreachable('it does not answer'))]);
-    });
-    leader.on('connect', () => {
-      leader.setTimeout(0);
-      if (this.state === 'connecting') this.state = 'open';
-    });
     leader.on('data', (chunk: Buffer) => this.onLeader(chunk));
     leader.on('drain', () => this.clientValve.resume('full'));
     // What is wrong shows in that the connection closes.

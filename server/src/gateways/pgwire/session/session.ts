@@ -250,8 +250,8 @@ export class Session implements Gated {
   /** To the follower through which the client came, if it has not been told. */
   tellDoubt(): void {
     const { doubt } = this.known;
-    if (doubt === null || this.doubtTold || this.state !== 'open' || !this.options.startup.takesDoubts)
-      return;
+    if (doubt === null || this.doubtTold || this.state !== 'open') return;
+    if (this.options.startup.tunnelNonce === null) return;
     this.doubtTold = this.outbox.insert(doubtFrame(doubt));
   }
 

@@ -1,7 +1,11 @@
 /** A gateway before a test's PostgreSQL, and clients of it. */
 import { Client, type ClientConfig } from 'pg';
+import { createLoginFinder } from '../../../adapters/postgres/find-login.ts';
+import type { PostgresDoor } from '../../../ports/client-service.ts';
 import type { PgwireLimits } from '../limits.ts';
 import { createPgwireListener, type PgwireListener } from '../listener.ts';
+import type { AccessRuleText } from '../login/access-rules.ts';
+import type { TlsFiles } from '../tls/tls-identity.ts';
 import { createMemoryClientService, type MemoryClientService } from './memory-client-service.ts';
 import type { TestPostgres } from './postgres.ts';
 
@@ -16,7 +20,19 @@ export interface TestGateway {
 export interface GatewayOptions {
   readonly limits?: Partial<PgwireLimits>;
   readonly service?: MemoryClientService;
+  readonly clusterSecret?: string;
+  readonly access?: readonly AccessRuleText[];
+  readonly tls?: TlsFiles;
+  readonly onInfo?: (fields: object) => void;
+  readonly onWarn?: (fields: object) => void;
 }
+
+const anyone = { database: 'all', role: 'all', address: 'all', tls: 'any' } as const;
+/** `open` is a role that needs no password, where a test makes one. */
+const testAccess: readonly AccessRuleText[] = [
+  { ...anyone, role: 'open', method: 'trust' },
+  { ...anyone, method: 'scram' },
+];
 
 export async function startGateway(pg: TestPostgres, options: GatewayOptions = {}): Promise<TestGateway> {
   const service = options.service ?? serviceOf(pg);
@@ -24,7 +40,10 @@ export async function startGateway(pg: TestPostgres, options: GatewayOptions = {
     host: '127.0.0.1',
     port: 0,
     service,
-    logger: { info: () => {}, warn: () => {} },
+    clusterSecret: options.clusterSecret ?? 'the secret of a test cluster',
+    access: options.access ?? testAccess,
+    ...(options.tls === undefined ? {} : { tls: options.tls }),
+    logger: { info: (fields) => options.onInfo?.(fields), warn: (fields) => options.onWarn?.(fields) },
     limits: { lastWordsMs: 500, ...options.limits },
   });
   const { port } = listener;
@@ -42,9 +61,13 @@ export async function startGateway(pg: TestPostgres, options: GatewayOptions = {
   };
 }
 
+export function doorOf(pg: TestPostgres): PostgresDoor {
+  return { socketPath: pg.socketPath, reservedUsers: ['postgres'], findLogin: createLoginFinder(pg) };
+}
+
 /** A service that leads with this PostgreSQL and asks it for transactions. */
 export function serviceOf(pg: TestPostgres): MemoryClientService {
-  const service = createMemoryClientService({ socketPath: pg.socketPath, reservedUsers: ['postgres'] });
+  const service = createMemoryClientService(doorOf(pg));
   service.transactionsOf = async (pids) => {
     const { rows } = await pg.superuser.query<{ pid: number; xid: string }>(
       'SELECT pid, backend_xid::text AS xid FROM pg_stat_activity WHERE pid = ANY ($1) AND backend_xid IS NOT NULL',

@@ -1,7 +1,7 @@
 /** A PostgreSQL of its own for tests and benchmarks of the gateway: as it comes, with nothing of Barista in it. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -29,8 +29,6 @@ export interface TestPostgres {
 
 const database = 'barista';
 const port = 5432;
-/** `open` is a role that needs no password, where a test makes one. */
-const hba = 'local all postgres trust\nlocal all open trust\nlocal all all scram-sha-256\n';
 const startTimeoutMs = 60_000;
 
 /** `settings`: of the server, from its start on. */
@@ -81,11 +79,8 @@ export async function startTestPostgres(
   }
 
   const operator = await retry(() => connect('postgres'));
-  // Passwords travel through the gateway, so PostgreSQL must ask for them.
   await operator.query("CREATE ROLE barista LOGIN CREATEDB CREATEROLE PASSWORD 'barista'");
   await operator.query(`CREATE DATABASE ${database} OWNER barista TEMPLATE template0`);
-  await writeFile(join(data, 'pg_hba.conf'), hba);
-  await operator.query('SELECT pg_reload_conf()');
   const superuser = await connect();
   return {
     socketDir,

@@ -1,0 +1,55 @@
+/**
+ * Lets work begin no more often than it may: a first few at once, and then one after the other, whoever waits longest first, and nobody who has gone.
+ *
+ * Agreeing on TLS is work for the thread that does everything else, and anybody may ask for it: a crowd that does must not cost a leader its leadership.
+ */
+export interface PaceOptions {
+  /** That may begin at once. */
+  readonly burst: number;
+  readonly everyMs: number;
+}
+
+interface Waiting {
+  readonly begin: () => void;
+  readonly isGone: () => boolean;
+}
+
+export class Pace {
+  private readonly options: PaceOptions;
+  private readonly waiting: Waiting[] = [];
+  /** How many may begin now, as of then. */
+  private allowed: number;
+  private countedAtMs = performance.now();
+  private timer: NodeJS.Timeout | null = null;
+
+  constructor(options: PaceOptions) {
+    this.options = options;
+    this.allowed = options.burst;
+  }
+
+  /** Calls `begin` at once or later; not at all if it `isGone` by then. */
+  turn(begin: () => void, isGone: () => boolean): void {
+    this.waiting.push({ begin, isGone });
+    this.goOn();
+  }
+
+  private goOn(): void {
+    const { burst, everyMs } = this.options;
+    const nowMs = performance.now();
+    this.allowed = Math.min(burst, this.allowed + (nowMs - this.countedAtMs) / everyMs);
+    this.countedAtMs = nowMs;
+    for (let next = this.waiting[0]; next !== undefined; next = this.waiting[0]) {
+      const isGone = next.isGone();
+      if (!isGone && this.allowed < 1) break;
+      this.waiting.shift();
+      if (isGone) continue;
+      this.allowed -= 1;
+      next.begin();
+    }
+    if (this.waiting.length === 0) return;
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.goOn();
+    }, everyMs).unref();
+  }
+}
