@@ -55,6 +55,29 @@ async function whileStopped(change: () => Promise<void>): Promise<void> {
   await standby.start(primary);
 }
 
+it('is not misled by what a database has of its own: settings, an amcheck elsewhere, functions that fail or do not end', async () => {
+  await primary.query('CREATE DATABASE odd TEMPLATE template0');
+  await primary.query(
+    `CREATE SCHEMA "Its own"; CREATE EXTENSION amcheck SCHEMA "Its own" VERSION '1.3';
+     CREATE TABLE t (n int);
+     INSERT INTO t SELECT generate_series(1, 100);
+     CREATE FUNCTION f(n int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN n; END';
+     CREATE FUNCTION g(n int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN n > 5; END';
+     CREATE INDEX t_f ON t (f(n));
+     CREATE INDEX t_g ON t (n) WHERE g(n);
+     CREATE OR REPLACE FUNCTION f(n int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RAISE index_corrupted; END';
+     CREATE OR REPLACE FUNCTION g(n int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1000); RETURN true; END';
+     ALTER DATABASE odd SET default_transaction_read_only = on;
+     ALTER DATABASE odd SET statement_timeout = 1;
+     ALTER DATABASE odd SET lock_timeout = 1`,
+    'odd',
+  );
+  expect(await installAmcheck(primary)).toBe(true);
+  expect(await checkRelations(primary)).toEqual([]);
+  await primary.query('DROP DATABASE odd');
+  await standby.caughtUp(primary);
+});
+
 it('finds nothing in what is sound, on a primary as on a standby', async () => {
   expect(await checkRelations(primary)).toEqual([]);
   expect(await checkRelations(standby)).toEqual([]);

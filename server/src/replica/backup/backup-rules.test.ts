@@ -53,9 +53,15 @@ describe('what may go', () => {
   it('is not the last good one, whatever is newer and was found bad', () => {
     const all = [backup('old', 10), backup('bad', 20, 20, false), backup('worse', 30, 30, false)];
     expect(names(goodOnes(all))).toEqual(['old']);
-    expect(names(superfluous(all, 1))).toEqual([]);
+    expect(names(superfluous(all, 1))).toEqual(['bad']);
     expect(names(superfluous([...all, backup('new', 40)], 1))).toEqual(['worse', 'bad', 'old']);
     expect(names(superfluous([...all, backup('new', 40)], 2))).toEqual([]);
+  });
+
+  it('is, of those that a test has refused, all but so many, whatever else there is', () => {
+    const bad = [1, 2, 3, 4].map((n) => backup(`bad${n}`, n * 10, n * 10, false));
+    expect(names(superfluous(bad, 2))).toEqual(['bad2', 'bad1']);
+    expect(names(superfluous([backup('good', 5), ...bad], 2))).toEqual(['bad2', 'bad1']);
   });
 
   it('is not the newest that was restored in a test, however old it is', () => {

@@ -2,7 +2,7 @@
  * When a backup is due, to whom, and which ones may go. Pure.
  *
  * Clocks of machines differ, and are set: what is newer is told by the slot, and the time only says when the next one is due.
- * Invariants: of `keep` or fewer good ones none may go, nor what is newer than the last of these; the newest one that was restored in a test stays.
+ * Invariants: of `keep` or fewer good ones none may go, nor what is newer than the last of these, but for more than `keep` that a restore test has refused; the newest one that was restored in a test stays.
  */
 import type { KeptBackup } from '../../ports/backup-store.ts';
 
@@ -40,11 +40,15 @@ export function byAge(backups: readonly KeptBackup[]): KeptBackup[] {
   return backups.toSorted((a, b) => b.slot - a.slot || b.takenAtMs - a.takenAtMs);
 }
 
-/** What is older than the newest `keep` good ones, but for the newest of which a test has shown that it can be restored. */
+/**
+ * What is older than the newest `keep` good ones, but for the newest of which a test has shown that it can be restored. And of those that a test has refused all but the newest `keep`: a database that is found damaged
+ * each time must not fill the disk.
+ */
 export function superfluous(backups: readonly KeptBackup[], keep: number): KeptBackup[] {
-  const last = goodOnes(backups)[keep - 1];
-  if (last === undefined) return [];
   const all = byAge(backups);
+  const last = goodOnes(backups)[keep - 1];
+  const old = last === undefined ? [] : all.slice(all.indexOf(last) + 1);
   const proven = all.find(({ test }) => test?.ok === true);
-  return all.slice(all.indexOf(last) + 1).filter((each) => each !== proven);
+  const gone = new Set([...old, ...all.filter(({ test }) => test?.ok === false).slice(keep)]);
+  return all.filter((each) => each !== proven && gone.has(each));
 }

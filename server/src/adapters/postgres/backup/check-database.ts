@@ -7,9 +7,12 @@ import { open, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Client } from 'pg';
 import { isWholePage, pageBytes, segmentPages } from '../copy/page.ts';
-import { connectPg } from '../pg-client.ts';
+import { connectPg, quoteIdentifier } from '../pg-client.ts';
 
-const schema = 'amcheck_of_barista';
+const ownSchema = 'amcheck_of_barista';
+/** A database's owner may have set them for all sessions, and not all are known to each version. */
+const ownSettings = `SELECT set_config(name, '0', false) FROM pg_settings
+  WHERE name IN ('default_transaction_read_only', 'transaction_timeout', 'lock_timeout')`;
 const undefinedTable = '42P01';
 const undefinedObject = '42704';
 const featureNotSupported = '0A000';
@@ -23,8 +26,10 @@ export interface RunningPostgres {
 export async function installAmcheck(primary: RunningPostgres): Promise<boolean> {
   try {
     await inEveryDatabase(primary, async (client) => {
-      await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-      await client.query(`CREATE EXTENSION IF NOT EXISTS amcheck SCHEMA ${schema}`);
+      await client.query(`CREATE SCHEMA IF NOT EXISTS ${ownSchema}`);
+      // Somebody may have it elsewhere, and in an older version.
+      await client.query(`CREATE EXTENSION IF NOT EXISTS amcheck SCHEMA ${ownSchema}`);
+      await client.query('ALTER EXTENSION amcheck UPDATE');
     });
     return true;
   } catch (error) {
@@ -38,20 +43,21 @@ export async function installAmcheck(primary: RunningPostgres): Promise<boolean>
 export async function checkRelations(server: RunningPostgres): Promise<readonly string[]> {
   const complaints: string[] = [];
   await inEveryDatabase(server, async (client, database) => {
-    await expectInstalled(client, database);
-    const found = [...(await checkHeaps(client)), ...(await checkTrees(client))];
+    const schema = await schemaOfAmcheck(client, database);
+    const found = [...(await checkHeaps(client, schema)), ...(await checkTrees(client, schema))];
     complaints.push(...found.map((complaint) => `${database}: ${complaint}`));
   });
   return complaints;
 }
 
-async function expectInstalled(client: Client, database: string): Promise<void> {
-  const sql = `SELECT to_regproc('${schema}.verify_heapam') IS NOT NULL AS is`;
-  const { rows } = await client.query<{ is: boolean }>(sql);
-  if (rows[0]?.is !== true) throw new Error(`amcheck is not in the database ${database} yet`);
+async function schemaOfAmcheck(client: Client, database: string): Promise<string> {
+  const sql = `SELECT nspname AS name FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'amcheck'`;
+  const { rows } = await client.query<{ name: string }>(sql);
+  if (rows[0] === undefined) throw new Error(`amcheck is not in the database ${database} yet`);
+  return quoteIdentifier(rows[0].name);
 }
 
-async function checkHeaps(client: Client): Promise<string[]> {
+async function checkHeaps(client: Client, schema: string): Promise<string[]> {
   const names = await namesOf(client, `c.relkind IN ('r', 't', 'm')`);
   const complaints: string[] = [];
   for (const { name, oid } of names) {
@@ -66,15 +72,23 @@ async function checkHeaps(client: Client): Promise<string[]> {
   return complaints;
 }
 
-/** Each row of the table must be in the index, too. */
-async function checkTrees(client: Client): Promise<string[]> {
-  const btree = `c.relkind = 'i' AND c.relam = 403 AND EXISTS
-    (SELECT FROM pg_index i WHERE i.indexrelid = c.oid AND i.indisvalid AND i.indisready)`;
+/**
+ * Each row of the table must be in the index, too. Not so where the index is over an expression, or has a condition: these would be evaluated, and they are clients' code, which may raise anything, or go on for ever.
+ */
+async function checkTrees(client: Client, schema: string): Promise<string[]> {
+  const index = (columns: string): string => `c.relkind = 'i' AND c.relam = 403 AND EXISTS
+    (SELECT FROM pg_index i WHERE i.indexrelid = c.oid AND i.indisvalid AND i.indisready AND (${columns}))`;
+  const plain = 'i.indexprs IS NULL AND i.indpred IS NULL';
   const complaints: string[] = [];
-  for (const { name, oid } of await namesOf(client, btree)) {
-    await orComplaint(complaints, name, () =>
-      client.query(`SELECT ${schema}.bt_index_check($1::oid, true)`, [oid]),
-    );
+  for (const [columns, isWithRows] of [
+    [plain, true],
+    [`NOT (${plain})`, false],
+  ] as const) {
+    for (const { name, oid } of await namesOf(client, index(columns))) {
+      await orComplaint(complaints, name, () =>
+        client.query(`SELECT ${schema}.bt_index_check($1::oid, $2)`, [oid, isWithRows]),
+      );
+    }
   }
   return complaints;
 }
@@ -114,6 +128,7 @@ async function withClient<T>(
 ): Promise<T> {
   const client = await connectPg({ socketDir, database });
   try {
+    await client.query(ownSettings);
     return await work(client);
   } finally {
     await client.end();
