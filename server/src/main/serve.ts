@@ -9,16 +9,20 @@ import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { openTraceFile, type TraceFile } from '../adapters/trace-file/trace-file.ts';
 import type { TraceEvent } from '../api/events.ts';
+import type { Measures } from '../api/measures.ts';
 import { type HttpGateway, type HttpReplica, startHttpGateway } from '../gateways/http/http-gateway.ts';
 import { createMetrics, type LatencyObserver } from '../gateways/http/metrics.ts';
 import { type ReplicaConfig, loadReplicaConfig } from '../config/replica-config.ts';
 import { adminToken } from './admin-token.ts';
+import { buildInfo } from './build-info.ts';
 import { CliError, exitCodes, type ExitCode } from './errors.ts';
 import { letHeapGrow } from './heap-growth.ts';
 
-const stopMsMax = 10_000;
+/** A replica that is asked to stop has ended by then. */
+export const stopMsMax = 10_000;
 
 export interface ServedReplica extends HttpReplica {
+  measures(): Measures;
   stop(): Promise<void>;
 }
 
@@ -45,10 +49,12 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
   // From here on, so that a replica that is asked to stop while it starts does stop.
   const asked = untilAskedToStop();
   let replica: ServedReplica | null = null;
-  const metrics = createMetrics(() => {
+  const started = (): ServedReplica => {
     if (replica === null) throw new Error('the replica is starting');
-    return served(replica).status();
-  });
+    return replica;
+  };
+  const measures = (): Measures => started().measures();
+  const metrics = createMetrics(() => served(started()).status(), { measures, build: buildInfo() });
   let trace: TraceFile | null = null;
   let gateway: HttpGateway | null = null;
   const stop = async (): Promise<void> => {

@@ -9,6 +9,7 @@ import { freePort } from '../adapters/testing/free-port.ts';
 import type { TraceEvent } from '../api/events.ts';
 import { parseReplicaConfig, type ReplicaConfig } from '../config/replica-config.ts';
 import { demoUser } from '../demo/layout.ts';
+import type { LogWrite } from '../gateways/http/metrics.ts';
 import { runSql, type SqlResult } from '../demo/sql-console.ts';
 import { foundReplica } from './found-replica.ts';
 import type { ServedReplica } from './serve.ts';
@@ -20,6 +21,7 @@ let ports: number[] = [];
 let replica: ServedReplica;
 let events: TraceEvent[] = [];
 let agreedMs: number[] = [];
+let written: (LogWrite | null)[] = [];
 
 function configOf(): ReplicaConfig {
   const [peer = 0, pgwire = 0, http = 0] = ports;
@@ -42,9 +44,10 @@ function configOf(): ReplicaConfig {
 async function start(): Promise<void> {
   events = [];
   agreedMs = [];
+  written = [];
   replica = await startReplica(configOf(), {
     logger: pino({ level: 'silent' }),
-    latencies: { agreement: (ms) => agreedMs.push(ms) },
+    latencies: { agreement: (ms) => agreedMs.push(ms), logWrite: (write) => written.push(write) },
     onEvent: (event) => events.push(event),
     onFatal: (error) => {
       throw error;
@@ -140,6 +143,10 @@ describe('a replica', () => {
     expect(shipped).toBeGreaterThanOrEqual(4);
     expect(agreedMs.length).toBeGreaterThanOrEqual(shipped - 1);
     expect(Math.min(...agreedMs)).toBeGreaterThanOrEqual(0);
+    expect(written).not.toContain(null);
+    expect(written.length).toBeGreaterThanOrEqual(agreedMs.length / 10);
+    const { elections, peers, choiceWaitMs } = replica.measures().replica;
+    expect([elections.started, elections.won, peers, choiceWaitMs]).toEqual([1, 1, [], 0]);
   });
 
   it('finds its data again when it is started anew', async () => {

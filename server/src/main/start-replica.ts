@@ -16,6 +16,7 @@ import { systemClock } from '../adapters/system-clock.ts';
 import { describeFault } from '../adapters/ws-transport/link-faults.ts';
 import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
 import type { ApplyTraceEvent } from '../api/events.ts';
+import { noGatewayMeasures, noReplicaMeasures } from '../api/measures.ts';
 import type { LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { createPgwireListener } from '../gateways/pgwire/listener.ts';
@@ -32,6 +33,7 @@ import { ReplicaEvents } from '../replica/status/events.ts';
 import { assembleReplica, type ReplicaAdapters } from './assemble-replica.ts';
 import { inspectedPostgres } from './inspected-postgres.ts';
 import { createLog, openLog } from './log-store.ts';
+import { measuredLog } from './measured-log.ts';
 import { headerOf, replicaAdmin, type AdminParts } from './replica-admin.ts';
 import {
   offeredBackups,
@@ -87,6 +89,10 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   const whyNot = (): string => frame.joining?.message ?? 'The replica is starting.';
   return {
     status: () => statusOf(frame, pgwire.clients),
+    measures: () => ({
+      replica: frame.running?.replica.measures() ?? noReplicaMeasures,
+      gateway: pgwire.measures(),
+    }),
     subscribe: (listener, attention) => events.subscribe(listener, attention),
     setFaults: (faults, heals) => {
       transport.setFaults(faults, heals);
@@ -216,9 +222,14 @@ async function become(frame: Frame, admission: Admission): Promise<void> {
   await becomeReplica(frame, log, { cause, purgedTo });
 }
 
-async function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null): Promise<void> {
+async function becomeReplica(frame: Frame, store: LogStore, joined: Joined | null): Promise<void> {
   const { config, context, transport, events, tracker } = frame;
   const { logger, latencies, onFatal } = context;
+  const log = measuredLog(
+    store,
+    (write) => latencies.logWrite(write),
+    () => performance.now(),
+  );
   const { cluster, member } = log.identity;
   transport.become(member, cluster);
   const database = await openReplicaDatabase(config, cluster, logger);
@@ -329,6 +340,7 @@ function refusingReplica(
   });
   return {
     status: () => ({ ...status, faults }),
+    measures: () => ({ replica: noReplicaMeasures, gateway: noGatewayMeasures }),
     subscribe: () => () => {},
     setFaults: (wanted, heals) => {
       const others = faults.filter(({ to }) => !heals && wanted.every((fault) => fault.to !== to));

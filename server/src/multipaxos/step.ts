@@ -43,6 +43,7 @@ export { hastyDeadlineMs } from './haste.ts';
 export { InvariantViolation } from './invariants.ts';
 export { leaseHeld } from './lease.ts';
 export { tracedLease } from './lease-trace.ts';
+export { peerReports, type PeerReport } from './peer-reports.ts';
 export { createState } from './restart.ts';
 export { cloneState, entryAt, isServing, snapshot, type State } from './state.ts';
 

@@ -4,6 +4,7 @@
  * Responsible for: carrying the core's words to the payload, the members and the clients' service. Every rule about votes, slots or WAL is elsewhere; how the parts are put together is main/assemble-replica.ts.
  */
 import type { Logger } from 'pino';
+import type { ReplicaMeasures } from '../api/measures.ts';
 import type { LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import type { Effect } from '../multipaxos/types/effects.ts';
@@ -33,6 +34,7 @@ import type { ShownAnswers } from './serving/shown-answers.ts';
 import type { ShownByLeader } from './serving/shown-by-leader.ts';
 import { conditionOf, troubleOf, type Facts } from './status/condition.ts';
 import type { ReplicaEvents } from './status/events.ts';
+import { measuresOf } from './status/measures-report.ts';
 import { statusOf, type DatabaseStatus } from './status/status-report.ts';
 import type { Watch } from './status/watch.ts';
 import type { Verification } from './verify/verification.ts';
@@ -326,6 +328,10 @@ export class Replica implements CoreListener {
       condition: conditionOf(this.facts()),
       clients,
     });
+  }
+
+  measures(): ReplicaMeasures {
+    return measuresOf(this.parts);
   }
 
   /** Empty: it could lead now. */

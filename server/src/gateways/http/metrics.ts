@@ -1,16 +1,27 @@
 /**
- * A replica's metrics for Prometheus, read off its status when asked for, and its latency histograms.
+ * A replica's metrics for Prometheus, read off its status and its measures when asked for, and its latency histograms.
  *
- * Responsible for: names, help texts, buckets. Invariant: reading metrics changes nothing; recording a latency never throws.
+ * Responsible for: names, help texts, buckets; what is read off the measures is in measures-metrics.ts. Invariants: reading metrics changes nothing, and is of one look at the replica; recording a latency never throws.
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type Measures, noGatewayMeasures, noReplicaMeasures } from '../../api/measures.ts';
 import type { RecoveryProgress, ReplicaCondition, ReplicaStatus } from '../../api/status.ts';
 import type { Role } from '../../multipaxos/types/names.ts';
+import { type BuildLabels, registerMeasures } from './measures-metrics.ts';
 
 /** What is measured while it happens, in milliseconds. */
 export interface LatencyObserver {
   /** A range of the leader's WAL: from being proposed to being chosen. */
   agreement(ms: number): void;
+  /** A group of records of the log; null: it could not be written. */
+  logWrite(write: LogWrite | null): void;
+}
+
+/** `ms`: from handing it over to its being durable. `bytes`: of the entries in it. */
+export interface LogWrite {
+  readonly ms: number;
+  readonly records: number;
+  readonly bytes: number;
 }
 
 /** Numbers of observations at or below each bound, in milliseconds; the last bound is Infinity (null in JSON). */
@@ -86,8 +97,19 @@ const gauges: readonly (readonly [name: string, help: string, read: Reading])[] 
     'Bytes that the copy has, about; 0: not known, or none under way',
     (s) => s.recovery?.bytesTotal ?? 0,
   ],
-  ['barista_recovery_percent', 'Of the phase that the recovery is in', (s) => s.recovery?.percent ?? 0],
+  [
+    'barista_recovery_ratio',
+    'How much of the phase that the recovery is in is done, 0 to 1',
+    (s) => (s.recovery?.percent ?? 0) / 100,
+  ],
   ['barista_recovery_attempts', 'Copies begun in this recovery', (s) => s.recovery?.attempts ?? 0],
+  ['barista_unchosen_bytes', 'WAL of this leader that is not chosen yet', (s) => s.wal?.unchosenBytes ?? 0],
+  ['barista_archive_bytes', 'Bytes of archived WAL', (s) => s.archive?.bytes ?? 0],
+  [
+    'barista_archive_behind_bytes',
+    'Chosen WAL that is not in the archive of this replica yet; 0: nothing is archived',
+    archiveBehind,
+  ],
   [
     'barista_recovery_seconds',
     'For how long it has been recovering',
@@ -141,18 +163,45 @@ const totals: typeof gauges = [
     'Reads at this standby that were refused because it was not current in time, or the leader did not show in time what they had found',
     (s) => s.counters.readsRefused,
   ],
+  ['barista_archive_gaps_total', 'Times that WAL was missing in the archive', (s) => s.archive?.gaps ?? 0],
   ['barista_dropped_events_total', 'Events that a listener did not get', (s) => s.counters.droppedEvents],
 ];
 
 /** Of the library's metrics of the event loop, those that need a timer of their own: each of its wake-ups is one of the process, also when nobody uses the cluster, and told is what the timer adds to the delay. */
 const lagByTimer = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'];
 const hourMs = 3_600_000;
+/** Gauges of the library's that are named like counters. */
+const misnamed = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
 
-export function createMetrics(status: () => ReplicaStatus): Metrics {
+export interface MetricsOptions {
+  /** Default: nothing is measured. */
+  readonly measures?: () => Measures;
+  /** Default: it is not known. */
+  readonly build?: Omit<BuildLabels, 'postgres'>;
+}
+
+const unmeasured: Measures = { replica: noReplicaMeasures, gateway: noGatewayMeasures };
+const unknownBuild = { version: 'unknown', commit: 'unknown', node: process.versions.node };
+
+export function createMetrics(look: () => ReplicaStatus, options: MetricsOptions = {}): Metrics {
+  const { measures = () => unmeasured, build = unknownBuild } = options;
+  /** Null: nobody is asking just now. */
+  let seen: { readonly status: ReplicaStatus; readonly measures: Measures } | null = null;
+  const now = (): NonNullable<typeof seen> => seen ?? { status: look(), measures: measures() };
+  const status = (): ReplicaStatus => now().status;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: hourMs });
   for (const which of lagByTimer) registry.removeSingleMetric(`nodejs_eventloop_lag_${which}_seconds`);
+  for (const name of misnamed) registry.removeSingleMetric(name);
   registerStatus(registry, status);
+  registerMeasures(registry, () => {
+    const { status, measures } = now();
+    return { measures, build: { ...build, postgres: status.postgres.version ?? 'unknown' } };
+  });
   const histogram = (name: string, help: string) =>
     new Histogram({ name, help, buckets: bucketsMs.map((ms) => ms / 1000), registers: [registry] });
   const agreements = histogram(
@@ -160,17 +209,62 @@ export function createMetrics(status: () => ReplicaStatus): Metrics {
     "Time from proposing a range of the leader's WAL to its being chosen",
   );
 
+  const logWrites = histogram(
+    'barista_log_write_seconds',
+    'Time from handing a group of records to the log to its being durable',
+  );
+  const counter = (name: string, help: string) => new Counter({ name, help, registers: [registry] });
+  const logRecords = counter(
+    'barista_log_written_records_total',
+    'Records of the log that were made durable',
+  );
+  const logBytes = counter(
+    'barista_log_written_bytes_total',
+    'Bytes of entries that were made durable in the log',
+  );
+  const logFailures = counter(
+    'barista_log_write_failures_total',
+    'Groups of records that could not be written',
+  );
+
   return {
     latencies: {
       agreement: (ms) => agreements.observe(Math.max(0, ms) / 1000),
+      logWrite: (write) => {
+        if (write === null) {
+          logFailures.inc();
+          return;
+        }
+        logWrites.observe(Math.max(0, write.ms) / 1000);
+        logRecords.inc(write.records);
+        logBytes.inc(write.bytes);
+      },
     },
     async buckets() {
       const upToMs = [...bucketsMs, null];
       return { upToMs, agreements: await cumulative(agreements) };
     },
-    text: () => registry.metrics(),
+    async text() {
+      seen = now();
+      // Whatever is read off the replica is read within the call.
+      const text = registry.metrics();
+      seen = null;
+      return text;
+    },
     contentType: registry.contentType,
   };
+}
+
+/** Across a fork positions go on from where it was, so that their difference is what is missing. */
+function archiveBehind({ wal, archive }: ReplicaStatus): number {
+  if (wal === null || archive === null || archive.end === null) return 0;
+  return Math.max(0, lsnOf(wal.chosen) - lsnOf(archive.end));
+}
+
+/** As PostgreSQL writes it. */
+function lsnOf(text: string): number {
+  const [high = '', low = ''] = text.split('/');
+  return Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16);
 }
 
 async function cumulative(histogram: Histogram): Promise<number[]> {

@@ -4,6 +4,7 @@
  * Responsible for: the listening socket, and ending clients when service moves or the replica stops. How a client comes in is in front/reception.ts.
  */
 import { createServer } from 'node:net';
+import type { GatewayMeasures } from '../../api/measures.ts';
 import type { ClientService } from '../../ports/client-service.ts';
 import { listenOn } from '../listen.ts';
 import * as errors from './errors.ts';
@@ -11,6 +12,7 @@ import { Admission } from './front/admission.ts';
 import { CancelRegistry } from './front/cancel-registry.ts';
 import { receive } from './front/reception.ts';
 import type { Front } from './front/sessions.ts';
+import { ToldErrors } from './front/told-errors.ts';
 import { type AccessRuleText, compileAccess } from './login/access-rules.ts';
 import { gatewayKeys } from './login/keys.ts';
 import { defaultLimits, type PgwireLimits } from './limits.ts';
@@ -48,6 +50,7 @@ export interface PgwireListener {
   readonly strangers: number;
   /** How often answers had to wait until they could leave. */
   readonly answersHeld: number;
+  measures(): GatewayMeasures;
   /** Ends every client and stops listening. */
   close(): Promise<void>;
 }
@@ -88,6 +91,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     requestDatabases: new RequestDatabases(service),
     sockets: new Set(),
     served: new Set(),
+    told: new ToldErrors(),
     gate: new AnswerGate(service, 0),
     answersHeld: 0,
     readGate: null,
@@ -115,8 +119,9 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
       return front.admission.strangers;
     },
     get answersHeld() {
-      return front.answersHeld + front.gate.holds;
+      return answersHeldBy(front);
     },
+    measures: () => measuresOf(front),
     async close() {
       stopListening();
       tls?.close();
@@ -129,4 +134,15 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
       await closed;
     },
   };
+}
+
+function answersHeldBy({ answersHeld, gate }: Front): number {
+  return answersHeld + gate.holds;
+}
+
+function measuresOf(front: Front): GatewayMeasures {
+  const sessions = { leader: 0, tunnel: 0, read: 0 };
+  for (const { kind } of front.served) sessions[kind] += 1;
+  const { logins, sessions: ended } = front.told;
+  return { sessions, loginsRefused: logins, sessionsEnded: ended, answersHeld: answersHeldBy(front) };
 }

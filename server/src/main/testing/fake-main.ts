@@ -53,6 +53,7 @@ const start: StartReplica = async (config, { logger, latencies }) => {
     const { counters } = replica.status();
     replica.change({ counters: { ...counters, transactions: counters.transactions + 10 } });
     latencies.agreement(5);
+    latencies.logWrite({ ms: 1, records: 2, bytes: 100 });
   }, 100);
   logger.info('fake replica');
   return {

@@ -74,7 +74,7 @@ export class RealGroup {
       { ...this.configOf(id), ...changes },
       {
         logger: pino({ level: process.env['TEST_LOG'] ?? 'silent', name: id }),
-        latencies: { agreement: () => {} },
+        latencies: { agreement: () => {}, logWrite: () => {} },
         onEvent: (event) => seen.push(event),
         onFatal: (error) => this.fatal.push(error),
       },

@@ -81,6 +81,11 @@ export class Shipper {
     return this.received - this.released;
   }
 
+  /** Null: nothing that is proposed waits to be chosen. */
+  get oldestProposedAtMs(): number | null {
+    return this.proposed[0]?.atMs ?? null;
+  }
+
   /** Consecutive, each piece ending where WAL may be cut. They are views of what was read, kept for as long as they wait. */
   take(pieces: readonly Buffer[]): void {
     if (this.stopped) return;

@@ -14,9 +14,11 @@ import {
   hastyDeadlineMs,
   isServing,
   leaseHeld,
+  peerReports,
   snapshot,
   step,
   tracedLease,
+  type PeerReport,
   type State,
 } from '../../multipaxos/step.ts';
 import type { CoreConfig, Effect, Input } from '../../multipaxos/types/effects.ts';
@@ -31,6 +33,7 @@ import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
 import type { Transport } from '../../ports/transport.ts';
+import { ChosenBytes } from './chosen-bytes.ts';
 import { EagerQuorum } from './eager-quorum.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 
@@ -87,6 +90,8 @@ export function coreConfigOf({ group, timings, bounds }: ReplicaConfig, id: Repl
 }
 
 export class CoreHost {
+  /** Since the start. */
+  readonly chosenBytes = new ChosenBytes();
   private readonly options: CoreHostOptions;
   private readonly sending: EagerQuorum;
   private state: State;
@@ -145,6 +150,11 @@ export class CoreHost {
 
   leaseHeld(nowMs: number): boolean {
     return !this.stopped && leaseHeld(this.state, nowMs);
+  }
+
+  /** What this leader knows of the others; empty: it does not lead. */
+  peers(): readonly PeerReport[] {
+    return peerReports(this.state, this.options.timers.nowMs());
   }
 
   /** Null: this replica does not lead. */
@@ -251,6 +261,7 @@ export class CoreHost {
         this.sending.send(effect.to, effect.message);
         return;
       case 'chosen':
+        this.chosenBytes.add(effect.entries);
         this.listener?.chosen(effect.entries);
         return;
       case 'proposed':

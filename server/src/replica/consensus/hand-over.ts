@@ -4,6 +4,7 @@
  * Responsible for: the order, its bounds, and serving again where it does not come to the resignation. Decides nothing about votes or leases. Invariants: one at a time; each wait is bounded; who was asked hears what became of it.
  */
 import type { Logger } from 'pino';
+import { noHandOvers } from '../../api/measures.ts';
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { HandOverCode } from '../../multipaxos/types/effects.ts';
 import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
@@ -76,6 +77,8 @@ const stopping = 'leadership is being handed over';
 const notChosen = `Not all that PostgreSQL has written was chosen within ${settleMs} ms.`;
 
 export class HandOver {
+  /** How often each outcome was told. */
+  ends: Readonly<Record<HandOverOutcome['code'], number>> = noHandOvers;
   private readonly options: HandOverOptions;
   private underWay = false;
   private asked = 0;
@@ -88,6 +91,12 @@ export class HandOver {
 
   /** Never rejects. */
   async run(wishes: HandOverWishes): Promise<HandOverOutcome> {
+    const outcome = await this.runAlone(wishes);
+    this.ends = { ...this.ends, [outcome.code]: this.ends[outcome.code] + 1 };
+    return outcome;
+  }
+
+  private async runAlone(wishes: HandOverWishes): Promise<HandOverOutcome> {
     if (this.underWay) return { code: 'busy', reason: 'A hand-over is under way already.' };
     this.underWay = true;
     try {

@@ -1,6 +1,7 @@
 /** What is told of a replica's PostgreSQL, read off the payload and the server. Changes nothing. */
 import { formatLsn } from '../../wal/lsn.ts';
 import type { WalPayload } from '../../payload/wal/wal-payload.ts';
+import type { StandbyLag } from '../../api/measures.ts';
 import type { ArchiveReport } from '../../api/status.ts';
 import type { Archiving } from '../../payload/wal/archiving.ts';
 import type { DatabaseServer } from '../../ports/database-server.ts';
@@ -29,7 +30,25 @@ export function databaseStatus(
         };
   const { appliedEntries } = payload;
   const archive = archiving === null ? null : archiveReport(archiving);
-  return { postgres: { ...server.info(), up: health.up }, wal, archive, appliedEntries, ...checkups.counts };
+  return {
+    postgres: { ...server.info(), up: health.up },
+    wal,
+    archive,
+    appliedEntries,
+    ...checkups.counts,
+    standbyLag: standbyLag(payload),
+    oldestProposedAtMs: payload.context.shipper?.oldestProposedAtMs ?? null,
+  };
+}
+
+function standbyLag({ context: { standby }, chosenEnd }: WalPayload): StandbyLag | null {
+  if (standby === null || !standby.hasReported) return null;
+  const behind = (lsn: number): number => Math.max(0, chosenEnd - lsn);
+  return {
+    receivedBehindBytes: behind(standby.received),
+    flushedBehindBytes: behind(standby.flushed),
+    replayedBehindBytes: behind(standby.replayed),
+  };
 }
 
 function archiveReport(archiving: Pick<Archiving, 'status'>): ArchiveReport | null {

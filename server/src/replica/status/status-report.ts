@@ -1,4 +1,5 @@
 /** A replica's status as the API shows it, read off its parts. Changes nothing. */
+import type { StandbyLag } from '../../api/measures.ts';
 import type { ArchiveReport, LinkFault, ReplicaStatus, WalStatus } from '../../api/status.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 import { incarnationOf, replicaOf } from '../../multipaxos/configuration.ts';
@@ -23,6 +24,10 @@ export interface DatabaseStatus {
   /** Of this leader's sessions: transactions that wrote, and others that ended. */
   readonly transactions: number;
   readonly reads: number;
+  /** Null: there is no standby that has told how far it is. */
+  readonly standbyLag: StandbyLag | null;
+  /** Of the leader's WAL, the oldest range that is proposed and not chosen; null: there is none. */
+  readonly oldestProposedAtMs: number | null;
 }
 
 export interface StatusParts {

@@ -1,12 +1,14 @@
 /** A replica that only has a status and a list of listeners, for tests of what is served about it. */
 import { Readable } from 'node:stream';
 import { isFrequent, type TraceEvent } from '../../../api/events.ts';
+import { type Measures, noElections, noHandOvers } from '../../../api/measures.ts';
 import type { ReplicaStatus } from '../../../api/status.ts';
 import type { ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
 import type { Lsn } from '../../../wal/lsn.ts';
 import type { HttpReplica } from '../http-gateway.ts';
 
 export interface FakeReplica extends HttpReplica {
+  measures(): Measures;
   change(part: Partial<ReplicaStatus>): void;
   emit(event: TraceEvent): void;
   /** Whether somebody is given frequent events. */
@@ -14,6 +16,41 @@ export interface FakeReplica extends HttpReplica {
 }
 
 const slot = (value: number): Slot => value as Slot;
+
+/** Of a leader of three, with each kind of thing that can be told. */
+const measured: Measures = {
+  replica: {
+    elections: { ...noElections, started: 3, won: 2, lost: { ...noElections.lost, timedOut: 1 } },
+    handOvers: { ...noHandOvers, done: 1 },
+    peers: [
+      {
+        member: 'r2' as ReplicaId,
+        silentMs: 120,
+        behindSlots: 2,
+        behindBytes: 4096,
+        databaseBehindSlots: 9,
+      },
+      {
+        member: 'r3' as ReplicaId,
+        silentMs: 90_000,
+        behindSlots: null,
+        behindBytes: null,
+        databaseBehindSlots: null,
+      },
+    ],
+    standby: { receivedBehindBytes: 10, flushedBehindBytes: 20, replayedBehindBytes: 30 },
+    choiceWaitMs: 4,
+  },
+  gateway: {
+    sessions: { leader: 2, tunnel: 1, read: 0 },
+    loginsRefused: new Map([['28P01', 4]]),
+    sessionsEnded: new Map([
+      ['57P01', 3],
+      ['08007', 1],
+    ]),
+    answersHeld: 5,
+  },
+};
 
 export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeReplica {
   const self = id as ReplicaId;
@@ -67,6 +104,7 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
   };
   return {
     status: () => status,
+    measures: () => measured,
     subscribe: (onEvent, attention) => {
       const listener = { onEvent, attention };
       listeners.add(listener);

@@ -15,6 +15,8 @@ export interface Connection {
   logIn(): Promise<GatewayError | null>;
   /** It is logged in. Returns why there is no room, or null. */
   becomeClient(): GatewayError | null;
+  /** It is logged in, and its place is not free yet. */
+  readonly isClient: boolean;
   /** Its place is free from now on. */
   closed(): void;
 }
@@ -56,6 +58,9 @@ export class Admission {
     return {
       logIn: () => this.logIn(place),
       becomeClient: () => this.becomeClient(place),
+      get isClient() {
+        return place.stage === 'client';
+      },
       closed: () => this.leave(place),
     };
   }

@@ -104,6 +104,8 @@ function openReadingSession(
     gate: gateOf(front, door.life),
     limits: front.limits,
     onAuthenticated: () => connection.becomeClient(),
+    onFatal: (sqlState) => front.told.note(connection.isClient, sqlState),
+    onWords: (words) => front.told.noteWords(connection.isClient, words),
     onKey: (given) => {
       key = given;
       forgetKey = front.cancels.add(given, {
@@ -123,7 +125,7 @@ function openReadingSession(
     forgetKey();
     stopWatching();
   });
-  serve(front, { client, onService: () => {}, end: (error) => session.end(error) });
+  serve(front, { kind: 'read', client, onService: () => {}, end: (error) => session.end(error) });
   // It may have ended while the client waited for its turn.
   onChange();
 }

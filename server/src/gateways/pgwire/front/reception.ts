@@ -32,6 +32,7 @@ export async function receive(front: Front, raw: Socket): Promise<void> {
     else closeWithWords(client, words, limits.lastWordsMs);
   }
   function refuse(error: GatewayError): void {
+    front.told.note(false, error.sqlState);
     say([errorResponse('FATAL', error)]);
   }
   sockets.add(raw);
@@ -89,6 +90,7 @@ async function welcome(
       { address: client.remoteAddress },
       'what says that it is a gateway of this cluster does not know its secret',
     );
+    front.told.note(false, errors.notOfThisCluster.sqlState);
     closeWithWords(client, [errorResponse('FATAL', errors.notOfThisCluster)], front.limits.lastWordsMs);
   }
 }
@@ -107,8 +109,9 @@ async function placeOrRefuse(front: Front, arrival: Arrival): Promise<void> {
   } catch (thrown) {
     error = whyNotServed(front, thrown);
   }
-  if (error !== null && !isGone(arrival.client))
-    closeWithWords(arrival.client, [errorResponse('FATAL', error)], front.limits.lastWordsMs);
+  if (error === null || isGone(arrival.client)) return;
+  front.told.note(false, error.sqlState);
+  closeWithWords(arrival.client, [errorResponse('FATAL', error)], front.limits.lastWordsMs);
 }
 
 function cancel({ cancels, service, tls }: Front, key: Buffer, forwarded: boolean): void {
@@ -167,12 +170,14 @@ async function openTunnel(
       arrival.isProven = true;
       return connection.becomeClient();
     },
+    onWords: (words) => front.told.noteWords(connection.isClient, words),
     onUnheard: () => {
       front.served.delete(served);
       void placeOrRefuse(front, arrival);
     },
   });
   const served: Served = {
+    kind: 'tunnel',
     client,
     onService: (service) => tunnel.onService(service),
     end: (error, options) => tunnel.end(error, options),

@@ -4,6 +4,7 @@
  * Responsible for: nothing of how a connection begins; that is reception.ts.
  */
 import type { Socket } from 'node:net';
+import type { SessionKind } from '../../../api/measures.ts';
 import type { ClientService, Service } from '../../../ports/client-service.ts';
 import type { GatewayError } from '../codec/backend-messages.ts';
 import { type StartupMessage, startupParameter } from '../codec/startup.ts';
@@ -20,9 +21,11 @@ import { Session } from '../session/session.ts';
 import type { Admission, Connection } from './admission.ts';
 import type { Placement } from './await-service.ts';
 import type { CancelRegistry } from './cancel-registry.ts';
+import type { ToldErrors } from './told-errors.ts';
 
 /** A client's connection that is being served: here, or by the leader. */
 export interface Served {
+  readonly kind: SessionKind;
   readonly client: Socket;
   onService(service: Service): void;
   end(error: GatewayError, options?: { readonly atOnce?: boolean }): void;
@@ -44,6 +47,7 @@ export interface Front {
   readonly requestDatabases: RequestDatabases;
   readonly sockets: Set<Socket>;
   readonly served: Set<Served>;
+  readonly told: ToldErrors;
   gate: AnswerGate;
   answersHeld: number;
   /** Of what is read at the standby; null: nothing was. */
@@ -88,6 +92,8 @@ export function openSession(
     requestDatabases: front.requestDatabases,
     limits: front.limits,
     onAuthenticated: () => connection.becomeClient(),
+    onFatal: (sqlState) => front.told.note(connection.isClient, sqlState),
+    onWords: (words) => front.told.noteWords(connection.isClient, words),
     onKey: (key) => {
       forgetKey = front.cancels.add(key, { socketPath, isOwed: () => session.tracker.outstanding });
     },
@@ -104,7 +110,7 @@ export function openSession(
     else if (service.kind !== 'here' || service.generation !== generation)
       session.end(errors.notLeaderAnyMore);
   }
-  serve(front, { client, onService, end: (error, options) => session.end(error, options) });
+  serve(front, { kind: 'leader', client, onService, end: (error, options) => session.end(error, options) });
   // It may have moved while the client waited for its turn.
   onService(front.service.service());
 }

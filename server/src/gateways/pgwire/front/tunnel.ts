@@ -28,6 +28,8 @@ export interface TunnelOptions {
   readonly service: Pick<ClientService, 'outcomeOf' | 'outcomeOfRequest'>;
   /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
   readonly onAuthenticated: () => GatewayError | null;
+  /** Told what the client is told at the end, before its connection closes. */
+  readonly onWords: (words: readonly Buffer[]) => void;
   /** Another leads, and neither the client nor the old leader has said anything but the startup packet: the client is to be placed anew. It is paused, and nothing of this tunnel listens to it any more. */
   readonly onUnheard: () => void;
 }
@@ -121,6 +123,7 @@ export class Tunnel {
     this.state = 'closed';
     if (this.grace !== null) clearTimeout(this.grace);
     this.leader.destroy();
+    if (!this.client.destroyed) this.options.onWords(words);
     closeWithWords(this.client, words, this.options.limits.lastWordsMs);
   }
 

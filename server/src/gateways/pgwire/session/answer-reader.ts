@@ -4,7 +4,13 @@
  * Responsible for: the meaning of messages, not for where they go. Quick: it looks at the headers of all messages and into very few. A message that is spread over chunks is put together
  * only if it is one of those.
  */
-import { endsSession, readErrorFields, readParameterStatus, statusOf } from '../codec/backend-messages.ts';
+import {
+  endsSession,
+  type ErrorFields,
+  readErrorFields,
+  readParameterStatus,
+  statusOf,
+} from '../codec/backend-messages.ts';
 import { FrameGatherer } from '../codec/frame-gatherer.ts';
 import { FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
 import { back, comesAnyTime, type TransactionStatus } from '../codec/message-types.ts';
@@ -18,6 +24,8 @@ export interface AnswerListener {
   readonly parameter: (name: string, value: string) => void;
   readonly copyBegan: () => void;
   readonly failed: () => void;
+  /** An error that ends the session. Default: nobody wants to know. */
+  readonly fatal?: (sqlState: string) => void;
   /** ReadyForQuery, which is not in `readies` yet. `isBare`: no answer came before it. */
   readonly ready: (isBare: boolean) => void;
 }
@@ -82,13 +90,20 @@ export class AnswerReader implements Told {
     this.status = statusOf(chunk[this.splitter.end - 1]!);
   }
 
+  private failed(fields: ErrorFields): void {
+    if (endsSession(fields)) {
+      this.saidFatal = true;
+      this.listener.fatal?.(fields.get('C') ?? '');
+    }
+    this.listener.failed();
+  }
+
   private lookInto(chunk: Buffer): void {
     const message = this.gatherer.add(this.splitter, chunk);
     if (message === null) return;
     switch (this.splitter.type) {
       case back.errorResponse:
-        this.saidFatal ||= endsSession(readErrorFields(message));
-        this.listener.failed();
+        this.failed(readErrorFields(message));
         return;
       case back.authentication:
         if (saysAuthenticated(message)) this.listener.authenticated();

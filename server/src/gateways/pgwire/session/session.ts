@@ -43,6 +43,10 @@ export interface SessionOptions {
   readonly limits: PgwireLimits;
   /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
   readonly onAuthenticated: () => GatewayError | null;
+  /** PostgreSQL has told the client why it ends the session. */
+  readonly onFatal: (sqlState: string) => void;
+  /** Told what the client is told at the end, before its connection closes. */
+  readonly onWords: (words: readonly Buffer[]) => void;
   /** PostgreSQL's key for CancelRequests. */
   readonly onKey: (key: Buffer) => void;
 }
@@ -101,7 +105,7 @@ export class Session implements Gated {
   // ------------------------------------------------------------------------------------------------ from PostgreSQL
 
   private createReader(): AnswerReader {
-    const { limits, onAuthenticated, onKey } = this.options;
+    const { limits, onAuthenticated, onKey, onFatal } = this.options;
     return new AnswerReader(limits.frameBytesMax, {
       authenticated: () => {
         const refusal = onAuthenticated();
@@ -118,6 +122,7 @@ export class Session implements Gated {
         if (!this.tracker.copyBegan(this.readiesUntold)) this.names?.copyBeganUnended();
       },
       failed: () => this.tracker.failed(this.readiesUntold),
+      fatal: onFatal,
       ready: (isBare) => {
         if (this.names?.visitor == null) this.onReady(isBare);
       },
@@ -289,6 +294,7 @@ export class Session implements Gated {
     this.state = 'closed';
     this.draining?.stop();
     this.closeBackend();
+    if (!this.client.destroyed) this.options.onWords(words);
     closeWithWords(this.client, words, this.options.limits.lastWordsMs);
   }
 

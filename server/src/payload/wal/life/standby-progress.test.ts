@@ -34,6 +34,15 @@ describe('the progress of a standby', () => {
     expect(progress.appliedSlot).toBe(4);
   });
 
+  it('has received what it has written, and nothing of a timeline that was left', () => {
+    const { progress } = setUp(100, 110, 120);
+    expect(progress.received).toBe(100);
+    progress.report({ written: lsn(120), flushed: lsn(110), replayed: lsn(105) }, 1000);
+    expect([progress.received, progress.flushed, progress.replayed]).toEqual([120, 110, 105]);
+    progress.fork(lsn(112));
+    expect([progress.received, progress.flushed]).toEqual([112, 110]);
+  });
+
   it('lets nobody in before it has replayed what it had when it was started', () => {
     const { progress, report } = setUp(100, 110);
     expect(progress.isConsistent).toBe(false);

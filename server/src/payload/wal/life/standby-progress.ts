@@ -16,6 +16,7 @@ export class StandbyProgress {
   private readonly wal: Pick<ChosenWal, 'position' | 'positionAt' | 'base'>;
   /** How far it had come when it was started: its pages may be of anywhere up to here. */
   private readonly startedAt: Lsn;
+  private receivedTo: Lsn;
   private flushedTo: Lsn;
   private replayedTo: Lsn;
   /** When it reported something new; null: it has reported nothing yet. */
@@ -26,8 +27,14 @@ export class StandbyProgress {
   constructor(wal: Pick<ChosenWal, 'position' | 'positionAt' | 'base'>) {
     this.wal = wal;
     this.startedAt = wal.base.end;
+    this.receivedTo = wal.base.end;
     this.flushedTo = wal.base.end;
     this.replayedTo = 0 as Lsn;
+  }
+
+  /** Of what it was sent. For people: what it has not flushed it may lose. */
+  get received(): Lsn {
+    return this.receivedTo;
   }
 
   get flushed(): Lsn {
@@ -39,7 +46,8 @@ export class StandbyProgress {
   }
 
   /** True if that is further than before. */
-  report({ flushed, replayed }: StandbyReport, nowMs: number): boolean {
+  report({ written, flushed, replayed }: StandbyReport, nowMs: number): boolean {
+    this.receivedTo = Math.max(this.receivedTo, written, flushed) as Lsn;
     const isNews = flushed > this.flushedTo || replayed > this.replayedTo;
     if (isNews || this.movedAtMs === null) this.movedAtMs = nowMs;
     if (flushed > this.flushedTo) this.flushedTo = flushed;
@@ -49,6 +57,7 @@ export class StandbyProgress {
 
   /** The chosen WAL goes on from here on another timeline. */
   fork(at: Lsn): void {
+    if (this.receivedTo > at) this.receivedTo = at;
     if (this.flushedTo > at) this.flushedTo = at;
   }
 

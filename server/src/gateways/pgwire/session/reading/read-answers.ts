@@ -18,7 +18,7 @@ export interface ReadAnswersOptions {
   readonly tracker: RequestTracker;
   readonly gate: AnswerGate;
   readonly frameBytesMax: number;
-  readonly on: Pick<AnswerListener, 'authenticated' | 'backendKey'> & {
+  readonly on: Required<Pick<AnswerListener, 'authenticated' | 'backendKey' | 'fatal'>> & {
     /** Nothing is left that the client is not told. */
     readonly told: () => void;
     /** What was read can never be told. */
@@ -43,6 +43,7 @@ export class ReadAnswers implements Gated {
     this.reader = new AnswerReader(frameBytesMax, {
       authenticated: on.authenticated,
       backendKey: on.backendKey,
+      fatal: on.fatal,
       parameter: (name, value) => {
         tracker.rules = rulesAfter(tracker.rules, name, value);
       },

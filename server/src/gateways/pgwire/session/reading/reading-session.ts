@@ -37,6 +37,10 @@ export interface ReadingSessionOptions {
   readonly limits: PgwireLimits;
   /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
   readonly onAuthenticated: () => GatewayError | null;
+  /** PostgreSQL has told the client why it ends the session. */
+  readonly onFatal: (sqlState: string) => void;
+  /** Told what the client is told at the end, before its connection closes. */
+  readonly onWords: (words: readonly Buffer[]) => void;
   /** PostgreSQL's key for CancelRequests. */
   readonly onKey: (key: Buffer) => void;
   /** What it is doing for the client is to be given up. */
@@ -80,7 +84,7 @@ export class ReadingSession {
   }
 
   private createAnswers(): ReadAnswers {
-    const { client, gate, limits, consistency, onAuthenticated, onKey } = this.options;
+    const { client, gate, limits, consistency, onAuthenticated, onKey, onFatal } = this.options;
     const { backend, tracker } = this;
     const on = {
       authenticated: () => {
@@ -88,6 +92,7 @@ export class ReadingSession {
         if (refusal !== null) this.close(refusal);
       },
       backendKey: onKey,
+      fatal: onFatal,
       told: () => {
         if (this.backendGone) this.afterLastAnswer();
       },
@@ -229,11 +234,9 @@ export class ReadingSession {
     const { answers } = this;
     answers.close();
     const isTold = error !== null && !answers.saidFatal && answers.atBoundary;
-    closeWithWords(
-      this.client,
-      isTold ? [errorResponse('FATAL', error)] : [],
-      this.options.limits.lastWordsMs,
-    );
+    const words = isTold ? [errorResponse('FATAL', error)] : [];
+    if (!this.client.destroyed) this.options.onWords(words);
+    closeWithWords(this.client, words, this.options.limits.lastWordsMs);
   }
 
   /** PostgreSQL has closed the connection, and the client has heard all that it said. */

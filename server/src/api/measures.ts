@@ -1,0 +1,114 @@
+/**
+ * What a replica measures of itself beyond its status, for `GET /metrics`. Counts are since its process was started, and never go back.
+ */
+import type { ReplicaId, StepDownReason } from '../multipaxos/types/names.ts';
+
+/** Why a candidate did not become leader: a reason to give up, or that it stands again, for nobody had won. */
+export type ElectionEnd = StepDownReason | 'timedOut';
+
+/** Elections in which this replica stood. */
+export interface ElectionCounts {
+  readonly started: number;
+  readonly won: number;
+  readonly lost: Readonly<Record<ElectionEnd, number>>;
+  /** Leaderships of this replica that are over. */
+  readonly leadershipsEnded: Readonly<Record<StepDownReason, number>>;
+}
+
+/** What came of planned hand-overs that this replica was to make. */
+export type HandOverEnd = 'done' | 'notLeader' | 'busy' | 'noSuccessor' | 'timedOut';
+
+/** How far another member is, as the leader knows it by what that one has told it. */
+export interface PeerLag {
+  /** The replica, whichever incarnation it is. */
+  readonly member: ReplicaId;
+  /** Since the leader sent what the peer has answered last, or since the leadership began. */
+  readonly silentMs: number;
+  /** Chosen, and not known there to be; null: it has told this leader nothing yet. */
+  readonly behindSlots: number | null;
+  /** The bytes of these, about: never less than they are, as far as they were chosen since this replica was started. */
+  readonly behindBytes: number | null;
+  /** Chosen, and not durably in its database: the log is kept for these. Null: it has told nothing of it. */
+  readonly databaseBehindSlots: number | null;
+}
+
+/** Bytes of the WAL that this replica knows to be chosen, which its own standby lacks. */
+export interface StandbyLag {
+  readonly receivedBehindBytes: number;
+  readonly flushedBehindBytes: number;
+  readonly replayedBehindBytes: number;
+}
+
+/** What the consensus and the database of a replica measure. */
+export interface ReplicaMeasures {
+  readonly elections: ElectionCounts;
+  readonly handOvers: Readonly<Record<HandOverEnd, number>>;
+  /** Empty: this replica does not lead. */
+  readonly peers: readonly PeerLag[];
+  /** Null: its PostgreSQL is no standby now, or has not told yet how far it is. */
+  readonly standby: StandbyLag | null;
+  /** For how long the oldest of what this leader has proposed of its WAL has not been chosen; 0: nothing waits. */
+  readonly choiceWaitMs: number;
+}
+
+/** `leader`: a session of this leader's own PostgreSQL; `tunnel`: passed on to the leader; `read`: at this replica's own standby. */
+export type SessionKind = 'leader' | 'tunnel' | 'read';
+
+/** What the gateway for SQL clients measures. */
+export interface GatewayMeasures {
+  /** Those that are being logged in are counted, too. */
+  readonly sessions: Readonly<Record<SessionKind, number>>;
+  /** By SQLSTATE. */
+  readonly loginsRefused: ReadonlyMap<string, number>;
+  /** Sessions that were ended with an error, by its SQLSTATE. */
+  readonly sessionsEnded: ReadonlyMap<string, number>;
+  /** How often answers had to wait until they could leave. */
+  readonly answersHeld: number;
+}
+
+export interface Measures {
+  readonly replica: ReplicaMeasures;
+  readonly gateway: GatewayMeasures;
+}
+
+const nothingLost: Readonly<Record<StepDownReason, number>> = {
+  databaseFailed: 0,
+  logFailed: 0,
+  quorumLost: 0,
+  higherBallot: 0,
+  requested: 0,
+  handedOver: 0,
+  removed: 0,
+};
+
+export const noElections: ElectionCounts = {
+  started: 0,
+  won: 0,
+  lost: { ...nothingLost, timedOut: 0 },
+  leadershipsEnded: nothingLost,
+};
+
+export const noHandOvers: Readonly<Record<HandOverEnd, number>> = {
+  done: 0,
+  notLeader: 0,
+  busy: 0,
+  noSuccessor: 0,
+  timedOut: 0,
+};
+
+/** Of a replica that is not in its group yet, or whose log is damaged. */
+export const noReplicaMeasures: ReplicaMeasures = {
+  elections: noElections,
+  handOvers: noHandOvers,
+  peers: [],
+  standby: null,
+  choiceWaitMs: 0,
+};
+
+/** Of one that has no gateway for SQL clients. */
+export const noGatewayMeasures: GatewayMeasures = {
+  sessions: { leader: 0, tunnel: 0, read: 0 },
+  loginsRefused: new Map(),
+  sessionsEnded: new Map(),
+  answersHeld: 0,
+};
