@@ -10,6 +10,7 @@ import type { ReplicaPlan } from '../../server/src/demo/layout.ts';
 import { Supervisor } from '../../server/src/demo/supervisor.ts';
 import { startHttpGateway, type HttpGateway } from '../../server/src/gateways/http/http-gateway.ts';
 import { createMetrics } from '../../server/src/gateways/http/metrics.ts';
+import { createOperatorAccess } from '../../server/src/gateways/http/operator-access.ts';
 import { adminToken } from '../../server/src/main/admin-token.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import { configOf } from '../../server/src/replica/testing/configurations.ts';
@@ -101,7 +102,8 @@ export async function startSimulatedDemo(options: SimulatedDemoOptions): Promise
       replica,
       metrics,
       faultsAllowed: true,
-      adminToken: adminToken(config.clusterSecret),
+      access: createOperatorAccess({ tokens: () => [adminToken(config.clusterSecret)] }),
+      open: 'all',
       logger,
     });
     if (member.process === process) door.leadTo(gateway.port);

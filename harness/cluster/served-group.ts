@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReplicaStatus } from '../../server/src/api/status.ts';
 import type { ReplicaConfigInput } from '../../server/src/config/config-schema.ts';
+import { bearer } from '../../server/src/main/admin-token.ts';
 import { childrenOf, isAlive, signalAll } from '../nemesis/processes.ts';
 import { BIN, freePorts, isWhole } from './local-cluster.ts';
 
@@ -35,6 +36,10 @@ export interface GroupOptions {
   readonly prepare?: (group: ServedGroup) => Promise<void>;
   /** The command that founds the group on its first member, without `--config`; default: `init`. */
   readonly founding?: readonly string[];
+  /** Another build of the command that founds the group and serves. */
+  readonly bin?: string;
+  /** Whether replicas show each other certificates, as the command makes them. */
+  readonly tls?: boolean;
 }
 
 /** What a command has said, and how it ended. */
@@ -48,26 +53,41 @@ export class ServedGroup {
   readonly secret = 'a secret of the cluster';
   readonly root: string;
   private readonly basePort: number;
+  private readonly tls: boolean;
   private readonly running = new Map<string, ChildProcess>();
 
   /** Resolves when all three vote and serve. */
-  static found(settings: CommonSettings): Promise<ServedGroup> {
-    return ServedGroup.create({ settings });
+  static found(
+    settings: CommonSettings,
+    options: Pick<GroupOptions, 'bin' | 'tls'> = {},
+  ): Promise<ServedGroup> {
+    return ServedGroup.create({ settings, ...options });
   }
 
   /** Resolves when all three vote and serve. */
-  static async create({ settings, each, prepare, founding }: GroupOptions): Promise<ServedGroup> {
+  static async create({
+    settings,
+    each,
+    prepare,
+    founding,
+    bin = BIN,
+    tls = false,
+  }: GroupOptions): Promise<ServedGroup> {
     const root = await mkdtemp(join(tmpdir(), 'barista-served-'));
-    const group = new ServedGroup(root, await freePorts(IDS.length * PORTS_EACH));
+    const group = new ServedGroup(root, await freePorts(IDS.length * PORTS_EACH), tls);
     for (const id of IDS) {
       await mkdir(group.dataDir(id));
       await group.configure(id, { ...settings, ...each?.(id, root) });
     }
     try {
       await prepare?.(group);
-      const founded = await group.barista(IDS[0], founding ?? ['init']);
-      if (founded.code !== 0) throw new Error(founded.output);
-      for (const id of IDS) group.start(id);
+      const done = async (words: readonly string[], by: string): Promise<void> => {
+        const { code, output } = await runBarista([...words, '--config', group.configFile(IDS[0])], by);
+        if (code !== 0) throw new Error(output);
+      };
+      if (tls) await done(['certificates', '--directory', group.certificates], BIN);
+      await done(founding ?? ['init'], bin);
+      for (const id of IDS) group.start(id, bin);
       await group.settled();
     } catch (error) {
       await group.stop();
@@ -76,8 +96,9 @@ export class ServedGroup {
     return group;
   }
 
-  private constructor(root: string, basePort: number) {
+  private constructor(root: string, basePort: number, tls: boolean) {
     this.root = root;
+    this.tls = tls;
     this.basePort = basePort;
   }
 
@@ -92,7 +113,7 @@ export class ServedGroup {
 
   /** An operator's command about this member. */
   barista(id: string, words: readonly string[]): Promise<CommandResult> {
-    return runBarista([...words, '--config', this.configFile(id)]);
+    return runBarista([...words, '--config', this.configFile(id)], BIN);
   }
 
   configFile(id: string): string {
@@ -100,11 +121,21 @@ export class ServedGroup {
     return join(this.root, `${id}.yaml`);
   }
 
+  private get certificates(): string {
+    return join(this.root, 'certificates');
+  }
+
   pgwirePort(id: string): number {
     return this.basePort + IDS.findIndex((each) => each === id);
   }
 
   private configOf(id: string, settings: CommonSettings): ReplicaConfigInput {
+    const file = (name: string): string => join(this.certificates, name);
+    const peerTls = {
+      certificate: file(`${id}.crt`),
+      key: file(`${id}.key`),
+      authority: file('authority.crt'),
+    };
     const at = IDS.findIndex((each) => each === id);
     return {
       group: 'main',
@@ -118,6 +149,7 @@ export class ServedGroup {
       })),
       peerListen: { port: this.basePort + IDS.length + at },
       clusterSecret: this.secret,
+      ...(this.tls ? { peerTls } : {}),
       pgwire: { port: this.basePort + at },
       http: { port: this.httpPort(id) },
       bootstrap: { password: 'barista' },
@@ -133,11 +165,19 @@ export class ServedGroup {
     return this.running.has(id);
   }
 
-  start(id: string): void {
+  start(id: string, bin = BIN): void {
     const log = openSync(join(this.root, `${id}.log`), 'a');
-    const args = [BIN, 'serve', '--config', this.configFile(id)];
+    const args = [bin, 'serve', '--config', this.configFile(id)];
     this.running.set(id, spawn(process.execPath, args, { stdio: ['ignore', log, log] }));
     closeSync(log);
+  }
+
+  /** As a supervisor stops it. Returns the exit code. */
+  async end(id: string): Promise<number | null> {
+    const child = this.running.get(id);
+    this.running.delete(id);
+    await endOf(child, 'SIGTERM');
+    return child?.exitCode ?? null;
   }
 
   /** As when its machine is lost: the process and its PostgreSQL are gone at once. The disk stays. */
@@ -189,10 +229,12 @@ export class ServedGroup {
     await rm(join(this.dataDir(id), folder), { recursive: true, maxRetries: 5 });
   }
 
-  /** Any answer of its HTTP gateway; null if it gives none. */
-  ask(id: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response | null> {
+  /** Any answer of its HTTP gateway to an operator; null if it gives none. */
+  ask(id: string, path: string): Promise<Response | null> {
     const url = `http://${HOST}:${this.httpPort(id)}${path}`;
-    return fetch(url, { headers, signal: AbortSignal.timeout(answerMs) }).catch(() => null);
+    return fetch(url, { headers: bearer(this.secret), signal: AbortSignal.timeout(answerMs) }).catch(
+      () => null,
+    );
   }
 
   async status(id: string): Promise<ReplicaStatus | null> {
@@ -204,11 +246,14 @@ export class ServedGroup {
     return this.until('a leader', (statuses) => statuses.find(({ role }) => role === 'leader')?.id);
   }
 
-  /** Those that run vote and serve. For groups under load, whose members hardly ever have applied the same. */
+  /** Those that run vote and serve, and all are connected with each other; under load, too. */
   async whole(): Promise<readonly ReplicaStatus[]> {
-    return this.until('every replica to vote and serve', (statuses) =>
-      statuses.length === this.running.size && statuses.every(isWhole) ? statuses : undefined,
-    );
+    return this.until('every replica to vote, to serve and to be connected', (statuses) => {
+      const isAll = statuses.length === this.running.size && statuses.every(isWhole);
+      return isAll && statuses.every(({ peers }) => peers.every((peer) => peer.connected))
+        ? statuses
+        : undefined;
+    });
   }
 
   /** Those that run vote, serve, and have applied the same. */
@@ -246,9 +291,9 @@ async function endOf(child: ChildProcess | undefined, signal: NodeJS.Signals): P
   await ended;
 }
 
-function runBarista(words: readonly string[]): Promise<CommandResult> {
+function runBarista(words: readonly string[], bin: string): Promise<CommandResult> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [BIN, ...words], (error, stdout, stderr) => {
+    execFile(process.execPath, [bin, ...words], (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
       resolve({ code, output: `${stdout}${stderr}`.trim() });
     });

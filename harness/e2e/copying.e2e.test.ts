@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RecoveryProgress, ReplicaStatus } from '../../server/src/api/status.ts';
-import { bearer } from '../../server/src/main/admin-token.ts';
 import type { DirectoryState } from '../../server/src/ports/database-directory.ts';
 import { comparableDump } from '../checkers/database-compare.ts';
 import { isWhole } from '../cluster/local-cluster.ts';
@@ -38,7 +37,8 @@ type Copying = Look & { readonly status: ReplicaStatus & { readonly recovery: Re
 
 beforeAll(async () => {
   const snapshot = { bytesPerSecondMax: BYTES_PER_SECOND_MAX };
-  group = await ServedGroup.found({ snapshot, bounds: { clientsMax: 20 }, verify: { everyMinutes: 0 } });
+  const settings = { snapshot, bounds: { clientsMax: 20 }, verify: { everyMinutes: 0 } };
+  group = await ServedGroup.found(settings, { tls: true });
   const port = group.pgwirePort(await group.leader());
   const rows = 'SELECT id, repeat(md5(id::text), 20) AS name FROM generate_series(1, 1000) id';
   await psql(port, `CREATE TABLE drinks AS ${rows}`);
@@ -108,7 +108,7 @@ async function expectNotServed(id: string): Promise<void> {
   // At once: it goes on receiving.
   const [read, backup, ready] = await Promise.all([
     psql(group.pgwirePort(id), DRINKS_SQL),
-    group.ask(id, '/api/backup', bearer(group.secret)),
+    group.ask(id, '/api/backup'),
     group.ask(id, '/readyz'),
   ]);
   expect(read).toMatchObject({ code: 0, stdout: drinks });

@@ -103,6 +103,7 @@ export function status(id: string, changes: Partial<ReplicaStatus> = {}): Replic
     clients: 0,
     log: { bytes: 0, segments: 1, purgedTo: 0 as Slot },
     peers: [],
+    certificates: [],
     faults: [],
     counters: {
       transactions: 0,

@@ -111,6 +111,19 @@ export interface BackupReport {
   } | null;
 }
 
+/** What the replica shows to whoever connects, or connects to: `name` is its key in the configuration. `expiresAt`: ISO 8601. `problem`: why newer files are not used; null: nothing is wrong. */
+export interface CertificateStatus {
+  readonly name: string;
+  readonly expiresAt: string;
+  readonly problem: string | null;
+}
+
+export interface PeerStatus {
+  readonly id: ReplicaId;
+  readonly connected: boolean;
+  readonly version: number | null;
+}
+
 export interface ReplicaStatus {
   readonly id: ReplicaId;
   /** Of its log: 1, 2, ... 0 before it is admitted. */
@@ -146,7 +159,10 @@ export interface ReplicaStatus {
   readonly backup: BackupReport | null;
   readonly clients: number;
   readonly log: { readonly bytes: number; readonly segments: number; readonly purgedTo: Slot };
-  readonly peers: readonly { readonly id: ReplicaId; readonly connected: boolean }[];
+  /** `version`: of the peers' protocol, that is spoken with it; null while it is away. */
+  readonly peers: readonly PeerStatus[];
+  /** Empty: nothing is encrypted. */
+  readonly certificates: readonly CertificateStatus[];
   /** Faults set on this replica's outgoing links. */
   readonly faults: readonly LinkFault[];
   /** Counted since the replica started. */

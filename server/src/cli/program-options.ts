@@ -8,9 +8,15 @@ export interface Target {
   readonly dataDir: string;
 }
 
-/** Whom an operator's command speaks to: a replica, by its configuration, or a running demo. */
+/** Whom an operator's command speaks to: a replica, by its configuration, or wherever it is by a token; or a running demo. */
 export type Where =
   | { readonly kind: 'replica'; readonly configFile: string }
+  | {
+      readonly kind: 'url';
+      readonly url: URL;
+      readonly tokenFile: string | null;
+      readonly authority: string | null;
+    }
   | { readonly kind: 'demo'; readonly target: Target };
 
 const defaultDataDir = '.barista';
@@ -61,22 +67,56 @@ export const targetOf = (options: TargetOptions): Target => ({
   dataDir: options.dataDir,
 });
 
+const url = (text: string): URL => {
+  const given = URL.canParse(text) ? new URL(text) : null;
+  const isPlain =
+    given?.pathname === '/' && given.search === '' && given.username === '' && given.hash === '';
+  if (given === null || !isPlain || !/^https?:$/.test(given.protocol))
+    throw new InvalidArgumentError('It must be http://HOST:PORT or https://HOST:PORT, and nothing more.');
+  return given;
+};
+
 export function withWhere(command: Command): Command {
   return withTarget(
-    command.addOption(
-      new Option(
-        '--config <file>',
-        'ask the replica with this configuration; without it, a demo that runs here',
+    command
+      .addOption(
+        new Option(
+          '--config <file>',
+          'ask the replica with this configuration; without it, a demo that runs here',
+        )
+          .argParser(path)
+          .conflicts(['dashboardPort', 'url']),
       )
-        .argParser(path)
-        .conflicts(['dashboardPort']),
-    ),
+      .addOption(
+        new Option('--url <url>', 'ask the replica whose http is there, such as https://db1:8081')
+          .argParser(url)
+          .conflicts(['dashboardPort']),
+      )
+      .addOption(
+        new Option(
+          '--token-file <file>',
+          'with --url: holds the token of its http.tokenFile (or the variable BARISTA_TOKEN has it)',
+        )
+          .argParser(path)
+          .env('BARISTA_TOKEN_FILE'),
+      )
+      .addOption(
+        new Option('--authority <file>', 'with --url: the authority of its certificate, in PEM').argParser(
+          path,
+        ),
+      ),
   );
 }
 export interface WhereOptions extends TargetOptions {
   readonly config?: string;
+  readonly url?: URL;
+  readonly tokenFile?: string;
+  readonly authority?: string;
 }
-export const whereOf = (options: WhereOptions): Where =>
-  options.config === undefined
-    ? { kind: 'demo', target: targetOf(options) }
-    : { kind: 'replica', configFile: options.config };
+export function whereOf({ config, url: given, tokenFile, authority, ...target }: WhereOptions): Where {
+  if (given !== undefined)
+    return { kind: 'url', url: given, tokenFile: tokenFile ?? null, authority: authority ?? null };
+  return config === undefined
+    ? { kind: 'demo', target: targetOf(target) }
+    : { kind: 'replica', configFile: config };
+}

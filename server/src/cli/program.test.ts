@@ -16,6 +16,7 @@ async function typed(...words: string[]): Promise<unknown> {
     serve: record('serve'),
     status: record('status'),
     fault: record('fault'),
+    certificates: record('certificates'),
     init: record('init'),
     initOnDatabase: record('initOnDatabase'),
     members: record('members'),
@@ -193,6 +194,18 @@ describe('the command line', () => {
       ['members', 'replace', 'r3', 'r4', ...where, '--wait', '5', ...config],
       ['members', replica, { action: 'replace', old: 'r3', replica: 'r4', address, waitMinutes: 5 }],
     ],
+    [
+      ['members', 'list', '--url', 'https://db1:8081', '--token-file', '/t', '--authority', '/a'],
+      [
+        'members',
+        { kind: 'url', url: new URL('https://db1:8081'), tokenFile: '/t', authority: '/a' },
+        { action: 'list', json: false },
+      ],
+    ],
+    [
+      ['certificates', ...config, '--directory', '/c', '--renew', '--only', 'r2', '--days', '30'],
+      ['certificates', { configFile: '/r1.yaml', directory: '/c', days: 30, renew: true, only: 'r2' }],
+    ],
     [['verify'], ['verify', demo, { repair: false, json: false }]],
     [
       ['verify', '--repair', '--json', ...config],
@@ -297,6 +310,11 @@ describe('the command line', () => {
     [['leader', 'transfer', '--to', 'r3.2'], /must start with a letter/],
     [['members', 'remove', 'r3.2'], /must start with a letter/],
     [['verify', ...config, '--dashboard-port', '8080'], /cannot be used with/],
+    [['verify', ...config, '--url', 'https://db1:8081'], /cannot be used with/],
+    [['verify', '--url', 'db1:8081'], /must be http:\/\/HOST:PORT/],
+    [['verify', '--url', 'https://db1:8081/?token=x'], /and nothing more/],
+    [['verify', '--url', 'https://me:secret@db1:8081'], /and nothing more/],
+    [['certificates', ...config], /--directory <dir>/],
     [['brew'], /unknown command/],
   ])('says what is wrong with %j', async (words, message) => {
     expect(await typed(...words)).toMatch(message);

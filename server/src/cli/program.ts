@@ -9,6 +9,7 @@ import type { StoreWish } from '../demo/demo-store.ts';
 import { defaultDashboardPort } from './demo-client.ts';
 import { addAdmin, type AdminCommands } from './program-admin.ts';
 import { addBackups, type BackupCommands } from './program-backup.ts';
+import { addCertificates, type CertificateCommands } from './program-certificates.ts';
 import { addFault, type FaultCommands } from './program-fault.ts';
 import {
   dataDirOption,
@@ -45,7 +46,7 @@ export interface DemoArguments {
   readonly dashboard: boolean;
 }
 
-export interface Commands extends AdminCommands, BackupCommands, FaultCommands {
+export interface Commands extends AdminCommands, BackupCommands, CertificateCommands, FaultCommands {
   readonly demo: (args: DemoArguments) => Promise<void>;
   readonly serve: (configFile: string) => Promise<void>;
   readonly status: (target: Target, json: boolean) => Promise<void>;
@@ -76,6 +77,7 @@ ${exitCodesText}`,
   addStatus(program, commands);
   addAdmin(program, commands);
   addBackups(program, commands);
+  addCertificates(program, commands);
   addFault(program, commands);
   return program;
 }

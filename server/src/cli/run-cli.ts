@@ -10,6 +10,7 @@ import { ConfigError } from '../config/replica-config.ts';
 import { resolveTarget } from './admin/admin-client.ts';
 import { runBackup } from './admin/backup-command.ts';
 import { runListBackups, runVerifyBackup } from './admin/backups-command.ts';
+import { runCertificates } from './admin/certificates-command.ts';
 import type { Founding } from '../main/found-replica.ts';
 import { runInit, runInitOnDatabase, runRestore } from './admin/founding-commands.ts';
 import { runTransfer } from './admin/leader-command.ts';
@@ -49,6 +50,7 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
     async fault(target, request) {
       print(await sendFault(await findDemo(target.dashboardPort, target.dataDir), request));
     },
+    certificates: (args) => runCertificates(args, print),
     init: (configFile) => runInit(configFile, maker, print),
     initOnDatabase: (configFile, sure) => runInitOnDatabase(configFile, sure, maker, print),
     restore: (configFile, from) => runRestore(configFile, from, maker, print, progressOf('Unpacked')),

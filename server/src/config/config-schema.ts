@@ -50,14 +50,39 @@ const pgwire = listen.extend({
     })
     .optional(),
 });
+const certificateFile = z.string().min(1).max(4096).describe('the path of a file in PEM');
 const http = listen.extend({
   /** Tells whoever watches the text of the statements that clients run. */
   statements: z.boolean().default(false),
+  /** Without TLS if absent. */
+  tls: z
+    .strictObject({
+      certificate: certificateFile,
+      key: certificateFile,
+      /** Whoever shows a certificate of it is an operator. */
+      authority: certificateFile.optional(),
+    })
+    .optional(),
+  /** A token for operators that need not know the cluster's secret. */
+  tokenFile: z.string().min(1).max(4096).optional(),
+  /** What is answered without a token. */
+  open: z.enum(['health', 'metrics', 'all']).default('health'),
+  /** What this server is called, besides its addresses and what its own entry in `peers` calls it. */
+  names: z.array(host).max(64).default([]),
 });
 /** PostgreSQL's own bound on names. */
 const sqlName = z.string().min(1).max(63);
 
 const peer = z.strictObject({ id: replicaId, host, port, pgwire: address });
+
+/** Replicas speak with each other over TLS, and each shows a certificate that names its id. */
+const peerTls = z.strictObject({
+  certificate: certificateFile,
+  key: certificateFile,
+  authority: certificateFile,
+  /** False: peers without TLS are spoken with, too, while the members are given certificates one after the other. */
+  required: z.boolean().default(true),
+});
 
 const timings = z.strictObject({
   heartbeatMs: ms.default(200),
@@ -214,6 +239,8 @@ export const replicaConfigSchema = z.strictObject({
   clusterSecret: z.string().min(16).max(1024).optional(),
   clusterSecretFile: z.string().min(1).optional(),
   pgwire,
+  /** Without TLS if absent. */
+  peerTls: peerTls.optional(),
   http,
   postgres: postgres.prefault({}),
   /** What a new data directory is given; an existing one keeps what it has. */

@@ -25,6 +25,7 @@ export function relationProblems(parts: ConfigParts, broken: readonly Path[]): P
     ...sizes(parts),
     ...places(parts),
     ...access(parts),
+    ...doors(parts),
   ];
   return [...told.filter(({ keys }) => keys.every(known)).map(problemOf), ...settings(parts)];
 }
@@ -156,6 +157,24 @@ function access({ pgwire }: ConfigParts): Broken[] {
     }
     return broken;
   });
+}
+
+function doors({ http }: ConfigParts): Broken[] {
+  if (http === undefined || http.open !== 'all' || isLoopback(http.host)) return [];
+  const words = `must be health or metrics where http.host (${JSON.stringify(http.host)}) is not this machine alone, and is all`;
+  return [
+    {
+      keys: [
+        ['http', 'open'],
+        ['http', 'host'],
+      ],
+      words,
+    },
+  ];
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
 function isWithin(path: string, directory: string): boolean {

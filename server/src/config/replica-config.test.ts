@@ -79,6 +79,30 @@ describe('replica configuration', () => {
     expect(parseReplicaConfig(minimal, '/base').pgwire).toEqual({ host: '127.0.0.1', port: 7432 });
   });
 
+  it('makes the paths of certificates and tokens absolute, and opens no door unasked', () => {
+    const files = { certificate: 'tls/r1.crt', key: '/k', authority: 'a.crt' };
+    const http = { port: 8081, tls: { certificate: 'w.crt', key: 'w.key' }, tokenFile: 'token' };
+    const config = parseReplicaConfig({ ...minimal, peerTls: files, http }, '/base');
+    expect(config.peerTls).toEqual({
+      certificate: '/base/tls/r1.crt',
+      key: '/k',
+      authority: '/base/a.crt',
+      required: true,
+    });
+    expect(config.http).toMatchObject({
+      tls: { certificate: '/base/w.crt', key: '/base/w.key' },
+      tokenFile: '/base/token',
+      open: 'health',
+      names: [],
+    });
+    expect(config.http.tls).not.toHaveProperty('authority');
+    const open = (host: string) => ({ ...minimal, http: { host, port: 8081, open: 'all' } });
+    expect(parseReplicaConfig(open('127.0.0.1'), '/base').http.open).toBe('all');
+    expect(errorOf(open('10.0.0.1'))).toContain(
+      'http.open: must be health or metrics where http.host ("10.0.0.1") is not this machine alone, and is all',
+    );
+  });
+
   const settings = (values: object) => ({ ...minimal, postgres: { settings: values } });
   const { group: _group, ...noGroup } = minimal;
   const { http: _http, ...noHttp } = minimal;

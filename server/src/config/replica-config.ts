@@ -39,6 +39,12 @@ export function parseReplicaConfig(
     pgwire: pgwireWithPaths(rest.pgwire, baseDir),
     ...(rest.archive === undefined ? {} : { archive: placed(rest.archive, baseDir) }),
     ...(rest.backup === undefined ? {} : { backup: placed(rest.backup, baseDir) }),
+    ...(rest.peerTls === undefined ? {} : { peerTls: withPaths(rest.peerTls, baseDir) }),
+    http: {
+      ...rest.http,
+      ...(rest.http.tls === undefined ? {} : { tls: absolute(rest.http.tls, baseDir) }),
+      ...(rest.http.tokenFile === undefined ? {} : { tokenFile: resolve(baseDir, rest.http.tokenFile) }),
+    },
     postgres: {
       settings,
       ...(pgBin === undefined ? {} : { pgBin: resolve(baseDir, pgBin) }),
@@ -89,6 +95,18 @@ function rightParts(document: unknown, broken: readonly Path[]): ConfigParts {
     return [key, part.success ? part.data : undefined] as const;
   });
   return Object.fromEntries(parts) as ConfigParts;
+}
+
+function withPaths(
+  { required, ...files }: NonNullable<RawConfig['peerTls']>,
+  baseDir: string,
+): NonNullable<RawConfig['peerTls']> {
+  return { required, ...absolute(files, baseDir) };
+}
+
+function absolute<T extends Readonly<Record<string, string | undefined>>>(paths: T, baseDir: string): T {
+  const entries = Object.entries(paths).map(([key, path = '']) => [key, resolve(baseDir, path)]);
+  return Object.fromEntries(entries) as T;
 }
 
 function readSecret(file: string, source: string): string {

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { AdminRefusal } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { adminToken, bearer } from '../main/admin-token.ts';
-import { requireToken } from '../gateways/http/admin-routes.ts';
+import { createOperatorAccess, requireOperator } from '../gateways/http/operator-access.ts';
 import { checkShape, requestText } from '../shapes/check-shape.ts';
 import { freshMs } from './cluster-report.ts';
 import { requestJson } from './http-client.ts';
@@ -57,6 +57,8 @@ export interface AdminProxy {
 
 export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOptions): AdminProxy {
   const headers = bearer(clusterSecret);
+  const token = adminToken(clusterSecret);
+  const access = createOperatorAccess({ tokens: () => [token] });
   let busy = false;
   let backingUp = false;
 
@@ -127,7 +129,7 @@ export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOption
     members: toLeader('/api/members', membersBody, membersMs),
     transferLeadership: toLeader('/api/leader/transfer', transferBody, transferMs),
     verify: toLeader('/api/verify', verifyBody, verifyMs),
-    backup: [requireToken(adminToken(clusterSecret)), passBackup],
+    backup: [requireOperator(access), passBackup],
   };
 }
 

@@ -5,7 +5,7 @@
  * Invariants: listens on loopback only; refuses what a page of another site makes a browser send; every request is bounded in size and
  * time; replicas are asked for events and latencies only while someone watches.
  */
-import { createServer, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
@@ -15,6 +15,7 @@ import type { ClusterStatus } from '../api/status.ts';
 import { guard, onError } from '../gateways/http/http-gateway.ts';
 import { closeServer, listenOn } from '../gateways/listen.ts';
 import { requestProblem } from '../gateways/http/request-guard.ts';
+import { createWebServer } from '../gateways/http/web-server.ts';
 import { checkShape, requestText } from '../shapes/check-shape.ts';
 import { createAdminProxy } from './admin-proxy.ts';
 import { type ClusterReport, reportReplica } from './cluster-report.ts';
@@ -67,11 +68,11 @@ export async function startDemoServer(options: DemoServerOptions): Promise<DemoS
     setInterval(() => sendCluster(hub, cluster), clusterMs),
     setInterval(createRatesSender(hub, supervisor), ratesMs),
   ];
-  const server = createServer(routes(options));
+  const { server } = createWebServer(routes(options), null);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1024, perMessageDeflate: false });
   server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     stream.on('error', () => stream.destroy());
-    const problem = requestProblem(request.headers, demoHost);
+    const problem = requestProblem(request.headers, { host: demoHost });
     if (problem !== null || request.url !== '/api/stream') {
       const status = problem === null ? '404 Not Found' : '403 Forbidden';
       stream.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
@@ -104,7 +105,7 @@ function routes(options: DemoServerOptions): Express {
   const { supervisor, clusterSecret, dashboard, logger } = options;
   const app = express();
   app.disable('x-powered-by');
-  app.use(guard(demoHost), securityHeaders);
+  app.use(guard({ host: demoHost }), securityHeaders);
   app.get('/api/cluster', async (_request, response) => {
     await supervisor.refresh();
     response.json(clusterOf(options));

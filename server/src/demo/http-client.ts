@@ -1,5 +1,10 @@
 /** Small JSON requests over HTTP, to this machine unless told otherwise, bounded in time and size. */
-import { type Agent, request } from 'node:http';
+import { type Agent, request as plainRequest } from 'node:http';
+import { request as tlsRequest } from 'node:https';
+import type { ConnectionOptions } from 'node:tls';
+
+/** Whom to believe that it is the other side. */
+export type TlsTrust = Pick<ConnectionOptions, 'ca' | 'allowPartialTrustChain' | 'checkServerIdentity'>;
 
 export interface JsonAnswer {
   readonly status: number;
@@ -17,6 +22,8 @@ export interface JsonRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly agent?: Agent;
+  /** Null: without TLS. */
+  readonly tls?: TlsTrust | null;
 }
 
 const bytesMax = 8 * 1024 * 1024;
@@ -25,8 +32,10 @@ const bytesMax = 8 * 1024 * 1024;
 export function requestJson(options: JsonRequest): Promise<JsonAnswer> {
   return new Promise((resolve, reject) => {
     const text = options.body === undefined ? null : JSON.stringify(options.body);
-    const outgoing = request(
+    const { tls = null } = options;
+    const outgoing = (tls === null ? plainRequest : tlsRequest)(
       {
+        ...tls,
         host: options.host ?? '127.0.0.1',
         port: options.port,
         path: options.path,

@@ -126,7 +126,7 @@ export function replicaConfigOf(
     peerListen: { host: demoHost, port: plan.peerPort },
     clusterSecret,
     pgwire: { host: demoHost, port: plan.pgwirePort },
-    http: { host: demoHost, port: plan.httpPort, statements: true },
+    http: { host: demoHost, port: plan.httpPort, statements: true, open: 'all' },
     ...(options.pgBin === null ? {} : { postgres: { pgBin: options.pgBin } }),
     ...storeConfigOf(options.logStore, options),
     ...(options.electionTimeoutMs === null ? {} : { timings: timingsOf(options.electionTimeoutMs) }),

@@ -10,13 +10,17 @@ import { type Logger, pino } from 'pino';
 import { openTraceFile, type TraceFile } from '../adapters/trace-file/trace-file.ts';
 import type { TraceEvent } from '../api/events.ts';
 import type { Measures } from '../api/measures.ts';
+import type { PeerTls } from '../adapters/ws-transport/peer-tls.ts';
 import { type HttpGateway, type HttpReplica, startHttpGateway } from '../gateways/http/http-gateway.ts';
-import { createMetrics, type LatencyObserver } from '../gateways/http/metrics.ts';
+import { createMetrics, type LatencyObserver, type Metrics } from '../gateways/http/metrics.ts';
+import { createOperatorAccess } from '../gateways/http/operator-access.ts';
+import { isLoopbackName } from '../gateways/http/request-guard.ts';
 import { type ReplicaConfig, loadReplicaConfig } from '../config/replica-config.ts';
-import { adminToken } from './admin-token.ts';
 import { buildInfo } from './build-info.ts';
+import { type CertificateFiles, openCertificateFiles } from './certificate-files.ts';
 import { CliError, exitCodes, type ExitCode } from './errors.ts';
 import { letHeapGrow } from './heap-growth.ts';
+import { operatorTokens } from './operator-tokens.ts';
 
 /** A replica that is asked to stop has ended by then. */
 export const stopMsMax = 10_000;
@@ -31,6 +35,8 @@ export interface ServeContext {
   readonly latencies: LatencyObserver;
   /** To be given every event, from the first; null: nobody wants them. */
   readonly onEvent: ((event: TraceEvent) => void) | null;
+  /** Null: peers are spoken to without TLS. */
+  readonly peerTls?: PeerTls | null;
   /** The replica cannot go on: the process ends at once, as in a crash. */
   readonly onFatal: (error: Error) => void;
 }
@@ -56,6 +62,7 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
   const measures = (): Measures => started().measures();
   const metrics = createMetrics(() => served(started()).status(), { measures, build: buildInfo() });
   let trace: TraceFile | null = null;
+  let certificates: CertificateFiles | null = null;
   let gateway: HttpGateway | null = null;
   const stop = async (): Promise<void> => {
     const timer = setTimeout(() => {
@@ -66,32 +73,30 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
     await replica?.stop();
     // Last, so that it has what happened while stopping.
     await trace?.close();
+    certificates?.close();
     clearTimeout(timer);
   };
-  /** The replica does not know what became of its events. */
+  /** The replica does not know what became of its events, nor what certificates are shown for it. */
   const served = (inner: HttpReplica): HttpReplica => ({
     ...inner,
     status: () => {
       const status = inner.status();
       const droppedEvents = (gateway?.droppedEvents() ?? 0) + (trace?.dropped ?? 0);
-      return { ...status, counters: { ...status.counters, droppedEvents } };
+      const counters = { ...status.counters, droppedEvents };
+      return { ...status, certificates: certificates?.status() ?? [], counters };
     },
   });
   try {
+    const files = await openCertificateFiles(config, logger);
+    certificates = files;
+    // As operators and supervisors tell a process that its files are new.
+    process.on('SIGHUP', () => void files.look());
     trace = await openTrace(config, logger);
     const written = trace;
     const onEvent = written === null ? null : (event: TraceEvent): void => written.write(event);
-    replica = await start(config, { logger, latencies: metrics.latencies, onEvent, onFatal });
-    const faultsAllowed = config.faults;
-    const listen = config.http;
-    gateway = await startHttpGateway({
-      listen,
-      replica: served(replica),
-      metrics,
-      faultsAllowed,
-      adminToken: adminToken(config.clusterSecret),
-      logger,
-    });
+    const { latencies } = metrics;
+    replica = await start(config, { logger, latencies, onEvent, onFatal, peerTls: files.peers });
+    gateway = await openGateway(config, { replica: served(replica), metrics, files, logger });
     const { host, port } = config.pgwire;
     logger.info({ group: config.group, pgwire: `${host}:${port}`, pid: process.pid }, 'replica started');
     const reason = await asked;
@@ -103,6 +108,36 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
   await stop();
   logger.info('stopped');
   return exitCodes.ok;
+}
+
+interface GatewayParts {
+  readonly replica: HttpReplica;
+  readonly metrics: Metrics;
+  readonly files: CertificateFiles;
+  readonly logger: Logger;
+}
+
+function openGateway(
+  config: ReplicaConfig,
+  { replica, metrics, files, logger }: GatewayParts,
+): Promise<HttpGateway> {
+  const { http, peers, id, faults: faultsAllowed } = config;
+  const problem = (text: string): void =>
+    logger.error({ problem: text }, 'the token of operators cannot be read, and is not taken');
+  const onWrong = (from: string | undefined): void => logger.warn({ from }, 'a wrong token was shown');
+  if (!isLoopbackName(http.host) && files.http === null)
+    logger.warn('http is not on loopback, and has no TLS (http.tls): tokens can be overheard');
+  const own = peers.filter((peer) => peer.id === id).flatMap(({ host, pgwire }) => [host, pgwire.host]);
+  return startHttpGateway({
+    listen: { ...http, names: [...http.names, ...own].map((name) => name.toLowerCase()) },
+    tls: files.http,
+    replica,
+    metrics,
+    faultsAllowed,
+    access: createOperatorAccess({ tokens: operatorTokens(config, problem), onWrong }),
+    open: http.open,
+    logger,
+  });
 }
 
 async function openTrace(config: ReplicaConfig, logger: Logger): Promise<TraceFile | null> {

@@ -295,7 +295,7 @@ function archiveOf(
 
 function openTransport(
   config: ReplicaConfig,
-  { logger, onFatal }: ServeContext,
+  { logger, onFatal, peerTls = null }: ServeContext,
   onPeer: (peer: ReplicaId, connected: boolean) => void,
 ): Promise<WsTransport> {
   const up = new Set<ReplicaId>();
@@ -305,6 +305,7 @@ function openTransport(
     peers: config.peers.map((peer) => ({ replica: peer.id, address: addressOf(peer) })),
     listen: config.peerListen,
     secret: config.clusterSecret,
+    tls: peerTls,
     faultsAllowed: config.faults,
     onPeerChange: (peer, connected, reason) => {
       logger.info({ peer, connected, reason }, 'peer');
@@ -335,6 +336,7 @@ function refusingReplica(
       'it joins its group under a new incarnation.',
     recovery: null,
     connected: [],
+    versionOf: () => null,
     faults: [],
     clients: 0,
   });

@@ -14,7 +14,7 @@ export function addressOf({ host, port, pgwire }: ReplicaConfig['peers'][number]
 export interface JoiningReplica {
   readonly config: ReplicaConfig;
   readonly tracker: RecoveryTracker;
-  readonly transport: Pick<Transport, 'connected'> & { faults(): ReplicaStatus['faults'] };
+  readonly transport: Pick<Transport, 'connected' | 'versionOf'> & { faults(): ReplicaStatus['faults'] };
   readonly joining: { readonly message: string } | null;
 }
 
@@ -26,6 +26,7 @@ export function statusOfJoining(
     state: joining === null ? 'starting' : 'joining',
     message: joining?.message ?? null,
     recovery: tracker.current(),
+    versionOf: (id) => transport.versionOf(id),
     connected: transport.connected(),
     faults: transport.faults(),
     clients,
@@ -36,6 +37,7 @@ export function statusWithoutLog(
   config: ReplicaConfig,
   now: Pick<ReplicaStatus, 'state' | 'message' | 'recovery'> & {
     readonly connected: readonly ReplicaId[];
+    readonly versionOf: Transport['versionOf'];
     readonly faults: ReplicaStatus['faults'];
     readonly clients: number;
   },
@@ -67,8 +69,9 @@ export function statusWithoutLog(
     log: { bytes: 0, segments: 0, purgedTo: slot },
     peers: config.peers
       .filter(({ id }) => id !== config.id)
-      .map(({ id }) => ({ id, connected: now.connected.includes(id) })),
+      .map(({ id }) => ({ id, connected: now.connected.includes(id), version: now.versionOf(id) })),
     faults: now.faults,
+    certificates: [],
     counters: {
       transactions: 0,
       reads: 0,

@@ -29,5 +29,7 @@ export interface Transport {
   setPeers(peers: readonly Peer[]): void;
   /** Replicas that are connected now. */
   connected(): readonly ReplicaId[];
+  /** The version of the peers' protocol that is spoken with a replica; null: it is not connected. Messages that came with a later one do not reach it. */
+  versionOf(replica: ReplicaId): number | null;
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Message } from '../../multipaxos/types/messages.ts';
 import type { GroupId, ReplicaId } from '../../multipaxos/types/names.ts';
 import { freePort } from '../testing/free-port.ts';
-import { answerChallenge, newNonce, protocolVersion, readChallenge } from './handshake.ts';
+import { answerChallenge, readChallenge } from './handshake.ts';
 import { encodeMessage } from './message-codec.ts';
 import { proven, sendRaw, stranger } from './testing/stranger.ts';
 import {
@@ -25,6 +25,7 @@ import {
   start,
 } from './testing/transports.ts';
 import { eventually } from '../../ports/testing/eventually.ts';
+import { ownVersions } from './versions.ts';
 
 afterEach(endAll);
 
@@ -64,7 +65,7 @@ describe('admission to the peers port', () => {
         frames.push(isBinary);
         socket.send(JSON.stringify({ cluster: '', mac: '00' }));
       });
-      socket.send(JSON.stringify({ version: protocolVersion, nonce: 'n' }));
+      socket.send(JSON.stringify({ version: ownVersions.oldest, nonce: 'n' }));
     });
     const reasons: string[] = [];
     const port = (impostor.address() as { port: number }).port;
@@ -88,9 +89,9 @@ describe('admission to the peers port', () => {
     const other = await stranger(one.port, (socket, text) => {
       const challenge = readChallenge(text);
       if (challenge === null) return;
-      const stray = { group: 'other' as GroupId, id: r2, secret, cluster: null };
+      const stray = { group: 'other' as GroupId, id: r2, secret, cluster: null, versions: ownVersions };
       const question = { to: r1, purpose: 'messages' } as const;
-      socket.send(JSON.stringify(answerChallenge(stray, question, challenge, newNonce())));
+      socket.send(JSON.stringify(answerChallenge(stray, question, challenge, ownVersions.newest)));
     });
     expect(other.reason).toBe('is of group "other", not "main"');
   });
@@ -118,6 +119,33 @@ describe('admission to the peers port', () => {
     raw.destroy();
     expect(one.connected()).toEqual([r2]);
   });
+});
+
+it('many connections that say nothing keep no peer out', async () => {
+  const { one, two, ports } = await connectedPair({ limits: { handshakeMs: 20_000, strangersMax: 20 } });
+  await two.close();
+  const silent = Array.from({ length: 200 }, () => connect(one.port, '127.0.0.1'));
+  let ended = 0;
+  for (const socket of silent) {
+    socket.on('error', () => {});
+    socket.on('close', () => (ended += 1));
+    onEnd(() => socket.destroy());
+  }
+  await eventually(() => expect(ended).toBe(180), 5000);
+  const again = await start(r2, ports);
+  await eventually(() => expect([one.connected(), again.connected()]).toEqual([[r2], [r1]]), 5000);
+  expect(ended).toBeGreaterThanOrEqual(180);
+});
+
+it('nor do many that ask to be let in, and prove nothing', async () => {
+  const { one, two, ports } = await connectedPair({ limits: { handshakeMs: 20_000 } });
+  await two.close();
+  const silent = Array.from({ length: 100 }, () => stranger(one.port, () => {}));
+  let ended = 0;
+  for (const each of silent) void each.then(() => (ended += 1));
+  await eventually(() => expect(ended).toBe(68), 5000);
+  const again = await start(r2, ports);
+  await eventually(() => expect([one.connected(), again.connected()]).toEqual([[r2], [r1]]), 5000);
 });
 
 describe('a malformed frame', () => {

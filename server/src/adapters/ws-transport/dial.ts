@@ -3,24 +3,24 @@
  *
  * Responsible for: dialling, proving and checking the secret, and probing whether the other side lives. Does not dial again, and does not
  * know what the connection is used for.
- * Invariant: nothing but the handshake passes before both sides have proved that they know the secret.
+ * Invariants: nothing but the handshake passes before both sides have proved that they know the secret; with TLS not even that, before the other side has shown a certificate that names it.
  */
-import { WebSocket } from 'ws';
+import { type ClientOptions, WebSocket } from 'ws';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import {
+  agreeOnVersion,
   type Answer,
   answerChallenge,
   type Challenge,
   checkWelcome,
   clusterProblem,
   type Identity,
-  newNonce,
-  protocolVersion,
   type Purpose,
   readChallenge,
   readWelcome,
 } from './handshake.ts';
 import type { TransportLimits } from './limits.ts';
+import { diallerOptions, type PeerCertificates, tlsTrouble } from './peer-tls.ts';
 
 export interface DialOptions {
   /** As it is now: the cluster may become known while a connection is being made. */
@@ -28,11 +28,13 @@ export interface DialOptions {
   readonly peer: { readonly id: ReplicaId; readonly host: string; readonly port: number };
   readonly purpose: Purpose;
   readonly limits: TransportLimits;
+  /** Null: without TLS. */
+  readonly tls: PeerCertificates | null;
 }
 
 export interface DialEvents {
-  /** Both sides are proved. `cluster`: the one that the peer belongs to, as far as it knows. */
-  readonly onUp: (cluster: string | null) => void;
+  /** Both sides are proved. `cluster`: the one that the peer belongs to, as far as it knows. `version`: of the peers' protocol, that both speak. */
+  readonly onUp: (cluster: string | null, version: number) => void;
   readonly onText: (text: string) => void;
   readonly onBinary: (data: Buffer) => void;
   /** Once, whether it was up or not. `isGone`: its host says that nobody listens there. */
@@ -46,9 +48,13 @@ export interface DialledSocket {
   fail(reason: string): void;
 }
 
-export function dialPeer({ self, peer, purpose, limits }: DialOptions, events: DialEvents): DialledSocket {
+export function dialPeer(
+  { self, peer, purpose, limits, tls }: DialOptions,
+  events: DialEvents,
+): DialledSocket {
   const host = peer.host.includes(':') ? `[${peer.host}]` : peer.host;
-  const socket = new WebSocket(`ws://${host}:${peer.port}/peer`, {
+  const socket = new WebSocket(`${tls === null ? 'ws' : 'wss'}://${host}:${peer.port}/peer`, {
+    ...(tls === null ? {} : forWebSocket(diallerOptions(tls.current(), peer.id))),
     perMessageDeflate: false,
     maxPayload: limits.frameBytesMax,
     handshakeTimeout: limits.handshakeMs,
@@ -81,10 +87,9 @@ export function dialPeer({ self, peer, purpose, limits }: DialOptions, events: D
     if (asked === null) {
       const challenge = readChallenge(text);
       if (challenge === null) return fail('not a replica');
-      if (challenge.version !== protocolVersion) {
-        return fail(`speaks version ${challenge.version} of the peers' protocol, not ${protocolVersion}`);
-      }
-      const answer = answerChallenge(self(), { to: peer.id, purpose }, challenge, newNonce());
+      const agreed = agreeOnVersion(self(), challenge);
+      if ('reason' in agreed) return fail(agreed.reason);
+      const answer = answerChallenge(self(), { to: peer.id, purpose }, challenge, agreed.version);
       asked = { challenge, answer };
       socket.send(JSON.stringify(answer));
       return;
@@ -96,7 +101,7 @@ export function dialPeer({ self, peer, purpose, limits }: DialOptions, events: D
     if (differs !== null) return fail(differs);
     clearTimeout(handshakeTimer);
     up = true;
-    events.onUp(welcome.cluster);
+    events.onUp(welcome.cluster, asked.answer.version);
   };
 
   socket.on('message', (data, isBinary) => {
@@ -111,7 +116,7 @@ export function dialPeer({ self, peer, purpose, limits }: DialOptions, events: D
   socket.on('error', (error) => {
     const { code } = error as NodeJS.ErrnoException;
     isGone = isRefusal(error);
-    reason = error.message || code || 'connection failed';
+    reason = tlsTrouble(error) ?? (error.message || code || 'connection failed');
   });
   socket.on('close', (_code, said) => {
     clearTimeout(handshakeTimer);
@@ -121,6 +126,11 @@ export function dialPeer({ self, peer, purpose, limits }: DialOptions, events: D
   });
 
   return { socket, isUp: () => up && socket.readyState === WebSocket.OPEN, fail };
+}
+
+/** They are handed on to `tls.connect` as they are, which the types of ws do not know: to them `checkServerIdentity` is another function. */
+function forWebSocket(options: ReturnType<typeof diallerOptions>): ClientOptions {
+  return options as unknown as ClientOptions;
 }
 
 /** A host of several addresses that could all not be reached has one error for each: its code is that of the first, which may be of a network that is not there. */

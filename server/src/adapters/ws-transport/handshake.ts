@@ -5,16 +5,17 @@
  *   dialer -> listener   Answer    { version, group, cluster, id, to, purpose, nonce, mac("dial", ...) }
  *   listener -> dialer   Welcome   { cluster, mac("listen", ...) }
  *
+ * The version of a Challenge is the oldest that the listener speaks, that of an Answer the one that both will speak; each nonce begins with the range of its sender (versions.ts).
+ *
  * Responsible for: the three texts and their checks. Opens no socket. Invariants: the secret never leaves; each side's nonce is in
- * both codes, so neither can be replayed; the roles differ, so neither can be reflected; codes are compared in constant time; two
+ * both codes, so neither can be replayed, nor the range in it changed; the roles differ, so neither can be reflected; codes are compared in constant time; two
  * replicas that both know which cluster they belong to are connected only if it is the same.
- * Does not encrypt: on a network that others can listen to, put the peers' port inside a tunnel.
+ * Does not encrypt: that is for the connection below (`peerTls`), if it does.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { GroupId, ReplicaId } from '../../multipaxos/types/names.ts';
+import { commonVersion, rangeIn, rangeMark, type VersionRange, versionsApart } from './versions.ts';
 
-/** Changes whenever the messages or this handshake do, so that replicas of different builds never misread each other. */
-export const protocolVersion = 6;
 /** No text of the handshake is longer. */
 export const handshakeBytesMax = 2048;
 
@@ -25,6 +26,8 @@ export interface Identity {
   readonly secret: string;
   /** Which founding of the group this replica belongs to; null until it knows. */
   readonly cluster: string | null;
+  /** Of the peers' protocol, that it speaks. */
+  readonly versions: VersionRange;
 }
 
 /** What a connection is for. */
@@ -54,6 +57,8 @@ export interface Admitted {
   readonly peer: ReplicaId;
   readonly cluster: string | null;
   readonly purpose: Purpose;
+  /** Of the peers' protocol, that both speak on this connection. */
+  readonly version: number;
   /** No member any more, or not yet, but of this cluster: let in to learn that it was removed. */
   readonly guest: boolean;
 }
@@ -61,8 +66,12 @@ export type Verdict =
   | ({ readonly code: 'ok' } & Admitted)
   | { readonly code: 'refused'; readonly reason: string };
 
-export function newNonce(): string {
-  return randomBytes(32).toString('hex');
+function newNonce({ versions }: Pick<Identity, 'versions'>): string {
+  return `${rangeMark(versions)}${randomBytes(32).toString('hex')}`;
+}
+
+export function newChallenge(self: Identity): Challenge {
+  return { version: self.versions.oldest, nonce: newNonce(self) };
 }
 
 type Said = Omit<Answer, 'mac'> & { readonly challenge: string };
@@ -84,14 +93,26 @@ export interface Question {
   readonly purpose: Purpose;
 }
 
+/** The version that the two will speak, or why there is none. */
+export function agreeOnVersion(
+  self: Identity,
+  { version, nonce }: Pick<Challenge | Answer, 'version' | 'nonce'>,
+): { readonly version: number } | { readonly reason: string } {
+  const others = rangeIn(nonce, version);
+  if (others === null) return { reason: "names no version of the peers' protocol" };
+  const common = commonVersion(self.versions, others);
+  return common === null ? { reason: versionsApart(self.versions, others) } : { version: common };
+}
+
+/** `version`: what was agreed on. */
 export function answerChallenge(
   self: Identity,
   { to, purpose }: Question,
   challenge: Challenge,
-  nonce: string,
+  version: number,
 ): Answer {
   const { group, id, cluster } = self;
-  const said = { version: protocolVersion, group, cluster: cluster ?? '', id, to, purpose, nonce };
+  const said = { version, group, cluster: cluster ?? '', id, to, purpose, nonce: newNonce(self) };
   return { ...said, mac: codeOf('dial', self.secret, { ...said, challenge: challenge.nonce }) };
 }
 
@@ -102,11 +123,15 @@ export function checkAnswer(
   nonce: string,
   answer: Answer,
 ): Verdict {
-  if (answer.version !== protocolVersion) {
-    return refused(`speaks version ${answer.version} of the peers' protocol, not ${protocolVersion}`);
-  }
+  const agreed = agreeOnVersion(self, answer);
+  if ('reason' in agreed) return refused(agreed.reason);
   if (!sameCode(codeOf('dial', self.secret, { ...answer, challenge: nonce }), answer.mac)) {
     return refused('does not know the cluster secret');
+  }
+  if (answer.version !== agreed.version) {
+    return refused(
+      `chose version ${answer.version} of the peers' protocol, though both speak ${agreed.version}`,
+    );
   }
   if (answer.group !== self.group) return refused(`is of group "${answer.group}", not "${self.group}"`);
   const cluster = answer.cluster === '' ? null : answer.cluster;
@@ -118,7 +143,7 @@ export function checkAnswer(
   const guest = !members.has(id);
   const formerMember = purpose === 'messages' && cluster !== null && cluster === self.cluster;
   if (id === self.id || (guest && !formerMember)) return refused(`"${id}" is not a peer of this group`);
-  return { code: 'ok', peer: id as ReplicaId, cluster, purpose, guest };
+  return { code: 'ok', peer: id as ReplicaId, cluster, purpose, version: agreed.version, guest };
 }
 
 /** Why two replicas of these clusters must not speak to each other, or null. */

@@ -6,7 +6,9 @@ export interface TransportLimits {
   readonly queueBytesMax: number;
   /** A connection that has not proved itself by then is closed. */
   readonly handshakeMs: number;
-  /** Unproved connections at a time. */
+  /** Connections at a time that have not asked for anything; beyond it the oldest is ended. */
+  readonly strangersMax: number;
+  /** Unproved connections at a time; beyond it the oldest is ended. */
   readonly unprovedMax: number;
   /** Connections at a time of replicas that know the secret and are no members any more. */
   readonly guestsMax: number;
@@ -26,6 +28,7 @@ export const defaultLimits: TransportLimits = {
   frameBytesMax: 48 * 1024 * 1024,
   queueBytesMax: 64 * 1024 * 1024,
   handshakeMs: 3000,
+  strangersMax: 128,
   unprovedMax: 32,
   guestsMax: 8,
   probeMs: 1000,

@@ -10,6 +10,7 @@ import type { WebSocket } from 'ws';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { type DialledSocket, type DialOptions, dialPeer } from './dial.ts';
 import { type Envelope, envelopeReader, envelopeWriter } from './envelope.ts';
+import { type PeerCertificates, type PeerTls, speaksPlain } from './peer-tls.ts';
 
 export interface OutgoingLink {
   readonly peer: ReplicaId;
@@ -18,12 +19,20 @@ export interface OutgoingLink {
   /** False if the frame was dropped. */
   send(envelope: Envelope, frame: Uint8Array): boolean;
   isUp(): boolean;
+  /** Of the peers' protocol, that is spoken with it; null while it is away. */
+  version(): number | null;
   /** Dials again unless the peer said that it is of this cluster. */
   keepIfOf(cluster: string): void;
+  /** With which the peer is spoken to now; null: without TLS. */
+  certificates(): PeerCertificates | null;
+  /** Ends the connection, if there is one, and dials again. */
+  renew(reason: string): void;
   close(): void;
 }
 
-interface LinkOptions extends Omit<DialOptions, 'purpose'> {
+interface LinkOptions extends Omit<DialOptions, 'purpose' | 'tls'> {
+  /** Null: without TLS. */
+  readonly tls: PeerTls | null;
   /** Throws if the frame is malformed: the connection is then closed. */
   readonly onFrame: (envelope: Envelope, frame: Uint8Array) => void;
   /** `reason` says why it went down, or why it could not come up; only told when it changes. */
@@ -40,10 +49,11 @@ export function openOutgoingLink(options: LinkOptions): OutgoingLink {
   let lastReason = '';
   let mayBeGone = false;
   let closed = false;
+  let certificates = options.tls?.certificates ?? null;
 
   const dial = (): void => {
     retry = null;
-    attempt = startAttempt(options, { onUp, onEnd });
+    attempt = startAttempt({ ...options, tls: certificates }, { onUp, onEnd });
   };
   const onUp = (): void => {
     failures = 0;
@@ -54,6 +64,9 @@ export function openOutgoingLink(options: LinkOptions): OutgoingLink {
   const onEnd = (wasUp: boolean, reason: string, isGone: boolean): void => {
     attempt = null;
     if (closed) return;
+    // Once without, if that is allowed; and each time that ends, with it again.
+    const goesPlain = options.tls?.required === false && reason === speaksPlain;
+    certificates = goesPlain ? null : (options.tls?.certificates ?? null);
     if (isGone && mayBeGone) {
       mayBeGone = false;
       options.onGone();
@@ -73,10 +86,13 @@ export function openOutgoingLink(options: LinkOptions): OutgoingLink {
     port: peer.port,
     send: (envelope, frame) => attempt?.send(envelope, frame) ?? false,
     isUp: () => attempt?.dialled.isUp() ?? false,
+    version: () => (attempt?.dialled.isUp() === true ? attempt.version() : null),
     keepIfOf(cluster) {
       if (attempt !== null && attempt.dialled.isUp() && attempt.cluster() !== cluster)
         attempt.dialled.fail('which cluster this is has become known');
     },
+    certificates: () => certificates,
+    renew: (reason) => attempt?.dialled.fail(reason),
     close: () => {
       closed = true;
       if (retry !== null) clearTimeout(retry);
@@ -88,6 +104,7 @@ export function openOutgoingLink(options: LinkOptions): OutgoingLink {
 interface Attempt {
   readonly dialled: DialledSocket;
   cluster(): string | null;
+  version(): number | null;
   send(envelope: Envelope, frame: Uint8Array): boolean;
 }
 
@@ -97,11 +114,15 @@ interface AttemptEvents {
 }
 
 /** One life of the connection. */
-function startAttempt(options: LinkOptions, events: AttemptEvents): Attempt {
+function startAttempt(
+  options: Omit<LinkOptions, 'tls'> & Pick<DialOptions, 'tls'>,
+  events: AttemptEvents,
+): Attempt {
   const { limits } = options;
   const reader = envelopeReader(options.peer.id);
   let wasUp = false;
   let cluster: string | null = null;
+  let version: number | null = null;
   const orFail = (read: () => void): void => {
     try {
       read();
@@ -112,9 +133,10 @@ function startAttempt(options: LinkOptions, events: AttemptEvents): Attempt {
   const dialled = dialPeer(
     { ...options, purpose: 'messages' },
     {
-      onUp: (told) => {
+      onUp: (told, agreed) => {
         wasUp = true;
         cluster = told;
+        version = agreed;
         events.onUp();
       },
       onText: (text) => orFail(() => reader.text(text)),
@@ -127,6 +149,7 @@ function startAttempt(options: LinkOptions, events: AttemptEvents): Attempt {
   return {
     dialled,
     cluster: () => cluster,
+    version: () => version,
     send(envelope, frame) {
       if (!dialled.isUp()) return false;
       if (dialled.socket.bufferedAmount + frame.byteLength > limits.queueBytesMax) return false;

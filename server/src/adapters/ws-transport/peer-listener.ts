@@ -2,11 +2,13 @@
  * The peers' port: takes the connections that peers dial, has them prove that they know the secret, and hands on their frames.
  *
  * Responsible for: admission and its bounds. Does not decode frames; sends them only to guests, whom nobody dials.
- * Invariants: no frame of a connection that has not proved itself is handed on; such a connection is closed after a few
+ * Invariants: with TLS, nobody is let in whose certificate does not name it; no frame of a connection that has not proved itself is handed on; such a connection is closed after a few
  * kilobytes or seconds; of one peer only the newest connection for messages counts.
  */
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { type Envelope, envelopeReader, envelopeWriter } from './envelope.ts';
@@ -15,15 +17,18 @@ import {
   checkAnswer,
   handshakeBytesMax,
   type Identity,
-  newNonce,
-  protocolVersion,
+  newChallenge,
   readAnswer,
   welcome,
 } from './handshake.ts';
 import type { TransportLimits } from './limits.ts';
+import { openPeerServer } from './peer-server.ts';
+import { isNamed, notNamed, type PeerTls } from './peer-tls.ts';
 
 export interface PeerListener {
   readonly port: number;
+  /** Of the peers' protocol, that is spoken with a guest that is connected; null if it is not. */
+  guestVersion(guest: ReplicaId): number | null;
   /** Sends to a guest that is connected. False if it is not, or too much waits already. */
   sendToGuest(to: ReplicaId, envelope: Envelope, frame: Uint8Array): boolean;
   /** Ends the connections of those that `stays` is false for; they may come back. */
@@ -37,6 +42,8 @@ export interface ListenerOptions {
   readonly members: () => ReadonlySet<string>;
   readonly listen: { readonly host: string; readonly port: number };
   readonly limits: TransportLimits;
+  /** Null: without TLS. */
+  readonly tls: PeerTls | null;
   /** Throws if the frame is malformed: that connection is then closed, and no other. */
   readonly onFrame: (admitted: Admitted, envelope: Envelope, frame: Uint8Array) => void;
   /** A peer that has proved itself wants to copy this replica's database over this connection. */
@@ -62,9 +69,15 @@ export async function openPeerListener(options: ListenerOptions): Promise<PeerLi
     maxPayload: limits.frameBytesMax,
   });
   const newest = new Map<ReplicaId, Proved>();
-  let unproved = 0;
+  /** The oldest first. */
+  const unproved = new Set<Duplex>();
 
   const guests = (): number => [...newest.values()].filter(({ admitted }) => admitted.guest).length;
+  const guestAt = (name: ReplicaId): Proved | null => {
+    const proved = newest.get(name);
+    const isThere = proved?.admitted.guest === true && proved.socket.readyState === proved.socket.OPEN;
+    return isThere ? proved : null;
+  };
   const register = (admitted: Admitted, socket: WebSocket): void => {
     const { peer } = admitted;
     newest.get(peer)?.socket.terminate();
@@ -73,23 +86,21 @@ export async function openPeerListener(options: ListenerOptions): Promise<PeerLi
       if (newest.get(peer)?.socket === socket) newest.delete(peer);
     });
   };
-  const server = createServer((_request, response) => {
-    response.writeHead(426, { connection: 'close' }).end();
-  });
-  server.headersTimeout = limits.handshakeMs;
-  server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+  const onUpgrade = (request: IncomingMessage, stream: Duplex, head: Buffer): void => {
     stream.on('error', () => stream.destroy());
-    if (request.url !== '/peer' || unproved >= limits.unprovedMax) {
+    if (request.url !== '/peer') {
       stream.destroy();
       return;
     }
-    unproved += 1;
-    let counted = true;
-    const uncount = (): void => {
-      if (counted) unproved -= 1;
-      counted = false;
-    };
+    unproved.add(stream);
+    const uncount = (): void => void unproved.delete(stream);
     stream.once('close', uncount);
+    // Whoever says nothing is not to keep out one who can prove itself.
+    const [oldest] = unproved;
+    if (oldest !== undefined && unproved.size > limits.unprovedMax) {
+      unproved.delete(oldest);
+      oldest.destroy();
+    }
     sockets.handleUpgrade(request, stream, head, (socket) => {
       const arrival = { socket, stream, address: request.socket.remoteAddress ?? '?' };
       admit(options, arrival, (admitted) => {
@@ -100,15 +111,17 @@ export async function openPeerListener(options: ListenerOptions): Promise<PeerLi
         return null;
       });
     });
-  });
+  };
+  const { tls, onRefused } = options;
+  const { server, close } = openPeerServer({ tls, limits, onUpgrade, onRefused });
   await startListening(server, listen);
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : listen.port,
+    guestVersion: (guest) => guestAt(guest)?.admitted.version ?? null,
     sendToGuest(to, envelope, frame) {
-      const proved = newest.get(to);
-      if (proved === undefined || !proved.admitted.guest || proved.socket.readyState !== proved.socket.OPEN)
-        return false;
+      const proved = guestAt(to);
+      if (proved === null) return false;
       if (proved.socket.bufferedAmount + frame.byteLength > limits.queueBytesMax) return false;
       proved.write(envelope, frame);
       return true;
@@ -116,13 +129,11 @@ export async function openPeerListener(options: ListenerOptions): Promise<PeerLi
     keepOnly(stays) {
       for (const { admitted, socket } of newest.values()) if (!stays(admitted)) socket.terminate();
     },
-    close: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets.clients) socket.terminate();
-        sockets.close();
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: () => {
+      for (const socket of sockets.clients) socket.terminate();
+      sockets.close();
+      return close();
+    },
   };
 }
 
@@ -139,7 +150,8 @@ type OnProved = (admitted: Admitted) => string | null;
 function admit(options: ListenerOptions, arrival: Arrival, onProved: OnProved): void {
   const { limits } = options;
   const { socket, stream, address } = arrival;
-  const nonce = newNonce();
+  const challenge = newChallenge(options.self());
+  const { nonce } = challenge;
   let admitted: Admitted | null = null;
   let unprovedBytes = 0;
   const who = (): string => admitted?.peer ?? address;
@@ -167,6 +179,9 @@ function admit(options: ListenerOptions, arrival: Arrival, onProved: OnProved): 
     const self = options.self();
     const verdict = checkAnswer(self, options.members(), nonce, answer);
     if (verdict.code === 'refused') return refuse(verdict.reason);
+    const { tls } = options;
+    const isPlain = tls?.required === false && !(stream instanceof TLSSocket);
+    if (tls !== null && !isPlain && !showsName(stream, verdict.peer)) return refuse(notNamed(verdict.peer));
     admitted = verdict;
     clearTimeout(timer);
     stream.off('data', count);
@@ -186,7 +201,7 @@ function admit(options: ListenerOptions, arrival: Arrival, onProved: OnProved): 
   socket.on('message', onFrameOrText);
   socket.on('error', (error) => options.onRefused(who(), error.message));
   socket.on('close', () => clearTimeout(timer));
-  socket.send(JSON.stringify({ version: protocolVersion, nonce }));
+  socket.send(JSON.stringify(challenge));
 }
 
 /** From when it has proved itself. */
@@ -207,6 +222,11 @@ function handOnFrames(
       refuse(`malformed frame: ${(error as Error).message}`);
     }
   });
+}
+
+function showsName(stream: Duplex, peer: ReplicaId): boolean {
+  const certificate = stream instanceof TLSSocket ? stream.getPeerX509Certificate() : undefined;
+  return certificate !== undefined && isNamed(certificate, peer);
 }
 
 function startListening(server: Server, listen: ListenerOptions['listen']): Promise<void> {

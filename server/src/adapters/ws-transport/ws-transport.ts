@@ -23,6 +23,8 @@ import { defaultLimits, type TransportLimits } from './limits.ts';
 import { decodeFrame, encodeControl, encodeMessage } from './message-codec.ts';
 import { type OutgoingLink, openOutgoingLink } from './outgoing-link.ts';
 import { openPeerListener } from './peer-listener.ts';
+import type { PeerTls } from './peer-tls.ts';
+import { isKnownTo, ownVersions, type VersionRange } from './versions.ts';
 
 export interface WsTransportOptions {
   readonly group: GroupId;
@@ -32,6 +34,10 @@ export interface WsTransportOptions {
   readonly peers: readonly Peer[];
   readonly listen: { readonly host: string; readonly port: number };
   readonly secret: string;
+  /** Null: peers are spoken to without TLS. */
+  readonly tls?: PeerTls | null;
+  /** Of the peers' protocol, that this replica speaks. Default: what this build does. */
+  readonly versions?: VersionRange;
   readonly faultsAllowed: boolean;
   /** Seed of the faults' random numbers. */
   readonly faultSeed?: number;
@@ -46,7 +52,7 @@ export interface WsTransportOptions {
 export interface TransportCounters {
   readonly sent: number;
   readonly received: number;
-  /** Peer away, queue full, or message too large; not those that a fault took. */
+  /** Peer away, or of a version that does not know the message; queue full, or message too large; not those that a fault took. */
   readonly dropped: number;
   /** Received, but meant for another incarnation than this one, or sent by a replica that is no peer any more. */
   readonly misdirected: number;
@@ -69,10 +75,10 @@ export interface WsTransport extends Transport, CopyFetcher {
 /** Starts listening and dialling. @throws if it cannot listen (EADDRINUSE and the like) */
 export async function createWsTransport(options: WsTransportOptions): Promise<WsTransport> {
   const limits = { ...defaultLimits, ...options.limits };
-  const { group, id, secret } = options;
+  const { group, id, secret, versions = ownVersions, tls = null } = options;
   let member = memberName(id, 0);
   let cluster: string | null = null;
-  const self = (): Identity => ({ group, id, secret, cluster });
+  const self = (): Identity => ({ group, id, secret, cluster, versions });
   const links = new Map<ReplicaId, OutgoingLink>();
   const counters = { sent: 0, received: 0, dropped: 0, misdirected: 0 };
   const handlers = {
@@ -123,6 +129,7 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
       self,
       peer,
       limits,
+      tls,
       onFrame: (envelope, frame) => receive(envelope, frame, false),
       onChange: (up, reason) => options.onPeerChange?.(peer.id, up, reason),
       // Who is cut off hears nothing, not even that.
@@ -136,21 +143,34 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
     members: () => peersNow.names(),
     listen: options.listen,
     limits,
+    tls,
     onFrame: (admitted, envelope, frame) => receive(envelope, frame, admitted.guest),
     onCopy: (peer, socket) => copies.serve(peer, socket),
     onRefused: (from, reason) => options.onRefused?.(from, reason),
   });
   peersNow.set(options.peers);
+  // Who is of an authority that is believed no more is not spoken to any longer; the others are back in a moment.
+  const stopLooking = tls?.certificates.onChange((now, before) => {
+    if (now.authority === before.authority) return;
+    for (const link of links.values()) link.renew('another authority is believed');
+    listener.keepOnly(() => false);
+  });
 
-  const deliver = (to: ReplicaId, envelope: Envelope, frame: Uint8Array): void => {
+  const versionOf = (replica: ReplicaId): number | null => {
+    const link = links.get(replica);
+    return link === undefined ? listener.guestVersion(replica) : link.version();
+  };
+  const deliver = (to: ReplicaId, envelope: Envelope, kind: Kind, frame: Uint8Array): void => {
     const link = links.get(to);
-    const gone = link?.send(envelope, frame) ?? listener.sendToGuest(to, envelope, frame);
+    const version = versionOf(to);
+    const knows = version !== null && isKnownTo(version, kind);
+    const gone = knows && (link?.send(envelope, frame) ?? listener.sendToGuest(to, envelope, frame));
     if (gone) counters.sent += 1;
     else counters.dropped += 1;
   };
-  const dispatch = (to: ReplicaId, envelope: Envelope, frame: Uint8Array | null): void => {
+  const dispatch = (to: ReplicaId, envelope: Envelope, kind: Kind, frame: Uint8Array | null): void => {
     if (frame === null || frame.byteLength > limits.frameBytesMax) counters.dropped += 1;
-    else faults.send(to, frame.byteLength, () => deliver(to, envelope, frame));
+    else faults.send(to, frame.byteLength, () => deliver(to, envelope, kind, frame));
   };
   const encode = encodeOnce();
 
@@ -160,14 +180,14 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
       const replica = replicaOf(to);
       // Not worth encoding for a peer that is away.
       if (links.get(replica)?.isUp() === false) counters.dropped += 1;
-      else dispatch(replica, { from: member, to }, encode(message));
+      else dispatch(replica, { from: member, to }, message.kind, encode(message));
     },
     onMessage(next) {
       handlers.message = next;
     },
     sendControl(replica, message) {
       if (links.get(replica)?.isUp() === false) counters.dropped += 1;
-      else dispatch(replica, { from: member, to: null }, encodeControl(message, group));
+      else dispatch(replica, { from: member, to: null }, message.kind, encodeControl(message, group));
     },
     onControl(next) {
       handlers.control = next;
@@ -191,6 +211,7 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
       listener.keepOnly(isCurrent);
     },
     connected: () => [...links.values()].filter((link) => link.isUp()).map((link) => link.peer),
+    versionOf,
     open(from, signal) {
       const link = links.get(replicaOf(from));
       if (link === undefined || faults.isCut(link.peer)) {
@@ -198,7 +219,7 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
         return Promise.reject(new CopyError('sourceUnavailable', `${from}: ${why}`));
       }
       const peer = { id: link.peer, host: link.host, port: link.port };
-      return dialler.open({ self, peer, limits }, signal);
+      return dialler.open({ self, peer, limits, tls: link.certificates() }, signal);
     },
     offerCopies: (source) => copies.offer(source),
     setFault: (fault) => faults.setFault(fault),
@@ -210,6 +231,7 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
       handlers.message = null;
       handlers.control = null;
       handlers.gone = null;
+      stopLooking?.();
       faults.close();
       dialler.close();
       for (const link of links.values()) link.close();
@@ -217,6 +239,8 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
     },
   };
 }
+
+type Kind = Message['kind'] | ControlMessage['kind'];
 
 function rethrow(error: unknown): never {
   throw error;

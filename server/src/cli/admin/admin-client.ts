@@ -1,15 +1,19 @@
 /**
- * How an operator's command reaches a group: a replica with the cluster's secret, or a demo that has it.
+ * How an operator's command reaches a group: a replica with the cluster's secret or a token, or a demo that has the secret.
  *
  * Responsible for: one request and its answer, and saying what went wrong in words. Does not try again, nor ask anybody else: from here only the replica of
- * the configuration is known to be reachable. Invariant: the token leaves only for the host and port of the replica's own configuration, or for a demo on this machine.
+ * the configuration is known to be reachable. Invariants: the token leaves only for the host and port of the replica's own configuration, for a URL that was given with it, or for a demo on this machine; never without TLS to another machine by a URL, and over TLS only to who shows the
+ * certificate of the configuration, or one of an authority that is believed.
  */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { AdminRefusal, ClusterStatus, MembershipStatus, ReplicaStatus } from '../../api/status.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { loadReplicaConfig } from '../../config/replica-config.ts';
 import { findDemo } from '../demo-client.ts';
 import { readDemoSecret } from '../../demo/data-dir.ts';
-import { requestJson } from '../../demo/http-client.ts';
+import { requestJson, type TlsTrust } from '../../demo/http-client.ts';
+import { isLoopbackName } from '../../gateways/http/request-guard.ts';
 import { CliError, exitCodes } from '../../main/errors.ts';
 import type { Where } from '../program-options.ts';
 import { bearer } from '../../main/admin-token.ts';
@@ -21,6 +25,8 @@ export interface AdminTarget {
   readonly host: string;
   readonly port: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** Null: without TLS. */
+  readonly tls: TlsTrust | null;
   /** How long a comparison may take before the group itself gives it up. */
   readonly verifyMinutes: number;
 }
@@ -28,14 +34,16 @@ export interface AdminTarget {
 const demoVerifyMinutes = 30;
 const statusMs = 5000;
 
-/** @throws ConfigError */
+/** @throws ConfigError, CliError */
 export async function resolveTarget(where: Where): Promise<AdminTarget> {
+  if (where.kind === 'url') return targetAt(where);
   if (where.kind === 'demo') {
     const { dashboardPort, dataDir } = where.target;
     const port = await findDemo(dashboardPort, dataDir);
     const secret = await readDemoSecret(dataDir);
     const headers = secret === null ? {} : bearer(secret);
-    return { kind: 'demo', id: null, host: '127.0.0.1', port, headers, verifyMinutes: demoVerifyMinutes };
+    const here = { host: '127.0.0.1', port, tls: null };
+    return { kind: 'demo', id: null, ...here, headers, verifyMinutes: demoVerifyMinutes };
   }
   const { id, http, clusterSecret, verify } = loadReplicaConfig(where.configFile);
   return {
@@ -44,8 +52,54 @@ export async function resolveTarget(where: Where): Promise<AdminTarget> {
     host: reachable(http.host),
     port: http.port,
     headers: bearer(clusterSecret),
+    tls: http.tls === undefined ? null : trustIn(readText(http.tls.certificate)),
     verifyMinutes: verify.timeoutMinutes,
   };
+}
+
+/** @throws CliError */
+function targetAt({ url, tokenFile, authority }: Extract<Where, { kind: 'url' }>): AdminTarget {
+  const isTls = url.protocol === 'https:';
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  if (!isTls && !isLoopbackName(host))
+    throw new CliError(
+      `A token that is sent to ${url.host} without TLS can be overheard: use https.`,
+      exitCodes.usage,
+    );
+  const token = tokenFile === null ? (process.env['BARISTA_TOKEN'] ?? '') : readText(tokenFile).trim();
+  if (token === '')
+    throw new CliError('There is no token: give --token-file, or set BARISTA_TOKEN.', exitCodes.usage);
+  return {
+    kind: 'url',
+    id: null,
+    host,
+    port: Number(url.port) || (isTls ? 443 : 80),
+    headers: { authorization: `Bearer ${token}` },
+    tls: isTls ? (authority === null ? {} : { ca: readText(authority) }) : null,
+    verifyMinutes: demoVerifyMinutes,
+  };
+}
+
+/** The replica's own file is here: whoever shows that very certificate is the replica, whatever its names and whoever has signed it. */
+function trustIn(certificate: string): TlsTrust {
+  const { fingerprint256 } = new X509Certificate(certificate);
+  return {
+    ca: certificate,
+    allowPartialTrustChain: true,
+    checkServerIdentity: (_host, shown) =>
+      shown.fingerprint256 === fingerprint256
+        ? undefined
+        : new Error('what answers shows another certificate than http.tls.certificate'),
+  };
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new CliError(`Cannot read ${file} (${code ?? message}).`, exitCodes.usage, { cause });
+  }
 }
 
 /** Where something that listens on all addresses is reached from this machine. */
@@ -59,8 +113,10 @@ export async function askAdmin(
   target: AdminTarget,
   request: { readonly path: string; readonly body: unknown; readonly timeoutMs: number },
 ): Promise<unknown> {
-  const { host, port, headers } = target;
-  const answer = await reach(target, () => requestJson({ host, port, headers, method: 'POST', ...request }));
+  const { host, port, headers, tls } = target;
+  const answer = await reach(target, () =>
+    requestJson({ host, port, headers, tls, method: 'POST', ...request }),
+  );
   if (answer.status === 200) return answer.body;
   throw refusal(target, answer.status, answer.body);
 }
@@ -116,9 +172,11 @@ const place = ({ host, port }: AdminTarget): string => `${host.includes(':') ? `
 
 /** The members as the replica knows them, or as the demo's best informed one does. @throws CliError */
 export async function fetchMembership(target: AdminTarget): Promise<MembershipStatus> {
-  const { host, port } = target;
+  const { host, port, headers, tls } = target;
   const path = target.kind === 'demo' ? '/api/cluster' : '/api/status';
-  const answer = await reach(target, () => requestJson({ host, port, path, timeoutMs: statusMs }));
+  const answer = await reach(target, () =>
+    requestJson({ host, port, headers, tls, path, timeoutMs: statusMs }),
+  );
   if (answer.status !== 200) throw refusal(target, answer.status, answer.body);
   const known = membershipsIn(answer.body).toSorted((a, b) => b.version - a.version)[0];
   if (known === undefined) throw refusal(target, answer.status, null);

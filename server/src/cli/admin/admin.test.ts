@@ -134,10 +134,45 @@ describe('an operator', () => {
       host: '127.0.0.1',
       port: 8181,
       headers: { authorization: `Bearer ${adminToken(fakeSecret)}` },
+      tls: null,
       verifyMinutes: 7,
     });
     const demo = await resolveTarget({ kind: 'demo', target: { dashboardPort: 9090, dataDir: dir } });
     expect(demo).toMatchObject({ kind: 'demo', port: 9090, headers: {} });
+  });
+});
+
+describe('an operator with a token', () => {
+  const at = (text: string, token: string | null = 'token') => {
+    if (token !== null) writeFileSync(join(dir, 'token'), `${token}\n`);
+    return resolveTarget({ kind: 'url', url: new URL(text), tokenFile: join(dir, 'token'), authority: null });
+  };
+
+  it('is sent to the place that was given, with what the file holds', async () => {
+    expect(await at('https://db1.example:8081')).toEqual({
+      kind: 'url',
+      id: null,
+      host: 'db1.example',
+      port: 8081,
+      headers: { authorization: 'Bearer token' },
+      tls: {},
+      verifyMinutes: 30,
+    });
+    expect(await at('http://[::1]:8081')).toMatchObject({ host: '::1', tls: null });
+    expect(await at('https://db1.example')).toMatchObject({ port: 443 });
+  });
+
+  it('does not send it to another machine without TLS, nor without having one', async () => {
+    const told = [await failure(at('http://db1.example:8081')), await failure(at('https://db1:8081', ' '))];
+    expect(told).toEqual([
+      [2, 'A token that is sent to db1.example:8081 without TLS can be overheard: use https.'],
+      [2, 'There is no token: give --token-file, or set BARISTA_TOKEN.'],
+    ]);
+    rmSync(join(dir, 'token'));
+    expect(await failure(at('https://db1:8081', null))).toEqual([
+      2,
+      `Cannot read ${join(dir, 'token')} (ENOENT).`,
+    ]);
   });
 });
 

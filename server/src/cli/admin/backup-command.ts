@@ -6,7 +6,8 @@
  */
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { type IncomingMessage, request } from 'node:http';
+import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { request as tlsRequest } from 'node:https';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { counted } from '../../adapters/counted.ts';
@@ -76,9 +77,10 @@ async function receive(target: AdminTarget, partial: string, progress: ProgressL
   return bytes;
 }
 
-function get({ host, port, headers }: AdminTarget): Promise<IncomingMessage> {
+function get({ host, port, headers, tls }: AdminTarget): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const outgoing = request({ host, port, path: '/api/backup', headers }, resolve);
+    const send = tls === null ? plainRequest : tlsRequest;
+    const outgoing = send({ ...tls, host, port, path: '/api/backup', headers }, resolve);
     // Also while the answer comes.
     outgoing.setTimeout(silenceMs, () => {
       outgoing.destroy(new Error(`nothing was sent for ${silenceMs / 1000} s`));

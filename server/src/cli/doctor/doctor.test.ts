@@ -66,7 +66,7 @@ function statusWith(changes: Partial<ReplicaStatus> = {}): ReplicaStatus {
       version: 3,
       members: [r1, r2, r3].map((replica) => ({ replica, incarnation: 1, role: 'voter', address })),
     },
-    peers: [r2, r3].map((id) => ({ id, connected: true })),
+    peers: [r2, r3].map((id) => ({ id, connected: true, version: 6 })),
     archive: { timeline: 1, end: '0/3000060', bytes: 1, gaps: 0, problem: null },
     backup: backupReport,
     ...changes,
@@ -273,15 +273,15 @@ describe('the doctor', () => {
       'a member that is away',
       withStatus({
         peers: [
-          { id: r2, connected: true },
-          { id: r3, connected: false },
+          { id: r2, connected: true, version: 6 },
+          { id: r3, connected: false, version: null },
         ],
       }),
       /^warning: r1 is not connected to r3\. If one more voter fails/,
     ],
     [
       'no majority',
-      withStatus({ peers: [r2, r3].map((id) => ({ id, connected: false })) }),
+      withStatus({ peers: [r2, r3].map((id) => ({ id, connected: false, version: null })) }),
       /^error: r1 is not connected to r2 and r3: of 3 voters it reaches 1, .* no majority/,
     ],
     [

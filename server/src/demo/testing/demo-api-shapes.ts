@@ -123,8 +123,11 @@ const status: z.ZodType<ReplicaStatus> = z.strictObject({
     .nullable(),
   clients: count,
   log: z.strictObject({ bytes: count, segments: count, purgedTo: slot }),
-  peers: z.array(z.strictObject({ id, connected: z.boolean() })),
+  peers: z.array(z.strictObject({ id, connected: z.boolean(), version: count.nullable() })),
   faults: z.array(linkFault),
+  certificates: z.array(
+    z.strictObject({ name: z.string(), expiresAt: z.string(), problem: z.string().nullable() }),
+  ),
   counters: z.strictObject({
     transactions: count,
     reads: count,

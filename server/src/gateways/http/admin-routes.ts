@@ -1,11 +1,9 @@
 /**
  * What operators ask of a replica over HTTP: changes of the members, comparisons, backups.
  *
- * Responsible for: who may ask (those who know the cluster's secret, from anywhere), the shape of requests, and status codes. Carries out nothing.
- * Invariants: nothing is read of a request before its token has been found right; how long that takes tells nothing about the token; a backup that
- * breaks off does not look like a whole one.
+ * Responsible for: that only operators ask (operator-access.ts), from anywhere; the shape of requests, and status codes. Carries out nothing.
+ * Invariants: nothing is read of a request before whoever sent it is known to be an operator; a backup that breaks off does not look like a whole one.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import express, { type Request, type RequestHandler, type Response, Router } from 'express';
@@ -22,6 +20,7 @@ import type {
 } from '../../api/status.ts';
 import { checkShape, requestText } from '../../shapes/check-shape.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
+import { type OperatorAccess, requireOperator } from './operator-access.ts';
 
 export type AdminAnswer<T> =
   | { readonly ok: true; readonly answer: T }
@@ -73,9 +72,9 @@ const transferBody = z.strictObject({
   transactionMs: z.int().min(0).max(60_000).default(1000),
 });
 
-export function adminRoutes(admin: HttpAdmin, token: string, logger: Logger): Router {
+export function adminRoutes(admin: HttpAdmin, access: OperatorAccess, logger: Logger): Router {
   const router = Router();
-  const allowed = requireToken(token);
+  const allowed = requireOperator(access);
   const json = express.json({ limit: '16kb' });
   router.post(
     '/api/members',
@@ -132,21 +131,6 @@ function carryOut(work: (request: Request, response: Response) => Promise<void>)
       }
     };
     void carry();
-  };
-}
-
-/** Lets in who shows the token of the cluster's secret. */
-export function requireToken(token: string): RequestHandler {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  const wanted = digest(`Bearer ${token}`);
-  return (request, response, next) => {
-    if (timingSafeEqual(digest(request.headers.authorization ?? ''), wanted)) next();
-    else {
-      response.setHeader('www-authenticate', 'Bearer');
-      const message =
-        'This needs a token made of the cluster secret, which the barista command makes by itself.';
-      refuse(response, { code: 'unauthorized', message });
-    }
   };
 }
 

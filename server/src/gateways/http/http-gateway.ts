@@ -2,10 +2,10 @@
  * What a replica serves over HTTP: health, metrics, status, what its log holds, its stream of events and, where allowed, the faults of its links.
  *
  * Responsible for: the routes and who may use them. Knows the replica only through HttpReplica; decides nothing about it.
- * Invariants: faults can be set only from this machine, and only if they are allowed; what operators ask for needs the cluster's secret (admin-routes.ts);
- * requests that a web page of another site has made a browser send are refused; request bodies are bounded.
+ * Invariants: faults can be set only from this machine, and only if they are allowed; but for health, and what the configuration opens (`http.open`), all is for operators (operator-access.ts), and what changes
+ * something always is (admin-routes.ts); requests that a web page of another site has made a browser send are refused; headers and bodies are bounded, in size and in time.
  */
-import { createServer, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
@@ -20,7 +20,9 @@ import { closeServer, listenOn } from '../listen.ts';
 import { logRoutes } from './log-routes.ts';
 import type { Metrics } from './metrics.ts';
 import { checkShape, requestText } from '../../shapes/check-shape.ts';
-import { isLoopbackAddress, requestProblem } from './request-guard.ts';
+import { type OperatorAccess, requireOperator } from './operator-access.ts';
+import { isLoopbackAddress, type ListenerNames, requestProblem } from './request-guard.ts';
+import { createWebServer, type ServerCertificates } from './web-server.ts';
 
 export interface HttpReplica {
   status(): ReplicaStatus;
@@ -32,13 +34,18 @@ export interface HttpReplica {
   readonly admin: HttpAdmin;
 }
 
+/** What needs no token: whether the replica is well; the metrics, too; all that changes nothing, and faults. */
+export type OpenParts = 'health' | 'metrics' | 'all';
+
 export interface HttpGatewayOptions {
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: ListenerNames & { readonly port: number };
+  /** Null: without TLS. */
+  readonly tls?: ServerCertificates | null;
   readonly replica: HttpReplica;
   readonly metrics: Metrics;
   readonly faultsAllowed: boolean;
-  /** What proves to know the cluster's secret: the hexadecimal HMAC-SHA256 of `barista admin` under it. */
-  readonly adminToken: string;
+  readonly access: OperatorAccess;
+  readonly open: OpenParts;
   readonly logger: Logger;
 }
 
@@ -73,13 +80,12 @@ const faultsBody = z
 /** @throws if the address cannot be listened on */
 export async function startHttpGateway(options: HttpGatewayOptions): Promise<HttpGateway> {
   const feed = createEventFeed(options.replica.subscribe);
-  const server = createServer(routes(options));
+  const { server, stopLooking } = createWebServer(routes(options), options.tls ?? null);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1024, perMessageDeflate: false });
   server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
     stream.on('error', () => stream.destroy());
-    const problem = requestProblem(request.headers, options.listen.host);
-    if (problem !== null || request.url !== '/api/events') {
-      const status = problem === null ? '404 Not Found' : '403 Forbidden';
+    const status = whyNotUpgraded(options, request);
+    if (status !== null) {
       stream.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
       return;
     }
@@ -90,6 +96,7 @@ export async function startHttpGateway(options: HttpGatewayOptions): Promise<Htt
     port,
     droppedEvents: () => feed.dropped(),
     async close() {
+      stopLooking();
       feed.close();
       sockets.close();
       await closeServer(server);
@@ -97,19 +104,42 @@ export async function startHttpGateway(options: HttpGatewayOptions): Promise<Htt
   };
 }
 
+/** The status of the answer, or null. */
+function whyNotUpgraded(
+  { listen, access, open }: HttpGatewayOptions,
+  request: IncomingMessage,
+): string | null {
+  if (requestProblem(request.headers, listen) !== null) return '403 Forbidden';
+  if (open !== 'all') {
+    const verdict = access.judge(request);
+    if (verdict.code !== 'operator') return upgradeRefusals[verdict.status];
+  }
+  return request.url === '/api/events' ? null : '404 Not Found';
+}
+
+const upgradeRefusals = {
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  429: '429 Too Many Requests',
+} as const;
+
 function routes(options: HttpGatewayOptions): Express {
-  const { replica, metrics, logger } = options;
+  const { replica, metrics, logger, access, open } = options;
   const app = express();
   app.disable('x-powered-by');
-  app.use(guard(options.listen.host));
+  // For load balancers, which may call this server anything, or nothing.
   app.get('/healthz', (_request, response) => {
     response.json({ ok: true });
   });
   app.get('/readyz', (_request, response) => {
-    const { state, message, recovery } = replica.status();
+    const { state } = replica.status();
     const ready = state === 'serving';
-    response.status(ready ? 200 : 503).json({ ready, state, message, recovery });
+    response.status(ready ? 200 : 503).json({ ready, state });
   });
+  app.use(guard(options.listen));
+  const operators = requireOperator(access);
+  if (open === 'health') app.use('/metrics', operators);
+  if (open !== 'all') app.use('/api', operators);
   app.get('/metrics', async (_request, response) => {
     response.type(metrics.contentType).send(await metrics.text());
   });
@@ -126,7 +156,7 @@ function routes(options: HttpGatewayOptions): Express {
     express.json({ limit: '16kb' }),
     setFaults(options),
   );
-  app.use(adminRoutes(replica.admin, options.adminToken, logger));
+  app.use(adminRoutes(replica.admin, access, logger));
   app.use((_request, response) => {
     response.status(404).json({ error: { code: 'notFound', message: 'There is nothing here.' } });
   });
@@ -135,9 +165,9 @@ function routes(options: HttpGatewayOptions): Express {
 }
 
 /** Refuses what a browser was made to send. */
-export function guard(listenHost: string): RequestHandler {
+export function guard(listener: ListenerNames): RequestHandler {
   return (request, response, next) => {
-    const problem = requestProblem(request.headers, listenHost);
+    const problem = requestProblem(request.headers, listener);
     if (problem === null) next();
     else response.status(403).json({ error: { code: 'forbidden', message: problem } });
   };
@@ -183,7 +213,7 @@ export function onError(logger: Logger): ErrorRequestHandler {
       return;
     }
     const status = error.status ?? 500;
-    if (status >= 500) logger.error({ err: error, url: request.url }, 'request failed');
+    if (status >= 500) logger.error({ err: error, path: request.path }, 'request failed');
     const message = status >= 500 ? 'The server failed; its log says why.' : error.message;
     response.status(status).json({ error: { code: status >= 500 ? 'internal' : 'badRequest', message } });
   };

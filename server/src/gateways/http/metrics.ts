@@ -5,7 +5,12 @@
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { type Measures, noGatewayMeasures, noReplicaMeasures } from '../../api/measures.ts';
-import type { RecoveryProgress, ReplicaCondition, ReplicaStatus } from '../../api/status.ts';
+import type {
+  CertificateStatus,
+  RecoveryProgress,
+  ReplicaCondition,
+  ReplicaStatus,
+} from '../../api/status.ts';
 import type { Role } from '../../multipaxos/types/names.ts';
 import { type BuildLabels, registerMeasures } from './measures-metrics.ts';
 
@@ -309,5 +314,24 @@ function registerStatus(registry: Registry, status: () => ReplicaStatus): void {
     recoveryPhases,
     () => status().recovery?.phase ?? '',
   );
+  registerCertificates(register, status);
   oneOf('barista_state', '1 for the state that the replica is in', 'state', conditions, () => status().state);
+}
+
+function registerCertificates(register: (metric: Gauge) => void, status: () => ReplicaStatus): void {
+  const ofEach = (name: string, help: string, read: (one: CertificateStatus) => number): void => {
+    const collect = function (this: Gauge): void {
+      this.reset();
+      for (const one of status().certificates) this.set({ certificate: one.name }, read(one));
+    };
+    register(new Gauge({ name, help, labelNames: ['certificate'], registers: [], collect }));
+  };
+  ofEach(
+    'barista_certificate_expires_seconds',
+    'When the certificate that is in force expires, in seconds since 1970',
+    ({ expiresAt }) => Date.parse(expiresAt) / 1000,
+  );
+  ofEach('barista_certificate_problem', '1 if newer files cannot be used', ({ problem }) =>
+    problem === null ? 0 : 1,
+  );
 }

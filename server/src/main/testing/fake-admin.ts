@@ -34,7 +34,7 @@ export async function fakeAdmin(reply: Reply): Promise<FakeAdmin> {
   const port = await listening(server);
   const headers = bearer(fakeSecret);
   return {
-    target: { kind: 'replica', id: null, host: '127.0.0.1', port, headers, verifyMinutes: 1 },
+    target: { kind: 'replica', id: null, host: '127.0.0.1', port, headers, tls: null, verifyMinutes: 1 },
     asked,
     close: () =>
       new Promise((resolve) => {

@@ -78,6 +78,7 @@ describe('the host of the core', () => {
         become: () => {},
         setPeers: () => {},
         connected: () => [r2, r3],
+        versionOf: () => null,
         close: () => Promise.resolve(),
       },
       timers: systemClock,

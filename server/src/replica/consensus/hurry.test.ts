@@ -102,6 +102,7 @@ beforeEach(async () => {
       become: nothing,
       setPeers: nothing,
       connected: () => [r2, r3],
+      versionOf: () => null,
       close: () => Promise.resolve(),
     },
     timers: {

@@ -79,9 +79,14 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
     backup: null,
     clients: parts.clients,
     log: { bytes, segments, purgedTo },
-    peers: membership.others().map((id) => ({ id, connected: connected.has(id) })),
+    peers: membership.others().map((id) => ({
+      id,
+      connected: connected.has(id),
+      version: parts.transport.versionOf(id),
+    })),
     faults: parts.transport.faults(),
-    // Events that are dropped are counted where they are given away.
+    // Certificates are known where connections are made; events that are dropped are counted where they are given away.
+    certificates: [],
     counters: {
       transactions,
       reads,

@@ -5,6 +5,7 @@
  * Invariants: those of ports/transport.ts; nothing reaches a process that is dead, and one that is stopped hears it when it goes on.
  */
 import { createFaultLayer, type FaultLayer } from '../../adapters/ws-transport/fault-layer.ts';
+import { ownVersions } from '../../adapters/ws-transport/versions.ts';
 import { memberName, replicaOf } from '../../multipaxos/configuration.ts';
 import type { Message } from '../../multipaxos/types/messages.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
@@ -183,6 +184,7 @@ export class MemoryNetwork {
       },
       setPeers: () => undefined,
       connected: () => [...this.stations.keys()].filter((other) => other !== id && this.reaches(id, other)),
+      versionOf: (other) => (this.stations.has(other) && this.reaches(id, other) ? ownVersions.newest : null),
       open: (from) => this.open(here, from),
       offerCopies: (source) => {
         here.copies = source;

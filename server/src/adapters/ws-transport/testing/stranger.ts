@@ -1,7 +1,8 @@
 /** Whoever comes to the peers port by hand, honestly or not, for tests: a connection, the proof of who one is, and a single frame. */
 import { WebSocket } from 'ws';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
-import { answerChallenge, newNonce, readChallenge } from '../handshake.ts';
+import { agreeOnVersion, answerChallenge, readChallenge } from '../handshake.ts';
+import { ownVersions } from '../versions.ts';
 import { group, onEnd, secret } from './transports.ts';
 
 /** Why the connection was closed, and what was said until then. */
@@ -36,17 +37,18 @@ export async function proven(
   id: ReplicaId,
   to: ReplicaId,
   opened: (socket: WebSocket) => void,
-  { known = secret, of = null as string | null } = {},
+  { known = secret, of = null as string | null, versions = ownVersions } = {},
 ): Promise<Told> {
   let answered = false;
   return stranger(port, (socket, text) => {
     const challenge = readChallenge(text);
     if (answered || challenge === null) return opened(socket);
     answered = true;
-    const identity = { group, id, secret: known, cluster: of };
-    socket.send(
-      JSON.stringify(answerChallenge(identity, { to, purpose: 'messages' }, challenge, newNonce())),
-    );
+    const identity = { group, id, secret: known, cluster: of, versions };
+    const agreed = agreeOnVersion(identity, challenge);
+    if ('reason' in agreed) throw new Error(agreed.reason);
+    const question = { to, purpose: 'messages' } as const;
+    socket.send(JSON.stringify(answerChallenge(identity, question, challenge, agreed.version)));
   });
 }
 

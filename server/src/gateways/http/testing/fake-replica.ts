@@ -90,8 +90,9 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
     backup: null,
     clients: 3,
     log: { bytes: 4096, segments: 1, purgedTo: slot(0) },
-    peers: [{ id: 'r2' as ReplicaId, connected: true }],
+    peers: [{ id: 'r2' as ReplicaId, connected: true, version: 6 }],
     faults: [],
+    certificates: [],
     counters: {
       transactions: 100,
       reads: 50,
