@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { freePorts } from '../harness/cluster/local-cluster.ts';
 import type { ReplicaStatus } from '../server/src/api/status.ts';
+import { bearer } from '../server/src/main/admin-token.ts';
 import { readExposition } from '../server/src/gateways/http/testing/exposition.ts';
 import { composeDir, configFileOf, mountsOf, portsOf, readCompose, type Service } from './testing/compose.ts';
 import { readDockerfile, wordsOf } from './testing/dockerfile.ts';
@@ -158,12 +159,13 @@ async function stop(name: string): Promise<number | null> {
   return code;
 }
 
-function get(name: string, path: string): Promise<Response> {
-  return fetch(`http://127.0.0.1:${containers.get(name)!.port(8081)}${path}`);
+function get(name: string, path: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`http://127.0.0.1:${containers.get(name)!.port(8081)}${path}`, { headers });
 }
 
 async function statusOf(name: string): Promise<ReplicaStatus> {
-  return (await (await get(name, '/api/status')).json()) as ReplicaStatus;
+  const secret = readFileSync(containers.get(name)!.path('/run/secrets/cluster-secret'), 'utf8').trim();
+  return (await (await get(name, '/api/status', bearer(secret))).json()) as ReplicaStatus;
 }
 
 async function stateOf(name: string): Promise<string> {

@@ -174,8 +174,8 @@ function expectProgressTold(looks: readonly Look[]): void {
     expect(now.metrics).toMatch(/^barista_recovery_phase\{.*copying.*\} 1$/m);
     expect(metricOf(now, 'barista_recovery_bytes')).toBeGreaterThanOrEqual(bytes);
     expect(metricOf(now, 'barista_recovery_bytes')).toBeLessThanOrEqual(next.bytes);
-    expect(metricOf(now, 'barista_recovery_percent')).toBeGreaterThanOrEqual(percent ?? 0);
-    expect(metricOf(now, 'barista_recovery_percent')).toBeLessThanOrEqual(next.percent ?? 0);
+    expect(metricOf(now, 'barista_recovery_ratio')).toBeGreaterThanOrEqual((percent ?? 0) / 100);
+    expect(metricOf(now, 'barista_recovery_ratio')).toBeLessThanOrEqual((next.percent ?? 0) / 100);
   }
   expect(metricOf(sent.at(-1)!, 'barista_recovery_bytes_expected')).toBeGreaterThan(20_000_000);
   expect(looks.at(-1)!.metrics).toMatch(/^barista_recovery_phase\{.*copying.*\} 0$/m);

@@ -9,7 +9,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AdminRefusal, ClusterStatus, MembershipStatus, ReplicaStatus } from '../../api/status.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
-import { loadReplicaConfig } from '../../config/replica-config.ts';
+import { loadReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
 import { findDemo } from '../demo-client.ts';
 import { readDemoSecret } from '../../demo/data-dir.ts';
 import { requestJson, type TlsTrust } from '../../demo/http-client.ts';
@@ -52,7 +52,7 @@ export async function resolveTarget(where: Where): Promise<AdminTarget> {
     host: reachable(http.host),
     port: http.port,
     headers: bearer(clusterSecret),
-    tls: http.tls === undefined ? null : trustIn(readText(http.tls.certificate)),
+    tls: trustOf(http),
     verifyMinutes: verify.timeoutMinutes,
   };
 }
@@ -78,6 +78,11 @@ function targetAt({ url, tokenFile, authority }: Extract<Where, { kind: 'url' }>
     tls: isTls ? (authority === null ? {} : { ca: readText(authority) }) : null,
     verifyMinutes: demoVerifyMinutes,
   };
+}
+
+/** Of the replica with this configuration, on whose machine this is; null: it speaks without TLS. @throws CliError */
+export function trustOf({ tls }: ReplicaConfig['http']): TlsTrust | null {
+  return tls === undefined ? null : trustIn(readText(tls.certificate));
 }
 
 /** The replica's own file is here: whoever shows that very certificate is the replica, whatever its names and whoever has signed it. */

@@ -4,6 +4,7 @@ import type { ReplicaStatus } from '../../api/status.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 import { requestJson } from '../../demo/http-client.ts';
 import { bearer } from '../../main/admin-token.ts';
+import { trustOf } from '../admin/admin-client.ts';
 import { known } from './collect-places.ts';
 import type { Known, MemberFacts } from './facts.ts';
 
@@ -26,6 +27,7 @@ export function statusFacts({
       port: http.port,
       path: '/api/status',
       headers: bearer(clusterSecret),
+      tls: trustOf(http),
       timeoutMs: waitMs,
     }).catch((error: unknown) => {
       throw new Error(`nothing answers on ${place} (${codeOf(error)})`, { cause: error });
