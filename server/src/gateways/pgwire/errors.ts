@@ -160,6 +160,40 @@ export const notCommitted: GatewayError = {
   hint: 'Reconnect and run the transaction again.',
 };
 
+// ------------------------------------------------------------------- the same, where the connection outlives the leader
+
+export const notCommittedHere: GatewayError = {
+  sqlState: '40001',
+  message: 'the transaction was not committed, for leadership changed',
+  hint: 'The connection is kept: roll back, and run the transaction again.',
+};
+
+export const committedAnswerLost: GatewayError = {
+  sqlState: 'RQ001',
+  message: 'the transaction is committed, but its answer is lost, for leadership changed',
+  hint: 'Take it for done, and read what you need.',
+};
+
+export const outcomeUnknownHere: GatewayError = {
+  sqlState: '08007',
+  message: 'the outcome of the transaction is unknown, for leadership changed',
+  hint: 'The connection is kept: check whether it took effect before you repeat it.',
+};
+
+/** The next leader has what is committed, and nothing of these. */
+export function withLoss(error: GatewayError, lost: readonly string[]): GatewayError {
+  if (lost.length === 0) return error;
+  return { ...error, detail: `With the leader, this session has lost ${lost.join(', ')}.` };
+}
+
+export function stateLost(lost: readonly string[]): GatewayError {
+  return {
+    sqlState: '55000',
+    message: `this session has lost ${lost.join(', ')}, for leadership changed: the statement was not executed`,
+    hint: 'This is said once. Make them again, or reconnect; then repeat the statement.',
+  };
+}
+
 // ------------------------------------------------------------------------------------------------ transactions with a name
 
 /** A notice, with success. */

@@ -42,6 +42,21 @@ export interface PgwireLimits {
   readonly boundedWaitMs: number;
   /** How long a client may take to read its last words. */
   readonly lastWordsMs: number;
+  /** How long a client's connection outlives a leader without another one that takes it. */
+  readonly keepWaitMs: number;
+  /** How long one attempt may take to log it in there and to restore its session. */
+  readonly moveLogInMs: number;
+  /** Clients that do so at the same time. */
+  readonly movesMax: number;
+  /** What is kept of a client's requests that are not answered. */
+  readonly keptBytesMax: number;
+  /** What is kept of its prepared statements. */
+  readonly preparedBytesMax: number;
+  /** Both, of all clients. */
+  readonly keptBytesInAllMax: number;
+  /** A session that is idle for so long may be asked what it has, and how often at most. */
+  readonly idleLookMs: number;
+  readonly idleQuestionEveryMs: number;
 }
 
 const MiB = 1_048_576;
@@ -69,4 +84,12 @@ export const defaultLimits: PgwireLimits = {
   readWaitMs: 5_000,
   boundedWaitMs: 1_000,
   lastWordsMs: 5_000,
+  keepWaitMs: 30_000,
+  moveLogInMs: 5_000,
+  movesMax: 16,
+  keptBytesMax: MiB,
+  preparedBytesMax: MiB,
+  keptBytesInAllMax: 128 * MiB,
+  idleLookMs: 1_000,
+  idleQuestionEveryMs: 60_000,
 };

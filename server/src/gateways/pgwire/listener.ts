@@ -13,6 +13,9 @@ import { CancelRegistry } from './front/cancel-registry.ts';
 import { receive } from './front/reception.ts';
 import type { Front } from './front/sessions.ts';
 import { ToldErrors } from './front/told-errors.ts';
+import { IdleWatch } from './kept/idle-watch.ts';
+import { KeptBudget } from './kept/kept-budget.ts';
+import { Turns } from './kept/turns.ts';
 import { type AccessRuleText, compileAccess } from './login/access-rules.ts';
 import { gatewayKeys } from './login/keys.ts';
 import { defaultLimits, type PgwireLimits } from './limits.ts';
@@ -86,9 +89,12 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     tls,
     limits,
     admission: new Admission(limits),
-    cancels: new CancelRegistry(limits.cancelsMax),
+    cancels: new CancelRegistry(limits.cancelsMax, tls !== null),
     late: new LateWatch(service, limits.lateMs),
     requestDatabases: new RequestDatabases(service),
+    moves: new Turns(limits.movesMax),
+    keptBudget: new KeptBudget(limits.keptBytesInAllMax),
+    idleWatch: new IdleWatch(limits.idleLookMs),
     sockets: new Set(),
     served: new Set(),
     told: new ToldErrors(),
@@ -129,7 +135,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
         server.close(() => resolve());
       });
       for (const one of front.served) one.end(errors.shuttingDown, { atOnce: true });
-      const beingServed = new Set([...front.served].map(({ client }) => client));
+      const beingServed = new Set<unknown>([...front.served].map(({ client }) => client));
       for (const socket of front.sockets) if (!beingServed.has(socket)) socket.destroy();
       await closed;
     },

@@ -47,15 +47,15 @@ export function parse(statement: string, sql: string): Buffer {
   return frameOf(front.parse, Buffer.concat([cString(statement), cString(sql), int16(0)]));
 }
 
-/** Parameters and results in text. */
+/** Parameters and results in text; a string goes in UTF-8. */
 export function bind(options: {
   readonly portal: string;
   readonly statement: string;
-  readonly parameters?: readonly string[];
+  readonly parameters?: readonly (string | Buffer)[];
 }): Buffer {
   const parameters = options.parameters ?? [];
   const values = parameters.flatMap((parameter) => {
-    const bytes = Buffer.from(parameter, 'utf8');
+    const bytes = typeof parameter === 'string' ? Buffer.from(parameter, 'utf8') : parameter;
     return [int32(bytes.length), bytes];
   });
   const names = [cString(options.portal), cString(options.statement)];

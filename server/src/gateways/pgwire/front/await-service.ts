@@ -37,10 +37,13 @@ function reasonOf(service: Service): GatewayError {
   return noLeader(service.kind === 'nowhere' ? service.reason : taken);
 }
 
-export function changeOrPoll(service: Pick<ClientService, 'onServiceChange'>): Promise<void> {
+export function changeOrPoll(
+  service: Pick<ClientService, 'onServiceChange'>,
+  waitMs = pollMs,
+): Promise<void> {
   return new Promise((resolve) => {
     const stop = service.onServiceChange(finish);
-    const timer = setTimeout(finish, pollMs);
+    const timer = setTimeout(finish, waitMs);
     function finish(): void {
       clearTimeout(timer);
       stop();

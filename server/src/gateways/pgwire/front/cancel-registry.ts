@@ -13,15 +13,26 @@ interface Target {
   readonly isOwed: () => boolean;
 }
 
+/** Its present key, and the leader that knows it; null: this replica. */
+interface Moved {
+  readonly key: Buffer;
+  readonly leader: { readonly host: string; readonly port: number } | null;
+}
+
 const deliveryTimeoutMs = 5_000;
 
 export class CancelRegistry {
   private readonly underWayMax: number;
   private readonly targets = new Map<string, Target>();
+  private readonly moving = new Map<string, () => Moved | null>();
   private underWay = 0;
 
-  constructor(underWayMax: number) {
+  private readonly encrypts: boolean;
+
+  /** `encrypts`: the leader's gateway is asked for TLS. */
+  constructor(underWayMax: number, encrypts: boolean) {
     this.underWayMax = underWayMax;
+    this.encrypts = encrypts;
   }
 
   /** Returns the way to remove it. */
@@ -35,19 +46,33 @@ export class CancelRegistry {
 
   /** True if the session is one of ours. */
   cancel(key: Buffer): boolean {
+    const moved = this.moving.get(key.toString('hex'))?.() ?? null;
+    if (moved !== null) {
+      if (moved.leader === null) return this.cancelHere(moved.key);
+      this.forward(moved.leader, moved.key);
+      return true;
+    }
+    return this.cancelHere(key);
+  }
+
+  private cancelHere(key: Buffer): boolean {
     const target = this.targets.get(key.toString('hex'));
     if (target === undefined) return false;
     if (target.isOwed()) this.deliver({ path: target.socketPath }, cancelForBackend(key));
     return true;
   }
 
-  /** `encrypts`: the leader's gateway is asked for TLS. */
-  forward(
-    { host, port }: { readonly host: string; readonly port: number },
-    key: Buffer,
-    encrypts: boolean,
-  ): void {
-    this.deliver({ host, port }, cancelForLeader(key), encrypts);
+  /** The key of a client that may have moved: it is a client of ours by another key then. Returns the way to remove it. */
+  addMoving(key: Buffer, current: () => Moved | null): () => void {
+    const name = key.toString('hex');
+    this.moving.set(name, current);
+    return () => {
+      if (this.moving.get(name) === current) this.moving.delete(name);
+    };
+  }
+
+  forward(leader: { readonly host: string; readonly port: number }, key: Buffer): void {
+    this.deliver({ host: leader.host, port: leader.port }, cancelForLeader(key), this.encrypts);
   }
 
   private deliver(

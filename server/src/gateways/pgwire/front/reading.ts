@@ -34,7 +34,11 @@ export async function placeReader(
   if (found.kind === 'here') {
     const failed = await letIn(front, arrival, found.door, errors.databaseDown);
     if (failed !== null || isGone(client)) return failed;
-    openSession(front, { ...arrival, startup: readOnly(startup) }, found);
+    openSession(
+      front,
+      { client, startup: readOnly(startup), connection, takesDoubts: false, onLeft: null },
+      found,
+    );
     return null;
   }
   // A role that was made a moment ago may log in, and one that is gone may not.

@@ -10,17 +10,18 @@ import { ProtocolViolation, UnreadableStart } from '../codec/protocol-violation.
 import { consistencyOf, readModes } from '../codec/read-consistency.ts';
 import { plainStartup, type StartupMessage } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
+import { KeptClient, type KeptClientOptions } from '../kept/kept-client.ts';
+import type { LeftSession } from '../kept/left-session.ts';
+import { isSamePlace, type Upstream, upstreamOpener } from '../kept/upstream.ts';
 import { closeWithWords } from '../session/close-with-words.ts';
 import { acceptTunnel } from '../login/accept-tunnel.ts';
 import { isGone, letGo } from '../login/authenticate.ts';
-import { openUpstream, type Upstream } from '../login/upstream-login.ts';
 import { awaitService } from './await-service.ts';
 import type { Connection } from './admission.ts';
 import { letIn, letInForLeader } from './let-in.ts';
 import { type Opened, openConnection } from './open-connection.ts';
 import { placeReader } from './reading.ts';
 import { admissible, type Arrival, type Front, openSession, serve, type Served } from './sessions.ts';
-import { Tunnel } from './tunnel.ts';
 
 /** A new connection, until it is closed or served. Never rejects. */
 export async function receive(front: Front, raw: Socket): Promise<void> {
@@ -114,10 +115,10 @@ async function placeOrRefuse(front: Front, arrival: Arrival): Promise<void> {
   closeWithWords(arrival.client, [errorResponse('FATAL', error)], front.limits.lastWordsMs);
 }
 
-function cancel({ cancels, service, tls }: Front, key: Buffer, forwarded: boolean): void {
+function cancel({ cancels, service }: Front, key: Buffer, forwarded: boolean): void {
   if (cancels.cancel(key) || forwarded) return;
   const now = service.service();
-  if (now.kind === 'at') cancels.forward(now, key, tls !== null);
+  if (now.kind === 'at') cancels.forward(now, key);
 }
 
 /** Returns why the client cannot be served, or null. */
@@ -139,74 +140,105 @@ async function place(front: Front, arrival: Arrival): Promise<GatewayError | nul
   if (refused !== null || isGone(client)) return refused;
   if (placement.kind === 'at') {
     const failed = await letInForLeader(front, arrival);
-    return failed !== null || isGone(client) ? failed : openTunnel(front, arrival, placement);
+    return failed !== null || isGone(client) ? failed : passOn(front, arrival, placement);
   }
   const failed = await letIn(front, arrival, placement.door, errors.databaseDown);
   if (failed !== null || isGone(client)) return failed;
-  openSession(front, arrival, placement);
+  const onLeft =
+    startup.tunnelNonce === null
+      ? (left: LeftSession): void => keep(front, arrival, { place: placement, upstream: left.upstream, left })
+      : null;
+  const takesDoubts = startup.tunnelNonce !== null;
+  openSession(front, { client, startup, connection, takesDoubts, onLeft }, placement);
   return null;
 }
 
 /** Returns why the client cannot be served, or null. */
-async function openTunnel(
+async function passOn(
   front: Front,
   arrival: Arrival,
   leader: Extract<Service, { kind: 'at' }>,
 ): Promise<GatewayError | null> {
-  const { client, connection } = arrival;
+  const { client } = arrival;
   const upstream = await reachLeader(front, arrival, leader);
   if (upstream === null) return isGone(client) ? null : place(front, arrival);
   if (upstream.code === 'failed') {
     return errors.leaderUnreachable(`${leader.host}:${leader.port}`, upstream.reason);
   }
-  const tunnel = new Tunnel({
+  keep(front, arrival, { place: leader, upstream: upstream.stream, left: null });
+  return null;
+}
+
+/** Null: the client has gone, or another leads. */
+async function reachLeader(
+  front: Front,
+  arrival: Arrival,
+  leader: Extract<Service, { kind: 'at' }>,
+): Promise<Upstream | null> {
+  const { client } = arrival;
+  const inVain = new AbortController();
+  const giveUp = (): void => inVain.abort();
+  const look = (now: Service): void => {
+    if (!isSamePlace(leader, now)) giveUp();
+  };
+  const stopLooking = front.service.onServiceChange(look);
+  client.on('close', giveUp);
+  look(front.service.service());
+  const upstream = await upstreamOpener(front, arrival)(leader, inVain.signal);
+  stopLooking();
+  client.off('close', giveUp);
+  if (!inVain.signal.aborted && !isGone(client)) return upstream;
+  if (upstream.code === 'open') upstream.stream.destroy();
+  return null;
+}
+
+/** A client that is served elsewhere, or is to be. */
+function keep(
+  front: Front,
+  arrival: Arrival,
+  from: Pick<KeptClientOptions, 'place' | 'upstream' | 'left'>,
+): void {
+  const { client, startup, connection } = arrival;
+  let forgetKey = (): void => {};
+  const kept = new KeptClient({
+    ...from,
     client,
-    leader,
-    upstream: upstream.socket,
+    startup,
     limits: front.limits,
     service: front.service,
+    open: upstreamOpener(front, arrival),
+    turns: front.moves,
+    budget: front.keptBudget,
     onAuthenticated: () => {
       // The leader's gateway has seen to it, if this one has not.
       arrival.isProven = true;
       return connection.becomeClient();
     },
     onWords: (words) => front.told.noteWords(connection.isClient, words),
+    onKey: (key) => {
+      forgetKey = front.cancels.addMoving(key, () => kept.cancelTarget);
+    },
     onUnheard: () => {
       front.served.delete(served);
+      leave();
       void placeOrRefuse(front, arrival);
     },
   });
+  const key = from.left?.key ?? null;
+  if (key !== null) forgetKey = front.cancels.addMoving(key, () => kept.cancelTarget);
+  const stopWatching = front.idleWatch.watch(kept);
+  function leave(): void {
+    forgetKey();
+    stopWatching();
+  }
+  client.on('close', leave);
   const served: Served = {
     kind: 'tunnel',
     client,
-    onService: (service) => tunnel.onService(service),
-    end: (error, options) => tunnel.end(error, options),
+    onService: (service) => kept.onService(service),
+    end: (error, options) => kept.end(error, options),
   };
   serve(front, served);
   // It may have moved in this very moment.
-  tunnel.onService(front.service.service());
-  return null;
-}
-
-/** Null: the client has gone, or another leads. */
-async function reachLeader(
-  { service, keys, tls }: Front,
-  { client, startup, link, isProven }: Arrival,
-  leader: Extract<Service, { kind: 'at' }>,
-): Promise<Upstream | null> {
-  const inVain = new AbortController();
-  const giveUp = (): void => inVain.abort();
-  const look = (now: Service): void => {
-    if (now.kind !== 'at' || now.leader !== leader.leader) giveUp();
-  };
-  const stopLooking = service.onServiceChange(look);
-  client.on('close', giveUp);
-  look(service.service());
-  const options = { tunnelKey: keys.tunnel, encrypts: tls !== null, signal: inVain.signal };
-  const upstream = await openUpstream(leader, { startup, link, isProven }, options);
-  stopLooking();
-  client.off('close', giveUp);
-  if (!inVain.signal.aborted && !isGone(client)) return upstream;
-  if (upstream.code === 'open') upstream.socket.destroy();
-  return null;
+  kept.onService(front.service.service());
 }

@@ -5,6 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import type { SessionKind } from '../../../api/measures.ts';
+import type { Duplex } from 'node:stream';
 import type { ClientService, Service } from '../../../ports/client-service.ts';
 import type { GatewayError } from '../codec/backend-messages.ts';
 import { type StartupMessage, startupParameter } from '../codec/startup.ts';
@@ -18,6 +19,10 @@ import { AnswerGate } from '../session/answer-gate.ts';
 import type { LateWatch } from '../session/late-watch.ts';
 import type { RequestDatabases } from '../session/named/request-databases.ts';
 import { Session } from '../session/session.ts';
+import type { IdleWatch } from '../kept/idle-watch.ts';
+import type { KeptBudget } from '../kept/kept-budget.ts';
+import type { LeftSession } from '../kept/left-session.ts';
+import type { Turns } from '../kept/turns.ts';
 import type { Admission, Connection } from './admission.ts';
 import type { Placement } from './await-service.ts';
 import type { CancelRegistry } from './cancel-registry.ts';
@@ -26,7 +31,7 @@ import type { ToldErrors } from './told-errors.ts';
 /** A client's connection that is being served: here, or by the leader. */
 export interface Served {
   readonly kind: SessionKind;
-  readonly client: Socket;
+  readonly client: Duplex;
   onService(service: Service): void;
   end(error: GatewayError, options?: { readonly atOnce?: boolean }): void;
 }
@@ -45,6 +50,10 @@ export interface Front {
   readonly cancels: CancelRegistry;
   readonly late: LateWatch;
   readonly requestDatabases: RequestDatabases;
+  /** Clients that go to another leader. */
+  readonly moves: Turns;
+  readonly keptBudget: KeptBudget;
+  readonly idleWatch: IdleWatch;
   readonly sockets: Set<Socket>;
   readonly served: Set<Served>;
   readonly told: ToldErrors;
@@ -74,12 +83,23 @@ export function admissible(startup: StartupMessage, reserved: readonly string[])
   return reserved.includes(user) ? errors.reservedUser(user) : null;
 }
 
+/** A client that has come to where it is served, by a socket or through another part of this gateway. */
+export interface Guest {
+  readonly client: Duplex;
+  readonly startup: StartupMessage;
+  readonly connection: Pick<Connection, 'becomeClient' | 'isClient'>;
+  /** What is at its other end is a gateway, which is told of transactions whose outcome may come into doubt. */
+  readonly takesDoubts: boolean;
+  /** Leadership is handed over: the client is to go on with the next leader. Null: its session ends. */
+  readonly onLeft: ((session: LeftSession) => void) | null;
+}
+
 export function openSession(
   front: Front,
-  arrival: Arrival,
+  guest: Guest,
   placement: Extract<Placement, { kind: 'here' }>,
 ): void {
-  const { client, startup, connection } = arrival;
+  const { client, startup, connection } = guest;
   const { generation, door } = placement;
   const { socketPath } = door;
   let forgetKey = (): void => {};
@@ -87,6 +107,7 @@ export function openSession(
     client,
     socketPath,
     startup,
+    takesDoubts: guest.takesDoubts,
     service: front.service,
     gate: gateOf(front, generation),
     requestDatabases: front.requestDatabases,
@@ -97,20 +118,36 @@ export function openSession(
     onKey: (key) => {
       forgetKey = front.cancels.add(key, { socketPath, isOwed: () => session.tracker.outstanding });
     },
+    onLeft:
+      guest.onLeft === null
+        ? null
+        : (left) => {
+            client.off('close', forget);
+            forget();
+            front.served.delete(served);
+            guest.onLeft?.(left);
+          },
   });
   const stopWatching = front.late.watch(session, generation);
   const leave = front.service.enter(generation);
-  client.on('close', () => {
+  function forget(): void {
     forgetKey();
     stopWatching();
     leave();
-  });
+  }
+  client.on('close', forget);
   function onService(service: Service): void {
     if (service.kind === 'nowhere' && service.drains === generation) session.drain(leave);
     else if (service.kind !== 'here' || service.generation !== generation)
       session.end(errors.notLeaderAnyMore);
   }
-  serve(front, { kind: 'leader', client, onService, end: (error, options) => session.end(error, options) });
+  const served: Served = {
+    kind: 'leader',
+    client,
+    onService,
+    end: (error, options) => session.end(error, options),
+  };
+  serve(front, served);
   // It may have moved while the client waited for its turn.
   onService(front.service.service());
 }

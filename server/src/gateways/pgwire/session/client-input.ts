@@ -8,6 +8,7 @@
 import { FrameSplitter } from '../codec/frame-splitter.ts';
 import { bothMentions, type Mention, mentionIn, mentions, PieceSearch } from '../codec/mentions.ts';
 import { front } from '../codec/message-types.ts';
+import { customSettings, namesMax, setsCustom, setsUnnamed } from '../kept/telling-text.ts';
 import type { RequestTracker } from './request-tracker.ts';
 
 export class ClientInput {
@@ -18,6 +19,9 @@ export class ClientInput {
   /** That chunk completes a mention of `barista.request_id` in a message that began in an earlier one. */
   mentionsBeforeBoundary = false;
 
+  /** Custom settings that the session may have; null: they cannot be told. */
+  customSettings: Set<string> | null = new Set();
+
   private readonly splitter: FrameSplitter;
   private readonly tracker: RequestTracker;
   private readonly frameBytesMax: number;
@@ -27,6 +31,11 @@ export class ClientInput {
     this.tracker = tracker;
     this.frameBytesMax = frameBytesMax;
     this.splitter = new FrameSplitter(frameBytesMax);
+  }
+
+  /** Between two messages. */
+  get atBoundary(): boolean {
+    return this.splitter.atBoundary;
   }
 
   /** @throws ProtocolViolation */
@@ -52,17 +61,31 @@ export class ClientInput {
         to = splitter.end;
       }
     }
-    if (from < 0 || !mentions(chunk.toString('latin1', from, to))) return mention;
+    if (from < 0) return mention;
+    const text = chunk.toString('latin1', from, to);
+    if (setsCustom(text)) this.noteCustom(text);
+    if (!mentions(text)) return mention;
     return bothMentions(mention, this.searchWhole(chunk));
   }
 
   private searchPiece(chunk: Buffer): Mention | null {
     const { payload, end, first, last } = this.splitter;
     this.pieces ??= new PieceSearch();
-    const mention = this.pieces.look(chunk.toString('latin1', payload, end));
+    const piece = chunk.toString('latin1', payload, end);
+    // A name may be spread over two pieces.
+    if (setsCustom(piece)) this.customSettings = null;
+    const mention = this.pieces.look(piece);
     if (!first && mention?.request === true) this.mentionsBeforeBoundary = true;
     if (last) this.pieces = null;
     return mention;
+  }
+
+  private noteCustom(text: string): void {
+    const { customSettings: known } = this;
+    const names = customSettings(text);
+    if (known === null || names.length + known.size > namesMax || setsUnnamed(text))
+      this.customSettings = null;
+    else for (const name of names) known.add(name);
   }
 
   /** Something is mentioned: in which messages, each by itself? */

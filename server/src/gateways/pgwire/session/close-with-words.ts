@@ -1,7 +1,7 @@
 /** Ends a client's connection with last words, which the client is given some time to read. */
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
-export function closeWithWords(client: Socket, words: readonly Buffer[], waitMs: number): void {
+export function closeWithWords(client: Duplex, words: readonly Buffer[], waitMs: number): void {
   if (client.destroyed) return;
   client.removeAllListeners('data');
   if (words.length === 0) client.end();

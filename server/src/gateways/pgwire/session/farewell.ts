@@ -76,7 +76,7 @@ export function wordsAfter(
 }
 
 /** How PostgreSQL would have told success, where the whole answer is known to consist of that. */
-function successTag(tracker: RequestTracker, kept: string | null): string | null {
+export function successTag(tracker: RequestTracker, kept: string | null): string | null {
   if (tracker.isLoneCommit) return 'COMMIT';
   return tracker.loneText === null ? null : kept;
 }

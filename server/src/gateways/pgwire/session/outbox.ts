@@ -4,7 +4,7 @@
  * Responsible for: the order of bytes, and for knowing what the client has been told. Views are written as they are, with one write for all that a turn has brought.
  * Invariant: a client that reads slowly stops the reading of PostgreSQL's answers.
  */
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { TransactionStatus } from '../codec/message-types.ts';
 import type { RequestTracker } from './request-tracker.ts';
 import type { Valve } from './valve.ts';
@@ -29,17 +29,18 @@ export class Outbox {
   begun = false;
   saidFatal = false;
 
-  private readonly client: Socket;
+  private readonly client: Duplex;
   private readonly tracker: RequestTracker;
   private readonly source: Valve;
+  private readonly onDrain = (): void => this.source.resume('full');
   private fresh = new Batch();
   private held: Batch | null = null;
 
-  constructor(client: Socket, tracker: RequestTracker, source: Valve) {
+  constructor(client: Duplex, tracker: RequestTracker, source: Valve) {
     this.client = client;
     this.tracker = tracker;
     this.source = source;
-    client.on('drain', () => this.source.resume('full'));
+    client.on('drain', this.onDrain);
   }
 
   /** True if nothing waits to leave. */
@@ -80,6 +81,11 @@ export class Outbox {
     this.held = null;
     this.source.resume('gate');
     return this.fresh.buffers.length > 0;
+  }
+
+  /** The client is another one's. */
+  leave(): void {
+    this.client.off('drain', this.onDrain);
   }
 
   /** Nothing that waits will leave. */

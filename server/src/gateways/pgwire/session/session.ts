@@ -7,14 +7,17 @@
  * the end of a session never ends the wait of its COMMIT.
  */
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { ClientService } from '../../../ports/client-service.ts';
 import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
 import { type Doubt, doubtFrame } from '../codec/doubt-frame.ts';
 import { type Mention, mentionInStartup } from '../codec/mentions.ts';
 import { ProtocolViolation } from '../codec/protocol-violation.ts';
-import { databaseOf, type StartupMessage, startupForBackend } from '../codec/startup.ts';
+import { databaseOf, type StartupMessage, startupForBackend, startupParameter } from '../codec/startup.ts';
 import { rulesAfter } from '../codec/text-rules.ts';
 import * as errors from '../errors.ts';
+import { LeavingReader, type LeftSession, statementsOf } from '../kept/left-session.ts';
+import { askState, type StateSnapshot } from '../kept/state-question.ts';
 import type { PgwireLimits } from '../limits.ts';
 import type { AnswerGate, Gated } from './answer-gate.ts';
 import { AnswerReader } from './answer-reader.ts';
@@ -33,10 +36,12 @@ import { Trust } from './trust.ts';
 import { Valve } from './valve.ts';
 
 export interface SessionOptions {
-  readonly client: Socket;
+  readonly client: Duplex;
   /** Of PostgreSQL. */
   readonly socketPath: string;
   readonly startup: StartupMessage;
+  /** What is at its other end is a gateway, which is told of transactions whose outcome may come into doubt. */
+  readonly takesDoubts: boolean;
   readonly service: ClientService;
   readonly gate: AnswerGate;
   readonly requestDatabases: RequestDatabases;
@@ -49,12 +54,15 @@ export interface SessionOptions {
   readonly onWords: (words: readonly Buffer[]) => void;
   /** PostgreSQL's key for CancelRequests. */
   readonly onKey: (key: Buffer) => void;
+  /** Leadership is handed over, and the session is left by its client, which is paused, and to which nothing of it listens any more. Null: then it ends instead. */
+  readonly onLeft: ((session: LeftSession) => void) | null;
 }
 
 /**
- * `open`: bytes pass. `asking`: PostgreSQL's session is given up, and what became of its transaction is being found out. `closed`: the client has its last words, or is gone.
+ * `open`: bytes pass. `leaving`: PostgreSQL is asked what the session has, and the client is paused. `asking`: PostgreSQL's session is given up, and what became of its transaction is being found out. `closed`: the client
+ * has its last words, or is gone, or is another one's.
  */
-type State = 'open' | 'asking' | 'closed';
+type State = 'open' | 'leaving' | 'asking' | 'closed';
 
 export class Session implements Gated {
   readonly tracker = new RequestTracker();
@@ -63,7 +71,7 @@ export class Session implements Gated {
   pid = 0;
 
   private readonly options: SessionOptions;
-  private readonly client: Socket;
+  private readonly client: Duplex;
   private readonly clientValve: Valve;
   private readonly backend: Socket;
   private readonly input: ClientInput;
@@ -77,6 +85,10 @@ export class Session implements Gated {
   private backendGone = false;
   private clientEnded = false;
   private doubtTold = false;
+  private key: Buffer | null = null;
+  private readonly parameters = new Map<string, string>();
+  private leaving: LeavingReader | null = null;
+  private readonly clientListeners: [event: string, listener: (chunk: Buffer) => void][] = [];
   /** Of one that is to end when nothing is under way. */
   private draining: Draining | null = null;
 
@@ -113,9 +125,11 @@ export class Session implements Gated {
       },
       backendKey: (key) => {
         if (key.length >= 4) this.pid = key.readInt32BE(0);
+        this.key = key;
         onKey(key);
       },
       parameter: (name, value) => {
+        this.parameters.set(name, value);
         this.tracker.rules = rulesAfter(this.tracker.rules, name, value);
       },
       copyBegan: () => {
@@ -141,8 +155,12 @@ export class Session implements Gated {
   }
 
   private onAnswer(chunk: Buffer): void {
-    if (this.state !== 'open') return;
+    if (this.state !== 'open' && this.state !== 'leaving') return;
     try {
+      if (this.leaving !== null) {
+        this.leaving.read(chunk);
+        return;
+      }
       const visitor = this.names?.visitor ?? null;
       this.answers.read(chunk, visitor);
       if (visitor === null) this.emit(chunk, this.answers);
@@ -255,8 +273,7 @@ export class Session implements Gated {
   /** To the follower through which the client came, if it has not been told. */
   tellDoubt(): void {
     const { doubt } = this.known;
-    if (doubt === null || this.doubtTold || this.state !== 'open') return;
-    if (this.options.startup.tunnelNonce === null) return;
+    if (doubt === null || this.doubtTold || this.state !== 'open' || !this.options.takesDoubts) return;
     this.doubtTold = this.outbox.insert(doubtFrame(doubt));
   }
 
@@ -274,10 +291,54 @@ export class Session implements Gated {
   /** It may end what is under way, and then ends; a transaction that is open may go on. `onOver`: it asks nothing more. */
   drain(onOver: () => void): void {
     this.draining ??= new Draining(this.tracker, () => {
-      if (this.state === 'open') this.end(errors.handingOver);
-      onOver();
+      if (this.state === 'open') this.leave(onOver);
+      else onOver();
     });
     this.draining.look();
+  }
+
+  /** Nothing is under way, and nothing more begins here: the client goes on with the next leader, or the session ends. */
+  private leave(onOver: () => void): void {
+    const { onLeft, limits, startup } = this.options;
+    const { customSettings } = this.input;
+    const isQuiet = this.input.atBoundary && this.outbox.isEmpty && !this.client.writableNeedDrain;
+    // Of one that is distrusted PostgreSQL has to close the connection by itself.
+    const mayLeave = this.names === null && isQuiet && !this.clientEnded && !this.trust.isLost;
+    if (onLeft === null || customSettings === null || !mayLeave) {
+      this.end(errors.handingOver);
+      onOver();
+      return;
+    }
+    this.state = 'leaving';
+    this.clientValve.pause('waiting');
+    this.leaving = new LeavingReader(limits.frameBytesMax, (snapshot) => {
+      if (this.state !== 'leaving') return;
+      if (snapshot === null) this.end(errors.handingOver);
+      else this.left(snapshot, customSettings, onLeft);
+      onOver();
+    });
+    this.backend.write(askState(customSettings, startupParameter(startup, 'user') ?? ''));
+  }
+
+  private left(
+    snapshot: StateSnapshot,
+    settingNames: ReadonlySet<string>,
+    onLeft: (session: LeftSession) => void,
+  ): void {
+    const { key, parameters, backend, client } = this;
+    this.state = 'closed';
+    this.draining?.stop();
+    for (const [event, listener] of this.clientListeners) client.off(event, listener);
+    this.outbox.leave();
+    this.closeBackend();
+    onLeft({
+      key,
+      parameters,
+      snapshot,
+      statements: statementsOf(snapshot),
+      settingNames,
+      upstream: backend,
+    });
   }
 
   private async ask(doubt: Doubt, reason: GatewayError): Promise<void> {
@@ -314,15 +375,20 @@ export class Session implements Gated {
     else this.end(this.backendReached ? errors.databaseWentAway : errors.databaseDown);
   }
 
+  private onClientEvent(event: string, listener: (chunk: Buffer) => void): void {
+    this.client.on(event, listener);
+    this.clientListeners.push([event, listener]);
+  }
+
   private listen(): void {
-    const { client, backend } = this;
-    client.on('data', (chunk: Buffer) => this.onClient(chunk));
-    client.on('end', () => {
+    const { backend } = this;
+    this.onClientEvent('data', (chunk: Buffer) => this.onClient(chunk));
+    this.onClientEvent('end', () => {
       this.clientEnded = true;
       if (this.names === null) backend.end();
       else this.names.ended(() => backend.end());
     });
-    client.on('close', () => this.close([]));
+    this.onClientEvent('close', () => this.close([]));
     backend.on('connect', () => {
       this.backendReached = true;
     });
@@ -332,6 +398,7 @@ export class Session implements Gated {
     backend.on('close', () => {
       this.backendGone = true;
       void this.trust.sessionEnded();
+      if (this.state === 'leaving') this.end(errors.handingOver);
       if (this.state === 'open' && this.outbox.isEmpty) this.afterLastAnswer();
     });
   }

@@ -1,0 +1,316 @@
+/** Sessions of a real PostgreSQL that are made anew when the way to the leader breaks: what they had, and what they cannot have. */
+import { connect } from 'node:net';
+import type { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Relay, startRelay } from '../../adapters/testing/relay.ts';
+import * as send from './codec/frontend-messages.ts';
+import { doorOf, startGateway, type TestGateway } from './testing/gateway.ts';
+import {
+  ask,
+  cancelPacket,
+  codeOf,
+  failure,
+  keyOf,
+  leaderAt,
+  q,
+  run,
+  settled,
+  sleeping,
+} from './testing/helpers.ts';
+import { createMemoryClientService } from './testing/memory-client-service.ts';
+import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
+import { connectWire, type WireClient } from './testing/wire-client.ts';
+
+let pg: TestPostgres;
+let leader: TestGateway;
+let follower: TestGateway;
+/** Between the follower and the leader: when it is cut, the follower finds the leader again, and a session that knows nothing. */
+let cable: Relay;
+let client: Client;
+let wire: WireClient;
+
+beforeAll(async () => {
+  pg = await startTestPostgres();
+  await pg.superuser.query(
+    'CREATE ROLE open LOGIN; CREATE ROLE other; GRANT other TO open; GRANT ALL ON SCHEMA public TO PUBLIC',
+  );
+});
+afterAll(async () => {
+  await pg.stop();
+});
+beforeEach(async () => {
+  leader = await startGateway(pg);
+  cable = await startRelay(leader.connection.port);
+  const service = createMemoryClientService(null);
+  service.setService(leaderAt(cable.port));
+  follower = await startGateway(pg, {
+    service,
+    limits: { idleLookMs: 20, idleQuestionEveryMs: 20, keepWaitMs: 5_000 },
+  });
+  client = await follower.client({ user: 'open' });
+  wire = await connectWire({ ...follower.connection, user: 'open' });
+  await client.query('CREATE TABLE t (a int PRIMARY KEY)');
+});
+afterEach(async () => {
+  await client.end().catch(() => {});
+  wire.close();
+  await follower.listener.close();
+  cable.close();
+  await leader.listener.close();
+  await pg.superuser.query('DROP TABLE IF EXISTS t');
+});
+
+async function cut(): Promise<void> {
+  await settled();
+  cable.cut();
+  await settled();
+}
+
+async function rows(sql: string): Promise<unknown[]> {
+  return (await client.query<unknown[]>({ text: sql, rowMode: 'array' })).rows.flat();
+}
+
+describe('a session that is made anew', () => {
+  it('is another one, and its client does not notice', async () => {
+    const before = await rows('SELECT pg_backend_pid()');
+    await cut();
+    expect(await rows('SELECT pg_backend_pid()')).not.toEqual(before);
+  });
+
+  it('has its settings, its role, and what it listens for', async () => {
+    await client.query("SET application_name = 'it''s me'; SET search_path = other, public");
+    await client.query("SET DateStyle = 'German'; SET work_mem = '7MB'");
+    await client.query("SELECT set_config('app.tenant', 'ä', false)");
+    await client.query('SELECT set_config($1, $2, false)', ['app.user', 'x']);
+    await client.query('LISTEN "A b"; SET ROLE other');
+    await cut();
+    const show = `SELECT current_setting('application_name'), current_setting('search_path'), current_setting('DateStyle'),
+      current_setting('work_mem'), current_setting('app.tenant'), current_setting('app.user'), current_user, session_user`;
+    const expected = ["it's me", 'other, public', 'German, DMY', '7MB', 'ä', 'x', 'other', 'open'];
+    expect(await rows(show)).toEqual(expected);
+    const heard = new Promise((resolve) => client.once('notification', ({ channel }) => resolve(channel)));
+    await pg.superuser.query('NOTIFY "A b"');
+    expect(await heard).toBe('A b');
+    await client.query('RESET ALL; RESET ROLE');
+    await cut();
+    expect(await rows("SELECT current_setting('work_mem'), current_user")).toEqual(['4MB', 'open']);
+  });
+
+  it('lacks what was rolled back, and what was local', async () => {
+    await client.query("BEGIN; SET work_mem = '7MB'");
+    await client.query('ROLLBACK');
+    await client.query("BEGIN; SET LOCAL work_mem = '9MB'; COMMIT");
+    await cut();
+    expect(await rows('SHOW work_mem')).toEqual(['4MB']);
+  });
+
+  it('has the statements that were prepared, in SQL and by messages', async () => {
+    await client.query('PREPARE one AS SELECT 1');
+    await client.query('PREPARE gone AS SELECT 1');
+    await client.query('DEALLOCATE gone');
+    await client.query({ name: 'two', text: 'SELECT $1::int + 1', values: [1] });
+    await cut();
+    expect(await rows('EXECUTE one')).toEqual([1]);
+    expect((await client.query({ name: 'two', text: 'SELECT $1::int + 1', values: [2] })).rows).toEqual([
+      { '?column?': 3 },
+    ]);
+    expect(await rows('SELECT name FROM pg_prepared_statements ORDER BY 1')).toEqual(['one', 'two']);
+    await client.query('DISCARD ALL');
+    await cut();
+    expect(await rows('SELECT name FROM pg_prepared_statements')).toEqual([]);
+  });
+
+  it('has the statement without a name', async () => {
+    await ask(wire, send.parse('', 'SELECT $1::text'), send.sync);
+    await cut();
+    const bound = [send.bind({ portal: '', statement: '', parameters: ['a'] }), send.execute('')];
+    expect((await ask(wire, ...bound, send.sync)).map((line) => line[0]).join('')).toBe('2DCZ');
+    // A SET asks PostgreSQL for what the session has, and leaves that statement alone.
+    await ask(
+      wire,
+      send.parse('s', "SET work_mem = '5MB'"),
+      send.bind({ portal: '', statement: 's' }),
+      send.execute(''),
+      send.sync,
+    );
+    expect((await ask(wire, ...bound, send.sync)).map((line) => line[0]).join('')).toBe('2DCZ');
+  });
+
+  it.each([
+    ['CREATE TEMP TABLE mine (a int)', 'temporary tables'],
+    ['SELECT pg_advisory_lock(7)', 'advisory locks'],
+    ['DECLARE c CURSOR WITH HOLD FOR SELECT 1', 'cursors WITH HOLD'],
+  ])('says once what it has lost: %s', async (sql, what) => {
+    await client.query(sql);
+    await cut();
+    const failed = await failure(client.query('INSERT INTO t VALUES (1)'));
+    expect([failed.code, failed.message.includes(what)]).toEqual(['55000', true]);
+    expect(await rows('SELECT count(*)::int FROM t')).toEqual([0]);
+    await cut();
+    expect(await rows('SELECT count(*)::int FROM t')).toEqual([0]);
+  });
+
+  it('says so, too, of what could not be seen in the text, once it was idle for a while', async () => {
+    await client.query(
+      'CREATE OR REPLACE FUNCTION locks() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_lock(8); END $$',
+    );
+    await cut();
+    await client.query('SELECT locks()');
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    await cut();
+    expect(await codeOf(client.query('SELECT 1'))).toBe('55000');
+    await client.query('DROP FUNCTION locks()');
+  });
+
+  it('has lost its transaction, and nothing of it is committed', async () => {
+    await client.query('BEGIN');
+    await client.query('INSERT INTO t VALUES (1)');
+    await cut();
+    expect(await codeOf(client.query('INSERT INTO t VALUES (2)'))).toBe('40001');
+    expect(await codeOf(client.query('INSERT INTO t VALUES (3)'))).toBe('25P02');
+    await client.query('ROLLBACK');
+    await client.query('BEGIN');
+    await client.query('INSERT INTO t VALUES (4)');
+    await cut();
+    expect(await codeOf(client.query('COMMIT'))).toBe('40001');
+    await client.query('INSERT INTO t VALUES (5)');
+    expect(await rows('SELECT a FROM t')).toEqual([5]);
+  });
+
+  it('may be cancelled with the key that its client was given at first', async () => {
+    await cut();
+    const cancelled = codeOf(client.query('SELECT pg_sleep(20)'));
+    await expect.poll(() => sleeping(pg)).toBe(1);
+    const socket = connect(follower.connection.port, '127.0.0.1', () =>
+      socket.end(cancelPacket(keyOf(client))),
+    );
+    socket.on('error', () => {});
+    expect(await cancelled).toBe('57014');
+  });
+
+  it('is one of its own replica when that leads, and another one when it leads no more', async () => {
+    await client.query("SET work_mem = '7MB'");
+    follower.service.setDoor(doorOf(pg));
+    follower.service.setService({ kind: 'here', generation: 5 });
+    await expect.poll(() => leader.listener.clients).toBe(0);
+    expect(await rows('SHOW work_mem')).toEqual(['7MB']);
+    follower.service.setService(leaderAt(leader.connection.port, 'r7'));
+    expect(await rows('SHOW work_mem')).toEqual(['7MB']);
+    await expect.poll(() => leader.listener.clients).toBe(2);
+    expect(follower.listener.clients).toBe(2);
+  });
+
+  it('ends as before if it uses names for its transactions', async () => {
+    await ask(wire, q("SELECT current_setting('barista.request_id', true)"));
+    await cut();
+    expect((await wire.untilClosed()).at(-1)?.type).toBe('E');
+  });
+
+  it('is there for a hundred clients at once', async () => {
+    const many = await Promise.all(Array.from({ length: 100 }, () => follower.client({ user: 'open' })));
+    await cut();
+    const answers = await Promise.all(many.map((one) => one.query<{ n: number }>('SELECT 1 AS n')));
+    expect(answers.every(({ rows: [row] }) => row?.n === 1)).toBe(true);
+    await Promise.all(many.map((one) => one.end()));
+  });
+});
+
+/** Whatever stands between two messages of these, the client hears the same, but for its transactions. */
+const scripts: Readonly<Record<string, readonly Buffer[]>> = {
+  'one after another': [
+    q('SELECT 1'),
+    Buffer.concat([run('SELECT 2'), send.sync]),
+    q('SHOW work_mem'),
+    q(''),
+  ],
+  settings: [q("SET work_mem = '3MB'"), q('SHOW work_mem'), q('RESET work_mem'), q('SHOW work_mem')],
+  prepared: [
+    Buffer.concat([send.parse('s', 'SELECT $1::int'), send.sync]),
+    Buffer.concat([
+      send.bind({ portal: '', statement: 's', parameters: ['4'] }),
+      send.execute(''),
+      send.sync,
+    ]),
+    Buffer.concat([send.closeStatement('s'), send.sync]),
+    Buffer.concat([
+      send.parse('s', 'SELECT 5'),
+      send.bind({ portal: '', statement: 's' }),
+      send.execute(''),
+      send.sync,
+    ]),
+  ],
+  errors: [q('SELECT 1/0'), Buffer.concat([run('SELEC'), send.sync]), q('SELECT 1')],
+};
+
+it.each(Object.entries(scripts))(
+  'a failover between any two messages is not noticed: %s',
+  async (_, script) => {
+    const expected: string[][] = [];
+    for (const message of script) expected.push(await ask(wire, message));
+    for (let at = 0; at < script.length; at += 1) {
+      const other = await connectWire({ ...follower.connection, user: 'open' });
+      const seen: string[][] = [];
+      for (const [index, message] of script.entries()) {
+        if (index === at) await cut();
+        seen.push(await ask(other, message));
+      }
+      other.close();
+      expect(seen).toEqual(expected);
+    }
+  },
+);
+
+describe('a client of a leader that hands over', () => {
+  let next: TestGateway;
+  let direct: Client;
+  beforeEach(async () => {
+    // Those of the follower would wait for a leader.
+    await client.end();
+    wire.close();
+    next = await startGateway(pg);
+    direct = await leader.client({ user: 'open' });
+  });
+  afterEach(async () => {
+    await direct.end().catch(() => {});
+    await next.listener.close();
+  });
+
+  async function handOver(): Promise<void> {
+    leader.service.setService({ kind: 'nowhere', reason: 'it hands over', drains: 1 });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    leader.service.setService(leaderAt(next.connection.port, 'r9'));
+  }
+
+  it('goes on with the next one, and has what it had', async () => {
+    await direct.query("SET work_mem = '7MB'; SET app.tenant = 'x'");
+    await direct.query({ name: 'two', text: 'SELECT $1::int8 + 1 AS n', values: [1] });
+    await handOver();
+    const { rows: found } = await direct.query(
+      "SELECT current_setting('work_mem') AS w, current_setting('app.tenant') AS t",
+    );
+    expect(found).toEqual([{ w: '7MB', t: 'x' }]);
+    expect((await direct.query({ name: 'two', text: 'SELECT $1::int8 + 1 AS n', values: [2] })).rows).toEqual(
+      [{ n: '3' }],
+    );
+    expect(next.listener.clients).toBe(1);
+  });
+
+  it('ends its transaction there first', async () => {
+    await direct.query('BEGIN');
+    await direct.query('INSERT INTO t VALUES (1)');
+    leader.service.setService({ kind: 'nowhere', reason: 'it hands over', drains: 1 });
+    await direct.query('INSERT INTO t VALUES (2)');
+    await direct.query('COMMIT');
+    // It is asked what its session has.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    leader.service.setService(leaderAt(next.connection.port, 'r9'));
+    expect((await direct.query('SELECT count(*)::int AS n FROM t')).rows).toEqual([{ n: 2 }]);
+  });
+
+  it('ends with words if its settings cannot be known', async () => {
+    await direct.query("SELECT set_config('app.' || 'tenant', 'x', false)");
+    const told = new Promise<{ readonly code?: string }>((resolve) => direct.once('error', resolve));
+    leader.service.setService({ kind: 'nowhere', reason: 'it hands over', drains: 1 });
+    expect((await told).code).toBe('57P01');
+  });
+});

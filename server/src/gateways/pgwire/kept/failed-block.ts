@@ -1,0 +1,186 @@
+/**
+ * Has a client's next statement fail behind a change of leader: in the place of a transaction that is lost (`block`), or of a session's state (`lost`). With `batch` PostgreSQL has been sent already what will fail.
+ *
+ * Responsible for: what PostgreSQL is sent in the place of what the client sends, until it is certain to answer with an error, which the client is told in other words. All the rest PostgreSQL does itself: for `block` its session
+ * is in a block that has failed, in which it refuses everything but what ends the block. ROLLBACK passes; a COMMIT, which it would answer with success, must fail.
+ */
+import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
+import type { FrameSplitter } from '../codec/frame-splitter.ts';
+import * as send from '../codec/frontend-messages.ts';
+import { front } from '../codec/message-types.ts';
+import { kindOfBeginning, kindOfStatement } from '../codec/single-statement.ts';
+import type { StatementKind } from '../codec/statement-kinds.ts';
+import { shapeOf } from '../codec/text-shape.ts';
+import type { RequestTracker } from '../session/request-tracker.ts';
+
+/** Outside of a block it fails, and inside, too, for there is no such savepoint. */
+const failing = 'ROLLBACK TO SAVEPOINT barista_moved';
+const failingQuery = send.query(failing);
+const failingExtended = send.bind({ portal: '', statement: 'barista_moved' });
+const rollback = send.query('ROLLBACK');
+const nothing = Buffer.alloc(0);
+
+/** Brings a session of PostgreSQL into a block that has failed. It is answered with an error and ReadyForQuery. */
+export const failedBlock = send.query(`BEGIN; ${failing}`);
+
+/** Has a batch fail that the client has begun. */
+export const failBatch = failingExtended;
+
+type Mode = 'block' | 'lost' | 'batch';
+
+export class FailedBlock {
+  private readonly mode: Mode;
+  private readonly error: GatewayError;
+  private readonly tracker: Pick<RequestTracker, 'rules' | 'prepared' | 'portals'>;
+  /** It is not certain yet that PostgreSQL will say an error. */
+  private watches: boolean;
+  /** The error has not been told. */
+  private untold = true;
+  /** What is left of the message is not passed on. */
+  private passesOver = false;
+  /** The block is to be ended behind the batch; and it has been. */
+  private endsAtSync = false;
+  private ended = false;
+
+  constructor(mode: Mode, error: GatewayError, tracker: FailedBlock['tracker']) {
+    this.mode = mode;
+    this.watches = mode !== 'batch';
+    this.error = error;
+    this.tracker = tracker;
+  }
+
+  /** All is told, and nothing is left to do. */
+  get isOver(): boolean {
+    return !this.watches && !this.untold && !this.ended && !this.endsAtSync && !this.passesOver;
+  }
+
+  /** A part of a message of the client: what PostgreSQL is sent. */
+  sent(part: FrameSplitter, chunk: Buffer): Buffer {
+    if (!part.first && this.passesOver) {
+      if (part.last) this.passesOver = false;
+      return nothing;
+    }
+    const bytes = chunk.subarray(part.start, part.end);
+    if (this.endsAtSync && part.type === front.sync && part.last) {
+      this.endsAtSync = false;
+      this.ended = true;
+      return Buffer.concat([bytes, rollback]);
+    }
+    if (!this.watches || !part.first) return bytes;
+    const instead = this.mode === 'lost' ? this.fail(part.type) : this.inBlock(part, chunk);
+    if (instead === null) return bytes;
+    this.watches = false;
+    this.passesOver = !part.last;
+    return instead;
+  }
+
+  /** PostgreSQL has said an error: in which words the client is told; null: in its own. */
+  told(): Buffer | null {
+    if (!this.untold) return null;
+    this.untold = false;
+    return errorResponse('ERROR', this.error);
+  }
+
+  /** PostgreSQL is ready. False: the client is not told, nor anything else up to the next time. */
+  ready(): boolean {
+    if (this.ended && !this.untold) {
+      this.ended = false;
+      return false;
+    }
+    return true;
+  }
+
+  private fail(type: number): Buffer | null {
+    if (type === front.query || type === front.functionCall) return failingQuery;
+    return isExtended(type) ? failingExtended : null;
+  }
+
+  /** Null: it passes. */
+  private inBlock(part: FrameSplitter, chunk: Buffer): Buffer | null {
+    switch (part.type) {
+      case front.query: {
+        const kind = this.kindOfQuery(part, chunk);
+        if (!endsBlock(kind)) return this.pass(kind);
+        this.ended = true;
+        return Buffer.concat([failingQuery, rollback]);
+      }
+      case front.parse:
+        return this.pass(this.kindOfParse(part, chunk));
+      case front.bind:
+        return this.pass(this.tracker.prepared.bind(payloadOf(part, chunk))?.kind ?? 'plain');
+      case front.execute: {
+        const kind = this.tracker.portals.execute(payloadOf(part, chunk));
+        if (isRollback(kind)) this.leave();
+        if (!endsBlock(kind)) return this.pass(kind);
+        this.endsAtSync = true;
+        return failingExtended;
+      }
+      case front.functionCall:
+        return this.pass('plain');
+      default:
+        return null;
+    }
+  }
+
+  /** Of a message that PostgreSQL gets as it is. */
+  private pass(kind: StatementKind): null {
+    if (kind === 'plain' || kind === 'procedure' || kind === 'alone' || kind === 'begin')
+      this.watches = false;
+    return null;
+  }
+
+  private kindOfQuery(part: FrameSplitter, chunk: Buffer): StatementKind {
+    const { payload, end } = part;
+    const kind = part.last
+      ? shapeOf(chunk, payload, end, this.tracker.rules).first
+      : kindOfBeginning(chunk, payload, end);
+    if (isRollback(kind)) this.leave();
+    return kind;
+  }
+
+  private kindOfParse(part: FrameSplitter, chunk: Buffer): StatementKind {
+    const { payload, end } = part;
+    const text = send.stringEnd(chunk, payload, end) + 1;
+    if (text > end) return 'unclear';
+    return part.last
+      ? kindOfStatement(chunk, text, send.stringEnd(chunk, text, end), this.tracker.rules)
+      : kindOfBeginning(chunk, text, end);
+  }
+
+  /** The client itself ends the block: it need not be told what it has lost. */
+  private leave(): void {
+    this.watches = false;
+    this.untold = false;
+  }
+}
+
+function isRollback(kind: StatementKind): boolean {
+  return kind === 'rollback' || kind === 'rollbackChain';
+}
+
+/** PostgreSQL would answer with success, or that is not clear. */
+function endsBlock(kind: StatementKind): boolean {
+  return kind === 'commit' || kind === 'commitChain' || kind === 'prepare' || kind === 'unclear';
+}
+
+function isExtended(type: number): boolean {
+  return (
+    type === front.parse ||
+    type === front.bind ||
+    type === front.describe ||
+    type === front.execute ||
+    type === front.close
+  );
+}
+
+function payloadOf(
+  { payload, end, last }: FrameSplitter,
+  bytes: Buffer,
+): {
+  bytes: Buffer;
+  from: number;
+  to: number;
+  isWhole: boolean;
+} {
+  return { bytes, from: payload, to: end, isWhole: last };
+}

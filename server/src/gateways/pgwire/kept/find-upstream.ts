@@ -1,0 +1,78 @@
+/**
+ * Finds a client whose leader has gone another one, and a session there.
+ *
+ * Responsible for: trying until it succeeds or its time is over. So many try at the same time (Turns), so that a new leader is not flooded.
+ */
+import type { Duplex } from 'node:stream';
+import type { ClientService } from '../../../ports/client-service.ts';
+import type { GatewayError } from '../codec/backend-messages.ts';
+import * as errors from '../errors.ts';
+import { changeOrPoll } from '../front/await-service.ts';
+import type { PgwireLimits } from '../limits.ts';
+import { logIn, type LogInResult } from './log-in.ts';
+import type { RestoreStep } from './restore.ts';
+import type { Turns } from './turns.ts';
+import { isSamePlace, type OpenUpstream, type Place, placeNow } from './upstream.ts';
+
+export interface FindOptions {
+  readonly service: Pick<ClientService, 'service' | 'door' | 'onServiceChange'>;
+  readonly open: OpenUpstream;
+  readonly steps: readonly RestoreStep[];
+  readonly turns: Turns;
+  readonly limits: Pick<PgwireLimits, 'keepWaitMs' | 'moveLogInMs' | 'frameBytesMax'>;
+  /** Aborted: the client is gone, or has its last words. */
+  readonly signal: AbortSignal;
+}
+
+/** It is tried again so much later, or when another serves. */
+const againMs = 100;
+
+type LoggedIn = Extract<LogInResult, { kind: 'in' }>;
+
+export type Found =
+  | { readonly kind: 'found'; readonly place: Place; readonly upstream: Duplex; readonly session: LoggedIn }
+  | { readonly kind: 'failed'; readonly error: GatewayError };
+
+/** Never rejects. */
+export async function findUpstream(options: FindOptions): Promise<Found> {
+  const { service, turns, limits, signal } = options;
+  const deadline = performance.now() + limits.keepWaitMs;
+  while (!signal.aborted && performance.now() < deadline) {
+    if (placeNow(service) !== null) {
+      const endTurn = await turns.take();
+      // It may have waited for long.
+      const place = signal.aborted ? null : placeNow(service);
+      const tried = place === null ? null : await tryAt(options, place);
+      endTurn();
+      if (tried !== null) return tried;
+    }
+    await changeOrPoll(service, againMs);
+  }
+  return { kind: 'failed', error: errors.leaderWentAway };
+}
+
+/** Null: it may succeed later. */
+async function tryAt(
+  { service, open, steps, limits, signal }: FindOptions,
+  place: Place,
+): Promise<Found | null> {
+  // Another leads meanwhile: this one need not be waited for.
+  const inVain = new AbortController();
+  const giveUp = (): void => inVain.abort();
+  const stop = service.onServiceChange((now) => {
+    if (!isSamePlace(place, now)) giveUp();
+  });
+  signal.addEventListener('abort', giveUp);
+  const { moveLogInMs: timeoutMs, frameBytesMax } = limits;
+  const upstream = await open(place, inVain.signal);
+  const result =
+    upstream.code === 'open'
+      ? await logIn(upstream.stream, { steps, timeoutMs, frameBytesMax, signal: inVain.signal })
+      : null;
+  stop();
+  signal.removeEventListener('abort', giveUp);
+  if (upstream.code === 'failed' || result === null) return null;
+  if (result.kind === 'again') return null;
+  if (result.kind !== 'in') return { kind: 'failed', error: result.error };
+  return { kind: 'found', place, upstream: upstream.stream, session: result };
+}

@@ -1,0 +1,346 @@
+/**
+ * Follows a client's session from outside, in both directions, so that it can go on at another upstream.
+ *
+ * Responsible for: what of the bytes goes where, and what is known of the session. Has no sockets.
+ */
+import { endsSession, type ErrorFields, frameOf, readyForQuery } from '../codec/backend-messages.ts';
+import type { Doubt } from '../codec/doubt-frame.ts';
+import { FrameSplitter } from '../codec/frame-splitter.ts';
+import { mentionInStartup } from '../codec/mentions.ts';
+import { back, type TransactionStatus } from '../codec/message-types.ts';
+import { type StartupMessage, startupParameter } from '../codec/startup.ts';
+import { rulesAfter } from '../codec/text-rules.ts';
+import * as errors from '../errors.ts';
+import type { PgwireLimits } from '../limits.ts';
+import { KnownTransaction } from '../session/known-transaction.ts';
+import { RequestTracker } from '../session/request-tracker.ts';
+import { failBatch, FailedBlock } from './failed-block.ts';
+import type { KeptBudget } from './kept-budget.ts';
+import type { LeftSession } from './left-session.ts';
+import { isOfCopy, KeptRequests } from './kept-requests.ts';
+import { meaningOf, type Said } from './last-words.ts';
+import type { LogInResult } from './log-in.ts';
+import { failStep, type RestoreStep, restoreSteps } from './restore.ts';
+import { SessionState } from './session-state.ts';
+import type { Continuation, Interrupted } from './settlement.ts';
+import { askState, StateAnswer } from './state-question.ts';
+import { type UpstreamListener, UpstreamReader } from './upstream-reader.ts';
+
+export interface FollowingOptions {
+  readonly startup: StartupMessage;
+  readonly limits: PgwireLimits;
+  readonly budget: KeptBudget;
+  readonly onAuthenticated: () => void;
+  /** PostgreSQL's key for CancelRequests, at the first login. */
+  readonly onKey: (key: Buffer) => void;
+  /** For the upstream, behind what the client has sent. */
+  readonly send: (bytes: Buffer) => void;
+}
+
+export class Following implements UpstreamListener {
+  readonly tracker = new RequestTracker();
+  readonly known = new KnownTransaction(this.tracker);
+  reader: UpstreamReader;
+  /** What the upstream's last words say of requests that it has not answered. */
+  said: Said | null = null;
+  /** Of the session at the upstream that serves. */
+  key: Buffer | null = null;
+
+  private readonly options: FollowingOptions;
+  private readonly fromClient: FrameSplitter;
+  private readonly requests: KeptRequests;
+  private readonly state: SessionState;
+  private readonly parametersTold = new Map<string, string>();
+  private failing: FailedBlock | null = null;
+  private isLoggedIn = false;
+  /** ReadyForQuery that is told when PostgreSQL has said what the session has. */
+  private held: { readonly status: TransactionStatus; readonly isBare: boolean } | null = null;
+  /** What is left of the client's message is not passed on. */
+  private passesOver = false;
+  private lostUntold: readonly string[] = [];
+  private seenRequest = 0;
+  private askedRequest = 1;
+  private askedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: FollowingOptions) {
+    const { limits, budget, startup } = options;
+    this.options = options;
+    this.fromClient = new FrameSplitter(limits.frameBytesMax);
+    this.requests = new KeptRequests(limits.keptBytesMax, budget);
+    this.state = new SessionState({ preparedBytesMax: limits.preparedBytesMax, budget });
+    this.state.usesNames = mentionInStartup(startup)?.request === true;
+    this.reader = new UpstreamReader(limits.frameBytesMax, this);
+    this.tracker.startedUp();
+  }
+
+  /** A session of this replica's own, which it has left. */
+  adopt({ key, parameters, snapshot, statements, settingNames }: LeftSession): void {
+    this.tracker.told(1, 'I');
+    this.key = key;
+    this.isLoggedIn = true;
+    for (const [name, value] of parameters) this.parameter(name, value);
+    this.state.mayHaveChanged = false;
+    this.state.found(snapshot);
+    for (const [name, frame] of statements) this.state.statements.have(name, frame);
+    for (const name of settingNames) this.state.settingNames.add(name);
+  }
+
+  /** Another upstream can take its place. */
+  get isMovable(): boolean {
+    return this.isLoggedIn && this.state.canBeMoved;
+  }
+
+  // ------------------------------------------------------------------------------------------------- from the client
+
+  /** What of the chunk goes to the upstream. @throws ProtocolViolation */
+  sent(chunk: Buffer): readonly Buffer[] {
+    const { fromClient, tracker } = this;
+    const isChanged = this.failing !== null || this.passesOver;
+    const passed: Buffer[] = [];
+    fromClient.feed(chunk);
+    while (fromClient.next()) {
+      const { position } = tracker.owed;
+      tracker.sent(fromClient, chunk);
+      if (this.isLoggedIn) {
+        this.requests.sent(fromClient, chunk);
+        this.state.sent(fromClient, chunk, position);
+      }
+      if (isChanged) passed.push(this.change(fromClient, chunk));
+    }
+    return isChanged ? passed : [chunk];
+  }
+
+  private change(part: FrameSplitter, chunk: Buffer): Buffer {
+    if (this.passesOver && !part.first) {
+      this.passesOver = !part.last;
+      return chunk.subarray(0, 0);
+    }
+    this.passesOver = false;
+    return this.failing?.sent(part, chunk) ?? chunk.subarray(part.start, part.end);
+  }
+
+  // ----------------------------------------------------------------------------------------------- from the upstream
+
+  authentication(isOver: boolean): void {
+    if (isOver) this.options.onAuthenticated();
+  }
+
+  backendKey(key: Buffer): void {
+    this.key = key;
+    this.options.onKey(key);
+  }
+
+  parameter(name: string, value: string): void {
+    const { tracker } = this;
+    tracker.rules = rulesAfter(tracker.rules, name, value);
+    this.parametersTold.set(name, value);
+    if (this.isLoggedIn) this.state.mayHaveChanged = true;
+  }
+
+  doubt(doubt: Doubt): void {
+    this.known.doubt = doubt;
+  }
+
+  copyBegan(): void {
+    this.requests.spoil();
+    this.tracker.copyBegan();
+  }
+
+  parseComplete(): void {
+    this.state.statements.parseComplete();
+  }
+
+  closeComplete(): void {
+    this.state.statements.closeComplete();
+  }
+
+  failed(fields: ErrorFields): true | Buffer | 'over' {
+    const said = meaningOf(fields);
+    if (said !== null && (this.isMovable || (said === 'unknown' && this.known.doubt !== null))) {
+      this.said = said;
+      return 'over';
+    }
+    this.tracker.failed();
+    const told = endsSession(fields) ? null : (this.failing?.told() ?? null);
+    if (told !== null) this.lostUntold = [];
+    return told ?? true;
+  }
+
+  ready(status: TransactionStatus, isBare: boolean): boolean {
+    if (this.failing?.ready() === false) {
+      this.reader.skips = true;
+      return false;
+    }
+    if (status === 'I' && this.tracker.due === 1 && this.state.mayHaveChanged && this.mayAsk) {
+      this.held = { status, isBare };
+      this.ask();
+      return false;
+    }
+    this.tellReady(status, isBare);
+    return true;
+  }
+
+  private tellReady(status: TransactionStatus, isBare: boolean): void {
+    const { tracker } = this;
+    if (tracker.mayHaveSurplus) tracker.ready(isBare);
+    tracker.told(1, status);
+    if (status === 'I') this.state.toldUnasked();
+    this.answered();
+    if (this.failing?.isOver === true) this.failing = this.tellLoss();
+    this.isLoggedIn = true;
+  }
+
+  private answered(): void {
+    const { tracker } = this;
+    this.known.afterReady();
+    this.requests.answered(!tracker.outstanding);
+    this.state.statements.answered(tracker.owed.position - tracker.due);
+  }
+
+  // ------------------------------------------------------------------------------------------ what the session has
+
+  /** A question of the gateway's own can be put into the stream. */
+  private get mayAsk(): boolean {
+    const { tracker, state, failing, fromClient, reader } = this;
+    if (!this.isLoggedIn || state.usesNames || failing !== null) return false;
+    return !tracker.open && !tracker.mayHaveSurplus && fromClient.atBoundary && reader.own === null;
+  }
+
+  /** To be called now and then: what a session has that is idle for a while is asked, for something may have changed it that could not be seen. */
+  lookIdle(nowMs: number): void {
+    const { request, outstanding, status, terminated } = this.tracker;
+    const wasSeen = this.seenRequest === request;
+    this.seenRequest = request;
+    if (!wasSeen || outstanding || terminated || status !== 'I' || request === this.askedRequest) return;
+    if (this.state.isKnown && nowMs - this.askedMs < this.options.limits.idleQuestionEveryMs) return;
+    if (!this.mayAsk) return;
+    this.askedMs = nowMs;
+    this.ask();
+  }
+
+  private ask(): void {
+    const { state, options } = this;
+    this.askedRequest = this.tracker.request;
+    state.asked();
+    this.reader.own = new StateAnswer((snapshot) => {
+      state.found(snapshot);
+      const { held } = this;
+      this.held = null;
+      if (held === null) return null;
+      this.tellReady(held.status, held.isBare);
+      return readyForQuery(held.status);
+    });
+    options.send(askState(state.settingNames, startupParameter(options.startup, 'user') ?? ''));
+  }
+
+  // ------------------------------------------------------------------------------------------- to another upstream
+
+  get interrupted(): Interrupted {
+    return {
+      tracker: this.tracker,
+      told: this.reader,
+      doubt: this.known.doubt,
+      hasRequests: this.requests.all !== null,
+      isMidMessage: !this.fromClient.atBoundary && !isOfCopy(this.fromClient.type),
+      said: this.said === 'unknown' ? null : this.said,
+      lost: this.lost,
+    };
+  }
+
+  /** What the client is to be told that its session has lost. */
+  private get lost(): readonly string[] {
+    return [...new Set([...this.lostUntold, ...this.state.lost])];
+  }
+
+  /** The upstream will not say any more what the session has: what the client is told that waits for it. */
+  giveUpQuestion(): readonly Buffer[] {
+    const { held } = this;
+    if (held === null) return [];
+    this.held = null;
+    this.tellReady(held.status, held.isBare);
+    this.state.unanswered();
+    this.reader.begun = false;
+    return [readyForQuery(held.status)];
+  }
+
+  stepsTo({ block }: Continuation): readonly RestoreStep[] {
+    const steps = restoreSteps(this.state);
+    return block === 'none' ? steps : [...steps, failStep];
+  }
+
+  /** Another upstream has the session from now on: what the client hears, and what is sent there. */
+  goOn(
+    session: Extract<LogInResult, { kind: 'in' }>,
+    how: Continuation,
+  ): { readonly client: readonly Buffer[]; readonly upstream: readonly Buffer[] } {
+    const { tracker, state } = this;
+    const { lost } = this;
+    state.moved();
+    this.lostUntold = how.tellsLoss && how.block !== 'untold' ? [] : lost;
+    for (const name of session.forgotten) state.statements.forget(name);
+    this.key = session.key;
+    this.said = null;
+    this.held = null;
+    this.known.doubt = null;
+    this.failing = this.failingAt(how, lost);
+    this.reader = new UpstreamReader(this.options.limits.frameBytesMax, this);
+    const client = [...this.parametersFrom(session.parameters), ...session.notifications, ...how.words];
+    if (how.readies > 0) {
+      if (how.tellsLoss) tracker.failed();
+      tracker.told(how.readies, how.status);
+      this.state.statements.answered(tracker.owed.position - tracker.due);
+    }
+    const { fromClient } = this;
+    this.passesOver = !fromClient.atBoundary && isOfCopy(fromClient.type);
+    if (how.resends) return { client, upstream: this.resent() };
+    this.reader.begun = tracker.outstanding;
+    this.requests.restart(tracker.outstanding);
+    return { client, upstream: how.fails === null ? [] : [failBatch] };
+  }
+
+  private failingAt({ block, fails, tellsLoss }: Continuation, lost: readonly string[]): FailedBlock | null {
+    if (block === 'untold')
+      return new FailedBlock('block', errors.withLoss(errors.notCommittedHere, lost), this.tracker);
+    if (fails !== null) return new FailedBlock('batch', fails, this.tracker);
+    return tellsLoss ? null : this.tellLoss();
+  }
+
+  private tellLoss(): FailedBlock | null {
+    const { lostUntold } = this;
+    if (lostUntold.length === 0) return null;
+    return new FailedBlock('lost', errors.stateLost(lostUntold), this.tracker);
+  }
+
+  /** What was not answered, as PostgreSQL is to get it. */
+  private resent(): readonly Buffer[] {
+    const all = this.requests.all ?? [];
+    const { failing } = this;
+    if (failing === null) return all;
+    const splitter = new FrameSplitter(this.options.limits.frameBytesMax);
+    const sent: Buffer[] = [];
+    for (const bytes of all) {
+      splitter.feed(bytes);
+      while (splitter.next()) sent.push(failing.sent(splitter, bytes));
+    }
+    return sent;
+  }
+
+  /** Those that the client was told otherwise. */
+  private parametersFrom(parameters: ReadonlyMap<string, string>): readonly Buffer[] {
+    const { tracker, parametersTold } = this;
+    const messages: Buffer[] = [];
+    for (const [name, value] of parameters) {
+      if (parametersTold.get(name) === value) continue;
+      parametersTold.set(name, value);
+      tracker.rules = rulesAfter(tracker.rules, name, value);
+      messages.push(frameOf(back.parameterStatus, Buffer.from(`${name}\0${value}\0`, 'latin1')));
+    }
+    return messages;
+  }
+
+  /** Nothing more is kept. */
+  close(): void {
+    this.requests.clear();
+    this.state.statements.clear();
+  }
+}

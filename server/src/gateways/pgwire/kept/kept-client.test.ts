@@ -1,0 +1,552 @@
+/** Each row of the table "when the leader goes, the client sees", with upstreams that only say what they heard. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { commandComplete, errorResponse, readyForQuery } from '../codec/backend-messages.ts';
+import { doubtFrame } from '../codec/doubt-frame.ts';
+import * as send from '../codec/frontend-messages.ts';
+import type { ReplicaId } from '../../../multipaxos/types/names.ts';
+import { handingOver, notCommitted } from '../errors.ts';
+import { FakeUpstream } from '../testing/fake-upstream.ts';
+import { frame } from '../testing/frames.ts';
+import { keptClient, type KeptFixture, type KeptFixtureOptions, settle } from '../testing/kept.ts';
+import { Turns } from './turns.ts';
+
+const { query, sync, flush } = send;
+const doubt = doubtFrame({
+  kind: 'transaction',
+  transaction: { leadership: { round: 1, replica: 'r1' as ReplicaId }, xid: 7n },
+});
+
+function run(sql: string, statement = ''): Buffer {
+  return Buffer.concat([send.parse(statement, sql), send.bind({ portal: '', statement }), send.execute('')]);
+}
+
+let fixture: KeptFixture;
+async function open(options: KeptFixtureOptions = {}): Promise<KeptFixture> {
+  fixture = await keptClient(options);
+  return fixture;
+}
+afterEach(() => {
+  fixture.client.destroy();
+});
+
+/** The client has begun a block. */
+async function inBlock(options: KeptFixtureOptions = {}): Promise<KeptFixture> {
+  await open(options);
+  await fixture.send(query('BEGIN'));
+  expect(fixture.told()).toEqual(['C BEGIN', 'Z T']);
+  return fixture;
+}
+
+/** Sends what is not answered, and the leader dies. */
+async function interrupted(...messages: readonly Buffer[]): Promise<void> {
+  fixture.upstreams.at(-1)!.hangs = true;
+  await fixture.send(...messages);
+  await fixture.fail();
+}
+
+describe('a client that is idle when its leader goes', () => {
+  it('hears nothing, and its next request is answered by the next leader', async () => {
+    await open();
+    await fixture.fail();
+    expect(fixture.told()).toEqual([]);
+    expect(fixture.upstreams).toHaveLength(2);
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+    expect(fixture.upstreams[1]?.heard).toEqual(['Q SELECT 1']);
+  });
+
+  it('survives one leader after another', async () => {
+    await open();
+    for (let times = 0; times < 5; times += 1) {
+      await fixture.fail();
+      await fixture.send(run('SELECT 1'), sync);
+      expect(fixture.told()).toEqual(['1', '2', 'C SELECT', 'Z I'].map((line) => line.padEnd(2)));
+    }
+  });
+
+  it('is told settings that the next leader tells otherwise', async () => {
+    await open({
+      upstream: (number) =>
+        new FakeUpstream({ pid: number, parameters: ['a=1', `in_hot_standby=${number}`] }),
+    });
+    await fixture.fail();
+    expect(fixture.told()).toEqual(['S in_hot_standby2']);
+  });
+
+  it('has its prepared statements, and not those that it closed or that failed', async () => {
+    await open();
+    await fixture.send(send.parse('a', 'SELECT 1'), send.parse('b', 'SELECT 2'), sync);
+    await fixture.send(
+      send.closeStatement('b'),
+      send.bind({ portal: '', statement: 'none' }),
+      send.parse('c', 'x'),
+      sync,
+    );
+    fixture.told();
+    await fixture.fail();
+    await fixture.send(send.bind({ portal: '', statement: 'a' }), send.execute(''), sync);
+    expect(fixture.told().at(-1)).toBe('Z I');
+    expect([...fixture.upstreams[1]!.statements]).toEqual([['a', 'SELECT 1']]);
+  });
+
+  it('ends as before where the next leader asks for a password', async () => {
+    await open({ upstream: (number) => new FakeUpstream({ pid: number, asksPassword: number > 1 }) });
+    await fixture.fail();
+    expect(fixture.told()).toEqual(['E FATAL C=57P01']);
+    expect(fixture.isClosed()).toBe(true);
+  });
+
+  it('ends as before where no leader is found in time', async () => {
+    await open({ limits: { keepWaitMs: 20 } });
+    fixture.service.setService({ kind: 'nowhere', reason: 'an election' });
+    await fixture.fail();
+    await expect.poll(() => fixture.told()).toEqual(['E FATAL C=57P01']);
+  });
+
+  it('waits for a leader, and what it sends meanwhile is not read', async () => {
+    await open();
+    fixture.service.setService({ kind: 'nowhere', reason: 'an election' });
+    await fixture.fail();
+    const big = query(`SELECT '${'x'.repeat(100_000)}'`);
+    let written = 0;
+    while (fixture.client.write(big) && written < 1_000) written += 1;
+    await settle();
+    expect(written).toBeLessThan(10);
+    expect(fixture.client.writableLength).toBeGreaterThan(0);
+    fixture.service.setService({ kind: 'at', leader: 'r2' as ReplicaId, host: 'h', port: 2 });
+    await expect.poll(() => fixture.told().filter((line) => line === 'Z I').length).toBe(written + 1);
+  });
+
+  it('is moved at once when another leads, though the old leader says nothing', async () => {
+    await open();
+    fixture.service.setService({ kind: 'at', leader: 'r2' as ReplicaId, host: 'h', port: 2 });
+    await expect.poll(() => fixture.upstreams.length).toBe(2);
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+  });
+
+  it('hears nothing of a hand-over', async () => {
+    await open();
+    fixture.upstreams[0]!.say(errorResponse('FATAL', handingOver));
+    await settle();
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+  });
+
+  it('ends when an operator ends its session', async () => {
+    await open();
+    const message = 'terminating connection due to administrator command';
+    fixture.upstreams[0]!.say(errorResponse('FATAL', { sqlState: '57P01', message }));
+    fixture.upstreams[0]!.near.destroy();
+    await settle();
+    expect(fixture.told()).toEqual(['E FATAL C=57P01']);
+    expect(fixture.upstreams).toHaveLength(1);
+  });
+
+  it('does so in its turn: a new leader is not flooded', async () => {
+    const turns = new Turns(5);
+    const upstream = (number: number): FakeUpstream => new FakeUpstream({ pid: number, isLate: number > 1 });
+    const all = await Promise.all(Array.from({ length: 50 }, () => keptClient({ turns, upstream })));
+    fixture = all[0]!;
+    for (const one of all) one.upstreams[0]!.die();
+    let moved = 0;
+    while (moved < 50) {
+      await settle();
+      const waiting = all.filter(({ upstreams }) => upstreams.length === 2).slice(moved);
+      expect(waiting).toHaveLength(5);
+      for (const one of waiting) one.upstreams[1]!.welcome();
+      moved += 5;
+    }
+    await settle();
+    for (const one of all) {
+      await one.send(query('SELECT 1'));
+      expect(one.told()).toEqual(['C SELECT', 'Z I']);
+      one.client.destroy();
+    }
+  });
+});
+
+describe('a client that is in a transaction when its leader goes', () => {
+  it('hears 40001 once, then PostgreSQL refuses until it rolls back, and the connection stays', async () => {
+    await inBlock();
+    await fixture.fail();
+    expect(fixture.told()).toEqual([]);
+    await fixture.send(query('INSERT'));
+    expect(fixture.told()).toEqual(['E ERROR C=40001', 'Z E']);
+    await fixture.send(query('INSERT'));
+    expect(fixture.told()).toEqual(['E ERROR C=25P02', 'Z E']);
+    await fixture.send(query('ROLLBACK'));
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C ROLLBACK', 'Z I', 'C SELECT', 'Z I']);
+  });
+
+  it('hears 40001 to a COMMIT, and is out of the block', async () => {
+    await inBlock();
+    await fixture.fail();
+    await fixture.send(query('COMMIT'));
+    expect(fixture.told()).toEqual(['E ERROR C=40001', 'Z I']);
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+  });
+
+  it('hears it to a COMMIT of the extended protocol', async () => {
+    await inBlock();
+    await fixture.fail();
+    await fixture.send(run('COMMIT'), sync);
+    expect(fixture.told()).toEqual(['1 ', '2 ', 'E ERROR C=40001', 'Z I']);
+    await fixture.send(run('SELECT 1'), sync);
+    expect(fixture.told()).toEqual(['1 ', '2 ', 'C SELECT', 'Z I']);
+  });
+
+  it('hears it to a COMMIT among other statements, none of which is executed', async () => {
+    await inBlock();
+    await fixture.fail();
+    await fixture.send(query('COMMIT; INSERT'));
+    expect(fixture.told()).toEqual(['E ERROR C=40001', 'Z I']);
+    expect(fixture.upstreams[1]?.heard.join()).not.toContain('INSERT');
+  });
+
+  it('hears nothing of it if it rolls back, by a message or by messages', async () => {
+    for (const rollback of [query('ROLLBACK'), Buffer.concat([run('ROLLBACK'), sync])]) {
+      await inBlock();
+      await fixture.fail();
+      await fixture.send(rollback);
+      expect(fixture.told().filter((line) => !/^[12]/.test(line))).toEqual(['C ROLLBACK', 'Z I']);
+      await fixture.send(query('SELECT 1'));
+      expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+      fixture.client.destroy();
+    }
+  });
+
+  it('hears it to what was under way', async () => {
+    await inBlock();
+    await interrupted(query('INSERT'));
+    expect(fixture.told()).toEqual(['E ERROR C=40001', 'Z E']);
+    await fixture.send(query('ROLLBACK'));
+    expect(fixture.told()).toEqual(['C ROLLBACK', 'Z I']);
+  });
+
+  it('hears it once to a pipeline that ends with COMMIT', async () => {
+    await inBlock();
+    await interrupted(query('INSERT'), query('INSERT'));
+    expect(fixture.told()).toEqual(['E ERROR C=40001', 'Z E', 'E ERROR C=25P02', 'Z E']);
+    await fixture.send(query('COMMIT'), query('BEGIN'), query('INSERT'), query('COMMIT'));
+    expect(fixture.told()).toEqual([
+      'C ROLLBACK',
+      'Z I',
+      'C BEGIN',
+      'Z T',
+      'C INSERT',
+      'Z T',
+      'C COMMIT',
+      'Z I',
+    ]);
+  });
+
+  it('hears it between Parse and Bind, and behind a Flush, up to its Sync', async () => {
+    await inBlock();
+    await fixture.send(send.parse('', 'INSERT'), flush);
+    expect(fixture.told()).toEqual(['1 ']);
+    await fixture.fail();
+    await fixture.send(send.bind({ portal: '', statement: '' }), send.execute(''));
+    expect(fixture.told()).toEqual(['E ERROR C=40001']);
+    await fixture.send(sync);
+    expect(fixture.told()).toEqual(['Z E']);
+  });
+
+  it('and that had failed is refused as before', async () => {
+    await inBlock();
+    await fixture.send(query('fail'));
+    fixture.told();
+    await fixture.fail();
+    await fixture.send(query('SELECT 1'));
+    await fixture.send(query('COMMIT'));
+    expect(fixture.told()).toEqual(['E ERROR C=25P02', 'Z E', 'C ROLLBACK', 'Z I']);
+  });
+});
+
+describe('a client whose COMMIT is under way when its leader goes', () => {
+  async function commit(
+    outcome: 'committed' | 'notCommitted' | 'unknown',
+    isKnown = true,
+  ): Promise<string[]> {
+    await inBlock();
+    fixture.service.outcome = outcome;
+    if (isKnown) fixture.upstreams[0]!.say(doubt);
+    await settle();
+    await interrupted(query('COMMIT'));
+    return fixture.told();
+  }
+
+  it('hears that it took effect', async () => {
+    expect(await commit('committed')).toEqual(['C COMMIT', 'Z I']);
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+  });
+
+  it('hears that it did not', async () => {
+    expect(await commit('notCommitted')).toEqual(['E ERROR C=40001', 'Z I']);
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+  });
+
+  it.each([true, false])(
+    'hears that nobody knows, and the connection stays (its id is known: %s)',
+    async (isKnown) => {
+      expect(await commit('unknown', isKnown)).toEqual(['E ERROR C=08007', 'Z I']);
+      await fixture.send(query('SELECT 1'));
+      expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+    },
+  );
+
+  it('hears what the old leader itself says', async () => {
+    await inBlock();
+    fixture.upstreams[0]!.hangs = true;
+    await fixture.send(query('COMMIT'));
+    fixture.upstreams[0]!.say(errorResponse('FATAL', notCommitted));
+    await settle();
+    expect(fixture.told()).toEqual(['E ERROR C=40001', 'Z I']);
+    expect(fixture.service.asked).toEqual([]);
+  });
+
+  it('hears what became of it though no leader takes it any more', async () => {
+    await inBlock({ limits: { keepWaitMs: 20 } });
+    fixture.service.outcome = 'committed';
+    fixture.upstreams[0]!.say(doubt);
+    await settle();
+    fixture.service.setService({ kind: 'nowhere', reason: 'an election' });
+    await interrupted(query('COMMIT'));
+    await expect.poll(() => fixture.isClosed()).toBe(true);
+    expect(fixture.told()).toEqual(['C COMMIT', 'Z I', 'E FATAL C=57P01']);
+  });
+});
+
+describe('a client whose statement by itself is under way when its leader goes', () => {
+  async function statement(
+    outcome: 'committed' | 'notCommitted' | 'unknown',
+    ...messages: Buffer[]
+  ): Promise<string[]> {
+    await open();
+    fixture.service.outcome = outcome;
+    fixture.upstreams[0]!.say(doubt);
+    await settle();
+    await interrupted(...messages);
+    return fixture.told();
+  }
+
+  it('has it executed again if it was not committed', async () => {
+    expect(await statement('notCommitted', query('INSERT'))).toEqual(['C INSERT', 'Z I']);
+    expect(fixture.upstreams[1]?.heard).toEqual(['Q INSERT']);
+  });
+
+  it('has it executed again in the extended protocol', async () => {
+    expect(await statement('notCommitted', run('INSERT'), sync)).toEqual(['1 ', '2 ', 'C INSERT', 'Z I']);
+  });
+
+  it('hears that its answer is lost if it was committed', async () => {
+    expect(await statement('committed', query('INSERT'))).toEqual(['E ERROR C=RQ001', 'Z I']);
+  });
+
+  it('hears that nobody knows', async () => {
+    expect(await statement('unknown', query('INSERT'))).toEqual(['E ERROR C=08007', 'Z I']);
+  });
+
+  it('has a setting, a BEGIN, and a batch without its Sync executed again, for they commit nothing', async () => {
+    for (const [messages, answer] of [
+      [[query('SHOW a')], ['C SHOW', 'Z I']],
+      [[query('BEGIN')], ['C BEGIN', 'Z T']],
+      [[run('INSERT')], ['1 ', '2 ', 'C INSERT']],
+    ] as const) {
+      expect(await statement('unknown', ...messages)).toEqual(answer);
+      expect(fixture.service.asked).toEqual([]);
+      fixture.client.destroy();
+    }
+  });
+
+  it('has it executed again if only part of the message was sent', async () => {
+    const whole = query(`INSERT ${'x'.repeat(1_000)}`);
+    await open();
+    await fixture.send(whole.subarray(0, 100));
+    await fixture.fail();
+    await fixture.send(whole.subarray(100));
+    expect(fixture.told()).toEqual(['C INSERT', 'Z I']);
+  });
+
+  it('hears 40001 if part of its answer was told', async () => {
+    await open();
+    fixture.service.outcome = 'notCommitted';
+    fixture.upstreams[0]!.hangs = true;
+    await fixture.send(query('SELECT 1'));
+    fixture.upstreams[0]!.say(doubt, frame('T', '\0\0'), frame('D', '\0\0'));
+    await settle();
+    await fixture.fail();
+    expect(fixture.told()).toEqual(
+      ['T \\0\\0', 'D \\0\\0', 'E ERROR C=40001', 'Z I'].map((line) => line.replaceAll('\\0', '')),
+    );
+    expect(fixture.upstreams[1]?.heard).toEqual([]);
+  });
+
+  it('hears nothing of a message that was broken off', async () => {
+    await open();
+    fixture.upstreams[0]!.hangs = true;
+    await fixture.send(query('SHOW a'));
+    fixture.upstreams[0]!.say(frame('N', 'x'.repeat(500)).subarray(0, 200));
+    await settle();
+    await fixture.fail();
+    expect(fixture.told()).toEqual(['C SHOW', 'Z I']);
+  });
+
+  it('ends where the next message has come in part, and the answer to this one is lost', async () => {
+    await open();
+    fixture.upstreams[0]!.hangs = true;
+    await fixture.send(query('SELECT 1'), query('SELECT 2').subarray(0, 8));
+    await fixture.fail();
+    expect(fixture.told()).toEqual(['E FATAL C=08007']);
+    expect(fixture.isClosed()).toBe(true);
+  });
+
+  it('ends where a long message was broken off', async () => {
+    await open();
+    fixture.upstreams[0]!.hangs = true;
+    await fixture.send(query('SHOW a'));
+    fixture.upstreams[0]!.say(frame('D', 'x'.repeat(100_000)).subarray(0, 50_000));
+    await settle();
+    await fixture.fail();
+    expect(fixture.isClosed()).toBe(true);
+    expect(fixture.told()).toEqual([]);
+  });
+
+  it('hears that nobody knows, of a pipeline of several', async () => {
+    const answers = await statement('committed', query('INSERT'), query('INSERT'), query('INSERT'));
+    expect(answers).toEqual(Array.from({ length: 3 }, () => ['E ERROR C=08007', 'Z I']).flat());
+  });
+
+  it('has the rest of a pipeline executed of which the beginning was answered, where nothing of it commits', async () => {
+    await open();
+    fixture.upstreams[0]!.hangs = true;
+    await fixture.send(query('SHOW a'), query('SHOW b'), query('SHOW c'));
+    fixture.upstreams[0]!.say(commandComplete('SHOW'), readyForQuery('I'));
+    await settle();
+    await fixture.fail();
+    expect(fixture.upstreams[1]?.heard).toEqual(['Q SHOW b', 'Q SHOW c']);
+    expect(fixture.told()).toEqual(['C SHOW', 'Z I', 'C SHOW', 'Z I', 'C SHOW', 'Z I']);
+  });
+
+  it('is not kept beyond a bound: then it hears 40001', async () => {
+    await open({ limits: { keptBytesMax: 1_000 } });
+    fixture.service.outcome = 'notCommitted';
+    fixture.upstreams[0]!.say(doubt);
+    await settle();
+    await interrupted(query(`INSERT ${'x'.repeat(2_000)}`));
+    expect(fixture.told()).toEqual(['E ERROR C=40001', 'Z I']);
+  });
+});
+
+describe('a client that copies when its leader goes', () => {
+  it('in, hears 40001, and what it sends yet of the data is passed over', async () => {
+    await open();
+    fixture.upstreams[0]!.hangs = true;
+    await fixture.send(query('COPY t FROM STDIN'));
+    fixture.upstreams[0]!.say(frame('G', '\0\0\0'));
+    await settle();
+    const data = frame('d', 'x'.repeat(1_000));
+    await fixture.send(data, data.subarray(0, 300));
+    await fixture.fail();
+    expect(fixture.told().slice(1)).toEqual(['E ERROR C=40001', 'Z I']);
+    await fixture.send(data.subarray(300), data, frame('c'), query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+    expect(fixture.upstreams[1]?.heard.map((line) => line[0])).toEqual(['d', 'c', 'Q']);
+    await fixture.fail();
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+  });
+
+  it('in by the extended protocol, hears it, and is ready at its Sync', async () => {
+    await open();
+    fixture.upstreams[0]!.hangs = true;
+    await fixture.send(run('COPY t FROM STDIN'), sync);
+    fixture.upstreams[0]!.say(frame('1'), frame('2'), frame('G', '\0\0\0'));
+    await settle();
+    await fixture.send(frame('d', 'x'));
+    await fixture.fail();
+    expect(fixture.told().slice(3)).toEqual(['E ERROR C=40001']);
+    await fixture.send(frame('d', 'x'), frame('c'), sync);
+    expect(fixture.told()).toEqual(['Z I']);
+  });
+
+  it('out, hears that part of it is all', async () => {
+    await open();
+    fixture.service.outcome = 'notCommitted';
+    fixture.upstreams[0]!.hangs = true;
+    await fixture.send(query('COPY t TO STDOUT'));
+    fixture.upstreams[0]!.say(doubt, frame('H', '\0\0\0'), frame('d', 'row'));
+    await settle();
+    await fixture.fail();
+    expect(fixture.told().slice(2)).toEqual(['E ERROR C=40001', 'Z I']);
+  });
+});
+
+describe('a client that has set something', () => {
+  const asked = 'P barista_session_state';
+
+  it('is ready when PostgreSQL has said what its session has', async () => {
+    await open();
+    await fixture.send(query('SET a = 1'));
+    expect(fixture.told()).toEqual(['C SET', 'Z I']);
+    expect(fixture.upstreams[0]?.heard.slice(0, 2)).toEqual(['Q SET a = 1', asked]);
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+    expect(fixture.upstreams[0]?.heard.filter((line) => line === asked)).toHaveLength(1);
+  });
+
+  it('is asked about when its transaction has ended, and when a pipeline has', async () => {
+    await inBlock();
+    await fixture.send(query('SET a = 1'));
+    expect(fixture.upstreams[0]?.heard).not.toContain(asked);
+    await fixture.send(query('COMMIT'));
+    expect(fixture.upstreams[0]?.heard).toContain(asked);
+    fixture.told();
+    await fixture.send(query('SET a = 2'), query('SELECT 1'), query('SELECT 2'));
+    expect(fixture.told()).toEqual(['C SET', 'Z I', 'C SELECT', 'Z I', 'C SELECT', 'Z I']);
+    expect(fixture.upstreams[0]?.heard.filter((line) => line === asked)).toHaveLength(2);
+  });
+
+  it('hears once that it is lost if the leader goes before it could be asked', async () => {
+    await open();
+    fixture.upstreams[0]!.hangsAt = asked;
+    await fixture.send(query('SET a = 1'));
+    expect(fixture.told()).toEqual(['C SET']);
+    await fixture.fail();
+    expect(fixture.told()).toEqual(['Z I']);
+    await fixture.send(run('INSERT'), sync);
+    expect(fixture.told()).toEqual(['E ERROR C=55000', 'Z I']);
+    expect(fixture.upstreams[1]?.heard.join()).not.toContain('INSERT');
+    await fixture.send(query('INSERT'));
+    expect(fixture.told()).toEqual(['C INSERT', 'Z I']);
+  });
+
+  it('hears of it behind the end of a transaction that it rolls back, and though another leader goes', async () => {
+    await open();
+    await fixture.send(query('BEGIN'));
+    await fixture.send(query('SET a = 1'));
+    fixture.upstreams[0]!.hangsAt = asked;
+    await fixture.send(query('COMMIT'));
+    fixture.told();
+    await fixture.fail();
+    await fixture.fail();
+    await fixture.send(query('BEGIN'));
+    expect(fixture.told()).toEqual(['Z I', 'E ERROR C=55000', 'Z I']);
+    await fixture.send(query('BEGIN'));
+    expect(fixture.told()).toEqual(['C BEGIN', 'Z T']);
+  });
+
+  it('is not asked about in the middle of a message that it sends', async () => {
+    await open();
+    const next = query('SELECT 1');
+    await fixture.send(query('SET a = 1'), next.subarray(0, 4));
+    expect(fixture.told()).toEqual(['C SET', 'Z I']);
+    await fixture.send(next.subarray(4));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+    expect(fixture.upstreams[0]?.heard).toContain(asked);
+  });
+});

@@ -1,0 +1,345 @@
+/**
+ * A client whose connection outlives leaders: it has the client's socket, and an upstream that can be replaced.
+ *
+ * Responsible for: passing bytes on while an upstream serves; and when it serves no more, finding out what is true (settlement.ts), another upstream (find-upstream.ts), and going on there. What is known of the session is
+ * in following.ts. What cannot go on ends as a session of the leader does, with the words of farewell.ts. The gate of answers is the leader's.
+ * Invariants: an error is put into the stream only between two messages; success is told only of what took effect and was not answered before; while there is no upstream nothing is read from the client.
+ */
+import type { Duplex } from 'node:stream';
+import type { ClientService, RequestOutcome, Service } from '../../../ports/client-service.ts';
+import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
+import type { StartupMessage } from '../codec/startup.ts';
+import * as errors from '../errors.ts';
+import type { PgwireLimits } from '../limits.ts';
+import { closeWithWords } from '../session/close-with-words.ts';
+import { askOutcome, farewell, wordsAfter } from '../session/farewell.ts';
+import { Valve } from '../session/valve.ts';
+import { findUpstream } from './find-upstream.ts';
+import { Following } from './following.ts';
+import type { KeptBudget } from './kept-budget.ts';
+import type { LeftSession } from './left-session.ts';
+import { settle, settleAfter } from './settlement.ts';
+import type { Turns } from './turns.ts';
+import { isSamePlace, type OpenUpstream, type Place } from './upstream.ts';
+
+export interface KeptClientOptions {
+  readonly client: Duplex;
+  readonly place: Place;
+  /** The way to there; paused. */
+  readonly upstream: Duplex;
+  /** The client's session there, which is left; null: it logs in. */
+  readonly left: LeftSession | null;
+  readonly startup: StartupMessage;
+  readonly limits: PgwireLimits;
+  readonly service: Pick<
+    ClientService,
+    'service' | 'door' | 'onServiceChange' | 'outcomeOf' | 'outcomeOfRequest'
+  >;
+  readonly open: OpenUpstream;
+  readonly turns: Turns;
+  readonly budget: KeptBudget;
+  /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
+  readonly onAuthenticated: () => GatewayError | null;
+  /** Its last words; none: it has gone. */
+  readonly onWords: (words: readonly Buffer[]) => void;
+  /** The key for CancelRequests that the client is given. */
+  readonly onKey: (key: Buffer) => void;
+  /** Another leads, and neither the client nor the old leader has said anything but the startup packet: the client is to be placed anew. It is paused, and nothing of this listens to it any more. */
+  readonly onUnheard: () => void;
+}
+
+/**
+ * `open`: bytes pass. `moving`: the upstream is given up; what became of the transaction, and another upstream, are being found. `asking`: the same, and
+ * it ends behind the answer. `closed`: the client has its last words, or is gone.
+ */
+type State = 'open' | 'moving' | 'asking' | 'closed';
+
+export class KeptClient {
+  private readonly options: KeptClientOptions;
+  private readonly client: Duplex;
+  private readonly clientValve: Valve;
+  private readonly following: Following;
+  private place: Place;
+  private upstream: Duplex;
+  private upstreamValve: Valve;
+  private state: State = 'open';
+  private clientEnded = false;
+  /** Something has passed, in either direction, behind the startup packet. */
+  private heard = false;
+  private hasMoved = false;
+  private readonly clientListeners: [event: string, listener: (chunk: Buffer) => void][] = [];
+  private grace: NodeJS.Timeout | null = null;
+  /** The client is gone, or has its last words. */
+  private readonly over = new AbortController();
+
+  constructor(options: KeptClientOptions) {
+    const { client, startup, limits, budget, onKey } = options;
+    this.options = options;
+    this.client = client;
+    this.clientValve = new Valve(client);
+    this.place = options.place;
+    this.following = new Following({
+      startup,
+      limits,
+      budget,
+      onKey,
+      send: (bytes) => this.sendOn([bytes]),
+      onAuthenticated: () => {
+        const refusal = options.onAuthenticated();
+        if (refusal !== null) this.close([errorResponse('FATAL', refusal)]);
+      },
+    });
+    this.upstream = options.upstream;
+    this.upstreamValve = new Valve(this.upstream);
+    this.listenToClient();
+    if (options.left !== null) {
+      this.following.adopt(options.left);
+      this.lose(errors.handingOver);
+      return;
+    }
+    this.listenToUpstream(this.upstream);
+    this.upstream.resume();
+    client.resume();
+    if (this.upstream.destroyed) this.lose(errors.leaderWentAway);
+  }
+
+  /** Where a CancelRequest of the client goes; null: it has not moved, and whoever serves knows its key. */
+  get cancelTarget(): {
+    readonly key: Buffer;
+    readonly leader: Extract<Place, { kind: 'at' }> | null;
+  } | null {
+    const { key } = this.following;
+    if (!this.hasMoved || key === null) return null;
+    return { key, leader: this.place.kind === 'at' ? this.place : null };
+  }
+
+  /** To be called some times a minute. */
+  lookIdle(nowMs: number): void {
+    if (this.state === 'open') this.following.lookIdle(nowMs);
+  }
+
+  /** Another service: the old leader, if it lives, says how things ended; it is given a moment to. */
+  onService(service: Service): void {
+    if (this.state !== 'open') return;
+    this.stopGrace();
+    if (isSamePlace(this.place, service)) return;
+    if (!this.heard) {
+      this.leave();
+      return;
+    }
+    const { limits } = this.options;
+    const { tracker, isMovable } = this.following;
+    const nowhereMs = isMovable ? limits.keepWaitMs : limits.leaderWaitMs;
+    // Nothing is to be said of one that is idle.
+    if (service.kind !== 'nowhere' && isMovable && !tracker.outstanding) {
+      this.lose(errors.leaderWentAway);
+      return;
+    }
+    const graceMs = service.kind === 'nowhere' ? nowhereMs : limits.tunnelGraceMs;
+    this.grace = setTimeout(() => this.lose(errors.leaderWentAway), graceMs);
+  }
+
+  private stopGrace(): void {
+    if (this.grace !== null) clearTimeout(this.grace);
+    this.grace = null;
+  }
+
+  /** Nothing is lost by it: what the client has sent is known, and it was told nothing. */
+  private leave(): void {
+    this.state = 'closed';
+    this.stopGrace();
+    this.following.close();
+    for (const [event, listener] of this.clientListeners) this.client.off(event, listener);
+    this.upstream.destroy();
+    this.client.pause();
+    this.options.onUnheard();
+  }
+
+  // --------------------------------------------------------------------------------------------------- another upstream
+
+  /** The upstream serves no more. */
+  private lose(reason: GatewayError): void {
+    if (this.state !== 'open') return;
+    this.stopGrace();
+    this.upstream.destroy();
+    if (this.following.isMovable && !this.clientEnded) void this.move(reason);
+    else this.end(reason);
+  }
+
+  private async move(reason: GatewayError): Promise<void> {
+    const { service, limits, open, turns } = this.options;
+    const { following } = this;
+    this.state = 'moving';
+    this.clientValve.pause('waiting');
+    this.tell(following.giveUpQuestion());
+    const { interrupted } = following;
+    let outcome = toldOutcome(following);
+    let settlement = settle(interrupted);
+    if (settlement.kind === 'ask') {
+      outcome = await askOutcome(service, settlement.doubt, limits.outcomeWaitMs);
+      settlement = settleAfter(interrupted, outcome);
+    }
+    if (this.isOver) return;
+    if (settlement.kind !== 'go') return this.finish(reason, outcome);
+    const steps = following.stepsTo(settlement.how);
+    const { signal } = this.over;
+    const found = await findUpstream({ service, open, steps, turns, limits, signal });
+    if (found.kind === 'failed') this.finish(reason, outcome);
+    else if (this.isOver) found.upstream.destroy();
+    else this.goOn(found.upstream, found.place, () => following.goOn(found.session, settlement.how));
+  }
+
+  private goOn(upstream: Duplex, place: Place, resume: () => ReturnType<Following['goOn']>): void {
+    this.state = 'open';
+    this.hasMoved = true;
+    this.place = place;
+    this.upstream = upstream;
+    this.upstreamValve = new Valve(upstream);
+    // What the old one did not take is not waited for.
+    this.clientValve.resume('full');
+    const { client, upstream: requests } = resume();
+    this.tell(client);
+    this.listenToUpstream(upstream);
+    this.sendOn(requests);
+    upstream.resume();
+    if (this.clientEnded) upstream.end();
+    this.clientValve.resume('waiting');
+    this.onService(this.options.service.service());
+  }
+
+  private get isOver(): boolean {
+    return this.state !== 'moving';
+  }
+
+  /** There is no other upstream for it. */
+  private finish(reason: GatewayError, outcome: RequestOutcome | null): void {
+    if (this.isOver) return;
+    if (outcome !== null) this.close(wordsAfter(this.situation, outcome, reason));
+    else this.end(reason);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ the end
+
+  private get situation(): { tracker: Following['tracker']; told: Following['reader'] } {
+    return { tracker: this.following.tracker, told: this.following.reader };
+  }
+
+  /** Tells the client what is true; if that is not known, finds it out first, or, with `atOnce`, says that it is unknown. */
+  end(reason: GatewayError, { atOnce = false } = {}): void {
+    if (this.state === 'closed' || (this.state === 'asking' && !atOnce)) return;
+    const words = farewell({ ...this.situation, doubt: this.following.known.doubt }, reason);
+    if (words.kind === 'words') this.close(words.bytes);
+    else if (atOnce) this.close([errorResponse('FATAL', errors.outcomeUnknown(reason.message))]);
+    else {
+      this.state = 'asking';
+      this.upstream.destroy();
+      void askOutcome(this.options.service, words.doubt, this.options.limits.outcomeWaitMs).then(
+        (outcome) => {
+          if (this.state === 'asking') this.close(wordsAfter(this.situation, outcome, reason));
+        },
+      );
+    }
+  }
+
+  private close(words: readonly Buffer[]): void {
+    if (this.state === 'closed') return;
+    this.state = 'closed';
+    this.stopGrace();
+    this.following.close();
+    this.upstream.destroy();
+    this.over.abort();
+    if (!this.client.destroyed) this.options.onWords(words);
+    closeWithWords(this.client, words, this.options.limits.lastWordsMs);
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- bytes pass
+
+  private onUpstream(chunk: Buffer): void {
+    if (this.state !== 'open') return;
+    this.heard = true;
+    const { reader } = this.following;
+    try {
+      this.tell(reader.read(chunk));
+    } catch (error) {
+      this.close(reader.atBoundary ? [errorResponse('FATAL', errors.internalError(error))] : []);
+      return;
+    }
+    if (reader.isOver) this.lose(errors.leaderWentAway);
+  }
+
+  private tell(views: readonly Buffer[]): void {
+    const { client } = this;
+    if (client.destroyed || client.writableEnded) return;
+    let room = true;
+    if (views.length > 1) client.cork();
+    for (const view of views) room = client.write(view);
+    if (views.length > 1) client.uncork();
+    if (!room) this.upstreamValve.pause('full');
+  }
+
+  private onClient(chunk: Buffer): void {
+    if (this.state !== 'open') return;
+    this.heard = true;
+    try {
+      this.sendOn(this.following.sent(chunk));
+    } catch (error) {
+      const told = errors.protocolViolation(error instanceof Error ? error.message : String(error));
+      this.close(this.following.reader.atBoundary ? [errorResponse('FATAL', told)] : []);
+    }
+  }
+
+  private sendOn(views: readonly Buffer[]): void {
+    let room = true;
+    for (const view of views) room = this.upstream.write(view);
+    if (!room) this.clientValve.pause('full');
+  }
+
+  /** The upstream has closed the connection, or it broke. */
+  private onUpstreamGone(): void {
+    if (this.state !== 'open') return;
+    const { tracker, reader } = this.following;
+    if (tracker.terminated || this.clientEnded || reader.saidFatal) this.close([]);
+    else this.lose(errors.leaderWentAway);
+  }
+
+  private listenToUpstream(upstream: Duplex): void {
+    const ifCurrent = (act: () => void) => (): void => {
+      if (upstream === this.upstream) act();
+    };
+    upstream.on('data', (chunk: Buffer) => {
+      if (upstream === this.upstream) this.onUpstream(chunk);
+    });
+    upstream.on(
+      'drain',
+      ifCurrent(() => this.clientValve.resume('full')),
+    );
+    // What is wrong shows in that the connection closes.
+    upstream.on('error', () => {});
+    upstream.on('end', () => upstream.destroy());
+    upstream.on(
+      'close',
+      ifCurrent(() => this.onUpstreamGone()),
+    );
+  }
+
+  private onClientEvent(event: string, listener: (chunk: Buffer) => void): void {
+    this.client.on(event, listener);
+    this.clientListeners.push([event, listener]);
+  }
+
+  private listenToClient(): void {
+    this.onClientEvent('data', (chunk: Buffer) => this.onClient(chunk));
+    this.onClientEvent('drain', () => this.upstreamValve.resume('full'));
+    this.onClientEvent('end', () => {
+      this.clientEnded = true;
+      if (this.state === 'open') this.upstream.end();
+    });
+    this.onClientEvent('close', () => this.close([]));
+  }
+}
+
+/** What the leader itself has said became of the transaction that was under way. */
+function toldOutcome({ said, tracker }: Following): RequestOutcome | null {
+  if (said === 'committed') return { code: 'committed', tag: null };
+  return said === 'notCommitted' && tracker.verdict !== 'nothing' ? { code: 'notCommitted' } : null;
+}

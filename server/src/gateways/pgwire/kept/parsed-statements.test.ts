@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { parse } from '../codec/frontend-messages.ts';
+import { KeptBudget } from './kept-budget.ts';
+import { ParsedStatements } from './parsed-statements.ts';
+
+function names(statements: ParsedStatements): string[] {
+  return statements.all.map(([name]) => name);
+}
+
+it('statements are there once PostgreSQL has confirmed them, and gone once it has closed them', () => {
+  const statements = new ParsedStatements(1_000, new KeptBudget(1_000));
+  statements.sentParse('', parse('', 'x'), 0);
+  statements.sentParse('a', parse('a', 'x'), 0);
+  expect(names(statements)).toEqual([]);
+  statements.parseComplete();
+  statements.parseComplete();
+  statements.answered(1);
+  expect(names(statements)).toEqual(['a', '']);
+  statements.sentClose('a', 1);
+  statements.sentClose(null, 1);
+  statements.closeComplete();
+  statements.closeComplete();
+  expect(names(statements)).toEqual(['']);
+});
+
+it('a statement that was refused is not taken for the next one that is confirmed', () => {
+  const statements = new ParsedStatements(1_000, new KeptBudget(1_000));
+  statements.sentParse('refused', parse('refused', 'x'), 0);
+  statements.sentParse('b', parse('b', 'x'), 1);
+  statements.answered(1);
+  statements.parseComplete();
+  expect(names(statements)).toEqual(['b']);
+});
+
+it('of too many the session cannot be moved', () => {
+  const budget = new KeptBudget(1_000);
+  const statements = new ParsedStatements(50, budget);
+  for (const name of ['a', 'b', 'c']) {
+    statements.sentParse(name, parse(name, 'x'.repeat(10)), 0);
+    statements.parseComplete();
+  }
+  expect(statements.isOverfull).toBe(true);
+  statements.clear();
+  expect(budget.take(1_000)).toBe(true);
+});

@@ -1,0 +1,140 @@
+/**
+ * Asks a session of PostgreSQL what of its state is not in its startup packet: settings, role, statements of SQL's PREPARE, LISTEN, and what no other session can have.
+ *
+ * Pure. In the extended protocol with a statement of its own name, which is closed behind it: a Query would drop the client's statement that has no name.
+ */
+import { headerBytes } from '../codec/frame-splitter.ts';
+import * as send from '../codec/frontend-messages.ts';
+import { back } from '../codec/message-types.ts';
+import { usualRules } from '../codec/text-rules.ts';
+import { shapeOf } from '../codec/text-shape.ts';
+import type { OwnAnswer } from './upstream-reader.ts';
+
+export interface ParsedText {
+  readonly text: string;
+  /** Object ids of the parameters' types. */
+  readonly types: readonly number[];
+}
+
+/** Strings are read as latin1, so that they go out again byte for byte. */
+export interface StateSnapshot {
+  readonly settings: readonly (readonly [name: string, value: string])[];
+  /** Null: that of the login. */
+  readonly role: string | null;
+  readonly channels: readonly string[];
+  /** Texts of SQL's PREPARE. */
+  readonly prepares: readonly string[];
+  /** Statements that the client has prepared by messages, by name. */
+  readonly parsed: ReadonlyMap<string, ParsedText>;
+  /** What another session cannot have, in words. */
+  readonly lost: readonly string[];
+}
+
+export const emptySnapshot: StateSnapshot = {
+  settings: [],
+  role: null,
+  channels: [],
+  prepares: [],
+  parsed: new Map(),
+  lost: [],
+};
+
+const own = 'barista_session_state';
+
+const question = `SELECT 's', name, setting, NULL FROM pg_catalog.pg_settings
+  WHERE source = 'session' AND name NOT IN ('transaction_isolation', 'transaction_read_only', 'transaction_deferrable')
+UNION ALL SELECT 's', n, pg_catalog.current_setting(n, true), NULL FROM pg_catalog.unnest($1::pg_catalog.text[]) n
+  WHERE pg_catalog.current_setting(n, true) IS NOT NULL
+UNION ALL SELECT 'r', pg_catalog.current_setting('role'), NULL, NULL
+UNION ALL SELECT CASE WHEN from_sql THEN 'q' ELSE 'p' END, name, statement, parameter_types::pg_catalog.oid[]::pg_catalog.text
+  FROM pg_catalog.pg_prepared_statements
+  WHERE name <> '${own}'
+UNION ALL SELECT 'l', c, NULL, NULL FROM pg_catalog.pg_listening_channels() c
+UNION ALL SELECT 't', 'its temporary tables', NULL, NULL
+  WHERE EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = pg_catalog.pg_my_temp_schema())
+UNION ALL SELECT 't', 'its advisory locks', NULL, NULL
+  WHERE EXISTS (SELECT FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND pid = pg_catalog.pg_backend_pid())
+UNION ALL SELECT 't', 'its cursors WITH HOLD', NULL, NULL WHERE EXISTS (SELECT FROM pg_catalog.pg_cursors WHERE is_holdable)
+UNION ALL SELECT 't', 'its session authorization', NULL, NULL WHERE session_user::pg_catalog.text <> $2::pg_catalog.text`;
+
+/** `names`: of custom settings that it may have. `user`: who logged in. It is answered with one ReadyForQuery. */
+export function askState(names: Iterable<string>, user: string): Buffer {
+  const list = [...names].map((name) => `"${name}"`).join();
+  return Buffer.concat([
+    send.parse(own, question),
+    send.bind({ portal: own, statement: own, parameters: [`{${list}}`, Buffer.from(user, 'latin1')] }),
+    send.execute(own),
+    send.closeStatement(own),
+    send.sync,
+  ]);
+}
+
+/** More rows than that are no session's that can be moved. */
+const rowsMax = 2_000;
+
+export class StateAnswer implements OwnAnswer {
+  private readonly rows: (string | null)[][] = [];
+  private failed = false;
+  private readonly onEnd: (snapshot: StateSnapshot | null) => Buffer | null;
+
+  /** `onEnd`: null if it could not be found out. Returns what the client is told. */
+  constructor(onEnd: (snapshot: StateSnapshot | null) => Buffer | null) {
+    this.onEnd = onEnd;
+  }
+
+  take(type: number, message: Buffer | null): { readonly client: Buffer | null } | null {
+    if (type === back.readyForQuery) {
+      return { client: this.onEnd(this.failed ? null : snapshotOf(this.rows)) };
+    }
+    if (type === back.errorResponse || message === null || this.rows.length > rowsMax) this.failed = true;
+    else if (type === back.dataRow) this.rows.push(columnsOf(message));
+    return null;
+  }
+}
+
+function columnsOf(row: Buffer): (string | null)[] {
+  const columns: (string | null)[] = [];
+  let at = headerBytes + 2;
+  for (let left = row.readInt16BE(headerBytes); left > 0; left -= 1) {
+    const length = row.readInt32BE(at);
+    at += 4;
+    columns.push(length < 0 ? null : row.toString('latin1', at, at + length));
+    at += Math.max(0, length);
+  }
+  return columns;
+}
+
+/** By whatever rules it was read. */
+function isOneStatement(text: string): boolean {
+  const bytes = Buffer.from(text, 'latin1');
+  return [usualRules, { ...usualRules, backslashEscapes: true }].every((rules) => {
+    const { statements, first, ends } = shapeOf(bytes, 0, bytes.length, rules);
+    return statements === 1 && first === 'setting' && !ends;
+  });
+}
+
+function snapshotOf(rows: readonly (string | null)[][]): StateSnapshot {
+  const of = (kind: string): (readonly [string, string])[] =>
+    rows.filter(([one]) => one === kind).map(([, name, value]) => [name ?? '', value ?? ''] as const);
+  const role = of('r')[0]?.[0] ?? 'none';
+  const prepares = of('q').map(([, text]) => text);
+  // One that was sent together with other statements has the text of all of them.
+  const alone = prepares.filter(isOneStatement);
+  const lost = of('t').map(([what]) => what);
+  if (alone.length < prepares.length) lost.push('statements of PREPARE');
+  return {
+    settings: of('s'),
+    role: role === 'none' ? null : role,
+    channels: of('l').map(([name]) => name),
+    prepares: alone,
+    parsed: new Map(
+      rows
+        .filter(([kind]) => kind === 'p')
+        .map(([, name, text, types]): [string, ParsedText] => [
+          name ?? '',
+          { text: text ?? '', types: (types?.match(/\d+/g) ?? []).map(Number) },
+        ]),
+    ),
+    lost,
+  };
+}

@@ -1,0 +1,117 @@
+/** A kept client between a test's own end and fake upstreams. */
+import { type Duplex, duplexPair } from 'node:stream';
+import { back } from '../codec/message-types.ts';
+import { FrameGatherer } from '../codec/frame-gatherer.ts';
+import { FrameSplitter } from '../codec/frame-splitter.ts';
+import { KeptBudget } from '../kept/kept-budget.ts';
+import { KeptClient } from '../kept/kept-client.ts';
+import { Turns } from '../kept/turns.ts';
+import type { Place } from '../kept/upstream.ts';
+import { defaultLimits, type PgwireLimits } from '../limits.ts';
+import { FakeUpstream } from './fake-upstream.ts';
+import { leaderAt } from './helpers.ts';
+import { createMemoryClientService, type MemoryClientService } from './memory-client-service.ts';
+import { describeFrame, type Frame } from './wire-client.ts';
+
+export interface KeptFixture {
+  readonly service: MemoryClientService;
+  readonly kept: KeptClient;
+  readonly client: Duplex;
+  readonly upstreams: FakeUpstream[];
+  /** What the client was told since the last call, one line a message, and nothing of what differs from one text of an error to another. */
+  told(): string[];
+  send(...messages: readonly Buffer[]): Promise<void>;
+  readonly isClosed: () => boolean;
+  /** The newest upstream dies; another one serves behind it. */
+  fail(): Promise<void>;
+}
+
+export interface KeptFixtureOptions {
+  readonly limits?: Partial<PgwireLimits>;
+  /** Made for each upstream, by its number. */
+  readonly upstream?: (number: number) => FakeUpstream;
+  readonly turns?: Turns;
+}
+
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 60; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+export async function keptClient(options: KeptFixtureOptions = {}): Promise<KeptFixture> {
+  const service = createMemoryClientService(null);
+  const place = leaderAt(1) as Place;
+  service.setService(leaderAt(1));
+  const [client, far] = duplexPair();
+  client.on('close', () => far.destroy());
+  const upstreams: FakeUpstream[] = [];
+  function next(): Duplex {
+    const number = upstreams.length + 1;
+    const upstream = options.upstream?.(number) ?? new FakeUpstream({ pid: number });
+    upstreams.push(upstream);
+    return upstream.near;
+  }
+  let lines: string[] = [];
+  let closed = false;
+  const splitter = new FrameSplitter(1 << 30);
+  const gatherer = new FrameGatherer(1 << 26);
+  client.on('data', (chunk: Buffer) => {
+    splitter.feed(chunk);
+    while (splitter.next()) {
+      const bytes = gatherer.add(splitter, chunk);
+      if (bytes !== null) lines.push(line({ type: String.fromCharCode(splitter.type), bytes }));
+    }
+  });
+  client.on('end', () => {
+    closed = true;
+    client.end();
+  });
+  const kept = new KeptClient({
+    client: far,
+    place,
+    upstream: next(),
+    left: null,
+    startup: {
+      kind: 'startup',
+      version: 3 << 16,
+      parameters: [['user', 'u']],
+      tunnelNonce: null,
+    },
+    limits: { ...defaultLimits, ...options.limits },
+    service,
+    open: () => Promise.resolve({ code: 'open', stream: next() }),
+    turns: options.turns ?? new Turns(16),
+    budget: new KeptBudget(1 << 27),
+    onAuthenticated: () => null,
+    onWords: () => {},
+    onKey: () => {},
+    onUnheard: () => {},
+  });
+  service.onServiceChange((now) => kept.onService(now));
+  await settle();
+  lines = [];
+  return {
+    service,
+    kept,
+    client,
+    upstreams,
+    told() {
+      const all = lines;
+      lines = [];
+      return all;
+    },
+    async send(...messages) {
+      client.write(Buffer.concat(messages));
+      await settle();
+    },
+    isClosed: () => closed,
+    async fail() {
+      upstreams.at(-1)?.die();
+      await settle();
+    },
+  };
+}
+
+function line(one: Frame): string {
+  const text = describeFrame(one).replaceAll('\\0', '');
+  return one.bytes[0] === back.errorResponse ? text.replace(/ M=.*/, '').replace('V=', '') : text;
+}
