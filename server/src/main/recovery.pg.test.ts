@@ -99,7 +99,7 @@ it(
     await client.connect();
     // It asks nothing of its gateway for as long as it runs, and writes all the time.
     const endless = client.query(
-      "INSERT INTO drinks (name, pad) SELECT 'endless', repeat('x', 500) FROM generate_series(1, 100000000)",
+      "INSERT INTO drinks (name, pad) SELECT 'endless' || pg_sleep(0.001)::text, repeat('x', 500) FROM generate_series(1, 100000000)",
     );
     endless.catch(() => {});
     await eventually(async () => {
@@ -111,8 +111,7 @@ it(
       expect(rows[0]!.n).toBeGreaterThan(1);
     });
     await group.stop(leader);
-    const next = group.leader();
-    expect(next).toBeDefined();
+    await eventually(() => expect(group.leader()).toBeDefined());
     expect(group.events.get(leader)).toContainEqual(
       expect.objectContaining({ name: 'StepDown', reason: 'handedOver' }),
     );
