@@ -1,4 +1,4 @@
-/** Clients that we did not write: psql and pgbench, against a port of a cluster. */
+/** Clients that we did not write: PostgreSQL's own tools, against a port of a cluster. */
 import { spawn } from 'node:child_process';
 
 export interface ToolResult {
@@ -55,4 +55,14 @@ export function psqlSocket(
 
 export function pgbench(port: number, args: readonly string[]): Promise<ToolResult> {
   return run('pgbench', args, { ...ENVIRONMENT, PGPORT: String(port) });
+}
+
+/** `env`: in place of what is usual here, such as another PGDATABASE. */
+export function pgTool(
+  tool: 'psql' | 'pgbench' | 'pg_dump' | 'pg_restore',
+  port: number,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ToolResult> {
+  return run(tool, args, { ...ENVIRONMENT, PGPORT: String(port), ...env });
 }

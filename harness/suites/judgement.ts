@@ -32,6 +32,7 @@ export interface Sides {
 
 export function judge({ direct, through, again }: Sides): Judgement {
   const there = byName(through);
+  const known = byName(direct);
   const twice = again === null ? null : byName(again);
   const lists = {
     failedAlike: [] as string[],
@@ -39,7 +40,7 @@ export function judge({ direct, through, again }: Sides): Judgement {
     gained: [] as string[],
     failedOtherwise: [] as string[],
     unsteady: [] as string[],
-    missing: through.filter(({ name }) => !direct.some((each) => each.name === name)).map(({ name }) => name),
+    missing: through.filter(({ name }) => !known.has(name)).map(({ name }) => name),
   };
   let passed = 0;
   let skipped = 0;

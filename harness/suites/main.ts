@@ -7,30 +7,36 @@ import { mkdir, mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { type FetchedSources, fetchSources } from './fetch-sources.ts';
 import { isClean, judge } from './judgement.ts';
 import { runNodePostgres } from './node-postgres.ts';
 import type { Outcome, SuiteRun, Target } from './outcome.ts';
+import { runPgjdbc } from './pgjdbc.ts';
 import { runPsycopg } from './psycopg.ts';
 import { runRegress } from './regress.ts';
-import { reportText } from './report.ts';
+import { reportText, type SideReport } from './report.ts';
 import { startDemo, startPlain, type RunningServer } from './servers.ts';
+import { runSqlalchemy } from './sqlalchemy.ts';
 
-const suites = ['regress', 'isolation', 'psycopg', 'node-postgres'] as const;
+const suites = ['regress', 'isolation', 'psycopg', 'sqlalchemy', 'node-postgres', 'pgjdbc'] as const;
 type SuiteName = (typeof suites)[number];
 
-const help = `npx tsx harness/suites/main.ts SUITE --sources DIR [options]
+const help = `npx tsx harness/suites/main.ts SUITE --sources DIR|--fetch DIR [options]
 
 Suites: ${suites.join(', ')}. What has to be in DIR is in harness/suites/README.md.
 
 Options:
+  --sources DIR      the suite's source tree, installed as it asks for
+  --fetch DIR        fetch the suite into DIR and install it, by git and its own package manager; what is there is taken as it is
+  --release NAME     --fetch: another tag or branch than the one that is known to work
   --direct PLACE     PostgreSQL: "plain" to start one for the run, or HOST:PORT (default: plain)
-  --through PLACE    Barista: "leader" or "follower" of a demo that is started for the run, HOST:PORT, or "plain" (default: leader)
+  --through PLACES   Barista: "leader" or "follower" of a demo that is started for the run, HOST:PORT, or "plain"; several by commas (default: leader,follower)
   --twice            direct a second time, to know what differs from run to run by itself
   --out DIR          keep all output there, in an empty directory (default: a directory of its own in the system's temporary one)
-  --only TEXT        psycopg, node-postgres: only tests whose names match
+  --only TEXT        psycopg, sqlalchemy, node-postgres, pgjdbc: only tests whose names match
   --user NAME        default: barista; owns its database and may create databases and roles. Its password: PGPASSWORD, or barista
   --database NAME    default: barista
-  --python FILE      psycopg: the Python to use (default: python3)
+  --python FILE      psycopg, sqlalchemy: the Python to use (default: the one that --fetch installed, or python3)
   --psql DIR         regress: the folder of psql (default: as PATH has it)
   --drivers DIR      regress, isolation: the folder that has regress/pg_regress and isolation/pg_isolation_regress (default: embedded PostgreSQL's)
   --json FILE        write the outcomes, too
@@ -42,14 +48,16 @@ class UsageError extends Error {
 
 const options = {
   sources: { type: 'string' },
+  fetch: { type: 'string' },
+  release: { type: 'string' },
   direct: { type: 'string', default: 'plain' },
-  through: { type: 'string', default: 'leader' },
+  through: { type: 'string', default: 'leader,follower' },
   twice: { type: 'boolean', default: false },
   out: { type: 'string' },
   only: { type: 'string' },
   user: { type: 'string', default: 'barista' },
   database: { type: 'string', default: 'barista' },
-  python: { type: 'string', default: 'python3' },
+  python: { type: 'string' },
   psql: { type: 'string' },
   drivers: { type: 'string' },
   json: { type: 'string' },
@@ -67,12 +75,38 @@ type Values = ReturnType<typeof parse>['values'];
 
 type Suite = (run: SuiteRun) => Promise<readonly Outcome[]>;
 
-function suiteOf(name: SuiteName, sources: string, values: Values): Suite {
+async function sourcesOf(name: SuiteName, values: Values, signal: AbortSignal): Promise<FetchedSources> {
+  if ((values.sources === undefined) === (values.fetch === undefined)) {
+    throw new UsageError(
+      'Name the sources of the suite (--sources DIR), or where to fetch them to (--fetch DIR).',
+    );
+  }
+  if (values.sources !== undefined) return { directory: resolve(values.sources), python: null };
+  return fetchSources(name, resolve(values.fetch ?? ''), values.release ?? null, signal);
+}
+
+function suiteOf(name: SuiteName, found: FetchedSources, values: Values): Suite {
+  const sources = found.directory;
   const only = values.only ?? null;
-  if (name === 'psycopg') return (run) => runPsycopg({ sources, python: values.python, only }, run);
-  if (name === 'node-postgres') return (run) => runNodePostgres({ sources, only }, run);
-  const drivers = values.drivers ?? null;
-  return (run) => runRegress({ suite: name, sources, drivers, psqlDirectory: values.psql ?? null }, run);
+  const python = values.python ?? found.python ?? 'python3';
+  switch (name) {
+    case 'psycopg':
+      return (run) => runPsycopg({ sources, python, only }, run);
+    case 'sqlalchemy':
+      return (run) => runSqlalchemy({ sources, python, only }, run);
+    case 'node-postgres':
+      return (run) => runNodePostgres({ sources, only }, run);
+    case 'pgjdbc':
+      return (run) => runPgjdbc({ sources, only }, run);
+    case 'regress':
+    case 'isolation': {
+      const psqlDirectory = values.psql ?? null;
+      return (run) =>
+        runRegress({ suite: name, sources, drivers: values.drivers ?? null, psqlDirectory }, run);
+    }
+    default:
+      return name satisfies never;
+  }
 }
 
 /** A server of its own for every run: what one leaves behind must not be in the next one's way. */
@@ -113,8 +147,10 @@ async function runSide({ suite, place, directory, values, signal }: Side): Promi
 }
 
 async function compare(name: SuiteName, values: Values, signal: AbortSignal): Promise<number> {
-  if (values.sources === undefined) throw new UsageError('Name the sources of the suite: --sources DIR.');
-  const suite = suiteOf(name, resolve(values.sources), values);
+  const places = values.through.split(',');
+  if (places.some((place) => place === '')) throw new UsageError('--through: a place is missing');
+  const found = await sourcesOf(name, values, signal);
+  const suite = suiteOf(name, found, values);
   const out = resolve(values.out ?? (await mkdtemp(join(tmpdir(), `barista-suites-${name}-`))));
   await mkdir(out, { recursive: true });
   if ((await readdir(out)).length > 0) throw new UsageError(`--out ${out} is not empty.`);
@@ -122,16 +158,17 @@ async function compare(name: SuiteName, values: Values, signal: AbortSignal): Pr
     runSide({ suite, place, directory: join(out, folder), values, signal });
   const direct = await side(values.direct, 'direct');
   const again = values.twice ? await side(values.direct, 'again') : null;
-  const through = await side(values.through, 'through');
-  const judgement = judge({ direct, through, again });
-  if (values.json !== undefined) {
-    await writeFile(
-      values.json,
-      `${JSON.stringify({ suite: name, judgement, direct, again, through }, null, 1)}\n`,
-    );
+  const sides: SideReport[] = [];
+  for (const [index, place] of places.entries()) {
+    const folder = `through-${index + 1}`;
+    const through = await side(place, folder);
+    sides.push({ place, folder, through, judgement: judge({ direct, through, again }) });
   }
-  console.log(await reportText({ suite: name, judgement, direct, through, out }));
-  return isClean(judgement) ? 0 : 1;
+  if (values.json !== undefined) {
+    await writeFile(values.json, `${JSON.stringify({ suite: name, direct, again, sides }, null, 1)}\n`);
+  }
+  console.log(await reportText({ suite: name, direct, sides, out }));
+  return sides.every(({ judgement }) => isClean(judgement)) ? 0 : 1;
 }
 
 async function main(): Promise<number> {

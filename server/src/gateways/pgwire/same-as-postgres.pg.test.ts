@@ -3,61 +3,37 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startRelay } from '../../adapters/testing/relay.ts';
 import * as send from './codec/frontend-messages.ts';
-import { frame } from './testing/frames.ts';
-import { startGateway, type TestGateway } from './testing/gateway.ts';
+import {
+  ask,
+  bind,
+  copyData,
+  copyDone,
+  describeStatement,
+  type Exchange,
+  executeRows,
+  message,
+  play,
+} from './testing/exchange.ts';
+import { startFollower, startGateway, type TestGateway } from './testing/gateway.ts';
+import { q, run } from './testing/helpers.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
-import { connectWire, exactFrame, followWire, type WireClient } from './testing/wire-client.ts';
+import { exactFrame, followWire, type WireClient } from './testing/wire-client.ts';
 
 let pg: TestPostgres;
 let gateway: TestGateway;
+let follower: TestGateway;
 beforeAll(async () => {
   pg = await startTestPostgres();
   gateway = await startGateway(pg);
+  follower = await startFollower(pg, gateway.connection.port);
 });
 afterAll(async () => {
+  await follower.listener.close();
   await gateway.listener.close();
   await pg.stop();
 });
 
 const { sync, flush, parse } = send;
-
-function q(sql: string): Buffer {
-  return send.query(sql);
-}
-function bind(portal: string, statement: string, ...parameters: string[]): Buffer {
-  return send.bind({ portal, statement, parameters });
-}
-function run(sql: string, ...parameters: string[]): Buffer {
-  return Buffer.concat([
-    parse('', sql),
-    bind('', '', ...parameters),
-    send.describePortal(''),
-    send.execute(''),
-  ]);
-}
-function message(type: string, ...parts: readonly (string | Buffer)[]): Buffer {
-  return frame(type, Buffer.concat(parts.map((part) => Buffer.from(part))));
-}
-function executeRows(portal: string, rows: number): Buffer {
-  return message('E', `${portal}\0`, Buffer.from([0, 0, 0, rows]));
-}
-function describeStatement(name: string): Buffer {
-  return message('D', 'S', `${name}\0`);
-}
-function copyData(text: string): Buffer {
-  return message('d', text);
-}
-const copyDone = message('c');
-
-/** What is sent, then waiting for the `count`th frame of type `until` (ReadyForQuery unless told otherwise). */
-interface Exchange {
-  readonly send: readonly Buffer[];
-  readonly until?: string;
-  readonly count?: number;
-}
-function ask(...messages: readonly Buffer[]): Exchange {
-  return { send: messages };
-}
 
 /** `int4pl`, called by its OID with two integers in binary. */
 const functionCall = message(
@@ -433,41 +409,19 @@ const scripts: Readonly<Record<string, readonly Exchange[]>> = {
   ],
 };
 
-const schema = 'odd';
-
-async function play(config: TestGateway['connection'], script: readonly Exchange[]): Promise<string[]> {
-  const wire = await connectWire(config);
-  const seen: string[] = [];
-  try {
-    wire.send(q(`DROP SCHEMA IF EXISTS ${schema} CASCADE`));
-    await wire.until('Z');
-    wire.send(q(`CREATE SCHEMA ${schema}; SET search_path = ${schema}; ${setUp}`));
-    const prepared = await wire.until('Z');
-    expect(prepared.filter((one) => one.type === 'E').map(exactFrame)).toEqual([]);
-    for (const exchange of script) {
-      wire.send(...exchange.send);
-      const frames = await wire.until(exchange.until ?? 'Z', exchange.count ?? 1);
-      seen.push(...frames.map(exactFrame), '--');
-    }
-  } finally {
-    wire.close();
-  }
-  return seen;
-}
-
 describe('through the gateway as without it', () => {
   it.each(Object.entries(scripts))('%s', async (_, script) => {
-    const direct = await play({ ...gateway.connection, host: pg.socketDir, port: pg.port }, script);
-    const through = await play(gateway.connection, script);
-    expect(through).toEqual(direct);
+    const direct = await play({ ...gateway.connection, host: pg.socketDir, port: pg.port }, setUp, script);
+    expect(await play(gateway.connection, setUp, script)).toEqual(direct);
+    expect(await play(follower.connection, setUp, script)).toEqual(direct);
   });
 
   const short = Object.entries(scripts).filter(([name]) => !/long|any size/.test(name));
   it.each(short)('in bits of a few bytes: %s', async (_, script) => {
-    const direct = await play({ ...gateway.connection, host: pg.socketDir, port: pg.port }, script);
+    const direct = await play({ ...gateway.connection, host: pg.socketDir, port: pg.port }, setUp, script);
     const relay = await startRelay(gateway.connection.port, 3);
     try {
-      expect(await play({ ...gateway.connection, port: relay.port }, script)).toEqual(direct);
+      expect(await play({ ...gateway.connection, port: relay.port }, setUp, script)).toEqual(direct);
     } finally {
       relay.close();
     }

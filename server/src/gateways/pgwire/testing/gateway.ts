@@ -4,6 +4,7 @@ import { createLoginFinder } from '../../../adapters/postgres/find-login.ts';
 import type { PostgresDoor } from '../../../ports/client-service.ts';
 import type { PgwireLimits } from '../limits.ts';
 import { createPgwireListener, type PgwireListener } from '../listener.ts';
+import { leaderAt } from './helpers.ts';
 import type { AccessRuleText } from '../login/access-rules.ts';
 import type { TlsFiles } from '../tls/tls-identity.ts';
 import { createMemoryClientService, type MemoryClientService } from './memory-client-service.ts';
@@ -63,6 +64,13 @@ export async function startGateway(pg: TestPostgres, options: GatewayOptions = {
 
 export function doorOf(pg: TestPostgres): PostgresDoor {
   return { socketPath: pg.socketPath, reservedUsers: ['postgres'], findLogin: createLoginFinder(pg) };
+}
+
+/** A gateway that passes its clients on to the one at this port. */
+export async function startFollower(pg: TestPostgres, leaderPort: number): Promise<TestGateway> {
+  const service = createMemoryClientService(null);
+  service.setService(leaderAt(leaderPort));
+  return startGateway(pg, { service });
 }
 
 /** A service that leads with this PostgreSQL and asks it for transactions. */
