@@ -2,9 +2,10 @@
 import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
-import { backends, leaderAt, sleep, sleeping } from './testing/helpers.ts';
+import { ask, backends, leaderAt, q, sleep, sleeping } from './testing/helpers.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
+import { connectWire } from './testing/wire-client.ts';
 
 let pg: TestPostgres;
 let leader: TestGateway;
@@ -78,6 +79,19 @@ describe.each(['leader', 'follower'] as const)('while the leader hands over, a c
     expect(end.code).toBeNull();
     await client.query('COMMIT');
     await expectItGoesOn(client, end);
+  });
+
+  it('has a message executed of which only a part had come', async () => {
+    const wire = await connectWire(gateway().connection);
+    await ask(wire, q('SELECT 0'));
+    const whole = q(`SELECT 1 AS one, '${'x'.repeat(20_000)}' AS pad`);
+    wire.send(whole.subarray(0, 9_000));
+    await sleep(50);
+    drain();
+    await sleep(100);
+    wire.send(whole.subarray(9_000));
+    expect((await wire.until('Z')).map(({ type }) => type)).toEqual(['T', 'D', 'C', 'Z']);
+    wire.close();
   });
 
   it('that has just logged in may ask once', async () => {

@@ -10,9 +10,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function drain(tracked: Tracked): { readonly draining: Draining; readonly isOver: () => boolean } {
+function drain(
+  tracked: Tracked,
+  input = { atBoundary: true },
+): { readonly draining: Draining; readonly isOver: () => boolean } {
   let over = false;
-  const draining = new Draining(tracked, () => {
+  const draining = new Draining(tracked, input, () => {
     over = true;
   });
   draining.look();
@@ -34,6 +37,18 @@ describe('a session whose leader hands over', () => {
     const { isOver } = drain({ outstanding: false, status: 'I', request: 7 });
     expect(isOver()).toBe(false);
     vi.advanceTimersByTime(25);
+    expect(isOver()).toBe(true);
+  });
+
+  it('does not end in the middle of a message, of which nothing is under way yet', () => {
+    const tracked: Tracked = { outstanding: false, status: 'I', request: 7 };
+    const input = { atBoundary: false };
+    const { draining, isOver } = drain(tracked, input);
+    vi.advanceTimersByTime(10_000);
+    expect(isOver()).toBe(false);
+    Object.assign(tracked, { request: 8 });
+    input.atBoundary = true;
+    draining.look();
     expect(isOver()).toBe(true);
   });
 

@@ -3,6 +3,7 @@
  *
  * Responsible for: that moment alone. A client that was answered since is between two statements; one that has asked nothing for a while, or has only logged in, is given a moment.
  */
+import type { ClientInput } from './client-input.ts';
 import type { RequestTracker } from './request-tracker.ts';
 
 /** About what it takes a client that has just logged in, or was answered, to ask. */
@@ -10,13 +11,19 @@ const idleMs = 25;
 
 export class Draining {
   private readonly tracker: Pick<RequestTracker, 'outstanding' | 'status' | 'request'>;
+  private readonly input: Pick<ClientInput, 'atBoundary'>;
   private readonly onIdle: () => void;
   /** Requests up to this one were answered before; the first is the log-in. */
   private readonly before: number;
   private timer: NodeJS.Timeout | null = null;
 
-  constructor(tracker: Pick<RequestTracker, 'outstanding' | 'status' | 'request'>, onIdle: () => void) {
+  constructor(
+    tracker: Pick<RequestTracker, 'outstanding' | 'status' | 'request'>,
+    input: Pick<ClientInput, 'atBoundary'>,
+    onIdle: () => void,
+  ) {
     this.tracker = tracker;
+    this.input = input;
     this.onIdle = onIdle;
     this.before = Math.max(1, tracker.outstanding ? tracker.request - 1 : tracker.request);
   }
@@ -33,7 +40,8 @@ export class Draining {
   }
 
   private get isIdle(): boolean {
-    return !this.tracker.outstanding && this.tracker.status === 'I';
+    // Of a message that has come in part the tracker knows nothing yet.
+    return this.input.atBoundary && !this.tracker.outstanding && this.tracker.status === 'I';
   }
 
   stop(): void {

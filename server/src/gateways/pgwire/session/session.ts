@@ -290,7 +290,7 @@ export class Session implements Gated {
 
   /** It may end what is under way, and then ends; a transaction that is open may go on. `onOver`: it asks nothing more. */
   drain(onOver: () => void): void {
-    this.draining ??= new Draining(this.tracker, () => {
+    this.draining ??= new Draining(this.tracker, this.input, () => {
       if (this.state === 'open') this.leave(onOver);
       else onOver();
     });
