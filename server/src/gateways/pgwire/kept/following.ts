@@ -82,6 +82,7 @@ export class Following implements UpstreamListener {
     this.state.mayHaveChanged = false;
     this.state.found(snapshot);
     for (const [name, frame] of statements) this.state.statements.have(name, frame);
+    this.tracker.hasPrepared(statements.map(([, frame]) => frame));
     for (const name of settingNames) this.state.settingNames.add(name);
   }
 

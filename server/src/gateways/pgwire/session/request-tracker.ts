@@ -5,7 +5,7 @@
  * Looks at every message of a client, on the leader and on a follower, so it must be quick: the text of a lone Query is kept as a view and read only if that is ever needed.
  * Invariant: what it says of outcomes (`verdict`) is never more than what holds whatever PostgreSQL made of the messages.
  */
-import type { FrameSplitter } from '../codec/frame-splitter.ts';
+import { type FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
 import { front, type TransactionStatus } from '../codec/message-types.ts';
 import type { StatementKind } from '../codec/statement-kinds.ts';
 import { StatementReader } from '../codec/statement-reader.ts';
@@ -152,6 +152,15 @@ export class RequestTracker {
     if (this.outstanding) return;
     this.prepared.answered(this.saidError);
     this.portals.answered(this.saidError);
+  }
+
+  /** A session is taken over that has these statements, by their Parse messages: what they do to transactions must be known before one of them is executed. */
+  hasPrepared(messages: readonly Buffer[]): void {
+    for (const bytes of messages) {
+      this.prepared.parse({ bytes, from: headerBytes, to: bytes.length, isWhole: true }, this.rules);
+    }
+    this.prepared.sync();
+    this.prepared.answered(false);
   }
 
   /** Start-up owes a ReadyForQuery, too. */
