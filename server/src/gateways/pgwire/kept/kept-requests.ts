@@ -15,6 +15,9 @@ interface Request {
   isWhole: boolean;
 }
 
+/** What a part costs beside its bytes: very many small ones, or a message that comes byte by byte, would take much more memory than they have bytes. */
+export const partBytes = 256;
+
 export class KeptRequests {
   private readonly bytesMax: number;
   private readonly budget: KeptBudget;
@@ -41,15 +44,17 @@ export class KeptRequests {
     const { type, start, end, last } = part;
     // PostgreSQL passes over what belongs to no COPY.
     if (isOfCopy(type) && this.requests.length === 0) return;
-    if (isOfCopy(type) || end - start + this.bytes > this.bytesMax || !this.budget.take(end - start)) {
+    const open = this.requests.at(-1);
+    const goesOn = open?.isWhole === false && this.lastChunk === chunk && this.lastEnd === start;
+    const cost = end - start + (goesOn ? 0 : partBytes);
+    if (isOfCopy(type) || cost + this.bytes > this.bytesMax || !this.budget.take(cost)) {
       this.spoil();
       return;
     }
     const request = this.current();
-    this.bytes += end - start;
-    request.bytes += end - start;
+    this.bytes += cost;
+    request.bytes += cost;
     const { parts } = request;
-    const goesOn = this.lastChunk === chunk && this.lastEnd === start && parts.length > 0;
     const from = goesOn ? start - parts.at(-1)!.length : start;
     if (goesOn) parts.pop();
     parts.push(chunk.subarray(from, end));
@@ -91,7 +96,6 @@ export class KeptRequests {
     if (last !== undefined && !last.isWhole) return last;
     const request = { parts: [], bytes: 0, isWhole: false };
     this.requests.push(request);
-    this.lastChunk = null;
     return request;
   }
 
