@@ -52,6 +52,11 @@ export const noUserName: GatewayError = {
   message: 'no PostgreSQL user name specified in startup packet',
 };
 
+export const unreadableName: GatewayError = {
+  sqlState: '28000',
+  message: 'the names of role and database must be in UTF-8',
+};
+
 export function reservedUser(user: string): GatewayError {
   return {
     sqlState: '28000',

@@ -107,6 +107,24 @@ describe('a client', () => {
     await client.end();
   });
 
+  it('is not taken for another role, whose name is only read like its own', async () => {
+    await pg.superuser.query(
+      "CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
+    );
+    const latin = await pg.connect('latin');
+    await latin.query("SET client_encoding = 'UTF8'; CREATE ROLE \"bö\" LOGIN SUPERUSER PASSWORD 'secret'");
+    await latin.end();
+    // The byte of that role's name which is no UTF-8, as whoever reads it as UTF-8 has it.
+    await pg.superuser.query(
+      `SET password_encryption = 'scram-sha-256'; CREATE ROLE "b\uFFFD" LOGIN PASSWORD 'mine'`,
+    );
+    expect(await logIn({ user: 'b\uFFFD', password: 'mine' })).toEqual({ u: 'b\uFFFD', c: 'b\uFFFD' });
+    const wire = wireTo();
+    const packet = startup({ user: 'b?', database: 'barista' });
+    wire.send(Buffer.from(packet.map((byte) => (byte === '?'.charCodeAt(0) ? 0xf6 : byte))));
+    expect(await refusal(wire)).toMatch(/^E V=FATAL C=28000/);
+  });
+
   it('that names two roles is asked about the one that PostgreSQL would take', async () => {
     const wire = wireTo();
     wire.send(startup({ user: 'anna', database: 'barista' }, { user: 'open' }));

@@ -153,6 +153,14 @@ export function databaseOf(startup: StartupMessage): string {
   return utf8(startupParameter(startup, 'database') ?? startupParameter(startup, 'user') ?? '');
 }
 
+/** The names of role and database are in UTF-8. */
+export function isReadable(startup: StartupMessage): boolean {
+  return ['user', 'database'].every((name) => {
+    const text = startupParameter(startup, name) ?? '';
+    return Buffer.from(utf8(text), 'utf8').toString('latin1') === text;
+  });
+}
+
 function utf8(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');
 }

@@ -8,7 +8,7 @@ import type { SessionKind } from '../../../api/measures.ts';
 import type { Duplex } from 'node:stream';
 import type { ClientService, Service } from '../../../ports/client-service.ts';
 import type { GatewayError } from '../codec/backend-messages.ts';
-import { type StartupMessage, startupParameter } from '../codec/startup.ts';
+import { isReadable, type StartupMessage, startupParameter } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
 import type { AccessRules } from '../login/access-rules.ts';
@@ -80,6 +80,8 @@ export function admissible(startup: StartupMessage, reserved: readonly string[])
   }
   const user = startupParameter(startup, 'user');
   if (user === undefined || user === '') return errors.noUserName;
+  // Two that PostgreSQL tells apart would be one to whoever reads them as UTF-8.
+  if (!isReadable(startup)) return errors.unreadableName;
   return reserved.includes(user) ? errors.reservedUser(user) : null;
 }
 
