@@ -84,8 +84,20 @@ function addresses(text: string): Matcher {
   const list = listOf(text).flatMap((each) => (each === 'loopback' ? listOf(loopback) : [each]));
   if (list.includes(all)) return () => true;
   const networks = new BlockList();
-  for (const each of list) addNetwork(networks, each);
-  return (address) => address !== '' && networks.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  /** Those that hold IPv4 addresses as well would match these, too: `::/0` does, for instance. */
+  const onlyIpv6 = new BlockList();
+  for (const each of list) addNetwork(isWide(each) ? onlyIpv6 : networks, each);
+  return (address) => {
+    if (address === '') return false;
+    if (!isIPv6(address)) return networks.check(address, 'ipv4');
+    return networks.check(address, 'ipv6') || onlyIpv6.check(address, 'ipv6');
+  };
+}
+
+/** IPv4 addresses are written in IPv6 with 96 bits before them. */
+function isWide(network: string): boolean {
+  const [address = '', prefix = '128'] = network.split('/');
+  return isIPv6(address) && Number(prefix) < 96;
 }
 
 function addNetwork(networks: BlockList, text: string): void {
