@@ -43,3 +43,33 @@ it('of too many the session cannot be moved', () => {
   statements.clear();
   expect(budget.take(1_000)).toBe(true);
 });
+
+it('those that are not confirmed take room, too, and without a name are done without where there is none', () => {
+  const budget = new KeptBudget(1_000);
+  const statements = new ParsedStatements(250, budget);
+  for (let n = 0; n < 3; n += 1) statements.sentParse('', parse('', 'x'.repeat(90)), 0);
+  expect(budget.take(803)).toBe(false);
+  for (let n = 0; n < 2; n += 1) statements.parseComplete();
+  expect(names(statements)).toEqual(['']);
+  statements.parseComplete();
+  expect([statements.isOverfull, names(statements)]).toEqual([false, []]);
+  expect(budget.take(1_000)).toBe(true);
+});
+
+it('with names they are not done without: the session cannot be moved', () => {
+  const budget = new KeptBudget(1_000);
+  const statements = new ParsedStatements(250, budget);
+  for (const name of ['a', 'b', 'c']) statements.sentParse(name, parse(name, 'x'.repeat(90)), 0);
+  expect(statements.isOverfull).toBe(true);
+  statements.answered(1);
+  expect(budget.take(1_000)).toBe(true);
+});
+
+it('of those that are not confirmed only so many are kept', () => {
+  const budget = new KeptBudget(1_000_000);
+  const statements = new ParsedStatements(1_000_000, budget);
+  for (let n = 0; n < 10_001; n += 1) statements.sentParse('', parse('', ''), 0);
+  expect(statements.isOverfull).toBe(true);
+  statements.answered(1);
+  expect(budget.take(1_000_000)).toBe(true);
+});

@@ -7,15 +7,16 @@ import type { KeptBudget } from './kept-budget.ts';
 
 /** A Parse, or a Close of a statement or portal (`name` null), that is not answered. */
 interface Pending {
+  readonly isParse: boolean;
   readonly name: string | null;
-  /** Of a Parse. */
+  /** Of a Parse; null: there was no room for it. */
   readonly frame: Buffer | null;
   /** ReadyForQuery messages that come before its own, counted from the beginning of the session. */
   readonly position: number;
 }
 
 const pendingMax = 10_000;
-const statementsMax = 2_000;
+export const statementsMax = 2_000;
 
 export class ParsedStatements {
   isOverfull = false;
@@ -23,6 +24,7 @@ export class ParsedStatements {
   private readonly budget: KeptBudget;
   private readonly frames = new Map<string, Buffer>();
   private bytes = 0;
+  private pendingBytes = 0;
   private pending: Pending[] = [];
 
   constructor(bytesMax: number, budget: KeptBudget) {
@@ -35,20 +37,34 @@ export class ParsedStatements {
     return [...this.frames].toSorted(([one], [other]) => Number(one === '') - Number(other === ''));
   }
 
+  has(name: string): boolean {
+    return this.frames.has(name);
+  }
+
   /** A whole Parse message; null: it was too long. */
   sentParse(name: string, frame: Buffer | null, position: number): void {
-    if (frame === null) this.isOverfull = true;
-    else this.wait({ name, frame: Buffer.from(frame), position });
+    if (frame === null) {
+      this.isOverfull = true;
+      return;
+    }
+    const { length } = frame;
+    const fits = this.pendingBytes + length <= this.bytesMax && this.budget.take(length);
+    if (fits) this.pendingBytes += length;
+    // Many of those without a name may be under way, of which the last counts: the session can do without.
+    else if (name !== '') this.isOverfull = true;
+    this.wait({ isParse: true, name, frame: fits ? Buffer.from(frame) : null, position });
   }
 
   /** `name`: of a statement; null: it was a portal. */
   sentClose(name: string | null, position: number): void {
-    this.wait({ name, frame: null, position });
+    this.wait({ isParse: false, name, frame: null, position });
   }
 
   parseComplete(): void {
-    const parsed = this.pending.shift();
-    if (parsed?.frame != null && parsed.name !== null) this.have(parsed.name, parsed.frame);
+    const parsed = this.answeredOne();
+    if (parsed?.isParse !== true || parsed.name === null) return;
+    if (parsed.frame === null) this.forget(parsed.name);
+    else this.have(parsed.name, parsed.frame);
   }
 
   /** PostgreSQL has this one. */
@@ -65,13 +81,13 @@ export class ParsedStatements {
   }
 
   closeComplete(): void {
-    const closed = this.pending.shift();
-    if (closed?.frame === null && closed.name !== null) this.forget(closed.name);
+    const closed = this.answeredOne();
+    if (closed?.isParse === false && closed.name !== null) this.forget(closed.name);
   }
 
   /** So many ReadyForQuery messages were told: what was not confirmed of those requests has failed. */
   answered(position: number): void {
-    while (this.pending.length > 0 && this.pending[0]!.position < position) this.pending.shift();
+    while (this.pending.length > 0 && this.pending[0]!.position < position) this.answeredOne();
   }
 
   /** PostgreSQL has these and no others. */
@@ -90,12 +106,27 @@ export class ParsedStatements {
   clear(): void {
     this.frames.clear();
     this.pending = [];
-    this.budget.giveBack(this.bytes);
+    this.budget.giveBack(this.bytes + this.pendingBytes);
     this.bytes = 0;
+    this.pendingBytes = 0;
   }
 
   private wait(pending: Pending): void {
-    if (this.pending.length >= pendingMax) this.isOverfull = true;
-    else this.pending.push(pending);
+    this.pending.push(pending);
+    if (this.pending.length <= pendingMax) return;
+    this.isOverfull = true;
+    this.giveBack(this.pending.pop());
+  }
+
+  private answeredOne(): Pending | undefined {
+    const first = this.pending.shift();
+    this.giveBack(first);
+    return first;
+  }
+
+  private giveBack(pending: Pending | undefined): void {
+    const bytes = pending?.frame?.length ?? 0;
+    this.pendingBytes -= bytes;
+    this.budget.giveBack(bytes);
   }
 }
