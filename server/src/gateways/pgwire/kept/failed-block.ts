@@ -2,7 +2,8 @@
  * Has a client's next statement fail behind a change of leader: in the place of a transaction that is lost (`block`), or of a session's state (`lost`). With `batch` PostgreSQL has been sent already what will fail.
  *
  * Responsible for: what PostgreSQL is sent in the place of what the client sends, until it is certain to answer with an error, which the client is told in other words. All the rest PostgreSQL does itself: for `block` its session
- * is in a block that has failed, in which it refuses everything but what ends the block. ROLLBACK passes; a COMMIT, which it would answer with success, must fail.
+ * is in a block that has failed, in which it refuses everything but what ends the block. ROLLBACK passes; a COMMIT, which it would answer with success, must fail, and so must ROLLBACK AND CHAIN: the new block would be like this one, and not
+ * like the one that is lost, which may have been serializable.
  */
 import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
 import type { FrameSplitter } from '../codec/frame-splitter.ts';
@@ -110,7 +111,7 @@ export class FailedBlock {
         return this.pass(this.tracker.prepared.bind(payloadOf(part, chunk))?.kind ?? 'plain');
       case front.execute: {
         const kind = this.tracker.portals.execute(payloadOf(part, chunk));
-        if (isRollback(kind)) this.leave();
+        if (kind === 'rollback') this.leave();
         if (!endsBlock(kind)) return this.pass(kind);
         this.endsAtSync = true;
         return failingExtended;
@@ -134,7 +135,7 @@ export class FailedBlock {
     const kind = part.last
       ? shapeOf(chunk, payload, end, this.tracker.rules).first
       : kindOfBeginning(chunk, payload, end);
-    if (isRollback(kind)) this.leave();
+    if (kind === 'rollback') this.leave();
     return kind;
   }
 
@@ -154,13 +155,15 @@ export class FailedBlock {
   }
 }
 
-function isRollback(kind: StatementKind): boolean {
-  return kind === 'rollback' || kind === 'rollbackChain';
-}
-
-/** PostgreSQL would answer with success, or that is not clear. */
+/** PostgreSQL would answer with success where it must not, or that is not clear. */
 function endsBlock(kind: StatementKind): boolean {
-  return kind === 'commit' || kind === 'commitChain' || kind === 'prepare' || kind === 'unclear';
+  return (
+    kind === 'commit' ||
+    kind === 'commitChain' ||
+    kind === 'rollbackChain' ||
+    kind === 'prepare' ||
+    kind === 'unclear'
+  );
 }
 
 function isExtended(type: number): boolean {

@@ -44,6 +44,8 @@ export interface LogInOptions {
 /** So much of a message is looked at. */
 const lookedBytesMax = 65_536;
 const notificationsMax = 1_000;
+/** There is a prepared statement of this name: it was made by an earlier step. */
+const madeBefore = '42P05';
 /** It starts, has no leader, no room, cannot reach the leader. */
 const passing: ReadonlySet<string> = new Set(['57P03', '53300', '08001', '57P01', '57P02']);
 
@@ -145,8 +147,9 @@ class LogIn {
       return;
     }
     const step = this.options.steps[this.step];
-    if (step?.onError === 'forget') this.forgotten.push(step.statement);
-    else if (step?.onError !== 'expected') this.fail(error);
+    if (step?.onError === 'forget') {
+      if (error.sqlState !== madeBefore) this.forgotten.push(step.statement);
+    } else if (step?.onError !== 'expected') this.fail(error);
   }
 
   /** ReadyForQuery: to the login, or to a step. All steps are sent at once. */

@@ -8,26 +8,49 @@ import type { SessionState } from './session-state.ts';
 /** Is answered with one ReadyForQuery. */
 export interface RestoreStep {
   readonly bytes: Buffer;
-  /** `end`: then the session cannot be made. `forget`: then it lacks this statement. `expected`: it is to fail. */
+  /** `end`: then the session cannot be made. `forget`: then it lacks this statement, if it was not made before. `expected`: it may fail. */
   readonly onError: 'end' | 'forget' | 'expected';
   readonly statement: string;
 }
 
-/** The encoding comes first: all that follows is in it. The role comes last: it may not be allowed to do the rest. */
+/**
+ * The encoding comes first: all that follows is in it. Then the settings, which whoever logs in may have been allowed to set, and not whom it has become. Statements come behind that, for a role may use what others may not, and
+ * before that, too, for the same reason; that without a name is the last of all, for what sets anything takes its place.
+ */
 export function restoreSteps(state: Pick<SessionState, 'snapshot' | 'statements'>): RestoreStep[] {
-  const { settings, role, channels, prepares } = state.snapshot;
+  const { settings, authorization, role, channels } = state.snapshot;
   const encoding = settings.filter(([name]) => name === 'client_encoding');
   const others = settings.filter(([name]) => name !== 'client_encoding');
+  const identity: (readonly [string, string])[] = [];
+  if (authorization !== null) identity.push(['session_authorization', authorization]);
+  if (role !== null) identity.push(['role', role]);
+  const isAnother = authorization !== null || (role !== null && role !== 'none');
+  const statements = statementSteps(state);
   const steps: RestoreStep[] = [];
   if (encoding.length > 0) steps.push(must(setAll(encoding)));
   if (others.length > 0) steps.push(must(setAll(others)));
-  for (const text of prepares) steps.push({ bytes: query(text), onError: 'forget', statement: '' });
   for (const name of channels) steps.push(must(query(`LISTEN "${name.replaceAll('"', '""')}"`)));
-  for (const [statement, frame] of state.statements.all) {
-    steps.push({ bytes: Buffer.concat([frame, send.sync]), onError: 'forget', statement });
-  }
-  if (role !== null) steps.push(must(setAll([['role', role]])));
+  if (isAnother) steps.push(...statements.map((step): RestoreStep => ({ ...step, onError: 'expected' })));
+  if (identity.length > 0) steps.push(must(setAll(identity)));
+  steps.push(...statements);
   return steps;
+}
+
+function statementSteps({
+  snapshot,
+  statements,
+}: Pick<SessionState, 'snapshot' | 'statements'>): RestoreStep[] {
+  const made = snapshot.prepares.map(
+    (text): RestoreStep => ({ bytes: query(text), onError: 'expected', statement: '' }),
+  );
+  const parsed = statements.all.map(
+    ([statement, frame]): RestoreStep => ({
+      bytes: Buffer.concat([frame, send.sync]),
+      onError: 'forget',
+      statement,
+    }),
+  );
+  return [...made, ...parsed];
 }
 
 /** It is in a block that has failed. */

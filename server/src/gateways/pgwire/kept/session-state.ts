@@ -6,13 +6,23 @@
  */
 import { FrameGatherer } from '../codec/frame-gatherer.ts';
 import { type FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
-import { shortName, stringEnd } from '../codec/frontend-messages.ts';
+import { readBindNames, shortName, stringEnd } from '../codec/frontend-messages.ts';
 import { mentionIn } from '../codec/mentions.ts';
 import { front } from '../codec/message-types.ts';
 import type { KeptBudget } from './kept-budget.ts';
-import { ParsedStatements } from './parsed-statements.ts';
+import { ParsedStatements, statementsMax } from './parsed-statements.ts';
 import { emptySnapshot, type StateSnapshot } from './state-question.ts';
-import { customSettings, customSettingsAmong, namesMax, tellsOfState } from './telling-text.ts';
+import {
+  customSettings,
+  customSettingsAmong,
+  namesMax,
+  preparesTelling,
+  setsHidden,
+  tellsOfState,
+} from './telling-text.ts';
+
+/** So much of a part is looked at together with the next one: longer than what a look searches for. */
+const tailChars = 512;
 
 export interface SessionStateOptions {
   readonly preparedBytesMax: number;
@@ -34,6 +44,15 @@ export class SessionState {
   private readonly parseBytesMax: number;
   /** A setting's name may be among the parameters. */
   private readsParameters = false;
+  /** It may have custom settings whose names are not known. */
+  private hasHidden = false;
+  /** Statements of which each execution may change what the session has; null: all of them. */
+  private tellingStatements: Set<string> | null = new Set();
+  private isTellingParse = false;
+  /** So may what SQL's EXECUTE does. */
+  private executesTelling = false;
+  /** The end of what has come of a message, of which more is to come. */
+  private tail = '';
 
   constructor({ preparedBytesMax, budget }: SessionStateOptions) {
     this.statements = new ParsedStatements(preparedBytesMax, budget);
@@ -48,24 +67,29 @@ export class SessionState {
 
   /** What another session cannot be given, in words. */
   get lost(): readonly string[] {
-    return this.isKnown ? this.snapshot.lost : [...this.snapshot.lost, 'what it has set last'];
+    const { lost } = this.snapshot;
+    const hidden = this.hasHidden ? ['settings with names of its own'] : [];
+    return [...lost, ...hidden, ...(this.isKnown ? [] : ['what it has set last'])];
   }
 
   /** A part of a message of the client. `position`: how many ReadyForQuery messages come before its own. */
   sent(part: FrameSplitter, chunk: Buffer, position: number): void {
     switch (part.type) {
       case front.query:
-        this.look(textOf(part, chunk));
+        this.look(this.textOf(part, chunk));
         return;
       case front.parse:
-        this.look(textOf(part, chunk));
         this.sentParse(part, chunk, position);
         return;
       case front.bind:
-        if (this.readsParameters) this.note(customSettingsAmong(textOf(part, chunk)));
+        this.sentBind(part, chunk);
         return;
       case front.close:
         this.sentClose(part, chunk, position);
+        return;
+      case front.functionCall:
+        // Any function, by its number.
+        this.mayHaveChanged = true;
         return;
       default:
     }
@@ -86,6 +110,9 @@ export class SessionState {
     this.isKnown = snapshot !== null;
     if (snapshot === null) return;
     this.snapshot = snapshot;
+    for (const [name, { text }] of snapshot.parsed) if (!this.statements.has(name)) this.lookBack(name, text);
+    for (const name of this.tellingStatements ?? [])
+      if (name !== '' && !snapshot.parsed.has(name)) this.tellingStatements?.delete(name);
     this.statements.keepOnly(snapshot.parsed);
   }
 
@@ -97,29 +124,66 @@ export class SessionState {
   /** Another session has taken its place. */
   moved(): void {
     this.snapshot = { ...this.snapshot, lost: [] };
+    this.hasHidden = false;
     this.isKnown = true;
   }
 
   private look(text: string): void {
     if (/barista/i.test(text) && mentionIn(text)?.request === true) this.usesNames = true;
-    if (!tellsOfState(text)) return;
+    const tells = tellsOfState(text);
+    if (!tells && !(this.executesTelling && /\bexecute\b/i.test(text))) return;
     this.mayHaveChanged = true;
+    if (!tells) return;
     this.note(customSettings(text));
+    if (setsHidden(text)) this.hasHidden = true;
     this.readsParameters ||= /set_config/i.test(text);
+    this.executesTelling ||= preparesTelling(text);
+  }
+
+  /** At a statement that was prepared before this followed the session. */
+  private lookBack(name: string, text: string): void {
+    if (tellsOfState(text)) this.tells(name);
+    this.readsParameters ||= /set_config/i.test(text);
+  }
+
+  private tells(statement: string): void {
+    this.tellingStatements?.add(statement);
+    if ((this.tellingStatements?.size ?? 0) > statementsMax) this.tellingStatements = null;
   }
 
   private note(names: readonly string[]): void {
     for (const name of names) {
       if (this.settingNames.size < namesMax) this.settingNames.add(name);
+      else if (!this.settingNames.has(name)) this.hasHidden = true;
     }
   }
 
+  /** Of a message that comes in parts what was said at the end of one goes on in the next. */
+  private textOf({ payload, end, first, last }: FrameSplitter, chunk: Buffer): string {
+    const text = (first ? '' : this.tail) + chunk.toString('latin1', payload, end);
+    this.tail = last ? '' : text.slice(-tailChars);
+    return text;
+  }
+
   private sentParse(part: FrameSplitter, chunk: Buffer, position: number): void {
+    const text = this.textOf(part, chunk);
+    this.look(text);
+    this.isTellingParse = (!part.first && this.isTellingParse) || tellsOfState(text);
     const frame = this.gatherer.add(part, chunk);
     if (frame === null) return;
     const nameEnd = stringEnd(frame, headerBytes, frame.length);
     const name = shortName(frame, headerBytes, nameEnd);
+    if (this.isTellingParse) this.tells(name);
+    else if (name === '') this.tellingStatements?.delete('');
     this.statements.sentParse(name, frame.length > this.parseBytesMax ? null : frame, position);
+  }
+
+  private sentBind(part: FrameSplitter, chunk: Buffer): void {
+    if (part.first) {
+      const { statement, whole } = readBindNames(chunk, part.payload, part.end);
+      if (!whole || this.tellingStatements?.has(statement) !== false) this.mayHaveChanged = true;
+    }
+    if (this.readsParameters) this.note(customSettingsAmong(this.textOf(part, chunk)));
   }
 
   private sentClose(part: FrameSplitter, chunk: Buffer, position: number): void {
@@ -130,8 +194,4 @@ export class SessionState {
     const name = shortName(frame, from, stringEnd(frame, from, frame.length));
     this.statements.sentClose(isStatement ? name : null, position);
   }
-}
-
-function textOf({ payload, end }: FrameSplitter, chunk: Buffer): string {
-  return chunk.toString('latin1', payload, end);
 }

@@ -19,7 +19,9 @@ export interface ParsedText {
 /** Strings are read as latin1, so that they go out again byte for byte. */
 export interface StateSnapshot {
   readonly settings: readonly (readonly [name: string, value: string])[];
-  /** Null: that of the login. */
+  /** What SET SESSION AUTHORIZATION has made of the user that logged in; null: nothing. */
+  readonly authorization: string | null;
+  /** As a setting: `none`, or a name. Null: whatever it is when one logs in. */
   readonly role: string | null;
   readonly channels: readonly string[];
   /** Texts of SQL's PREPARE. */
@@ -32,6 +34,7 @@ export interface StateSnapshot {
 
 export const emptySnapshot: StateSnapshot = {
   settings: [],
+  authorization: null,
   role: null,
   channels: [],
   prepares: [],
@@ -55,14 +58,19 @@ UNION ALL SELECT 't', 'its temporary tables', NULL, NULL
 UNION ALL SELECT 't', 'its advisory locks', NULL, NULL
   WHERE EXISTS (SELECT FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND pid = pg_catalog.pg_backend_pid())
 UNION ALL SELECT 't', 'its cursors WITH HOLD', NULL, NULL WHERE EXISTS (SELECT FROM pg_catalog.pg_cursors WHERE is_holdable)
-UNION ALL SELECT 't', 'its session authorization', NULL, NULL WHERE session_user::pg_catalog.text <> $2::pg_catalog.text`;
+UNION ALL SELECT 'a', session_user::pg_catalog.text, NULL, NULL
+  WHERE pg_catalog.convert_to(session_user::pg_catalog.text, pg_catalog.getdatabaseencoding()) <> pg_catalog.decode($2, 'hex')`;
 
-/** `names`: of custom settings that it may have. `user`: who logged in. It is answered with one ReadyForQuery. */
+/** `names`: of custom settings that it may have. `user`: who logged in, byte by byte, for the startup packet has no encoding. It is answered with one ReadyForQuery. */
 export function askState(names: Iterable<string>, user: string): Buffer {
   const list = [...names].map((name) => `"${name}"`).join();
   return Buffer.concat([
     send.parse(own, question),
-    send.bind({ portal: own, statement: own, parameters: [`{${list}}`, Buffer.from(user, 'latin1')] }),
+    send.bind({
+      portal: own,
+      statement: own,
+      parameters: [`{${list}}`, Buffer.from(user, 'latin1').toString('hex')],
+    }),
     send.execute(own),
     send.closeStatement(own),
     send.sync,
@@ -116,7 +124,6 @@ function isOneStatement(text: string): boolean {
 function snapshotOf(rows: readonly (string | null)[][]): StateSnapshot {
   const of = (kind: string): (readonly [string, string])[] =>
     rows.filter(([one]) => one === kind).map(([, name, value]) => [name ?? '', value ?? ''] as const);
-  const role = of('r')[0]?.[0] ?? 'none';
   const prepares = of('q').map(([, text]) => text);
   // One that was sent together with other statements has the text of all of them.
   const alone = prepares.filter(isOneStatement);
@@ -124,7 +131,8 @@ function snapshotOf(rows: readonly (string | null)[][]): StateSnapshot {
   if (alone.length < prepares.length) lost.push('statements of PREPARE');
   return {
     settings: of('s'),
-    role: role === 'none' ? null : role,
+    authorization: of('a')[0]?.[0] ?? null,
+    role: of('r')[0]?.[0] ?? null,
     channels: of('l').map(([name]) => name),
     prepares: alone,
     parsed: new Map(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { customSettings, customSettingsAmong, tellsOfState } from './telling-text.ts';
+import { customSettings, customSettingsAmong, setsHidden, tellsOfState } from './telling-text.ts';
 
 describe('texts after which PostgreSQL is asked what the session has', () => {
   it.each([
@@ -9,6 +9,11 @@ describe('texts after which PostgreSQL is asked what the session has', () => {
     '/* tag */ SET a = 1',
     '-- tag\n  SET a = 1',
     'SET SESSION a = 1',
+    'SET"a" = 1',
+    'SET/**/a = 1',
+    '\0SET a = 1\0\0\0',
+    'name\0LISTEN x\0\0\0',
+    `-- ${'x'.repeat(900)}\n-- y\rSET a = 1`,
     'RESET ALL',
     'DISCARD ALL',
     'PREPARE p AS SELECT 1',
@@ -30,6 +35,8 @@ describe('texts after which PostgreSQL is asked what the session has', () => {
   it.each([
     'UPDATE t SET a = 1',
     'UPDATE t\n  SET a = 1',
+    'SETTINGS',
+    'UPDATE t -- t\n, u\n SET a = 1',
     'SET LOCAL a = 1',
     'SET TRANSACTION READ ONLY',
     "SELECT set_config('a', 'b', true)",
@@ -45,4 +52,64 @@ it('custom settings are found by their names', () => {
   expect(customSettings("SET app.user = 'x'; set session a.b to 1")).toEqual(['app.user', 'a.b']);
   expect(customSettings("SELECT set_config('app.tenant', $1, false), 'no name'")).toEqual(['app.tenant']);
   expect(customSettingsAmong('\0\0app.user\0\0x')).toEqual(['app.user']);
+});
+
+it('custom settings are found by names in quotes, and with blanks', () => {
+  expect(customSettings(`SET "app"."X" = 1; SET app . y TO 1; SET"a".b=1; SET session.z = 1`)).toEqual([
+    'app.x',
+    'app.y',
+    'a.b',
+    'session.z',
+  ]);
+});
+
+describe('a text may set what cannot be found so', () => {
+  it.each([
+    'SET gr\u00f6\u00dfe.x = 1',
+    'SET app.gr\u00f6\u00dfe = 1',
+    'SET app./* of mine */x = 1',
+    "SELECT set_config('app.' || x, '1', false)",
+    "SELECT set_config('gr\u00f6\u00dfe.x', '1', false)",
+    'SELECT set_config(name, value, false) FROM mine',
+  ])('%s', (text) => {
+    expect(setsHidden(text)).toBe(true);
+  });
+
+  it.each([
+    'SET app.x = 1',
+    'SET "app"."x" = 1',
+    "SET app.x = 'gr\u00f6\u00dfe. /* */'",
+    'SET ROLE gr\u00f6\u00dfe',
+    'SET TIME ZONE LOCAL -- of mine',
+    'UPDATE t SET gr\u00f6\u00dfe = 1 WHERE a.b = 2',
+    "SELECT set_config('app.x', '1', false)",
+    "SELECT set_config('app.x'::text, $1, false)",
+    'SELECT set_config($1, $2, false)',
+    "SELECT set_config('app.' || x, '1', true)",
+  ])('and not: %s', (text) => {
+    expect(setsHidden(text)).toBe(false);
+  });
+});
+
+it('a look at a long text takes a time that is proportional to it', () => {
+  const pieces = [
+    '--',
+    '-- \n',
+    ';',
+    'set ',
+    'set a.',
+    'set_config(',
+    ' ',
+    '\0Q',
+    'create temp',
+    '/*',
+    'set session "a"',
+    ', ',
+  ];
+  for (const piece of pieces) {
+    const text = piece.repeat(Math.ceil(400_000 / piece.length));
+    const beganMs = performance.now();
+    for (const look of [tellsOfState, setsHidden, customSettings]) look(text);
+    expect(performance.now() - beganMs, piece).toBeLessThan(2_000);
+  }
 });

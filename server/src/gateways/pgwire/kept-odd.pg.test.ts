@@ -1,0 +1,247 @@
+/** Sessions with a state that is seldom seen, made anew when the way to the leader breaks. */
+import type { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Relay, startRelay } from '../../adapters/testing/relay.ts';
+import * as send from './codec/frontend-messages.ts';
+import { startGateway, type TestGateway } from './testing/gateway.ts';
+import { ask, codeOf, leaderAt, q, run, settled } from './testing/helpers.ts';
+import { frame } from './testing/frames.ts';
+import { createMemoryClientService } from './testing/memory-client-service.ts';
+import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
+import { connectWire } from './testing/wire-client.ts';
+
+const anyone = { database: 'all', role: 'all', address: 'all', tls: 'any', method: 'trust' } as const;
+let pg: TestPostgres;
+let leader: TestGateway;
+let follower: TestGateway;
+let cable: Relay;
+let clients: Client[] = [];
+
+beforeAll(async () => {
+  pg = await startTestPostgres();
+  await pg.superuser.query(`
+    CREATE ROLE open LOGIN; CREATE ROLE other; GRANT other TO open; CREATE ROLE "dönner" LOGIN; CREATE ROLE boss LOGIN SUPERUSER;
+    CREATE ROLE steered LOGIN; GRANT other TO steered; ALTER ROLE steered SET role = 'other';
+    CREATE ROLE bare LOGIN NOINHERIT; GRANT other TO bare; CREATE SCHEMA ours AUTHORIZATION other; CREATE TABLE ours.t (a int); ALTER TABLE ours.t OWNER TO other;
+    CREATE TABLE t (a int); GRANT ALL ON t TO PUBLIC`);
+});
+afterAll(async () => {
+  await pg.stop();
+});
+beforeEach(async () => {
+  leader = await startGateway(pg, { access: [anyone] });
+  cable = await startRelay(leader.connection.port);
+  const service = createMemoryClientService(null);
+  service.setService(leaderAt(cable.port));
+  follower = await startGateway(pg, { service, access: [anyone], limits: { keepWaitMs: 5_000 } });
+});
+afterEach(async () => {
+  await Promise.all(clients.map((client) => client.end().catch(() => {})));
+  clients = [];
+  await follower.listener.close();
+  cable.close();
+  await leader.listener.close();
+});
+
+async function clientOf(user: string): Promise<Client> {
+  const client = await follower.client({ user });
+  clients.push(client);
+  return client;
+}
+
+async function cut(): Promise<void> {
+  await settled();
+  cable.cut();
+  await settled();
+}
+
+async function values(client: Client, sql: string): Promise<unknown[]> {
+  return (await client.query<unknown[]>({ text: sql, rowMode: 'array' })).rows.flat();
+}
+
+describe('a session that is made anew', () => {
+  it('has no role, if it has set none, though its login begins with one', async () => {
+    const client = await clientOf('steered');
+    expect(await values(client, 'SELECT current_user')).toEqual(['other']);
+    await client.query('SET ROLE none');
+    await cut();
+    expect(await values(client, 'SELECT current_user')).toEqual(['steered']);
+    await client.query('RESET ROLE');
+    await cut();
+    expect(await values(client, 'SELECT current_user')).toEqual(['other']);
+  });
+
+  it('is of whom it was made to be, and not a superuser again', async () => {
+    const client = await clientOf('boss');
+    await client.query('SET SESSION AUTHORIZATION open; SET ROLE other');
+    await cut();
+    expect(await values(client, 'SELECT session_user, current_user').catch((e: unknown) => e)).toEqual([
+      'open',
+      'other',
+    ]);
+    await client.query('RESET SESSION AUTHORIZATION');
+    await cut();
+    expect(await values(client, 'SELECT session_user')).toEqual(['boss']);
+  });
+
+  it.each([
+    "SET größe.x = '1'",
+    `SET "app"."x" = '1'`,
+    "SET app . x = '1'",
+    "SET app./**/x = '1'",
+    `SET"app".x = '1'`,
+    "SET/**/app.x = '1'",
+    'SET app."X" = \'1\'',
+    "SELECT set_config('größe.x', '1', false)",
+    "SELECT set_config('app.' || 'x', '1', false)",
+    'BEGIN; /* a long comment '.padEnd(300, 'x') + "*/ SET app.x = '1'; COMMIT",
+    '-- a long comment '.padEnd(300, 'x') + "\nSET app.x = '1'",
+  ])('has a custom setting, or says that it lost something: %s', async (sql) => {
+    const client = await clientOf('open');
+    await client.query(sql);
+    const name = sql.includes('größe') ? 'größe.x' : 'app.x';
+    expect(await values(client, `SELECT current_setting('${name}', true)`)).toEqual(['1']);
+    await cut();
+    const found = await values(client, `SELECT current_setting('${name}', true)`).catch(
+      (error: unknown) => (error as { code: string }).code,
+    );
+    expect([['1'], '55000']).toContainEqual(found);
+  });
+
+  it('says so if it has more custom settings than are asked for', async () => {
+    const client = await clientOf('open');
+    for (let n = 0; n < 110; n += 1) await client.query(`SET app.x${n} = '1'`);
+    await cut();
+    const found = await values(client, `SELECT current_setting('app.x109', true)`).catch(
+      (error: unknown) => (error as { code: string }).code,
+    );
+    expect([['1'], '55000']).toContainEqual(found);
+  });
+
+  it('has what a message has set that came in two parts', async () => {
+    const wire = await connectWire({ ...follower.connection, user: 'open' });
+    const message = q("SET app.x = '1'");
+    for (const at of [6, 7, 9, 12]) {
+      await ask(wire, q('RESET ALL'));
+      wire.send(message.subarray(0, at));
+      await settled();
+      await ask(wire, message.subarray(at));
+      await cut();
+      expect(
+        (await ask(wire, q("SELECT current_setting('app.x', true)")))[1]?.endsWith('1'),
+        String(at),
+      ).toBe(true);
+    }
+    wire.close();
+  });
+
+  it('has statements that only its role may make', async () => {
+    const client = await clientOf('bare');
+    await client.query('SET ROLE other');
+    await client.query({ name: 'one', text: 'SELECT count(*)::int FROM ours.t' });
+    await client.query('PREPARE two AS SELECT count(*)::int FROM ours.t');
+    await cut();
+    expect(await values(client, 'EXECUTE two')).toEqual([0]);
+    expect((await client.query({ name: 'one', text: 'SELECT count(*)::int FROM ours.t' })).rows).toEqual([
+      { count: 0 },
+    ]);
+  });
+
+  it.each(['LATIN1', 'SJIS', 'UTF8'])('is of a role whose name is not ASCII, in %s', async (encoding) => {
+    const client = await clientOf('dönner');
+    await client.query(`SET client_encoding = '${encoding}'`);
+    await cut();
+    expect(await values(client, 'SELECT 1')).toEqual([1]);
+  });
+
+  it('does not go on in a block that is weaker than the one that it lost', async () => {
+    const client = await clientOf('open');
+    await client.query('BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY');
+    await client.query('SELECT 1');
+    await cut();
+    const code = await codeOf(client.query('ROLLBACK AND CHAIN')).catch(() => 'none');
+    const level = await values(client, 'SHOW transaction_isolation');
+    expect([code, level]).toEqual(['40001', ['read committed']]);
+  });
+
+  it('has its statement without a name though it has a role, too', async () => {
+    const wire = await connectWire({ ...follower.connection, user: 'open' });
+    await ask(wire, q('SET ROLE other'));
+    await ask(wire, send.parse('', 'SELECT $1::text || $2::text'), send.sync);
+    await cut();
+    const bind = send.bind({ portal: '', statement: '', parameters: ['a', 'b'] });
+    expect((await ask(wire, bind, send.execute(''), send.sync))[1]?.endsWith('ab')).toBe(true);
+    wire.close();
+  });
+
+  it('has its statement without a name after another one could not be made', async () => {
+    const wire = await connectWire({ ...follower.connection, user: 'open' });
+    await ask(wire, q('CREATE TEMP TABLE tt (a int)'));
+    await ask(wire, q('PREPARE p AS SELECT * FROM tt'));
+    await ask(wire, send.parse('', 'SELECT 7'), send.sync);
+    await cut();
+    await ask(wire, send.sync);
+    await ask(wire, send.closePortal('x'), send.sync);
+    await cut();
+    const answer = await ask(wire, send.bind({ portal: '', statement: '' }), send.execute(''), send.sync);
+    expect(answer.map((line) => line[0]).join('')).toBe('2DCZ');
+    wire.close();
+  });
+});
+
+describe('a session that is not changed by a Query alone', () => {
+  it.each(['SET', 'set_config', 'LISTEN'])('has what was done in the extended protocol: %s', async (how) => {
+    const wire = await connectWire({ ...follower.connection, user: 'open' });
+    const sql = {
+      SET: "SET app.x = '1'",
+      set_config: "SELECT set_config('app.x', '1', false)",
+      LISTEN: 'LISTEN app',
+    }[how]!;
+    await ask(wire, run(sql), send.sync);
+    await cut();
+    const found = await ask(
+      wire,
+      q("SELECT concat(current_setting('app.x', true), (SELECT pg_listening_channels()))"),
+    );
+    expect(found[1]?.endsWith(how === 'LISTEN' ? 'app' : '1')).toBe(true);
+    wire.close();
+  });
+
+  it('has what a prepared statement has set last, and not what it has set at first', async () => {
+    const client = await clientOf('open');
+    const set = { name: 'tenant', text: "SELECT set_config('app.tenant', $1, false)" };
+    await client.query({ ...set, values: ['mine'] });
+    await client.query({ ...set, values: ['yours'] });
+    await cut();
+    expect(await values(client, "SELECT current_setting('app.tenant')")).toEqual(['yours']);
+  });
+
+  it('has what EXECUTE has set last', async () => {
+    const client = await clientOf('open');
+    await client.query("PREPARE tenant AS SELECT set_config('app.tenant', $1, false)");
+    await client.query("EXECUTE tenant('mine')");
+    await client.query("EXECUTE tenant('yours')");
+    await cut();
+    expect(await values(client, "SELECT current_setting('app.tenant')")).toEqual(['yours']);
+  });
+
+  it('says that it has lost a lock that was taken by number', async () => {
+    const wire = await connectWire({ ...follower.connection, user: 'open' });
+    const [row] = await values(
+      await clientOf('open'),
+      "SELECT 'pg_advisory_lock(int8)'::regprocedure::oid::int",
+    );
+    const call = Buffer.alloc(26);
+    call.writeInt32BE(Number(row), 0);
+    call.writeInt16BE(1, 4);
+    call.writeInt16BE(1, 6);
+    call.writeInt16BE(1, 8);
+    call.writeInt32BE(8, 10);
+    call.writeBigInt64BE(7n, 14);
+    const whole = Buffer.concat([call.subarray(0, 22), Buffer.from([0, 1])]);
+    expect((await ask(wire, frame('F', whole)))[0]?.[0]).toBe('V');
+    await cut();
+    expect((await ask(wire, q('SELECT 1')))[0]).toContain('55000');
+    wire.close();
+  });
+});
