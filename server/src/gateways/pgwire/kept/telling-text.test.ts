@@ -106,10 +106,12 @@ it('a look at a long text takes a time that is proportional to it', () => {
     'set session "a"',
     ', ',
   ];
+  const slow: string[] = [];
   for (const piece of pieces) {
     const text = piece.repeat(Math.ceil(400_000 / piece.length));
     const beganMs = performance.now();
     for (const look of [tellsOfState, setsHidden, customSettings]) look(text);
-    expect(performance.now() - beganMs, piece).toBeLessThan(2_000);
+    slow.push(...(performance.now() - beganMs < 2_000 ? [] : [piece]));
   }
+  expect(slow).toEqual([]);
 });
