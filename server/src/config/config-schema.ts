@@ -23,10 +23,21 @@ const ms = z.int().min(1).max(3_600_000);
 const address = z.strictObject({ host, port });
 /** Where to listen: on loopback unless told otherwise. */
 const listen = z.strictObject({ host: host.default(LOOPBACK), port });
+/** What pg_hba.conf takes for groups, patterns and files, a rule would take for names that nobody has: who is to be rejected by it would be let in by the next one. */
+const namesOf = (special: RegExp) =>
+  z
+    .string()
+    .min(1)
+    .max(1000)
+    .refine((text) => !text.split(',').some((each) => special.test(each.trim())), {
+      error:
+        'must be all, or names, separated by commas: groups (+), patterns (/), files (@), quotes, and words such as samerole mean something in pg_hba.conf alone',
+    })
+    .default('all');
 const accessRule = z.strictObject({
   /** Names, separated by commas, or "all". */
-  database: z.string().min(1).max(1000).default('all'),
-  role: z.string().min(1).max(1000).default('all'),
+  database: namesOf(/^(?:[+/@"]|$|(?:sameuser|samerole|samegroup|replication)$)/),
+  role: namesOf(/^(?:[+/@"]|$)/),
   address: z
     .string()
     .max(1000)

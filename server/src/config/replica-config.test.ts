@@ -262,6 +262,14 @@ describe('replica configuration', () => {
       access({ method: 'scram', address: 'db1' }),
       'pgwire.access[0].address: must be all, loopback, or addresses and networks such as 10.0.0.0/8, separated by commas',
     ],
+    ...['+admins', 'anna, /^a', '@names', '"anna"', 'anna,'].map((role): [object, string] => [
+      access({ method: 'reject', role }),
+      'pgwire.access[0].role: must be all, or names, separated by commas: groups (+), patterns (/), files (@), quotes, and words such as samerole mean something in pg_hba.conf alone',
+    ]),
+    ...['samerole', 'shop, sameuser', 'replication', '/shop'].map((database): [object, string] => [
+      access({ method: 'reject', database }),
+      'pgwire.access[0].database: must be all, or names, separated by commas: groups (+), patterns (/), files (@), quotes, and words such as samerole mean something in pg_hba.conf alone',
+    ]),
     [access({}), 'pgwire.access[0].method: is missing; it must be one of scram, certificate, trust, reject'],
     [
       { ...minimal, pgwire: { port: 1, tls: { certificate: 'c' } } },

@@ -244,4 +244,39 @@ describe('a session that is not changed by a Query alone', () => {
     expect((await ask(wire, q('SELECT 1')))[0]).toContain('55000');
     wire.close();
   });
+
+  it('does not execute again what was sent together with a PREPARE, in whatever encoding', async () => {
+    await pg.superuser.query('TRUNCATE t');
+    const wire = await connectWire({ ...follower.connection, user: 'open' });
+    await ask(wire, q("SET client_encoding = 'SJIS'"));
+    // The second byte of this character is a backslash to whoever does not know the encoding.
+    const text = "PREPARE p AS SELECT E'\x95\x5c'; INSERT INTO t VALUES (1); --'\0";
+    await ask(wire, frame('Q', Buffer.from(text, 'latin1')));
+    await cut();
+    await ask(wire, q('SELECT 1'));
+    await ask(wire, q('SELECT 1'));
+    expect((await pg.superuser.query('SELECT count(*)::int AS n FROM t')).rows).toEqual([{ n: 1 }]);
+    wire.close();
+  });
+
+  it('has statements of before that its client has changed the encoding', async () => {
+    const wire = await connectWire({ ...follower.connection, user: 'open' });
+    await ask(wire, send.parse('umlaut', "SELECT 'ö', $1::int"), send.sync);
+    await ask(wire, q("SET client_encoding = 'LATIN1'"));
+    await cut();
+    const bound = send.bind({ portal: '', statement: 'umlaut', parameters: ['1'] });
+    expect((await ask(wire, bound, send.execute(''), send.sync))[1]).toMatch(/\\1\\f6\\0.*1$/);
+    wire.close();
+  });
+
+  it('has its settings, whatever else its parameters were called', async () => {
+    const client = await clientOf('open');
+    const set = { name: 'set', text: "SELECT set_config('app.token', $1, false)" };
+    for (let n = 0; n < 120; n += 1) await client.query({ ...set, values: [`one.of${n}`] });
+    await client.query("SET app.x = '1'");
+    await cut();
+    expect(await values(client, "SELECT current_setting('app.x') || current_setting('app.token')")).toEqual([
+      '1one.of119',
+    ]);
+  });
 });

@@ -58,7 +58,7 @@ export function statementsOf({ parsed }: StateSnapshot): readonly (readonly [str
   return [...parsed].map(([name, statement]) => [name, parseFrame(name, statement)] as const);
 }
 
-function parseFrame(name: string, { text, types }: ParsedText): Buffer {
+export function parseFrame(name: string, { text, types }: ParsedText): Buffer {
   const head = Buffer.from(`${name}\0${text}\0`, 'latin1');
   const tail = Buffer.alloc(2 + 4 * types.length);
   tail.writeInt16BE(types.length, 0);

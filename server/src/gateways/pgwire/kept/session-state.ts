@@ -11,6 +11,7 @@ import { mentionIn } from '../codec/mentions.ts';
 import { front } from '../codec/message-types.ts';
 import type { KeptBudget } from './kept-budget.ts';
 import { ParsedStatements, statementsMax } from './parsed-statements.ts';
+import { parseFrame } from './left-session.ts';
 import { emptySnapshot, type StateSnapshot } from './state-question.ts';
 import {
   customSettings,
@@ -40,6 +41,8 @@ export class SessionState {
   /** Custom settings that it may have. */
   readonly settingNames = new Set<string>();
 
+  /** Those of them that were only found among parameters since PostgreSQL was asked. */
+  private readonly parameterNames = new Set<string>();
   private readonly gatherer: FrameGatherer;
   private readonly parseBytesMax: number;
   /** A setting's name may be among the parameters. */
@@ -109,7 +112,9 @@ export class SessionState {
   found(snapshot: StateSnapshot | null): void {
     this.isKnown = snapshot !== null;
     if (snapshot === null) return;
+    if (snapshot.encoding !== this.snapshot.encoding) this.translate(snapshot);
     this.snapshot = snapshot;
+    this.forgetUnset(snapshot);
     for (const [name, { text }] of snapshot.parsed) if (!this.statements.has(name)) this.lookBack(name, text);
     for (const name of this.tellingStatements ?? [])
       if (name !== '' && !snapshot.parsed.has(name)) this.tellingStatements?.delete(name);
@@ -134,7 +139,9 @@ export class SessionState {
     if (!tells && !(this.executesTelling && /\bexecute\b/i.test(text))) return;
     this.mayHaveChanged = true;
     if (!tells) return;
-    this.note(customSettings(text));
+    const names = customSettings(text);
+    for (const name of names) this.parameterNames.delete(name);
+    this.note(names);
     if (setsHidden(text)) this.hasHidden = true;
     this.readsParameters ||= /set_config/i.test(text);
     this.executesTelling ||= preparesTelling(text);
@@ -149,6 +156,29 @@ export class SessionState {
   private tells(statement: string): void {
     this.tellingStatements?.add(statement);
     if ((this.tellingStatements?.size ?? 0) > statementsMax) this.tellingStatements = null;
+  }
+
+  /** Statements that hold more than ASCII: as PostgreSQL tells them now, in the encoding that the client has chosen since. */
+  private translate({ parsed }: StateSnapshot): void {
+    for (const [name, frame] of this.statements.all) {
+      const statement = parsed.get(name);
+      if (statement !== undefined && frame.subarray(headerBytes).some((byte) => byte >= 0x80))
+        this.statements.have(name, parseFrame(name, statement));
+    }
+  }
+
+  /** What was among parameters need not be the name of anything. */
+  private forgetUnset({ settings }: StateSnapshot): void {
+    if (this.parameterNames.size === 0) return;
+    const set = new Set(settings.map(([name]) => name));
+    for (const name of this.parameterNames) if (!set.has(name)) this.settingNames.delete(name);
+    this.parameterNames.clear();
+  }
+
+  private noteParameters(text: string): void {
+    const names = customSettingsAmong(text).filter((name) => !this.settingNames.has(name));
+    for (const name of names) if (this.parameterNames.size < namesMax) this.parameterNames.add(name);
+    this.note(names);
   }
 
   private note(names: readonly string[]): void {
@@ -183,7 +213,7 @@ export class SessionState {
       const { statement, whole } = readBindNames(chunk, part.payload, part.end);
       if (!whole || this.tellingStatements?.has(statement) !== false) this.mayHaveChanged = true;
     }
-    if (this.readsParameters) this.note(customSettingsAmong(this.textOf(part, chunk)));
+    if (this.readsParameters) this.noteParameters(this.textOf(part, chunk));
   }
 
   private sentClose(part: FrameSplitter, chunk: Buffer, position: number): void {

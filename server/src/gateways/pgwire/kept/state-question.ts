@@ -6,7 +6,7 @@
 import { headerBytes } from '../codec/frame-splitter.ts';
 import * as send from '../codec/frontend-messages.ts';
 import { back } from '../codec/message-types.ts';
-import { usualRules } from '../codec/text-rules.ts';
+import { rulesAfter, usualRules } from '../codec/text-rules.ts';
 import { shapeOf } from '../codec/text-shape.ts';
 import type { OwnAnswer } from './upstream-reader.ts';
 
@@ -19,6 +19,8 @@ export interface ParsedText {
 /** Strings are read as latin1, so that they go out again byte for byte. */
 export interface StateSnapshot {
   readonly settings: readonly (readonly [name: string, value: string])[];
+  /** That of the client; null: it is not known. */
+  readonly encoding: string | null;
   /** What SET SESSION AUTHORIZATION has made of the user that logged in; null: nothing. */
   readonly authorization: string | null;
   /** As a setting: `none`, or a name. Null: whatever it is when one logs in. */
@@ -34,6 +36,7 @@ export interface StateSnapshot {
 
 export const emptySnapshot: StateSnapshot = {
   settings: [],
+  encoding: null,
   authorization: null,
   role: null,
   channels: [],
@@ -48,6 +51,7 @@ const question = `SELECT 's', name, setting, NULL FROM pg_catalog.pg_settings
   WHERE source = 'session' AND name NOT IN ('transaction_isolation', 'transaction_read_only', 'transaction_deferrable')
 UNION ALL SELECT 's', n, pg_catalog.current_setting(n, true), NULL FROM pg_catalog.unnest($1::pg_catalog.text[]) n
   WHERE pg_catalog.current_setting(n, true) IS NOT NULL
+UNION ALL SELECT 'e', pg_catalog.current_setting('client_encoding'), NULL, NULL
 UNION ALL SELECT 'r', pg_catalog.current_setting('role'), NULL, NULL
 UNION ALL SELECT CASE WHEN from_sql THEN 'q' ELSE 'p' END, name, statement, parameter_types::pg_catalog.oid[]::pg_catalog.text
   FROM pg_catalog.pg_prepared_statements
@@ -112,10 +116,11 @@ function columnsOf(row: Buffer): (string | null)[] {
   return columns;
 }
 
-/** By whatever rules it was read. */
-function isOneStatement(text: string): boolean {
+/** By whatever rules it was read; in the encoding in which PostgreSQL tells it. */
+function isOneStatement(text: string, encoding: string): boolean {
   const bytes = Buffer.from(text, 'latin1');
-  return [usualRules, { ...usualRules, backslashEscapes: true }].every((rules) => {
+  const own = rulesAfter(usualRules, 'client_encoding', encoding);
+  return [own, { ...own, backslashEscapes: true }].every((rules) => {
     const { statements, first, ends } = shapeOf(bytes, 0, bytes.length, rules);
     return statements === 1 && first === 'setting' && !ends;
   });
@@ -126,11 +131,13 @@ function snapshotOf(rows: readonly (string | null)[][]): StateSnapshot {
     rows.filter(([one]) => one === kind).map(([, name, value]) => [name ?? '', value ?? ''] as const);
   const prepares = of('q').map(([, text]) => text);
   // One that was sent together with other statements has the text of all of them.
-  const alone = prepares.filter(isOneStatement);
+  const encoding = of('e')[0]?.[0] ?? null;
+  const alone = prepares.filter((text) => isOneStatement(text, encoding ?? ''));
   const lost = of('t').map(([what]) => what);
   if (alone.length < prepares.length) lost.push('statements of PREPARE');
   return {
     settings: of('s'),
+    encoding,
     authorization: of('a')[0]?.[0] ?? null,
     role: of('r')[0]?.[0] ?? null,
     channels: of('l').map(([name]) => name),
