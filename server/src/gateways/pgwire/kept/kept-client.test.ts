@@ -206,6 +206,34 @@ describe('a client that is in a transaction when its leader goes', () => {
     expect(fixture.upstreams[1]?.heard.join()).not.toContain('INSERT');
   });
 
+  it.each(['ROLLBACK AND CHAIN', 'COMMIT AND CHAIN', "PREPARE TRANSACTION 'x'"])(
+    'hears it to what PostgreSQL would not refuse, and is out of the block: %s',
+    async (sql) => {
+      for (const [message, before] of [
+        [query(sql), []],
+        [Buffer.concat([run(sql), sync]), ['1 ', '2 ']],
+      ] as const) {
+        await inBlock();
+        await fixture.fail();
+        await fixture.send(message);
+        const told = fixture.told();
+        expect(told.slice(told[0]?.startsWith('E') === true ? 0 : before.length)).toEqual([
+          'E ERROR C=40001',
+          'Z I',
+        ]);
+        fixture.client.destroy();
+      }
+    },
+  );
+
+  it('hears ROLLBACK to the COMMIT of a block that had failed', async () => {
+    await inBlock();
+    await fixture.send(query('fail'));
+    fixture.told();
+    await interrupted(query('COMMIT'));
+    expect(fixture.told()).toEqual(['C ROLLBACK', 'Z I']);
+  });
+
   it('hears nothing of it if it rolls back, by a message or by messages', async () => {
     for (const rollback of [query('ROLLBACK'), Buffer.concat([run('ROLLBACK'), sync])]) {
       await inBlock();

@@ -72,4 +72,14 @@ describe('what a client has sent and had no answer to', () => {
     kept.answered(true);
     expect(all(kept)).toBe('');
   });
+
+  it('takes nothing of what all may keep once it is let go', () => {
+    const budget = new KeptBudget(10_000);
+    const [one, other, third] = [1, 2, 3].map(() => new KeptRequests(10_000, budget));
+    for (const kept of [one!, other!, third!]) sends(kept, query('x'.repeat(100)));
+    one!.clear();
+    other!.spoil();
+    third!.restart(false);
+    expect(budget.take(10_000)).toBe(true);
+  });
 });

@@ -66,7 +66,9 @@ describe('between two gateways', () => {
       altered[at]! ^= 1;
       expect(readChallenge(context(), altered)).toBeNull();
     }
-    expect(readTunnelAnswer(context(), leaderNonce, challenge.subarray(17))).toBeNull();
+    // Its own proof, of the flags that it has said.
+    const reflected = Buffer.concat([challenge.subarray(17), challenge.subarray(16, 17)]);
+    expect(readTunnelAnswer(context(), leaderNonce, reflected)).toBeNull();
     for (const length of [0, 16, 47]) {
       expect(readChallenge(context(), challenge.subarray(0, length))).toBeNull();
       expect(readTunnelAnswer(context(), leaderNonce, answer.subarray(0, Math.min(length, 31)))).toBeNull();
