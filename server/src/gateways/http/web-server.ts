@@ -7,6 +7,7 @@ import { constants } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { TlsOptions } from 'node:tls';
+import { boundConnections } from './crowded-server.ts';
 
 /** As adapters/tls-files has them. */
 export interface ServerCertificates {
@@ -50,7 +51,7 @@ export function createWebServer(
 }
 
 function bounded(server: Server): Server {
-  server.maxConnections = connectionsMax;
+  boundConnections(server, connectionsMax);
   return server;
 }
 
