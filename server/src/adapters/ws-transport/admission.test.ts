@@ -148,6 +148,21 @@ it('nor do many that ask to be let in, and prove nothing', async () => {
   await eventually(() => expect([one.connected(), again.connected()]).toEqual([[r2], [r1]]), 5000);
 });
 
+it('who says nothing, or never ends his request, is ended in time', async () => {
+  const { one } = await connectedPair({ limits: { handshakeMs: 300 } });
+  const startedAt = performance.now();
+  const slow = ['', 'GET /peer HTTP/1.1\r\nx: '].map((said) => {
+    const socket = connect(one.port, '127.0.0.1');
+    socket.on('error', () => {}).resume();
+    socket.write(said);
+    onEnd(() => socket.destroy());
+    return once(socket, 'close');
+  });
+  await Promise.all(slow);
+  expect(performance.now() - startedAt).toBeLessThan(5000);
+  expect(one.connected()).toEqual([r2]);
+});
+
 describe('a malformed frame', () => {
   const bad: [string, Uint8Array][] = [
     ['noise', Buffer.from('c1ffffff', 'hex')],

@@ -30,6 +30,8 @@ export interface PeerServer {
 
 /** The first byte of a TLS handshake, and of no request in HTTP. */
 const tlsHandshake = 0x16;
+/** How often it is looked who has not ended his request in time. By itself Node.js does so every half minute. */
+const lookEveryMs = 1000;
 
 export function openPeerServer(given: PeerServerOptions): PeerServer {
   const strangers = new Strangers(given.limits.strangersMax);
@@ -84,12 +86,16 @@ const nameOf = ({ remoteAddress, remotePort }: Socket): string =>
   `${remoteAddress ?? '?'} ${remotePort ?? '?'}`;
 
 function plainServer(options: PeerServerOptions): HttpServer {
-  return withUpgrades(createPlainServer(), options);
+  return withUpgrades(createPlainServer({ connectionsCheckingInterval: lookEveryMs }), options);
 }
 
 function tlsServer(options: PeerServerOptions, { certificates }: PeerTls) {
   const settings = listenerOptions(certificates.current());
-  const server = createTlsServer({ ...settings, handshakeTimeout: options.limits.handshakeMs });
+  const server = createTlsServer({
+    ...settings,
+    handshakeTimeout: options.limits.handshakeMs,
+    connectionsCheckingInterval: lookEveryMs,
+  });
   server.on('tlsClientError', (error, socket) => {
     options.onRefused(socket.remoteAddress ?? '?', `TLS: ${error.message}`);
     socket.destroy();
