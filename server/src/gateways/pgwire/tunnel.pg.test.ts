@@ -285,7 +285,7 @@ describe('when the leader goes away, a client of a follower', () => {
 
   it('that was answered is not told of the transaction before', async () => {
     follower.service.outcome = 'committed';
-    await commitThatWaits(q(insert));
+    await commitThatWaits(run(insert), send.sync);
     await transactionIsTold();
     await letCommitsGo?.();
     await wire.until('Z');

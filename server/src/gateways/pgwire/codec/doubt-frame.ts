@@ -1,15 +1,30 @@
 /**
- * The one message that a leader's gateway sends to a follower's, on a client's tunnelled connection, and never to a client: what the transaction is that the
- * session has open. If the leader goes away before its answer, the follower can find out what became of it.
+ * What a leader's gateway tells a follower's, on a client's tunnelled connection, so that the follower can find out what became of a transaction if the leader goes away before its answer: under which leadership the session runs,
+ * and what the transaction is that it has open.
  *
- * Pure. The payload is strings, each ended by a zero byte: round and replica of the leadership, then `x` and the transaction's id, or `n` and database, role and name
+ * Pure. The leadership is told as a setting is (ParameterStatus), which a follower that does not know it passes on. A transaction has a message of its own, which no client gets. Its payload is strings, each ended by a zero byte: round and replica of the leadership, then `x` and the transaction's id, or `n` and database, role and name
  * of a named request (all in UTF-8).
  */
 import type { Ballot, ReplicaId } from '../../../multipaxos/types/names.ts';
 import type { NamedRequest, OpenTransaction } from '../../../ports/client-service.ts';
 import { frameOf } from './backend-messages.ts';
 import { headerBytes } from './frame-splitter.ts';
+import { back } from './message-types.ts';
 import { ProtocolViolation } from './protocol-violation.ts';
+
+/** The name of the setting that tells the leadership. */
+export const leadershipParameter = 'barista.leadership';
+
+/** A session runs under this leadership. */
+export function leadershipFrame({ round, replica }: Ballot): Buffer {
+  return frameOf(back.parameterStatus, Buffer.from(`${leadershipParameter}\0${round} ${replica}\0`, 'utf8'));
+}
+
+/** Of that setting's value. Null: it is none. */
+export function readLeadership(value: string): Ballot | null {
+  const [, round, replica] = /^(\d{1,15}) (\S+)$/.exec(value) ?? [];
+  return round === undefined ? null : { round: Number(round), replica: replica as ReplicaId };
+}
 
 /** No message of PostgreSQL has this type. */
 export const doubtType = 'b'.charCodeAt(0);

@@ -4,7 +4,7 @@
  * Responsible for: what of the bytes goes where, and what is known of the session. Has no sockets.
  */
 import { endsSession, type ErrorFields, frameOf, readyForQuery } from '../codec/backend-messages.ts';
-import type { Doubt } from '../codec/doubt-frame.ts';
+import { type Doubt, leadershipParameter } from '../codec/doubt-frame.ts';
 import { FrameSplitter } from '../codec/frame-splitter.ts';
 import { mentionInStartup } from '../codec/mentions.ts';
 import { back, type TransactionStatus } from '../codec/message-types.ts';
@@ -15,6 +15,7 @@ import type { PgwireLimits } from '../limits.ts';
 import { KnownTransaction } from '../session/known-transaction.ts';
 import { RequestTracker } from '../session/request-tracker.ts';
 import { failBatch, FailedBlock } from './failed-block.ts';
+import { IdsAhead } from './ids-ahead.ts';
 import type { KeptBudget } from './kept-budget.ts';
 import type { LeftSession } from './left-session.ts';
 import { isOfCopy, KeptRequests } from './kept-requests.ts';
@@ -45,6 +46,7 @@ export class Following implements UpstreamListener {
   said: Said | null = null;
   /** Of the session at the upstream that serves. */
   key: Buffer | null = null;
+  readonly ids: IdsAhead;
 
   private readonly options: FollowingOptions;
   private readonly fromClient: FrameSplitter;
@@ -68,6 +70,14 @@ export class Following implements UpstreamListener {
     this.fromClient = new FrameSplitter(limits.frameBytesMax);
     this.requests = new KeptRequests(limits.keptBytesMax, budget);
     this.state = new SessionState({ preparedBytesMax: limits.preparedBytesMax, budget });
+    this.ids = new IdsAhead(this.tracker, this.state.statements, {
+      known: (doubt) => this.doubt(doubt),
+      // It is sent again in a session of its own.
+      refused: () => {
+        this.said = 'notCommitted';
+        this.reader.isOver = true;
+      },
+    });
     this.state.usesNames = mentionInStartup(startup)?.request === true;
     this.reader = new UpstreamReader(limits.frameBytesMax, this);
     this.tracker.startedUp();
@@ -98,17 +108,31 @@ export class Following implements UpstreamListener {
     const { fromClient, tracker } = this;
     const isChanged = this.failing !== null || this.passesOver;
     const passed: Buffer[] = [];
+    this.ids.begin(this.isFree);
     fromClient.feed(chunk);
     while (fromClient.next()) {
       const { position } = tracker.owed;
       tracker.sent(fromClient, chunk);
+      this.ids.sent(fromClient, chunk);
       if (this.isLoggedIn) {
         this.requests.sent(fromClient, chunk);
         this.state.sent(fromClient, chunk, position);
       }
       if (isChanged) passed.push(this.change(fromClient, chunk));
     }
-    return isChanged ? passed : [chunk];
+    if (isChanged) return passed;
+    const question = fromClient.atBoundary && this.isMovable ? this.ids.question() : null;
+    if (question === null) return [chunk];
+    this.reader.own = question.taker;
+    this.reader.block = question.block;
+    return [question.ahead, chunk, ...(question.behind === null ? [] : [question.behind])];
+  }
+
+  /** Nothing is under way, and something of the gateway's own can be put ahead of what the client sends. */
+  private get isFree(): boolean {
+    const { tracker, failing, passesOver, fromClient, reader, held } = this;
+    if (tracker.outstanding || failing !== null || passesOver || held !== null) return false;
+    return fromClient.atBoundary && reader.own === null && reader.block === null;
   }
 
   private change(part: FrameSplitter, chunk: Buffer): Buffer {
@@ -131,11 +155,16 @@ export class Following implements UpstreamListener {
     this.options.onKey(key);
   }
 
-  parameter(name: string, value: string): void {
+  parameter(name: string, value: string): boolean {
+    if (name === leadershipParameter) {
+      this.ids.under(value);
+      return false;
+    }
     const { tracker } = this;
     tracker.rules = rulesAfter(tracker.rules, name, value);
     this.parametersTold.set(name, value);
     if (this.isLoggedIn) this.state.mayHaveChanged = true;
+    return true;
   }
 
   doubt(doubt: Doubt): void {
@@ -241,11 +270,17 @@ export class Following implements UpstreamListener {
       tracker: this.tracker,
       told: this.reader,
       doubt: this.known.doubt,
+      answer: this.answer,
       hasRequests: this.requests.all !== null,
       isMidMessage: !this.fromClient.atBoundary && !isOfCopy(this.fromClient.type),
       said: this.said === 'unknown' ? null : this.said,
       lost: this.lost,
     };
+  }
+
+  private get answer(): readonly Buffer[] | null {
+    const tag = this.reader.block?.tag ?? null;
+    return tag === null ? this.ids.answer : [tag];
   }
 
   /** What the client is to be told that its session has lost. */
@@ -280,6 +315,7 @@ export class Following implements UpstreamListener {
     this.lostUntold = how.tellsLoss && how.block !== 'untold' ? [] : lost;
     for (const name of session.forgotten) state.statements.forget(name);
     this.key = session.key;
+    this.ids.under(session.parameters.get(leadershipParameter));
     this.said = null;
     this.held = null;
     this.known.doubt = null;
@@ -331,7 +367,7 @@ export class Following implements UpstreamListener {
     const { tracker, parametersTold } = this;
     const messages: Buffer[] = [];
     for (const [name, value] of parameters) {
-      if (parametersTold.get(name) === value) continue;
+      if (name === leadershipParameter || parametersTold.get(name) === value) continue;
       parametersTold.set(name, value);
       tracker.rules = rulesAfter(tracker.rules, name, value);
       messages.push(frameOf(back.parameterStatus, Buffer.from(`${name}\0${value}\0`, 'latin1')));

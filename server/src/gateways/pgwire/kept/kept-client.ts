@@ -89,6 +89,7 @@ export class KeptClient {
         if (refusal !== null) this.close([errorResponse('FATAL', refusal)]);
       },
     });
+    this.following.ids.isElsewhere = options.place.kind === 'at';
     this.upstream = options.upstream;
     this.upstreamValve = new Valve(this.upstream);
     this.listenToClient();
@@ -193,6 +194,7 @@ export class KeptClient {
     this.state = 'open';
     this.hasMoved = true;
     this.place = place;
+    this.following.ids.isElsewhere = place.kind === 'at';
     this.upstream = upstream;
     this.upstreamValve = new Valve(upstream);
     // What the old one did not take is not waited for.

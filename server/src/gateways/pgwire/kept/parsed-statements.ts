@@ -41,6 +41,11 @@ export class ParsedStatements {
     return this.frames.has(name);
   }
 
+  /** The Parse message of one of them. */
+  frameOf(name: string): Buffer | undefined {
+    return this.frames.get(name);
+  }
+
   /** A whole Parse message; null: it was too long. */
   sentParse(name: string, frame: Buffer | null, position: number): void {
     if (frame === null) {

@@ -23,6 +23,8 @@ export interface Interrupted {
   readonly told: { readonly atBoundary: boolean; readonly begun: boolean; readonly saidFatal: boolean };
   /** What is known of the transaction that is under way. */
   readonly doubt: Doubt | null;
+  /** Of requests that are committed: all of their answer but ReadyForQuery; null: it is not known. */
+  readonly answer: readonly Buffer[] | null;
   /** All that the client has sent and was not answered is at hand. */
   readonly hasRequests: boolean;
   /** Part of a message has come of the client that has to be answered, and is among them. */
@@ -85,9 +87,9 @@ function byOutcome(interrupted: Interrupted, outcome: RequestOutcome): Settlemen
   const { tracker, told, hasRequests, lost } = interrupted;
   switch (outcome.code) {
     case 'committed': {
-      const tag = told.begun ? null : successTag(tracker, outcome.tag);
-      if (tag === null) return failAll(tracker, errors.withLoss(errors.committedAnswerLost, lost), 1);
-      return go({ words: [commandComplete(tag), readyForQuery('I')], readies: 1 });
+      const answer = told.begun ? null : committedAnswer(interrupted, outcome.tag);
+      if (answer === null) return failAll(tracker, errors.withLoss(errors.committedAnswerLost, lost), 1);
+      return go({ words: [...answer, readyForQuery('I')], readies: 1 });
     }
     case 'notCommitted':
       if (!told.begun && hasRequests) return again(tracker);
@@ -97,6 +99,12 @@ function byOutcome(interrupted: Interrupted, outcome: RequestOutcome): Settlemen
     default:
       return outcome satisfies never;
   }
+}
+
+function committedAnswer({ tracker, answer }: Interrupted, kept: string | null): readonly Buffer[] | null {
+  const tag = successTag(tracker, kept);
+  if (tag !== null) return [commandComplete(tag)];
+  return tracker.due === 1 && !tracker.open ? answer : null;
 }
 
 /** Nothing of it was told, and nothing is committed. */

@@ -8,7 +8,7 @@ import * as send from '../codec/frontend-messages.ts';
 import { back } from '../codec/message-types.ts';
 import { rulesAfter, usualRules } from '../codec/text-rules.ts';
 import { shapeOf } from '../codec/text-shape.ts';
-import type { OwnAnswer } from './upstream-reader.ts';
+import type { OwnAnswer, OwnTaken } from './upstream-reader.ts';
 
 export interface ParsedText {
   readonly text: string;
@@ -94,13 +94,13 @@ export class StateAnswer implements OwnAnswer {
     this.onEnd = onEnd;
   }
 
-  take(type: number, message: Buffer | null): { readonly client: Buffer | null } | null {
+  take(type: number, message: Buffer | null): OwnTaken {
     if (type === back.readyForQuery) {
       return { client: this.onEnd(this.failed ? null : snapshotOf(this.rows)) };
     }
     if (type === back.errorResponse || message === null || this.rows.length > rowsMax) this.failed = true;
     else if (type === back.dataRow) this.rows.push(columnsOf(message));
-    return null;
+    return 'goesOn';
   }
 }
 

@@ -17,7 +17,10 @@ function createReader(change: Partial<UpstreamListener> = {}): { reader: Upstrea
   const reader = new UpstreamReader(64 * MiB, {
     authentication: note('authentication'),
     backendKey: note('key'),
-    parameter: note('parameter'),
+    parameter: () => {
+      heard.push('parameter');
+      return true;
+    },
     doubt: note('doubt'),
     copyBegan: note('copy'),
     parseComplete: note('parsed'),
@@ -159,13 +162,30 @@ describe('what an upstream says', () => {
       reader.own = {
         take: (type) => {
           took.push(String.fromCharCode(type));
-          return type === 'Z'.charCodeAt(0) ? { client: frame('Z', 'I') } : null;
+          return type === 'Z'.charCodeAt(0) ? { client: frame('Z', 'I') } : 'goesOn';
         },
       };
       const { told } = pass(reader, chunks);
       expect(told.equals(Buffer.concat([frame('A', 'x'), frame('Z', 'I'), frame('D')]))).toBe(true);
       expect(took).toEqual(['1', 'D', 'Z']);
     }
+  });
+
+  it('is for the client where the gateway says that it is no answer of its own', () => {
+    for (const chunks of cuts(Buffer.concat([frame('1'), frame('D', 'y'), readyForQuery('I')]))) {
+      const { reader } = createReader();
+      reader.own = { take: (type) => (type === 'D'.charCodeAt(0) ? 'notMine' : 'goesOn') };
+      expect(pass(reader, chunks).told.equals(Buffer.concat([frame('D', 'y'), readyForQuery('I')]))).toBe(
+        true,
+      );
+    }
+  });
+
+  it('is for the gateway if it tells of a transaction, whatever else is being answered', () => {
+    const { reader, heard } = createReader();
+    reader.own = { take: () => 'goesOn' };
+    expect(pass(reader, [doubt]).told.length).toBe(0);
+    expect(heard).toEqual(['doubt']);
   });
 });
 

@@ -16,12 +16,14 @@ import { headerBytes } from '../codec/frame-splitter.ts';
 import { back, comesAnyTime, front, type TransactionStatus } from '../codec/message-types.ts';
 import { ProtocolViolation } from '../codec/protocol-violation.ts';
 import { saysAuthenticated } from '../session/answer-reader.ts';
+import type { HiddenBlock } from './hidden-block.ts';
 
 /** Told of what comes, in order. */
 export interface UpstreamListener {
   readonly authentication: (isOver: boolean) => void;
   readonly backendKey: (key: Buffer) => void;
-  readonly parameter: (name: string, value: string) => void;
+  /** Whether the client is told. */
+  readonly parameter: (name: string, value: string) => boolean;
   readonly doubt: (doubt: Doubt) => void;
   readonly copyBegan: () => void;
   readonly parseComplete: () => void;
@@ -32,10 +34,13 @@ export interface UpstreamListener {
   readonly ready: (status: TransactionStatus, isBare: boolean) => boolean;
 }
 
+/** `client`: it was the last one, and the client is told this, or nothing. `notMine`: it is for the client, and so is all that follows. */
+export type OwnTaken = 'goesOn' | 'notMine' | { readonly client: Buffer | null };
+
 /** Takes the answers to what the gateway itself has asked. */
 export interface OwnAnswer {
-  /** `message`: null if it is too long to be held. Returns what the client is told when it was the last one; null: it goes on. */
-  take(type: number, message: Buffer | null): { readonly client: Buffer | null } | null;
+  /** `message`: null if it is too long to be held. */
+  take(type: number, message: Buffer | null): OwnTaken;
 }
 
 const wholeBytesMax = 16_384;
@@ -51,6 +56,8 @@ export class UpstreamReader {
   isOver = false;
   /** The next answers are to what the gateway has asked. */
   own: OwnAnswer | null = null;
+  /** The request that is being answered runs in a block that the client knows nothing of. */
+  block: HiddenBlock | null = null;
   /** Nothing is told up to the next ReadyForQuery. */
   skips = false;
 
@@ -60,6 +67,8 @@ export class UpstreamReader {
   /** What is to come of a long message, and whether the client gets it. */
   private rest = 0;
   private passesRest = true;
+  /** What the client is told before the message that is being looked at. */
+  private ahead: Buffer | null = null;
 
   constructor(frameBytesMax: number, listener: UpstreamListener) {
     this.frameBytesMax = frameBytesMax;
@@ -86,6 +95,12 @@ export class UpstreamReader {
       const isWhole = end === at + length;
       if (!isWhole && end - at < wholeBytesMax) break;
       const told = this.isPlain(bytes[at]!) ? true : this.take(bytes.subarray(at, end), isWhole);
+      if (this.ahead !== null) {
+        if (at > from) views.push(bytes.subarray(from, at));
+        views.push(this.ahead);
+        this.ahead = null;
+        from = at;
+      }
       this.rest = at + length - end;
       this.passesRest = told === true;
       if (told !== true) {
@@ -102,7 +117,8 @@ export class UpstreamReader {
 
   /** Nearly all messages of long answers: the client gets them, and nothing is in them for the gateway. */
   private isPlain(type: number): boolean {
-    if (this.own !== null || this.skips || (type !== back.dataRow && type !== copyData)) return false;
+    if (this.own !== null || this.skips || (this.block !== null && this.block.tag !== null)) return false;
+    if (type !== back.dataRow && type !== copyData) return false;
     this.begun = true;
     return true;
   }
@@ -118,22 +134,31 @@ export class UpstreamReader {
   /** The client gets the message as it is, another one, or none. */
   private take(message: Buffer, isWhole: boolean): true | Buffer | null {
     const type = message[0]!;
-    if (this.own !== null && !comesAnyTime(type)) {
-      const end = this.own.take(type, isWhole ? message : null);
-      if (end !== null) this.own = null;
-      return end?.client ?? null;
-    }
-    if (type === back.readyForQuery) return this.ready(message);
     if (type === doubtType) {
       if (!isWhole) throw new ProtocolViolation('a message between replicas is too long');
       this.listener.doubt(readDoubt(message));
       return null;
     }
+    if (this.own !== null && !comesAnyTime(type)) {
+      const taken = this.own.take(type, isWhole ? message : null);
+      if (taken === 'goesOn') return null;
+      this.own = null;
+      if (taken !== 'notMine') return taken.client;
+    }
+    if (this.block === null || comesAnyTime(type)) return this.answer(type, message, isWhole);
+    const { ahead, tells } = this.block.take(type, message);
+    if (tells && type === back.readyForQuery) this.block = null;
+    if (ahead !== null) this.begun = true;
+    this.ahead = ahead;
+    return tells ? this.answer(type, message, isWhole) : null;
+  }
+
+  private answer(type: number, message: Buffer, isWhole: boolean): true | Buffer | null {
+    if (type === back.readyForQuery) return this.ready(message);
     if (this.skips && !comesAnyTime(type)) return null;
     if (type === back.errorResponse) return this.failed(message);
     if (!comesAnyTime(type)) this.begun = true;
-    if (isWhole) this.lookInto(type, message);
-    return true;
+    return isWhole && !this.lookInto(type, message) ? null : true;
   }
 
   private ready(message: Buffer): true | null {
@@ -155,30 +180,31 @@ export class UpstreamReader {
     return told;
   }
 
-  private lookInto(type: number, message: Buffer): void {
+  /** Whether the client gets it. */
+  private lookInto(type: number, message: Buffer): boolean {
     const { listener } = this;
     switch (type) {
       case back.authentication:
         listener.authentication(saysAuthenticated(message));
-        return;
+        return true;
       case back.backendKeyData:
         listener.backendKey(Buffer.from(message.subarray(headerBytes)));
-        return;
+        return true;
       case back.parameterStatus: {
         const { name, value } = readParameterStatus(message);
-        listener.parameter(name, value);
-        return;
+        return listener.parameter(name, value);
       }
       case back.parseComplete:
         listener.parseComplete();
-        return;
+        return true;
       case back.closeComplete:
         listener.closeComplete();
-        return;
+        return true;
       case back.copyInResponse:
         listener.copyBegan();
-        return;
+        return true;
       default:
+        return true;
     }
   }
 }

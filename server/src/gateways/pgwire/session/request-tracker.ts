@@ -5,6 +5,7 @@
  * Looks at every message of a client, on the leader and on a follower, so it must be quick: the text of a lone Query is kept as a view and read only if that is ever needed.
  * Invariant: what it says of outcomes (`verdict`) is never more than what holds whatever PostgreSQL made of the messages.
  */
+import { commitText } from '../codec/commit-text.ts';
 import { type FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
 import { front, type TransactionStatus } from '../codec/message-types.ts';
 import type { StatementKind } from '../codec/statement-kinds.ts';
@@ -87,7 +88,7 @@ export class RequestTracker {
 
   /** The client is owed the answer to one Query, and that is exactly a COMMIT. */
   get isLoneCommit(): boolean {
-    return /^\s*(?:commit|end)(?:\s+(?:work|transaction))?\s*;?\s*$/i.test(this.loneText ?? '');
+    return commitText.test(this.loneText ?? '');
   }
 
   /** A part of a message of the client, on its way to PostgreSQL. */

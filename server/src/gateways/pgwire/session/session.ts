@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ClientService } from '../../../ports/client-service.ts';
 import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
-import { type Doubt, doubtFrame } from '../codec/doubt-frame.ts';
+import { type Doubt, doubtFrame, leadershipFrame } from '../codec/doubt-frame.ts';
 import { type Mention, mentionInStartup } from '../codec/mentions.ts';
 import { ProtocolViolation } from '../codec/protocol-violation.ts';
 import { databaseOf, type StartupMessage, startupForBackend, startupParameter } from '../codec/startup.ts';
@@ -85,6 +85,7 @@ export class Session implements Gated {
   private backendGone = false;
   private clientEnded = false;
   private doubtTold = false;
+  private leadershipTold = false;
   private key: Buffer | null = null;
   private readonly parameters = new Map<string, string>();
   private leaving: LeavingReader | null = null;
@@ -181,6 +182,7 @@ export class Session implements Gated {
     const { due } = this.tracker;
     const more = this.outbox.release();
     if (this.tracker.due < due) this.known.afterReady();
+    if (!this.leadershipTold && this.loggedIn) this.tellLeadership();
     if (more) this.options.gate.add(this);
     else if (this.backendGone) this.afterLastAnswer();
     else this.draining?.look();
@@ -275,6 +277,13 @@ export class Session implements Gated {
     const { doubt } = this.known;
     if (doubt === null || this.doubtTold || this.state !== 'open' || !this.options.takesDoubts) return;
     this.doubtTold = this.outbox.insert(doubtFrame(doubt));
+  }
+
+  /** To the follower through which the client came, once. */
+  private tellLeadership(): void {
+    const { takesDoubts, service, gate } = this.options;
+    const leadership = takesDoubts ? service.leadership(gate.generation) : null;
+    this.leadershipTold = leadership === null || this.outbox.insert(leadershipFrame(leadership));
   }
 
   // -------------------------------------------------------------------------------------------------------- the end

@@ -1,0 +1,40 @@
+/** Whether a statement says with its first word that it changes data, or reads. Pure, and quick: it is asked of every statement that passes. */
+import { dash, isSpace, isWordByte, newline, slash, star } from './sql-bytes.ts';
+
+const changing: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'merge']);
+const reading: ReadonlySet<string> = new Set(['select', 'with', 'values', 'table']);
+const wordBytesMax = 6;
+
+/** Of the first statement of the text in `bytes`. */
+export function changesData(bytes: Buffer, from: number, to: number): boolean {
+  return beginsWith(changing, bytes, from, to);
+}
+
+/** A function in it may change data all the same. */
+export function readsData(bytes: Buffer, from: number, to: number): boolean {
+  return beginsWith(reading, bytes, from, to);
+}
+
+function beginsWith(words: ReadonlySet<string>, bytes: Buffer, from: number, to: number): boolean {
+  const begin = beginOfWord(bytes, from, to);
+  let end = begin;
+  while (end < to && end - begin <= wordBytesMax && isWordByte(bytes[end]!)) end += 1;
+  if (end === begin || end - begin > wordBytesMax) return false;
+  return words.has(bytes.toString('latin1', begin, end).toLowerCase());
+}
+
+/** Behind spaces and comments; comments within comments are not looked into. */
+function beginOfWord(bytes: Buffer, from: number, to: number): number {
+  let at = from;
+  for (;;) {
+    while (at < to && isSpace(bytes[at]!)) at += 1;
+    const next = at + 1 < to ? bytes[at + 1] : 0;
+    if (bytes[at] === dash && next === dash) at = behind(bytes.indexOf(newline, at), 1, to);
+    else if (bytes[at] === slash && next === star) at = behind(bytes.indexOf('*/', at + 2, 'latin1'), 2, to);
+    else return at;
+  }
+}
+
+function behind(found: number, length: number, to: number): number {
+  return found < 0 ? to : Math.min(to, found + length);
+}

@@ -1,0 +1,257 @@
+/** Ids of transactions that are asked for ahead of what commits them: what is known when the leader dies, and that nobody notices otherwise. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Relay, startRelay } from '../../adapters/testing/relay.ts';
+import type { OpenTransaction } from '../../ports/client-service.ts';
+import * as send from './codec/frontend-messages.ts';
+import { startGateway, type TestGateway } from './testing/gateway.ts';
+import {
+  ask,
+  endSleeping,
+  holdCommits,
+  keys,
+  leaderAt,
+  q,
+  run,
+  settled,
+  waitingCommits,
+} from './testing/helpers.ts';
+import { createMemoryClientService } from './testing/memory-client-service.ts';
+import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
+import { connectWire, describeFrame, type WireClient } from './testing/wire-client.ts';
+
+let pg: TestPostgres;
+let leader: TestGateway;
+let follower: TestGateway;
+let cable: Relay;
+let wire: WireClient;
+let letCommitsGo: (() => Promise<void>) | null = null;
+
+beforeAll(async () => {
+  pg = await startTestPostgres();
+});
+afterAll(async () => {
+  await pg.stop();
+});
+beforeEach(async () => {
+  // It is never late: what the follower knows it has asked for itself.
+  leader = await startGateway(pg, { limits: { lateMs: 60_000 } });
+  cable = await startRelay(leader.connection.port);
+  const service = createMemoryClientService(null);
+  service.setService(leaderAt(cable.port));
+  follower = await startGateway(pg, { service, limits: { keepWaitMs: 5_000 } });
+  wire = await connectWire(follower.connection);
+  await ask(wire, q('CREATE TABLE t (a int PRIMARY KEY)'));
+});
+afterEach(async () => {
+  await letCommitsGo?.();
+  letCommitsGo = null;
+  wire.close();
+  await follower.listener.close();
+  cable.close();
+  await leader.listener.close();
+  await endSleeping(pg);
+  await pg.superuser.query('DROP TABLE IF EXISTS t');
+});
+
+const insert = 'INSERT INTO t VALUES (1)';
+
+async function commitThatWaits(...messages: readonly Buffer[]): Promise<void> {
+  letCommitsGo = await holdCommits(pg);
+  wire.send(...messages);
+  await expect.poll(() => waitingCommits(pg)).toBe(1);
+}
+
+/** Of the only transaction that waits, as PostgreSQL has it. */
+async function waitingId(): Promise<bigint> {
+  const { rows } = await pg.superuser.query<{ xid: string }>(
+    "SELECT backend_xid::text AS xid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = 'barista'",
+  );
+  return BigInt(rows[0]?.xid ?? 0);
+}
+
+async function hears(times = 1): Promise<string[]> {
+  const lines: string[] = [];
+  for (let time = 0; time < times; time += 1) {
+    lines.push(...(await wire.until('Z')).map(describeFrame));
+  }
+  return lines.map((line) => line.replace(/ M=.*/, ''));
+}
+
+interface Request {
+  readonly name: string;
+  readonly before: string | null;
+  readonly messages: readonly Buffer[];
+  /** What the client hears when it is committed. */
+  readonly hears: readonly string[];
+}
+
+const answerLost = ['E V=ERROR C=RQ001', 'Z I'];
+const requests: readonly Request[] = [
+  { name: 'COMMIT', before: insert, messages: [q('COMMIT')], hears: ['C COMMIT\\0', 'Z I'] },
+  {
+    name: 'COMMIT by messages',
+    before: insert,
+    messages: [run('COMMIT'), send.sync],
+    hears: ['1 ', '2 ', 'n ', 'C COMMIT\\0', 'Z I'],
+  },
+  { name: 'a change and COMMIT', before: '', messages: [q(`${insert}; COMMIT`)], hears: answerLost },
+  {
+    name: 'both by messages',
+    before: '',
+    messages: [run(insert), run('COMMIT'), send.sync],
+    hears: answerLost,
+  },
+  { name: 'a change', before: null, messages: [q(insert)], hears: ['C INSERT 0 1\\0', 'Z I'] },
+  { name: 'a change by messages', before: null, messages: [run(insert), send.sync], hears: answerLost },
+  {
+    name: 'a pipeline of changes',
+    before: null,
+    messages: [run(insert), run('INSERT INTO t VALUES (2)'), send.sync],
+    hears: answerLost,
+  },
+];
+
+async function interruptedBy(end: () => Promise<void> | void, request: Request): Promise<bigint> {
+  const { before, messages } = request;
+  if (before !== null) await ask(wire, q(`BEGIN; ${before}`));
+  await commitThatWaits(...messages);
+  const xid = await waitingId();
+  await settled();
+  await end();
+  return xid;
+}
+
+describe.each(requests)('$name that waits when the leader goes', (request) => {
+  it('is asked for by its id', async () => {
+    const xid = await interruptedBy(() => cable.cut(), request);
+    await expect.poll(() => follower.service.asked).toMatchObject([{ leadership: { round: 1 } }]);
+    expect((follower.service.asked[0] as OpenTransaction).xid % 2n ** 32n).toBe(xid);
+  });
+
+  it('has the answer that is true', async () => {
+    follower.service.outcome = 'committed';
+    await interruptedBy(() => cable.cut(), request);
+    expect(await hears()).toEqual(request.hears);
+    expect((await ask(wire, q('SELECT 1'))).at(-1)).toBe('Z I');
+  });
+});
+
+it('a change that is not committed is sent to the next leader', async () => {
+  follower.service.outcome = 'notCommitted';
+  await ask(wire, q('CREATE TABLE u (a int)'));
+  await interruptedBy(() => cable.cut(), {
+    name: '',
+    before: null,
+    messages: [q('INSERT INTO u VALUES (1)')],
+    hears: [],
+  });
+  // Here the next leader has the same PostgreSQL.
+  await expect.poll(() => waitingCommits(pg)).toBe(2);
+  await letCommitsGo?.();
+  expect(await hears()).toEqual(['C INSERT 0 1\\0', 'Z I']);
+  expect((await ask(wire, q('SELECT count(*) FROM u; DROP TABLE u')))[1]).toContain('2');
+});
+
+it('a tag is told behind the commit: where that fails, the error alone', async () => {
+  await pg.superuser.query(
+    'CREATE TABLE parent (a int PRIMARY KEY); GRANT ALL ON parent TO PUBLIC; CREATE TABLE child (a int REFERENCES parent DEFERRABLE INITIALLY DEFERRED); GRANT ALL ON child TO PUBLIC',
+  );
+  try {
+    for (const port of [leader.connection.port, follower.connection.port]) {
+      const one = await connectWire({ ...follower.connection, port });
+      const told = (await ask(one, q('INSERT INTO child VALUES (7) RETURNING a'))).map((line) => line[0]);
+      expect(told.join('')).toBe('TDEZ');
+      const both = (await ask(one, q('INSERT INTO child VALUES (7); SELECT 1'))).map((line) => line[0]);
+      expect(both.join('')).toBe('CTDEZ');
+      one.close();
+    }
+  } finally {
+    await pg.superuser.query('DROP TABLE child, parent');
+  }
+});
+
+describe('nobody notices', () => {
+  it('the statement without a name is the client’s', async () => {
+    await ask(wire, send.parse('', insert), send.sync);
+    await ask(wire, q('SELECT 1'));
+    await ask(wire, send.parse('', 'INSERT INTO t VALUES (2)'), send.sync);
+    const bound = [send.bind({ portal: '', statement: '' }), send.execute(''), send.sync];
+    expect((await ask(wire, ...bound)).map((line) => line[0]).join('')).toBe('2CZ');
+    expect(await keys(pg)).toEqual([2]);
+  });
+
+  it('nothing of it is left in the session, nor said of it', async () => {
+    expect(await ask(wire, q(insert))).toEqual(['C INSERT 0 1\\0', 'Z I']);
+    await ask(wire, q('BEGIN'));
+    await ask(wire, q('INSERT INTO t VALUES (2)'));
+    expect(await ask(wire, q('COMMIT AND CHAIN'))).toEqual(['C COMMIT\\0', 'Z T']);
+    const left =
+      "SELECT FROM pg_prepared_statements WHERE name <> '' UNION ALL SELECT FROM pg_cursors WHERE name <> ''";
+    expect((await ask(wire, run(left), send.sync)).filter((line) => line.startsWith('D'))).toEqual([]);
+    expect(await ask(wire, q('COMMIT'))).toEqual(['C COMMIT\\0', 'Z I']);
+    const none = run('UPDATE t SET a = a + 10 WHERE a = 99');
+    expect(await ask(wire, none, send.sync)).toEqual(['1 ', '2 ', 'n ', 'C UPDATE 0\\0', 'Z I']);
+  });
+
+  it('reads get no id', async () => {
+    const now = async (): Promise<string> =>
+      (await pg.superuser.query<{ x: string }>('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS x'))
+        .rows[0]?.x ?? '';
+    const before = await now();
+    await ask(wire, q('SELECT 1'));
+    await ask(wire, run('SELECT 1'), send.sync);
+    await ask(wire, q('BEGIN'));
+    await ask(wire, q('SELECT 1'));
+    await ask(wire, q('COMMIT'));
+    expect(await now()).toBe(before);
+  });
+
+  it('an error of the request is its own', async () => {
+    await ask(wire, q(insert));
+    for (const messages of [[q(insert)], [run(insert), send.sync]]) {
+      const told = (await ask(wire, ...messages)).map((line) => line.replace(/ M=.*/, ''));
+      expect(told.slice(-2)).toEqual(['E V=ERROR C=23505', 'Z I']);
+    }
+    expect(await ask(wire, q('INSERT INTO t VALUES (3)'))).toEqual(['C INSERT 0 1\\0', 'Z I']);
+  });
+
+  it('what a statement notifies of comes behind its tag, and ahead of ReadyForQuery', async () => {
+    await ask(wire, q('CREATE TABLE n (a text)'));
+    await ask(wire, q('LISTEN x'));
+    for (const port of [leader.connection.port, follower.connection.port]) {
+      const one = await connectWire({ ...follower.connection, port });
+      await ask(one, q('LISTEN x'));
+      const told = await ask(one, q("INSERT INTO n SELECT 1 FROM pg_notify('x', 'y')"));
+      expect(told.map((line) => line[0]).join('')).toBe('CAZ');
+      one.close();
+    }
+    await ask(wire, q('DROP TABLE n'));
+  });
+
+  it('of many requests at once, none of which is waited for', async () => {
+    const numbers = [...Array(200).keys()];
+    for (const n of numbers)
+      wire.send(
+        n % 2 === 0 ? q(`INSERT INTO t VALUES (${n})`) : run(`INSERT INTO t VALUES (${n})`),
+        ...(n % 2 === 0 ? [] : [send.sync]),
+      );
+    const lines = await hears(numbers.length);
+    expect(lines.filter((line) => line === 'C INSERT 0 1\\0')).toHaveLength(numbers.length);
+    expect(await keys(pg)).toEqual(numbers);
+  });
+
+  it('where the functions may not be called', async () => {
+    const functions = 'FUNCTION pg_current_xact_id(), pg_current_xact_id_if_assigned()';
+    await pg.superuser.query(`REVOKE EXECUTE ON ${functions} FROM PUBLIC`);
+    try {
+      expect(await ask(wire, q(insert))).toEqual(['C INSERT 0 1\\0', 'Z I']);
+      const told = await ask(wire, run('INSERT INTO t VALUES (2)'), send.sync);
+      expect(told).toEqual(['1 ', '2 ', 'n ', 'C INSERT 0 1\\0', 'Z I']);
+      await ask(wire, q('BEGIN; INSERT INTO t VALUES (3)'));
+      expect(await ask(wire, q('COMMIT'))).toEqual(['C COMMIT\\0', 'Z I']);
+      expect(await keys(pg)).toEqual([1, 2, 3]);
+    } finally {
+      await pg.superuser.query(`GRANT EXECUTE ON ${functions} TO PUBLIC`);
+    }
+  });
+});

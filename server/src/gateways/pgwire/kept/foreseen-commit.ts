@@ -1,0 +1,156 @@
+/**
+ * Finds the requests of a client that commit something, as they pass: before such a one PostgreSQL is asked for the id of its transaction, so that it is known what became of it if the leader dies meanwhile.
+ *
+ * Pure. Responsible for: which requests, not how it is asked (id-question.ts). It may miss some, whose outcome is not known then: what comes in several pieces, SQL that changes data without saying so in its first word, the first request that has come while another is under way.
+ */
+import { bindComplete, commandComplete, noData, parseComplete } from '../codec/backend-messages.ts';
+import { changesData, readsData } from '../codec/changes-data.ts';
+import { commitText } from '../codec/commit-text.ts';
+import { type FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
+import { readBindNames, shortName, stringEnd } from '../codec/frontend-messages.ts';
+import { front, type TransactionStatus } from '../codec/message-types.ts';
+import { shapeOf } from '../codec/text-shape.ts';
+import type { TextRules } from '../codec/text-rules.ts';
+import type { RequestTracker } from '../session/request-tracker.ts';
+import type { IdQuestionKind } from './id-question.ts';
+
+/** `frameOf`: the Parse message of a statement that PostgreSQL has. */
+export interface KnownStatements {
+  frameOf(name: string): Buffer | undefined;
+}
+
+interface Prepared {
+  readonly changes: boolean;
+  readonly reads: boolean;
+  readonly commits: boolean;
+}
+
+const unknown: Prepared = { changes: false, reads: false, commits: false };
+const portalByte = 'P'.charCodeAt(0);
+const committed = commandComplete('COMMIT');
+const commitBytesMax = 100;
+
+export class ForeseenCommit {
+  private readonly tracker: Pick<
+    RequestTracker,
+    'status' | 'due' | 'open' | 'mayHaveSurplus' | 'verdict' | 'rules'
+  >;
+  private readonly statements: KnownStatements;
+  private status: TransactionStatus = 'I';
+  private isQuery = false;
+  /** One of its statements begins with INSERT, UPDATE, DELETE or MERGE. */
+  private changes = false;
+  /** Its statements change data, or read. */
+  private isPlain = true;
+  /** Of a Query: it is one statement, and a plain one. */
+  private isSingle = false;
+  /** What will have been answered when a COMMIT is all of it; null: it is not, or that is not known. */
+  private expected: Buffer[] | null = null;
+  /** Of the portal without a name: its statement is COMMIT. */
+  private commits = false;
+  /** What is prepared in it. */
+  private readonly prepared = new Map<string, Prepared>();
+
+  constructor(tracker: ForeseenCommit['tracker'], statements: KnownStatements) {
+    this.tracker = tracker;
+    this.statements = statements;
+  }
+
+  /** The client, owed nothing, begins to send. */
+  begin(): void {
+    this.status = this.tracker.status;
+    this.isQuery = false;
+    this.isSingle = false;
+    this.isPlain = true;
+    this.changes = false;
+    this.commits = false;
+    this.expected = [];
+    if (this.prepared.size > 0) this.prepared.clear();
+  }
+
+  /** A message of it. */
+  sent(part: FrameSplitter, chunk: Buffer): void {
+    const { payload, end } = part;
+    switch (part.type) {
+      case front.query:
+        this.isQuery = true;
+        this.changes = changesData(chunk, payload, end);
+        if (this.changes && this.status === 'I') this.isSingle = isSingle(chunk, part, this.tracker.rules);
+        this.expected = null;
+        return;
+      case front.parse:
+        this.parsed(chunk, payload, end);
+        return;
+      case front.bind:
+        this.bound(chunk, payload, end);
+        return;
+      case front.describe:
+        this.expect(chunk[payload] === portalByte && this.commits ? noData : null);
+        return;
+      case front.execute:
+        this.expect(this.commits && chunk[payload] === 0 ? committed : null);
+        this.commits = false;
+        return;
+      case front.sync:
+        return;
+      default:
+        this.expected = null;
+    }
+  }
+
+  /** Of all that was sent since `begin`: how PostgreSQL is asked; `block`: in a block around it. Null: not at all. */
+  get question(): IdQuestionKind | 'block' | null {
+    const { tracker, status, changes } = this;
+    if (tracker.due !== 1 || tracker.open || tracker.mayHaveSurplus || status === 'E') return null;
+    if (status === 'I' && this.isQuery) return this.isSingle ? 'block' : null;
+    if ((status === 'I' && !(changes && this.isPlain)) || tracker.verdict !== 'one') return null;
+    return { form: this.isQuery ? 'call' : 'batch', assigns: changes };
+  }
+
+  /** All that PostgreSQL says when it has succeeded, but for ReadyForQuery; null: it is not known. */
+  get answer(): readonly Buffer[] | null {
+    return this.expected?.at(-1) === committed ? this.expected : null;
+  }
+
+  private parsed(chunk: Buffer, from: number, to: number): void {
+    const nameEnd = stringEnd(chunk, from, to);
+    this.prepared.set(shortName(chunk, from, nameEnd), preparedOf(chunk, nameEnd + 1, to));
+    this.expect(parseComplete);
+  }
+
+  private bound(chunk: Buffer, from: number, to: number): void {
+    const { portal, statement } = readBindNames(chunk, from, to);
+    const { changes, reads, commits } = this.statement(statement);
+    this.changes ||= changes;
+    this.isPlain &&= changes || reads;
+    this.commits = commits && portal === '';
+    this.expect(bindComplete);
+  }
+
+  private statement(name: string): Prepared {
+    const here = this.prepared.get(name);
+    if (here !== undefined) return here;
+    const frame = this.statements.frameOf(name);
+    if (frame === undefined) return unknown;
+    return preparedOf(frame, stringEnd(frame, headerBytes, frame.length) + 1, frame.length);
+  }
+
+  private expect(message: Buffer | null): void {
+    if (message === null || this.expected?.at(-1) === committed) this.expected = null;
+    else this.expected?.push(message);
+  }
+}
+
+function preparedOf(bytes: Buffer, from: number, to: number): Prepared {
+  const commits = to - from < commitBytesMax && commitText.test(textOf(bytes, from, to));
+  return { changes: changesData(bytes, from, to), reads: readsData(bytes, from, to), commits };
+}
+
+function isSingle(chunk: Buffer, { payload, end }: FrameSplitter, rules: TextRules): boolean {
+  const { statements, first } = shapeOf(chunk, payload, end, rules);
+  return statements === 1 && first === 'plain';
+}
+
+function textOf(bytes: Buffer, from: number, to: number): string {
+  return bytes.toString('latin1', from, stringEnd(bytes, from, to));
+}

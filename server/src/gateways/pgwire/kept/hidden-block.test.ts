@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { commandTag } from '../codec/backend-messages.ts';
+import { frame } from '../testing/frames.ts';
+import { HiddenBlock } from './hidden-block.ts';
+
+/** What the client is told of these messages, by type, a tag by its text; and what is heard of the id. */
+function told(...messages: readonly (readonly Buffer[])[]): string {
+  const names: string[] = [];
+  const block = new HiddenBlock({
+    id: (xid) => void names.push(`id ${xid}`),
+    failed: (sqlState) => void names.push(`failed ${sqlState}`),
+  });
+  for (const message of messages.flat()) {
+    const { ahead, tells } = block.take(message[0]!, message);
+    if (ahead !== null) names.push(commandTag(ahead));
+    if (tells) names.push(String.fromCharCode(message[0]!));
+  }
+  return names.join(' ');
+}
+
+function error(sqlState: string, severity = 'ERROR'): Buffer {
+  return frame('E', `V${severity}\0C${sqlState}\0\0`);
+}
+
+const [inBlock, failed, idle] = [frame('Z', 'T'), frame('Z', 'E'), frame('Z', 'I')];
+const begins = [frame('1'), frame('2'), frame('C', 'BEGIN\0'), frame('3'), frame('3')];
+const row = frame('D');
+const one = frame('C', 'ONE\0');
+const id = [frame('V', '\0\0\0\x0277'), inBlock];
+const none = [frame('V', '\xff\xff\xff\xff'), inBlock];
+const commits = [frame('C', 'COMMIT\0'), idle];
+const rollsBack = [frame('C', 'ROLLBACK\0'), idle];
+const aborted = [error('25P02'), failed];
+
+it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
+  ['a statement', 'id 77 ONE Z', [begins, [one, inBlock], id, commits]],
+  ['that has no id', 'id null ONE Z', [begins, [one, inBlock], none, commits]],
+  ['with rows', 'T D D id 77 ONE Z', [begins, [frame('T'), row, row, one, inBlock], id, commits]],
+  ['that fails', 'T D E Z', [begins, [frame('T'), row, error('22012'), failed], aborted, rollsBack]],
+  ['that cannot be committed', 'id 77 E Z', [begins, [one, inBlock], id, [error('23503'), idle]]],
+  ['whose block does not begin', 'failed 57014', [[frame('1'), error('57014')]]],
+  ['whose id may not be asked', 'failed 42501', [begins, [one, inBlock], [error('42501')]]],
+  ['whose session ends before', 'E', [begins, [one, inBlock], [error('57P01', 'FATAL')]]],
+])('%s: %s', (_, expected, messages) => expect(told(...messages)).toBe(expected));
