@@ -3,6 +3,9 @@
  *
  * BARISTA_KILLS: how many times (default 2; `BARISTA_KILLS=10 npx vitest run --project e2e harness/e2e/kept.e2e.test.ts`).
  */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -92,10 +95,19 @@ it(`no connection is lost, and no statement fails outside of transactions, thoug
     while (!over.signal.aborted) all.push(await pgbench(port, ['-n', '-T', '20', ...args]));
     return all;
   };
+  const directory = await mkdtemp(join(tmpdir(), 'barista-kept-'));
+  const script = join(directory, 'count.sql');
+  await writeFile(script, 'UPDATE counted SET n = n + 1 WHERE client = :client_id;\n');
+  await psql(
+    port,
+    'CREATE TABLE counted (client int PRIMARY KEY, n int); INSERT INTO counted VALUES (0, 0), (1, 0)',
+  );
   const running = [
     load('-c', '6', '-M', 'simple', '--max-tries', '100'),
     load('-c', '6', '-M', 'prepared', '--max-tries', '100'),
   ];
+  const reading = load('-c', '2', '-S');
+  const counting = load('-c', '2', '-f', script);
   await sleep(3000);
   for (let times = 0; times < kills; times += 1) {
     await killLeader();
@@ -103,7 +115,9 @@ it(`no connection is lost, and no statement fails outside of transactions, thoug
   }
   over.abort();
   const results = (await Promise.all(running)).flat();
-  const errors = results
+  const [read, counted] = await Promise.all([reading, counting]);
+  await rm(directory, { recursive: true });
+  const errors = [...results, ...read, ...counted]
     .flatMap(({ stderr }) => stderr.split('\n'))
     .filter((line) => /error|aborted|fatal/i.test(line) && !line.includes('Run was aborted'));
   // Of a COMMIT that was under way in the moment of the death (command 10 of pgbench's script) it may be that nobody can know.
@@ -117,6 +131,9 @@ it(`no connection is lost, and no statement fails outside of transactions, thoug
     ),
   );
   expect(errors.filter((line) => !unknown.includes(line) && !unprepared.includes(line))).toEqual([]);
+  // Statements by themselves: each that was acknowledged took effect once, and none failed.
+  const updates = counted.map(transactions).reduce((sum, one) => sum + one, 0);
+  expect((await psql(port, 'SELECT sum(n) FROM counted')).stdout.trim()).toBe(String(updates));
   for (const [index, client] of idle.entries()) {
     const { rows } = await client.query<{ n: number }>({ name: 'own', text: '', values: [1] });
     const shown = await client.query<{ application_name: string }>('SHOW application_name');
@@ -126,7 +143,10 @@ it(`no connection is lost, and no statement fails outside of transactions, thoug
   const sums = `SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(delta) FROM pgbench_history),
     (SELECT sum(bbalance) FROM pgbench_branches) = (SELECT sum(tbalance) FROM pgbench_tellers), (SELECT count(*) FROM pgbench_history)`;
   const done = results.map(transactions).reduce((sum, one) => sum + one, 0);
-  console.log(`${done} transactions through ${kills} deaths, and ${unknown.length} of which nobody can know`);
+  const reads = read.map(transactions).reduce((sum, one) => sum + one, 0);
+  console.log(
+    `${done} transactions, ${updates} updates and ${reads} reads by themselves through ${kills} deaths; ${unknown.length} of which nobody can know`,
+  );
   const [accounts, branches, count] = (await psql(port, sums)).stdout.trim().split('|');
   expect([accounts, branches]).toEqual(['t', 't']);
   expect(Number(count)).toBeGreaterThanOrEqual(done);

@@ -13,6 +13,7 @@ import {
   q,
   run,
   settled,
+  sleeping,
   waitingCommits,
 } from './testing/helpers.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
@@ -168,6 +169,48 @@ it('a tag is told behind the commit: where that fails, the error alone', async (
   } finally {
     await pg.superuser.query('DROP TABLE child, parent');
   }
+});
+
+describe('a read that is under way when the leader goes', () => {
+  const slow = 'SELECT a, pg_sleep(0.5) IS NULL AS slept FROM t';
+  const requests = { 'a Query': [q(slow)], messages: [run(slow), send.sync] };
+
+  it.each(Object.entries(requests))('is made at the next one: %s', async (_, messages) => {
+    await ask(wire, q(insert));
+    wire.send(...messages);
+    await expect.poll(() => sleeping(pg)).toBe(1);
+    cable.cut();
+    const told = await hears();
+    expect(told.slice(-3).map((line) => line.split(' ')[0])).toEqual(['D', 'C', 'Z']);
+    expect(told.slice(-2)).toEqual(['C SELECT 1\\0', 'Z I']);
+    expect(await ask(wire, q('INSERT INTO t VALUES (2)'))).toEqual(['C INSERT 0 1\\0', 'Z I']);
+  });
+
+  it('is not repeated if it writes: nobody knows whether it has', async () => {
+    await pg.superuser.query(
+      `CREATE OR REPLACE FUNCTION writes() RETURNS int LANGUAGE plpgsql SECURITY DEFINER AS $$
+         BEGIN PERFORM pg_sleep(0.5); INSERT INTO t VALUES (9); RETURN 9; END $$`,
+    );
+    for (const messages of [[q('SELECT writes()')], [run('SELECT writes()'), send.sync]]) {
+      wire.send(...messages);
+      await expect.poll(() => sleeping(pg)).toBe(1);
+      await settled();
+      cable.cut();
+      expect((await hears()).slice(-2)).toEqual(['E V=ERROR C=08007', 'Z I']);
+      await expect.poll(() => sleeping(pg)).toBe(0);
+      expect(await ask(wire, q('BEGIN'))).toEqual(['C BEGIN\\0', 'Z T']);
+      expect(await ask(wire, q('DELETE FROM t'))).toEqual(['C DELETE 1\\0', 'Z T']);
+      expect(await ask(wire, q('COMMIT'))).toEqual(['C COMMIT\\0', 'Z I']);
+    }
+  });
+
+  it('has an error of its own', async () => {
+    wire.send(q('SELECT 1 / (pg_sleep(0.5)::text = $$x$$)::int'));
+    await expect.poll(() => sleeping(pg)).toBe(1);
+    cable.cut();
+    expect((await hears()).slice(-2)).toEqual(['E V=ERROR C=22012', 'Z I']);
+    expect((await ask(wire, q('SELECT 1'))).at(-1)).toBe('Z I');
+  });
 });
 
 describe('nobody notices', () => {

@@ -276,7 +276,7 @@ describe('when the leader goes away, a client of a follower', () => {
   });
 
   it('of whose transaction nothing is known hears 08007', async () => {
-    wire.send(q('SELECT pg_sleep(20)'));
+    wire.send(q('DO $$ BEGIN PERFORM pg_sleep(20); END $$'));
     await expect.poll(() => sleeping(pg)).toBe(1);
     cable.cut();
     expect(await hears(wire)).toEqual(['E V=ERROR C=08007', 'Z I']);

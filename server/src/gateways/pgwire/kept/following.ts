@@ -3,7 +3,13 @@
  *
  * Responsible for: what of the bytes goes where, and what is known of the session. Has no sockets.
  */
-import { endsSession, type ErrorFields, frameOf, readyForQuery } from '../codec/backend-messages.ts';
+import {
+  endsSession,
+  type ErrorFields,
+  errorResponse,
+  frameOf,
+  readyForQuery,
+} from '../codec/backend-messages.ts';
 import { type Doubt, leadershipParameter } from '../codec/doubt-frame.ts';
 import { FrameSplitter } from '../codec/frame-splitter.ts';
 import { mentionInStartup } from '../codec/mentions.ts';
@@ -15,6 +21,7 @@ import type { PgwireLimits } from '../limits.ts';
 import { KnownTransaction } from '../session/known-transaction.ts';
 import { RequestTracker } from '../session/request-tracker.ts';
 import { failBatch, FailedBlock } from './failed-block.ts';
+import { HiddenBlock, readingBlock } from './hidden-block.ts';
 import { IdsAhead } from './ids-ahead.ts';
 import type { KeptBudget } from './kept-budget.ts';
 import type { LeftSession } from './left-session.ts';
@@ -37,6 +44,9 @@ export interface FollowingOptions {
   /** For the upstream, behind what the client has sent. */
   readonly send: (bytes: Buffer) => void;
 }
+
+/** PostgreSQL's SQLSTATE. */
+const readOnlyTransaction = '25006';
 
 export class Following implements UpstreamListener {
   readonly tracker = new RequestTracker();
@@ -191,6 +201,8 @@ export class Following implements UpstreamListener {
       return 'over';
     }
     this.tracker.failed();
+    if (this.reader.block?.reads === true && fields.get('C') === readOnlyTransaction)
+      return errorResponse('ERROR', errors.outcomeUnknownHere);
     const told = endsSession(fields) ? null : (this.failing?.told() ?? null);
     if (told !== null) this.lostUntold = [];
     return told ?? true;
@@ -271,6 +283,7 @@ export class Following implements UpstreamListener {
       told: this.reader,
       doubt: this.known.doubt,
       answer: this.answer,
+      isRead: this.ids.isRead,
       hasRequests: this.requests.all !== null,
       isMidMessage: !this.fromClient.atBoundary && !isOfCopy(this.fromClient.type),
       said: this.said === 'unknown' ? null : this.said,
@@ -329,7 +342,7 @@ export class Following implements UpstreamListener {
     }
     const { fromClient } = this;
     this.passesOver = !fromClient.atBoundary && isOfCopy(fromClient.type);
-    if (how.resends) return { client, upstream: this.resent() };
+    if (how.resends !== 'no') return { client, upstream: this.resent(how.resends) };
     this.reader.begun = tracker.outstanding;
     this.requests.restart(tracker.outstanding);
     return { client, upstream: how.fails === null ? [] : [failBatch] };
@@ -349,9 +362,10 @@ export class Following implements UpstreamListener {
   }
 
   /** What was not answered, as PostgreSQL is to get it. */
-  private resent(): readonly Buffer[] {
+  private resent(how: 'asItWas' | 'reading'): readonly Buffer[] {
     const all = this.requests.all ?? [];
     const { failing } = this;
+    if (how === 'reading' && failing === null) return this.reading(all);
     if (failing === null) return all;
     const splitter = new FrameSplitter(this.options.limits.frameBytesMax);
     const sent: Buffer[] = [];
@@ -360,6 +374,14 @@ export class Following implements UpstreamListener {
       while (splitter.next()) sent.push(failing.sent(splitter, bytes));
     }
     return sent;
+  }
+
+  private reading(requests: readonly Buffer[]): readonly Buffer[] {
+    const { reader } = this;
+    // Nothing of it was run: it is as little known as before what became of it.
+    const refused = (): void => void (reader.isOver = true);
+    reader.block = new HiddenBlock({ id: () => undefined, failed: refused }, true);
+    return [readingBlock.ahead, ...requests, readingBlock.behind];
   }
 
   /** Those that the client was told otherwise. */

@@ -114,3 +114,24 @@ function describeStatement(name: string): Buffer {
   frame[0] = 'D'.charCodeAt(0);
   return frame;
 }
+
+describe('a request that reads', () => {
+  it.each<readonly [string, readonly Buffer[]]>([
+    ['a Query', [query('/* a */ SELECT 1;')]],
+    ['WITH', [query('WITH x AS (SELECT 1) TABLE x')]],
+    ['messages', [executed('look'), run('VALUES (1)'), sync]],
+  ])('is one: %s', (_, messages) => expect(foreseen('I', messages).isRead).toBe(true));
+
+  it.each<readonly [string, TransactionStatus, readonly Buffer[]]>([
+    ['in a block', 'T', [query('SELECT 1')]],
+    ['a change', 'I', [query('DELETE FROM t')]],
+    ['a read and a change', 'I', [query('SELECT 1; DELETE FROM t')]],
+    ['both by messages', 'I', [executed('look'), executed('change'), sync]],
+    ['a call', 'I', [query('CALL p()')]],
+    ['EXPLAIN', 'I', [query('EXPLAIN ANALYZE DELETE FROM t')]],
+    ['a definition by messages', 'I', [run('CREATE TABLE t (a int)'), sync]],
+    ['a Sync', 'I', [sync]],
+    ['two of them', 'I', [query('SELECT 1'), query('SELECT 1')]],
+    ['without its end', 'I', [executed('look')]],
+  ])('is not one: %s', (_, status, messages) => expect(foreseen(status, messages).isRead).toBe(false));
+});

@@ -1,5 +1,5 @@
 /**
- * Finds the requests of a client that commit something, as they pass: before such a one PostgreSQL is asked for the id of its transaction, so that it is known what became of it if the leader dies meanwhile.
+ * Finds the requests of a client that commit something, as they pass: before such a one PostgreSQL is asked for the id of its transaction, so that it is known what became of it if the leader dies meanwhile. And those that only read, as far as their words tell.
  *
  * Pure. Responsible for: which requests, not how it is asked (id-question.ts). It may miss some, whose outcome is not known then: what comes in several pieces, SQL that changes data without saying so in its first word, the first request that has come while another is under way.
  */
@@ -33,7 +33,7 @@ const commitBytesMax = 100;
 export class ForeseenCommit {
   private readonly tracker: Pick<
     RequestTracker,
-    'status' | 'due' | 'open' | 'mayHaveSurplus' | 'verdict' | 'rules'
+    'status' | 'due' | 'open' | 'mayHaveSurplus' | 'verdict' | 'rules' | 'loneText'
   >;
   private readonly statements: KnownStatements;
   private status: TransactionStatus = 'I';
@@ -44,6 +44,7 @@ export class ForeseenCommit {
   private isPlain = true;
   /** Of a Query: it is one statement, and a plain one. */
   private isSingle = false;
+  private executes = 0;
   /** What will have been answered when a COMMIT is all of it; null: it is not, or that is not known. */
   private expected: Buffer[] | null = null;
   /** Of the portal without a name: its statement is COMMIT. */
@@ -63,6 +64,7 @@ export class ForeseenCommit {
     this.isSingle = false;
     this.isPlain = true;
     this.changes = false;
+    this.executes = 0;
     this.commits = false;
     this.expected = [];
     if (this.prepared.size > 0) this.prepared.clear();
@@ -75,7 +77,9 @@ export class ForeseenCommit {
       case front.query:
         this.isQuery = true;
         this.changes = changesData(chunk, payload, end);
-        if (this.changes && this.status === 'I') this.isSingle = isSingle(chunk, part, this.tracker.rules);
+        if (this.changes && this.status === 'I')
+          this.isSingle = isSingle(chunk, payload, end, this.tracker.rules);
+        this.isPlain = this.changes || readsData(chunk, payload, end);
         this.expected = null;
         return;
       case front.parse:
@@ -90,6 +94,7 @@ export class ForeseenCommit {
       case front.execute:
         this.expect(this.commits && chunk[payload] === 0 ? committed : null);
         this.commits = false;
+        this.executes += 1;
         return;
       case front.sync:
         return;
@@ -110,6 +115,15 @@ export class ForeseenCommit {
   /** All that PostgreSQL says when it has succeeded, but for ReadyForQuery; null: it is not known. */
   get answer(): readonly Buffer[] | null {
     return this.expected?.at(-1) === committed ? this.expected : null;
+  }
+
+  /** The request is a transaction of its own, and all its statements say that they read. */
+  get isRead(): boolean {
+    const { tracker, status, changes, isPlain } = this;
+    if (status !== 'I' || changes || !isPlain || tracker.due !== 1 || tracker.open) return false;
+    if (!this.isQuery) return this.executes > 0;
+    const text = Buffer.from(tracker.loneText ?? '', 'latin1');
+    return isSingle(text, 0, text.length, tracker.rules);
   }
 
   private parsed(chunk: Buffer, from: number, to: number): void {
@@ -146,8 +160,8 @@ function preparedOf(bytes: Buffer, from: number, to: number): Prepared {
   return { changes: changesData(bytes, from, to), reads: readsData(bytes, from, to), commits };
 }
 
-function isSingle(chunk: Buffer, { payload, end }: FrameSplitter, rules: TextRules): boolean {
-  const { statements, first } = shapeOf(chunk, payload, end, rules);
+function isSingle(bytes: Buffer, from: number, to: number, rules: TextRules): boolean {
+  const { statements, first } = shapeOf(bytes, from, to, rules);
   return statements === 1 && first === 'plain';
 }
 

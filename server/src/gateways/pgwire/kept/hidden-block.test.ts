@@ -4,12 +4,13 @@ import { frame } from '../testing/frames.ts';
 import { HiddenBlock } from './hidden-block.ts';
 
 /** What the client is told of these messages, by type, a tag by its text; and what is heard of the id. */
-function told(...messages: readonly (readonly Buffer[])[]): string {
+function told(messages: readonly (readonly Buffer[])[], reads = false): string {
   const names: string[] = [];
-  const block = new HiddenBlock({
-    id: (xid) => void names.push(`id ${xid}`),
-    failed: (sqlState) => void names.push(`failed ${sqlState}`),
-  });
+  const listener = {
+    id: (xid: bigint | null) => void names.push(`id ${xid}`),
+    failed: (sqlState: string) => void names.push(`failed ${sqlState}`),
+  };
+  const block = new HiddenBlock(listener, reads);
   for (const message of messages.flat()) {
     const { ahead, tells } = block.take(message[0]!, message);
     if (ahead !== null) names.push(commandTag(ahead));
@@ -41,4 +42,15 @@ it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
   ['whose block does not begin', 'failed 57014', [[frame('1'), error('57014')]]],
   ['whose id may not be asked', 'failed 42501', [begins, [one, inBlock], [error('42501')]]],
   ['whose session ends before', 'E', [begins, [one, inBlock], [error('57P01', 'FATAL')]]],
-])('%s: %s', (_, expected, messages) => expect(told(...messages)).toBe(expected));
+])('%s: %s', (_, expected, messages) => expect(told(messages)).toBe(expected));
+
+it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
+  ['a read', 'T D ONE Z', [begins, [frame('T'), row, one, inBlock], commits]],
+  [
+    'two by messages',
+    '2 D ONE 2 D ONE Z',
+    [begins, [frame('2'), row, one, frame('2'), row, one, inBlock], commits],
+  ],
+  ['one that writes', 'E Z', [begins, [error('25006'), failed], rollsBack]],
+  ['one whose block does not begin', 'failed 57014', [[error('57014')]]],
+])('%s that is sent again: %s', (_, expected, messages) => expect(told(messages, true)).toBe(expected));

@@ -1,8 +1,8 @@
 /**
- * A Query of one statement, outside of a block, that the gateway has PostgreSQL run in a block of its own: what stands between the statement and its commit is the question for the transaction's id.
+ * A request outside of a block that the gateway has PostgreSQL run in a block of its own: a Query of one statement with the question for its transaction's id between that and its commit; or reads that are sent again, and must not write.
  *
- * Responsible for: the messages around the Query, and for that the client is told what a Query alone would have it told: a tag behind the commit, and one ReadyForQuery. BEGIN is sent by messages without a Sync: if it fails PostgreSQL passes over
- * all the rest, so that the statement never runs without its block.
+ * Responsible for: the messages around the request, and for that the client is told what the request alone would have it told: a tag behind the commit, and one ReadyForQuery. BEGIN is sent by messages without a Sync: if it fails PostgreSQL passes over
+ * all the rest, so that the request never runs without its block.
  */
 import { endsSession, readErrorFields } from '../codec/backend-messages.ts';
 import * as send from '../codec/frontend-messages.ts';
@@ -11,30 +11,40 @@ import { calledId, callOf, type IdListener, looking } from './id-question.ts';
 
 const own = 'barista_block';
 
-/** Sent ahead of the Query. */
-export const blockBegins = Buffer.concat([
-  send.parse(own, 'BEGIN'),
-  send.bind({ portal: own, statement: own }),
-  send.execute(own),
-  send.closePortal(own),
-  send.closeStatement(own),
-]);
-/** Sent behind it. */
-export const blockEnds = Buffer.concat([callOf(looking.oid), send.query('COMMIT')]);
+function begins(sql: string): Buffer {
+  return Buffer.concat([
+    send.parse(own, sql),
+    send.bind({ portal: own, statement: own }),
+    send.execute(own),
+    send.closePortal(own),
+    send.closeStatement(own),
+  ]);
+}
+
+const commit = send.query('COMMIT');
+
+/** What is sent ahead of a Query whose id is asked, and behind it. */
+export const askingBlock = { ahead: begins('BEGIN'), behind: Buffer.concat([callOf(looking.oid), commit]) };
+/** What is sent around reads. */
+export const readingBlock = { ahead: begins('BEGIN READ ONLY'), behind: commit };
 
 /** What is being answered. */
-type Stage = 'begin' | 'query' | 'question' | 'commit';
+type Stage = 'begin' | 'request' | 'question' | 'commit';
 
 export class HiddenBlock {
   /** The last CommandComplete, which the client has not been told. While there is one every message has to be shown to this. */
   tag: Buffer | null = null;
+  /** It may not write. */
+  readonly reads: boolean;
   private readonly listener: IdListener;
   private stage: Stage = 'begin';
   private closed = 0;
   private failed = false;
 
-  constructor(listener: IdListener) {
+  /** `reads`: it is a reading block, and no id is asked. */
+  constructor(listener: IdListener, reads = false) {
     this.listener = listener;
+    this.reads = reads;
   }
 
   /** A message of the answer: whether the client is told, and what it is told ahead of it. */
@@ -42,10 +52,10 @@ export class HiddenBlock {
     if (type === back.errorResponse) return this.error(message);
     const { stage } = this;
     if (type === back.readyForQuery) return this.ready();
-    if (stage === 'query') return this.answer(type, message);
+    if (stage === 'request') return this.answer(type, message);
     if (stage === 'commit') return { tells: false, ahead: this.takeTag() };
     if (stage === 'begin' && type === back.closeComplete) this.closed += 1;
-    if (this.closed === 2 && stage === 'begin') this.stage = 'query';
+    if (this.closed === 2 && stage === 'begin') this.stage = 'request';
     if (stage === 'question' && type === back.functionCallResponse) this.listener.id(calledId(message));
     return untold;
   }
@@ -65,7 +75,7 @@ export class HiddenBlock {
 
   private ready(): { readonly tells: boolean; readonly ahead: Buffer | null } {
     if (this.stage === 'commit') return told;
-    this.stage = this.stage === 'query' ? 'question' : 'commit';
+    this.stage = this.stage === 'request' && !this.reads ? 'question' : 'commit';
     return untold;
   }
 
@@ -76,7 +86,7 @@ export class HiddenBlock {
     if (stage === 'begin' || (stage === 'question' && !failed)) this.listener.failed(fields.get('C') ?? '');
     this.tag = null;
     this.failed = true;
-    return stage === 'query' || stage === 'commit' ? told : untold;
+    return stage === 'request' || stage === 'commit' ? told : untold;
   }
 }
 

@@ -7,7 +7,7 @@ import type { Ballot } from '../../../multipaxos/types/names.ts';
 import { type Doubt, readLeadership } from '../codec/doubt-frame.ts';
 import type { FrameSplitter } from '../codec/frame-splitter.ts';
 import { ForeseenCommit } from './foreseen-commit.ts';
-import { blockBegins, blockEnds, HiddenBlock } from './hidden-block.ts';
+import { askingBlock, HiddenBlock } from './hidden-block.ts';
 import { IdAnswer, type IdListener, idQuestion } from './id-question.ts';
 
 export interface IdsAheadListener {
@@ -52,7 +52,7 @@ export class IdsAhead {
 
   /** The client sends. `isFree`: nothing is under way, and something can be put ahead of it. */
   begin(isFree: boolean): void {
-    this.watches = isFree && this.isElsewhere && this.mayAsk && this.leadership !== null;
+    this.watches = isFree && this.isElsewhere;
     if (this.watches) this.foreseen.begin();
   }
 
@@ -65,7 +65,7 @@ export class IdsAhead {
   question(): IdQuestion | null {
     const { leadership } = this;
     const how = this.watches ? this.foreseen.question : null;
-    if (how === null || leadership === null) return null;
+    if (how === null || leadership === null || !this.mayAsk) return null;
     const answers: IdListener = {
       id: (xid) => {
         if (xid !== null) this.listener.known({ kind: 'transaction', transaction: { leadership, xid } });
@@ -75,9 +75,13 @@ export class IdsAhead {
         this.listener.refused();
       },
     };
-    if (how === 'block')
-      return { ahead: blockBegins, behind: blockEnds, taker: null, block: new HiddenBlock(answers) };
+    if (how === 'block') return { ...askingBlock, taker: null, block: new HiddenBlock(answers) };
     return { ahead: idQuestion(how), behind: null, taker: new IdAnswer(how.form, answers), block: null };
+  }
+
+  /** The request that is under way is all that was sent since `begin`, and says that it only reads. */
+  get isRead(): boolean {
+    return this.watches && this.foreseen.isRead;
   }
 
   /** Of the request that is under way: all that PostgreSQL says when it has committed it, but for ReadyForQuery; null: that is not known. */

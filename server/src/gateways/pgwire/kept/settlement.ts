@@ -25,6 +25,8 @@ export interface Interrupted {
   readonly doubt: Doubt | null;
   /** Of requests that are committed: all of their answer but ReadyForQuery; null: it is not known. */
   readonly answer: readonly Buffer[] | null;
+  /** The requests say that they only read, and are a transaction of their own. */
+  readonly isRead: boolean;
   /** All that the client has sent and was not answered is at hand. */
   readonly hasRequests: boolean;
   /** Part of a message has come of the client that has to be answered, and is among them. */
@@ -40,8 +42,8 @@ export interface Continuation {
   readonly words: readonly Buffer[];
   readonly readies: number;
   readonly status: TransactionStatus;
-  /** What was not answered is sent to the next leader. */
-  readonly resends: boolean;
+  /** What was not answered is sent to the next leader; `reading`: in a block in which it cannot write. */
+  readonly resends: 'no' | 'asItWas' | 'reading';
   /** In which PostgreSQL's session is to be: `none`; `failed`: one that has failed, as the client knows; `untold`: as it does not know yet. */
   readonly block: 'none' | 'failed' | 'untold';
   /** The batch that the client has begun fails with this, and is passed over up to its Sync. */
@@ -72,14 +74,18 @@ export function settle(interrupted: Interrupted): Settlement {
   }
   if (tracker.verdict === 'several') return settleAfter(interrupted, { code: 'unknown' });
   if (said === 'committed') return settleAfter(interrupted, { code: 'committed', tag: null });
-  return doubt === null ? settleAfter(interrupted, { code: 'unknown' }) : { kind: 'ask', doubt };
+  if (doubt !== null) return { kind: 'ask', doubt };
+  // If it has written all the same, and does so again, it is refused, and nobody knows of the first time.
+  if (interrupted.isRead && hasRequests && !told.begun && !interrupted.isMidMessage)
+    return go({ resends: 'reading' });
+  return settleAfter(interrupted, { code: 'unknown' });
 }
 
 /** `outcome`: of the transaction that the requests end. */
 export function settleAfter(interrupted: Interrupted, outcome: RequestOutcome): Settlement {
   const settlement = byOutcome(interrupted, outcome);
   // What is not sent again is answered, and the rest of a message cannot be.
-  const cannot = settlement.kind === 'go' && !settlement.how.resends && interrupted.isMidMessage;
+  const cannot = settlement.kind === 'go' && settlement.how.resends === 'no' && interrupted.isMidMessage;
   return cannot ? end : settlement;
 }
 
@@ -110,7 +116,7 @@ function committedAnswer({ tracker, answer }: Interrupted, kept: string | null):
 /** Nothing of it was told, and nothing is committed. */
 function again({ status }: RequestTracker): Settlement {
   const block = status === 'T' ? 'untold' : status === 'E' ? 'failed' : 'none';
-  return go({ resends: true, block, tellsLoss: block === 'untold' });
+  return go({ resends: 'asItWas', block, tellsLoss: block === 'untold' });
 }
 
 /** The one request that is under way fails: part of its answer was told, or it cannot be sent again. */
@@ -140,7 +146,7 @@ const usual: Continuation = {
   words: [],
   readies: 0,
   status: 'I',
-  resends: false,
+  resends: 'no',
   block: 'none',
   fails: null,
   tellsLoss: false,
