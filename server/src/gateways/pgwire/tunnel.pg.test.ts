@@ -211,6 +211,16 @@ describe('a client of a follower', () => {
     expect(await codeOf(follower.client())).toBe('57P03');
   });
 
+  it('that comes when the leader has just died waits for the next one', async () => {
+    follower.service.setService(leaderAt(1));
+    const coming = follower.client();
+    await sleep(150);
+    follower.service.setService(leaderAt(cable.port));
+    const client = await coming;
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await client.end();
+  });
+
   it('of a leader that nobody answers for hears 08001', async () => {
     follower.service.setService(leaderAt(1));
     expect(await codeOf(follower.client())).toBe('08001');

@@ -16,12 +16,14 @@ import { isSamePlace, type Upstream, upstreamOpener } from '../kept/upstream.ts'
 import { closeWithWords } from '../session/close-with-words.ts';
 import { acceptTunnel } from '../login/accept-tunnel.ts';
 import { isGone, letGo } from '../login/authenticate.ts';
-import { awaitService } from './await-service.ts';
+import { awaitService, changeOrPoll } from './await-service.ts';
 import type { Connection } from './admission.ts';
 import { letIn, letInForLeader } from './let-in.ts';
 import { type Opened, openConnection } from './open-connection.ts';
 import { placeReader } from './reading.ts';
 import { admissible, type Arrival, type Front, openSession, serve, type Served } from './sessions.ts';
+
+const unreachableAgainMs = 100;
 
 /** A new connection, until it is closed or served. Never rejects. */
 export async function receive(front: Front, raw: Socket): Promise<void> {
@@ -85,8 +87,10 @@ async function welcome(
       ? { link, isProven: false }
       : await acceptTunnel(client, { ...opening, tunnelNonce }, known);
   if (word === 'gone') letGo(client);
-  else if (word !== null) await placeOrRefuse(front, { client, startup, connection, ...word });
-  else {
+  else if (word !== null) {
+    const reachesUntilMs = performance.now() + front.limits.leaderWaitMs;
+    await placeOrRefuse(front, { client, startup, connection, reachesUntilMs, ...word });
+  } else {
     front.warn(
       { address: client.remoteAddress },
       'what says that it is a gateway of this cluster does not know its secret',
@@ -163,6 +167,10 @@ async function passOn(
   const upstream = await reachLeader(front, arrival, leader);
   if (upstream === null) return isGone(client) ? null : place(front, arrival);
   if (upstream.code === 'failed') {
+    if (performance.now() < arrival.reachesUntilMs) {
+      await changeOrPoll(front.service, unreachableAgainMs);
+      return isGone(client) ? null : place(front, arrival);
+    }
     return errors.leaderUnreachable(`${leader.host}:${leader.port}`, upstream.reason);
   }
   keep(front, arrival, { place: leader, upstream: upstream.stream, left: null });

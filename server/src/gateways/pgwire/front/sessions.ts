@@ -71,6 +71,8 @@ export interface Arrival {
   readonly connection: Connection;
   /** The client has proved who it is, or need not. */
   isProven: boolean;
+  /** By `performance.now()`: for so long a leader that cannot be reached is tried again, since it may be about to be replaced. */
+  readonly reachesUntilMs: number;
 }
 
 export function admissible(startup: StartupMessage, reserved: readonly string[]): GatewayError | null {
