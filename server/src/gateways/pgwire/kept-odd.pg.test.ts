@@ -118,6 +118,15 @@ describe('a session that is made anew', () => {
     expect([['1'], '55000']).toContainEqual(found);
   });
 
+  it('says once that it may have lost settings, and not again when another leader goes', async () => {
+    const client = await clientOf('open');
+    await client.query("SELECT set_config('app.' || 'x', '1', false)");
+    await cut();
+    expect(await codeOf(client.query('SELECT 1'))).toBe('55000');
+    await cut();
+    expect(await values(client, 'SELECT 1')).toEqual([1]);
+  });
+
   it('has what a message has set that came in two parts', async () => {
     const wire = await connectWire({ ...follower.connection, user: 'open' });
     const message = q("SET app.x = '1'");
@@ -145,6 +154,15 @@ describe('a session that is made anew', () => {
     expect((await client.query({ name: 'one', text: 'SELECT count(*)::int FROM ours.t' })).rows).toEqual([
       { count: 0 },
     ]);
+  });
+
+  it('has statements that both of them may make, one leader after another', async () => {
+    const client = await clientOf('open');
+    await client.query('SET ROLE other');
+    for (let n = 0; n < 3; n += 1) {
+      expect((await client.query({ name: 'one', text: 'SELECT 1 AS n' })).rows).toEqual([{ n: 1 }]);
+      await cut();
+    }
   });
 
   it.each(['LATIN1', 'SJIS', 'UTF8'])('is of a role whose name is not ASCII, in %s', async (encoding) => {
@@ -214,6 +232,21 @@ describe('a session that is not changed by a Query alone', () => {
     await client.query({ ...set, values: ['yours'] });
     await cut();
     expect(await values(client, "SELECT current_setting('app.tenant')")).toEqual(['yours']);
+  });
+
+  it('has what a prepared statement has set last, though the message that named it came in two parts', async () => {
+    const wire = await connectWire({ ...follower.connection, user: 'open' });
+    await ask(wire, send.parse('tenant', "SELECT set_config('app.tenant', $1, false)"), send.sync);
+    for (const value of ['mine', 'yours']) {
+      const bind = send.bind({ portal: '', statement: 'tenant', parameters: [value] });
+      wire.send(bind.subarray(0, 9));
+      await settled();
+      await ask(wire, bind.subarray(9), send.execute(''), send.sync);
+    }
+    await cut();
+    const [, row] = await ask(wire, q("SELECT current_setting('app.tenant')"));
+    expect(row?.endsWith('yours')).toBe(true);
+    wire.close();
   });
 
   it('has what EXECUTE has set last', async () => {

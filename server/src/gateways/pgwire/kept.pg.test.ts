@@ -295,6 +295,26 @@ describe('a client of a leader that hands over', () => {
     expect(next.listener.clients).toBe(1);
   });
 
+  it('has what it had when it goes on once more, though it was asked in between', async () => {
+    await direct.query("SET app.tenant = 'x'");
+    await direct.query({ name: 'set', text: "SELECT set_config('app.tenant', 'y', false)" });
+    await handOver();
+    await direct.query("SET app.tenant = 'x'; SET work_mem = '7MB'");
+    await direct.query({ name: 'set', text: "SELECT set_config('app.tenant', 'y', false)" });
+    leader.service.setService(leaderAt(next.connection.port, 'r8'));
+    expect((await direct.query("SELECT current_setting('app.tenant') AS t")).rows).toEqual([{ t: 'y' }]);
+  });
+
+  it('through a follower goes on by way of the follower, and not of the old leader', async () => {
+    const through = await follower.client({ user: 'open' });
+    await handOver();
+    follower.service.setService(leaderAt(next.connection.port, 'r9'));
+    expect((await through.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }]);
+    expect((await direct.query('SELECT 2 AS n')).rows).toEqual([{ n: 2 }]);
+    await expect.poll(() => [leader.listener.clients, next.listener.clients]).toEqual([1, 2]);
+    await through.end();
+  });
+
   it('ends its transaction there first', async () => {
     await direct.query('BEGIN');
     await direct.query('INSERT INTO t VALUES (1)');

@@ -237,12 +237,16 @@ describe('a client of a follower', () => {
     expect(await codeOf(logIn({ user: 'nobody', password: 'x' }, follower))).toBe('28P01');
   });
 
-  it.each([
+  it.each<[string, () => void]>([
     ['is not there', (): void => follower.service.setStandby(null)],
-    [
-      'is behind',
-      (): void => void (follower.service.mayRead = () => Promise.resolve({ code: 'behind', staleMs: null })),
-    ],
+    ...(['behind', 'noAnswer'] as const).map((code): [string, () => void] => [
+      `is ${code}, and does not know the role yet`,
+      (): void => {
+        const stranger = { isKnown: false, secret: null, isExpired: false, iterations: 4096 };
+        follower.service.setStandby({ ...doorOf(pg), findLogin: () => Promise.resolve(stranger) });
+        follower.service.mayRead = () => Promise.resolve({ code, staleMs: null });
+      },
+    ]),
     [
       'cannot be asked',
       (): void =>

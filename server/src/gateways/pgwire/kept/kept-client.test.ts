@@ -103,6 +103,16 @@ describe('a client that is idle when its leader goes', () => {
     await expect.poll(() => fixture.told()).toEqual(['E FATAL C=57P01']);
   });
 
+  it.each(['57P03', '53300', '08001'])('is tried again where the next leader says %s', async (sqlState) => {
+    await open({ upstream: (number) => new FakeUpstream({ pid: number, isLate: number === 2 }) });
+    await fixture.fail();
+    fixture.upstreams[1]!.say(errorResponse('FATAL', { sqlState, message: 'not now' }));
+    await settle();
+    await expect.poll(() => fixture.upstreams.length).toBe(3);
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+  });
+
   it('waits for a leader, and what it sends meanwhile is not read', async () => {
     await open();
     fixture.service.setService({ kind: 'nowhere', reason: 'an election' });
@@ -537,6 +547,28 @@ describe('a client that has set something', () => {
     await fixture.send(query('SET a = 2'), query('SELECT 1'), query('SELECT 2'));
     expect(fixture.told()).toEqual(['C SET', 'Z I', 'C SELECT', 'Z I', 'C SELECT', 'Z I']);
     expect(fixture.upstreams[0]?.heard.filter((line) => line === asked)).toHaveLength(2);
+  });
+
+  it('is asked when it is idle, once a minute at most, and not within a transaction', async () => {
+    await open();
+    const questions = async (nowMs: number): Promise<number> => {
+      fixture.kept.lookIdle(nowMs);
+      fixture.kept.lookIdle(nowMs + 1_000);
+      await settle();
+      return fixture.upstreams[0]!.heard.filter((line) => line === asked).length;
+    };
+    await fixture.send(query('SELECT 1'));
+    expect(await questions(0)).toBe(1);
+    expect(await questions(100_000)).toBe(1);
+    await fixture.send(query('SELECT 1'));
+    expect(await questions(30_000)).toBe(1);
+    await fixture.send(query('BEGIN'));
+    expect(await questions(200_000)).toBe(1);
+    await fixture.send(query('ROLLBACK'));
+    expect(await questions(300_000)).toBe(2);
+    fixture.told();
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
   });
 
   it('hears once that it is lost if the leader goes before it could be asked', async () => {
