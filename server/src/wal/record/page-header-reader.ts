@@ -1,4 +1,4 @@
-/** Reads the headers of the pages that a walk comes to, which may be cut into pieces. Pure. Timelines never go down from page to page. */
+/** Reads the headers of the pages that a walk comes to, which may be cut into pieces. Pure. From page to page timelines never go down, and the version stays the same. */
 import { walPageBytes, type Lsn } from '../lsn.ts';
 import { CollectedBytes } from './collected-bytes.ts';
 import { longHeaderBytes, pageHeaderBytes, readPageHeader, type PageHeader } from './page-header.ts';
@@ -29,10 +29,8 @@ export class PageHeaderReader {
     this.collected.taken = 0;
     const header = readPageHeader(this.collected.bytes, page);
     if ('code' in header) return header;
-    if (this.last !== null && header.timeline < this.last.timeline) {
-      const text = `it is of timeline ${header.timeline}, after ${this.last.timeline}`;
-      return { code: 'pageHeader', at: page, text };
-    }
+    const why = this.last === null ? null : whyNotAfter(this.last, header);
+    if (why !== null) return { code: 'pageHeader', at: page, text: why };
     this.last = header;
     return header;
   }
@@ -41,6 +39,14 @@ export class PageHeaderReader {
   letGo(): void {
     this.collected.taken = 0;
   }
+}
+
+function whyNotAfter(before: PageHeader, header: PageHeader): string | null {
+  if (header.timeline < before.timeline)
+    return `it is of timeline ${header.timeline}, after ${before.timeline}`;
+  if (header.version !== before.version)
+    return `it is of PostgreSQL ${header.version}, after ${before.version}`;
+  return null;
 }
 
 /** What a page at whose beginning a walk stands holds besides its header. */

@@ -71,4 +71,16 @@ describe('the header of a page', () => {
     expect(read((page + walPageBytes) as Lsn, 4)).toMatchObject({ timeline: 4 });
     expect(read((page + 2 * walPageBytes) as Lsn, 3)).toMatchObject({ code: 'pageHeader' });
   });
+
+  it('is never of another version than the page before', () => {
+    const reader = new PageHeaderReader();
+    const read = (page: Lsn, magic: number): unknown => {
+      const bytes = headerOf(page, (view) => view.setUint16(0, magic, true));
+      expect(reader.take(page, bytes, 0)).toBe(24);
+      return reader.read(page);
+    };
+    expect(read(page, 0xd116)).toMatchObject({ version: 17 });
+    expect(read((page + walPageBytes) as Lsn, 0xd118)).toMatchObject({ code: 'pageHeader' });
+    expect(read((page + walPageBytes) as Lsn, 0xd116)).toMatchObject({ version: 17 });
+  });
 });
