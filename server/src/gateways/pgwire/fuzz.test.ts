@@ -31,7 +31,9 @@ const sessions = readCapturedSessions();
 const leadership = { round: 3, replica: 'r1' as ReplicaId };
 const doubt = doubtFrame({ kind: 'transaction', transaction: { leadership, xid: 7n } });
 const fronts = sessions.map(messagesOf);
-const backs = [...sessions.map(({ back }) => back), Buffer.concat([doubt, frame('Z', 'I')])];
+/** A message that is longer than what is held of one, and may come whole. */
+const long = Buffer.concat([frame('S', `search_path\0${'x'.repeat(20_000)}\0`), frame('Z', 'I')]);
+const backs = [long, ...sessions.map(({ back }) => back), Buffer.concat([doubt, frame('Z', 'I')])];
 /** As long as no message of a session, so that lengths above it are tried, too. */
 const frameBytesMax = 30_000;
 const stream = (samples: readonly Buffer[]) => fc.tuple(mutated(samples), pieceLengths, pieceLengths);
@@ -322,7 +324,7 @@ function throughTunnel(pieces: readonly Buffer[]): Passed {
   const reader = new UpstreamReader(frameBytesMax, {
     authentication: (isOver) => heard.push(`authentication ${isOver}`),
     backendKey: (key) => heard.push(`key ${key.toString('hex')}`),
-    parameter: (name, value) => heard.push(`${name}=${value}`),
+    parameter: (name, value) => heard.push(`${name}=${value}`) > 0,
     doubt: () => {
       heard.push('doubt');
       forUs += 1;

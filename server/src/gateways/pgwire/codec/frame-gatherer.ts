@@ -1,5 +1,5 @@
 /** Puts one message together whose parts come in different chunks. Pure; copies only what is spread. */
-import { type FrameSplitter, headerBytes } from './frame-splitter.ts';
+import type { FrameSplitter } from './frame-splitter.ts';
 
 export class FrameGatherer {
   private readonly bytesMax: number;
@@ -12,8 +12,8 @@ export class FrameGatherer {
   }
 
   /** The next part, which the splitter stands at. The message when this was its last part, else null; a view of the chunk if it lies within that. */
-  add({ start, end, payload, first, last }: FrameSplitter, chunk: Buffer): Buffer | null {
-    if (first && last) return chunk.subarray(payload - headerBytes, end);
+  add({ start, end, first, last }: FrameSplitter, chunk: Buffer): Buffer | null {
+    if (first && last) return chunk.subarray(start, Math.min(end, start + this.bytesMax));
     const room = this.bytesMax - this.bytes;
     if (room > 0) {
       const part = Buffer.from(chunk.subarray(start, Math.min(end, start + room)));

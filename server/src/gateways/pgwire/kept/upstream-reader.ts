@@ -134,8 +134,10 @@ export class UpstreamReader {
   /** The client gets the message as it is, another one, or none. */
   private take(message: Buffer, isWhole: boolean): true | Buffer | null {
     const type = message[0]!;
+    // Longer ones may come whole, or not: that they do is not to make a difference.
+    const isShort = isWhole && message.length <= wholeBytesMax;
     if (type === doubtType) {
-      if (!isWhole) throw new ProtocolViolation('a message between replicas is too long');
+      if (!isShort) throw new ProtocolViolation('a message between replicas is too long');
       this.listener.doubt(readDoubt(message));
       return null;
     }
@@ -145,20 +147,20 @@ export class UpstreamReader {
       this.own = null;
       if (taken !== 'notMine') return taken.client;
     }
-    if (this.block === null || comesAnyTime(type)) return this.answer(type, message, isWhole);
+    if (this.block === null || comesAnyTime(type)) return this.answer(type, message, isShort);
     const { ahead, tells } = this.block.take(type, message);
     if (tells && type === back.readyForQuery) this.block = null;
     if (ahead !== null) this.begun = true;
     this.ahead = ahead;
-    return tells ? this.answer(type, message, isWhole) : null;
+    return tells ? this.answer(type, message, isShort) : null;
   }
 
-  private answer(type: number, message: Buffer, isWhole: boolean): true | Buffer | null {
+  private answer(type: number, message: Buffer, isShort: boolean): true | Buffer | null {
     if (type === back.readyForQuery) return this.ready(message);
     if (this.skips && !comesAnyTime(type)) return null;
     if (type === back.errorResponse) return this.failed(message);
     if (!comesAnyTime(type)) this.begun = true;
-    return isWhole && !this.lookInto(type, message) ? null : true;
+    return isShort && !this.lookInto(type, message) ? null : true;
   }
 
   private ready(message: Buffer): true | null {
@@ -169,7 +171,7 @@ export class UpstreamReader {
   }
 
   private failed(message: Buffer): true | Buffer | null {
-    const fields = readErrorFields(message);
+    const fields = readErrorFields(message.subarray(0, wholeBytesMax));
     const told = this.listener.failed(fields);
     if (told === 'over') {
       this.isOver = true;
