@@ -42,9 +42,10 @@ export function envelopeReader(peer: ReplicaId): EnvelopeReader {
   let envelope: Envelope | null = null;
   return {
     text(text) {
-      envelope = readEnvelope(text);
-      if (!isIncarnationOf(envelope.from, peer))
-        throw new FrameError(`"${envelope.from}" is no incarnation of ${peer}`);
+      const read = readEnvelope(text);
+      if (!isIncarnationOf(read.from, peer))
+        throw new FrameError(`"${read.from}" is no incarnation of ${peer}`);
+      envelope = read;
     },
     current() {
       if (envelope === null) throw new FrameError('a frame without an envelope');

@@ -86,6 +86,12 @@ describe('a frame that was changed', () => {
 });
 
 describe('texts of peers that were changed', () => {
+  it('that are refused leave no envelope behind for the next frame', () => {
+    const reader = envelopeReader('r2' as ReplicaId);
+    expect(() => reader.text(JSON.stringify({ from: 'r3', to: 'r1' }))).toThrow('no incarnation of r2');
+    expect(() => reader.current()).toThrow('without an envelope');
+  });
+
   it(
     'are an envelope of an incarnation of who sent it, or refused',
     () => {
