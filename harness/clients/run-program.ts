@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { querySql, type SqlTarget } from '../bench/sql.ts';
 import { commandOutput } from '../suites/command-output.ts';
 import type { ClientProgram } from './client-program.ts';
@@ -125,7 +126,7 @@ function environmentOf(target: SqlTarget, ports: readonly number[]): Readonly<Re
   };
 }
 
-/** Both outputs, and each line of them as it comes. */
+/** Both outputs, and each line of them as it comes, without the colours that Maven resets even where there are none. */
 function hear(
   child: ChildProcess,
   onLine: (line: string) => void,
@@ -133,7 +134,8 @@ function hear(
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
-    createInterface({ input: stream }).on('line', (line) => {
+    createInterface({ input: stream }).on('line', (coloured) => {
+      const line = stripVTControlCharacters(coloured);
       output = `${output}${line}\n`.slice(-outputCharsMax);
       onLine(line);
     });
