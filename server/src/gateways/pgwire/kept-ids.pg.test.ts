@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Relay, startRelay } from '../../adapters/testing/relay.ts';
 import type { OpenTransaction } from '../../ports/client-service.ts';
 import * as send from './codec/frontend-messages.ts';
+import { message } from './testing/exchange.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import {
   ask,
@@ -186,6 +187,16 @@ describe('a read that is under way when the leader goes', () => {
     expect(await ask(wire, q('INSERT INTO t VALUES (2)'))).toEqual(['C INSERT 0 1\\0', 'Z I']);
   });
 
+  it('leaves the statement without a name to the client', async () => {
+    await ask(wire, q(insert));
+    wire.send(run(slow), send.sync);
+    await expect.poll(() => sleeping(pg)).toBe(1);
+    cable.cut();
+    expect((await hears()).slice(-2)).toEqual(['C SELECT 1\\0', 'Z I']);
+    const again = [send.bind({ portal: '', statement: '' }), send.execute(''), send.sync];
+    expect((await ask(wire, ...again)).slice(-2)).toEqual(['C SELECT 1\\0', 'Z I']);
+  });
+
   it('is not repeated if it writes: nobody knows whether it has', async () => {
     await pg.superuser.query(
       `CREATE OR REPLACE FUNCTION writes() RETURNS int LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -256,6 +267,39 @@ describe('nobody notices', () => {
       expect(told.slice(-2)).toEqual(['E V=ERROR C=23505', 'Z I']);
     }
     expect(await ask(wire, q('INSERT INTO t VALUES (3)'))).toEqual(['C INSERT 0 1\\0', 'Z I']);
+  });
+
+  it('a change is committed though its client leaves behind it', async () => {
+    wire.send(q(insert), message('X'));
+    expect(await wire.untilClosed()).not.toEqual([]);
+    await expect.poll(() => keys(pg)).toEqual([1]);
+  });
+
+  it('a change behind a message that fails is passed over, up to Sync', async () => {
+    wire.send(send.parse('', 'SELEC'), q(insert));
+    await wire.until('E');
+    expect(await ask(wire, send.sync)).toEqual(['Z I']);
+    expect(await ask(wire, q(insert))).toEqual(['C INSERT 0 1\\0', 'Z I']);
+  });
+
+  it.each<readonly [string, readonly Buffer[]]>([
+    ['a Query', [q(`SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; ${insert}; COMMIT`)]],
+    [
+      'messages',
+      [run('SET TRANSACTION ISOLATION LEVEL SERIALIZABLE'), run(insert), run('COMMIT'), send.sync],
+    ],
+  ])('what has to come before any query can still be said: %s', async (_, messages) => {
+    await ask(wire, q('BEGIN'));
+    const told = (await ask(wire, ...messages)).filter((line) => line.startsWith('C'));
+    expect(told).toEqual(['C SET\\0', 'C INSERT 0 1\\0', 'C COMMIT\\0']);
+  });
+
+  it.each<readonly [string, readonly Buffer[]]>([
+    ['a Query', [q(insert)]],
+    ['messages', [run(insert), send.sync]],
+  ])('nor who hears all that PostgreSQL says of its work: %s', async (_, messages) => {
+    await ask(wire, q('SET client_min_messages = debug5'));
+    expect((await ask(wire, ...messages)).filter((line) => line.includes('barista_'))).toEqual([]);
   });
 
   it('what a statement notifies of comes behind its tag, and ahead of ReadyForQuery', async () => {

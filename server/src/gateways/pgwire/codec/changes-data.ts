@@ -1,8 +1,9 @@
-/** Whether a statement says with its first word that it changes data, or reads. Pure, and quick: it is asked of every statement that passes. */
+/** Whether a statement says with its first word that it changes data, reads, or commits. Pure, and quick: it is asked of every statement that passes. */
 import { dash, isSpace, isWordByte, newline, slash, star } from './sql-bytes.ts';
 
 const changing: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'merge']);
 const reading: ReadonlySet<string> = new Set(['select', 'with', 'values', 'table']);
+const committing: ReadonlySet<string> = new Set(['commit', 'end']);
 const wordBytesMax = 6;
 
 /** Of the first statement of the text in `bytes`. */
@@ -13,6 +14,10 @@ export function changesData(bytes: Buffer, from: number, to: number): boolean {
 /** A function in it may change data all the same. */
 export function readsData(bytes: Buffer, from: number, to: number): boolean {
   return beginsWith(reading, bytes, from, to);
+}
+
+export function commitsData(bytes: Buffer, from: number, to: number): boolean {
+  return beginsWith(committing, bytes, from, to);
 }
 
 function beginsWith(words: ReadonlySet<string>, bytes: Buffer, from: number, to: number): boolean {

@@ -3,6 +3,7 @@ import { FrameSplitter } from '../codec/frame-splitter.ts';
 import * as send from '../codec/frontend-messages.ts';
 import type { TransactionStatus } from '../codec/message-types.ts';
 import { RequestTracker } from '../session/request-tracker.ts';
+import { frame } from '../testing/frames.ts';
 import { run } from '../testing/helpers.ts';
 import { ForeseenCommit } from './foreseen-commit.ts';
 import type { IdQuestionKind } from './id-question.ts';
@@ -64,6 +65,8 @@ describe('outside of a block', () => {
     ['what cannot be in a block', [query('INSERT INTO t VALUES (1); VACUUM t')]],
     ['two requests', [query('DELETE FROM t'), query('DELETE FROM t')]],
     ['what has no end yet', [executed('change')]],
+    ['a Query and the end of the session', [query('DELETE FROM t'), frame('X')]],
+    ['a Query behind what may fail', [send.parse('', 'SELEC'), query('DELETE FROM t')]],
     ['a definition', [query('CREATE TABLE t (a int)')]],
     ['a call', [query('CALL p()')]],
   ])('nothing is asked ahead of %s', (_, messages) => expect(foreseen('I', messages).question).toBe(null));
@@ -77,6 +80,10 @@ describe('in a block', () => {
     ['COMMIT by messages', { form: 'batch', assigns: false }, [run('COMMIT'), sync]],
     ['one that is prepared', { form: 'batch', assigns: false }, [executed('end'), sync]],
     ['both, prepared', { form: 'batch', assigns: true }, [executed('change'), executed('end'), sync]],
+    ['a read and COMMIT', { form: 'call', assigns: false }, [query('SELECT 1; COMMIT')]],
+    ['SET TRANSACTION', null, [query('SET TRANSACTION READ WRITE; DELETE FROM t; COMMIT')]],
+    ['it by messages', null, [run('SET TRANSACTION READ WRITE'), executed('change'), executed('end'), sync]],
+    ['a portal of before', null, [send.execute('p'), executed('change'), executed('end'), sync]],
     ['a change', null, [query('UPDATE t SET a = 1')]],
     ['ROLLBACK', null, [query('ROLLBACK')]],
     ['PREPARE TRANSACTION', null, [query("PREPARE TRANSACTION 'x'")]],

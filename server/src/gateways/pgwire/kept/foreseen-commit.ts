@@ -4,7 +4,7 @@
  * Pure. Responsible for: which requests, not how it is asked (id-question.ts). It may miss some, whose outcome is not known then: what comes in several pieces, SQL that changes data without saying so in its first word, the first request that has come while another is under way.
  */
 import { bindComplete, commandComplete, noData, parseComplete } from '../codec/backend-messages.ts';
-import { changesData, readsData } from '../codec/changes-data.ts';
+import { changesData, commitsData, readsData } from '../codec/changes-data.ts';
 import { commitText } from '../codec/commit-text.ts';
 import { type FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
 import { readBindNames, shortName, stringEnd } from '../codec/frontend-messages.ts';
@@ -23,9 +23,10 @@ interface Prepared {
   readonly changes: boolean;
   readonly reads: boolean;
   readonly commits: boolean;
+  readonly mayFollow: boolean;
 }
 
-const unknown: Prepared = { changes: false, reads: false, commits: false };
+const unknown: Prepared = { changes: false, reads: false, commits: false, mayFollow: false };
 const portalByte = 'P'.charCodeAt(0);
 const committed = commandComplete('COMMIT');
 const commitBytesMax = 100;
@@ -38,6 +39,9 @@ export class ForeseenCommit {
   private readonly statements: KnownStatements;
   private status: TransactionStatus = 'I';
   private isQuery = false;
+  private messages = 0;
+  /** Its first statement takes a snapshot itself, or commits: what has to come before any snapshot (SET TRANSACTION, LOCK) can follow no question. Null: there is none yet. */
+  private mayFollow: boolean | null = null;
   /** One of its statements begins with INSERT, UPDATE, DELETE or MERGE. */
   private changes = false;
   /** Its statements change data, or read. */
@@ -61,6 +65,8 @@ export class ForeseenCommit {
   begin(): void {
     this.status = this.tracker.status;
     this.isQuery = false;
+    this.messages = 0;
+    this.mayFollow = null;
     this.isSingle = false;
     this.isPlain = true;
     this.changes = false;
@@ -73,6 +79,7 @@ export class ForeseenCommit {
   /** A message of it. */
   sent(part: FrameSplitter, chunk: Buffer): void {
     const { payload, end } = part;
+    this.messages += 1;
     switch (part.type) {
       case front.query:
         this.isQuery = true;
@@ -80,6 +87,7 @@ export class ForeseenCommit {
         if (this.changes && this.status === 'I')
           this.isSingle = isSingle(chunk, payload, end, this.tracker.rules);
         this.isPlain = this.changes || readsData(chunk, payload, end);
+        this.mayFollow ??= this.isPlain || commitsData(chunk, payload, end);
         this.expected = null;
         return;
       case front.parse:
@@ -94,6 +102,7 @@ export class ForeseenCommit {
       case front.execute:
         this.expect(this.commits && chunk[payload] === 0 ? committed : null);
         this.commits = false;
+        this.mayFollow ??= false;
         this.executes += 1;
         return;
       case front.sync:
@@ -107,6 +116,8 @@ export class ForeseenCommit {
   get question(): IdQuestionKind | 'block' | null {
     const { tracker, status, changes } = this;
     if (tracker.due !== 1 || tracker.open || tracker.mayHaveSurplus || status === 'E') return null;
+    // What comes with a Query may end the session, or have the Query passed over, before its block is over.
+    if (this.mayFollow !== true || (this.isQuery && this.messages > 1)) return null;
     if (status === 'I' && this.isQuery) return this.isSingle ? 'block' : null;
     if ((status === 'I' && !(changes && this.isPlain)) || tracker.verdict !== 'one') return null;
     return { form: this.isQuery ? 'call' : 'batch', assigns: changes };
@@ -134,7 +145,8 @@ export class ForeseenCommit {
 
   private bound(chunk: Buffer, from: number, to: number): void {
     const { portal, statement } = readBindNames(chunk, from, to);
-    const { changes, reads, commits } = this.statement(statement);
+    const { changes, reads, commits, mayFollow } = this.statement(statement);
+    this.mayFollow ??= mayFollow;
     this.changes ||= changes;
     this.isPlain &&= changes || reads;
     this.commits = commits && portal === '';
@@ -157,7 +169,9 @@ export class ForeseenCommit {
 
 function preparedOf(bytes: Buffer, from: number, to: number): Prepared {
   const commits = to - from < commitBytesMax && commitText.test(textOf(bytes, from, to));
-  return { changes: changesData(bytes, from, to), reads: readsData(bytes, from, to), commits };
+  const changes = changesData(bytes, from, to);
+  const reads = readsData(bytes, from, to);
+  return { changes, reads, commits, mayFollow: changes || reads || commitsData(bytes, from, to) };
 }
 
 function isSingle(bytes: Buffer, from: number, to: number, rules: TextRules): boolean {

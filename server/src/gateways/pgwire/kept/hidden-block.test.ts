@@ -29,6 +29,7 @@ const row = frame('D');
 const one = frame('C', 'ONE\0');
 const id = [frame('V', '\0\0\0\x0277'), inBlock];
 const none = [frame('V', '\xff\xff\xff\xff'), inBlock];
+const readsEnd = [frame('1'), frame('2'), frame('C', 'COMMIT\0'), frame('3'), frame('3'), idle];
 const commits = [frame('C', 'COMMIT\0'), idle];
 const rollsBack = [frame('C', 'ROLLBACK\0'), idle];
 const aborted = [error('25P02'), failed];
@@ -45,11 +46,16 @@ it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
 ])('%s: %s', (_, expected, messages) => expect(told(messages)).toBe(expected));
 
 it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
-  ['a read', 'T D ONE Z', [begins, [frame('T'), row, one, inBlock], commits]],
+  ['a read', 'T D ONE Z', [begins, [frame('T'), row, one, inBlock], readsEnd]],
   [
     'two by messages',
     '2 D ONE 2 D ONE Z',
-    [begins, [frame('2'), row, one, frame('2'), row, one, inBlock], commits],
+    [begins, [frame('2'), row, one, frame('2'), row, one, inBlock], readsEnd],
+  ],
+  [
+    'one that cannot be committed',
+    'D E Z',
+    [begins, [row, one, inBlock], [frame('1'), frame('2'), error('40001'), idle]],
   ],
   ['one that writes', 'E Z', [begins, [error('25006'), failed], rollsBack]],
   ['one whose block does not begin', 'failed 57014', [[error('57014')]]],

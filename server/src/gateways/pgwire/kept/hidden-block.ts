@@ -11,7 +11,8 @@ import { calledId, callOf, type IdListener, looking } from './id-question.ts';
 
 const own = 'barista_block';
 
-function begins(sql: string): Buffer {
+/** The statement without a name is left alone, which a Query would end. */
+function runs(sql: string): Buffer {
   return Buffer.concat([
     send.parse(own, sql),
     send.bind({ portal: own, statement: own }),
@@ -21,12 +22,16 @@ function begins(sql: string): Buffer {
   ]);
 }
 
-const commit = send.query('COMMIT');
-
 /** What is sent ahead of a Query whose id is asked, and behind it. */
-export const askingBlock = { ahead: begins('BEGIN'), behind: Buffer.concat([callOf(looking.oid), commit]) };
+export const askingBlock = {
+  ahead: runs('BEGIN'),
+  behind: Buffer.concat([callOf(looking.oid), send.query('COMMIT')]),
+};
 /** What is sent around reads. */
-export const readingBlock = { ahead: begins('BEGIN READ ONLY'), behind: commit };
+export const readingBlock = {
+  ahead: runs('BEGIN READ ONLY'),
+  behind: Buffer.concat([runs('COMMIT'), send.sync]),
+};
 
 /** What is being answered. */
 type Stage = 'begin' | 'request' | 'question' | 'commit';
@@ -47,13 +52,19 @@ export class HiddenBlock {
     this.reads = reads;
   }
 
+  /** PostgreSQL is at what the client has not sent. What is said at the commit may be of the request. */
+  get isAtOwn(): boolean {
+    return this.stage === 'begin' || this.stage === 'question';
+  }
+
   /** A message of the answer: whether the client is told, and what it is told ahead of it. */
   take(type: number, message: Buffer): { readonly tells: boolean; readonly ahead: Buffer | null } {
     if (type === back.errorResponse) return this.error(message);
     const { stage } = this;
     if (type === back.readyForQuery) return this.ready();
     if (stage === 'request') return this.answer(type, message);
-    if (stage === 'commit') return { tells: false, ahead: this.takeTag() };
+    if (stage === 'commit')
+      return type === back.commandComplete ? { tells: false, ahead: this.takeTag() } : untold;
     if (stage === 'begin' && type === back.closeComplete) this.closed += 1;
     if (this.closed === 2 && stage === 'begin') this.stage = 'request';
     if (stage === 'question' && type === back.functionCallResponse) this.listener.id(calledId(message));

@@ -123,6 +123,11 @@ export class UpstreamReader {
     return true;
   }
 
+  /** PostgreSQL is at what the gateway has asked: a client that wants to hear what it does for debugging hears nothing of that. */
+  private get isOfOwn(): boolean {
+    return this.own !== null || this.block?.isAtOwn === true;
+  }
+
   private lengthOf(bytes: Buffer, at: number): number {
     const length = bytes.readInt32BE(at + 1) + 1;
     if (length < headerBytes || length > this.frameBytesMax) {
@@ -147,6 +152,8 @@ export class UpstreamReader {
       this.own = null;
       if (taken !== 'notMine') return taken.client;
     }
+    if (type === back.noticeResponse && this.isOfOwn && readErrorFields(message).get('V') !== 'WARNING')
+      return null;
     if (this.block === null || comesAnyTime(type)) return this.answer(type, message, isShort);
     const { ahead, tells } = this.block.take(type, message);
     if (tells && type === back.readyForQuery) this.block = null;
