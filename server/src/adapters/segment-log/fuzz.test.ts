@@ -14,7 +14,7 @@ import {
   plain,
   slotOf,
 } from '../../ports/testing/log-store-contract.ts';
-import { fuzz, fuzzMs, mutated } from '../../ports/testing/fuzz.ts';
+import { fuzz, fuzzMs, mutated, part } from '../../ports/testing/fuzz.ts';
 import { SECTOR_BYTES } from './layout.ts';
 import { createFaultyDirectory, type FaultyDirectory } from './testing/faulty-directory.ts';
 import { create, open } from './testing/small-segments.ts';
@@ -125,12 +125,10 @@ interface Damage {
   readonly what: string;
 }
 
-const sector = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-
 /** Some bytes changed, sectors lost, a write that went to another place, a file that is gone or is another's. */
 function damageOf(files: Files): fc.Arbitrary<Damage> {
   const names = [...files.keys()].filter((name) => name.startsWith('segment-')).toSorted();
-  const place = fc.tuple(fc.constantFrom(...names), sector).map(([name, where]) => {
+  const place = fc.tuple(fc.constantFrom(...names), part).map(([name, where]) => {
     // Most of a segment is zeros.
     const used = lastByte(files.get(name)!);
     return { name, at: Math.floor((where * (used + SECTOR_BYTES)) / SECTOR_BYTES) * SECTOR_BYTES };
