@@ -1,9 +1,14 @@
 import { duplexPair } from 'node:stream';
 import { expect, it } from 'vitest';
+import { readyForQuery } from '../codec/backend-messages.ts';
+import { leadershipParameter } from '../codec/doubt-frame.ts';
 import * as send from '../codec/frontend-messages.ts';
 import { defaultLimits } from '../limits.ts';
+import { frame } from '../testing/frames.ts';
+import { run } from '../testing/helpers.ts';
 import { Following } from './following.ts';
 import { KeptBudget } from './kept-budget.ts';
+import { settle } from './settlement.ts';
 import { emptySnapshot } from './state-question.ts';
 
 function following(): Following {
@@ -42,3 +47,47 @@ it.each([
     expect(session.tracker.verdict).toBe(verdict);
   },
 );
+
+/** At another replica, which has told of its leadership. */
+function elsewhere(): Following {
+  const session = following();
+  session.adopt({
+    key: null,
+    parameters: new Map([[leadershipParameter, '1 r1']]),
+    snapshot: emptySnapshot,
+    statements: [],
+    settingNames: [],
+    upstream: duplexPair()[0],
+  });
+  return session;
+}
+
+const change = send.query('INSERT INTO t VALUES (1)');
+
+it('a change whose error was told has but its end to come when the leader goes', () => {
+  const session = elsewhere();
+  expect(session.sent(change)).toHaveLength(3);
+  const begins = [frame('1'), frame('2'), frame('C', 'BEGIN\0'), frame('3'), frame('3')];
+  const error = frame('E', 'VERROR\0C22012\0\0');
+  const told = session.reader.read(Buffer.concat([...begins, error, frame('Z', 'E')]));
+  expect(Buffer.concat(told)).toEqual(error);
+  expect(settle(session.interrupted)).toMatchObject({ how: { words: [readyForQuery('I')], readies: 1 } });
+});
+
+it('nothing is asked in the middle of what the client has begun', () => {
+  const session = elsewhere();
+  const rest = Buffer.concat([run('DELETE FROM t'), send.sync]);
+  session.sent(send.parse('other', 'SELECT 1'));
+  expect(session.sent(rest)).toEqual([rest]);
+  expect(elsewhere().sent(rest)).toHaveLength(2);
+});
+
+it('a Parse that has failed tells nothing of the statement that has its name', () => {
+  const session = elsewhere();
+  session.sent(Buffer.concat([send.parse('look', 'SELECT 1'), send.sync]));
+  session.reader.read(Buffer.concat([frame('1'), readyForQuery('I')]));
+  session.sent(Buffer.concat([send.parse('look', 'DELETE FROM t'), send.sync]));
+  session.reader.read(Buffer.concat([frame('E', 'VERROR\0C42P05\0\0'), readyForQuery('I')]));
+  const looks = Buffer.concat([send.bind({ portal: '', statement: 'look' }), send.execute(''), send.sync]);
+  expect(session.sent(looks)).toEqual([looks]);
+});

@@ -284,6 +284,7 @@ export class Following implements UpstreamListener {
       doubt: this.known.doubt,
       answer: this.answer,
       isRead: this.ids.isRead,
+      hasFailed: this.reader.block?.toldError === true,
       hasRequests: this.requests.all !== null,
       isMidMessage: !this.fromClient.atBoundary && !isOfCopy(this.fromClient.type),
       said: this.said === 'unknown' ? null : this.said,

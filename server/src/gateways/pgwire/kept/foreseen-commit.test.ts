@@ -111,6 +111,8 @@ describe('the answer to a COMMIT by messages', () => {
     ['another statement', [executed('change'), sync]],
     ['AND CHAIN', [run('COMMIT AND CHAIN'), sync]],
     ['a description of the statement', [send.parse('', 'COMMIT'), describeStatement(''), executed(''), sync]],
+    ['another COMMIT behind it', [executed('end'), executed('end'), sync]],
+    ['a portal that is not it', [send.bind({ portal: 'p', statement: 'end' }), send.execute(''), sync]],
     ['a portal that it does not bind', [bound('end'), send.execute('p'), sync]],
     ['no message of a batch', [query('COMMIT')]],
   ])('is not known with %s', (_, messages) => expect(foreseen('T', messages).answer).toBe(null));

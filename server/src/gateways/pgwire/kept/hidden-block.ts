@@ -39,6 +39,8 @@ type Stage = 'begin' | 'request' | 'question' | 'commit';
 export class HiddenBlock {
   /** The last CommandComplete, which the client has not been told. While there is one every message has to be shown to this. */
   tag: Buffer | null = null;
+  /** The client was told an error, behind which there is only ReadyForQuery. */
+  toldError = false;
   /** It may not write. */
   readonly reads: boolean;
   private readonly listener: IdListener;
@@ -97,7 +99,9 @@ export class HiddenBlock {
     if (stage === 'begin' || (stage === 'question' && !failed)) this.listener.failed(fields.get('C') ?? '');
     this.tag = null;
     this.failed = true;
-    return stage === 'request' || stage === 'commit' ? told : untold;
+    if (stage === 'begin' || stage === 'question') return untold;
+    this.toldError = true;
+    return told;
   }
 }
 

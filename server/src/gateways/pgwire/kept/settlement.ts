@@ -27,6 +27,8 @@ export interface Interrupted {
   readonly answer: readonly Buffer[] | null;
   /** The requests say that they only read, and are a transaction of their own. */
   readonly isRead: boolean;
+  /** The client was told the error of the first request, which began its transaction and has nothing committed. */
+  readonly hasFailed: boolean;
   /** All that the client has sent and was not answered is at hand. */
   readonly hasRequests: boolean;
   /** Part of a message has come of the client that has to be answered, and is among them. */
@@ -66,6 +68,8 @@ export function settle(interrupted: Interrupted): Settlement {
   if (tracker.owed.miscounts || tracker.mayHaveSurplus) return end;
   // Perhaps part of a message was sent.
   if (!tracker.outstanding) return hasRequests ? again(tracker) : end;
+  if (interrupted.hasFailed && tracker.due === 1 && !tracker.open && !interrupted.isMidMessage)
+    return go({ words: [readyForQuery('I')], readies: 1 });
   // Of data that have not ended nothing is committed.
   const isTaking = tracker.owed.isTaking && tracker.due <= 1;
   const rollsBack = tracker.status === 'E' && tracker.isLoneCommit;
