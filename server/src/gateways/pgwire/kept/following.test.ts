@@ -8,7 +8,7 @@ import { frame } from '../testing/frames.ts';
 import { run } from '../testing/helpers.ts';
 import { Following } from './following.ts';
 import { KeptBudget } from './kept-budget.ts';
-import { settle } from './settlement.ts';
+import { settle, settleAfter } from './settlement.ts';
 import { emptySnapshot } from './state-question.ts';
 
 function following(): Following {
@@ -90,4 +90,24 @@ it('a Parse that has failed tells nothing of the statement that has its name', (
   session.reader.read(Buffer.concat([frame('E', 'VERROR\0C42P05\0\0'), readyForQuery('I')]));
   const looks = Buffer.concat([send.bind({ portal: '', statement: 'look' }), send.execute(''), send.sync]);
   expect(session.sent(looks)).toEqual([looks]);
+});
+
+it('a read of which a part was told is not made again', () => {
+  const session = elsewhere();
+  session.sent(send.query('SELECT 1'));
+  expect(settle(session.interrupted)).toMatchObject({ how: { resends: 'reading' } });
+  session.reader.read(frame('T', '\0\0'));
+  expect(settle(session.interrupted)).toMatchObject({ how: { resends: 'no', readies: 1 } });
+});
+
+it('no part of the answer to a COMMIT is told twice', () => {
+  const session = elsewhere();
+  session.tracker.told(0, 'T');
+  session.sent(Buffer.concat([run('COMMIT'), send.sync]));
+  const own = [frame('1'), frame('2'), frame('D', '\0\x01\0\0\0\x0277'), frame('C', 'SELECT 1\0')];
+  const told = session.reader.read(Buffer.concat([...own, frame('3'), frame('3'), frame('1')]));
+  expect(Buffer.concat(told)).toEqual(frame('1'));
+  const settled = settleAfter(session.interrupted, { code: 'committed', tag: null });
+  const words = settled.kind === 'go' ? settled.how.words : [];
+  expect(words.map((word) => String.fromCharCode(word[0]!)).join('')).toBe('EZ');
 });
