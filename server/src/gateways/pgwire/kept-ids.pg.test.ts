@@ -14,6 +14,7 @@ import {
   q,
   run,
   settled,
+  sleep,
   sleeping,
   waitingCommits,
 } from './testing/helpers.ts';
@@ -136,6 +137,33 @@ describe.each(requests)('$name that waits when the leader goes', (request) => {
     expect(await hears()).toEqual(request.hears);
     expect((await ask(wire, q('SELECT 1'))).at(-1)).toBe('Z I');
   });
+});
+
+it.each([
+  ['a Query', [q(insert)], ['C INSERT 0 1\\0', 'Z I']],
+  ['messages', [run(insert), send.sync], ['1 ', '2 ', 'n ', 'C INSERT 0 1\\0', 'Z I']],
+])('a change whose id has not come was not committed: %s', async (_, messages, told) => {
+  leader.service.holdAnswers();
+  wire.send(...messages);
+  await sleep(100);
+  expect(await keys(pg)).toEqual([]);
+  cable.cut();
+  leader.service.letGo();
+  expect(await hears()).toEqual(told);
+  expect(await keys(pg)).toEqual([1]);
+  expect(follower.service.asked).toEqual([]);
+});
+
+it('the id of a transaction that was rolled back is not that of the next one in its chain', async () => {
+  for (const sql of ['BEGIN', insert, 'ROLLBACK AND CHAIN', insert]) await ask(wire, q(sql));
+  const xid = await interruptedBy(() => cable.cut(), {
+    name: '',
+    before: null,
+    messages: [q('COMMIT')],
+    hears: [],
+  });
+  await expect.poll(() => follower.service.asked).toHaveLength(1);
+  expect((follower.service.asked[0] as OpenTransaction).xid % 2n ** 32n).toBe(xid);
 });
 
 it('a change that is not committed is sent to the next leader', async () => {

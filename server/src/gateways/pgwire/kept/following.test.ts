@@ -1,5 +1,5 @@
 import { duplexPair } from 'node:stream';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readyForQuery } from '../codec/backend-messages.ts';
 import { leadershipParameter } from '../codec/doubt-frame.ts';
 import * as send from '../codec/frontend-messages.ts';
@@ -8,8 +8,18 @@ import { frame } from '../testing/frames.ts';
 import { run } from '../testing/helpers.ts';
 import { Following } from './following.ts';
 import { KeptBudget } from './kept-budget.ts';
+import type { LeftSession } from './left-session.ts';
 import { settle, settleAfter } from './settlement.ts';
 import { emptySnapshot } from './state-question.ts';
+
+const left: LeftSession = {
+  key: null,
+  parameters: new Map(),
+  snapshot: emptySnapshot,
+  statements: [],
+  settingNames: [],
+  upstream: duplexPair()[0],
+};
 
 function following(): Following {
   return new Following({
@@ -31,17 +41,11 @@ it.each([
   'of a session that was taken over it is known what its prepared statements commit: %s, in %s',
   (sql, status, verdict) => {
     const session = following();
-    session.adopt({
-      key: null,
-      parameters: new Map(),
-      snapshot: emptySnapshot,
-      statements: [
-        ['a', send.parse('a', 'SELECT 1')],
-        ['b', send.parse('b', sql)],
-      ],
-      settingNames: [],
-      upstream: duplexPair()[0],
-    });
+    const statements = [
+      ['a', send.parse('a', 'SELECT 1')],
+      ['b', send.parse('b', sql)],
+    ] as const;
+    session.adopt({ ...left, statements });
     session.tracker.told(0, status);
     session.sent(Buffer.concat([send.bind({ portal: '', statement: 'b' }), send.execute(''), send.sync]));
     expect(session.tracker.verdict).toBe(verdict);
@@ -51,14 +55,7 @@ it.each([
 /** At another replica, which has told of its leadership. */
 function elsewhere(): Following {
   const session = following();
-  session.adopt({
-    key: null,
-    parameters: new Map([[leadershipParameter, '1 r1']]),
-    snapshot: emptySnapshot,
-    statements: [],
-    settingNames: [],
-    upstream: duplexPair()[0],
-  });
+  session.adopt({ ...left, parameters: new Map([[leadershipParameter, '1 r1']]) });
   return session;
 }
 
@@ -66,8 +63,9 @@ const change = send.query('INSERT INTO t VALUES (1)');
 
 it('a change whose error was told has but its end to come when the leader goes', () => {
   const session = elsewhere();
-  expect(session.sent(change)).toHaveLength(3);
-  const begins = [frame('1'), frame('2'), frame('C', 'BEGIN\0'), frame('3'), frame('3')];
+  expect(session.sent(change)).toHaveLength(2);
+  const id = [frame('V', '\0\0\0\x0277'), frame('Z', 'T')];
+  const begins = [frame('1'), frame('2'), frame('C', 'BEGIN\0'), frame('3'), frame('3'), ...id];
   const error = frame('E', 'VERROR\0C22012\0\0');
   const told = session.reader.read(Buffer.concat([...begins, error, frame('Z', 'E')]));
   expect(Buffer.concat(told)).toEqual(error);
@@ -110,4 +108,32 @@ it('no part of the answer to a COMMIT is told twice', () => {
   const settled = settleAfter(session.interrupted, { code: 'committed', tag: null });
   const words = settled.kind === 'go' ? settled.how.words : [];
   expect(words.map((word) => String.fromCharCode(word[0]!)).join('')).toBe('EZ');
+});
+
+describe('the COMMIT of a transaction that has written nothing', () => {
+  const id = (value: string): Buffer => Buffer.concat([frame('V', value), frame('Z', 'T')]);
+  const none = id('\xff\xff\xff\xff');
+
+  function interrupted(
+    answer: Buffer,
+    ...requests: readonly string[]
+  ): ReturnType<typeof settle>['kind'] | string {
+    const session = elsewhere();
+    session.tracker.told(0, 'T');
+    for (const sql of requests) session.sent(send.query(sql));
+    session.reader.read(answer);
+    const settlement = settle(session.interrupted);
+    return settlement.kind === 'go' ? settlement.how.block : settlement.kind;
+  }
+
+  it('has not taken effect, whatever became of it', () => expect(interrupted(none, 'COMMIT')).toBe('untold'));
+
+  it.each([
+    ['an id', id('\0\0\0\x0277'), ['COMMIT'], 'ask'],
+    ['no answer', Buffer.alloc(0), ['COMMIT'], 'none'],
+    ['another statement', none, ['SELECT f(); COMMIT'], 'none'],
+    ['another request', none, ['COMMIT', 'SELECT f()'], 'none'],
+  ] as const)('is not known to have with %s', (_, answer, requests, settled) =>
+    expect(interrupted(answer, ...requests)).toBe(settled),
+  );
 });

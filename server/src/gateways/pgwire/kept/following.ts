@@ -22,6 +22,7 @@ import { KnownTransaction } from '../session/known-transaction.ts';
 import { RequestTracker } from '../session/request-tracker.ts';
 import { failBatch, FailedBlock } from './failed-block.ts';
 import { HiddenBlock, readingBlock } from './hidden-block.ts';
+import type { IdAnswer } from './id-question.ts';
 import { IdsAhead } from './ids-ahead.ts';
 import type { KeptBudget } from './kept-budget.ts';
 import type { LeftSession } from './left-session.ts';
@@ -67,6 +68,12 @@ export class Following implements UpstreamListener {
   private isLoggedIn = false;
   /** ReadyForQuery that is told when PostgreSQL has said what the session has. */
   private held: { readonly status: TransactionStatus; readonly isBare: boolean } | null = null;
+  /** The end of what the client has sent, which commits: PostgreSQL gets it when the id is known. */
+  private withheld: Buffer | null = null;
+  /** The COMMIT that is under way commits nothing: its transaction has written nothing. */
+  private hasNothing = false;
+  /** Who takes the answer to a question behind the request that is under way. */
+  private ownBehind: IdAnswer | null = null;
   /** What is left of the client's message is not passed on. */
   private passesOver = false;
   private lostUntold: readonly string[] = [];
@@ -81,7 +88,7 @@ export class Following implements UpstreamListener {
     this.requests = new KeptRequests(limits.keptBytesMax, budget);
     this.state = new SessionState({ preparedBytesMax: limits.preparedBytesMax, budget });
     this.ids = new IdsAhead(this.tracker, this.state.statements, {
-      known: (doubt) => this.doubt(doubt),
+      answered: (doubt, commits) => this.idAnswered(doubt, commits),
       // It is sent again in a session of its own.
       refused: () => {
         this.said = 'notCommitted';
@@ -117,7 +124,8 @@ export class Following implements UpstreamListener {
   sent(chunk: Buffer): readonly Buffer[] {
     const { fromClient, tracker } = this;
     const isChanged = this.failing !== null || this.passesOver;
-    const passed: Buffer[] = [];
+    // A client that does not wait for its answer is not waited for, either.
+    const passed: Buffer[] = this.takeWithheld();
     this.ids.begin(this.isFree);
     fromClient.feed(chunk);
     while (fromClient.next()) {
@@ -131,11 +139,27 @@ export class Following implements UpstreamListener {
       if (isChanged) passed.push(this.change(fromClient, chunk));
     }
     if (isChanged) return passed;
-    const question = fromClient.atBoundary && this.isMovable ? this.ids.question() : null;
-    if (question === null) return [chunk];
+    const mayAsk = fromClient.atBoundary && this.isMovable;
+    const question = mayAsk ? this.ids.question(chunk, this.known.doubt !== null) : null;
+    if (question === null) return [...passed, chunk];
     this.reader.own = question.taker;
     this.reader.block = question.block;
-    return [question.ahead, chunk, ...(question.behind === null ? [] : [question.behind])];
+    this.ownBehind = question.later;
+    this.withheld = question.then;
+    return question.now;
+  }
+
+  private takeWithheld(): Buffer[] {
+    const { withheld } = this;
+    this.withheld = null;
+    return withheld === null ? [] : [withheld];
+  }
+
+  /** PostgreSQL has said the id of the transaction that is open, if it has one. */
+  private idAnswered(doubt: Doubt | null, commits: boolean): void {
+    if (doubt !== null) this.known.doubt = doubt;
+    else this.hasNothing = commits;
+    for (const bytes of this.takeWithheld()) this.options.send(bytes);
   }
 
   /** Nothing is under way, and something of the gateway's own can be put ahead of what the client sends. */
@@ -230,6 +254,9 @@ export class Following implements UpstreamListener {
     this.answered();
     if (this.failing?.isOver === true) this.failing = this.tellLoss();
     this.isLoggedIn = true;
+    this.hasNothing = false;
+    if (this.ownBehind !== null) this.reader.own = this.ownBehind;
+    this.ownBehind = null;
   }
 
   private answered(): void {
@@ -287,9 +314,15 @@ export class Following implements UpstreamListener {
       hasFailed: this.reader.block?.toldError === true,
       hasRequests: this.requests.all !== null,
       isMidMessage: !this.fromClient.atBoundary && !isOfCopy(this.fromClient.type),
-      said: this.said === 'unknown' ? null : this.said,
+      said: this.isUncommitted ? 'notCommitted' : this.said === 'unknown' ? null : this.said,
       lost: this.lost,
     };
+  }
+
+  /** What would commit was not sent, or there was nothing to commit. */
+  private get isUncommitted(): boolean {
+    const { due, open } = this.tracker;
+    return this.withheld !== null || (this.hasNothing && due === 1 && !open);
   }
 
   private get answer(): readonly Buffer[] | null {
@@ -332,6 +365,9 @@ export class Following implements UpstreamListener {
     this.ids.under(session.parameters.get(leadershipParameter));
     this.said = null;
     this.held = null;
+    this.withheld = null;
+    this.hasNothing = false;
+    this.ownBehind = null;
     this.known.doubt = null;
     this.failing = this.failingAt(how, lost);
     this.reader = new UpstreamReader(this.options.limits.frameBytesMax, this);

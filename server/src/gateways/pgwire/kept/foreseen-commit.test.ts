@@ -84,10 +84,14 @@ describe('in a block', () => {
     ['SET TRANSACTION', null, [query('SET TRANSACTION READ WRITE; DELETE FROM t; COMMIT')]],
     ['it by messages', null, [run('SET TRANSACTION READ WRITE'), executed('change'), executed('end'), sync]],
     ['a portal of before', null, [send.execute('p'), executed('change'), executed('end'), sync]],
-    ['a change', null, [query('UPDATE t SET a = 1')]],
+    ['a read', null, [query('SELECT 1')]],
     ['ROLLBACK', null, [query('ROLLBACK')]],
     ['PREPARE TRANSACTION', null, [query("PREPARE TRANSACTION 'x'")]],
   ])('%s', (_, expected, messages) => expect(foreseen('T', messages).question).toEqual(expected));
+
+  it.each([[query('UPDATE t SET a = 1')], [executed('change'), sync]])('behind a change', (...messages) =>
+    expect(foreseen('T', messages).question).toBe('later'),
+  );
 
   it('of one that has failed nothing is asked', () =>
     expect(foreseen('E', [query('COMMIT')]).question).toBe(null));

@@ -34,7 +34,7 @@ const commitBytesMax = 100;
 export class ForeseenCommit {
   private readonly tracker: Pick<
     RequestTracker,
-    'status' | 'due' | 'open' | 'mayHaveSurplus' | 'verdict' | 'rules' | 'loneText'
+    'status' | 'due' | 'open' | 'mayHaveSurplus' | 'verdict' | 'rules' | 'loneText' | 'isLoneCommit'
   >;
   private readonly statements: KnownStatements;
   private status: TransactionStatus = 'I';
@@ -112,15 +112,28 @@ export class ForeseenCommit {
     }
   }
 
-  /** Of all that was sent since `begin`: how PostgreSQL is asked; `block`: in a block around it. Null: not at all. */
-  get question(): IdQuestionKind | 'block' | null {
+  /**
+   * Of all that was sent since `begin`: how PostgreSQL is asked. `block`: in a block around it; `later`: behind it, since it changes data in a block that goes on. Null: not at all.
+   */
+  get question(): IdQuestionKind | 'block' | 'later' | null {
     const { tracker, status, changes } = this;
     if (tracker.due !== 1 || tracker.open || tracker.mayHaveSurplus || status === 'E') return null;
     // What comes with a Query may end the session, or have the Query passed over, before its block is over.
     if (this.mayFollow !== true || (this.isQuery && this.messages > 1)) return null;
     if (status === 'I' && this.isQuery) return this.isSingle ? 'block' : null;
-    if ((status === 'I' && !(changes && this.isPlain)) || tracker.verdict !== 'one') return null;
-    return { form: this.isQuery ? 'call' : 'batch', assigns: changes };
+    if (status === 'I' && !(changes && this.isPlain)) return null;
+    if (tracker.verdict === 'nothing') return status === 'T' && changes ? 'later' : null;
+    return tracker.verdict === 'one' ? { form: this.isQuery ? 'call' : 'batch', assigns: changes } : null;
+  }
+
+  /** It is a transaction of its own. */
+  get isAlone(): boolean {
+    return this.status === 'I';
+  }
+
+  /** The request is a COMMIT and nothing else. */
+  get isCommit(): boolean {
+    return this.tracker.isLoneCommit || this.answer !== null;
   }
 
   /** All that PostgreSQL says when it has succeeded, but for ReadyForQuery; null: it is not known. */

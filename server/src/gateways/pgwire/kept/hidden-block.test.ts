@@ -28,21 +28,18 @@ const begins = [frame('1'), frame('2'), frame('C', 'BEGIN\0'), frame('3'), frame
 const row = frame('D');
 const one = frame('C', 'ONE\0');
 const id = [frame('V', '\0\0\0\x0277'), inBlock];
-const none = [frame('V', '\xff\xff\xff\xff'), inBlock];
 const readsEnd = [frame('1'), frame('2'), frame('C', 'COMMIT\0'), frame('3'), frame('3'), idle];
 const commits = [frame('C', 'COMMIT\0'), idle];
 const rollsBack = [frame('C', 'ROLLBACK\0'), idle];
-const aborted = [error('25P02'), failed];
 
 it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
-  ['a statement', 'id 77 ONE Z', [begins, [one, inBlock], id, commits]],
-  ['that has no id', 'id null ONE Z', [begins, [one, inBlock], none, commits]],
-  ['with rows', 'T D D id 77 ONE Z', [begins, [frame('T'), row, row, one, inBlock], id, commits]],
-  ['that fails', 'T D E Z', [begins, [frame('T'), row, error('22012'), failed], aborted, rollsBack]],
-  ['that cannot be committed', 'id 77 E Z', [begins, [one, inBlock], id, [error('23503'), idle]]],
+  ['a statement', 'id 77 ONE Z', [begins, id, [one, inBlock], commits]],
+  ['with rows', 'id 77 T D D ONE Z', [begins, id, [frame('T'), row, row, one, inBlock], commits]],
+  ['that fails', 'id 77 T D E Z', [begins, id, [frame('T'), row, error('22012'), failed], rollsBack]],
+  ['that cannot be committed', 'id 77 E Z', [begins, id, [one, inBlock], [error('23503'), idle]]],
   ['whose block does not begin', 'failed 57014', [[frame('1'), error('57014')]]],
-  ['whose id may not be asked', 'failed 42501', [begins, [one, inBlock], [error('42501')]]],
-  ['whose session ends before', 'E', [begins, [one, inBlock], [error('57P01', 'FATAL')]]],
+  ['whose id may not be asked', 'failed 42501', [begins, [error('42501')]]],
+  ['whose session ends before', 'id 77 E', [begins, id, [one, inBlock], [error('57P01', 'FATAL')]]],
 ])('%s: %s', (_, expected, messages) => expect(told(messages)).toBe(expected));
 
 it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
@@ -57,6 +54,7 @@ it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
     'D E Z',
     [begins, [row, one, inBlock], [frame('1'), frame('2'), error('40001'), idle]],
   ],
+  ['two, the second of which fails', 'D ONE E Z', [begins, [row, one, error('22012'), failed], rollsBack]],
   ['one that writes', 'E Z', [begins, [error('25006'), failed], rollsBack]],
   ['one whose block does not begin', 'failed 57014', [[error('57014')]]],
 ])('%s that is sent again: %s', (_, expected, messages) => expect(told(messages, true)).toBe(expected));

@@ -1,5 +1,5 @@
 /**
- * A request outside of a block that the gateway has PostgreSQL run in a block of its own: a Query of one statement with the question for its transaction's id between that and its commit; or reads that are sent again, and must not write.
+ * A request outside of a block that the gateway has PostgreSQL run in a block of its own: a Query of one statement with the question for its transaction's id ahead of it; or reads that are sent again, and must not write.
  *
  * Responsible for: the messages around the request, and for that the client is told what the request alone would have it told: a tag behind the commit, and one ReadyForQuery. BEGIN is sent by messages without a Sync: if it fails PostgreSQL passes over
  * all the rest, so that the request never runs without its block.
@@ -7,7 +7,7 @@
 import { endsSession, readErrorFields } from '../codec/backend-messages.ts';
 import * as send from '../codec/frontend-messages.ts';
 import { back } from '../codec/message-types.ts';
-import { calledId, callOf, type IdListener, looking } from './id-question.ts';
+import { assigning, calledId, callOf, type IdListener } from './id-question.ts';
 
 const own = 'barista_block';
 
@@ -22,10 +22,10 @@ function runs(sql: string): Buffer {
   ]);
 }
 
-/** What is sent ahead of a Query whose id is asked, and behind it. */
+/** What is sent ahead of a Query whose transaction is to be known, and behind it when it is. */
 export const askingBlock = {
-  ahead: runs('BEGIN'),
-  behind: Buffer.concat([callOf(looking.oid), send.query('COMMIT')]),
+  ahead: Buffer.concat([runs('BEGIN'), callOf(assigning.oid)]),
+  behind: send.query('COMMIT'),
 };
 /** What is sent around reads. */
 export const readingBlock = {
@@ -34,7 +34,7 @@ export const readingBlock = {
 };
 
 /** What is being answered. */
-type Stage = 'begin' | 'request' | 'question' | 'commit';
+type Stage = 'begin' | 'question' | 'request' | 'commit';
 
 export class HiddenBlock {
   /** The last CommandComplete, which the client has not been told. While there is one every message has to be shown to this. */
@@ -46,7 +46,6 @@ export class HiddenBlock {
   private readonly listener: IdListener;
   private stage: Stage = 'begin';
   private closed = 0;
-  private failed = false;
 
   /** `reads`: it is a reading block, and no id is asked. */
   constructor(listener: IdListener, reads = false) {
@@ -68,7 +67,7 @@ export class HiddenBlock {
     if (stage === 'commit')
       return type === back.commandComplete ? { tells: false, ahead: this.takeTag() } : untold;
     if (stage === 'begin' && type === back.closeComplete) this.closed += 1;
-    if (this.closed === 2 && stage === 'begin') this.stage = 'request';
+    if (this.closed === 2 && stage === 'begin') this.stage = this.reads ? 'request' : 'question';
     if (stage === 'question' && type === back.functionCallResponse) this.listener.id(calledId(message));
     return untold;
   }
@@ -88,20 +87,25 @@ export class HiddenBlock {
 
   private ready(): { readonly tells: boolean; readonly ahead: Buffer | null } {
     if (this.stage === 'commit') return told;
-    this.stage = this.stage === 'request' && !this.reads ? 'question' : 'commit';
+    this.stage = this.stage === 'question' ? 'request' : 'commit';
     return untold;
   }
 
   private error(message: Buffer): { readonly tells: boolean; readonly ahead: Buffer | null } {
     const fields = readErrorFields(message);
     if (endsSession(fields)) return told;
-    const { stage, failed } = this;
-    if (stage === 'begin' || (stage === 'question' && !failed)) this.listener.failed(fields.get('C') ?? '');
+    const { stage } = this;
+    if (stage === 'request') {
+      this.toldError = true;
+      return { tells: true, ahead: this.takeTag() };
+    }
     this.tag = null;
-    this.failed = true;
-    if (stage === 'begin' || stage === 'question') return untold;
-    this.toldError = true;
-    return told;
+    if (stage === 'commit') {
+      this.toldError = true;
+      return told;
+    }
+    this.listener.failed(fields.get('C') ?? '');
+    return untold;
   }
 }
 

@@ -18,7 +18,7 @@ export interface IdQuestionKind {
 }
 
 const own = 'barista_transaction_id';
-const assigning = { oid: 5059, sql: 'SELECT pg_catalog.pg_current_xact_id()' };
+export const assigning = { oid: 5059, sql: 'SELECT pg_catalog.pg_current_xact_id()' };
 export const looking = { oid: 5060, sql: 'SELECT pg_catalog.pg_current_xact_id_if_assigned()' };
 
 const questions = {
@@ -63,6 +63,7 @@ export class IdAnswer implements OwnAnswer {
   private readonly listener: IdListener;
   private closed = 0;
 
+  /** `form`: `call` in a block that may have failed by then, too. */
   constructor(form: IdQuestionKind['form'], listener: IdListener) {
     this.form = form;
     this.listener = listener;

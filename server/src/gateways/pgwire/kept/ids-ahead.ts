@@ -6,25 +6,33 @@
 import type { Ballot } from '../../../multipaxos/types/names.ts';
 import { type Doubt, readLeadership } from '../codec/doubt-frame.ts';
 import type { FrameSplitter } from '../codec/frame-splitter.ts';
+import * as send from '../codec/frontend-messages.ts';
 import { ForeseenCommit } from './foreseen-commit.ts';
 import { askingBlock, HiddenBlock } from './hidden-block.ts';
 import { IdAnswer, type IdListener, idQuestion } from './id-question.ts';
 
 export interface IdsAheadListener {
-  readonly known: (doubt: Doubt) => void;
+  /** `doubt`: null: the transaction has no id. `commits`: what the client has sent is its COMMIT and nothing else. */
+  readonly answered: (doubt: Doubt | null, commits: boolean) => void;
   /** PostgreSQL has refused the question, and passes over the request. */
   readonly refused: () => void;
 }
 
-/** What goes ahead of a request and behind it, and who takes the answer to that; or who takes the whole answer. */
+/** What PostgreSQL is sent in the place of a request, and who takes the answer. */
 export interface IdQuestion {
-  readonly ahead: Buffer;
-  readonly behind: Buffer | null;
+  readonly now: readonly Buffer[];
+  /** Sent when the id is known: before that nothing is committed. */
+  readonly then: Buffer | null;
+  /** Of the question, which is ahead of the request. */
   readonly taker: IdAnswer | null;
+  /** Of the question, which is behind it. */
+  readonly later: IdAnswer | null;
+  /** Of the whole answer. */
   readonly block: HiddenBlock | null;
 }
 
 const insufficientPrivilege = '42501';
+const inFailedTransaction = '25P02';
 
 export class IdsAhead {
   /** The session is at another replica. */
@@ -61,22 +69,44 @@ export class IdsAhead {
     if (this.watches) this.foreseen.sent(part, chunk);
   }
 
-  /** Of what was sent since `begin`, which ends between two messages. Null: it goes as it is. */
-  question(): IdQuestion | null {
+  /** Of the request `bytes`, which is what was sent since `begin`. `isKnown`: its transaction is known already. Null: it goes as it is. */
+  question(bytes: Buffer, isKnown: boolean): IdQuestion | null {
     const { leadership } = this;
-    const how = this.watches ? this.foreseen.question : null;
+    const how = this.watches && !isKnown ? this.foreseen.question : null;
     if (how === null || leadership === null || !this.mayAsk) return null;
-    const answers: IdListener = {
+    const usual = { then: null, taker: null, later: null, block: null };
+    if (how === 'later') {
+      const later = new IdAnswer('call', this.listenerOf(leadership, false));
+      return { ...usual, now: [bytes, idQuestion({ form: 'call', assigns: false })], later };
+    }
+    const { isCommit } = this.foreseen;
+    const listener = this.listenerOf(leadership, isCommit);
+    if (how === 'block') {
+      const { ahead, behind } = askingBlock;
+      return { ...usual, now: [ahead, bytes], then: behind, block: new HiddenBlock(listener) };
+    }
+    const taker = new IdAnswer(how.form, listener);
+    const ahead = idQuestion(how);
+    // A batch that is a transaction of its own is committed by its Sync.
+    if (!this.foreseen.isAlone) return { ...usual, now: [ahead, bytes], taker };
+    const end = bytes.length - send.sync.length;
+    return { ...usual, now: [ahead, bytes.subarray(0, end)], then: bytes.subarray(end), taker };
+  }
+
+  private listenerOf(leadership: Ballot, commits: boolean): IdListener {
+    return {
       id: (xid) => {
-        if (xid !== null) this.listener.known({ kind: 'transaction', transaction: { leadership, xid } });
+        const doubt =
+          xid === null ? null : ({ kind: 'transaction', transaction: { leadership, xid } } as const);
+        this.listener.answered(doubt, commits);
       },
       failed: (sqlState) => {
+        // The block had failed before.
+        if (sqlState === inFailedTransaction) return;
         if (sqlState === insufficientPrivilege) this.mayAsk = false;
         this.listener.refused();
       },
     };
-    if (how === 'block') return { ...askingBlock, taker: null, block: new HiddenBlock(answers) };
-    return { ahead: idQuestion(how), behind: null, taker: new IdAnswer(how.form, answers), block: null };
   }
 
   /** The request that is under way is all that was sent since `begin`, and says that it only reads. */

@@ -70,6 +70,11 @@ export class Course {
     this.beginsHere = false;
   }
 
+  /** A transaction has ended, unless that failed, committed or not. */
+  get endsTransaction(): boolean {
+    return this.ended !== 'nothing';
+  }
+
   get verdict(): Verdict {
     return this.ended === 'rolledBack' ? 'nothing' : this.ended;
   }

@@ -14,6 +14,6 @@ export class KnownTransaction {
   afterReady(): void {
     if (this.doubt === null) return;
     // It goes on behind the answer only if it is a block that nothing has ended.
-    if (this.tracker.status === 'I' || this.tracker.verdict !== 'nothing') this.doubt = null;
+    if (this.tracker.status === 'I' || this.tracker.endsTransaction) this.doubt = null;
   }
 }

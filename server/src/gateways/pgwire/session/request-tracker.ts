@@ -80,6 +80,11 @@ export class RequestTracker {
     return this.course.verdict;
   }
 
+  get endsTransaction(): boolean {
+    this.followLone();
+    return this.course.endsTransaction;
+  }
+
   /** The SQL of the Query that is being answered, as it was sent; null if it is not a lone Query. */
   get loneText(): string | null {
     if (this.lone === null || !this.outstanding) return null;
