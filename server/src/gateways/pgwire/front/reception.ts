@@ -12,7 +12,7 @@ import { plainStartup, type StartupMessage } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import { KeptClient, type KeptClientOptions } from '../kept/kept-client.ts';
 import type { LeftSession } from '../kept/left-session.ts';
-import { isSamePlace, type Upstream, upstreamOpener } from '../kept/upstream.ts';
+import { isSamePlace, type Place, type Upstream, upstreamOpener } from '../kept/upstream.ts';
 import { closeWithWords } from '../session/close-with-words.ts';
 import { acceptTunnel } from '../login/accept-tunnel.ts';
 import { isGone, letGo } from '../login/authenticate.ts';
@@ -200,6 +200,20 @@ async function reachLeader(
   return null;
 }
 
+/** Whom it was to be served by has gone before it said anything. Never rejects. */
+async function placeAnew(front: Front, arrival: Arrival, gone: Place): Promise<void> {
+  const { client } = arrival;
+  if (isSamePlace(gone, front.service.service())) {
+    if (performance.now() >= arrival.reachesUntilMs) {
+      front.told.note(false, errors.leaderWentAway.sqlState);
+      closeWithWords(client, [errorResponse('FATAL', errors.leaderWentAway)], front.limits.lastWordsMs);
+      return;
+    }
+    await changeOrPoll(front.service, unreachableAgainMs);
+  }
+  if (!isGone(client)) await placeOrRefuse(front, arrival);
+}
+
 /** A client that is served elsewhere, or is to be. */
 function keep(
   front: Front,
@@ -212,6 +226,7 @@ function keep(
     ...from,
     client,
     startup,
+    isProven: arrival.isProven,
     limits: front.limits,
     service: front.service,
     open: upstreamOpener(front, arrival),
@@ -229,7 +244,7 @@ function keep(
     onUnheard: () => {
       front.served.delete(served);
       leave();
-      void placeOrRefuse(front, arrival);
+      void placeAnew(front, arrival, from.place);
     },
   });
   const key = from.left?.key ?? null;

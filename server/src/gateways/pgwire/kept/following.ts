@@ -65,7 +65,8 @@ export class Following implements UpstreamListener {
   private readonly state: SessionState;
   private readonly parametersTold = new Map<string, string>();
   private failing: FailedBlock | null = null;
-  private isLoggedIn = false;
+  /** The client has been told ReadyForQuery. */
+  isLoggedIn = false;
   /** ReadyForQuery that is told when PostgreSQL has said what the session has. */
   private held: { readonly status: TransactionStatus; readonly isBare: boolean } | null = null;
   /** The end of what the client has sent, which commits: PostgreSQL gets it when the id is known. */

@@ -44,6 +44,44 @@ async function interrupted(...messages: readonly Buffer[]): Promise<void> {
   await fixture.fail();
 }
 
+describe('a client that was let in before', () => {
+  const late = { isProven: true, upstream: () => new FakeUpstream({ pid: 1, isLate: true }) };
+  const letIn = frame('R', '\0\0\0\0');
+  const setting = frame('S', 'a\0b\0');
+
+  it('is placed anew if its leader goes before it is logged in, and hears nothing of that', async () => {
+    await open(late);
+    fixture.upstreams[0]!.say(Buffer.concat([letIn, setting]));
+    await settle();
+    await fixture.fail();
+    expect([fixture.told(), fixture.isUnheard(), fixture.isClosed()]).toEqual([[], true, false]);
+  });
+
+  it('hears all of its login at once, and why it failed', async () => {
+    await open(late);
+    fixture.upstreams[0]!.say(Buffer.concat([letIn, setting]));
+    await settle();
+    expect(fixture.told()).toEqual([]);
+    fixture.upstreams[0]!.say(readyForQuery('I'));
+    await settle();
+    expect(fixture.told().map((line) => line[0])).toEqual(['R', 'S', 'Z']);
+    await open(late);
+    fixture.upstreams[0]!.say(
+      Buffer.concat([letIn, errorResponse('FATAL', { sqlState: '3D000', message: '' })]),
+    );
+    await settle();
+    expect(fixture.told().map((line) => line[0])).toEqual(['R', 'E']);
+    expect(fixture.isUnheard()).toBe(false);
+  });
+
+  it('ends if it has said something', async () => {
+    await open(late);
+    await fixture.send(query('SELECT 1'));
+    await fixture.fail();
+    expect([fixture.isUnheard(), fixture.told()]).toEqual([false, ['E FATAL C=08007']]);
+  });
+});
+
 describe('a client that is idle when its leader goes', () => {
   it('hears nothing, and its next request is answered by the next leader', async () => {
     await open();

@@ -30,6 +30,8 @@ export interface KeptClientOptions {
   /** The client's session there, which is left; null: it logs in. */
   readonly left: LeftSession | null;
   readonly startup: StartupMessage;
+  /** Nothing is asked of the client before it is let in: it hears all of that at once, or nothing. */
+  readonly isProven: boolean;
   readonly limits: PgwireLimits;
   readonly service: Pick<
     ClientService,
@@ -44,9 +46,12 @@ export interface KeptClientOptions {
   readonly onWords: (words: readonly Buffer[]) => void;
   /** The key for CancelRequests that the client is given. */
   readonly onKey: (key: Buffer) => void;
-  /** Another leads, and neither the client nor the old leader has said anything but the startup packet: the client is to be placed anew. It is paused, and nothing of this listens to it any more. */
+  /** The leader has gone, or another leads, and the client has neither heard anything nor said anything but the startup packet: it is to be placed anew. It is paused, and nothing of this listens to it any more. */
   readonly onUnheard: () => void;
 }
+
+/** More than PostgreSQL says of a login. */
+const greetingBytesMax = 65_536;
 
 /**
  * `open`: bytes pass. `moving`: the upstream is given up; what became of the transaction, and another upstream, are being found. `asking`: the same, and
@@ -65,7 +70,9 @@ export class KeptClient {
   private state: State = 'open';
   private clientEnded = false;
   /** Something has passed, in either direction, behind the startup packet. */
-  private heard = false;
+  private heard: boolean;
+  /** What the client hears when its login has succeeded, or failed; null: it hears everything at once. */
+  private greeting: Buffer[] | null;
   private hasMoved = false;
   private readonly clientListeners: [event: string, listener: (chunk: Buffer) => void][] = [];
   private grace: NodeJS.Timeout | null = null;
@@ -76,6 +83,8 @@ export class KeptClient {
     const { client, startup, limits, budget, onKey } = options;
     this.options = options;
     this.client = client;
+    this.heard = options.left !== null;
+    this.greeting = options.isProven && !this.heard ? [] : null;
     this.clientValve = new Valve(client);
     this.place = options.place;
     this.following = new Following({
@@ -161,6 +170,10 @@ export class KeptClient {
   /** The upstream serves no more. */
   private lose(reason: GatewayError): void {
     if (this.state !== 'open') return;
+    if (!this.heard) {
+      this.leave();
+      return;
+    }
     this.stopGrace();
     this.upstream.destroy();
     if (this.following.isMovable && !this.clientEnded) void this.move(reason);
@@ -258,15 +271,30 @@ export class KeptClient {
 
   private onUpstream(chunk: Buffer): void {
     if (this.state !== 'open') return;
-    this.heard = true;
     const { reader } = this.following;
     try {
-      this.tell(reader.read(chunk));
+      const views = reader.read(chunk);
+      if (this.greeting === null) this.hear(views);
+      else this.greet(this.greeting, views);
     } catch (error) {
       this.close(reader.atBoundary ? [errorResponse('FATAL', errors.internalError(error))] : []);
       return;
     }
     if (reader.isOver) this.lose(errors.leaderWentAway);
+  }
+
+  private hear(views: readonly Buffer[]): void {
+    this.heard = true;
+    this.tell(views);
+  }
+
+  private greet(greeting: Buffer[], views: readonly Buffer[]): void {
+    greeting.push(...views);
+    const { isLoggedIn, reader } = this.following;
+    const bytes = greeting.reduce((sum, { length }) => sum + length, 0);
+    if (!isLoggedIn && !reader.saidFatal && bytes <= greetingBytesMax) return;
+    this.greeting = null;
+    this.hear(greeting);
   }
 
   private tell(views: readonly Buffer[]): void {
@@ -282,6 +310,10 @@ export class KeptClient {
   private onClient(chunk: Buffer): void {
     if (this.state !== 'open') return;
     this.heard = true;
+    if (this.greeting !== null) {
+      this.tell(this.greeting);
+      this.greeting = null;
+    }
     try {
       this.sendOn(this.following.sent(chunk));
     } catch (error) {

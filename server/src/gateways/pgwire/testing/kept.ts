@@ -22,6 +22,8 @@ export interface KeptFixture {
   told(): string[];
   send(...messages: readonly Buffer[]): Promise<void>;
   readonly isClosed: () => boolean;
+  /** It is to be placed anew. */
+  readonly isUnheard: () => boolean;
   /** The newest upstream dies; another one serves behind it. */
   fail(): Promise<void>;
 }
@@ -31,6 +33,8 @@ export interface KeptFixtureOptions {
   /** Made for each upstream, by its number. */
   readonly upstream?: (number: number) => FakeUpstream;
   readonly turns?: Turns;
+  /** The client was let in before it came to its first upstream. */
+  readonly isProven?: boolean;
 }
 
 export async function settle(): Promise<void> {
@@ -52,6 +56,7 @@ export async function keptClient(options: KeptFixtureOptions = {}): Promise<Kept
   }
   let lines: string[] = [];
   let closed = false;
+  let unheard = false;
   const splitter = new FrameSplitter(1 << 30);
   const gatherer = new FrameGatherer(1 << 26);
   client.on('data', (chunk: Buffer) => {
@@ -76,6 +81,7 @@ export async function keptClient(options: KeptFixtureOptions = {}): Promise<Kept
       parameters: [['user', 'u']],
       tunnelNonce: null,
     },
+    isProven: options.isProven ?? false,
     limits: { ...defaultLimits, ...options.limits },
     service,
     open: () => Promise.resolve({ code: 'open', stream: next() }),
@@ -84,11 +90,13 @@ export async function keptClient(options: KeptFixtureOptions = {}): Promise<Kept
     onAuthenticated: () => null,
     onWords: () => {},
     onKey: () => {},
-    onUnheard: () => {},
+    onUnheard: () => {
+      unheard = true;
+    },
   });
   service.onServiceChange((now) => kept.onService(now));
   await settle();
-  lines = [];
+  if (options.isProven !== true) lines = [];
   return {
     service,
     kept,
@@ -104,6 +112,7 @@ export async function keptClient(options: KeptFixtureOptions = {}): Promise<Kept
       await settle();
     },
     isClosed: () => closed,
+    isUnheard: () => unheard,
     async fail() {
       upstreams.at(-1)?.die();
       await settle();
