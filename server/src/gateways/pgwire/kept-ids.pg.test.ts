@@ -154,6 +154,16 @@ it.each([
   expect(follower.service.asked).toEqual([]);
 });
 
+it('a change whose client has gone before its id came is made all the same', async () => {
+  leader.service.holdAnswers();
+  wire.send(q(insert));
+  await sleep(100);
+  wire.close();
+  await sleep(100);
+  leader.service.letGo();
+  await expect.poll(() => keys(pg)).toEqual([1]);
+});
+
 it('the id of a transaction that was rolled back is not that of the next one in its chain', async () => {
   for (const sql of ['BEGIN', insert, 'ROLLBACK AND CHAIN', insert]) await ask(wire, q(sql));
   const xid = await interruptedBy(() => cable.cut(), {

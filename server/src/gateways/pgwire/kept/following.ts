@@ -150,7 +150,8 @@ export class Following implements UpstreamListener {
     return question.now;
   }
 
-  private takeWithheld(): Buffer[] {
+  /** Goes to the upstream now: the client has sent it, and does not wait for it, or has gone. */
+  takeWithheld(): Buffer[] {
     const { withheld } = this;
     this.withheld = null;
     return withheld === null ? [] : [withheld];

@@ -76,8 +76,7 @@ describe('a client that was let in before', () => {
 
   it('ends if it has said something', async () => {
     await open(late);
-    await fixture.send(query('SELECT 1'));
-    await fixture.fail();
+    await interrupted(query('SELECT 1'));
     expect([fixture.isUnheard(), fixture.told()]).toEqual([false, ['E FATAL C=08007']]);
   });
 });

@@ -366,9 +366,15 @@ export class KeptClient {
     this.onClientEvent('drain', () => this.upstreamValve.resume('full'));
     this.onClientEvent('end', () => {
       this.clientEnded = true;
-      if (this.state === 'open') this.upstream.end();
+      if (this.state !== 'open') return;
+      this.sendOn(this.following.takeWithheld());
+      this.upstream.end();
     });
-    this.onClientEvent('close', () => this.close([]));
+    this.onClientEvent('close', () => {
+      // What it has sent PostgreSQL does, whether or not anybody waits for the answer.
+      if (this.state === 'open') this.sendOn(this.following.takeWithheld());
+      this.close([]);
+    });
   }
 }
 
