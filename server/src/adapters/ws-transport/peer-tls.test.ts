@@ -382,3 +382,11 @@ it('a name is looked for among the alternative names of a certificate alone', as
     } as never),
   ).toBeUndefined();
 });
+
+it('a certificate whose subject alone is a replica names nobody', async () => {
+  const certificates = await folder();
+  const { certificate } = await readCertificates(await certificates.write('r2', { names: [] }));
+  const parsed = new X509Certificate(certificate);
+  expect(parsed.subject).toContain('r2');
+  expect(isNamed(parsed, r2)).toBe(false);
+});

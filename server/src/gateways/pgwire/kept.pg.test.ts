@@ -308,6 +308,9 @@ describe('a client of a leader that hands over', () => {
   it('through a follower goes on by way of the follower, and not of the old leader', async () => {
     const through = await follower.client({ user: 'open' });
     await handOver();
+    expect((await direct.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }]);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(next.listener.clients).toBe(1);
     follower.service.setService(leaderAt(next.connection.port, 'r9'));
     expect((await through.query('SELECT 1 AS n')).rows).toEqual([{ n: 1 }]);
     expect((await direct.query('SELECT 2 AS n')).rows).toEqual([{ n: 2 }]);

@@ -586,6 +586,15 @@ describe('a client that has set something', () => {
     expect(fixture.upstreams[0]?.heard.filter((line) => line === asked)).toHaveLength(2);
   });
 
+  it('hears that it is lost if it was told of it in a pipeline, of which the rest was not answered', async () => {
+    await open();
+    fixture.upstreams[0]!.hangsAt = 'BEGIN';
+    await fixture.send(query('SET a = 1'), query('BEGIN'));
+    expect(fixture.told()).toEqual(['C SET', 'Z I']);
+    await fixture.fail();
+    expect(fixture.told()).toEqual(['E ERROR C=55000', 'Z I']);
+  });
+
   it('is asked when it is idle, once a minute at most, and not within a transaction', async () => {
     await open();
     const questions = async (nowMs: number): Promise<number> => {
