@@ -114,10 +114,7 @@ describe('the COMMIT of a transaction that has written nothing', () => {
   const id = (value: string): Buffer => Buffer.concat([frame('V', value), frame('Z', 'T')]);
   const none = id('\xff\xff\xff\xff');
 
-  function interrupted(
-    answer: Buffer,
-    ...requests: readonly string[]
-  ): ReturnType<typeof settle>['kind'] | string {
+  function interrupted(answer: Buffer, ...requests: readonly string[]): string {
     const session = elsewhere();
     session.tracker.told(0, 'T');
     for (const sql of requests) session.sent(send.query(sql));

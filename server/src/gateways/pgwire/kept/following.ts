@@ -146,7 +146,7 @@ export class Following implements UpstreamListener {
     this.reader.own = question.taker;
     this.reader.block = question.block;
     this.ownBehind = question.later;
-    this.withheld = question.then;
+    this.withheld = question.withheld;
     return question.now;
   }
 

@@ -22,7 +22,7 @@ export interface IdsAheadListener {
 export interface IdQuestion {
   readonly now: readonly Buffer[];
   /** Sent when the id is known: before that nothing is committed. */
-  readonly then: Buffer | null;
+  readonly withheld: Buffer | null;
   /** Of the question, which is ahead of the request. */
   readonly taker: IdAnswer | null;
   /** Of the question, which is behind it. */
@@ -74,7 +74,7 @@ export class IdsAhead {
     const { leadership } = this;
     const how = this.watches && !isKnown ? this.foreseen.question : null;
     if (how === null || leadership === null || !this.mayAsk) return null;
-    const usual = { then: null, taker: null, later: null, block: null };
+    const usual = { withheld: null, taker: null, later: null, block: null };
     if (how === 'later') {
       const later = new IdAnswer('call', this.listenerOf(leadership, false));
       return { ...usual, now: [bytes, idQuestion({ form: 'call', assigns: false })], later };
@@ -83,14 +83,14 @@ export class IdsAhead {
     const listener = this.listenerOf(leadership, isCommit);
     if (how === 'block') {
       const { ahead, behind } = askingBlock;
-      return { ...usual, now: [ahead, bytes], then: behind, block: new HiddenBlock(listener) };
+      return { ...usual, now: [ahead, bytes], withheld: behind, block: new HiddenBlock(listener) };
     }
     const taker = new IdAnswer(how.form, listener);
     const ahead = idQuestion(how);
     // A batch that is a transaction of its own is committed by its Sync.
     if (!this.foreseen.isAlone) return { ...usual, now: [ahead, bytes], taker };
     const end = bytes.length - send.sync.length;
-    return { ...usual, now: [ahead, bytes.subarray(0, end)], then: bytes.subarray(end), taker };
+    return { ...usual, now: [ahead, bytes.subarray(0, end)], withheld: bytes.subarray(end), taker };
   }
 
   private listenerOf(leadership: Ballot, commits: boolean): IdListener {
