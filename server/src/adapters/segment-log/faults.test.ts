@@ -187,25 +187,6 @@ describe('corruption is named, never read as data', () => {
     await expect(open(crashed)).rejects.toThrow(`${segmentName(2)}, offset 0: the segment is missing`);
   });
 
-  it('the first segment is missing, and was not purged', async () => {
-    const directory = createFaultyDirectory();
-    const store = await create(directory);
-    for (let slot = 1; slot <= 120; slot++) await store.append([voteOf(slot)]);
-    const without = (first: number): FaultyDirectory => {
-      const crashed = directory.crashed(() => false);
-      for (let segment = 1; segment <= first; segment++) crashed.files.delete(segmentName(segment));
-      return crashed;
-    };
-    await expect(open(without(1))).rejects.toThrow(`${segmentName(1)}, offset 0: the segment is missing`);
-    await store.append([{ kind: 'commitPoint', slot: slotOf(60) }]);
-    await store.purge(slotOf(60));
-    const [first] = [...directory.files.keys()].filter((name) => name.startsWith('segment-')).toSorted();
-    expect(first).not.toBe(segmentName(1));
-    expect(slotsOf(await open(directory.crashed(() => false))).at(-1)).toBe(120);
-    const purged = Number(/\d+/.exec(first!)![0]);
-    await expect(open(without(purged))).rejects.toThrow(`${first}, offset 0: the segment is missing`);
-  });
-
   it('a segment of another log, or of another group', async () => {
     const [ours, theirs] = [createFaultyDirectory(), createFaultyDirectory()];
     for (const directory of [ours, theirs]) {

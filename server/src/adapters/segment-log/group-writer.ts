@@ -214,9 +214,8 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
 
 /** What the next segment must know of all that came before it. */
 export function headerOf(group: GroupId, state: LogState): Omit<SegmentHeader, 'segment' | 'segmentBytes'> {
-  const { sequence, firstSegment, logId, identity, promised, commitPoint, purgedTo, configuration } = state;
-  const header = { logId, group, identity, promised, commitPoint, purgedTo, configuration };
-  return { ...header, firstSequence: sequence, ...(firstSegment === null ? {} : { firstSegment }) };
+  const { logId, identity, promised, commitPoint, purgedTo, configuration, sequence } = state;
+  return { logId, group, identity, firstSequence: sequence, promised, commitPoint, purgedTo, configuration };
 }
 
 /** The appends of the next frame: all that wait, as far as one write may be large. */

@@ -10,7 +10,7 @@
  * - Every checksum covers where its bytes stand: log, segment, offset and sequence. Bytes left over from another log, another
  *   segment or an earlier attempt can therefore never be taken for data.
  * - A frame header says nothing about records of other frames; segment headers carry what must outlive purged segments: whose log it
- *   is, the promise, the commit point, the newest configuration, how far the log was purged and which segments went with that.
+ *   is, the promise, the commit point, the newest configuration and how far the log was purged.
  */
 import { crc32 } from 'node:zlib';
 import type { Configuration } from '../../multipaxos/types/members.ts';
@@ -50,8 +50,6 @@ export interface SegmentHeader {
   readonly purgedTo: Slot;
   /** The newest that was recorded. */
   readonly configuration: Configuration;
-  /** The oldest segment that is to be there: those before it were purged. Missing: this one was made by a build that did not say so. */
-  readonly firstSegment?: number;
 }
 
 export interface FrameHeader {

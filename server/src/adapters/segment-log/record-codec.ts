@@ -29,9 +29,7 @@ import {
 export const RECORD_HEADER_BYTES = 16;
 
 /** What a segment holds: the port's records, and how far the log was purged. */
-export type StoredRecord =
-  | LogRecord
-  | { readonly kind: 'purged'; readonly slot: Slot; readonly firstSegment: number };
+export type StoredRecord = LogRecord | { readonly kind: 'purged'; readonly slot: Slot };
 
 const KIND = {
   promise: 1,
@@ -51,7 +49,6 @@ export function recordBytes(record: StoredRecord): number {
   if (record.kind === 'base') return withSlot + jsonBytes(record.configuration);
   if (record.kind === 'vote') return withSlot + ballotBytes(record.ballot) + entryBytes(record.entry);
   if (record.kind === 'chosen') return withSlot + entryBytes(record.entry);
-  if (record.kind === 'purged') return withSlot + 8;
   return withSlot;
 }
 
@@ -65,7 +62,6 @@ function writeBody(bytes: Buffer, at: number, record: StoredRecord): number {
   if (record.kind === 'chosen') return writeEntry(bytes, at + 8, record.entry);
   if (record.kind === 'base')
     return at + 8 + bytes.write(JSON.stringify(record.configuration), at + 8, 'utf8');
-  if (record.kind === 'purged') return bytes.writeDoubleLE(record.firstSegment, at + 8);
   return at + 8;
 }
 
@@ -109,7 +105,7 @@ export type RecordSummary =
   | { readonly kind: 'promise'; readonly ballot: Ballot }
   | { readonly kind: 'entry'; readonly slot: Slot; readonly ballot: Ballot | null }
   | { readonly kind: 'commitPoint'; readonly slot: Slot }
-  | { readonly kind: 'purged'; readonly slot: Slot; readonly firstSegment: number | null }
+  | { readonly kind: 'purged'; readonly slot: Slot }
   | { readonly kind: 'configuration'; readonly configuration: Configuration }
   | { readonly kind: 'base'; readonly slot: Slot; readonly configuration: Configuration };
 
@@ -127,11 +123,7 @@ export function summarizeRecord(bytes: Buffer, at: number): RecordSummary {
     case KIND.commitPoint:
       return { kind: 'commitPoint', slot: readSlot(bytes, body) };
     case KIND.purged:
-      return {
-        kind: 'purged',
-        slot: readSlot(bytes, body),
-        firstSegment: end < body + 16 ? null : bytes.readDoubleLE(body + 8),
-      };
+      return { kind: 'purged', slot: readSlot(bytes, body) };
     case KIND.configuration:
       return { kind: 'configuration', configuration: readJson(bytes, body, end) as Configuration };
     case KIND.base: {

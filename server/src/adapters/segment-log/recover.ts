@@ -32,8 +32,6 @@ export interface LogState {
   promised: Ballot;
   commitPoint: Slot;
   purgedTo: Slot;
-  /** The oldest segment that is to be there; null: a build that did not say so was the last to purge. */
-  firstSegment: number | null;
   configuration: Configuration;
   /** Of the next frame. */
   sequence: number;
@@ -71,7 +69,6 @@ export async function recoverSegments(
       const isLast = i === numbers.length - 1;
       recovered.state = await recoverSegment(directory, number, group, recovered, isLast);
     }
-    refuseMissingFirst(directory, numbers[0], recovered.state);
     // The last rename may not be durable yet.
     if (numbers.length > 0) await directory.sync();
   } catch (error) {
@@ -80,20 +77,6 @@ export async function recoverSegments(
   }
   if (recovered.state !== null) recovered.index.dropThrough(recovered.state.purgedTo);
   return recovered;
-}
-
-/** Those that were purged may be there still. */
-function refuseMissingFirst(
-  { path }: SegmentDirectory,
-  found: number | undefined,
-  state: LogState | null,
-): void {
-  const wanted = state?.firstSegment ?? null;
-  if (state === null || found === undefined) return;
-  if (wanted !== null && found > wanted)
-    throw corrupt(`${path}/${segmentName(wanted)}`, 0, null, 'the segment is missing');
-  // From now on it is known.
-  state.firstSegment = wanted ?? found;
 }
 
 async function recoverSegment(
@@ -147,7 +130,6 @@ export function rememberRecord(state: LogState, record: RecordSummary): void {
       return;
     case 'purged':
       state.purgedTo = higherSlot(state.purgedTo, record.slot);
-      state.firstSegment = record.firstSegment;
       return;
     case 'configuration':
       state.configuration = newerConfiguration(state.configuration, record.configuration);
@@ -191,7 +173,6 @@ function startState(header: SegmentHeader, headerBytes: number, before: LogState
     promised,
     commitPoint,
     purgedTo,
-    firstSegment: header.firstSegment ?? null,
     configuration,
     sequence: header.firstSequence,
     end: headerBytes,
@@ -200,7 +181,7 @@ function startState(header: SegmentHeader, headerBytes: number, before: LogState
   if (before === null) return state;
   rememberRecord(state, { kind: 'promise', ballot: before.promised });
   rememberRecord(state, { kind: 'commitPoint', slot: before.commitPoint });
-  state.purgedTo = higherSlot(state.purgedTo, before.purgedTo);
+  rememberRecord(state, { kind: 'purged', slot: before.purgedTo });
   rememberRecord(state, { kind: 'configuration', configuration: before.configuration });
   return state;
 }

@@ -189,7 +189,7 @@ function createStore(
     if (dropped.length === 0) return;
     const through = dropped.reduce((slot, segment) => higherSlot(slot, segment.maxSlot), state.purgedTo);
     // The promise and the commit point need no rewriting: the header of every later segment has them.
-    await noted({ kind: 'purged', slot: through, firstSegment: dropped.at(-1)!.number + 1 });
+    await noted({ kind: 'purged', slot: through });
     index.dropThrough(through);
     await guarded('purging the log', () => segments.drop(dropped));
   };
@@ -234,21 +234,8 @@ function createStore(
       return closing;
     },
   };
-  /** Removes what a purge that a crash cut short has left. Where there is no room to note it, the next purge does so. */
-  const finishPurge = async (): Promise<void> => {
-    const dropped = removable(state.purgedTo);
-    const last = dropped.at(-1);
-    if (last === undefined) return;
-    try {
-      const firstSegment = last.number + 1;
-      if ((state.firstSegment ?? 0) < firstSegment)
-        await noted({ kind: 'purged', slot: state.purgedTo, firstSegment });
-    } catch (error) {
-      if (error instanceof LogStoreError && error.code === 'logFull') return;
-      throw error;
-    }
-    await segments.drop(dropped);
-  };
+  /** Removes what a purge that a crash cut short has left. */
+  const finishPurge = () => segments.drop(removable(state.purgedTo));
   return { port, entries, finishPurge };
 }
 
@@ -273,7 +260,6 @@ function firstState(
     promised,
     commitPoint: base,
     purgedTo: base,
-    firstSegment: 1,
     configuration,
     sequence: 1,
     end: 0,
