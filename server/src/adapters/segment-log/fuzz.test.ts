@@ -127,7 +127,9 @@ interface Damage {
 
 /** Some bytes changed, sectors lost, a write that went to another place, a file that is gone or is another's. */
 function damageOf(files: Files): fc.Arbitrary<Damage> {
-  const names = [...files.keys()].filter((name) => name.startsWith('segment-')).toSorted();
+  const all = [...files.keys()].filter((name) => name.startsWith('segment-')).toSorted();
+  // That the oldest of several is gone cannot be seen (docs/open-points.md).
+  const names = all.length > 1 ? all.slice(1) : all;
   const place = fc.tuple(fc.constantFrom(...names), part).map(([name, where]) => {
     // Most of a segment is zeros.
     const used = lastByte(files.get(name)!);
