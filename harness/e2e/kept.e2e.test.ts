@@ -131,7 +131,11 @@ it(`no connection is lost, and no statement fails outside of transactions, thoug
     );
   // Who logs in in that moment may have to come again: a run of pgbench that has not begun.
   const unbegun = new Set(
-    errors.filter((line) => /could not create connection|connection to server .* failed: FATAL/.test(line)),
+    errors.filter((line) =>
+      /could not create connection|connection to server .* failed: FATAL: +terminating connection: the leader went away/.test(
+        line,
+      ),
+    ),
   );
   expect(
     errors.filter((line) => !unknown.includes(line) && !isUnprepared(line) && !unbegun.has(line)),

@@ -81,6 +81,17 @@ export function describePortal(portal: string): Buffer {
   return frameOf(front.describe, cString(`P${portal}`));
 }
 
+/** Runs a statement and leaves nothing of it, nor touches what has no name. Without a Sync: what follows runs in its transaction, or is passed over if it fails. */
+export function runsAs(name: string, sql: string): Buffer {
+  return Buffer.concat([
+    parse(name, sql),
+    bind({ portal: name, statement: name }),
+    execute(name),
+    closePortal(name),
+    closeStatement(name),
+  ]);
+}
+
 export const sync = frameOf(front.sync, Buffer.alloc(0));
 export const flush = frameOf(front.flush, Buffer.alloc(0));
 export const terminate = frameOf(front.terminate, Buffer.alloc(0));

@@ -11,15 +11,9 @@ import { assigning, calledId, callOf, type IdListener } from './id-question.ts';
 
 const own = 'barista_block';
 
-/** The statement without a name is left alone, which a Query would end. */
+/** By messages: a Query would end the client's statement without a name. */
 function runs(sql: string): Buffer {
-  return Buffer.concat([
-    send.parse(own, sql),
-    send.bind({ portal: own, statement: own }),
-    send.execute(own),
-    send.closePortal(own),
-    send.closeStatement(own),
-  ]);
+  return send.runsAs(own, sql);
 }
 
 /** What is sent ahead of a Query whose transaction is to be known, and behind it when it is. */

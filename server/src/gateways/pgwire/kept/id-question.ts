@@ -19,7 +19,7 @@ export interface IdQuestionKind {
 
 const own = 'barista_transaction_id';
 export const assigning = { oid: 5059, sql: 'SELECT pg_catalog.pg_current_xact_id()' };
-export const looking = { oid: 5060, sql: 'SELECT pg_catalog.pg_current_xact_id_if_assigned()' };
+const looking = { oid: 5060, sql: 'SELECT pg_catalog.pg_current_xact_id_if_assigned()' };
 
 const questions = {
   call: { assigning: callOf(assigning.oid), looking: callOf(looking.oid) },
@@ -39,14 +39,7 @@ export function callOf(oid: number): Buffer {
 
 /** The answer to the last Close ends it; it is to come before PostgreSQL goes on. */
 function batchOf(sql: string): Buffer {
-  return Buffer.concat([
-    send.parse(own, sql),
-    send.bind({ portal: own, statement: own }),
-    send.execute(own),
-    send.closePortal(own),
-    send.closeStatement(own),
-    send.flush,
-  ]);
+  return Buffer.concat([send.runsAs(own, sql), send.flush]);
 }
 
 export interface IdListener {

@@ -57,6 +57,16 @@ describe('a client that was let in before', () => {
     expect([fixture.told(), fixture.isUnheard(), fixture.isClosed()]).toEqual([[], true, false]);
   });
 
+  it('is placed anew if its leader was gone before it came', async () => {
+    const gone = (): FakeUpstream => {
+      const upstream = new FakeUpstream({ pid: 1, isLate: true });
+      upstream.near.destroy();
+      return upstream;
+    };
+    await open({ isProven: true, upstream: gone });
+    expect([fixture.told(), fixture.isUnheard()]).toEqual([[], true]);
+  });
+
   it('hears all of its login at once, and why it failed', async () => {
     await open(late);
     fixture.upstreams[0]!.say(Buffer.concat([letIn, setting]));

@@ -110,7 +110,8 @@ export class KeptClient {
     this.listenToUpstream(this.upstream);
     this.upstream.resume();
     client.resume();
-    if (this.upstream.destroyed) this.lose(errors.leaderWentAway);
+    // Behind this call: whoever makes it cannot be told yet.
+    if (this.upstream.destroyed) setImmediate(() => this.lose(errors.leaderWentAway));
   }
 
   /** Where a CancelRequest of the client goes; null: it has not moved, and whoever serves knows its key. */

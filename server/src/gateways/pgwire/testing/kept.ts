@@ -91,7 +91,7 @@ export async function keptClient(options: KeptFixtureOptions = {}): Promise<Kept
     onWords: () => {},
     onKey: () => {},
     onUnheard: () => {
-      unheard = true;
+      unheard = kept.cancelTarget === null;
     },
   });
   service.onServiceChange((now) => kept.onService(now));
