@@ -13,20 +13,23 @@ const payload = 'server/src/payload';
 const shapes = 'server/src/shapes';
 /** What PostgreSQL's WAL is: everybody may speak of it. */
 const wal = 'server/src/wal';
+/** What PostgreSQL's protocol is: likewise. */
+const pgwire = 'server/src/pgwire';
 
 /** What each folder may import besides itself: folders, or single files of them; packages by `npm:`. Tests and testing folders may take more. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/src/multipaxos': [],
   'server/src/wal': [core],
+  'server/src/pgwire': [],
   'server/src/api': [core, wal],
   // A stream is an interface of the platform, as a promise is one of the language.
   'server/src/ports': [core, api, wal, 'node:stream'],
-  'server/src/payload': [core, wal, ports, api, 'npm:pino'],
+  'server/src/payload': [core, wal, pgwire, ports, api, 'npm:pino'],
   'server/src/shapes': ['npm:zod'],
   'server/src/config': [core, shapes, 'npm:', 'node:'],
   'server/src/replica': [core, wal, payload, ports, api, 'server/src/config', 'npm:pino', 'node:'],
-  'server/src/adapters': [core, wal, payload, ports, api, 'npm:', 'node:'],
-  'server/src/gateways': [core, ports, api, shapes, 'npm:', 'node:'],
+  'server/src/adapters': [core, wal, pgwire, payload, ports, api, 'npm:', 'node:'],
+  'server/src/gateways': [core, pgwire, ports, api, shapes, 'npm:', 'node:'],
   'server/src/main': ['server/src', 'npm:pino', 'node:'],
   'server/src/demo': ['server/src', 'npm:', 'node:'],
   'server/src/cli': ['server/src', 'npm:commander', 'node:'],

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import * as send from '../../server/src/gateways/pgwire/codec/frontend-messages.ts';
+import * as send from '../../server/src/pgwire/frontend-messages.ts';
 import { q, run } from '../../server/src/gateways/pgwire/testing/helpers.ts';
 import { connectWire } from '../../server/src/gateways/pgwire/testing/wire-client.ts';
 import { querySql } from '../bench/sql.ts';

@@ -1,5 +1,5 @@
 /** The errors that the gateway itself sends to SQL clients: one table, with true SQLSTATEs. */
-import type { GatewayError } from './codec/backend-messages.ts';
+import type { GatewayError } from '../../pgwire/backend-messages.ts';
 import type { AccessQuestion } from './login/access-rules.ts';
 
 // ------------------------------------------------------------------------------------------- before there is a session

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import { ask, bind, describeStatement, type Exchange, message, play } from './testing/exchange.ts';
 import { startFollower, startGateway, type TestGateway } from './testing/gateway.ts';
 import { backends, q, run } from './testing/helpers.ts';

@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fuzz, fuzzMs, inPieces, mutated, pieceLengths } from '../../ports/testing/fuzz.ts';
 import { readSaslChoice } from './codec/authentication-messages.ts';
-import { FrameGatherer } from './codec/frame-gatherer.ts';
-import { FrameSplitter } from './codec/frame-splitter.ts';
+import { FrameGatherer } from '../../pgwire/frame-gatherer.ts';
+import { FrameSplitter } from '../../pgwire/frame-splitter.ts';
 import { doubtFrame } from './codec/doubt-frame.ts';
-import { ProtocolViolation } from './codec/protocol-violation.ts';
+import { ProtocolViolation } from '../../pgwire/protocol-violation.ts';
 import {
   databaseOf,
   plainStartup,
@@ -16,8 +16,8 @@ import {
   startupForTunnel,
 } from './codec/startup.ts';
 import { startupSetting } from './codec/startup-options.ts';
-import type { StatementKind } from './codec/statement-kinds.ts';
-import { StatementReader } from './codec/statement-reader.ts';
+import type { StatementKind } from '../../pgwire/statement-kinds.ts';
+import { StatementReader } from '../../pgwire/statement-reader.ts';
 import { UpstreamReader } from './kept/upstream-reader.ts';
 import { AnswerReader } from './session/answer-reader.ts';
 import { ClientInput } from './session/client-input.ts';

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Relay, startRelay } from '../../adapters/testing/relay.ts';
 import type { OpenTransaction } from '../../ports/client-service.ts';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import { message } from './testing/exchange.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import {

@@ -2,7 +2,7 @@
 import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Relay, startRelay } from '../../adapters/testing/relay.ts';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import { ask, codeOf, leaderAt, q, run, settled } from './testing/helpers.ts';
 import { frame } from './testing/frames.ts';

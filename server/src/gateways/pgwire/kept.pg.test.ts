@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Relay, startRelay } from '../../adapters/testing/relay.ts';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import { doorOf, startGateway, type TestGateway } from './testing/gateway.ts';
 import {
   ask,

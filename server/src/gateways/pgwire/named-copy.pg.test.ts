@@ -1,6 +1,6 @@
 /** Sessions with names whose client goes away in the middle, or speaks during a COPY, and a lock that somebody else holds. */
 import { beforeEach, expect, it } from 'vitest';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import { frame } from './testing/frames.ts';
 import { ask, failure, fatal, keys, lastWords, q, run, sleep } from './testing/helpers.ts';
 import { client, gateway, insert, name, pg, recorded, useNamedTransactions } from './testing/named.ts';

@@ -1,6 +1,6 @@
 /** Transactions of which it does not show, or not at once, that they must be recorded under their name. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import { frame } from './testing/frames.ts';
 import { ask, codeOf, keys, q, run } from './testing/helpers.ts';
 import {

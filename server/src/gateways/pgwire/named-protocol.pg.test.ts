@@ -2,7 +2,7 @@
 import { type QueryResult } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startRelay } from '../../adapters/testing/relay.ts';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import { frame } from './testing/frames.ts';
 import { startGateway } from './testing/gateway.ts';
 import { ask, codeOf, failure, fatal, keys, lastWords, q, run } from './testing/helpers.ts';

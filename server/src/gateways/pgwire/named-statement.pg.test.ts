@@ -1,6 +1,6 @@
 /** A statement of its own that has a name: what its repetition is told, and what may be sent under a name. */
 import { describe, expect, it } from 'vitest';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import { frame } from './testing/frames.ts';
 import { ask, codeOf, failure, keys, q, run } from './testing/helpers.ts';
 import {

@@ -1,6 +1,6 @@
 /** The end of a leadership, of PostgreSQL, of a session: what becomes of a client's transaction, and what the client is told. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import { frame } from './testing/frames.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import {

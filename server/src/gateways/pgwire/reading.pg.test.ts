@@ -16,7 +16,7 @@ import {
   run,
   sleeping,
 } from './testing/helpers.ts';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
 import { connectWire, describeFrame, type WireClient } from './testing/wire-client.ts';

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startRelay } from '../../adapters/testing/relay.ts';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import {
   ask,
   bind,

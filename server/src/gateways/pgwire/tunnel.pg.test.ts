@@ -2,7 +2,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startRelay, type Relay } from '../../adapters/testing/relay.ts';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import {
   ask,

@@ -5,7 +5,7 @@
  */
 import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import {
   ask,

@@ -1,8 +1,8 @@
 /** Messages of authentication: those that the gateway writes as a server, and the client's answers (type `p`). Pure. */
-import { frameOf } from './backend-messages.ts';
-import { stringEnd } from './frontend-messages.ts';
-import { back } from './message-types.ts';
-import { ProtocolViolation } from './protocol-violation.ts';
+import { frameOf } from '../../../pgwire/backend-messages.ts';
+import { stringEnd } from '../../../pgwire/frontend-messages.ts';
+import { back } from '../../../pgwire/message-types.ts';
+import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 
 const saslCode = 10;
 const saslContinueCode = 11;

@@ -1,5 +1,5 @@
 /** Whether a statement says with its first word that it changes data, reads, or commits. Pure, and quick: it is asked of every statement that passes. */
-import { dash, isSpace, isWordByte, newline, slash, star } from './sql-bytes.ts';
+import { dash, isSpace, isWordByte, newline, slash, star } from '../../../pgwire/sql-bytes.ts';
 
 const changing: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'merge']);
 const reading: ReadonlySet<string> = new Set(['select', 'with', 'values', 'table']);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { type Doubt, doubtFrame, doubtType, readDoubt } from './doubt-frame.ts';
-import { FrameSplitter } from './frame-splitter.ts';
-import { back } from './message-types.ts';
-import { ProtocolViolation } from './protocol-violation.ts';
+import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
+import { back } from '../../../pgwire/message-types.ts';
+import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 
 const leadership = { round: 12, replica: 'r2.3' as ReplicaId };
 const doubts: readonly Doubt[] = [

@@ -7,10 +7,10 @@
  */
 import type { Ballot, ReplicaId } from '../../../multipaxos/types/names.ts';
 import type { NamedRequest, OpenTransaction } from '../../../ports/client-service.ts';
-import { frameOf } from './backend-messages.ts';
-import { headerBytes } from './frame-splitter.ts';
-import { back } from './message-types.ts';
-import { ProtocolViolation } from './protocol-violation.ts';
+import { frameOf } from '../../../pgwire/backend-messages.ts';
+import { headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { back } from '../../../pgwire/message-types.ts';
+import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 
 /** The name of the setting that tells the leadership. */
 export const leadershipParameter = 'barista.leadership';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { frame } from '../testing/frames.ts';
-import * as back from './backend-messages.ts';
-import * as send from './frontend-messages.ts';
+import * as back from '../../../pgwire/backend-messages.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
 
 describe('messages of a client', () => {
   it.each([

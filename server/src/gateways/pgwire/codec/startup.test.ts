@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ProtocolViolation } from './protocol-violation.ts';
+import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 import {
   cancelForBackend,
   cancelForLeader,

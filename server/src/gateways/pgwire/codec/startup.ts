@@ -4,9 +4,9 @@
  * Pure: takes the bytes so far, says what they are or that more are needed.
  */
 import { authentication } from './authentication-messages.ts';
-import { frameOf } from './backend-messages.ts';
-import { front } from './message-types.ts';
-import { ProtocolViolation, UnreadableStart } from './protocol-violation.ts';
+import { frameOf } from '../../../pgwire/backend-messages.ts';
+import { front } from '../../../pgwire/message-types.ts';
+import { ProtocolViolation, UnreadableStart } from '../../../pgwire/protocol-violation.ts';
 
 /** PostgreSQL's own bound. */
 export const startupBytesMax = 10_000;

@@ -4,7 +4,7 @@
  * Responsible for: the bounds, apart from each other, so that connections that never log in cannot keep anybody out: of those that say nothing the oldest makes room, and those that are slow to log in
  * make room for those that wait. Closes nothing itself.
  */
-import type { GatewayError } from '../codec/backend-messages.ts';
+import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
 

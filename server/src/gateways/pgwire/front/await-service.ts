@@ -1,6 +1,6 @@
 /** Waits, for a bounded time, until somebody serves: this replica or a leader that it knows. */
 import type { ClientService, PostgresDoor, Service } from '../../../ports/client-service.ts';
-import type { GatewayError } from '../codec/backend-messages.ts';
+import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 import { databaseDown, noLeader } from '../errors.ts';
 
 export type Placement =

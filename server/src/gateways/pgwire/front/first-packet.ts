@@ -1,6 +1,6 @@
 /** Reads a connection's first packet, with what is said about encryption before it. */
 import type { Socket } from 'node:net';
-import { ProtocolViolation } from '../codec/protocol-violation.ts';
+import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 import { type FirstPacket, readFirstPacket } from '../codec/startup.ts';
 
 /** `encrypt`: TLS is to begin now; `atOnce`: the client has begun with it unasked. */

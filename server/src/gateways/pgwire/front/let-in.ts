@@ -1,6 +1,6 @@
 /** Lets a client in, if it is who it says: at a PostgreSQL of this replica, or on its way to the leader. */
 import type { FindLogin, PostgresDoor } from '../../../ports/client-service.ts';
-import type { GatewayError } from '../codec/backend-messages.ts';
+import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 import { roleOf } from '../codec/startup.ts';
 import { isGone, letGo, type Proof, proofWithoutPassword, provePassword } from '../login/authenticate.ts';
 import type { Arrival, Front } from './sessions.ts';

@@ -5,7 +5,7 @@
  */
 import type { ClientService, Service } from '../../../ports/client-service.ts';
 import type { StandbyDoor } from '../../../ports/standby-reads.ts';
-import type { GatewayError } from '../codec/backend-messages.ts';
+import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 import { freshnessOf, type ReadConsistency } from '../codec/read-consistency.ts';
 import { readOnly } from '../codec/startup.ts';
 import * as errors from '../errors.ts';

@@ -5,8 +5,8 @@
  */
 import type { Socket } from 'node:net';
 import type { Service } from '../../../ports/client-service.ts';
-import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
-import { ProtocolViolation, UnreadableStart } from '../codec/protocol-violation.ts';
+import { errorResponse, type GatewayError } from '../../../pgwire/backend-messages.ts';
+import { ProtocolViolation, UnreadableStart } from '../../../pgwire/protocol-violation.ts';
 import { consistencyOf, readModes } from '../codec/read-consistency.ts';
 import { plainStartup, type StartupMessage } from '../codec/startup.ts';
 import * as errors from '../errors.ts';

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { SessionKind } from '../../../api/measures.ts';
 import type { Duplex } from 'node:stream';
 import type { ClientService, Service } from '../../../ports/client-service.ts';
-import type { GatewayError } from '../codec/backend-messages.ts';
+import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 import { isReadable, type StartupMessage, startupParameter } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { commandComplete, errorResponse, readyForQuery } from '../codec/backend-messages.ts';
+import { commandComplete, errorResponse, readyForQuery } from '../../../pgwire/backend-messages.ts';
 import * as errors from '../errors.ts';
 import { ToldErrors } from './told-errors.ts';
 

@@ -3,7 +3,7 @@
  *
  * Bounded: what PostgreSQL says may be of a client's making (a trigger on log-ins raises what it likes), so that only so many SQLSTATEs are told apart, and what is none counts as `other`.
  */
-import { readErrorFields } from '../codec/backend-messages.ts';
+import { readErrorFields } from '../../../pgwire/backend-messages.ts';
 
 const statesMax = 64;
 const other = 'other';

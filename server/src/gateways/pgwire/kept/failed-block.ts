@@ -5,13 +5,13 @@
  * is in a block that has failed, in which it refuses everything but what ends the block. ROLLBACK passes; a COMMIT, which it would answer with success, must fail, and so must ROLLBACK AND CHAIN: the new block would be like this one, and not
  * like the one that is lost, which may have been serializable.
  */
-import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
-import type { FrameSplitter } from '../codec/frame-splitter.ts';
-import * as send from '../codec/frontend-messages.ts';
-import { front } from '../codec/message-types.ts';
+import { errorResponse, type GatewayError } from '../../../pgwire/backend-messages.ts';
+import type { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
+import { front } from '../../../pgwire/message-types.ts';
 import { kindOfBeginning, kindOfStatement } from '../codec/single-statement.ts';
-import type { StatementKind } from '../codec/statement-kinds.ts';
-import { shapeOf } from '../codec/text-shape.ts';
+import type { StatementKind } from '../../../pgwire/statement-kinds.ts';
+import { shapeOf } from '../../../pgwire/text-shape.ts';
 import type { RequestTracker } from '../session/request-tracker.ts';
 
 /** Outside of a block it fails, and inside, too, for there is no such savepoint. */

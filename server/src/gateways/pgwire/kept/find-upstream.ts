@@ -5,7 +5,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { ClientService } from '../../../ports/client-service.ts';
-import type { GatewayError } from '../codec/backend-messages.ts';
+import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 import * as errors from '../errors.ts';
 import { changeOrPoll } from '../front/await-service.ts';
 import type { PgwireLimits } from '../limits.ts';

@@ -1,8 +1,8 @@
 import { duplexPair } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { readyForQuery } from '../codec/backend-messages.ts';
+import { readyForQuery } from '../../../pgwire/backend-messages.ts';
 import { leadershipParameter } from '../codec/doubt-frame.ts';
-import * as send from '../codec/frontend-messages.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
 import { defaultLimits } from '../limits.ts';
 import { frame } from '../testing/frames.ts';
 import { run } from '../testing/helpers.ts';

@@ -9,13 +9,13 @@ import {
   errorResponse,
   frameOf,
   readyForQuery,
-} from '../codec/backend-messages.ts';
+} from '../../../pgwire/backend-messages.ts';
 import { type Doubt, leadershipParameter } from '../codec/doubt-frame.ts';
-import { FrameSplitter } from '../codec/frame-splitter.ts';
+import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
 import { mentionInStartup } from '../codec/mentions.ts';
-import { back, type TransactionStatus } from '../codec/message-types.ts';
+import { back, type TransactionStatus } from '../../../pgwire/message-types.ts';
 import { type StartupMessage, startupParameter } from '../codec/startup.ts';
-import { rulesAfter } from '../codec/text-rules.ts';
+import { rulesAfter } from '../../../pgwire/text-rules.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
 import { KnownTransaction } from '../session/known-transaction.ts';

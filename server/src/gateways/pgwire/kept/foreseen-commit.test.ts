@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { FrameSplitter } from '../codec/frame-splitter.ts';
-import * as send from '../codec/frontend-messages.ts';
-import type { TransactionStatus } from '../codec/message-types.ts';
+import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
+import type { TransactionStatus } from '../../../pgwire/message-types.ts';
 import { RequestTracker } from '../session/request-tracker.ts';
 import { frame } from '../testing/frames.ts';
 import { run } from '../testing/helpers.ts';

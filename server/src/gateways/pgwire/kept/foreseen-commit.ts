@@ -3,14 +3,14 @@
  *
  * Pure. Responsible for: which requests, not how it is asked (id-question.ts). It may miss some, whose outcome is not known then: what comes in several pieces, SQL that changes data without saying so in its first word, the first request that has come while another is under way.
  */
-import { bindComplete, commandComplete, noData, parseComplete } from '../codec/backend-messages.ts';
+import { bindComplete, commandComplete, noData, parseComplete } from '../../../pgwire/backend-messages.ts';
 import { changesData, commitsData, readsData } from '../codec/changes-data.ts';
 import { commitText } from '../codec/commit-text.ts';
-import { type FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
-import { readBindNames, shortName, stringEnd } from '../codec/frontend-messages.ts';
-import { front, type TransactionStatus } from '../codec/message-types.ts';
-import { shapeOf } from '../codec/text-shape.ts';
-import type { TextRules } from '../codec/text-rules.ts';
+import { type FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { readBindNames, shortName, stringEnd } from '../../../pgwire/frontend-messages.ts';
+import { front, type TransactionStatus } from '../../../pgwire/message-types.ts';
+import { shapeOf } from '../../../pgwire/text-shape.ts';
+import type { TextRules } from '../../../pgwire/text-rules.ts';
 import type { RequestTracker } from '../session/request-tracker.ts';
 import type { IdQuestionKind } from './id-question.ts';
 

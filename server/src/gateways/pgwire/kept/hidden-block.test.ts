@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { commandTag } from '../codec/backend-messages.ts';
+import { commandTag } from '../../../pgwire/backend-messages.ts';
 import { frame } from '../testing/frames.ts';
 import { HiddenBlock } from './hidden-block.ts';
 

@@ -4,9 +4,9 @@
  * Responsible for: the messages around the request, and for that the client is told what the request alone would have it told: a tag behind the commit, and one ReadyForQuery. BEGIN is sent by messages without a Sync: if it fails PostgreSQL passes over
  * all the rest, so that the request never runs without its block.
  */
-import { endsSession, readErrorFields } from '../codec/backend-messages.ts';
-import * as send from '../codec/frontend-messages.ts';
-import { back } from '../codec/message-types.ts';
+import { endsSession, readErrorFields } from '../../../pgwire/backend-messages.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
+import { back } from '../../../pgwire/message-types.ts';
 import { assigning, calledId, callOf, type IdListener } from './id-question.ts';
 
 const own = 'barista_block';

@@ -5,10 +5,10 @@
  * of their own, and are closed behind it: what has no name is the client's. A Query outside of a block is in hidden-block.ts.
  * Where the request begins its transaction, the function is asked that gives it an id: what changes no row has one in vain, which costs a record in the WAL and no wait.
  */
-import { endsSession, firstColumn, frameOf, readErrorFields } from '../codec/backend-messages.ts';
-import { headerBytes } from '../codec/frame-splitter.ts';
-import * as send from '../codec/frontend-messages.ts';
-import { back, front } from '../codec/message-types.ts';
+import { endsSession, firstColumn, frameOf, readErrorFields } from '../../../pgwire/backend-messages.ts';
+import { headerBytes } from '../../../pgwire/frame-splitter.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
+import { back, front } from '../../../pgwire/message-types.ts';
 import type { OwnAnswer, OwnTaken } from './upstream-reader.ts';
 
 export interface IdQuestionKind {

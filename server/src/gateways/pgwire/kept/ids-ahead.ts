@@ -5,8 +5,8 @@
  */
 import type { Ballot } from '../../../multipaxos/types/names.ts';
 import { type Doubt, readLeadership } from '../codec/doubt-frame.ts';
-import type { FrameSplitter } from '../codec/frame-splitter.ts';
-import * as send from '../codec/frontend-messages.ts';
+import type { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
 import { ForeseenCommit } from './foreseen-commit.ts';
 import { askingBlock, HiddenBlock } from './hidden-block.ts';
 import { IdAnswer, type IdListener, idQuestion } from './id-question.ts';

@@ -1,8 +1,8 @@
 /** Each row of the table "when the leader goes, the client sees", with upstreams that only say what they heard. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { commandComplete, errorResponse, readyForQuery } from '../codec/backend-messages.ts';
+import { commandComplete, errorResponse, readyForQuery } from '../../../pgwire/backend-messages.ts';
 import { doubtFrame } from '../codec/doubt-frame.ts';
-import * as send from '../codec/frontend-messages.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { handingOver, notCommitted } from '../errors.ts';
 import { FakeUpstream } from '../testing/fake-upstream.ts';

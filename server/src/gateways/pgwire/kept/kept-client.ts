@@ -7,7 +7,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { ClientService, RequestOutcome, Service } from '../../../ports/client-service.ts';
-import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
+import { errorResponse, type GatewayError } from '../../../pgwire/backend-messages.ts';
 import type { StartupMessage } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';

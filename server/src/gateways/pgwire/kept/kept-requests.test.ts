@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { FrameSplitter } from '../codec/frame-splitter.ts';
-import { query, sync } from '../codec/frontend-messages.ts';
+import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
+import { query, sync } from '../../../pgwire/frontend-messages.ts';
 import { cuts, frame } from '../testing/frames.ts';
 import { run } from '../testing/tracked.ts';
 import { KeptBudget } from './kept-budget.ts';

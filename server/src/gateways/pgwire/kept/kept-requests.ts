@@ -4,8 +4,8 @@
  * Responsible for: the bytes, by requests. Whether they may be sent again is settled by settlement.ts.
  * Bounded, for each client and for all: where there is no room, or where a COPY is among them, the bytes are not there (`all` is null) until the client is owed nothing.
  */
-import type { FrameSplitter } from '../codec/frame-splitter.ts';
-import { front } from '../codec/message-types.ts';
+import type { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
+import { front } from '../../../pgwire/message-types.ts';
 import type { KeptBudget } from './kept-budget.ts';
 
 /** A Query, a FunctionCall, or all up to a Sync. */

@@ -3,7 +3,7 @@
  *
  * A gateway that ends a session says what is true (farewell.ts): where it gives a reason and nothing else, nothing that was not answered is committed, what it had not read included.
  */
-import { type ErrorFields, endsSession } from '../codec/backend-messages.ts';
+import { type ErrorFields, endsSession } from '../../../pgwire/backend-messages.ts';
 import * as errors from '../errors.ts';
 
 /** `unknown`: the leader could not tell. */

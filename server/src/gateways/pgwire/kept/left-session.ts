@@ -4,10 +4,10 @@
  * Responsible for: the question and its answer. Pure but for the listener.
  */
 import type { Duplex } from 'node:stream';
-import { frameOf } from '../codec/backend-messages.ts';
-import { FrameGatherer } from '../codec/frame-gatherer.ts';
-import { FrameSplitter } from '../codec/frame-splitter.ts';
-import { comesAnyTime, front } from '../codec/message-types.ts';
+import { frameOf } from '../../../pgwire/backend-messages.ts';
+import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
+import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
+import { comesAnyTime, front } from '../../../pgwire/message-types.ts';
 import { type ParsedText, StateAnswer, type StateSnapshot } from './state-question.ts';
 
 export interface LeftSession {

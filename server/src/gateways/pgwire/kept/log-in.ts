@@ -11,10 +11,10 @@ import {
   type GatewayError,
   readErrorFields,
   readParameterStatus,
-} from '../codec/backend-messages.ts';
-import { FrameGatherer } from '../codec/frame-gatherer.ts';
-import { FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
-import { back } from '../codec/message-types.ts';
+} from '../../../pgwire/backend-messages.ts';
+import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
+import { FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { back } from '../../../pgwire/message-types.ts';
 import * as errors from '../errors.ts';
 import { saysAuthenticated } from '../session/answer-reader.ts';
 import { meaningOf } from './last-words.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parse } from '../codec/frontend-messages.ts';
+import { parse } from '../../../pgwire/frontend-messages.ts';
 import { KeptBudget } from './kept-budget.ts';
 import { ParsedStatements } from './parsed-statements.ts';
 

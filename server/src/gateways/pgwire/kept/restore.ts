@@ -1,7 +1,7 @@
 /** What makes a new session of PostgreSQL like one that is gone. Pure. */
-import { frameOf } from '../codec/backend-messages.ts';
-import * as send from '../codec/frontend-messages.ts';
-import { front } from '../codec/message-types.ts';
+import { frameOf } from '../../../pgwire/backend-messages.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
+import { front } from '../../../pgwire/message-types.ts';
 import { failedBlock } from './failed-block.ts';
 import type { SessionState } from './session-state.ts';
 

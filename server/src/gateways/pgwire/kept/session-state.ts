@@ -4,11 +4,11 @@
  * Responsible for: noticing when that may have changed, and the last that PostgreSQL has said of it.
  * Invariant: `isKnown` is false from the moment at which the client was told that something succeeded which may have changed it, until PostgreSQL has said what it is.
  */
-import { FrameGatherer } from '../codec/frame-gatherer.ts';
-import { type FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
-import { readBindNames, shortName, stringEnd } from '../codec/frontend-messages.ts';
+import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
+import { type FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { readBindNames, shortName, stringEnd } from '../../../pgwire/frontend-messages.ts';
 import { mentionIn } from '../codec/mentions.ts';
-import { front } from '../codec/message-types.ts';
+import { front } from '../../../pgwire/message-types.ts';
 import type { KeptBudget } from './kept-budget.ts';
 import { ParsedStatements, statementsMax } from './parsed-statements.ts';
 import { parseFrame } from './left-session.ts';

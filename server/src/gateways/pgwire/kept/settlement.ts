@@ -8,9 +8,9 @@ import {
   errorResponse,
   type GatewayError,
   readyForQuery,
-} from '../codec/backend-messages.ts';
+} from '../../../pgwire/backend-messages.ts';
 import type { Doubt } from '../codec/doubt-frame.ts';
-import type { TransactionStatus } from '../codec/message-types.ts';
+import type { TransactionStatus } from '../../../pgwire/message-types.ts';
 import * as errors from '../errors.ts';
 import type { RequestOutcome } from '../../../ports/client-service.ts';
 import { successTag } from '../session/farewell.ts';

@@ -3,11 +3,11 @@
  *
  * Pure. In the extended protocol with a statement of its own name, which is closed behind it: a Query would drop the client's statement that has no name.
  */
-import { headerBytes } from '../codec/frame-splitter.ts';
-import * as send from '../codec/frontend-messages.ts';
-import { back } from '../codec/message-types.ts';
-import { rulesAfter, usualRules } from '../codec/text-rules.ts';
-import { shapeOf } from '../codec/text-shape.ts';
+import { headerBytes } from '../../../pgwire/frame-splitter.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
+import { back } from '../../../pgwire/message-types.ts';
+import { rulesAfter, usualRules } from '../../../pgwire/text-rules.ts';
+import { shapeOf } from '../../../pgwire/text-shape.ts';
 import type { OwnAnswer, OwnTaken } from './upstream-reader.ts';
 
 export interface ParsedText {

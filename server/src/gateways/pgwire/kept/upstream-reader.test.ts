@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { endsSession, type ErrorFields, errorResponse, readyForQuery } from '../codec/backend-messages.ts';
+import {
+  endsSession,
+  type ErrorFields,
+  errorResponse,
+  readyForQuery,
+} from '../../../pgwire/backend-messages.ts';
 import { doubtFrame } from '../codec/doubt-frame.ts';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { leaderWentAway } from '../errors.ts';

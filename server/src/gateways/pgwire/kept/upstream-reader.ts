@@ -10,11 +10,11 @@ import {
   readErrorFields,
   readParameterStatus,
   statusOf,
-} from '../codec/backend-messages.ts';
+} from '../../../pgwire/backend-messages.ts';
 import { type Doubt, doubtType, readDoubt } from '../codec/doubt-frame.ts';
-import { headerBytes } from '../codec/frame-splitter.ts';
-import { back, comesAnyTime, front, type TransactionStatus } from '../codec/message-types.ts';
-import { ProtocolViolation } from '../codec/protocol-violation.ts';
+import { headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { back, comesAnyTime, front, type TransactionStatus } from '../../../pgwire/message-types.ts';
+import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 import { saysAuthenticated } from '../session/answer-reader.ts';
 import type { HiddenBlock } from './hidden-block.ts';
 

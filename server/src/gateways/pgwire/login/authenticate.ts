@@ -12,8 +12,8 @@ import {
   saslContinue,
   saslFinal,
 } from '../codec/authentication-messages.ts';
-import type { GatewayError } from '../codec/backend-messages.ts';
-import { ProtocolViolation } from '../codec/protocol-violation.ts';
+import type { GatewayError } from '../../../pgwire/backend-messages.ts';
+import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 import { databaseOf, roleOf, type StartupMessage } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { AccessRules } from './access-rules.ts';

@@ -1,8 +1,8 @@
 /** Reads one message from a connection on which two ends speak in turns, before bytes pass: a client that is asked to prove itself, a leader that is logged in to. */
 import type { Socket } from 'node:net';
-import { headerBytes } from '../codec/frame-splitter.ts';
-import { front } from '../codec/message-types.ts';
-import { ProtocolViolation } from '../codec/protocol-violation.ts';
+import { headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { front } from '../../../pgwire/message-types.ts';
+import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 
 /** Header and payload. What came behind it is put back into the socket, which is paused. Null: the other end has gone. @throws ProtocolViolation as soon as it cannot be one that is wanted */
 export function readMessage(

@@ -6,9 +6,9 @@
  * Invariant: what is refused by the leader's gateway, or by PostgreSQL, is not judged here: it comes as an ErrorResponse, like all that PostgreSQL says.
  */
 import { connect, type Socket } from 'node:net';
-import { headerBytes } from '../codec/frame-splitter.ts';
-import { back } from '../codec/message-types.ts';
-import { ProtocolViolation } from '../codec/protocol-violation.ts';
+import { headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { back } from '../../../pgwire/message-types.ts';
+import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 import {
   readTunnelChallenge,
   type StartupMessage,

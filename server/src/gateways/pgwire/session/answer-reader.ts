@@ -10,10 +10,10 @@ import {
   readErrorFields,
   readParameterStatus,
   statusOf,
-} from '../codec/backend-messages.ts';
-import { FrameGatherer } from '../codec/frame-gatherer.ts';
-import { FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
-import { back, comesAnyTime, type TransactionStatus } from '../codec/message-types.ts';
+} from '../../../pgwire/backend-messages.ts';
+import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
+import { FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { back, comesAnyTime, type TransactionStatus } from '../../../pgwire/message-types.ts';
 import type { Told } from './outbox.ts';
 
 /** Told of messages that are rare. */

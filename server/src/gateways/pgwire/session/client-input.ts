@@ -5,9 +5,9 @@
  * What belongs to a COPY at the beginning of a chunk, and Syncs there, count as messages of before: PostgreSQL may be waiting for them.
  * Invariant: a mention is reported with the chunk in which it becomes complete, however it is spread over chunks.
  */
-import { FrameSplitter } from '../codec/frame-splitter.ts';
+import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
 import { bothMentions, type Mention, mentionIn, mentions, PieceSearch } from '../codec/mentions.ts';
-import { front } from '../codec/message-types.ts';
+import { front } from '../../../pgwire/message-types.ts';
 import { customSettings, namesMax, setsCustom, setsUnnamed } from '../kept/telling-text.ts';
 import type { RequestTracker } from './request-tracker.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { StatementKind } from '../codec/statement-kinds.ts';
+import type { StatementKind } from '../../../pgwire/statement-kinds.ts';
 import { Course, type Verdict } from './course.ts';
 
 /** `;` ends a message. */

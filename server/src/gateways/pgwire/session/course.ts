@@ -3,7 +3,7 @@
  *
  * Pure. Follows the statements as PostgreSQL would run them if none of them failed. A failure commits less, but for one: where a BEGIN was not executed, what other messages do behind it is committed.
  */
-import type { StatementKind } from '../codec/statement-kinds.ts';
+import type { StatementKind } from '../../../pgwire/statement-kinds.ts';
 
 /** `implicit`: statements outside of a block that are committed together, at the end of their message or at Sync. */
 type Block = 'none' | 'implicit' | 'explicit';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { commandComplete, readErrorFields, readyForQuery } from '../codec/backend-messages.ts';
+import { commandComplete, readErrorFields, readyForQuery } from '../../../pgwire/backend-messages.ts';
 import type { Doubt } from '../codec/doubt-frame.ts';
-import * as send from '../codec/frontend-messages.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import type { RequestOutcome } from '../../../ports/client-service.ts';
 import { leaderWentAway } from '../errors.ts';

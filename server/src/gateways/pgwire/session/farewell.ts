@@ -8,7 +8,7 @@ import {
   errorResponse,
   type GatewayError,
   readyForQuery,
-} from '../codec/backend-messages.ts';
+} from '../../../pgwire/backend-messages.ts';
 import type { Doubt } from '../codec/doubt-frame.ts';
 import type { ClientService, RequestOutcome } from '../../../ports/client-service.ts';
 import * as errors from '../errors.ts';

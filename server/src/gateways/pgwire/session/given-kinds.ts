@@ -5,7 +5,7 @@
  * Up to the next Sync nothing is executed in that case; behind it the name is `unclear`, until all is answered and no error was among the answers.
  * Bounded: with very many names those that could not be kept are `unclear`.
  */
-import type { StatementKind } from '../codec/statement-kinds.ts';
+import type { StatementKind } from '../../../pgwire/statement-kinds.ts';
 
 const namesMax = 1000;
 

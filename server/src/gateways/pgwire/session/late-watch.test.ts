@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FrameSplitter } from '../codec/frame-splitter.ts';
-import { query } from '../codec/frontend-messages.ts';
+import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
+import { query } from '../../../pgwire/frontend-messages.ts';
 import type { Doubt } from '../codec/doubt-frame.ts';
 import { createMemoryClientService, type MemoryClientService } from '../testing/memory-client-service.ts';
 import { LateWatch, type WatchedSession } from './late-watch.ts';

@@ -3,8 +3,8 @@
  *
  * Responsible for: remembering it from Bind to Execute, since a portal that is bound in a block may be executed in a later message; what is certain of it is told by given-kinds.ts. Reads no more of a message than its first part.
  */
-import { readBindNames, shortName, stringEnd } from '../codec/frontend-messages.ts';
-import type { StatementKind } from '../codec/statement-kinds.ts';
+import { readBindNames, shortName, stringEnd } from '../../../pgwire/frontend-messages.ts';
+import type { StatementKind } from '../../../pgwire/statement-kinds.ts';
 import { GivenKinds } from './given-kinds.ts';
 import type { BoundPortal, Payload } from './prepared-kinds.ts';
 

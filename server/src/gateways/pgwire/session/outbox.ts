@@ -5,7 +5,7 @@
  * Invariant: a client that reads slowly stops the reading of PostgreSQL's answers.
  */
 import type { Duplex } from 'node:stream';
-import type { TransactionStatus } from '../codec/message-types.ts';
+import type { TransactionStatus } from '../../../pgwire/message-types.ts';
 import type { RequestTracker } from './request-tracker.ts';
 import type { Valve } from './valve.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import * as send from '../codec/frontend-messages.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
 import { frame } from '../testing/frames.ts';
 import { inPieces, run, sends, started } from '../testing/tracked.ts';
 import { RequestTracker } from './request-tracker.ts';

@@ -3,10 +3,10 @@
  *
  * Responsible for: remembering it from Parse to Bind; what is certain of it is told by given-kinds.ts. Reads no more of a message than its first part, and says `unclear` where that does not suffice.
  */
-import { type BindNames, readBindNames, shortName, stringEnd } from '../codec/frontend-messages.ts';
-import type { StatementKind } from '../codec/statement-kinds.ts';
+import { type BindNames, readBindNames, shortName, stringEnd } from '../../../pgwire/frontend-messages.ts';
+import type { StatementKind } from '../../../pgwire/statement-kinds.ts';
 import { kindOfBeginning, kindOfStatement } from '../codec/single-statement.ts';
-import type { TextRules } from '../codec/text-rules.ts';
+import type { TextRules } from '../../../pgwire/text-rules.ts';
 import { GivenKinds } from './given-kinds.ts';
 
 /** The payload of a Parse or Bind message, or its beginning, in `bytes`. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import * as send from '../codec/frontend-messages.ts';
-import { rulesAfter, usualRules } from '../codec/text-rules.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
+import { rulesAfter, usualRules } from '../../../pgwire/text-rules.ts';
 import { frame } from '../testing/frames.ts';
 import type { RequestTracker } from './request-tracker.ts';
 import { inBlock, inPieces, run, sends, sendsInChunks, started } from '../testing/tracked.ts';

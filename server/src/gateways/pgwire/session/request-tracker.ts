@@ -6,11 +6,11 @@
  * Invariant: what it says of outcomes (`verdict`) is never more than what holds whatever PostgreSQL made of the messages.
  */
 import { commitText } from '../codec/commit-text.ts';
-import { type FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
-import { front, type TransactionStatus } from '../codec/message-types.ts';
-import type { StatementKind } from '../codec/statement-kinds.ts';
-import { StatementReader } from '../codec/statement-reader.ts';
-import { type TextRules, usualRules } from '../codec/text-rules.ts';
+import { type FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { front, type TransactionStatus } from '../../../pgwire/message-types.ts';
+import type { StatementKind } from '../../../pgwire/statement-kinds.ts';
+import { StatementReader } from '../../../pgwire/statement-reader.ts';
+import { type TextRules, usualRules } from '../../../pgwire/text-rules.ts';
 import { Course, type Verdict } from './course.ts';
 import { OpenPortals } from './open-portals.ts';
 import { OwedAnswers } from './owed-answers.ts';

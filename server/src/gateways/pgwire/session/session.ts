@@ -9,12 +9,12 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ClientService } from '../../../ports/client-service.ts';
-import { errorResponse, type GatewayError } from '../codec/backend-messages.ts';
+import { errorResponse, type GatewayError } from '../../../pgwire/backend-messages.ts';
 import { type Doubt, doubtFrame, leadershipFrame } from '../codec/doubt-frame.ts';
 import { type Mention, mentionInStartup } from '../codec/mentions.ts';
-import { ProtocolViolation } from '../codec/protocol-violation.ts';
+import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 import { databaseOf, type StartupMessage, startupForBackend, startupParameter } from '../codec/startup.ts';
-import { rulesAfter } from '../codec/text-rules.ts';
+import { rulesAfter } from '../../../pgwire/text-rules.ts';
 import * as errors from '../errors.ts';
 import { LeavingReader, type LeftSession, statementsOf } from '../kept/left-session.ts';
 import { askState, type StateSnapshot } from '../kept/state-question.ts';

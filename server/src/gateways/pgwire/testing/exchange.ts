@@ -1,6 +1,6 @@
 /** Scripts of the protocol: what is sent, and up to which answer is waited. Played direct and through a gateway, they must be answered in the same bytes. For tests. */
 import { expect } from 'vitest';
-import * as send from '../codec/frontend-messages.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
 import { frame } from './frames.ts';
 import type { TestGateway } from './gateway.ts';
 import { sleep } from './helpers.ts';

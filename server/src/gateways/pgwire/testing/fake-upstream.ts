@@ -9,11 +9,11 @@ import {
   errorResponse,
   parseComplete,
   readyForQuery,
-} from '../codec/backend-messages.ts';
-import { FrameGatherer } from '../codec/frame-gatherer.ts';
-import { FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
-import { stringEnd } from '../codec/frontend-messages.ts';
-import type { TransactionStatus } from '../codec/message-types.ts';
+} from '../../../pgwire/backend-messages.ts';
+import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
+import { FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { stringEnd } from '../../../pgwire/frontend-messages.ts';
+import type { TransactionStatus } from '../../../pgwire/message-types.ts';
 import { frame } from './frames.ts';
 
 const MiB = 1_048_576;

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { expect } from 'vitest';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import type { Service } from '../../../ports/client-service.ts';
-import * as send from '../codec/frontend-messages.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
 import type { MemoryClientService } from './memory-client-service.ts';
 import type { TestPostgres } from './postgres.ts';
 import { describeFrame, type WireClient } from './wire-client.ts';

@@ -1,8 +1,8 @@
 /** A kept client between a test's own end and fake upstreams. */
 import { type Duplex, duplexPair } from 'node:stream';
-import { back } from '../codec/message-types.ts';
-import { FrameGatherer } from '../codec/frame-gatherer.ts';
-import { FrameSplitter } from '../codec/frame-splitter.ts';
+import { back } from '../../../pgwire/message-types.ts';
+import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
+import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
 import { KeptBudget } from '../kept/kept-budget.ts';
 import { KeptClient } from '../kept/kept-client.ts';
 import { Turns } from '../kept/turns.ts';

@@ -1,6 +1,6 @@
 /** Streams of clients as a tracker sees them. */
-import { FrameSplitter } from '../codec/frame-splitter.ts';
-import * as send from '../codec/frontend-messages.ts';
+import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
 import { RequestTracker } from '../session/request-tracker.ts';
 import { cuts } from './frames.ts';
 

@@ -1,10 +1,10 @@
 /** A client that speaks the protocol byte by byte, once `pg` has done its start-up and authentication. For tests. */
 import type { Socket } from 'node:net';
 import { Client, type ClientConfig } from 'pg';
-import { readErrorFields } from '../codec/backend-messages.ts';
-import { FrameGatherer } from '../codec/frame-gatherer.ts';
-import { FrameSplitter, headerBytes } from '../codec/frame-splitter.ts';
-import { back } from '../codec/message-types.ts';
+import { readErrorFields } from '../../../pgwire/backend-messages.ts';
+import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
+import { FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { back } from '../../../pgwire/message-types.ts';
 
 export interface Frame {
   readonly type: string;

@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
-import { ProtocolViolation } from '../codec/protocol-violation.ts';
+import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 import { sslRequest } from '../codec/startup.ts';
 import { protocolName } from './client-tls.ts';
 import { fingerprintOf } from './tls-identity.ts';

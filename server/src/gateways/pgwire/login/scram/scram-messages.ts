@@ -3,7 +3,7 @@
  *
  * Pure. What is refused is refused in PostgreSQL's words and with its SQLSTATEs.
  */
-import type { GatewayError } from '../../codec/backend-messages.ts';
+import type { GatewayError } from '../../../../pgwire/backend-messages.ts';
 
 /** `n`: the client knows of no channel binding; `y`: it does, and believes that the server does not; `p`: it uses it. */
 export type BindingFlag = 'n' | 'y' | 'p';

@@ -9,9 +9,9 @@ import {
   commandComplete,
   noData,
   parseComplete,
-} from '../../codec/backend-messages.ts';
-import { headerBytes } from '../../codec/frame-splitter.ts';
-import { front } from '../../codec/message-types.ts';
+} from '../../../../pgwire/backend-messages.ts';
+import { headerBytes } from '../../../../pgwire/frame-splitter.ts';
+import { front } from '../../../../pgwire/message-types.ts';
 
 /** `tag`: with that of the command. `unknown`: it depends. */
 type Reply = Buffer | 'tag' | 'unknown';

@@ -12,10 +12,10 @@ import {
   readErrorFields,
   readyForQuery,
   statusOf,
-} from '../../codec/backend-messages.ts';
-import { FrameGatherer } from '../../codec/frame-gatherer.ts';
-import type { FrameSplitter } from '../../codec/frame-splitter.ts';
-import { back, comesAnyTime, type TransactionStatus } from '../../codec/message-types.ts';
+} from '../../../../pgwire/backend-messages.ts';
+import { FrameGatherer } from '../../../../pgwire/frame-gatherer.ts';
+import type { FrameSplitter } from '../../../../pgwire/frame-splitter.ts';
+import { back, comesAnyTime, type TransactionStatus } from '../../../../pgwire/message-types.ts';
 import { committedBefore } from '../../errors.ts';
 import type { AnswerVisitor } from '../answer-reader.ts';
 import type { Told } from '../outbox.ts';

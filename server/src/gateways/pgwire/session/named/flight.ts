@@ -1,6 +1,6 @@
 /** What has been sent to PostgreSQL and is answered with one ReadyForQuery: a request of the client, or one of the gateway's own. */
-import type { ErrorFields } from '../../codec/backend-messages.ts';
-import type { TransactionStatus } from '../../codec/message-types.ts';
+import type { ErrorFields } from '../../../../pgwire/backend-messages.ts';
+import type { TransactionStatus } from '../../../../pgwire/message-types.ts';
 
 export interface OwnResult {
   readonly status: TransactionStatus;

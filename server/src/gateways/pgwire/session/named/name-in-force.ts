@@ -3,10 +3,10 @@
  *
  * Responsible for: remembering what has mentioned the setting. Only PostgreSQL knows what is set; where this says no, the next transaction certainly has no name that was given literally.
  */
-import { shortName, stringEnd } from '../../codec/frontend-messages.ts';
-import { headerBytes } from '../../codec/frame-splitter.ts';
+import { shortName, stringEnd } from '../../../../pgwire/frontend-messages.ts';
+import { headerBytes } from '../../../../pgwire/frame-splitter.ts';
 import { mentionIn } from '../../codec/mentions.ts';
-import { front } from '../../codec/message-types.ts';
+import { front } from '../../../../pgwire/message-types.ts';
 
 /** What lets a mention have an effect later, without another one. */
 const lasting = /\b(?:create|prepare|do|declare|alter)\b/i;

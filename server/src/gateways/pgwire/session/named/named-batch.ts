@@ -5,11 +5,11 @@
  * transaction is to be committed in the middle of it.
  * Invariant: behind an error everything up to the client's Sync is skipped, as PostgreSQL does.
  */
-import { headerBytes } from '../../codec/frame-splitter.ts';
-import { sync } from '../../codec/frontend-messages.ts';
-import { front, type TransactionStatus } from '../../codec/message-types.ts';
-import type { StatementKind } from '../../codec/statement-kinds.ts';
-import type { TextRules } from '../../codec/text-rules.ts';
+import { headerBytes } from '../../../../pgwire/frame-splitter.ts';
+import { sync } from '../../../../pgwire/frontend-messages.ts';
+import { front, type TransactionStatus } from '../../../../pgwire/message-types.ts';
+import type { StatementKind } from '../../../../pgwire/statement-kinds.ts';
+import type { TextRules } from '../../../../pgwire/text-rules.ts';
 import type { OpenPortals } from '../open-portals.ts';
 import type { PreparedKinds } from '../prepared-kinds.ts';
 import { type ClientFlight, clientFlight } from './flight.ts';

@@ -4,11 +4,11 @@
  * Responsible for: the decision. What is run then is in named-transaction.ts; the extended protocol in named-batch.ts. Takes a request only when the one before it is answered, so the
  * session's state is known.
  */
-import { commandComplete, errorResponse } from '../../codec/backend-messages.ts';
-import { headerBytes } from '../../codec/frame-splitter.ts';
-import { front, type TransactionStatus } from '../../codec/message-types.ts';
-import { shapeOf, type TextShape } from '../../codec/text-shape.ts';
-import type { TextRules } from '../../codec/text-rules.ts';
+import { commandComplete, errorResponse } from '../../../../pgwire/backend-messages.ts';
+import { headerBytes } from '../../../../pgwire/frame-splitter.ts';
+import { front, type TransactionStatus } from '../../../../pgwire/message-types.ts';
+import { shapeOf, type TextShape } from '../../../../pgwire/text-shape.ts';
+import type { TextRules } from '../../../../pgwire/text-rules.ts';
 import { namedTransactionHidden } from '../../errors.ts';
 import type { OpenPortals } from '../open-portals.ts';
 import type { PreparedKinds } from '../prepared-kinds.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { commandComplete, readyForQuery } from '../../codec/backend-messages.ts';
-import { FrameSplitter } from '../../codec/frame-splitter.ts';
-import { bind, execute, flush, parse, query, sync } from '../../codec/frontend-messages.ts';
+import { commandComplete, readyForQuery } from '../../../../pgwire/backend-messages.ts';
+import { FrameSplitter } from '../../../../pgwire/frame-splitter.ts';
+import { bind, execute, flush, parse, query, sync } from '../../../../pgwire/frontend-messages.ts';
 import { defaultLimits } from '../../limits.ts';
 import { frame } from '../../testing/frames.ts';
 import { createMemoryClientService } from '../../testing/memory-client-service.ts';

@@ -6,11 +6,11 @@
  * Invariants: it begins only when nothing that was sent before is unanswered, so that it is known what state the session is in; no message of the client is lost or overtakes another.
  */
 import type { ClientService } from '../../../../ports/client-service.ts';
-import type { GatewayError } from '../../codec/backend-messages.ts';
+import type { GatewayError } from '../../../../pgwire/backend-messages.ts';
 import type { Doubt } from '../../codec/doubt-frame.ts';
-import { FrameGatherer } from '../../codec/frame-gatherer.ts';
-import { FrameSplitter } from '../../codec/frame-splitter.ts';
-import { front } from '../../codec/message-types.ts';
+import { FrameGatherer } from '../../../../pgwire/frame-gatherer.ts';
+import { FrameSplitter } from '../../../../pgwire/frame-splitter.ts';
+import { front } from '../../../../pgwire/message-types.ts';
 import * as errors from '../../errors.ts';
 import type { PgwireLimits } from '../../limits.ts';
 import type { AnswerReader, AnswerVisitor } from '../answer-reader.ts';

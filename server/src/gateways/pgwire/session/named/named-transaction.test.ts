@@ -5,8 +5,8 @@ import {
   errorFromFields,
   readErrorFields,
   readyForQuery,
-} from '../../codec/backend-messages.ts';
-import { FrameSplitter } from '../../codec/frame-splitter.ts';
+} from '../../../../pgwire/backend-messages.ts';
+import { FrameSplitter } from '../../../../pgwire/frame-splitter.ts';
 import { defaultLimits } from '../../limits.ts';
 import { frame } from '../../testing/frames.ts';
 import { FlightAnswers } from './flight-answers.ts';

@@ -12,9 +12,9 @@ import {
   errorFromFields,
   errorResponse,
   notice,
-} from '../../codec/backend-messages.ts';
-import type { StatementKind } from '../../codec/statement-kinds.ts';
-import type { TransactionStatus } from '../../codec/message-types.ts';
+} from '../../../../pgwire/backend-messages.ts';
+import type { StatementKind } from '../../../../pgwire/statement-kinds.ts';
+import type { TransactionStatus } from '../../../../pgwire/message-types.ts';
 import * as errors from '../../errors.ts';
 import { type ClientFlight, clientFlight, ownFlight, type OwnResult } from './flight.ts';
 import type { NamedWire } from './named-wire.ts';

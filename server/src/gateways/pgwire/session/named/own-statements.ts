@@ -3,7 +3,7 @@
  *
  * Pure. The functions are those of adapters/postgres/requests. The statements have a name of their own that is given up with them, so the client's unnamed statement and portal are left alone.
  */
-import * as send from '../../codec/frontend-messages.ts';
+import * as send from '../../../../pgwire/frontend-messages.ts';
 
 /** Also that of the portal. */
 const name = 'barista.request';

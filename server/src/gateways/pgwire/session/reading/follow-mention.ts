@@ -1,5 +1,5 @@
 /** How a session reads after a request that says something of it. Pure. */
-import type { GatewayError } from '../../codec/backend-messages.ts';
+import type { GatewayError } from '../../../../pgwire/backend-messages.ts';
 import { followed, type ReadConsistency, readModes, stricter } from '../../codec/read-consistency.ts';
 import * as errors from '../../errors.ts';
 import type { ReadRequest } from './request-reader.ts';

@@ -4,7 +4,7 @@
  *
  * Invariant: it is held only where the transaction was begun at REPEATABLE READ by a statement of its own, was then asked a query alone, which succeeded, and has been asked nothing since that could have ended it.
  */
-import type { TransactionStatus } from '../../codec/message-types.ts';
+import type { TransactionStatus } from '../../../../pgwire/message-types.ts';
 import type { StatementKind } from './statement-kind.ts';
 
 export class HeldSnapshot {

@@ -1,7 +1,7 @@
 /** A Query message that fails in PostgreSQL with an error of the gateway's: so the client's transaction is one that has failed, too. Pure. */
-import type { GatewayError } from '../../codec/backend-messages.ts';
-import { frameOf } from '../../codec/backend-messages.ts';
-import { front } from '../../codec/message-types.ts';
+import type { GatewayError } from '../../../../pgwire/backend-messages.ts';
+import { frameOf } from '../../../../pgwire/backend-messages.ts';
+import { front } from '../../../../pgwire/message-types.ts';
 
 export function raisingQuery({ sqlState, message, detail, hint }: GatewayError): Buffer {
   const options = [

@@ -5,7 +5,7 @@
  * Invariants: what a linearizable read has found passes the gate after it was read; while something is held back no more is read.
  */
 import type { Socket } from 'node:net';
-import { rulesAfter } from '../../codec/text-rules.ts';
+import { rulesAfter } from '../../../../pgwire/text-rules.ts';
 import type { AnswerGate, Gated } from '../answer-gate.ts';
 import { type AnswerListener, AnswerReader } from '../answer-reader.ts';
 import { Outbox } from '../outbox.ts';

@@ -8,9 +8,9 @@
  */
 import type { Socket } from 'node:net';
 import type { StandbyDoor, StandbyReads } from '../../../../ports/standby-reads.ts';
-import { errorResponse, type GatewayError, readyForQuery } from '../../codec/backend-messages.ts';
-import { FrameSplitter } from '../../codec/frame-splitter.ts';
-import { ProtocolViolation } from '../../codec/protocol-violation.ts';
+import { errorResponse, type GatewayError, readyForQuery } from '../../../../pgwire/backend-messages.ts';
+import { FrameSplitter } from '../../../../pgwire/frame-splitter.ts';
+import { ProtocolViolation } from '../../../../pgwire/protocol-violation.ts';
 import { freshnessOf, type ReadConsistency, stricter } from '../../codec/read-consistency.ts';
 import { type StartupMessage, startupForReading } from '../../codec/startup.ts';
 import * as errors from '../../errors.ts';

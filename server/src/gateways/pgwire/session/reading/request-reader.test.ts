@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import * as send from '../../codec/frontend-messages.ts';
+import * as send from '../../../../pgwire/frontend-messages.ts';
 import { cuts, frame } from '../../testing/frames.ts';
 import { RequestReader } from './request-reader.ts';
 

@@ -5,10 +5,10 @@
  * Invariant: a message that tells what is executed, and is not longer than `heldBytesMax` is read whole, however the network cuts it: its beginning is kept until the rest is there.
  */
 import { type ConsistencyMention, consistencyIn } from '../../codec/read-consistency.ts';
-import { FrameSplitter, headerBytes } from '../../codec/frame-splitter.ts';
-import { front } from '../../codec/message-types.ts';
+import { FrameSplitter, headerBytes } from '../../../../pgwire/frame-splitter.ts';
+import { front } from '../../../../pgwire/message-types.ts';
 import { type StatementKind, statementKind } from './statement-kind.ts';
-import { readBindNames, shortName, stringEnd } from '../../codec/frontend-messages.ts';
+import { readBindNames, shortName, stringEnd } from '../../../../pgwire/frontend-messages.ts';
 
 /** Passwords and the answers of SASL. */
 const password = 'p'.charCodeAt(0);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cuts, frame } from '../testing/frames.ts';
+import { cuts, frame } from '../gateways/pgwire/testing/frames.ts';
 import { FrameGatherer } from './frame-gatherer.ts';
 import { FrameSplitter } from './frame-splitter.ts';
 import { ProtocolViolation } from './protocol-violation.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { kindOfBeginning, kindOfStatement } from './single-statement.ts';
+import { kindOfBeginning, kindOfStatement } from '../gateways/pgwire/codec/single-statement.ts';
 import type { StatementKind } from './statement-kinds.ts';
 import { StatementReader } from './statement-reader.ts';
 import { shapeOf } from './text-shape.ts';

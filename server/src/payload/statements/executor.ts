@@ -1,0 +1,53 @@
+/**
+ * What executes operations at one replica: the interface between the payload (statements-payload.ts) and PostgreSQL (serial-executor.ts).
+ *
+ * Invariants that each implementation keeps: operations take effect in slot order, one at a time; all replicas that were given the same operations have the same data and the same results; `pointer` only rises, and so does `durablePointer`, which is never above it.
+ */
+import type { Slot } from '../../multipaxos/types/names.ts';
+import type { TransactionStatus } from '../../pgwire/message-types.ts';
+import type { Operation, PauseOperation } from './operation.ts';
+
+/**
+ * What an operation came to at this replica. `executed`: here and now. `repeated`: it had been executed before, and this is the answer that was kept. `notKept`: it had been executed before, and its answer is not known any more;
+ * `answer` is an error that says so.
+ */
+export interface OperationResult {
+  readonly outcome: 'executed' | 'repeated' | 'notKept';
+  /** What the client is told: messages of PostgreSQL's protocol. Of a request up to and with ReadyForQuery; of `open` from AuthenticationOk on, without BackendKeyData; empty of the others. */
+  readonly answer: Buffer;
+  /** Of the session from now on. */
+  readonly status: TransactionStatus | 'closed';
+  /** Of what must be the same at all replicas: tags, rows (in whatever order), SQLSTATEs. Null: this replica cannot say. */
+  readonly digest: string | null;
+}
+
+export interface ExecutorListener {
+  /** Told once for each operation, in the order in which they took effect: one that waits for another session's transaction takes effect behind that one's end. */
+  finished(slot: Slot, operation: Operation, result: OperationResult): void;
+  /** No transaction is open. Nothing is executed here until it resolves. */
+  paused(slot: Slot, pause: PauseOperation): Promise<void>;
+}
+
+/**
+ * `exact`: the database is what executing everything up to `pointer` makes of it, and the sessions are there. `inexact`: only a copy helps. `reason`: `openTransactions`: transactions were open at the pointer; `sequences`: a crash
+ * has moved sequences on; `halfDone`: a statement that cannot be taken back was under way; `sessions`: a session could not be opened again as it was.
+ */
+export type StartOutcome =
+  | { readonly code: 'exact'; readonly pointer: Slot }
+  | { readonly code: 'inexact'; readonly pointer: Slot; readonly reason: InexactReason };
+
+export type InexactReason = 'openTransactions' | 'sequences' | 'halfDone' | 'sessions';
+
+export interface StatementExecutor {
+  /** @throws Error: PostgreSQL cannot be reached */
+  start(): Promise<StartOutcome>;
+  /** The slot above the last one. Null: what the slot holds is no operation. Resolves when everything is done that it brings about, but for what waits for other sessions. @throws Error: this replica cannot go on; it begins again with `start` */
+  execute(slot: Slot, operation: Operation | null): Promise<void>;
+  /** Everything at or below has been executed, or waits for other sessions. */
+  readonly pointer: Slot;
+  /** What is in the database and survives a crash. */
+  readonly durablePointer: Slot;
+  /** Sessions that are in a transaction block. */
+  openTransactions(): number;
+  stop(): Promise<void>;
+}

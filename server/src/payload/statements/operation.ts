@@ -1,0 +1,250 @@
+/**
+ * What an entry of the log holds when statements are what travels: one operation on the sessions of clients, and its bytes.
+ *
+ * Pure. Says nothing of how an operation is executed (executor.ts). The first byte is the kind, the second the version of the format; numbers are big-endian.
+ *
+ *   open        kind 1, session, u64 clock, text user, text database, u16 count, then count times text name, text value
+ *   request     kind 2, session, u48 seq, u64 clock, 16 bytes seed, u8 what, the client's messages to the end
+ *   close       kind 3, session
+ *   cancelOpen  kind 4, u8 (0: of all sessions, 1: of one), session if of one
+ *   pause       kind 5, text copy, text source
+ *   session     16 bytes; text: u16 length, UTF-8 (startup parameters: latin1, byte for byte)
+ *
+ * Invariant: what `decodeOperation` takes is within the bounds below.
+ */
+
+/** 32 hexadecimal digits: random, known at all replicas, and a capability. */
+export type SessionId = string;
+
+/** A client's connection. `parameters`: those of its startup packet but for user and database, read as latin1. `clockUs`: microseconds since 1970, of whoever proposes it. */
+export interface OpenOperation {
+  readonly kind: 'open';
+  readonly session: SessionId;
+  readonly user: string;
+  readonly database: string;
+  readonly parameters: readonly (readonly [name: string, value: string])[];
+  readonly clockUs: number;
+}
+
+/** What a request is, for people and traces. */
+export type RequestWord = 'begin' | 'execute' | 'commit' | 'rollback';
+
+/**
+ * One request cycle of a session: a simple Query, a FunctionCall, or extended messages up to and with a Sync; behind what copies into a table its CopyData and CopyDone or CopyFail. `seq` rises by one with each request of
+ * a session, from 1 on: one that comes again is answered, not executed.
+ */
+export interface RequestOperation {
+  readonly kind: 'request';
+  readonly session: SessionId;
+  readonly seq: number;
+  readonly what: RequestWord;
+  readonly bytes: Uint8Array;
+  readonly clockUs: number;
+  /** 16 bytes, from which random values are drawn. */
+  readonly seed: Uint8Array;
+}
+
+export interface CloseOperation {
+  readonly kind: 'close';
+  readonly session: SessionId;
+}
+
+/** Ends the open transactions of all sessions, or of one: what they have done is rolled back. */
+export interface CancelOpenOperation {
+  readonly kind: 'cancelOpen';
+  readonly session: SessionId | null;
+}
+
+/** No transaction is begun behind this until none is open; there the database of `source` may be copied. `copy` names it. */
+export interface PauseOperation {
+  readonly kind: 'pause';
+  readonly copy: string;
+  readonly source: string;
+}
+
+export type Operation =
+  | OpenOperation
+  | RequestOperation
+  | CloseOperation
+  | CancelOpenOperation
+  | PauseOperation;
+
+/** For people and traces: open, begin, execute, commit, rollback, close, cancelOpen, pause. */
+export function wordOf(operation: Operation): Exclude<Operation['kind'], 'request'> | RequestWord {
+  return operation.kind === 'request' ? operation.what : operation.kind;
+}
+
+/** The bytes of an operation are not what this version writes, or beyond its bounds. */
+export class OperationError extends Error {
+  override readonly name = 'OperationError';
+}
+
+export const requestBytesMax = 16 * 1024 * 1024;
+export const parametersMax = 64;
+export const seedBytes = 16;
+const textBytesMax = 10_000;
+
+const version = 1;
+const kinds = { open: 1, request: 2, close: 3, cancelOpen: 4, pause: 5 } as const;
+const words: readonly RequestWord[] = ['begin', 'execute', 'commit', 'rollback'];
+const sessionBytes = 16;
+const sessionText = /^[0-9a-f]{32}$/;
+
+/** @throws OperationError: beyond the bounds */
+export function encodeOperation(operation: Operation): Uint8Array {
+  const head = Buffer.from([kinds[operation.kind], version]);
+  switch (operation.kind) {
+    case 'open': {
+      const { session, user, database, parameters, clockUs } = operation;
+      if (parameters.length > parametersMax)
+        throw new OperationError(`more than ${parametersMax} startup parameters`);
+      const texts = parameters.flatMap(([name, value]) => [text(name, 'latin1'), text(value, 'latin1')]);
+      const named = [text(user), text(database), number(parameters.length, 2), ...texts];
+      return Buffer.concat([head, sessionOf(session), clockOf(clockUs), ...named]);
+    }
+    case 'request': {
+      const { session, seq, what, bytes, clockUs, seed } = operation;
+      if (bytes.length === 0 || bytes.length > requestBytesMax)
+        throw new OperationError(`a request of ${bytes.length} bytes`);
+      if (seed.length !== seedBytes) throw new OperationError(`a seed of ${seed.length} bytes`);
+      const numbers = [number(seq, 6), clockOf(clockUs), seed, number(words.indexOf(what), 1)];
+      return Buffer.concat([head, sessionOf(session), ...numbers, bytes]);
+    }
+    case 'close':
+      return Buffer.concat([head, sessionOf(operation.session)]);
+    case 'cancelOpen': {
+      const { session } = operation;
+      return session === null
+        ? Buffer.concat([head, number(0, 1)])
+        : Buffer.concat([head, number(1, 1), sessionOf(session)]);
+    }
+    case 'pause':
+      return Buffer.concat([head, text(operation.copy), text(operation.source)]);
+    default:
+      return operation satisfies never;
+  }
+}
+
+function sessionOf(session: SessionId): Buffer {
+  if (!sessionText.test(session)) throw new OperationError('a session is 32 hexadecimal digits');
+  return Buffer.from(session, 'hex');
+}
+
+function text(value: string, encoding: 'utf8' | 'latin1' = 'utf8'): Buffer {
+  const bytes = Buffer.from(value, encoding);
+  if (bytes.length > textBytesMax) throw new OperationError(`a text of ${bytes.length} bytes`);
+  return Buffer.concat([number(bytes.length, 2), bytes]);
+}
+
+/** Safe until the year 2255. */
+function clockOf(clockUs: number): Buffer {
+  if (!Number.isSafeInteger(clockUs) || clockUs < 0) throw new OperationError(`a clock of ${clockUs}`);
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(BigInt(clockUs));
+  return bytes;
+}
+
+function number(value: number, bytes: 1 | 2 | 6): Buffer {
+  if (!Number.isSafeInteger(value) || value < 0 || value >= 2 ** (8 * bytes))
+    throw new OperationError(`a number of ${value}`);
+  const out = Buffer.alloc(bytes);
+  out.writeUIntBE(value, 0, bytes);
+  return out;
+}
+
+/** The bytes of a request are a view of `payload`. @throws OperationError */
+export function decodeOperation(payload: Uint8Array): Operation {
+  const reader = new Reader(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength));
+  const kind = reader.number(1);
+  const format = reader.number(1);
+  if (format !== version) throw new OperationError(`an operation has format ${format}, not ${version}`);
+  const operation = decodeKind(kind, reader);
+  reader.expectEnd();
+  return operation;
+}
+
+function decodeKind(kind: number, reader: Reader): Operation {
+  switch (kind) {
+    case kinds.open: {
+      const session = reader.session();
+      const clockUs = reader.clock();
+      const [user, database] = [reader.text(), reader.text()];
+      const count = reader.number(2);
+      if (count > parametersMax) throw new OperationError(`${count} startup parameters`);
+      const parameters = Array.from(
+        { length: count },
+        () => [reader.text('latin1'), reader.text('latin1')] as const,
+      );
+      return { kind: 'open', session, user, database, parameters, clockUs };
+    }
+    case kinds.request: {
+      const session = reader.session();
+      const seq = reader.number(6);
+      const clockUs = reader.clock();
+      const seed = reader.bytes(seedBytes);
+      const what = words[reader.number(1)];
+      if (what === undefined) throw new OperationError('a request of no known kind');
+      const bytes = reader.rest();
+      if (bytes.length === 0 || bytes.length > requestBytesMax)
+        throw new OperationError(`a request of ${bytes.length} bytes`);
+      return { kind: 'request', session, seq, what, bytes, clockUs, seed };
+    }
+    case kinds.close:
+      return { kind: 'close', session: reader.session() };
+    case kinds.cancelOpen: {
+      const one = reader.number(1);
+      if (one > 1) throw new OperationError(`a cancelOpen of ${one} sessions`);
+      return { kind: 'cancelOpen', session: one === 1 ? reader.session() : null };
+    }
+    case kinds.pause:
+      return { kind: 'pause', copy: reader.text(), source: reader.text() };
+    default:
+      throw new OperationError(`an operation is of the unknown kind ${kind}`);
+  }
+}
+
+class Reader {
+  private readonly all: Buffer;
+  private at = 0;
+
+  constructor(all: Buffer) {
+    this.all = all;
+  }
+
+  bytes(count: number): Buffer {
+    const end = this.at + count;
+    if (end > this.all.length)
+      throw new OperationError(`an operation of ${this.all.length} bytes is cut short`);
+    const taken = this.all.subarray(this.at, end);
+    this.at = end;
+    return taken;
+  }
+
+  number(bytes: 1 | 2 | 6): number {
+    return this.bytes(bytes).readUIntBE(0, bytes);
+  }
+
+  clock(): number {
+    const value = this.bytes(8).readBigUInt64BE();
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new OperationError(`a clock of ${value}`);
+    return Number(value);
+  }
+
+  session(): SessionId {
+    return this.bytes(sessionBytes).toString('hex');
+  }
+
+  text(encoding: 'utf8' | 'latin1' = 'utf8'): string {
+    const length = this.number(2);
+    if (length > textBytesMax) throw new OperationError(`a text of ${length} bytes`);
+    return this.bytes(length).toString(encoding);
+  }
+
+  rest(): Buffer {
+    return this.bytes(this.all.length - this.at);
+  }
+
+  expectEnd(): void {
+    if (this.at !== this.all.length) throw new OperationError('an operation is followed by something');
+  }
+}
