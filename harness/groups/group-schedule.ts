@@ -105,6 +105,8 @@ class Schedule {
     this.rounds = rounds;
     this.mix = mixes[mix];
     const windowSlotsMax = this.random.pick([1024, 1024, narrow]);
+    const { commitPoints } = this.mix;
+    const commitPoint = commitPoints === undefined ? {} : { commitPoint: this.random.pick(commitPoints) };
     this.group = new MemoryGroup({
       replicas,
       spares: this.mix.spares(this.random),
@@ -113,6 +115,7 @@ class Schedule {
         timings: this.random.pick<Mix['timings'][number]>(this.mix.timings),
         // What does not fit the window of the core waits before it, as WAL that is in PostgreSQL only.
         bounds: { windowSlotsMax },
+        ...commitPoint,
         trace: { file: onEvent !== undefined },
       },
       ...(logLevel === undefined ? {} : { logLevel }),

@@ -12,9 +12,12 @@ export interface Mix {
   readonly spares: (random: Random) => number;
   /** How soon replicas miss their leader: one of these. */
   readonly timings: readonly Timings[];
+  /** When leaders write and tell their commit point: one of these; piggyback if absent. */
+  readonly commitPoints?: readonly CommitPoint[];
 }
 
 type Timings = NonNullable<ReplicaConfigInput['timings']>;
+type CommitPoint = NonNullable<ReplicaConfigInput['commitPoint']>;
 
 const usual: Timings = { electionTimeoutMaxMs: 2000 };
 /** The longer a leader that hears nobody believes in itself, the more depends on its lease. */
@@ -38,6 +41,15 @@ export const mixes = {
     weather: { loss: 0.03, doubling: 0.03, slow: 0.1, lateMsMax: 80 },
     spares: (random) => random.pick([0, 0, 1]),
     timings: [usual, usual, patient, quick],
+  },
+  /** Leaders write and tell their commit point by itself. */
+  told: {
+    faults: null,
+    foul: 0.4,
+    weather: { loss: 0.03, doubling: 0.03, slow: 0.1, lateMsMax: 80 },
+    spares: (random) => random.pick([0, 0, 1]),
+    timings: [usual, patient, quick],
+    commitPoints: [{ kind: 'synchronous' }, { kind: 'asynchronous', everyMs: 10 }],
   },
   /** Disks are lost again and again, members come and go, logs let go of what others want, and old messages arrive late. */
   losses: {

@@ -133,6 +133,15 @@ const bounds = z.strictObject({
     .default(1024 * MIB),
 });
 
+const commitPoint = z.discriminatedUnion('kind', [
+  /** With the next group of entries. */
+  z.strictObject({ kind: z.literal('piggyback') }),
+  /** By itself, whenever it has moved. */
+  z.strictObject({ kind: z.literal('synchronous') }),
+  /** By itself, at regular times. */
+  z.strictObject({ kind: z.literal('asynchronous'), everyMs: z.int().min(1).max(10_000).default(10) }),
+]);
+
 /** Where promises and votes are made durable. */
 const logStore = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('segment') }),
@@ -264,6 +273,8 @@ export const replicaConfigSchema = z.strictObject({
     .optional(),
   timings: timings.prefault({}),
   bounds: bounds.prefault({}),
+  /** When a leader writes its commit point and tells the others. For comparisons: `piggyback` costs least. */
+  commitPoint: commitPoint.prefault({ kind: 'piggyback' }),
   logStore: logStore.prefault({ kind: 'segment' }),
   snapshot: snapshot.prefault({}),
   /** Nothing is archived if absent. */

@@ -116,8 +116,9 @@ const timings = {
 } as const;
 
 /** A little more than half of the shortest interval, so that it is over at the second tick and not at the third. */
-function tickMsOf({ heartbeatMs, retransmitMs }: ReplicaConfig['timings']): number {
-  return Math.min(tickMsMax, Math.floor(Math.min(heartbeatMs, retransmitMs) / 2) + 1);
+function tickMsOf({ timings: { heartbeatMs, retransmitMs }, commitPoint }: ReplicaConfig): number {
+  const usual = Math.min(tickMsMax, Math.floor(Math.min(heartbeatMs, retransmitMs) / 2) + 1);
+  return commitPoint.kind === 'asynchronous' ? Math.min(usual, commitPoint.everyMs) : usual;
 }
 
 export function assembleReplica(
@@ -137,7 +138,7 @@ export function assembleReplica(
     transport,
     timers,
     random,
-    tickMs: tickMsOf(config.timings),
+    tickMs: tickMsOf(config),
     logRetryMs: 500,
     catchUpBytesMax: config.bounds.acceptBatchBytesMax,
   });

@@ -22,8 +22,17 @@ export function fsync(run: Run, seq: number): void {
   state.durablePromised = last.promised;
   state.durableCommitPoint = last.commitPoint;
   for (const item of done) for (const held of item.heldBack) release(run, held);
-  if (state.trace === 'all') traceAction(run, 'Fsync', { records: done.flatMap((item) => item.records) });
+  const records = done.flatMap((item) => item.records);
+  // The spec's acceptors flush promises, votes and what was learnt; a commit point that is written by itself is none of these.
+  if (state.trace === 'all' && !isHint(done)) traceAction(run, 'Fsync', { records });
   countOwn(run, done);
+}
+
+function isHint(done: readonly PendingPersist[]): boolean {
+  return done.every(
+    ({ records, heldBack }) =>
+      heldBack.length === 0 && records.length > 0 && records.every(({ kind }) => kind === 'commitPoint'),
+  );
 }
 
 function release(run: Run, held: HeldBack): void {

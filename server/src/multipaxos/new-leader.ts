@@ -68,6 +68,7 @@ function newLeadership(
     heartbeatAtMs: state.nowMs,
     renewalToldAtMs: Number.NEGATIVE_INFINITY,
     announcedCommitPoint: state.commitPoint,
+    commitPointToldAtMs: state.nowMs,
     progressAtMs: state.nowMs,
     proposals: new Set(),
     disbelieved: new Set(),

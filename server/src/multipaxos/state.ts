@@ -105,6 +105,8 @@ export interface Leadership {
   renewalToldAtMs: number;
   /** The commit point that the last Accept or Heartbeat carried. */
   announcedCommitPoint: Slot;
+  /** When the commit point was last written and told by itself. */
+  commitPointToldAtMs: number;
   /** When the commit point last moved or the leadership began. */
   progressAtMs: number;
   /** Labels of what is proposed and not yet chosen. */

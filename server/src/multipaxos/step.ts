@@ -29,6 +29,7 @@ import { advanceCommitPoint, handleAccepted, propose, serve, stepDown } from './
 import { reportChosen } from './learner.ts';
 import { admits, recordConfiguration, tellConfiguration } from './membership.ts';
 import { reconfigure } from './reconfigure.ts';
+import { tellCommitPoint } from './commit-point.ts';
 import { awaitCopy, knowLeadership, relievePressure, restored } from './restored.ts';
 import type { Run } from './run.ts';
 import { isServing, type State } from './state.ts';
@@ -65,6 +66,7 @@ export function step(state: State, input: Input): { state: State; effects: Effec
   proposeWaiting(run);
   serve(run);
   recordConfiguration(run);
+  tellCommitPoint(run);
   reportChosen(run);
   tellConfiguration(run);
   tellLeadership(run);

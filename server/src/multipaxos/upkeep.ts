@@ -5,6 +5,7 @@
  * quorum. A follower that is far behind gets nothing again from here: it fetches.
  */
 import { acceptOf } from './barrier.ts';
+import { commitPointMode } from './commit-point.ts';
 import { heartbeatOf } from './heartbeat.ts';
 import { hearPeer, stepDown } from './leader.ts';
 import { purge } from './learner.ts';
@@ -37,11 +38,12 @@ function isCutOff(state: State, leadership: Leadership): boolean {
   return isFetching && state.nowMs - leadership.progressAtMs > 2 * electionTimeoutMaxMs;
 }
 
-/** At its interval, and sooner when the commit point has moved with no Accept to carry it. */
+/** At its interval, and sooner when the commit point has moved with no Accept to carry it, unless it is told by itself (commit-point.ts). */
 function heartbeat(run: Run, leadership: Leadership): void {
   const { state } = run;
   const due = state.nowMs >= leadership.heartbeatAtMs + state.config.heartbeatMs;
-  if (!due && leadership.announcedCommitPoint === state.commitPoint) return;
+  const isTold = leadership.announcedCommitPoint === state.commitPoint;
+  if (!due && (isTold || commitPointMode(state).kind !== 'piggyback')) return;
   leadership.heartbeatAtMs = state.nowMs;
   leadership.announcedCommitPoint = state.commitPoint;
   const message = heartbeatOf(state, leadership);

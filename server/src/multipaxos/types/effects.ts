@@ -134,6 +134,14 @@ export type Effect =
   | { readonly kind: 'trace'; readonly event: CoreTraceEvent }
   | { readonly kind: 'traceLease'; readonly event: CoreLeaseEvent };
 
+/**
+ * When a leader writes its commit point to its log, and tells the others (low-overhead-paxos-replication.txt, 4.2 and 6). `piggyback`: with the next group of entries, or the next heartbeat. `synchronous`: in a write and a message of
+ * their own, whenever it has moved. `asynchronous`: the same, at regular times.
+ */
+export type CommitPointMode =
+  | { readonly kind: 'piggyback' | 'synchronous' }
+  | { readonly kind: 'asynchronous'; readonly everyMs: number };
+
 /** Fixed for the life of a core. All times in milliseconds of the replica's own clock. */
 export interface CoreConfig {
   readonly group: GroupId;
@@ -152,6 +160,8 @@ export interface CoreConfig {
   readonly windowBytesMax: number;
   readonly acceptBatchBytesMax: number;
   readonly catchUpSlotsMax: number;
+  /** Absent: piggyback. */
+  readonly commitPoint?: CommitPointMode;
   /** Which `trace` effects to emit, until a `Trace` input says otherwise. */
   readonly trace: TraceLevel;
 }

@@ -83,10 +83,13 @@ export interface CoreListener {
   fatal(error: Error): void;
 }
 
-export function coreConfigOf({ group, timings, bounds }: ReplicaConfig, id: ReplicaId): CoreConfig {
+export function coreConfigOf(
+  { group, timings, bounds, commitPoint }: ReplicaConfig,
+  id: ReplicaId,
+): CoreConfig {
   const { windowSlotsMax, windowBytesMax, acceptBatchBytesMax, catchUpSlotsMax } = bounds;
   const limits = { windowSlotsMax, windowBytesMax, acceptBatchBytesMax, catchUpSlotsMax };
-  return { group, id, ...timings, ...limits, trace: 'rare' };
+  return { group, id, ...timings, ...limits, commitPoint, trace: 'rare' };
 }
 
 export class CoreHost {
