@@ -5,7 +5,7 @@ import type { CommitPointMode } from './types/effects.ts';
 function leaderWith(commitPoint: CommitPointMode): OneCore {
   const core = newServingLeader({ commitPoint });
   core.fsync();
-  core.take();
+  core.effects = [];
   return core;
 }
 
@@ -14,7 +14,7 @@ function choose(core: OneCore, name: string): number {
   core.propose(name);
   core.fsync();
   const slot = core.state.leadership!.nextSlot - 1;
-  core.take();
+  core.effects = [];
   core.accepted(r2, slot, slot);
   return slot;
 }
@@ -34,7 +34,7 @@ describe('the commit point of a leader', () => {
     const slot = choose(core, 'a');
     expect(core.records()).toEqual([hint(slot)]);
     expect(core.sentKinds()).toEqual(['Heartbeat', 'Heartbeat']);
-    core.take();
+    core.effects = [];
     core.accepted(r2, slot, slot);
     expect([core.records(), core.sentKinds()]).toEqual([[], []]);
   });
@@ -42,17 +42,17 @@ describe('the commit point of a leader', () => {
   it('is written and told at regular times, once for all moves between: asynchronous', () => {
     const core = leaderWith({ kind: 'asynchronous', everyMs: 10 });
     core.tick(5);
-    core.take();
+    core.effects = [];
     choose(core, 'a');
     const slot = choose(core, 'b');
     expect(core.records().filter(({ kind }) => kind === 'commitPoint')).toEqual([]);
-    core.take();
+    core.effects = [];
     core.tick(4);
     expect(core.records()).toEqual([]);
     core.tick(1);
     expect(core.records()).toEqual([hint(slot)]);
     expect(core.sentKinds()).toEqual(['Heartbeat', 'Heartbeat']);
-    core.take();
+    core.effects = [];
     core.tick(10);
     expect(core.records()).toEqual([]);
   });
