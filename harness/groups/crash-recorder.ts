@@ -113,6 +113,7 @@ export class CrashRecorder implements MemberWatch {
 function gained(record: LogRecord): Partial<OnDisk> {
   switch (record.kind) {
     case 'promise':
+    case 'slotPromise':
       return {};
     case 'vote':
     case 'chosen':
@@ -146,6 +147,9 @@ function isThere(record: LogRecord, { state, votes = [] }: ConsensusEvent): bool
       return state.commitPoint >= record.slot;
     case 'configuration':
       return state.configuration >= record.configuration.version;
+    // No log of Multi-Paxos has any.
+    case 'slotPromise':
+      return false;
     default:
       return record satisfies never;
   }

@@ -33,7 +33,8 @@ export function coreView(
 export function specRecord(record: LogRecord): SpecRecord | null {
   if (record.kind === 'promise') return { kind: 'promise', slot: 0, ballot: record.ballot, label: '' };
   if (record.kind === 'base') return { kind: 'base', slot: record.slot, ballot: null, label: '' };
-  if (record.kind === 'commitPoint' || record.kind === 'configuration') return null;
+  if (record.kind === 'commitPoint' || record.kind === 'configuration' || record.kind === 'slotPromise')
+    return null;
   const ballot = record.kind === 'vote' ? record.ballot : null;
   return { kind: record.kind, slot: record.slot, ballot, label: entryLabel(record.entry) };
 }

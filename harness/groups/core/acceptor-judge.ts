@@ -125,6 +125,7 @@ export class AcceptorJudge {
         this.purges(acceptor, record.slot);
         return;
       case 'configuration':
+      case 'slotPromise':
         return;
       default:
         record satisfies never;

@@ -7,7 +7,7 @@
 import type { Entry } from '../../multipaxos/types/entries.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
 import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
-import type { LogRecord, RecoveredLog } from '../../multipaxos/types/records.ts';
+import type { LogRecord, RecoveredLog, SlotBallot } from '../../multipaxos/types/records.ts';
 import { LogStoreError, type LogIdentity, type LogStore, type NewLog } from '../../ports/log-store.ts';
 
 type Kept = RecoveredLog['tail'][number];
@@ -21,6 +21,7 @@ export interface MemoryDisk {
   commitPoint: Slot;
   purgedTo: Slot;
   readonly entries: Map<Slot, Kept>;
+  readonly slotPromises: Map<Slot, Ballot>;
   locked: boolean;
   /** Records that still fit; an append that needs more fails with logFull. */
   recordsFree: number;
@@ -34,6 +35,7 @@ export function createMemoryDisk(group: GroupId): MemoryDisk {
     commitPoint: 0 as Slot,
     purgedTo: 0 as Slot,
     entries: new Map(),
+    slotPromises: new Map(),
     locked: false,
     recordsFree: Number.POSITIVE_INFINITY,
   };
@@ -42,7 +44,8 @@ export function createMemoryDisk(group: GroupId): MemoryDisk {
 /** Forgets the process that had the disk open, as its death would. What was not yet acknowledged is gone. */
 export function crashMemoryDisk(disk: MemoryDisk): MemoryDisk {
   const log = disk.log === null ? null : { ...disk.log };
-  const survivor = { ...disk, log, entries: new Map(disk.entries), locked: false };
+  const slotPromises = new Map(disk.slotPromises);
+  const survivor = { ...disk, log, entries: new Map(disk.entries), slotPromises, locked: false };
   disk.recordsFree = 0;
   return survivor;
 }
@@ -77,6 +80,7 @@ export async function openMemoryLog(disk: MemoryDisk): Promise<LogStore> {
       purgedTo: disk.purgedTo,
       configuration: log.configuration,
       tail: tail.sort((a, b) => a.slot - b.slot),
+      ...promisesAbove(disk),
     },
     async append(records) {
       refuseIfClosed(closed);
@@ -113,6 +117,7 @@ function refuseIfLocked(disk: MemoryDisk): void {
 
 function forgetThrough(disk: MemoryDisk, upTo: Slot): void {
   for (const slot of disk.entries.keys()) if (slot <= upTo) disk.entries.delete(slot);
+  for (const slot of disk.slotPromises.keys()) if (slot <= upTo) disk.slotPromises.delete(slot);
   disk.purgedTo = higher(disk.purgedTo, upTo);
   disk.commitPoint = higher(disk.commitPoint, upTo);
 }
@@ -138,7 +143,20 @@ function keep(disk: MemoryDisk, log: NonNullable<MemoryDisk['log']>, record: Log
       return;
     case 'chosen':
       keepEntry(disk, { slot: record.slot, ballot: null, entry: record.entry });
+      return;
+    case 'slotPromise':
+      keepSlotPromise(disk, record);
   }
+}
+
+function keepSlotPromise({ slotPromises, purgedTo }: MemoryDisk, { slot, ballot }: SlotBallot): void {
+  const before = slotPromises.get(slot);
+  if (slot > purgedTo && (before === undefined || isHigher(ballot, before))) slotPromises.set(slot, ballot);
+}
+
+function promisesAbove({ slotPromises, commitPoint }: MemoryDisk): Pick<RecoveredLog, 'slotPromises'> {
+  const above = [...slotPromises].filter(([slot]) => slot > commitPoint).sort(([a], [b]) => a - b);
+  return above.length === 0 ? {} : { slotPromises: above.map(([slot, ballot]) => ({ slot, ballot })) };
 }
 
 function keepPromise(disk: MemoryDisk, ballot: Ballot): void {

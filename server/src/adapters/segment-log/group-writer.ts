@@ -190,6 +190,8 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
     if (!isEntry) {
       rememberRecord(state, record);
       if (record.kind === 'base') options.index.dropThrough(state.purgedTo);
+      // Its segment stays as long as the slot is not purged.
+      if (record.kind === 'slotPromise') segment.maxSlot = higherSlot(segment.maxSlot, record.slot);
       return;
     }
     const { slot } = record;

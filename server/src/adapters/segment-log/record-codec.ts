@@ -14,7 +14,7 @@ import { crc32 } from 'node:zlib';
 import type { Entry } from '../../multipaxos/types/entries.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
 import type { Ballot, GroupId, Slot } from '../../multipaxos/types/names.ts';
-import type { LogRecord } from '../../multipaxos/types/records.ts';
+import type { LogRecord, SlotBallot } from '../../multipaxos/types/records.ts';
 import {
   ballotBytes,
   entryBytes,
@@ -39,6 +39,7 @@ const KIND = {
   purged: 5,
   configuration: 6,
   base: 7,
+  slotPromise: 8,
 } as const;
 
 /** Bytes that the record takes in a segment, header included. */
@@ -47,6 +48,7 @@ export function recordBytes(record: StoredRecord): number {
   if (record.kind === 'configuration') return RECORD_HEADER_BYTES + jsonBytes(record.configuration);
   const withSlot = RECORD_HEADER_BYTES + 8;
   if (record.kind === 'base') return withSlot + jsonBytes(record.configuration);
+  if (record.kind === 'slotPromise') return withSlot + ballotBytes(record.ballot);
   if (record.kind === 'vote') return withSlot + ballotBytes(record.ballot) + entryBytes(record.entry);
   if (record.kind === 'chosen') return withSlot + entryBytes(record.entry);
   return withSlot;
@@ -57,6 +59,7 @@ function writeBody(bytes: Buffer, at: number, record: StoredRecord): number {
   if (record.kind === 'configuration')
     return at + bytes.write(JSON.stringify(record.configuration), at, 'utf8');
   bytes.writeDoubleLE(record.slot, at);
+  if (record.kind === 'slotPromise') return writeBallot(bytes, at + 8, record.ballot);
   if (record.kind === 'vote')
     return writeEntry(bytes, writeBallot(bytes, at + 8, record.ballot), record.entry);
   if (record.kind === 'chosen') return writeEntry(bytes, at + 8, record.entry);
@@ -104,6 +107,7 @@ export function verifyRecord(
 export type RecordSummary =
   | { readonly kind: 'promise'; readonly ballot: Ballot }
   | { readonly kind: 'entry'; readonly slot: Slot; readonly ballot: Ballot | null }
+  | ({ readonly kind: 'slotPromise' } & SlotBallot)
   | { readonly kind: 'commitPoint'; readonly slot: Slot }
   | { readonly kind: 'purged'; readonly slot: Slot }
   | { readonly kind: 'configuration'; readonly configuration: Configuration }
@@ -120,6 +124,8 @@ export function summarizeRecord(bytes: Buffer, at: number): RecordSummary {
       return { kind: 'entry', slot: readSlot(bytes, body), ballot: readBallot(bytes, body + 8).ballot };
     case KIND.chosen:
       return { kind: 'entry', slot: readSlot(bytes, body), ballot: null };
+    case KIND.slotPromise:
+      return { kind: 'slotPromise', slot: readSlot(bytes, body), ballot: readBallot(bytes, body + 8).ballot };
     case KIND.commitPoint:
       return { kind: 'commitPoint', slot: readSlot(bytes, body) };
     case KIND.purged:

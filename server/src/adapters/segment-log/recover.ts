@@ -10,6 +10,7 @@ import { LogStoreError, type LogIdentity } from '../../ports/log-store.ts';
 import { higherBallot } from '../../multipaxos/ballot.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
 import type { Ballot, GroupId, Slot } from '../../multipaxos/types/names.ts';
+import type { SlotBallot } from '../../multipaxos/types/records.ts';
 import { corrupt } from './errors.ts';
 import {
   SECTOR_BYTES,
@@ -33,6 +34,8 @@ export interface LogState {
   commitPoint: Slot;
   purgedTo: Slot;
   configuration: Configuration;
+  /** While recovering: of the slots of single-decree Paxos. Nobody looks at it afterwards, and nothing is added to it. */
+  readonly slotPromises: Map<Slot, Ballot>;
   /** Of the next frame. */
   sequence: number;
   /** Where in the current segment it starts. */
@@ -99,6 +102,10 @@ async function recoverSegment(
     const start = { headerBytes, seed, firstSequence: header.firstSequence };
     const scan = scanSegment(content, start, (record, offset, bytes) => {
       rememberRecord(state, record);
+      if (record.kind === 'slotPromise') {
+        rememberSlotPromise(state, record);
+        segment.maxSlot = higherSlot(segment.maxSlot, record.slot);
+      }
       if (record.kind !== 'entry') return;
       recovered.index.set(record.slot, { segment: number, offset, bytes });
       segment.maxSlot = higherSlot(segment.maxSlot, record.slot);
@@ -125,6 +132,8 @@ export function rememberRecord(state: LogState, record: RecordSummary): void {
     case 'entry':
       if (record.ballot !== null) state.promised = higherBallot(state.promised, record.ballot);
       return;
+    case 'slotPromise':
+      return;
     case 'commitPoint':
       state.commitPoint = higherSlot(state.commitPoint, record.slot);
       return;
@@ -139,6 +148,10 @@ export function rememberRecord(state: LogState, record: RecordSummary): void {
       state.commitPoint = higherSlot(state.commitPoint, record.slot);
       state.configuration = newerConfiguration(state.configuration, record.configuration);
   }
+}
+
+function rememberSlotPromise({ slotPromises }: LogState, { slot, ballot }: SlotBallot): void {
+  slotPromises.set(slot, higherBallot(slotPromises.get(slot) ?? ballot, ballot));
 }
 
 function checkHeader(
@@ -174,6 +187,7 @@ function startState(header: SegmentHeader, headerBytes: number, before: LogState
     commitPoint,
     purgedTo,
     configuration,
+    slotPromises: before?.slotPromises ?? new Map<Slot, Ballot>(),
     sequence: header.firstSequence,
     end: headerBytes,
     sealed: true,

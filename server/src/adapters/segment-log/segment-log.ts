@@ -247,7 +247,14 @@ async function recoveredLog(
   // Only what is chosen is ever purged.
   state.commitPoint = higherSlot(state.commitPoint, state.purgedTo);
   const { promised, commitPoint, purgedTo, configuration } = state;
-  return { promised, commitPoint, purgedTo, configuration, tail: await readSlots(index.above(commitPoint)) };
+  const tail = await readSlots(index.above(commitPoint));
+  const slotPromises = [...state.slotPromises]
+    .filter(([slot]) => slot > commitPoint)
+    .sort(([a], [b]) => a - b)
+    .map(([slot, ballot]) => ({ slot, ballot }));
+  state.slotPromises.clear();
+  const recovered = { promised, commitPoint, purgedTo, configuration, tail };
+  return slotPromises.length === 0 ? recovered : { ...recovered, slotPromises };
 }
 
 function firstState(
@@ -261,6 +268,7 @@ function firstState(
     commitPoint: base,
     purgedTo: base,
     configuration,
+    slotPromises: new Map(),
     sequence: 1,
     end: 0,
     sealed: true,

@@ -18,6 +18,8 @@ export interface Change {
   readonly commitPoint: Slot;
   readonly base: Slot;
   readonly configuration: Configuration | null;
+  /** Of slots above the base. */
+  readonly slotPromises: ReadonlyMap<Slot, Ballot>;
   /** Slots above the base. */
   readonly votes: ReadonlyMap<Slot, VoteNode>;
 }
@@ -25,11 +27,16 @@ export interface Change {
 export interface Contents {
   readonly meta: () => MetaNodes;
   readonly get: (slot: Slot) => VoteNode | null;
+  readonly slotPromise: (slot: Slot) => Ballot | null;
+  /** Slots that have a promise of their own, ascending. */
+  readonly promisedSlots: () => Slot[];
   /** Slots that have a vote, ascending. */
   readonly slots: () => Slot[];
   readonly bytes: () => number;
   /** Makes the change durable; returns the votes that it replaced or, if the base rose, let go of. */
   readonly apply: (change: Change) => Map<Slot, VoteNode>;
+  /** Lets go of promises of slots at or below the base, and returns the slots. */
+  readonly dropPromises: () => Slot[];
 }
 
 export const NO_CHANGE: Change = {
@@ -37,6 +44,7 @@ export const NO_CHANGE: Change = {
   commitPoint: 0 as Slot,
   base: 0 as Slot,
   configuration: null,
+  slotPromises: new Map(),
   votes: new Map(),
 };
 
@@ -44,6 +52,7 @@ export function createContents(initial: MetaNodes): Contents {
   let meta = initial;
   let bytes = 0;
   const votes = new Map<Slot, VoteNode>();
+  const promises = new Map<Slot, Ballot>();
 
   const drop = (slot: Slot, replaced: Map<Slot, VoteNode>): void => {
     const vote = votes.get(slot);
@@ -56,12 +65,17 @@ export function createContents(initial: MetaNodes): Contents {
   return {
     meta: () => meta,
     get: (slot) => votes.get(slot) ?? null,
+    slotPromise: (slot) => promises.get(slot) ?? null,
+    promisedSlots: () => [...promises.keys()].sort((a, b) => a - b),
     slots: () => [...votes.keys()].sort((a, b) => a - b),
     bytes: () => bytes,
     apply(change) {
       const before = meta.base;
       meta = raised(meta, change);
       const replaced = new Map<Slot, VoteNode>();
+      for (const [slot, ballot] of change.slotPromises) {
+        if (slot > meta.base) promises.set(slot, higherBallot(promises.get(slot) ?? ballot, ballot));
+      }
       for (const slot of slotsBetween(before, meta.base, votes)) drop(slot, replaced);
       for (const [slot, vote] of change.votes) {
         if (slot <= meta.base) continue;
@@ -70,6 +84,11 @@ export function createContents(initial: MetaNodes): Contents {
         bytes += SLOT_BYTES + vote.bytes;
       }
       return replaced;
+    },
+    dropPromises() {
+      const gone = [...promises.keys()].filter((slot) => slot <= meta.base);
+      for (const slot of gone) promises.delete(slot);
+      return gone;
     },
   };
 }
@@ -80,7 +99,7 @@ function slotsBetween(from: Slot, to: Slot, votes: ReadonlyMap<Slot, VoteNode>):
   return Array.from({ length: Math.max(0, to - from) }, (_, i) => (from + i + 1) as Slot);
 }
 
-export function raised(meta: MetaNodes, change: Omit<Change, 'votes'>): MetaNodes {
+export function raised(meta: MetaNodes, change: Omit<Change, 'votes' | 'slotPromises'>): MetaNodes {
   const { configuration } = change;
   const base = higherSlot(meta.base, change.base);
   return {

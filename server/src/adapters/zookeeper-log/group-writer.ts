@@ -13,7 +13,7 @@ import { codeOf, create, multi } from './client/protocol.ts';
 import type { Contents } from './contents.ts';
 import { asLogStoreError } from './errors.ts';
 import { buildGroup, type Group } from './group.ts';
-import type { Slot } from '../../multipaxos/types/names.ts';
+import type { Ballot, Slot } from '../../multipaxos/types/names.ts';
 import type { LogPaths, VoteNode } from './layout.ts';
 import { isBroken, type Link, type Turn } from './link.ts';
 import { REQUEST_BYTES_MAX, type Unit } from './units.ts';
@@ -124,7 +124,15 @@ export function createGroupWriter(options: GroupWriterOptions): GroupWriter {
       }
       return contents.get(slot);
     };
-    const group = buildGroup(units, { paths, meta, vote, tag: `${options.owner}x${(tags++).toString(36)}` });
+    const slotPromise = (slot: Slot): Ballot | null => {
+      for (let i = sent.length - 1; i >= 0; i--) {
+        const found = (sent[i] as Sent).group.change.slotPromises.get(slot);
+        if (found !== undefined) return found;
+      }
+      return contents.slotPromise(slot);
+    };
+    const tag = `${options.owner}x${(tags++).toString(36)}`;
+    const group = buildGroup(units, { paths, meta, vote, slotPromise, tag });
     return { group, batch, before: turn };
   };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { LogRecord } from '../../multipaxos/types/records.ts';
 import {
   ballotOf,
@@ -24,15 +24,36 @@ const inOneNode: VoteNode = { ballot: ballotOf(1), bytes: 9, checksum: 1, pieces
 const inPieces: VoteNode = { ...inOneNode, pieces: { tag: 'old', count: 2 } };
 const large = new Uint8Array(REQUEST_BYTES_MAX + 1);
 
-function groupOf(records: readonly LogRecord[], before: ReadonlyMap<Slot, VoteNode> = new Map()): Group {
+function groupOf(
+  records: readonly LogRecord[],
+  before: ReadonlyMap<Slot, VoteNode> = new Map(),
+  promised: ReadonlyMap<Slot, Ballot> = new Map(),
+): Group {
   const vote = (slot: Slot): VoteNode | null => before.get(slot) ?? null;
-  return buildGroup(unitsOf(records), { paths, meta, vote, tag: 'a0x1' });
+  const slotPromise = (slot: Slot): Ballot | null => promised.get(slot) ?? null;
+  return buildGroup(unitsOf(records), { paths, meta, vote, slotPromise, tag: 'a0x1' });
 }
 
 const opsOf = (group: Group): string[] => group.ops.map(({ kind, path }) => `${kind} ${path}`);
 const at = (slot: number, vote: VoteNode) => new Map([[slotOf(slot), vote]]);
 
 describe('a group', () => {
+  it('has the highest promise of a slot, unless there is a higher one or the slot is below the base', () => {
+    const promise = (slot: number, round: number): LogRecord => ({
+      kind: 'slotPromise',
+      slot: slotOf(slot),
+      ballot: ballotOf(round),
+    });
+    const twice = [promise(5, 3), promise(5, 2), promise(2, 9)];
+    const group = groupOf(twice);
+    expect(opsOf(group)).toEqual(['create /barista/paxos/r2/promise-5']);
+    expect([...group.change.slotPromises]).toEqual([[5, ballotOf(3)]]);
+    expect(opsOf(groupOf(twice, new Map(), new Map([[slotOf(5), ballotOf(1)]])))).toEqual([
+      'set /barista/paxos/r2/promise-5',
+    ]);
+    expect(groupOf(twice, new Map(), new Map([[slotOf(5), ballotOf(4)]]))).toMatchObject({ ops: [], meta });
+  });
+
   it('makes a node for the vote and one for the entry, or writes into those that are there', () => {
     expect(opsOf(groupOf([voteOf(5)]))).toEqual([
       'create /barista/paxos/r2/5',

@@ -1,7 +1,8 @@
 /**
  * Turns units into one multi: the ops, the pieces that must be there before, and what they change. Pure.
  */
-import type { Slot } from '../../multipaxos/types/names.ts';
+import { compareBallots, higherBallot } from '../../multipaxos/ballot.ts';
+import type { Ballot, Slot } from '../../multipaxos/types/names.ts';
 import { ANY_VERSION, type WriteOp } from './client/protocol.ts';
 import { NO_CHANGE, isPromiseRaised, raised, type Change } from './contents.ts';
 import { toJson, toPaddedJson, type LogPaths, type MetaNodes, type VoteNode } from './layout.ts';
@@ -25,6 +26,7 @@ export interface GroupBasis {
   /** As they will be when all groups before this one are written. */
   readonly meta: MetaNodes;
   readonly vote: (slot: Slot) => VoteNode | null;
+  readonly slotPromise: (slot: Slot) => Ballot | null;
   /** Names this group's pieces; never used before. */
   readonly tag: string;
 }
@@ -33,9 +35,12 @@ export function buildGroup(units: readonly Unit[], basis: GroupBasis): Group {
   const { paths } = basis;
   let meta = basis.meta;
   const entries = new Map<Slot, UnitEntry>();
+  const slotPromises = new Map<Slot, Ballot>();
   for (const unit of units) {
     meta = raised(meta, unit);
     for (const [slot, entry] of unit.entries) entries.set(slot, entry);
+    for (const [slot, ballot] of unit.slotPromises)
+      slotPromises.set(slot, higherBallot(slotPromises.get(slot) ?? ballot, ballot));
   }
   const ops: WriteOp[] = metaOps(paths, basis.meta, meta);
   const pieces: Piece[] = [];
@@ -55,10 +60,21 @@ export function buildGroup(units: readonly Unit[], basis: GroupBasis): Group {
     if (entry.inPieces) pieces.push(...piecesOf(paths, slot, basis.tag, data));
     ops.push(...voteOps(paths, slot, vote, data, basis.vote(slot)));
   }
+  for (const [slot, ballot] of slotPromises) {
+    const before = basis.slotPromise(slot);
+    const isNews = before === null || compareBallots(ballot, before) > 0;
+    if (slot > meta.base && isNews) ops.push(put(paths.slotPromise(slot), toJson(ballot), before !== null));
+    else slotPromises.delete(slot);
+  }
   // Without one of its pieces nothing of a group takes effect.
   for (const { path } of pieces) ops.push({ kind: 'check', path, version: ANY_VERSION });
   const { promise, commitPoint, base, configuration } = meta;
-  return { change: { ...NO_CHANGE, promise, commitPoint, base, configuration, votes }, ops, pieces, meta };
+  return {
+    change: { ...NO_CHANGE, promise, commitPoint, base, configuration, slotPromises, votes },
+    ops,
+    pieces,
+    meta,
+  };
 }
 
 function metaOps(paths: LogPaths, from: MetaNodes, to: MetaNodes): WriteOp[] {
@@ -73,6 +89,10 @@ function metaOps(paths: LogPaths, from: MetaNodes, to: MetaNodes): WriteOp[] {
   return ops;
 }
 
+function put(path: string, data: Uint8Array, exists: boolean): WriteOp {
+  return exists ? { kind: 'set', path, data, version: ANY_VERSION } : { kind: 'create', path, data };
+}
+
 function voteOps(
   paths: LogPaths,
   slot: Slot,
@@ -80,8 +100,6 @@ function voteOps(
   data: Uint8Array,
   before: VoteNode | null,
 ): WriteOp[] {
-  const put = (path: string, bytes: Uint8Array, exists: boolean): WriteOp =>
-    exists ? { kind: 'set', path, data: bytes, version: ANY_VERSION } : { kind: 'create', path, data: bytes };
   const hasEntryNode = before !== null && before.pieces === null;
   const ops = [put(paths.vote(slot), toJson(vote), before !== null)];
   if (vote.pieces === null) ops.push(put(paths.entry(slot), data, hasEntryNode));

@@ -35,6 +35,7 @@ export interface LogPaths {
   readonly writer: string;
   readonly lock: string;
   readonly vote: (slot: Slot) => string;
+  readonly slotPromise: (slot: Slot) => string;
   readonly entry: (slot: Slot) => string;
   readonly piece: (slot: Slot, tag: string, n: number) => string;
 }
@@ -61,6 +62,7 @@ export function logPaths(root: string, replica: ReplicaId): LogPaths {
     writer: `${paxos}/writer`,
     lock: `${paxos}/lock`,
     vote: (slot) => `${paxos}/${slot}`,
+    slotPromise: (slot) => `${paxos}/promise-${slot}`,
     entry: (slot) => `${sqlpaxos}/${slot}`,
     piece: (slot, tag, n) => `${sqlpaxos}/${slot}-${tag}-${n}`,
   };
@@ -69,6 +71,11 @@ export function logPaths(root: string, replica: ReplicaId): LogPaths {
 /** The slot of a vote's or an entry's node, or null if it is another's. */
 export function slotOfName(name: string): Slot | null {
   return /^[1-9]\d{0,15}$/.test(name) ? (Number(name) as Slot) : null;
+}
+
+/** The slot of a slot's promise, or null if the node is another. */
+export function slotOfPromise(name: string): Slot | null {
+  return name.startsWith('promise-') ? slotOfName(name.slice('promise-'.length)) : null;
 }
 
 export interface PieceName {

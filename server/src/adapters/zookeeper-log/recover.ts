@@ -15,6 +15,7 @@ import {
   fromJson,
   pieceOfName,
   slotOfName,
+  slotOfPromise,
   type IdentityNode,
   type LogPaths,
   type MetaNodes,
@@ -54,14 +55,21 @@ export async function recoverContents(link: Link, paths: LogPaths): Promise<Reco
     configuration: (await readJson(link, paths.configuration)) as Configuration,
   };
   const contents = createContents(meta);
-  const slots = (await link.retried(getChildren(paths.paxos))).flatMap((name) => slotOfName(name) ?? []);
+  const names = await link.retried(getChildren(paths.paxos));
+  const slots = names.flatMap((name) => slotOfName(name) ?? []);
   const kept = slots.filter((slot) => slot > meta.base).sort((a, b) => a - b);
   for (let from = 0; from < kept.length; from += REQUESTS_MAX) {
     const some = kept.slice(from, from + REQUESTS_MAX);
     const votes = await Promise.all(some.map((slot) => readJson(link, paths.vote(slot))));
     contents.apply({ ...NO_CHANGE, votes: new Map(some.map((slot, i) => [slot, votes[i] as VoteNode])) });
   }
+  const promised = names.flatMap((name) => slotOfPromise(name) ?? []);
+  const slotPromises = new Map<Slot, Ballot>();
+  for (const slot of promised.filter((each) => each > meta.base))
+    slotPromises.set(slot, (await readJson(link, paths.slotPromise(slot))) as Ballot);
+  contents.apply({ ...NO_CHANGE, slotPromises });
   const garbage = slots.filter((slot) => slot <= meta.base).map(paths.vote);
+  garbage.push(...promised.filter((slot) => slot <= meta.base).map(paths.slotPromise));
   garbage.push(...(await unnamedEntries(link, paths, contents)));
   return { contents, garbage };
 }

@@ -38,6 +38,7 @@ export interface Unit {
   readonly commitPoint: Slot;
   readonly base: Slot;
   readonly configuration: Configuration | null;
+  readonly slotPromises: ReadonlyMap<Slot, Ballot>;
   readonly entries: ReadonlyMap<Slot, UnitEntry>;
   /** What it takes of the request. */
   readonly bytes: number;
@@ -60,10 +61,14 @@ function unitOf(records: readonly StoredRecord[], isContinued: boolean): Unit {
   let { promise, commitPoint, base } = NO_CHANGE;
   let configuration: Configuration | null = null;
   let bytes = 4 * VOTE_BYTES;
+  const slotPromises = new Map<Slot, Ballot>();
   const last = new Map<Slot, { readonly ballot: Ballot | null; readonly entry: Entry }>();
   for (const record of records) {
     if ('slot' in record) checkSlot(record.slot);
-    if ('ballot' in record) promise = higherBallot(promise, record.ballot);
+    if (record.kind === 'slotPromise') {
+      const before = slotPromises.get(record.slot) ?? record.ballot;
+      slotPromises.set(record.slot, higherBallot(before, record.ballot));
+    } else if ('ballot' in record) promise = higherBallot(promise, record.ballot);
     if ('configuration' in record && (configuration?.version ?? 0) <= record.configuration.version)
       configuration = record.configuration;
     if (record.kind === 'commitPoint') commitPoint = higher(commitPoint, record.slot);
@@ -76,6 +81,7 @@ function unitOf(records: readonly StoredRecord[], isContinued: boolean): Unit {
     if (size > CONFIGURATION_BYTES_MAX) throw new RangeError(`a configuration of ${size} bytes is too large`);
     bytes += size;
   }
+  bytes += slotPromises.size * VOTE_BYTES;
   const encoded = [...last].map(([slot, { ballot, entry }]) => ({ slot, ballot, data: encodeEntry(entry) }));
   const entryBytesSum = encoded.reduce((sum, { data }) => sum + data.length, 0);
   const tooLarge = bytes + entryBytesSum + encoded.length * VOTE_BYTES > REQUEST_BYTES_MAX;
@@ -86,7 +92,7 @@ function unitOf(records: readonly StoredRecord[], isContinued: boolean): Unit {
     bytes += VOTE_BYTES + (inPieces ? pieceCount(data) * 128 : data.length);
   }
   const isPurge = records[0]?.kind === 'purged';
-  return { promise, commitPoint, base, configuration, entries, bytes, isContinued, isPurge };
+  return { promise, commitPoint, base, configuration, slotPromises, entries, bytes, isContinued, isPurge };
 }
 
 export function pieceCount(data: Uint8Array): number {

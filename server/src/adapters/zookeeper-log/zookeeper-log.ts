@@ -7,7 +7,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
-import type { GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { RecoveredLog } from '../../multipaxos/types/records.ts';
 import { LogStoreError, type LogStore, type NewLog } from '../../ports/log-store.ts';
 import { removeNodes } from './cleaner.ts';
@@ -156,7 +156,12 @@ async function open(
 async function recoveredLog(contents: Contents, entries: EntryReader): Promise<RecoveredLog> {
   const { promise, commitPoint, base, configuration } = contents.meta();
   const tail = await entries.slots(tailSlots(contents));
+  const slotPromises = contents
+    .promisedSlots()
+    .filter((slot) => slot > commitPoint)
+    .map((slot) => ({ slot, ballot: contents.slotPromise(slot) as Ballot }));
   return {
+    ...(slotPromises.length === 0 ? {} : { slotPromises }),
     promised: promise,
     commitPoint,
     purgedTo: base,
@@ -183,7 +188,7 @@ function createTidier(link: Link, paths: LogPaths, contents: Contents): Tidier {
     removeUnused: removeLater,
     onReplaced(replaced) {
       const { base } = contents.meta();
-      const names: string[] = [];
+      const names: string[] = contents.dropPromises().map(paths.slotPromise);
       for (const [slot, vote] of replaced) {
         if (slot <= base) names.push(paths.vote(slot), ...entryPaths(paths, slot, vote));
         else if (vote.pieces !== null) names.push(...entryPaths(paths, slot, vote));

@@ -249,6 +249,49 @@ export function describeLogStore(name: string, makeFixture: () => Promise<LogSto
       expect(store.recovered.promised).toEqual(ballotOf(5));
     });
 
+    it('a promise for one slot binds nowhere else, is the highest of its slot, and goes with the slot', async () => {
+      const promise = (slot: number, round: number, replica = 'r1'): LogRecord => ({
+        kind: 'slotPromise',
+        slot: slotOf(slot),
+        ballot: ballotOf(round, replica),
+      });
+      await store.append([
+        promise(7, 3, 'r2'),
+        promise(5, 2),
+        promise(7, 3, 'r1'),
+        promise(2, 9),
+        promise(3, 1),
+      ]);
+      await store.append([promise(5, 4), promise(7, 1)]);
+      await store.append([voteOf(5, 1), { kind: 'commitPoint', slot: slotOf(2) }]);
+      for (const reopen of [closeAndReopen, crashAndReopen]) {
+        await reopen();
+        expect(store.recovered.slotPromises).toEqual([
+          { slot: 3, ballot: ballotOf(1) },
+          { slot: 5, ballot: ballotOf(4) },
+          { slot: 7, ballot: ballotOf(3, 'r2') },
+        ]);
+        expect(store.recovered.promised).toEqual(ballotOf(1));
+        expect(store.recovered.tail.map(({ slot }) => slot)).toEqual([5]);
+      }
+      await store.append([
+        { kind: 'base', slot: slotOf(5), configuration: configurationOf(2) },
+        promise(4, 8),
+      ]);
+      await crashAndReopen();
+      expect(store.recovered.slotPromises).toEqual([{ slot: 7, ballot: ballotOf(3, 'r2') }]);
+    });
+
+    it('a purge keeps the promises of slots above it', async () => {
+      const promised = { slot: slotOf(61), ballot: ballotOf(3, 'r2') };
+      await store.append([{ kind: 'slotPromise', ...promised }]);
+      for (let slot = 1; slot <= 60; slot++)
+        await store.append([voteOf(slot, 1, commandOf(slot, new Uint8Array(2000)))]);
+      await store.purge(slotOf(60));
+      await crashAndReopen();
+      expect(store.recovered.slotPromises).toEqual([promised]);
+    });
+
     it('ballots of one round are ordered by replica', async () => {
       await store.append([{ kind: 'promise', ballot: ballotOf(3, 'r2') }]);
       await store.append([{ kind: 'promise', ballot: ballotOf(3, 'r1') }]);
