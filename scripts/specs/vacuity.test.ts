@@ -76,7 +76,7 @@ describe('the specifications of this repository', () => {
     return names.split(',').some((each) => includes(each.trim(), wanted));
   };
 
-  it.each(['MultiPaxos', 'OrderedApply', 'Recovery', 'Lease', 'FollowerReads'])(
+  it.each(['MultiPaxos', 'OrderedApply', 'Recovery', 'Lease', 'FollowerReads', 'Paxos'])(
     'have every action of %s taken',
     (name) => {
       expect(
