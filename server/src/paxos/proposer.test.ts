@@ -143,18 +143,14 @@ describe('a proposer', () => {
   it('goes beyond the slots of others with a proposal that has lost twice', () => {
     const core = new OnePaxos();
     core.propose('a');
-    for (const slot of [1, 2]) {
-      core.hear(r2, {
-        kind: 'LearnReply',
-        firstSlot: at(slot),
-        entries: [command(`x${slot}`)],
-        purgedTo: at(0),
-      });
-      if (slot === 1) {
-        expect(core.effectsOf('proposed')).toMatchObject([{ slot: 2 }]);
-        core.hear(r2, { kind: 'SlotPrepare', slot: at(3), ballot: ballot(1, r2) });
-      }
-    }
+    const lose = (slot: number): void => {
+      const entries = [command(`x${slot}`)];
+      core.hear(r2, { kind: 'LearnReply', firstSlot: at(slot), entries, purgedTo: at(0) });
+    };
+    lose(1);
+    expect(core.effectsOf('proposed')).toMatchObject([{ slot: 2 }]);
+    core.hear(r2, { kind: 'SlotPrepare', slot: at(3), ballot: ballot(1, r2) });
+    lose(2);
     expect(core.effectsOf('proposed')).toMatchObject([{ slot: 4 }]);
   });
 
