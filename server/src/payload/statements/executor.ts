@@ -5,7 +5,7 @@
  */
 import type { Slot } from '../../multipaxos/types/names.ts';
 import type { TransactionStatus } from '../../pgwire/message-types.ts';
-import type { Operation, PauseOperation } from './operation.ts';
+import type { Operation, PauseOperation, SessionId } from './operation.ts';
 
 /**
  * What an operation came to at this replica. `executed`: here and now. `repeated`: it had been executed before, and this is the answer that was kept. `notKept`: it had been executed before, and its answer is not known any more;
@@ -26,6 +26,8 @@ export interface ExecutorListener {
   finished(slot: Slot, operation: Operation, result: OperationResult): void;
   /** No transaction is open. Nothing is executed here until it resolves. */
   paused(slot: Slot, pause: PauseOperation): Promise<void>;
+  /** PostgreSQL told a session something that is no answer, such as a notification: for its client, if that is here. */
+  notified?(session: SessionId, message: Buffer): void;
 }
 
 /**

@@ -1,0 +1,127 @@
+/** The executor's PostgreSQL: sessions of clients by its Unix socket, and connections of the replica's own. */
+import { join } from 'node:path';
+import type { Client } from 'pg';
+import type {
+  ConnectResult,
+  Pointer,
+  Row,
+  StatementDatabase,
+  StatementLogin,
+} from '../../../ports/statement-database.ts';
+import { errorResponse } from '../../../pgwire/backend-messages.ts';
+import { socketPort } from '../data-directory.ts';
+import { reservedUsers } from '../founding.ts';
+import { connectPg } from '../pg-client.ts';
+import { installStatementSchema, proofOf } from './own-schema.ts';
+import { openSession } from './session-connection.ts';
+
+export interface StatementDatabaseOptions {
+  readonly socketDir: string;
+  /** The same at all replicas of the group, and known to nobody else. */
+  readonly secret: string;
+  /** Of an answer's message no more is kept in memory. */
+  readonly messageBytesMax: number;
+  /** PostgreSQL was not shut down before it was started last. */
+  readonly isAfterCrash: boolean;
+}
+
+/** @throws whatever `pg` throws when PostgreSQL is away */
+export async function openStatementDatabase(options: StatementDatabaseOptions): Promise<StatementDatabase> {
+  const { socketDir, secret, messageBytesMax, isAfterCrash } = options;
+  const own = await connectPg({ socketDir, database: 'postgres' });
+  const installed = new Set<string>();
+
+  async function within<T>(database: string, work: (client: Client) => Promise<T>): Promise<T> {
+    if (database === 'postgres') return work(own);
+    const client = await connectPg({ socketDir, database });
+    try {
+      return await work(client);
+    } finally {
+      await client.end();
+    }
+  }
+
+  async function install(database: string): Promise<void> {
+    if (installed.has(database)) return;
+    await within(database, (client) => installStatementSchema(client, secret));
+    installed.add(database);
+  }
+
+  async function databases(): Promise<readonly string[]> {
+    const { rows } = await own.query<{ datname: string }>(
+      'SELECT datname FROM pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY datname',
+    );
+    return rows.map(({ datname }) => datname);
+  }
+
+  async function connect(login: StatementLogin): Promise<ConnectResult> {
+    if (reservedUsers.includes(login.user)) return refused(`role "${login.user}" is reserved`);
+    const { rows } = await own.query<{ super: boolean }>(
+      'SELECT rolsuper OR rolreplication AS super FROM pg_roles WHERE rolname = $1',
+      [login.user],
+    );
+    if (rows[0]?.super === true) return refused(`role "${login.user}" may do more than clients may`);
+    const opened = await openSession(join(socketDir, `.s.PGSQL.${socketPort}`), login, messageBytesMax);
+    if (opened.code === 'connected') await install(login.database);
+    return opened;
+  }
+
+  await own.query('SET synchronous_commit = off');
+  for (const database of await databases()) await install(database);
+  return {
+    connect,
+    async query(sql, parameters = []): Promise<readonly Row[]> {
+      const result = await own.query<Row>(sql, [...parameters]);
+      return result.rows;
+    },
+    async readPointer() {
+      let newest: Pointer = { slot: 0, step: 0, open: 0 };
+      for (const database of await databases()) {
+        const { rows } = await within(database, (client) =>
+          client.query<{ slot: string; step: number; open: number }>(
+            'SELECT lastseqnum AS slot, step, open FROM pg_barista.sqlpaxoslog ORDER BY lastseqnum DESC, step DESC LIMIT 1',
+          ),
+        );
+        const [row] = rows;
+        if (row === undefined) continue;
+        const here = { slot: Number(row.slot), step: row.step, open: row.open };
+        if (here.slot > newest.slot || (here.slot === newest.slot && here.step > newest.step)) newest = here;
+      }
+      return newest;
+    },
+    async forgetPointers(below) {
+      for (const database of await databases()) {
+        await within(database, (client) =>
+          client.query('DELETE FROM pg_barista.sqlpaxoslog WHERE lastseqnum < $1', [below]),
+        );
+      }
+    },
+    async areSequencesAhead() {
+      if (!isAfterCrash) return false;
+      // A sequence whose page was replayed has no numbers in hand; one that was flushed as it was, has.
+      for (const database of await databases()) {
+        const suspect = await within(database, async (client) => {
+          const { rows } = await client.query<{ name: string }>(
+            `SELECT c.oid::regclass::text AS name FROM pg_class c WHERE c.relkind = 'S' AND c.relpersistence = 'p'`,
+          );
+          for (const { name } of rows) {
+            const state = await client.query(`SELECT FROM ${name} WHERE is_called AND log_cnt = 0`);
+            if (state.rowCount !== 0) return true;
+          }
+          return false;
+        });
+        if (suspect) return true;
+      }
+      return false;
+    },
+    sign: (pointer) => proofOf(secret, pointer),
+    close: () => own.end(),
+  };
+}
+
+function refused(detail: string): ConnectResult {
+  return {
+    code: 'refused',
+    answer: errorResponse('FATAL', { sqlState: '28000', message: 'this role may not log in', detail }),
+  };
+}

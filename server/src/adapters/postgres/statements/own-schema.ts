@@ -1,0 +1,77 @@
+/**
+ * What the executor of statements has in each database: the application pointer, and the function that advances it within a client's transaction. In the database `postgres` also what is remembered of sessions.
+ *
+ * The schema begins with `pg_`: neither `\d` nor pg_dump shows it, and it is no role's own by its name, as `barista` would be.
+ *
+ * A client can call the function, and cannot forge: it takes a proof made from a secret that only the superuser can read. The proof of a slot is shown to the session that executes it, as part of its own text, and moves the
+ * pointer nowhere else: rows are only added, the newest counts, and by then everything up to that slot has been executed. So nobody can hold a lock on the pointer, either.
+ */
+import { createHash } from 'node:crypto';
+import type { Client } from 'pg';
+import type { Pointer } from '../../../ports/statement-database.ts';
+import { quoteLiteral } from '../pg-client.ts';
+
+const version = 'barista statements 1';
+
+const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
+
+function schemaSql(secret: string): string {
+  return `
+CREATE SCHEMA IF NOT EXISTS pg_barista;
+GRANT USAGE ON SCHEMA pg_barista TO PUBLIC;
+CREATE TABLE IF NOT EXISTS pg_barista.statement_secret (value text NOT NULL);
+REVOKE ALL ON pg_barista.statement_secret FROM PUBLIC;
+DELETE FROM pg_barista.statement_secret;
+INSERT INTO pg_barista.statement_secret VALUES (${quoteLiteral(secret)});
+CREATE TABLE IF NOT EXISTS pg_barista.sqlpaxoslog (lastseqnum bigint NOT NULL, step int NOT NULL, open int NOT NULL);
+CREATE INDEX IF NOT EXISTS sqlpaxoslog_newest ON pg_barista.sqlpaxoslog (lastseqnum, step);
+REVOKE ALL ON pg_barista.sqlpaxoslog FROM PUBLIC;
+CREATE TABLE IF NOT EXISTS pg_barista.statement_session (
+  position bigint PRIMARY KEY, slot bigint NOT NULL, session bigint NOT NULL, state text NOT NULL
+);
+CREATE TABLE IF NOT EXISTS pg_barista.statement_alone (slot bigint NOT NULL, is_done boolean NOT NULL);
+REVOKE ALL ON pg_barista.statement_session, pg_barista.statement_alone FROM PUBLIC;
+
+-- Within the client's transaction, at its end. Only where that has written.
+CREATE OR REPLACE FUNCTION pg_barista.advance(slot bigint, step int, still_open int, proof text) RETURNS void
+LANGUAGE plpgsql ${definer} AS $body$
+DECLARE
+  secret text;
+BEGIN
+  IF pg_current_xact_id_if_assigned() IS NULL THEN RETURN; END IF;
+  SELECT value INTO STRICT secret FROM pg_barista.statement_secret;
+  IF proof IS DISTINCT FROM encode(sha256(convert_to(secret || ' ' || slot || ' ' || step || ' ' || still_open, 'UTF8')), 'hex') THEN
+    RAISE EXCEPTION 'permission denied to advance the application pointer' USING ERRCODE = '42501';
+  END IF;
+  IF current_setting('transaction_read_only') = 'on' THEN
+    RAISE EXCEPTION 'a transaction that has written cannot be made read-only under payload: statements' USING ERRCODE = '0A000';
+  END IF;
+  IF EXISTS (SELECT FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind IN ('r', 'p', 'v', 'S')) THEN
+    RAISE EXCEPTION 'temporary tables cannot outlive a transaction under payload: statements' USING ERRCODE = '0A000',
+      HINT = 'Drop it before the end of the transaction that makes it, or use a table that is not temporary.';
+  END IF;
+  INSERT INTO pg_barista.sqlpaxoslog VALUES (slot, step, still_open);
+END $body$;
+`;
+}
+
+export function proofOf(secret: string, { slot, step, open }: Pointer): string {
+  return createHash('sha256').update(`${secret} ${slot} ${step} ${open}`).digest('hex');
+}
+
+/** `client`: the superuser's, in the database that gets it. */
+export async function installStatementSchema(client: Client, secret: string): Promise<void> {
+  const { rows } = await client.query<{ version: string | null }>(
+    `SELECT obj_description(to_regclass('pg_barista.sqlpaxoslog'), 'pg_class') AS version`,
+  );
+  if (rows[0]?.version === version) return;
+  await client.query('BEGIN');
+  try {
+    await client.query('SET LOCAL allow_system_table_mods = on');
+    await client.query(`${schemaSql(secret)}COMMENT ON TABLE pg_barista.sqlpaxoslog IS '${version}'`);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { query } from '../../pgwire/frontend-messages.ts';
+import type { TestPostgres } from '../../gateways/pgwire/testing/postgres.ts';
+import {
+  OperationFeed,
+  startReplica,
+  startStatementPostgres,
+  type StatementReplica,
+} from './testing/statement-replica.ts';
+
+let postgres: TestPostgres;
+let replica: StatementReplica;
+let feed: OperationFeed;
+
+beforeAll(async () => {
+  postgres = await startStatementPostgres();
+  replica = await startReplica(postgres);
+  feed = new OperationFeed([replica]);
+  await feed.open('a');
+  await feed.open('b');
+});
+
+afterAll(async () => {
+  await replica.executor.stop();
+  await postgres.stop();
+});
+
+async function pointer(): Promise<number> {
+  const { rows } = await postgres.superuser.query<{ max: string | null }>(
+    'SELECT max(lastseqnum) FROM pg_barista.sqlpaxoslog',
+  );
+  return Number(rows[0]?.max ?? 0);
+}
+
+describe('the pointer', () => {
+  it('moves with what writes, and not with what does not', async () => {
+    await feed.sql('a', 'CREATE TABLE t (a int PRIMARY KEY, b text)');
+    expect(await pointer()).toBe(feed.log.length);
+    const before = await pointer();
+    expect(await feed.sql('a', 'SELECT 1')).toBe('(1) SELECT 1 I');
+    expect(await pointer()).toBe(before);
+    expect(await feed.sql('a', "INSERT INTO t VALUES (1, 'x')")).toBe('INSERT 0 1 I');
+    expect(await pointer()).toBe(feed.log.length);
+    expect(await feed.sql('a', "INSERT INTO t VALUES (1, 'x')")).toBe('!23505 I');
+    expect(await pointer()).toBe(feed.log.length - 1);
+    expect(await feed.sql('a', "INSERT INTO t VALUES (2, 'y'); INSERT INTO t VALUES (3, 'z') -- end")).toBe(
+      'INSERT 0 1 INSERT 0 1 I',
+    );
+    expect(await pointer()).toBe(feed.log.length);
+  });
+
+  it('moves with the COMMIT of a block, and not within', async () => {
+    const before = await pointer();
+    expect(await feed.sql('a', 'BEGIN')).toBe('BEGIN T');
+    expect(await feed.sql('a', "INSERT INTO t VALUES (10, 'x')")).toBe('INSERT 0 1 T');
+    expect(await pointer()).toBe(before);
+    expect(await feed.sql('a', 'COMMIT')).toBe('COMMIT I');
+    expect(await pointer()).toBe(feed.log.length);
+    expect(
+      await feed.sql('a', "BEGIN; INSERT INTO t VALUES (11, 'x'); COMMIT; INSERT INTO t VALUES (12, 'x')"),
+    ).toBe('BEGIN INSERT 0 1 COMMIT INSERT 0 1 I');
+    expect(await pointer()).toBe(feed.log.length);
+  });
+
+  it('moves behind what commits by itself', async () => {
+    expect(await feed.sql('a', 'VACUUM t')).toBe('VACUUM I');
+    expect(await feed.sql('a', 'CREATE INDEX CONCURRENTLY t_b ON t (b)')).toBe('CREATE INDEX I');
+    const procedure = `CREATE PROCEDURE twice() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (20); COMMIT; INSERT INTO t VALUES (21); END $$`;
+    expect(await feed.sql('a', procedure)).toBe('CREATE PROCEDURE I');
+    expect(await feed.sql('a', 'CALL twice()')).toBe('CALL I');
+    expect(await feed.sql('a', 'SELECT count(*) FROM t WHERE a IN (20, 21)')).toBe('(2) SELECT 1 I');
+    const { rows } = await postgres
+      .connect('postgres')
+      .then((client) => client.query('SELECT FROM pg_barista.statement_alone'));
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('a request that comes again', () => {
+  it('is answered and not executed', async () => {
+    const request = feed.requestOf('a', query('INSERT INTO t VALUES (30)'));
+    const first = await feed.result(request);
+    const second = await feed.result(request);
+    expect(second).toMatchObject({ outcome: 'repeated', answer: first?.answer });
+    await feed.sql('a', 'SELECT 1');
+    expect(await feed.result(request)).toMatchObject({ outcome: 'notKept' });
+    expect(await feed.sql('a', 'SELECT count(*) FROM t WHERE a = 30')).toBe('(1) SELECT 1 I');
+  });
+});

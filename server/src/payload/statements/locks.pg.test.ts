@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { TestPostgres } from '../../gateways/pgwire/testing/postgres.ts';
+import {
+  OperationFeed,
+  sessionOf,
+  startReplica,
+  startStatementPostgres,
+  type StatementReplica,
+  words,
+} from './testing/statement-replica.ts';
+
+let servers: TestPostgres[];
+let replicas: StatementReplica[];
+let feed: OperationFeed;
+
+beforeAll(async () => {
+  servers = await Promise.all([startStatementPostgres(), startStatementPostgres()]);
+  replicas = await Promise.all(servers.map((server) => startReplica(server)));
+  feed = new OperationFeed(replicas);
+  for (const name of ['a', 'b', 'c']) await feed.open(name);
+  await feed.sql(
+    'a',
+    'CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 0), (2, 0), (3, 0)',
+  );
+});
+
+afterAll(async () => {
+  await Promise.all(replicas.map(({ executor }) => executor.stop()));
+  await Promise.all(servers.map((server) => server.stop()));
+});
+
+/** What a slot came to at the first replica. */
+function toldOf(slot: number): string | undefined {
+  const result = replicas[0]!.results.get(slot);
+  return result === undefined ? undefined : words(result.answer);
+}
+
+describe('a request that waits for another session', () => {
+  it('goes on when that ends its transaction, and those behind it do not wait', async () => {
+    await feed.sql('a', 'BEGIN');
+    await feed.sql('a', 'UPDATE t SET b = 1 WHERE a = 1');
+    expect(await feed.sql('b', 'UPDATE t SET b = b + 10 WHERE a = 1 RETURNING b')).toBe('waits');
+    const waiting = feed.log.length;
+    expect(await feed.sql('c', 'UPDATE t SET b = 5 WHERE a = 2')).toBe('UPDATE 1 I');
+    expect(await feed.sql('b', 'SELECT 7')).toBe('waits');
+    expect(await feed.sql('a', 'COMMIT')).toBe('COMMIT I');
+    expect(toldOf(waiting)).toBe('(11) UPDATE 1 I');
+    expect(toldOf(waiting + 2)).toBe('(7) SELECT 1 I');
+  });
+
+  it('within a block loses nothing of what its block has done', async () => {
+    await feed.sql('a', 'BEGIN');
+    await feed.sql('a', 'UPDATE t SET b = 1 WHERE a = 1');
+    await feed.sql('b', 'BEGIN');
+    await feed.sql('b', 'UPDATE t SET b = 77 WHERE a = 3');
+    expect(await feed.sql('b', 'UPDATE t SET b = 78 WHERE a = 1')).toBe('waits');
+    await feed.sql('a', 'ROLLBACK');
+    expect(await feed.sql('b', 'COMMIT')).toBe('COMMIT I');
+    expect(await feed.sql('c', 'SELECT b FROM t WHERE a IN (1, 3) ORDER BY a')).toBe('(78) (77) SELECT 2 I');
+  });
+
+  it('in a circle fails, and the others go on', async () => {
+    await feed.sql('a', 'BEGIN');
+    await feed.sql('a', 'UPDATE t SET b = 1 WHERE a = 1');
+    await feed.sql('b', 'BEGIN');
+    await feed.sql('b', 'UPDATE t SET b = 2 WHERE a = 2');
+    expect(await feed.sql('a', 'UPDATE t SET b = 3 WHERE a = 2')).toBe('waits');
+    const waiting = feed.log.length;
+    expect(await feed.sql('b', 'UPDATE t SET b = 4 WHERE a = 1')).toBe('!40P01 E');
+    expect(toldOf(waiting)).toBe('UPDATE 1 T');
+    expect(await feed.sql('b', 'ROLLBACK')).toBe('ROLLBACK I');
+    expect(await feed.sql('a', 'COMMIT')).toBe('COMMIT I');
+  });
+
+  it('is given up when its session, or all open ones, are', async () => {
+    await feed.sql('a', 'BEGIN');
+    await feed.sql('a', 'UPDATE t SET b = 1 WHERE a = 1');
+    await feed.sql('b', 'BEGIN');
+    expect(await feed.sql('b', 'UPDATE t SET b = 4 WHERE a = 1')).toBe('waits');
+    const waiting = feed.log.length;
+    expect(replicas.map(({ executor }) => executor.openTransactions())).toEqual([2, 2]);
+    await feed.add({ kind: 'cancelOpen', session: null });
+    expect(replicas.map(({ executor }) => executor.openTransactions())).toEqual([0, 0]);
+    expect(toldOf(waiting)).toBe('!25P03 E');
+    expect(await feed.sql('a', 'SELECT 1')).toBe('!25P02 E');
+    expect(await feed.sql('a', 'COMMIT')).toBe('ROLLBACK I');
+    expect(await feed.sql('b', 'ROLLBACK')).toBe('ROLLBACK I');
+    expect(await feed.sql('c', 'UPDATE t SET b = 5 WHERE a = 1')).toBe('UPDATE 1 I');
+  });
+
+  it('that is a COMMIT, or several transactions, is not begun again', async () => {
+    await feed.sql('c', 'CREATE TABLE u (a int REFERENCES t DEFERRABLE INITIALLY DEFERRED)');
+    await feed.sql('b', 'BEGIN');
+    await feed.sql('b', 'INSERT INTO u VALUES (3)');
+    await feed.sql('a', 'BEGIN');
+    await feed.sql('a', 'DELETE FROM t WHERE a = 3');
+    expect(await feed.sql('b', 'COMMIT')).toBe('!40001 I');
+    expect(await feed.sql('c', 'BEGIN; SELECT 1; COMMIT; DELETE FROM t WHERE a = 3')).toBe('!40001 I');
+    await feed.sql('a', 'ROLLBACK');
+    expect(await feed.sql('c', 'SELECT count(*) FROM u')).toBe('(0) SELECT 1 I');
+  });
+
+  it('waits for an advisory lock of a session, too', async () => {
+    await feed.sql('a', 'SELECT pg_advisory_lock(9)');
+    expect(await feed.sql('b', 'SELECT pg_advisory_lock(9)')).toBe('waits');
+    const waiting = feed.log.length;
+    await feed.sql('a', 'SELECT pg_advisory_unlock(9)');
+    expect(toldOf(waiting)).toBe('() SELECT 1 I');
+    await feed.sql('b', 'SELECT pg_advisory_unlock(9)');
+  });
+});
+
+describe('a pause', () => {
+  it('holds back what begins a transaction until none is open', async () => {
+    const paused: string[] = [];
+    for (const [index, replica] of replicas.entries())
+      replica.onPause = ({ copy }) => {
+        paused.push(`${copy} at ${index}, ${replica.executor.openTransactions()} open`);
+        return Promise.resolve();
+      };
+    await feed.sql('a', 'BEGIN');
+    await feed.add({ kind: 'pause', copy: 'k', source: 'r1' });
+    expect(await feed.sql('b', 'BEGIN')).toBe('waits');
+    const held = feed.log.length;
+    expect(await feed.sql('c', 'SELECT 1')).toBe('(1) SELECT 1 I');
+    expect(paused).toEqual([]);
+    await feed.sql('a', 'COMMIT');
+    expect(paused.sort()).toEqual(['k at 0, 0 open', 'k at 1, 0 open']);
+    expect(toldOf(held)).toBe('BEGIN T');
+    await feed.add({ kind: 'close', session: sessionOf('b') });
+    expect(replicas[0]!.executor.openTransactions()).toBe(0);
+  });
+});
+
+describe('both replicas', () => {
+  it('have done the same in the same order', () => {
+    const [one, other] = replicas;
+    expect(one!.order).toEqual(other!.order);
+    const digests = ({ results }: StatementReplica): readonly string[] =>
+      [...results].map(([slot, { digest }]) => `${slot} ${digest}`).toSorted();
+    expect(digests(one!)).toEqual(digests(other!));
+  });
+});

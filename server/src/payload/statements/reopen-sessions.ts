@@ -1,0 +1,74 @@
+/** Opens the sessions again that a replica had before it was restarted, as they were at its pointer. */
+import { back } from '../../pgwire/message-types.ts';
+import type { StatementDatabase } from '../../ports/statement-database.ts';
+import { type ClientSession, rulesAtFirst, rulesBehind } from './client-session.ts';
+import type { OperationResult } from './executor.ts';
+import type { RequestRunner } from './request-runner.ts';
+import type { RememberedSession } from './session-memory.ts';
+import { restoreSteps } from './session-state.ts';
+import { statementsOf } from './text-statements.ts';
+
+/** Null: one of them cannot be what it was. */
+export async function reopenSessions(
+  remembered: ReadonlyMap<number, RememberedSession>,
+  database: Pick<StatementDatabase, 'connect'>,
+  runner: RequestRunner,
+): Promise<readonly ClientSession[] | null> {
+  const sessions: ClientSession[] = [];
+  for (const [number, one] of remembered) {
+    const session = await reopen(number, one, database, runner);
+    if (session !== null) sessions.push(session);
+    if (session === null || one.isUnsure || one.state.isBound) {
+      await Promise.all(sessions.map(({ connection }) => connection.close()));
+      return null;
+    }
+  }
+  return sessions;
+}
+
+async function reopen(
+  number: number,
+  remembered: RememberedSession,
+  database: Pick<StatementDatabase, 'connect'>,
+  runner: RequestRunner,
+): Promise<ClientSession | null> {
+  const { id, login, seq, last, state, customNames, isHollow } = remembered;
+  const opened = await database.connect(login);
+  if (opened.code === 'refused') return null;
+  const { connection } = opened;
+  const session: ClientSession = {
+    id,
+    number,
+    login,
+    connection,
+    status: isHollow ? 'E' : 'I',
+    rules: rulesBehind(rulesAtFirst, connection.greeting),
+    seq,
+    last: last === null ? null : keptResult(last),
+    statements: new Map(),
+    portals: new Map(),
+    state,
+    stateIsOld: false,
+    isHollow,
+    customNames: new Set(customNames),
+    queued: [],
+  };
+  for (const step of restoreSteps(state)) {
+    const messages = await runner.ask(session, step);
+    if (messages.some(([type]) => type === back.errorResponse)) {
+      await connection.close();
+      return null;
+    }
+    session.rules = rulesBehind(session.rules, Buffer.concat(messages));
+  }
+  for (const { name, text } of state.parsed) {
+    const [statement] = statementsOf(Buffer.from(text, 'latin1'), session.rules);
+    if (statement !== undefined) session.statements.set(name, statement);
+  }
+  if (isHollow) await runner.own(session, ['BEGIN', '"a failed block"']);
+  return session;
+}
+
+function keptResult({ answer, status }: NonNullable<RememberedSession['last']>): OperationResult {
+  return { outcome: 'executed', answer: Buffer.from(answer, 'base64'), status, digest: null };
+}

@@ -1,0 +1,138 @@
+/**
+ * Runs a planned request in its session at PostgreSQL, and notices when it waits for the transaction of another session: only one statement runs at a time, so it would wait for ever. Then it is cancelled, and nothing of it is left.
+ *
+ * All replicas have the same locks, so all of them notice; what waits for anything else (the system's own work) goes on waiting.
+ */
+import * as send from '../../pgwire/frontend-messages.ts';
+import { endsSession, readErrorFields } from '../../pgwire/backend-messages.ts';
+import { back } from '../../pgwire/message-types.ts';
+import type { Timers } from '../../ports/clock.ts';
+import type { StatementDatabase } from '../../ports/statement-database.ts';
+import { pause } from '../pause.ts';
+import { AnswerReader } from './answer-reader.ts';
+import type { ClientSession } from './client-session.ts';
+import { noDataToCopy, ownCall, type RequestPlan } from './request-plan.ts';
+
+export interface RunnerOptions {
+  readonly database: Pick<StatementDatabase, 'query'>;
+  readonly timers: Pick<Timers, 'after'>;
+  readonly answerBytesMax: number;
+  /** The session that has this process at PostgreSQL. */
+  readonly sessionOf: (processId: number) => number | undefined;
+}
+
+export interface RunResult {
+  readonly reader: AnswerReader;
+  /** It was cancelled, for it waited for these; empty: it was not. */
+  readonly holders: ReadonlySet<number>;
+}
+
+/** So long nobody asks whether a request waits. */
+const firstLookMs = 1;
+const lookMsMax = 64;
+const cancelled = '57014';
+const savepoint = 'pg_barista_waits';
+
+export class RequestRunner {
+  /** What PostgreSQL said when it ended a session. */
+  lastWords: Buffer | null = null;
+  private readonly options: RunnerOptions;
+
+  constructor(options: RunnerOptions) {
+    this.options = options;
+  }
+
+  /** `inSavepoint`: it is in a block, and may be taken back alone. */
+  async run(
+    session: ClientSession,
+    plan: RequestPlan,
+    column: string,
+    inSavepoint: boolean,
+  ): Promise<RunResult> {
+    const reader = new AnswerReader(plan, column, this.options.answerBytesMax);
+    const [ahead, behind] = inSavepoint
+      ? [ownCycle(`SAVEPOINT ${savepoint}`), ownCycle(`RELEASE ${savepoint}`)]
+      : [noBytes, noBytes];
+    let copies = 0;
+    this.lastWords = null;
+    let stage: 'ahead' | 'request' | 'behind' = inSavepoint ? 'ahead' : 'request';
+    const { connection } = session;
+    const done = connection.exchange(Buffer.concat([ahead, plan.bytes, behind]), (message) => {
+      const isEnd = message[0] === back.readyForQuery;
+      if (message[0] === back.errorResponse && endsSession(readErrorFields(message)))
+        this.lastWords = message;
+      if (stage !== 'request') {
+        if (message[0] === back.notificationResponse) reader.take(message);
+        if (isEnd && stage === 'behind') return true;
+        if (isEnd) stage = 'request';
+        return false;
+      }
+      const taken = reader.take(message);
+      if (taken === 'copies') {
+        copies += 1;
+        if (plan.expected === null && copies > plan.copies) connection.say(noDataToCopy);
+      }
+      if (taken === 'ends') stage = 'behind';
+      return taken === 'ends' && !inSavepoint;
+    });
+    const holders = await this.watch(session, done);
+    const isTakenBack = holders.size > 0 && reader.sqlState === cancelled;
+    if (isTakenBack && inSavepoint)
+      await this.own(session, [`ROLLBACK TO ${savepoint}`, `RELEASE ${savepoint}`]);
+    return { reader, holders: isTakenBack ? holders : noSessions };
+  }
+
+  /** Statements of our own, each a cycle of messages. True: none failed. */
+  async own(session: ClientSession, statements: readonly string[]): Promise<boolean> {
+    let left = statements.length;
+    let failed = false;
+    await session.connection.exchange(Buffer.concat(statements.map(ownCycle)), (message) => {
+      failed ||= message[0] === back.errorResponse;
+      if (message[0] === back.readyForQuery) left -= 1;
+      return left === 0;
+    });
+    return !failed;
+  }
+
+  /** The session's messages in answer to these bytes, up to ReadyForQuery. */
+  async ask(session: ClientSession, bytes: Buffer): Promise<readonly Buffer[]> {
+    const messages: Buffer[] = [];
+    await session.connection.exchange(bytes, (message) => {
+      messages.push(message);
+      return message[0] === back.readyForQuery;
+    });
+    return messages;
+  }
+
+  private async watch(session: ClientSession, done: Promise<void>): Promise<ReadonlySet<number>> {
+    const { timers, database, sessionOf } = this.options;
+    let isDone = false;
+    const over = new AbortController();
+    const settle = (): void => {
+      isDone = true;
+      over.abort();
+    };
+    done.then(settle, settle);
+    let holders = noSessions;
+    for (let ms = firstLookMs; holders.size === 0; ms = Math.min(ms * 2, lookMsMax)) {
+      await pause(timers, ms, over.signal);
+      if (isDone) break;
+      const { processId } = session.connection;
+      const [row] = await database.query('SELECT pg_blocking_pids($1) AS pids', [processId]);
+      const pids = (row?.['pids'] ?? []) as readonly number[];
+      const found = pids.map(sessionOf).filter((one) => one !== undefined);
+      if (isDone || found.length === 0) continue;
+      holders = new Set(found);
+      await database.query('SELECT pg_cancel_backend($1)', [processId]);
+    }
+    await done;
+    return holders;
+  }
+}
+
+const noBytes = Buffer.alloc(0);
+const noSessions: ReadonlySet<number> = new Set();
+
+function ownCycle(sql: string): Buffer {
+  return Buffer.concat([...ownCall(sql).map(([message]) => message), send.sync]);
+}

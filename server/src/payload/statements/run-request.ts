@@ -1,0 +1,262 @@
+/**
+ * One request of one session: planned, run, and made known: what the client is told, and what the session is behind it.
+ *
+ * Does not decide when it runs, nor who waits for whom (serial-executor.ts).
+ */
+import { readyForQuery } from '../../pgwire/backend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
+import type { StatementDatabase } from '../../ports/statement-database.ts';
+import type { AnswerReader } from './answer-reader.ts';
+import { type ClientSession, rulesBehind } from './client-session.ts';
+import type { ExecutorListener, OperationResult } from './executor.ts';
+import { planRequest } from './message-plan.ts';
+import type { RequestOperation } from './operation.ts';
+import type { Advance, RequestPlan } from './request-plan.ts';
+import type { RequestRunner, RunResult } from './request-runner.ts';
+import type { SessionMemory } from './session-memory.ts';
+import { askState, customNamesIn, readState } from './session-state.ts';
+import { fieldOf, syntaxErrorOf } from './syntax-error.ts';
+import { closedAnswer, endedAnswer, failure } from './told-results.ts';
+
+export interface RunRequestOptions {
+  readonly database: Pick<StatementDatabase, 'sign' | 'query'>;
+  readonly memory: SessionMemory;
+  readonly runner: RequestRunner;
+  readonly listener: ExecutorListener;
+  readonly answerBytesMax: number;
+  readonly ahead?: (request: RequestOperation, beginsTransaction: boolean) => string | null;
+}
+
+export type RequestOutcome =
+  | { readonly code: 'done'; readonly result: OperationResult }
+  | { readonly code: 'waits'; readonly holders: ReadonlySet<number> };
+
+/** Statements that PostgreSQL does not run with others in one transaction; a procedure that ends its transaction. */
+const needsToBeAlone: ReadonlySet<string> = new Set(['25001', '2D000']);
+const customNamesMax = 100;
+
+export class RunRequest {
+  private readonly options: RunRequestOptions;
+  private slot = 0;
+  private step = 0;
+
+  constructor(options: RunRequestOptions) {
+    this.options = options;
+  }
+
+  begin(slot: number): void {
+    this.slot = slot;
+    this.step = 0;
+  }
+
+  nextStep(): number {
+    this.step += 1;
+    return this.step;
+  }
+
+  /** `slot`: its own, which is not the current one where it has waited. `stillOpen`: transactions of others. */
+  async run(
+    slot: number,
+    session: ClientSession,
+    request: RequestOperation,
+    stillOpen: number,
+  ): Promise<RequestOutcome> {
+    try {
+      return await this.attempt(slot, session, request, stillOpen);
+    } catch (error) {
+      if (!(error instanceof Error && error.name === 'SessionEnded')) throw error;
+      // PostgreSQL is there: it has ended this session alone.
+      await this.options.database.query('SELECT').catch(() => {
+        throw error;
+      });
+      const { lastWords } = this.options.runner;
+      if (lastWords !== null) return { code: 'done', result: endedAnswer(lastWords) };
+      const told = { sqlState: '57P01', message: 'the session was ended by PostgreSQL' };
+      return { code: 'done', result: closedAnswer(told) };
+    }
+  }
+
+  /** Ends the session's transaction and leaves it in a block that has failed, which holds nothing. */
+  async hollow(session: ClientSession): Promise<void> {
+    await this.options.runner.own(session, ['ROLLBACK', 'BEGIN', '"a failed block"']);
+    session.status = 'E';
+    session.isHollow = true;
+    session.portals = new Map();
+  }
+
+  /** What it has waited for cannot come, and what it has done so far in its block is given up. */
+  async failWaiting(session: ClientSession, why: 'circle' | 'full'): Promise<void> {
+    if (session.status === 'I') return;
+    if (why === 'circle') await this.hollow(session);
+    else await this.failBlock(session);
+  }
+
+  private async attempt(
+    slot: number,
+    session: ClientSession,
+    request: RequestOperation,
+    stillOpen: number,
+  ): Promise<RequestOutcome> {
+    const { memory, runner, ahead } = this.options;
+    const column = `barista_${this.slot}`;
+    const { status, rules, statements, portals } = session;
+    const advance: Advance = {
+      column,
+      call: (goesOn) => this.call(column, stillOpen + (goesOn ? 1 : 0)),
+    };
+    const plan = planRequest(request.bytes, { status, rules, statements, portals, advance });
+    if (plan.code === 'refused') {
+      const own =
+        plan.text === undefined ? null : syntaxErrorOf(await runner.ask(session, syntaxQuestion(plan.text)));
+      if (own !== null) {
+        if (session.status === 'T') session.status = 'E';
+        const answer = Buffer.concat([own, readyForQuery(session.status)]);
+        return {
+          code: 'done',
+          result: { outcome: 'executed', answer, status: session.status, digest: 'error 42601' },
+        };
+      }
+      await this.failBlock(session);
+      return { code: 'done', result: failure(session, plan) };
+    }
+    this.noteNames(session, request);
+    await memory.before(slot, session, request.seq, plan.mayChangeState);
+    const own = ahead?.(request, status === 'I') ?? null;
+    if (own !== null && status !== 'E') await runner.own(session, [own]);
+    const isMarked = plan.mode === 'alone' || plan.isDivided;
+    if (isMarked) await memory.beginAlone(this.slot);
+    const inSavepoint = status === 'T' && plan.isRepeatable && stillOpen > 0;
+    let ran = await runner.run(session, plan, column, inSavepoint);
+    if (ran.holders.size > 0 && plan.isRepeatable) return { code: 'waits', holders: ran.holders };
+    if (plan.mode === 'perhapsAlone' && needsToBeAlone.has(ran.reader.sqlState ?? ''))
+      ran = await this.runAlone(session, request, plan, column, stillOpen);
+    const result = await this.resultOf(session, plan, ran);
+    await this.follow(session, plan, ran.reader);
+    if (isMarked) {
+      const open = stillOpen + (session.status === 'I' ? 0 : 1);
+      await memory.endAlone(this.slot, this.nextStep(), open);
+    }
+    return { code: 'done', result };
+  }
+
+  private call(column: string, open: number): string {
+    const pointer = { slot: this.slot, step: this.nextStep(), open };
+    const proof = this.options.database.sign(pointer);
+    return `SELECT pg_barista.advance(${pointer.slot},${pointer.step},${pointer.open},'${proof}') AS "${column}"`;
+  }
+
+  private async runAlone(
+    session: ClientSession,
+    request: RequestOperation,
+    plan: RequestPlan,
+    column: string,
+    stillOpen: number,
+  ): Promise<RunResult> {
+    const { memory, runner } = this.options;
+    await memory.beginAlone(this.slot);
+    const bytes = Buffer.from(request.bytes);
+    const ran = await runner.run(session, { ...plan, bytes, insertions: [], text: null }, column, false);
+    await memory.endAlone(this.slot, this.nextStep(), stillOpen);
+    return ran;
+  }
+
+  private async resultOf(
+    session: ClientSession,
+    plan: RequestPlan,
+    { reader, holders }: RunResult,
+  ): Promise<OperationResult> {
+    session.status = reader.status;
+    if (session.status === 'I') session.isHollow = false;
+    if (holders.size > 0) {
+      if (session.status !== 'I') await this.hollow(session);
+      return failure(session, waitsElsewhere);
+    }
+    if (reader.failedAtOwn && session.status !== 'I') {
+      // At a COMMIT: the transaction is over, and the client is told why.
+      await this.options.runner.own(session, ['ROLLBACK']);
+      session.status = 'I';
+      return failure(session, {
+        sqlState: reader.sqlState ?? '',
+        message: fieldOf(reader.answer(), 'M'),
+        hint: fieldOf(reader.answer(), 'H'),
+      });
+    }
+    if (reader.isTooLong) {
+      if (session.status === 'T') await this.failBlock(session);
+      return failure(session, tooLong(this.options.answerBytesMax));
+    }
+    if (plan.text !== null && reader.failedAtOnce && reader.sqlState === '42601') {
+      const own = syntaxErrorOf(await this.options.runner.ask(session, syntaxQuestion(plan.text)));
+      if (own !== null) reader.replaceError(own);
+    }
+    const answer = reader.answer();
+    return { outcome: 'executed', answer, status: reader.status, digest: reader.digestText() };
+  }
+
+  /** What the session is behind its request. */
+  private async follow(session: ClientSession, plan: RequestPlan, reader: AnswerReader): Promise<void> {
+    const { listener, runner } = this.options;
+    for (const message of reader.notifications) listener.notified?.(session.id, message);
+    session.rules = rulesBehind(session.rules, reader.answer());
+    for (const [name, meaning] of plan.prepared.slice(0, reader.parsed))
+      session.statements.set(name, meaning);
+    for (const [name, meaning] of plan.bound.slice(0, reader.bound)) session.portals.set(name, meaning);
+    if (session.status === 'I') session.portals = new Map();
+    session.stateIsOld ||= plan.mayChangeState;
+    if (plan.mayChangeState) await this.stopClocks(session);
+    if (session.status !== 'I' || !session.stateIsOld) return;
+    session.state = readState(await runner.ask(session, askState(session.customNames)));
+    session.stateIsOld = false;
+  }
+
+  /** What would end a statement by the clock, and so at one replica and not at another, has no effect. */
+  async stopClocks(session: ClientSession): Promise<void> {
+    if (session.status === 'E') return;
+    const { runner } = this.options;
+    // It may itself be ended by what it turns off.
+    for (let tries = 0; tries < clockTriesMax; tries += 1)
+      if (await runner.own(session, ['SET statement_timeout = 0'])) break;
+    await runner.own(session, [clocksOff]);
+  }
+
+  private async failBlock(session: ClientSession): Promise<void> {
+    if (session.status !== 'T') return;
+    await this.options.runner.own(session, ['"a failed block"']);
+    session.status = 'E';
+  }
+
+  private noteNames({ customNames }: ClientSession, { bytes }: RequestOperation): void {
+    for (const name of customNamesIn(Buffer.from(bytes).toString('latin1')))
+      if (customNames.size < customNamesMax) customNames.add(name);
+  }
+}
+
+const clockTriesMax = 100;
+const clocksOff = `SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings WHERE setting <> '0' AND name IN
+  ('lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`;
+
+const waitsElsewhere = {
+  sqlState: '40001',
+  message: 'could not wait for the transaction of another session',
+  detail:
+    'What waits here cannot be begun again: a COMMIT, a statement that commits by itself, or several transactions in one request.',
+  hint: 'Begin the transaction again.',
+};
+
+function tooLong(bytesMax: number): { sqlState: string; message: string; hint: string } {
+  return {
+    sqlState: '54000',
+    message: `the answer is longer than ${bytesMax} bytes`,
+    hint: 'The request was executed. Ask for less, or use a cursor.',
+  };
+}
+
+function syntaxQuestion(text: Buffer): Buffer {
+  const parse = send.parse('pg_barista_own', '');
+  const head = parse.subarray(5, 5 + 'pg_barista_own'.length + 1);
+  const body = Buffer.concat([head, text, Buffer.alloc(3)]);
+  const message = Buffer.alloc(5);
+  message[0] = parse[0]!;
+  message.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([message, body, send.closeStatement('pg_barista_own'), send.sync]);
+}

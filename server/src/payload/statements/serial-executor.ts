@@ -1,0 +1,312 @@
+/**
+ * Executes operations at this replica's PostgreSQL: one at a time, in slot order, each in the backend of its session.
+ *
+ * Responsible for: which operation runs when (a request that would wait for another session's transaction is parked, what begins a transaction is held back at a pause), the pointer, and exactly once by session and seq. How a request
+ * runs is run-request.ts. Invariants: what is decided follows from the operations alone, so all replicas decide alike; parked requests go on in slot order as soon as a session that they wait for holds nothing more.
+ */
+import type { Slot } from '../../multipaxos/types/names.ts';
+import type { Timers } from '../../ports/clock.ts';
+import type { StatementDatabase } from '../../ports/statement-database.ts';
+import { type ClientSession, rulesAtFirst, rulesBehind } from './client-session.ts';
+import type { ExecutorListener, OperationResult, StartOutcome, StatementExecutor } from './executor.ts';
+import type { OpenOperation, Operation, PauseOperation, RequestOperation, SessionId } from './operation.ts';
+import { ParkedRequests } from './parked-requests.ts';
+import { reopenSessions } from './reopen-sessions.ts';
+import { RequestRunner } from './request-runner.ts';
+import { RunRequest } from './run-request.ts';
+import { SessionMemory } from './session-memory.ts';
+import { stateAtFirst } from './session-state.ts';
+import { closedAnswer, failure, nothingAnswered, staleAnswer } from './told-results.ts';
+
+export interface SerialExecutorOptions {
+  readonly database: StatementDatabase;
+  readonly timers: Timers;
+  readonly listener: ExecutorListener;
+  readonly answerBytesMax: number;
+  readonly sessionsMax: number;
+  /** What a session is to be run ahead of a request, such as settings that its functions read. Null: nothing. */
+  readonly ahead?: (request: RequestOperation, beginsTransaction: boolean) => string | null;
+}
+
+/** The pointer is made durable so often at most. */
+const durableEveryMs = 500;
+/** So many slots are remembered beyond what is of use. */
+const forgetEverySlots = 2_000;
+
+export class SerialExecutor implements StatementExecutor {
+  pointer = 0 as Slot;
+  durablePointer = 0 as Slot;
+  private readonly options: SerialExecutorOptions;
+  private readonly memory: SessionMemory;
+  private readonly runner: RequestRunner;
+  private readonly runs: RunRequest;
+  private readonly sessions = new Map<SessionId, ClientSession>();
+  private readonly numbers = new Map<number, ClientSession>();
+  private readonly parked = new ParkedRequests<RequestOperation>();
+  /** They would begin a transaction, and a pause is due. */
+  private held: (readonly [slot: number, session: ClientSession, request: RequestOperation])[] = [];
+  private pausing: readonly [slot: Slot, pause: PauseOperation] | null = null;
+  private madeDurableAtMs = 0;
+  private forgotten = 0;
+
+  constructor(options: SerialExecutorOptions) {
+    const { database, timers, answerBytesMax } = options;
+    this.options = options;
+    this.memory = new SessionMemory(database);
+    this.runner = new RequestRunner({
+      database,
+      timers,
+      answerBytesMax,
+      sessionOf: (processId) => this.sessionOfProcess(processId),
+    });
+    this.runs = new RunRequest({ ...options, memory: this.memory, runner: this.runner });
+  }
+
+  async start(): Promise<StartOutcome> {
+    const { database } = this.options;
+    const found = await database.readPointer();
+    this.pointer = found.slot as Slot;
+    this.durablePointer = this.pointer;
+    const { pointer } = this;
+    if (await this.memory.isHalfDone()) return { code: 'inexact', pointer, reason: 'halfDone' };
+    if (found.open > 0) return { code: 'inexact', pointer, reason: 'openTransactions' };
+    if (await database.areSequencesAhead()) return { code: 'inexact', pointer, reason: 'sequences' };
+    const reopened = await reopenSessions(await this.memory.load(pointer), database, this.runner);
+    if (reopened === null) return { code: 'inexact', pointer, reason: 'sessions' };
+    for (const session of reopened) this.add(session);
+    return { code: 'exact', pointer };
+  }
+
+  async execute(slot: Slot, operation: Operation | null): Promise<void> {
+    if (slot !== this.pointer + 1) throw new Error(`slot ${slot} does not follow ${this.pointer}`);
+    this.runs.begin(slot);
+    if (operation !== null) await this.dispatch(slot, operation);
+    await this.settle();
+    this.pointer = slot;
+    await this.makeDurable(false);
+  }
+
+  openTransactions(): number {
+    return [...this.sessions.values()].filter(isOpen).length;
+  }
+
+  async stop(): Promise<void> {
+    await this.makeDurable(true).catch(() => undefined);
+    await Promise.all([...this.sessions.values()].map(({ connection }) => connection.close()));
+    await this.options.database.close();
+  }
+
+  private async dispatch(slot: Slot, operation: Operation): Promise<void> {
+    const { listener } = this.options;
+    switch (operation.kind) {
+      case 'open':
+        listener.finished(slot, operation, await this.open(slot, operation));
+        return;
+      case 'request':
+        return this.request(slot, operation);
+      case 'close': {
+        const session = this.sessions.get(operation.session);
+        if (session !== undefined) await this.close(slot, session);
+        listener.finished(slot, operation, nothingAnswered('closed'));
+        return;
+      }
+      case 'cancelOpen': {
+        const { session } = operation;
+        for (const one of this.sessions.values())
+          if (session === null || one.id === session) await this.cancel(one);
+        listener.finished(slot, operation, nothingAnswered('I'));
+        return;
+      }
+      case 'pause':
+        this.pausing ??= [slot, operation];
+        return;
+      default:
+        operation satisfies never;
+    }
+  }
+
+  private async open(slot: Slot, operation: OpenOperation): Promise<OperationResult> {
+    const { session: id, user, database, parameters } = operation;
+    const known = this.sessions.get(id);
+    if (known !== undefined) return { ...nothingAnswered(known.status), outcome: 'repeated', digest: null };
+    if (this.sessions.size >= this.options.sessionsMax)
+      return closedAnswer({ sqlState: '53300', message: 'too many sessions' });
+    const login = { user, database, parameters };
+    const opened = await this.options.database.connect(login);
+    if (opened.code === 'refused')
+      return { outcome: 'executed', answer: opened.answer, status: 'closed', digest: null };
+    const { connection } = opened;
+    const session: ClientSession = {
+      id,
+      number: slot,
+      login,
+      connection,
+      status: 'I',
+      rules: rulesBehind(rulesAtFirst, connection.greeting),
+      seq: 0,
+      last: null,
+      statements: new Map(),
+      portals: new Map(),
+      state: stateAtFirst,
+      stateIsOld: false,
+      isHollow: false,
+      customNames: new Set(),
+      queued: [],
+    };
+    this.add(session);
+    await this.runs.stopClocks(session);
+    this.memory.behind(slot, session);
+    return { outcome: 'executed', answer: connection.greeting, status: 'I', digest: 'opened' };
+  }
+
+  private add(session: ClientSession): void {
+    this.sessions.set(session.id, session);
+    this.numbers.set(session.number, session);
+    session.connection.onOther((message) => this.options.listener.notified?.(session.id, message));
+  }
+
+  private async request(slot: Slot, request: RequestOperation): Promise<void> {
+    const { listener } = this.options;
+    const session = this.sessions.get(request.session);
+    if (session === undefined) {
+      const error = { sqlState: '08003', message: 'there is no such session' };
+      listener.finished(slot, request, closedAnswer(error));
+      return;
+    }
+    if (request.seq <= session.seq) {
+      // Of one that has not been executed yet the result is still to come.
+      if (request.seq === session.seq && this.isWaiting(session)) return;
+      listener.finished(slot, request, staleAnswer(session, request));
+      return;
+    }
+    session.seq = request.seq;
+    session.last = null;
+    if (this.isWaiting(session)) session.queued.push([slot, request]);
+    else await this.run(slot, session, request);
+  }
+
+  private isWaiting(session: ClientSession): boolean {
+    return this.parked.of(session.number) !== undefined || this.held.some(([, one]) => one === session);
+  }
+
+  private async run(slot: number, session: ClientSession, request: RequestOperation): Promise<void> {
+    if (this.pausing !== null && session.status === 'I' && request.what === 'begin') {
+      this.held.push([slot, session, request]);
+      return;
+    }
+    const others = [...this.sessions.values()].filter((one) => one !== session && isHolding(one)).length;
+    const stillOpen = others + this.parked.size;
+    const outcome = await this.runs.run(slot, session, request, stillOpen);
+    if (outcome.code === 'waits') {
+      const { holders } = outcome;
+      const parked = this.parked.park({ slot, session: session.number, request, holders });
+      if (parked === 'parked') return;
+      await this.runs.failWaiting(session, parked);
+      return this.finish(slot, session, request, failure(session, waitErrors[parked]));
+    }
+    await this.finish(slot, session, request, outcome.result);
+  }
+
+  private async finish(
+    slot: number,
+    session: ClientSession,
+    request: RequestOperation,
+    result: OperationResult,
+  ): Promise<void> {
+    session.last = result;
+    if (result.status === 'closed') await this.close(slot, session);
+    else this.memory.behind(slot, session);
+    this.options.listener.finished(slot as Slot, request, result);
+    const next = session.queued.shift();
+    if (next !== undefined) await this.run(next[0], session, next[1]);
+  }
+
+  /** Whatever may go on now goes on. */
+  private async settle(): Promise<void> {
+    for (;;) {
+      const next = this.parked.next((number) => {
+        const holder = this.numbers.get(number);
+        return holder !== undefined && isHolding(holder);
+      });
+      if (next === undefined) {
+        if (!(await this.endPause())) return;
+        continue;
+      }
+      const session = this.numbers.get(next.session);
+      if (session !== undefined) await this.run(next.slot, session, next.request);
+    }
+  }
+
+  private async endPause(): Promise<boolean> {
+    if (this.pausing === null || this.openTransactions() > 0 || this.parked.size > 0) return false;
+    const [slot, operation] = this.pausing;
+    await this.memory.flush();
+    await this.options.listener.paused(slot, operation);
+    this.pausing = null;
+    this.options.listener.finished(slot, operation, nothingAnswered('I'));
+    const { held } = this;
+    this.held = [];
+    for (const [heldSlot, session, request] of held) await this.run(heldSlot, session, request);
+    return true;
+  }
+
+  /** Its transaction is rolled back, and what it waits for given up. Its client finds a block that has failed. */
+  private async cancel(session: ClientSession): Promise<void> {
+    if (session.status === 'I') return;
+    const waiting = this.parked.remove(session.number);
+    await this.runs.hollow(session);
+    if (waiting !== undefined)
+      await this.finish(waiting.slot, session, waiting.request, failure(session, cancelledError));
+  }
+
+  private async close(slot: number, session: ClientSession): Promise<void> {
+    this.parked.remove(session.number);
+    this.held = this.held.filter(([, one]) => one !== session);
+    this.sessions.delete(session.id);
+    this.numbers.delete(session.number);
+    this.memory.closed(slot, session);
+    await session.connection.close();
+  }
+
+  private async makeDurable(atOnce: boolean): Promise<void> {
+    const { database, timers } = this.options;
+    const isQuiet = [...this.sessions.values()].every((one) => !isHolding(one)) && this.parked.size === 0;
+    const isDue = atOnce || timers.nowMs() - this.madeDurableAtMs >= durableEveryMs;
+    if (!isQuiet || !isDue || this.held.length > 0 || this.pointer === this.durablePointer) return;
+    const { pointer } = this;
+    await this.memory.flush();
+    await database.query(
+      `SET LOCAL synchronous_commit = on; INSERT INTO pg_barista.sqlpaxoslog VALUES (${pointer}, ${this.runs.nextStep()}, 0)`,
+    );
+    this.durablePointer = pointer;
+    this.madeDurableAtMs = timers.nowMs();
+    if (pointer - this.forgotten < forgetEverySlots) return;
+    this.forgotten = pointer;
+    await this.memory.forget(pointer);
+    await database.forgetPointers(pointer);
+  }
+
+  private sessionOfProcess(processId: number): number | undefined {
+    return [...this.sessions.values()].find(({ connection }) => connection.processId === processId)?.number;
+  }
+}
+
+const waitErrors = {
+  circle: { sqlState: '40P01', message: 'deadlock detected' },
+  full: { sqlState: '53400', message: 'too many requests wait for transactions of other sessions' },
+} as const;
+
+const cancelledError = {
+  sqlState: '25P03',
+  message: 'the transaction was rolled back, since others waited for its end',
+} as const;
+
+/** A failed block that still holds what an earlier part of it has done counts. */
+function isOpen({ status, isHollow }: ClientSession): boolean {
+  return status !== 'I' && !isHollow;
+}
+
+/** Others may have to wait for it, or a restart could not give it back. */
+function isHolding(session: ClientSession): boolean {
+  return isOpen(session) || session.state.isBound;
+}

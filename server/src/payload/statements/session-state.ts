@@ -1,0 +1,134 @@
+/**
+ * What a session has besides its transaction, asked of PostgreSQL, and given to another backend after a restart: settings, role, prepared statements.
+ *
+ * Pure. Asked by messages with a statement of its own name, which is closed behind it: a Query would drop the client's statement without a name.
+ */
+import { frameOf } from '../../pgwire/backend-messages.ts';
+import { headerBytes } from '../../pgwire/frame-splitter.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
+import { back, front } from '../../pgwire/message-types.ts';
+
+/** Strings are latin1, byte for byte. */
+export interface SessionState {
+  readonly settings: readonly (readonly [name: string, value: string])[];
+  readonly role: string;
+  readonly channels: readonly string[];
+  /** Texts of SQL's PREPARE. */
+  readonly prepares: readonly string[];
+  /** Statements that were prepared by messages. */
+  readonly parsed: readonly {
+    readonly name: string;
+    readonly text: string;
+    readonly types: readonly number[];
+  }[];
+  /** Holds what no other session can have: advisory locks, cursors WITH HOLD. */
+  readonly isBound: boolean;
+}
+
+export const stateAtFirst: SessionState = {
+  settings: [],
+  role: 'none',
+  channels: [],
+  prepares: [],
+  parsed: [],
+  isBound: false,
+};
+
+const own = 'pg_barista_own';
+
+const question = `SELECT 's', name, setting, NULL FROM pg_catalog.pg_settings
+  WHERE source = 'session' AND name NOT IN ('transaction_isolation', 'transaction_read_only', 'transaction_deferrable')
+UNION ALL SELECT 's', n, pg_catalog.current_setting(n, true), NULL FROM pg_catalog.unnest($1::pg_catalog.text[]) n
+  WHERE pg_catalog.current_setting(n, true) IS NOT NULL
+UNION ALL SELECT 'r', pg_catalog.current_setting('role'), NULL, NULL
+UNION ALL SELECT CASE WHEN from_sql THEN 'q' ELSE 'p' END, name, statement, parameter_types::pg_catalog.oid[]::pg_catalog.text
+  FROM pg_catalog.pg_prepared_statements WHERE name <> '${own}'
+UNION ALL SELECT 'l', c, NULL, NULL FROM pg_catalog.pg_listening_channels() c
+UNION ALL SELECT 'b', NULL, NULL, NULL
+  WHERE EXISTS (SELECT FROM pg_catalog.pg_cursors WHERE is_holdable)
+  OR EXISTS (SELECT FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND pid = pg_catalog.pg_backend_pid())`;
+
+/** Answered with one ReadyForQuery. */
+export function askState(customNames: Iterable<string>): Buffer {
+  const names = [...customNames].map((name) => `"${name}"`).join();
+  return Buffer.concat([
+    send.parse(own, question),
+    send.bind({ portal: own, statement: own, parameters: [`{${names}}`] }),
+    send.execute(own),
+    send.closePortal(own),
+    send.closeStatement(own),
+    send.sync,
+  ]);
+}
+
+/** `rows`: the messages of the answer. */
+export function readState(messages: readonly Buffer[]): SessionState {
+  const rows = messages.filter(([type]) => type === back.dataRow).map(columnsOf);
+  const of = (kind: string): (readonly (string | null)[])[] => rows.filter(([one]) => one === kind);
+  return {
+    settings: of('s').map(([, name, value]) => [name ?? '', value ?? '']),
+    role: of('r')[0]?.[1] ?? 'none',
+    channels: of('l').map(([, name]) => name ?? ''),
+    prepares: of('q').map(([, , text]) => text ?? ''),
+    parsed: of('p').map(([, name, text, types]) => ({
+      name: name ?? '',
+      text: text ?? '',
+      types: (types?.match(/\d+/g) ?? []).map(Number),
+    })),
+    isBound: of('b').length > 0,
+  };
+}
+
+function columnsOf(row: Buffer): (string | null)[] {
+  const columns: (string | null)[] = [];
+  let at = headerBytes + 2;
+  for (let left = row.readInt16BE(headerBytes); left > 0; left -= 1) {
+    const length = row.readInt32BE(at);
+    at += 4;
+    columns.push(length < 0 ? null : row.toString('latin1', at, at + length));
+    at += Math.max(0, length);
+  }
+  return columns;
+}
+
+/** Each is answered with one ReadyForQuery, and must not fail. */
+export function restoreSteps(state: SessionState): readonly Buffer[] {
+  const encoding = state.settings.filter(([name]) => name === 'client_encoding');
+  const others = state.settings.filter(([name]) => name !== 'client_encoding');
+  const parsed = state.parsed.map(({ name, text, types }) => {
+    const head = Buffer.from(`${name}\0${text}\0`, 'latin1');
+    const oids = Buffer.alloc(2 + 4 * types.length);
+    oids.writeInt16BE(types.length);
+    for (const [index, type] of types.entries()) oids.writeUInt32BE(type, 2 + 4 * index);
+    return Buffer.concat([frameOf(front.parse, Buffer.concat([head, oids])), send.sync]);
+  });
+  const steps = [
+    setAll([...encoding, ...others]),
+    ...state.channels.map((name) => query(`LISTEN "${name.replaceAll('"', '""')}"`)),
+    ...state.prepares.map(query),
+    ...parsed,
+  ];
+  if (state.role !== 'none') steps.push(setAll([['role', state.role]]));
+  return steps;
+}
+
+function query(sql: string): Buffer {
+  return frameOf(front.query, Buffer.from(`${sql}\0`, 'latin1'));
+}
+
+function setAll(settings: readonly (readonly [string, string])[]): Buffer {
+  const sets = settings.flatMap((setting) => {
+    const parameters = setting.map((text) => Buffer.from(text, 'latin1'));
+    return [send.bind({ portal: own, statement: own, parameters }), send.execute(own), send.closePortal(own)];
+  });
+  const parse = send.parse(own, 'SELECT pg_catalog.set_config($1, $2, false)');
+  return Buffer.concat([parse, ...sets, send.closeStatement(own), send.sync]);
+}
+
+/** Settings with a dot in their names, which PostgreSQL does not list. */
+export function customNamesIn(text: string): readonly string[] {
+  const found = text.matchAll(
+    /\bset\s+(?:session\s+)?"?([a-z_][\w$]*"?(?:\s*\.\s*"?[\w$]+"?)+)|'([a-z_][\w$]*(?:\.[\w$]+)+)'/gi,
+  );
+  return [...found].map(([, one, other]) => (one?.replaceAll(/["\s]/g, '') ?? other ?? '').toLowerCase());
+}

@@ -1,0 +1,154 @@
+/** A replica's PostgreSQL with its executor, for tests; and what hands operations to several of them. */
+import { createHash } from 'node:crypto';
+import { systemClock } from '../../../adapters/system-clock.ts';
+import { openStatementDatabase } from '../../../adapters/postgres/statements/own-database.ts';
+import { startTestPostgres, type TestPostgres } from '../../../gateways/pgwire/testing/postgres.ts';
+import type { Slot } from '../../../multipaxos/types/names.ts';
+import { query } from '../../../pgwire/frontend-messages.ts';
+import type { OperationResult, StartOutcome } from '../executor.ts';
+import type { Operation, PauseOperation, RequestWord } from '../operation.ts';
+import { SerialExecutor } from '../serial-executor.ts';
+
+export const secret = 'a secret of the group';
+export const answerBytesMax = 256 * 1024;
+
+export interface StatementReplica {
+  readonly postgres: TestPostgres;
+  readonly executor: SerialExecutor;
+  readonly started: StartOutcome;
+  /** Results by slot. */
+  readonly results: Map<number, OperationResult>;
+  /** The slots in the order in which they took effect. */
+  readonly order: number[];
+  readonly notified: Buffer[];
+  onPause: (pause: PauseOperation) => Promise<void>;
+}
+
+export async function startReplica(
+  postgres: TestPostgres,
+  options: { readonly isAfterCrash?: boolean } = {},
+): Promise<StatementReplica> {
+  const results = new Map<number, OperationResult>();
+  const order: number[] = [];
+  const notified: Buffer[] = [];
+  const database = await openStatementDatabase({
+    socketDir: postgres.socketDir,
+    secret,
+    messageBytesMax: answerBytesMax,
+    isAfterCrash: options.isAfterCrash ?? false,
+  });
+  const executor = new SerialExecutor({
+    database,
+    timers: systemClock,
+    answerBytesMax,
+    sessionsMax: 50,
+    listener: {
+      finished(slot, _operation, result) {
+        results.set(slot, result);
+        order.push(slot);
+      },
+      paused: (_slot, pause) => replica.onPause(pause),
+      notified: (_session, message) => notified.push(message),
+    },
+  });
+  const replica: StatementReplica = {
+    postgres,
+    executor,
+    started: await executor.start(),
+    results,
+    order,
+    notified,
+    onPause: () => Promise.resolve(),
+  };
+  return replica;
+}
+
+export const startStatementPostgres = (): Promise<TestPostgres> =>
+  startTestPostgres({ synchronous_commit: 'off', max_prepared_transactions: '0' });
+
+/** Hands the same operations to all replicas. */
+export class OperationFeed {
+  readonly log: Operation[] = [];
+  private readonly replicas: readonly StatementReplica[];
+  private readonly seqs = new Map<string, number>();
+
+  constructor(replicas: readonly StatementReplica[]) {
+    this.replicas = replicas;
+    const [first] = replicas;
+    for (let slot = 0; slot < (first?.executor.pointer ?? 0); slot += 1)
+      this.log.push({ kind: 'close', session: '' });
+  }
+
+  async add(operation: Operation): Promise<number> {
+    this.log.push(operation);
+    const slot = this.log.length;
+    await Promise.all(this.replicas.map(({ executor }) => executor.execute(slot as Slot, operation)));
+    return slot;
+  }
+
+  /** What it came to at the first replica; undefined: it waits. */
+  async result(operation: Operation): Promise<OperationResult | undefined> {
+    const slot = await this.add(operation);
+    return this.replicas[0]?.results.get(slot);
+  }
+
+  async open(name: string, user = 'barista', database = 'barista'): Promise<OperationResult | undefined> {
+    return this.result({
+      kind: 'open',
+      session: sessionOf(name),
+      user,
+      database,
+      parameters: [['client_encoding', 'UTF8']],
+      clockUs: 0,
+    });
+  }
+
+  requestOf(name: string, bytes: Uint8Array, what: RequestWord = 'execute'): Operation {
+    const seq = (this.seqs.get(name) ?? 0) + 1;
+    this.seqs.set(name, seq);
+    return {
+      kind: 'request',
+      session: sessionOf(name),
+      seq,
+      what,
+      bytes,
+      clockUs: 0,
+      seed: Buffer.alloc(16),
+    };
+  }
+
+  send(name: string, bytes: Uint8Array): Promise<OperationResult | undefined> {
+    return this.result(this.requestOf(name, bytes));
+  }
+
+  /** A Query: the answer in words. */
+  async sql(name: string, sql: string): Promise<string> {
+    const what = /^\s*begin/i.test(sql) ? 'begin' : 'execute';
+    const result = await this.result(this.requestOf(name, query(sql), what));
+    return result === undefined ? 'waits' : words(result.answer);
+  }
+}
+
+export function sessionOf(name: string): string {
+  return createHash('md5').update(name).digest('hex');
+}
+
+/** Tags, first columns, SQLSTATEs and the status, for people. */
+export function words(answer: Buffer): string {
+  const out: string[] = [];
+  let at = 0;
+  while (at < answer.length) {
+    const length = answer.readInt32BE(at + 1) + 1;
+    const type = answer.toString('latin1', at, at + 1);
+    const body = answer.subarray(at + 5, at + length);
+    if (type === 'C') out.push(body.toString('latin1', 0, body.length - 1));
+    if (type === 'D') {
+      const bytes = body.length > 2 ? body.readInt32BE(2) : -1;
+      out.push(bytes < 0 ? 'null' : `(${body.toString('utf8', 6, 6 + bytes)})`);
+    }
+    if (type === 'E') out.push(`!${/\0C([^\0]*)/.exec(body.toString('latin1'))?.[1] ?? ''}`);
+    if (type === 'Z') out.push(body.toString('latin1'));
+    at += length;
+  }
+  return out.join(' ');
+}

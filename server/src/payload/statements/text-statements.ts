@@ -1,0 +1,88 @@
+/** The statements of a text with their places, and what each means for the application pointer. Pure. */
+import { isSpace, isWordByte } from '../../pgwire/sql-bytes.ts';
+import type { StatementKind } from '../../pgwire/statement-kinds.ts';
+import { StatementReader } from '../../pgwire/statement-reader.ts';
+import type { TextRules } from '../../pgwire/text-rules.ts';
+
+export interface TextStatement {
+  readonly kind: StatementKind;
+  /** In lower case; empty: it begins with something else. */
+  readonly word: string;
+  /** Bytes of the text; `start` is right behind the semicolon before it. */
+  readonly start: number;
+  readonly end: number;
+}
+
+export function statementsOf(text: Buffer, rules: TextRules): readonly TextStatement[] {
+  const found: TextStatement[] = [];
+  let start = 0;
+  let at = 0;
+  const reader = new StatementReader(rules, (kind) => {
+    found.push({ kind, word: firstWord(text, start, at), start, end: at });
+    start = at + 1;
+  });
+  for (; at < text.length; at += 1) reader.push(text, at, at + 1);
+  reader.end();
+  return found;
+}
+
+function firstWord(text: Buffer, from: number, to: number): string {
+  let at = from;
+  for (;;) {
+    while (at < to && (isSpace(text[at]!) || text[at] === semicolon)) at += 1;
+    const two = text.toString('latin1', at, at + 2);
+    if (two === '--') {
+      while (at < to && text[at] !== newline && text[at] !== carriageReturn) at += 1;
+    } else if (two === '/*') at = commentEnd(text, at, to);
+    else break;
+  }
+  const begin = at;
+  while (at < to && isWordByte(text[at]!)) at += 1;
+  return text.toString('latin1', begin, at).toLowerCase();
+}
+
+function commentEnd(text: Buffer, from: number, to: number): number {
+  let depth = 0;
+  let at = from;
+  while (at < to) {
+    const two = text.toString('latin1', at, at + 2);
+    if (two === '/*') depth += 1;
+    if (two === '*/') depth -= 1;
+    at += two === '/*' || two === '*/' ? 2 : 1;
+    if (depth === 0) return at;
+  }
+  return to;
+}
+
+const semicolon = 0x3b;
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+
+/** Outside of a block these write nothing, and some of them tell whether they stand alone. */
+const writesNothing: ReadonlySet<string> = new Set([
+  'declare',
+  'fetch',
+  'move',
+  'lock',
+  'savepoint',
+  'release',
+  'set',
+  'show',
+  'reset',
+  'listen',
+  'unlisten',
+  'close',
+  'deallocate',
+  'prepare',
+  'discard',
+]);
+
+export function mayWrite({ kind, word }: Pick<TextStatement, 'kind' | 'word'>): boolean {
+  if (kind === 'begin' || kind === 'commit' || kind === 'rollback') return false;
+  return !writesNothing.has(word) && !(kind === 'plain' && (word === 'rollback' || word === 'abort'));
+}
+
+/** Within a block: it may be run in a savepoint of the executor's own. Whatever sets up the transaction or its savepoints may not. */
+export function fitsSavepoint({ kind, word }: Pick<TextStatement, 'kind' | 'word'>): boolean {
+  return (kind === 'plain' || kind === 'procedure' || kind === 'alone') && mayWrite({ kind, word });
+}
