@@ -141,5 +141,5 @@ export async function startSimulatedDemo(options: SimulatedDemoOptions): Promise
 
 function planOf(id: ReplicaId, httpPort: number): ReplicaPlan {
   const nowhere = { dir: '/nowhere', configFile: '/nowhere', logFile: 'nowhere' };
-  return { id, httpPort, pgwirePort: 7100 + Number(id.slice(1)), peerPort: 0, ...nowhere };
+  return { id, httpPort, pgwirePort: 7100 + Number(id.slice(1)), peerPort: 0, thriftPort: null, ...nowhere };
 }

@@ -18,6 +18,7 @@ import type { ClusterStatus, FaultRequest, ReplicaStatus } from '../../server/sr
 
 /** Longer than the demo itself waits, so that it says what it waited for. */
 const startMsMax = 240_000;
+const thriftOffset = 50;
 const logLinesMax = 25;
 const logLineCharsMax = 400;
 
@@ -29,6 +30,8 @@ export interface LocalCluster {
   readonly dataDir: string;
   readonly dashboardUrl: string;
   readonly pgwirePorts: readonly number[];
+  /** Empty if they were not asked for. */
+  readonly thriftPorts: readonly number[];
   /** Null if the logs are in files. */
   readonly zookeeper: RunningZooKeeper | null;
   readonly output: () => string;
@@ -49,7 +52,9 @@ export interface LocalCluster {
 export interface LocalClusterOptions {
   readonly replicas?: number;
   readonly dataDir?: string;
-  /** First of the ports: pgwire, then peers (+100), dashboard (+200), ZooKeeper (+210). */
+  /** Serve Thrift clients, too. */
+  readonly thrift?: boolean;
+  /** First of the ports: pgwire, then Thrift (+50), peers (+100), dashboard (+200), ZooKeeper (+210). */
   readonly basePort?: number;
   readonly args?: readonly string[];
   /** Another build of the command, such as one with a planted bug. */
@@ -100,6 +105,7 @@ export async function startCluster(options: LocalClusterOptions = {}): Promise<L
     `--data-dir=${dataDir}`,
     `--port=${port}`,
     `--dashboard-port=${dashboardPort}`,
+    ...(options.thrift === true ? [`--thrift-port=${port + thriftOffset}`] : []),
     ...(zookeeper === null ? [] : [`--zookeeper=${zookeeper.server}`]),
     ...(options.args ?? []),
   ];
@@ -110,7 +116,16 @@ export async function startCluster(options: LocalClusterOptions = {}): Promise<L
   const output: string[] = [];
   child.stdout.on('data', (chunk: Buffer) => output.push(chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => output.push(chunk.toString()));
-  const cluster = new Cluster(child, dataDir, port, dashboardPort, replicas, zookeeper, output);
+  const cluster = new Cluster(
+    child,
+    dataDir,
+    port,
+    dashboardPort,
+    replicas,
+    options.thrift === true,
+    zookeeper,
+    output,
+  );
   try {
     await cluster.settled(startMsMax);
   } catch (error) {
@@ -152,6 +167,7 @@ class Cluster implements LocalCluster {
   readonly dataDir: string;
   readonly dashboardUrl: string;
   readonly pgwirePorts: readonly number[];
+  readonly thriftPorts: readonly number[];
   readonly zookeeper: RunningZooKeeper | null;
   readonly output: () => string;
   private readonly child: ChildProcess;
@@ -163,6 +179,7 @@ class Cluster implements LocalCluster {
     port: number,
     dashboardPort: number,
     replicas: number,
+    thrift: boolean,
     zookeeper: RunningZooKeeper | null,
     output: readonly string[],
   ) {
@@ -171,6 +188,7 @@ class Cluster implements LocalCluster {
     this.zookeeper = zookeeper;
     this.dashboardUrl = `http://127.0.0.1:${dashboardPort}`;
     this.pgwirePorts = Array.from({ length: replicas }, (_, index) => port + index);
+    this.thriftPorts = thrift ? this.pgwirePorts.map((each) => each + thriftOffset) : [];
     this.output = () => output.join('');
     this.exited = new Promise((resolve) => child.once('exit', (code) => resolve(code)));
   }

@@ -66,9 +66,24 @@ export interface GatewayMeasures {
   readonly answersHeld: number;
 }
 
+/** What the gateway for Thrift clients measures. */
+export interface ThriftMeasures {
+  readonly connections: number;
+  /** Handles that are valid now. */
+  readonly sessions: number;
+  /** Requests that were answered, by method. */
+  readonly requests: ReadonlyMap<string, number>;
+  /** Those that were answered with an exception, by its SQLSTATE. */
+  readonly errors: ReadonlyMap<string, number>;
+  /** Connections that were ended for what they sent, or did not. */
+  readonly broken: number;
+}
+
 export interface Measures {
   readonly replica: ReplicaMeasures;
   readonly gateway: GatewayMeasures;
+  /** Null: there is no such gateway. */
+  readonly thrift: ThriftMeasures | null;
 }
 
 const nothingLost: Readonly<Record<StepDownReason, number>> = {

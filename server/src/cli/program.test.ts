@@ -58,6 +58,7 @@ describe('the command line', () => {
         dataDir: resolve('.barista'),
         port: null,
         dashboardPort: 8080,
+        thriftPort: null,
         pgBin: null,
         autoRestart: false,
         trace: false,
@@ -73,7 +74,18 @@ describe('the command line', () => {
   });
 
   it('takes every option of the demo', async () => {
-    const words = ['--replicas', '5', '--data-dir', '/d', '--port', '9000', '--dashboard-port', '9500'];
+    const words = [
+      '--replicas',
+      '5',
+      '--data-dir',
+      '/d',
+      '--port',
+      '9000',
+      '--dashboard-port',
+      '9500',
+      '--thrift-port',
+      '9600',
+    ];
     const more = ['--pg-bin', '/pg/bin', '--auto-restart', '--trace', '--check', '--no-dashboard'];
     const logs = [
       '--clients-max',
@@ -94,6 +106,7 @@ describe('the command line', () => {
         dataDir: '/d',
         port: 9000,
         dashboardPort: 9500,
+        thriftPort: 9600,
         pgBin: '/pg/bin',
         autoRestart: true,
         trace: true,

@@ -31,6 +31,8 @@ export interface DemoArguments {
   /** Null: as it was, or 7432. */
   readonly port: number | null;
   readonly dashboardPort: number;
+  /** Null: 9000, where `port` is 7432 and nobody else has it; otherwise none. */
+  readonly thriftPort: number | null;
   readonly pgBin: string | null;
   readonly autoRestart: boolean;
   readonly trace: boolean;
@@ -100,6 +102,11 @@ function addDemo(program: Command, commands: Commands): void {
       defaultDashboardPort,
     )
     .option(
+      '--thrift-port <port>',
+      'port of the first replica for Thrift clients; the next ones follow (default: 9000 beside --port 7432, if it is free, or else none)',
+      port,
+    )
+    .option(
       '--pg-bin <dir>',
       "directory of an installed PostgreSQL's programs, instead of the embedded one",
       path,
@@ -139,7 +146,7 @@ Examples:
   barista demo --zookeeper 127.0.0.1:2181 --data-dir /tmp/on-zookeeper
   npm start -- --replicas 5         the same from a checkout; options come after --
 
-Ports: SQL clients on 7432, 7433...; peers on 7532, 7533...; dashboard on 8080; each replica's HTTP on 8081, 8082...
+Ports: SQL clients on 7432, 7433...; peers on 7532, 7533...; dashboard on 8080; each replica's HTTP on 8081, 8082...; Thrift clients on 9000, 9001...
 A data directory that holds other things, and that no demo has made, is refused.
 ${exitCodesText}`,
     )
@@ -148,6 +155,7 @@ ${exitCodesText}`,
         ...options,
         replicas: options.replicas ?? null,
         port: options.port ?? null,
+        thriftPort: options.thriftPort ?? null,
         pgBin: options.pgBin ?? null,
         logBytesMax: options.logBytesMax ?? null,
         clientsMax: options.clientsMax ?? null,
@@ -158,7 +166,7 @@ ${exitCodesText}`,
 }
 
 /** As commander has them: an option that was not given is absent. */
-type OptionalInDemo = 'replicas' | 'port' | 'pgBin' | 'logBytesMax' | 'clientsMax';
+type OptionalInDemo = 'replicas' | 'port' | 'thriftPort' | 'pgBin' | 'logBytesMax' | 'clientsMax';
 interface DemoTyped
   extends Partial<Pick<DemoArguments, OptionalInDemo>>,
     Omit<DemoArguments, OptionalInDemo | 'electionTimeoutMs' | 'logStore'> {

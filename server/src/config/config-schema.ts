@@ -81,6 +81,10 @@ const http = listen.extend({
   /** What this server is called, besides its addresses and what its own entry in `peers` calls it. */
   names: z.array(host).max(64).default([]),
 });
+const thrift = listen.extend({
+  /** Takes passwords from other machines in the clear. */
+  plaintextPasswords: z.boolean().default(false),
+});
 /** PostgreSQL's own bound on names. */
 const sqlName = z.string().min(1).max(63);
 
@@ -259,6 +263,8 @@ export const replicaConfigSchema = z.strictObject({
   clusterSecret: z.string().min(16).max(1024).optional(),
   clusterSecretFile: z.string().min(1).optional(),
   pgwire,
+  /** No door for Thrift clients if absent. */
+  thrift: thrift.optional(),
   /** Without TLS if absent. */
   peerTls: peerTls.optional(),
   http,

@@ -68,6 +68,7 @@ it('what a database is, its timeline and its positions are told while the replic
     pgwirePort: 7101,
     peerPort: 7201,
     httpPort: 7301,
+    thriftPort: null,
     dir: '/d/r1',
     configFile: '/d/r1.yaml',
     logFile: '/d/r1.log',

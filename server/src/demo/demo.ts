@@ -27,7 +27,7 @@ import type { StoreWish } from './demo-store.ts';
 import { type DemoServer, reportOf, startDemoServer } from './demo-server.ts';
 import { type DemoOptions, demoHost, demoUser, planReplicas, portsOf, type ReplicaPlan } from './layout.ts';
 import { endProcess, replicaSignals } from './left-behind.ts';
-import { awaitFreePorts, requireFreePorts } from './ports.ts';
+import { areFree, awaitFreePorts, requireFreePorts } from './ports.ts';
 import { untilServing } from './readiness.ts';
 import { createReplicaMachine } from './replica-machine.ts';
 import type { ReplicaCommand } from './replica-process.ts';
@@ -66,6 +66,7 @@ export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise
     replicas: cluster.replicas,
     port: cluster.port,
     logStore: cluster.logStore,
+    thriftPort: setup.options.thriftPort ?? (await usualThriftPort(cluster, setup.say)),
   };
   const undo: (() => Promise<unknown>)[] = [() => dir.release()];
   let stopped: Promise<void> | null = null;
@@ -80,6 +81,21 @@ export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise
     await stop();
     throw error;
   }
+}
+
+const sqlPortUsual = 7432;
+const thriftPortUsual = 9000;
+
+/** A demo at the usual ports serves Thrift clients, too, where nobody else has those. */
+async function usualThriftPort(
+  { port, replicas }: { readonly port: number; readonly replicas: number },
+  say: (line: string) => void,
+): Promise<number | null> {
+  if (port !== sqlPortUsual) return null;
+  const ports = Array.from({ length: replicas }, (_, index) => thriftPortUsual + index);
+  if (await areFree(ports)) return thriftPortUsual;
+  say(`Ports ${ports.join(', ')} are not all free: there is no Thrift API, unless --thrift-port says where.`);
+  return null;
 }
 
 /** Every step is tried, whatever the ones before it did. */
@@ -238,6 +254,7 @@ export function welcomeText({ supervisor, options }: RunningDemo): string {
     ...replicas,
     '',
     `psql       psql postgresql://${user}:${password}@${demoHost}:${options.port}/${database}`,
+    ...(options.thriftPort == null ? [] : [`thrift     ${demoHost}:${options.thriftPort}`]),
     `dashboard  http://${demoHost}:${options.dashboardPort}`,
     '',
     'Ctrl-C stops all of it. The data stays.',

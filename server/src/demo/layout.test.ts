@@ -25,6 +25,15 @@ describe('the layout of a demo', () => {
     ]);
   });
 
+  it('has ports for Thrift clients where they are asked for', () => {
+    const withThrift = { ...options, thriftPort: 9000 };
+    expect(portsOf(withThrift).map((use) => use.port)).toEqual(expect.arrayContaining([9000, 9001, 9002]));
+    const plans = planReplicas(withThrift);
+    const config = replicaConfigOf(plans[1]!, plans, withThrift, 'x'.repeat(32));
+    expect(parseReplicaConfig(config, '/elsewhere').thrift).toMatchObject({ host: '127.0.0.1', port: 9001 });
+    expect(() => portsOf({ ...options, thriftPort: 8080 })).toThrow(/Port 8080 .*--thrift-port/);
+  });
+
   it('never uses a port twice', () => {
     expect(() => portsOf({ ...options, port: 8080 })).toThrow(
       /Port 8080 .*the dashboard.*--dashboard-port or --port/,

@@ -20,6 +20,8 @@ export interface DemoOptions {
   /** The first replica's port for SQL clients. */
   readonly port: number;
   readonly dashboardPort: number;
+  /** The first replica's port for Thrift clients; the next ones follow. Null: they have none. */
+  readonly thriftPort?: number | null;
   readonly pgBin: string | null;
   readonly autoRestart: boolean;
   /** Record every replica's events in its data directory. */
@@ -40,6 +42,7 @@ export interface ReplicaPlan {
   readonly pgwirePort: number;
   readonly peerPort: number;
   readonly httpPort: number;
+  readonly thriftPort: number | null;
   readonly dir: string;
   readonly configFile: string;
   readonly logFile: string;
@@ -54,6 +57,7 @@ export function planReplicas(options: DemoOptions): readonly ReplicaPlan[] {
       pgwirePort: options.port + index,
       peerPort: options.port + peerPortOffset + index,
       httpPort: options.dashboardPort + 1 + index,
+      thriftPort: options.thriftPort == null ? null : options.thriftPort + index,
       dir,
       configFile: join(options.dataDir, `${id}.yaml`),
       logFile: join(options.dataDir, `${id}.log`),
@@ -65,7 +69,7 @@ export interface PortUse {
   readonly port: number;
   readonly purpose: string;
   /** What to give to move it. */
-  readonly option: '--port' | '--dashboard-port';
+  readonly option: '--port' | '--dashboard-port' | '--thrift-port';
 }
 
 /** Every port of the demo. @throws CliError if two are the same, or out of range */
@@ -77,6 +81,7 @@ export function portsOf(options: DemoOptions): readonly PortUse[] {
       { port: plan.peerPort, purpose: `peers of ${plan.id}`, option: '--port' },
       { port: plan.httpPort, purpose: `HTTP of ${plan.id}`, option: '--dashboard-port' },
     ]),
+    ...planReplicas(options).flatMap(thriftUse),
   ];
   const seen = new Map<number, PortUse>();
   for (const use of uses) {
@@ -94,6 +99,11 @@ export function portsOf(options: DemoOptions): readonly PortUse[] {
     seen.set(use.port, use);
   }
   return uses;
+}
+
+function thriftUse({ id, thriftPort }: ReplicaPlan): readonly PortUse[] {
+  if (thriftPort === null) return [];
+  return [{ port: thriftPort, purpose: `Thrift clients of ${id}`, option: '--thrift-port' }];
 }
 
 /** In the proportions that a replica's own have to each other; an idle leader speaks as often as it would anyway, if not more often. */
@@ -126,6 +136,7 @@ export function replicaConfigOf(
     peerListen: { host: demoHost, port: plan.peerPort },
     clusterSecret,
     pgwire: { host: demoHost, port: plan.pgwirePort },
+    ...(plan.thriftPort === null ? {} : { thrift: { host: demoHost, port: plan.thriftPort } }),
     http: { host: demoHost, port: plan.httpPort, statements: true, open: 'all' },
     ...(options.pgBin === null ? {} : { postgres: { pgBin: options.pgBin } }),
     ...storeConfigOf(options.logStore, options),

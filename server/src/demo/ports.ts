@@ -24,6 +24,12 @@ export async function awaitFreePorts(uses: readonly PortUse[], waitMs: number): 
   }
 }
 
+/** Whether all of them are free. */
+export async function areFree(ports: readonly number[]): Promise<boolean> {
+  for (const port of ports) if ((await tryPort(port)) !== null) return false;
+  return true;
+}
+
 export function portProblem(use: PortUse, code: string): string {
   const why = code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used (${code})`;
   return `Port ${use.port}, needed for ${use.purpose}, ${why}. Stop that program, or choose other ports with ${use.option}.`;

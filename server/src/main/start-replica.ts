@@ -19,8 +19,9 @@ import type { ApplyTraceEvent } from '../api/events.ts';
 import { noGatewayMeasures, noReplicaMeasures } from '../api/measures.ts';
 import type { LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
-import { createPgwireListener } from '../gateways/pgwire/listener.ts';
+import { createPgwireListener, type PgwireListener } from '../gateways/pgwire/listener.ts';
 import { defaultAccess } from '../gateways/pgwire/login/access-rules.ts';
+import type { ThriftListener } from '../gateways/thrift/door/listener.ts';
 import { ballotNone } from '../multipaxos/ballot.ts';
 import { memberName } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
@@ -83,6 +84,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
     logger: context.logger,
     limits: { clientsMax: config.bounds.clientsMax },
   });
+  const thrift = await openThrift(config, context, pgwire);
   const beginning = log === null ? join(frame) : becomeReplica(frame, log, null);
   if (log !== null) await beginning;
   const { transport, events } = frame;
@@ -92,6 +94,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
     measures: () => ({
       replica: frame.running?.replica.measures() ?? noReplicaMeasures,
       gateway: pgwire.measures(),
+      thrift: thrift?.measures() ?? null,
     }),
     subscribe: (listener, attention) => events.subscribe(listener, attention),
     setFaults: (faults, heals) => {
@@ -106,6 +109,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
       const handedOver = await frame.running?.replica.handOverToStop();
       if (handedOver !== undefined && handedOver.code !== 'notLeader')
         context.logger.info({ outcome: handedOver }, 'before the replica stops');
+      await thrift?.close();
       await pgwire.close();
       frame.stopping = true;
       frame.joining?.stop();
@@ -118,6 +122,17 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
       }
     },
   };
+}
+
+/** Only whoever has this door loads what it needs. */
+async function openThrift(
+  { thrift, pgwire: { tls } }: ReplicaConfig,
+  { logger }: ServeContext,
+  pgwire: PgwireListener,
+): Promise<ThriftListener | null> {
+  if (thrift === undefined) return null;
+  const { createThriftListener } = await import('../gateways/thrift/door/listener.ts');
+  return createThriftListener({ ...thrift, connectAs: (link) => pgwire.connectAs(link), tls, logger });
 }
 
 function statusOf(frame: Frame, clients: number): ReplicaStatus {
@@ -342,7 +357,7 @@ function refusingReplica(
   });
   return {
     status: () => ({ ...status, faults }),
-    measures: () => ({ replica: noReplicaMeasures, gateway: noGatewayMeasures }),
+    measures: () => ({ replica: noReplicaMeasures, gateway: noGatewayMeasures, thrift: null }),
     subscribe: () => () => {},
     setFaults: (wanted, heals) => {
       const others = faults.filter(({ to }) => !heals && wanted.every((fault) => fault.to !== to));

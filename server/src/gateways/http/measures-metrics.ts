@@ -162,7 +162,33 @@ export function registerMeasures(registry: Registry, look: Look): void {
     'Answers that had to wait until they could leave',
     () => gateway().answersHeld,
   );
+  registerThrift();
   registerBuild(registry, look);
+
+  function registerThrift(): void {
+    const thrift = (): Measures['thrift'] => look().measures.thrift;
+    gauges('barista_thrift_clients', 'Thrift clients: their connections, and their sessions', 'kind', () => {
+      const { connections = 0, sessions = 0 } = thrift() ?? {};
+      return Object.entries({ connections, sessions });
+    });
+    counters(
+      'barista_thrift_requests_total',
+      'Requests of Thrift clients that were answered, by method',
+      'method',
+      () => thrift()?.requests ?? [],
+    );
+    counters(
+      'barista_thrift_errors_total',
+      'Requests of Thrift clients that were answered with an exception, by its SQLSTATE',
+      'sqlstate',
+      () => thrift()?.errors ?? [],
+    );
+    counter(
+      'barista_thrift_broken_total',
+      'Connections of Thrift clients that were ended for what they sent, or did not',
+      () => thrift()?.broken ?? 0,
+    );
+  }
 }
 
 function withValue(

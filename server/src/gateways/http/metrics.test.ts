@@ -116,7 +116,18 @@ describe('names', () => {
         .filter(({ name }) => name.startsWith('barista_'))
         .flatMap(({ samples }) => samples.flatMap((sample) => Object.keys(sample.labels))),
     );
-    const bounded = ['build', 'certificate', 'commit', 'kind', 'le', 'member', 'node', 'outcome', 'phase'];
+    const bounded = [
+      'build',
+      'certificate',
+      'commit',
+      'kind',
+      'le',
+      'member',
+      'method',
+      'node',
+      'outcome',
+      'phase',
+    ];
     const allowed = new Set([...bounded, 'postgres', 'reason', 'role', 'sqlstate', 'state', 'version']);
     expect([...labels].filter((label) => !allowed.has(label))).toEqual([]);
   });
@@ -136,7 +147,7 @@ describe('what is told', () => {
 
   it('is whole in every state: joining, recovering, without a database, with a damaged log', async () => {
     const replica = fakeReplica('r1');
-    const nothing: Measures = { replica: noReplicaMeasures, gateway: noGatewayMeasures };
+    const nothing: Measures = { replica: noReplicaMeasures, gateway: noGatewayMeasures, thrift: null };
     const expected = (await familiesOf(metricsOf(replica))).map(({ name }) => name);
     const wal = null;
     const postgres = { pid: null, socketDir: '', port: 0, up: false, version: null };

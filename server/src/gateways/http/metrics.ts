@@ -189,7 +189,7 @@ export interface MetricsOptions {
   readonly build?: Omit<BuildLabels, 'postgres'>;
 }
 
-const unmeasured: Measures = { replica: noReplicaMeasures, gateway: noGatewayMeasures };
+const unmeasured: Measures = { replica: noReplicaMeasures, gateway: noGatewayMeasures, thrift: null };
 const unknownBuild = { version: 'unknown', commit: 'unknown', node: process.versions.node };
 
 export function createMetrics(look: () => ReplicaStatus, options: MetricsOptions = {}): Metrics {

@@ -3,7 +3,7 @@
  *
  * Responsible for: the listening socket, and ending clients when service moves or the replica stops. How a client comes in is in front/reception.ts.
  */
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import type { GatewayMeasures } from '../../api/measures.ts';
 import type { ClientService } from '../../ports/client-service.ts';
 import { listenOn } from '../listen.ts';
@@ -13,10 +13,12 @@ import { CancelRegistry } from './front/cancel-registry.ts';
 import { receive } from './front/reception.ts';
 import type { Front } from './front/sessions.ts';
 import { ToldErrors } from './front/told-errors.ts';
+import { VouchedLinks } from './front/vouched-links.ts';
 import { IdleWatch } from './kept/idle-watch.ts';
 import { KeptBudget } from './kept/kept-budget.ts';
 import { Turns } from './kept/turns.ts';
 import { type AccessRuleText, compileAccess } from './login/access-rules.ts';
+import type { ClientLink } from './login/client-link.ts';
 import { gatewayKeys } from './login/keys.ts';
 import { defaultLimits, type PgwireLimits } from './limits.ts';
 import { AnswerGate } from './session/answer-gate.ts';
@@ -54,6 +56,8 @@ export interface PgwireListener {
   /** How often answers had to wait until they could leave. */
   readonly answersHeld: number;
   measures(): GatewayMeasures;
+  /** A connection to itself for a client of another gateway of this process. @throws Error */
+  connectAs(link: ClientLink): Promise<Socket>;
   /** Ends every client and stops listening. */
   close(): Promise<void>;
 }
@@ -95,6 +99,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     moves: new Turns(limits.movesMax),
     keptBudget: new KeptBudget(limits.keptBytesInAllMax),
     idleWatch: new IdleWatch(limits.idleLookMs),
+    vouched: new VouchedLinks(),
     sockets: new Set(),
     served: new Set(),
     told: new ToldErrors(),
@@ -128,6 +133,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
       return answersHeldBy(front);
     },
     measures: () => measuresOf(front),
+    connectAs: (link) => front.vouched.connect({ host: options.host, port }, link),
     async close() {
       stopListening();
       tls?.close();

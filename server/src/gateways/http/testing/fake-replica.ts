@@ -50,6 +50,13 @@ const measured: Measures = {
     ]),
     answersHeld: 5,
   },
+  thrift: {
+    connections: 4,
+    sessions: 3,
+    requests: new Map([['execute_sql', 20]]),
+    errors: new Map([['23505', 2]]),
+    broken: 1,
+  },
 };
 
 export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeReplica {

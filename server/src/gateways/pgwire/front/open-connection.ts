@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { FirstPacket } from '../codec/startup.ts';
 import { type ClientLink, plainLink } from '../login/client-link.ts';
 import type { ClientTls } from '../tls/client-tls.ts';
+import type { VouchedLinks } from './vouched-links.ts';
 import { awaitFirstPacket } from './first-packet.ts';
 
 export interface Opened {
@@ -20,11 +21,13 @@ export interface Opened {
 export async function openConnection(
   raw: Socket,
   tls: ClientTls | null,
+  vouched: VouchedLinks,
   onSocket: (socket: Socket | null) => void,
 ): Promise<Opened | null> {
-  const link = plainLink(raw);
+  const plain = plainLink(raw);
   const first = await awaitFirstPacket(raw, tls === null ? 'declined' : 'offered');
   if (first === null) return gone(raw);
+  const link = vouched.take(raw) ?? plain;
   if (first.kind !== 'encrypt') return { client: raw, link, fingerprint: Buffer.alloc(0), wants: first };
   onSocket(null);
   const encrypted = (await tls?.accept(raw)) ?? null;

@@ -50,7 +50,7 @@ export async function receive(front: Front, raw: Socket): Promise<void> {
   });
   raw.on('error', () => raw.destroy());
   try {
-    const opened = await openConnection(raw, front.tls, (socket) => {
+    const opened = await openConnection(raw, front.tls, front.vouched, (socket) => {
       client = socket;
       if (socket === null) return;
       sockets.delete(raw);

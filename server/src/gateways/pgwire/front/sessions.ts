@@ -27,6 +27,7 @@ import type { Admission, Connection } from './admission.ts';
 import type { Placement } from './await-service.ts';
 import type { CancelRegistry } from './cancel-registry.ts';
 import type { ToldErrors } from './told-errors.ts';
+import type { VouchedLinks } from './vouched-links.ts';
 
 /** A client's connection that is being served: here, or by the leader. */
 export interface Served {
@@ -54,6 +55,7 @@ export interface Front {
   readonly moves: Turns;
   readonly keptBudget: KeptBudget;
   readonly idleWatch: IdleWatch;
+  readonly vouched: VouchedLinks;
   readonly sockets: Set<Socket>;
   readonly served: Set<Served>;
   readonly told: ToldErrors;

@@ -16,7 +16,10 @@ export interface Encryption {
 }
 
 export function plainLink(client: Socket): ClientLink {
-  // Where both families are listened to on one socket, IPv4 is written so.
-  const address = client.remoteAddress?.replace(/^::ffff:(?=\d+\.)/, '');
-  return { address: address ?? '', encryption: null };
+  return { address: plainAddress(client.remoteAddress), encryption: null };
+}
+
+/** Where both families are listened to on one socket, IPv4 is written within IPv6. Empty: it is not known any more. */
+export function plainAddress(address: string | undefined): string {
+  return address?.replace(/^::ffff:(?=\d+\.)/, '') ?? '';
 }
