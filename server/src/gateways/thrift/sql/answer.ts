@@ -8,9 +8,9 @@ import {
   type ErrorFields,
   type GatewayError,
   readErrorFields,
-} from '../../pgwire/codec/backend-messages.ts';
-import { headerBytes } from '../../pgwire/codec/frame-splitter.ts';
-import { back } from '../../pgwire/codec/message-types.ts';
+} from '../../../pgwire/backend-messages.ts';
+import { headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { back } from '../../../pgwire/message-types.ts';
 import { tupleOf } from '../codec/tuples.ts';
 
 export interface Column {

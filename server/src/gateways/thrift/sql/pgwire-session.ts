@@ -5,7 +5,7 @@
  * Whatever becomes of the leader is the SQL gateway's to see to: what it tells is told.
  */
 import { createHash } from 'node:crypto';
-import { query } from '../../pgwire/codec/frontend-messages.ts';
+import { query } from '../../../pgwire/frontend-messages.ts';
 import type { Connection, ResultSet } from '../codec/barista-api.ts';
 import { cellsOf } from '../codec/tuples.ts';
 import * as errors from '../errors.ts';

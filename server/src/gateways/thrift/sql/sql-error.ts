@@ -1,5 +1,5 @@
 /** What went wrong, as PostgreSQL or a gateway has told it. */
-import type { GatewayError } from '../../pgwire/codec/backend-messages.ts';
+import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 
 export class SqlError extends Error implements GatewayError {
   override readonly name = 'SqlError';

@@ -10,11 +10,11 @@ import {
   type GatewayError,
   readErrorFields,
   statusOf,
-} from '../../pgwire/codec/backend-messages.ts';
-import { FrameGatherer } from '../../pgwire/codec/frame-gatherer.ts';
-import { FrameSplitter, headerBytes } from '../../pgwire/codec/frame-splitter.ts';
-import { terminate } from '../../pgwire/codec/frontend-messages.ts';
-import { back, type TransactionStatus } from '../../pgwire/codec/message-types.ts';
+} from '../../../pgwire/backend-messages.ts';
+import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
+import { FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { terminate } from '../../../pgwire/frontend-messages.ts';
+import { back, type TransactionStatus } from '../../../pgwire/message-types.ts';
 import * as errors from '../errors.ts';
 import { Answer, errorOf } from './answer.ts';
 import * as send from './wire-messages.ts';

@@ -1,7 +1,7 @@
 /** Messages of the PostgreSQL protocol that the Thrift gateway sends, beyond those that pgwire has. Pure. */
-import { frameOf } from '../../pgwire/codec/backend-messages.ts';
-import { describePortal, execute, sync } from '../../pgwire/codec/frontend-messages.ts';
-import { front } from '../../pgwire/codec/message-types.ts';
+import { frameOf } from '../../../pgwire/backend-messages.ts';
+import { describePortal, execute, sync } from '../../../pgwire/frontend-messages.ts';
+import { front } from '../../../pgwire/message-types.ts';
 
 export const authenticationOk = 0;
 export const saslAsked = 10;
