@@ -31,4 +31,12 @@ export const sampleClients: readonly SampleClient[] = [
     run: [process.execPath, 'sample.js'],
     isAlways: true,
   },
+  {
+    name: 'python',
+    needs: [compiler, ['python3', '-m', 'venv', '--help']],
+    how: 'apt install thrift-compiler python3-venv',
+    build: [['./build.sh']],
+    run: ['venv/bin/python', 'sample.py'],
+    isAlways: true,
+  },
 ];
