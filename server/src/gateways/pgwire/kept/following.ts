@@ -274,7 +274,8 @@ export class Following implements UpstreamListener {
   private get mayAsk(): boolean {
     const { tracker, state, failing, fromClient, reader } = this;
     if (!this.isLoggedIn || state.usesNames || failing !== null) return false;
-    return !tracker.open && !tracker.mayHaveSurplus && fromClient.atBoundary && reader.own === null;
+    if (reader.own !== null || this.ownBehind !== null) return false;
+    return !tracker.open && !tracker.mayHaveSurplus && fromClient.atBoundary;
   }
 
   /** To be called now and then: what a session has that is idle for a while is asked, for something may have changed it that could not be seen. */

@@ -63,6 +63,7 @@ describe('outside of a block', () => {
     ['the beginning of a block', [query('BEGIN')]],
     ['a change in a block that it begins', [query('BEGIN; INSERT INTO t VALUES (1)')]],
     ['what cannot be in a block', [query('INSERT INTO t VALUES (1); VACUUM t')]],
+    ['a batch with a message behind its Sync', [run('DELETE FROM t'), sync, send.flush]],
     ['two requests', [query('DELETE FROM t'), query('DELETE FROM t')]],
     ['what has no end yet', [executed('change')]],
     ['a Query and the end of the session', [query('DELETE FROM t'), frame('X')]],
@@ -92,6 +93,14 @@ describe('in a block', () => {
   it.each([[query('UPDATE t SET a = 1')], [executed('change'), sync]])('behind a change', (...messages) =>
     expect(foreseen('T', messages).question).toBe('later'),
   );
+
+  it.each<readonly [string, readonly Buffer[]]>([
+    ['a change and COPY', [query('INSERT INTO t VALUES (1); COPY t FROM STDIN')]],
+    ['both by messages', [executed('change'), run('COPY t FROM STDIN'), sync]],
+    ['a portal of before', [executed('change'), send.execute('p'), sync]],
+    ['one that has ended', [query('INSERT INTO t VALUES (1); ROLLBACK')]],
+    ['one that has ended by messages', [executed('change'), run('ROLLBACK'), sync]],
+  ])('nothing is asked behind %s', (_, messages) => expect(foreseen('T', messages).question).toBe(null));
 
   it('of one that has failed nothing is asked', () =>
     expect(foreseen('E', [query('COMMIT')]).question).toBe(null));

@@ -34,7 +34,15 @@ const commitBytesMax = 100;
 export class ForeseenCommit {
   private readonly tracker: Pick<
     RequestTracker,
-    'status' | 'due' | 'open' | 'mayHaveSurplus' | 'verdict' | 'rules' | 'loneText' | 'isLoneCommit'
+    | 'status'
+    | 'due'
+    | 'open'
+    | 'mayHaveSurplus'
+    | 'verdict'
+    | 'endsTransaction'
+    | 'rules'
+    | 'loneText'
+    | 'isLoneCommit'
   >;
   private readonly statements: KnownStatements;
   private status: TransactionStatus = 'I';
@@ -48,6 +56,12 @@ export class ForeseenCommit {
   private isPlain = true;
   /** Of a Query: it is one statement, and a plain one. */
   private isSingle = false;
+  /** Its last message is the Sync. */
+  private endsAtSync = false;
+  /** In a block: one of its statements may be a COPY. */
+  private mayCopy = false;
+  /** Bound last in it. */
+  private portal: string | null = null;
   private executes = 0;
   /** What will have been answered when a COMMIT is all of it; null: it is not, or that is not known. */
   private expected: Buffer[] | null = null;
@@ -66,10 +80,13 @@ export class ForeseenCommit {
     this.status = this.tracker.status;
     this.isQuery = false;
     this.messages = 0;
+    this.endsAtSync = false;
     this.mayFollow = null;
     this.isSingle = false;
     this.isPlain = true;
     this.changes = false;
+    this.mayCopy = false;
+    this.portal = null;
     this.executes = 0;
     this.commits = false;
     this.expected = [];
@@ -80,6 +97,7 @@ export class ForeseenCommit {
   sent(part: FrameSplitter, chunk: Buffer): void {
     const { payload, end } = part;
     this.messages += 1;
+    this.endsAtSync = part.type === front.sync;
     switch (part.type) {
       case front.query:
         this.isQuery = true;
@@ -87,6 +105,7 @@ export class ForeseenCommit {
         if (this.changes && this.status === 'I')
           this.isSingle = isSingle(chunk, payload, end, this.tracker.rules);
         this.isPlain = this.changes || readsData(chunk, payload, end);
+        this.mayCopy = this.status === 'T' && mentionsCopy(chunk, payload, end);
         this.mayFollow ??= this.isPlain || commitsData(chunk, payload, end);
         this.expected = null;
         return;
@@ -102,6 +121,8 @@ export class ForeseenCommit {
       case front.execute:
         this.expect(this.commits && chunk[payload] === 0 ? committed : null);
         this.commits = false;
+        // One of before may be anything.
+        this.mayCopy ||= nameAt(chunk, payload, end) !== this.portal;
         this.mayFollow ??= false;
         this.executes += 1;
         return;
@@ -121,9 +142,15 @@ export class ForeseenCommit {
     // What comes with a Query may end the session, or have the Query passed over, before its block is over.
     if (this.mayFollow !== true || (this.isQuery && this.messages > 1)) return null;
     if (status === 'I' && this.isQuery) return this.isSingle ? 'block' : null;
-    if (status === 'I' && !(changes && this.isPlain)) return null;
-    if (tracker.verdict === 'nothing') return status === 'T' && changes ? 'later' : null;
+    // The end of such a batch is its Sync, which is withheld.
+    if (status === 'I' && !(changes && this.isPlain && this.endsAtSync)) return null;
+    if (tracker.verdict === 'nothing') return this.goesOn ? 'later' : null;
     return tracker.verdict === 'one' ? { form: this.isQuery ? 'call' : 'batch', assigns: changes } : null;
+  }
+
+  /** It changes data in a block that goes on behind it, and PostgreSQL reads what comes behind it as a message of its own: not as data of a COPY. */
+  private get goesOn(): boolean {
+    return this.status === 'T' && this.changes && !this.mayCopy && !this.tracker.endsTransaction;
   }
 
   /** It is a transaction of its own. */
@@ -151,8 +178,7 @@ export class ForeseenCommit {
   }
 
   private parsed(chunk: Buffer, from: number, to: number): void {
-    const nameEnd = stringEnd(chunk, from, to);
-    this.prepared.set(shortName(chunk, from, nameEnd), preparedOf(chunk, nameEnd + 1, to));
+    this.prepared.set(nameAt(chunk, from, to), preparedOf(chunk, stringEnd(chunk, from, to) + 1, to));
     this.expect(parseComplete);
   }
 
@@ -162,7 +188,9 @@ export class ForeseenCommit {
     this.mayFollow ??= mayFollow;
     this.changes ||= changes;
     this.isPlain &&= changes || reads;
+    this.mayCopy ||= !(changes || reads || commits);
     this.commits = commits && portal === '';
+    this.portal = portal;
     this.expect(bindComplete);
   }
 
@@ -185,6 +213,15 @@ function preparedOf(bytes: Buffer, from: number, to: number): Prepared {
   const changes = changesData(bytes, from, to);
   const reads = readsData(bytes, from, to);
   return { changes, reads, commits, mayFollow: changes || reads || commitsData(bytes, from, to) };
+}
+
+function nameAt(bytes: Buffer, from: number, to: number): string {
+  return shortName(bytes, from, stringEnd(bytes, from, to));
+}
+
+/** A statement among several, or one that is not read apart: too much is found, and costs a question. */
+function mentionsCopy(bytes: Buffer, from: number, to: number): boolean {
+  return /copy/i.test(bytes.toString('latin1', from, to));
 }
 
 function isSingle(bytes: Buffer, from: number, to: number, rules: TextRules): boolean {
