@@ -44,6 +44,38 @@ async function interrupted(...messages: readonly Buffer[]): Promise<void> {
   await fixture.fail();
 }
 
+describe('a change of a client whose leader has told of its leadership', () => {
+  const change = query('INSERT INTO t VALUES (1)');
+  const leads = {
+    upstream: (pid: number) => new FakeUpstream({ pid, parameters: ['barista.leadership=1 r1'] }),
+  };
+
+  it('is committed when its id has come', async () => {
+    await open(leads);
+    await fixture.send(change);
+    expect(fixture.upstreams[0]!.heard).not.toContain('Q COMMIT');
+  });
+
+  it('does not wait for it if the client does not read, and is not read for: it would hold its locks', async () => {
+    await open(leads);
+    fixture.client.pause();
+    fixture.upstreams[0]!.say(frame('N', 'x'.repeat(1_000_000)));
+    await settle();
+    await fixture.send(change);
+    expect(fixture.upstreams[0]!.heard).toContain('Q COMMIT');
+  });
+
+  it('nor if the client stops to read behind it', async () => {
+    await open(leads);
+    fixture.client.pause();
+    await fixture.send(change);
+    expect(fixture.upstreams[0]!.heard).not.toContain('Q COMMIT');
+    fixture.upstreams[0]!.say(frame('A', 'x'.repeat(1_000_000)));
+    await settle();
+    expect(fixture.upstreams[0]!.heard).toContain('Q COMMIT');
+  });
+});
+
 describe('a client that was let in before', () => {
   const late = { isProven: true, upstream: () => new FakeUpstream({ pid: 1, isLate: true }) };
   const letIn = frame('R', '\0\0\0\0');

@@ -305,7 +305,9 @@ export class KeptClient {
     if (views.length > 1) client.cork();
     for (const view of views) room = client.write(view);
     if (views.length > 1) client.uncork();
-    if (!room) this.upstreamValve.pause('full');
+    if (room) return;
+    this.upstreamValve.pause('full');
+    this.hurry();
   }
 
   private onClient(chunk: Buffer): void {
@@ -317,10 +319,16 @@ export class KeptClient {
     }
     try {
       this.sendOn(this.following.sent(chunk));
+      if (this.client.writableNeedDrain) this.hurry();
     } catch (error) {
       const told = errors.protocolViolation(error instanceof Error ? error.message : String(error));
       this.close(this.following.reader.atBoundary ? [errorResponse('FATAL', told)] : []);
     }
+  }
+
+  /** The client does not read, so no id is read either: its change does not wait for that, and holds no locks meanwhile. */
+  private hurry(): void {
+    if (this.state === 'open') this.sendOn(this.following.takeWithheld());
   }
 
   private sendOn(views: readonly Buffer[]): void {
