@@ -112,12 +112,16 @@ it('no part of the answer to a COMMIT is told twice', () => {
 
 describe('the COMMIT of a transaction that has written nothing', () => {
   const id = (value: string): Buffer => Buffer.concat([frame('V', value), frame('Z', 'T')]);
+  const hold = 'DECLARE c CURSOR WITH HOLD FOR SELECT writes()';
   const none = id('\xff\xff\xff\xff');
 
   function interrupted(answer: Buffer, ...requests: readonly string[]): string {
     const session = elsewhere();
     session.tracker.told(0, 'T');
-    for (const sql of requests) session.sent(send.query(sql));
+    for (const sql of requests) {
+      session.sent(send.query(sql));
+      if (sql === hold) session.reader.read(readyForQuery('T'));
+    }
     session.reader.read(answer);
     const settlement = settle(session.interrupted);
     return settlement.kind === 'go' ? settlement.how.block : settlement.kind;
@@ -130,6 +134,7 @@ describe('the COMMIT of a transaction that has written nothing', () => {
     ['no answer', Buffer.alloc(0), ['COMMIT'], 'none'],
     ['another statement', none, ['SELECT f(); COMMIT'], 'none'],
     ['another request', none, ['COMMIT', 'SELECT f()'], 'none'],
+    ['a cursor that it makes', none, [hold, 'COMMIT'], 'none'],
   ] as const)('is not known to have with %s', (_, answer, requests, settled) =>
     expect(interrupted(answer, ...requests)).toBe(settled),
   );

@@ -160,7 +160,7 @@ export class Following implements UpstreamListener {
   /** PostgreSQL has said the id of the transaction that is open, if it has one. */
   private idAnswered(doubt: Doubt | null, commits: boolean): void {
     if (doubt !== null) this.known.doubt = doubt;
-    else this.hasNothing = commits;
+    else this.hasNothing = commits && !this.state.commitMayWrite;
     for (const bytes of this.takeWithheld()) this.options.send(bytes);
   }
 

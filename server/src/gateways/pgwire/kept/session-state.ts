@@ -22,6 +22,8 @@ import {
   tellsOfState,
 } from './telling-text.ts';
 
+const withHold = /\bhold\b/i;
+
 /** So much of a part is looked at together with the next one: longer than what a look searches for. */
 const tailChars = 512;
 
@@ -38,6 +40,8 @@ export class SessionState {
   isKnown = true;
   /** It names its transactions, which are followed by the leader's gateway alone. */
   usesNames = false;
+  /** It has spoken of a cursor WITH HOLD, whose query a COMMIT runs: what it does is done in a transaction that has written nothing before. */
+  private saidHold = false;
   /** Custom settings that it may have. */
   readonly settingNames = new Set<string>();
 
@@ -66,6 +70,11 @@ export class SessionState {
   /** Another session can be made like it. */
   get canBeMoved(): boolean {
     return !this.usesNames && !this.statements.isOverfull;
+  }
+
+  /** A COMMIT may write, though nothing has been written before. */
+  get commitMayWrite(): boolean {
+    return this.saidHold && this.mayHaveChanged;
   }
 
   /** What another session cannot be given, in words. */
@@ -139,6 +148,7 @@ export class SessionState {
     if (!tells && !(this.executesTelling && /\bexecute\b/i.test(text))) return;
     this.mayHaveChanged = true;
     if (!tells) return;
+    this.saidHold ||= withHold.test(text);
     const names = customSettings(text);
     for (const name of names) this.parameterNames.delete(name);
     this.note(names);
@@ -150,6 +160,7 @@ export class SessionState {
   /** At a statement that was prepared before this followed the session. */
   private lookBack(name: string, text: string): void {
     if (tellsOfState(text)) this.tells(name);
+    this.saidHold ||= withHold.test(text);
     this.readsParameters ||= /set_config/i.test(text);
   }
 
