@@ -1,5 +1,6 @@
 /**
- * Has a client's next statement fail behind a change of leader: in the place of a transaction that is lost (`block`), or of a session's state (`lost`). With `batch` PostgreSQL has been sent already what will fail.
+ * Has a client's next statement fail behind a change of leader: in the place of a transaction that is lost (`block`), or of a session's state (`lost`). With `batch` PostgreSQL has been sent already what will fail. With `chain` the
+ * client knows that its block has failed, and only what would begin another one like it must fail.
  *
  * Responsible for: what PostgreSQL is sent in the place of what the client sends, until it is certain to answer with an error, which the client is told in other words. All the rest PostgreSQL does itself: for `block` its session
  * is in a block that has failed, in which it refuses everything but what ends the block. ROLLBACK passes; a COMMIT, which it would answer with success, must fail, and so must ROLLBACK AND CHAIN: the new block would be like this one, and not
@@ -27,7 +28,7 @@ export const failedBlock = send.query(`BEGIN; ${failing}`);
 /** Has a batch fail that the client has begun. */
 export const failBatch = failingExtended;
 
-type Mode = 'block' | 'lost' | 'batch';
+type Mode = 'block' | 'lost' | 'batch' | 'chain';
 
 export class FailedBlock {
   private readonly mode: Mode;
@@ -42,12 +43,23 @@ export class FailedBlock {
   /** The block is to be ended behind the batch; and it has been. */
   private endsAtSync = false;
   private ended = false;
+  /** With `chain`: ReadyForQuery messages that come before the answer to what is sent next; and, of those, before the error that is told. */
+  private owed = 0;
+  private before = 0;
 
-  constructor(mode: Mode, error: GatewayError, tracker: FailedBlock['tracker']) {
+  /** `owed`: of answers that are under way. */
+  constructor(mode: Mode, error: GatewayError, tracker: FailedBlock['tracker'], owed = 0) {
     this.mode = mode;
     this.watches = mode !== 'batch';
     this.error = error;
     this.tracker = tracker;
+    this.owed = owed;
+    this.untold = mode !== 'chain';
+  }
+
+  /** It is of use only as long as the block has not been ended. */
+  get isOfBlock(): boolean {
+    return this.mode === 'chain';
   }
 
   /** All is told, and nothing is left to do. */
@@ -62,6 +74,12 @@ export class FailedBlock {
       return nothing;
     }
     const bytes = chunk.subarray(part.start, part.end);
+    const sent = this.instead(part, chunk, bytes);
+    if (part.last && isAnswered(part.type)) this.owed += 1;
+    return sent;
+  }
+
+  private instead(part: FrameSplitter, chunk: Buffer, bytes: Buffer): Buffer {
     if (this.endsAtSync && part.type === front.sync && part.last) {
       this.endsAtSync = false;
       this.ended = true;
@@ -71,19 +89,26 @@ export class FailedBlock {
     const instead = this.mode === 'lost' ? this.fail(part.type) : this.inBlock(part, chunk);
     if (instead === null) return bytes;
     this.watches = false;
+    this.untold = true;
+    this.before = this.owed;
     this.passesOver = !part.last;
     return instead;
   }
 
   /** PostgreSQL has said an error: in which words the client is told; null: in its own. */
   told(): Buffer | null {
-    if (!this.untold) return null;
+    if (!this.untold || this.before > 0) return null;
     this.untold = false;
     return errorResponse('ERROR', this.error);
   }
 
   /** PostgreSQL is ready. False: the client is not told, nor anything else up to the next time. */
   ready(): boolean {
+    this.owed -= 1;
+    if (this.before > 0) {
+      this.before -= 1;
+      return true;
+    }
     if (this.ended && !this.untold) {
       this.ended = false;
       return false;
@@ -101,7 +126,7 @@ export class FailedBlock {
     switch (part.type) {
       case front.query: {
         const kind = this.kindOfQuery(part, chunk);
-        if (!endsBlock(kind)) return this.pass(kind);
+        if (!this.mustFail(kind)) return this.pass(kind);
         this.ended = true;
         return Buffer.concat([failingQuery, rollback]);
       }
@@ -112,7 +137,7 @@ export class FailedBlock {
       case front.execute: {
         const kind = this.tracker.portals.execute(payloadOf(part, chunk));
         if (kind === 'rollback') this.leave();
-        if (!endsBlock(kind)) return this.pass(kind);
+        if (!this.mustFail(kind)) return this.pass(kind);
         this.endsAtSync = true;
         return failingExtended;
       }
@@ -125,9 +150,14 @@ export class FailedBlock {
 
   /** Of a message that PostgreSQL gets as it is. */
   private pass(kind: StatementKind): null {
+    if (this.mode === 'chain') return null;
     if (kind === 'plain' || kind === 'procedure' || kind === 'alone' || kind === 'begin')
       this.watches = false;
     return null;
+  }
+
+  private mustFail(kind: StatementKind): boolean {
+    return this.mode === 'chain' ? kind === 'commitChain' || kind === 'rollbackChain' : endsBlock(kind);
   }
 
   private kindOfQuery(part: FrameSplitter, chunk: Buffer): StatementKind {
@@ -150,6 +180,7 @@ export class FailedBlock {
 
   /** The client itself ends the block: it need not be told what it has lost. */
   private leave(): void {
+    if (this.mode === 'chain') return;
     this.watches = false;
     this.untold = false;
   }
@@ -164,6 +195,10 @@ function endsBlock(kind: StatementKind): boolean {
     kind === 'prepare' ||
     kind === 'unclear'
   );
+}
+
+function isAnswered(type: number): boolean {
+  return type === front.query || type === front.functionCall || type === front.sync;
 }
 
 function isExtended(type: number): boolean {

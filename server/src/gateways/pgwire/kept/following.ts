@@ -65,6 +65,8 @@ export class Following implements UpstreamListener {
   private readonly state: SessionState;
   private readonly parametersTold = new Map<string, string>();
   private failing: FailedBlock | null = null;
+  /** The session is in a block that has failed in the place of one that is lost, or had failed at another leader. */
+  private isReplaced = false;
   /** The client has been told ReadyForQuery. */
   isLoggedIn = false;
   /** ReadyForQuery that is told when PostgreSQL has said what the session has. */
@@ -254,7 +256,9 @@ export class Following implements UpstreamListener {
     tracker.told(1, status);
     if (status === 'I') this.state.toldUnasked();
     this.answered();
-    if (this.failing?.isOver === true) this.failing = this.tellLoss();
+    this.isReplaced &&= status === 'E';
+    if (this.failing?.isOver === true || (this.failing?.isOfBlock === true && !this.isReplaced))
+      this.failing = this.refuseChain(tracker.due) ?? this.tellLoss();
     this.isLoggedIn = true;
     this.hasNothing = false;
     if (this.ownBehind !== null) this.reader.own = this.ownBehind;
@@ -372,6 +376,7 @@ export class Following implements UpstreamListener {
     this.hasNothing = false;
     this.ownBehind = null;
     this.known.doubt = null;
+    this.isReplaced = how.block !== 'none';
     this.failing = this.failingAt(how, lost);
     this.reader = new UpstreamReader(this.options.limits.frameBytesMax, this);
     const client = [...this.parametersFrom(session.parameters), ...session.notifications, ...how.words];
@@ -392,7 +397,19 @@ export class Following implements UpstreamListener {
     if (block === 'untold')
       return new FailedBlock('block', errors.withLoss(errors.notCommittedHere, lost), this.tracker);
     if (fails !== null) return new FailedBlock('batch', fails, this.tracker);
+    if (block === 'failed') return this.refuseChain(0);
     return tellsLoss ? null : this.tellLoss();
+  }
+
+  /** A block that would be like the one that is lost, and cannot be. */
+  private refuseChain(owed: number): FailedBlock | null {
+    if (!this.isReplaced) return null;
+    return new FailedBlock(
+      'chain',
+      errors.withLoss(errors.notCommittedHere, this.lostUntold),
+      this.tracker,
+      owed,
+    );
   }
 
   private tellLoss(): FailedBlock | null {

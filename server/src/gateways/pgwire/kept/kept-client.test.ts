@@ -698,3 +698,62 @@ describe('a client that has set something', () => {
     expect(fixture.upstreams[0]?.heard).toContain(asked);
   });
 });
+
+describe('a client whose block had failed before its leader went, or knows that it was lost', () => {
+  const refused = ['E ERROR C=40001', 'Z I'];
+  const failed = ['E ERROR C=25P02', 'Z E'];
+
+  async function inFailedBlock(): Promise<void> {
+    await inBlock();
+    await fixture.send(query('fail'));
+    expect(fixture.told()).toEqual(['E ERROR C=22012', 'Z E']);
+    await fixture.fail();
+  }
+
+  it.each(['ROLLBACK AND CHAIN', 'COMMIT AND CHAIN'])(
+    'has no other one begun that is not like it: %s',
+    async (sql) => {
+      for (const messages of [[query(sql)], [run(sql), sync]]) {
+        await inFailedBlock();
+        await fixture.send(...messages);
+        expect(fixture.told().slice(-2)).toEqual(refused);
+        await fixture.send(query('SELECT 1'));
+        expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+      }
+    },
+  );
+
+  it('nor when it has heard of the loss', async () => {
+    await inBlock();
+    await fixture.fail();
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['E ERROR C=40001', 'Z E']);
+    await fixture.send(query('ROLLBACK AND CHAIN'));
+    expect(fixture.told()).toEqual(refused);
+  });
+
+  it('nor behind other requests that were not answered', async () => {
+    await inFailedBlock();
+    await fixture.send(query('SELECT 1'), run('SELECT 1'), sync, query('ROLLBACK AND CHAIN'));
+    expect(fixture.told()).toEqual([...failed, ...failed, ...refused]);
+  });
+
+  it('nor if it had asked for it before', async () => {
+    await inBlock();
+    await fixture.send(query('fail'));
+    fixture.told();
+    await interrupted(query('SELECT 1'), query('ROLLBACK AND CHAIN'));
+    expect(fixture.told()).toEqual([...failed, ...refused]);
+  });
+
+  it.each(['ROLLBACK', 'COMMIT'])('is out of it as before: %s', async (sql) => {
+    await inFailedBlock();
+    await fixture.send(query(sql));
+    expect(fixture.told()).toEqual(['C ROLLBACK', 'Z I']);
+    await fixture.send(query('BEGIN'));
+    await fixture.send(query('fail'));
+    fixture.told();
+    await fixture.send(query('ROLLBACK AND CHAIN'));
+    expect(fixture.told()[0]).toBe('C ROLLBACK');
+  });
+});
