@@ -1,6 +1,6 @@
 /** Odd requests around those for whose ids a follower's gateway asks: what a client sees through it is, byte by byte, what PostgreSQL itself sends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import * as send from './codec/frontend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
 import {
   ask,
   bind,

@@ -21,13 +21,13 @@ const left: LeftSession = {
   upstream: duplexPair()[0],
 };
 
-function following(): Following {
+function following(sends: (bytes: Buffer) => void = () => undefined): Following {
   return new Following({
     startup: { kind: 'startup', version: 3 << 16, parameters: [['user', 'u']], tunnelNonce: null },
     limits: defaultLimits,
     budget: new KeptBudget(1 << 20),
     onKey: () => undefined,
-    send: () => undefined,
+    send: sends,
     onAuthenticated: () => undefined,
   });
 }
@@ -53,8 +53,8 @@ it.each([
 );
 
 /** At another replica, which has told of its leadership. */
-function elsewhere(): Following {
-  const session = following();
+function elsewhere(sends?: (bytes: Buffer) => void): Following {
+  const session = following(sends);
   session.adopt({ ...left, parameters: new Map([[leadershipParameter, '1 r1']]) });
   return session;
 }
@@ -138,4 +138,73 @@ describe('the COMMIT of a transaction that has written nothing', () => {
   ] as const)('is not known to have with %s', (_, answer, requests, settled) =>
     expect(interrupted(answer, ...requests)).toBe(settled),
   );
+});
+
+describe('a cancel, or a statement_timeout, that hits a question', () => {
+  const cancelled = frame('E', 'VERROR\0C57014\0Mcanceled\0\0');
+  const begun = [frame('1'), frame('2'), frame('C', 'BEGIN\0'), frame('3'), frame('3')];
+  const inFailed = frame('E', 'VERROR\0C25P02\0\0');
+  const types = (bytes: readonly Buffer[]): string =>
+    bytes.map((one) => String.fromCharCode(one[0]!)).join('');
+  const batch = Buffer.concat([run('DELETE FROM t'), send.sync]);
+  const [failed, idle] = [readyForQuery('E'), readyForQuery('I')];
+
+  function cancels(
+    request: Buffer,
+    answer: readonly Buffer[],
+    status: 'I' | 'T' = 'I',
+  ): { session: Following; sent: Buffer[]; told: readonly Buffer[] } {
+    const sent: Buffer[] = [];
+    const session = elsewhere((bytes) => sent.push(bytes));
+    session.tracker.told(0, status);
+    session.sent(request);
+    return { session, sent, told: answer.flatMap((bytes) => session.reader.read(bytes)) };
+  }
+
+  it.each<readonly [string, Buffer, readonly Buffer[], 'I' | 'T', readonly string[]]>([
+    ['a block around a change', change, [frame('1'), cancelled, idle], 'I', ['S']],
+    [
+      'the id of one',
+      change,
+      [...begun, cancelled, failed, inFailed, failed, frame('C', 'ROLLBACK\0'), idle],
+      'I',
+      ['Q'],
+    ],
+    ['the id of a batch', batch, [frame('1'), cancelled, idle], 'I', ['S']],
+    [
+      'the id of a COMMIT',
+      send.query('COMMIT'),
+      [cancelled, failed, frame('C', 'ROLLBACK\0'), idle],
+      'T',
+      [],
+    ],
+  ])('is the error of the request, in the same session: %s', (_, request, answer, status, expected) => {
+    const { session, sent, told } = cancels(request, answer, status);
+    expect(types(told)).toBe('EZ');
+    expect(told[0]).toEqual(cancelled);
+    expect(sent.map((bytes) => types([bytes]))).toEqual(expected);
+    expect([session.reader.isOver, session.tracker.outstanding]).toEqual([false, false]);
+    expect(session.sent(send.query('SELECT 1'))).toHaveLength(1);
+  });
+
+  it('is told at the next statement where its request was answered', () => {
+    const answer = [frame('C', 'INSERT 0 1\0'), readyForQuery('T'), cancelled, failed];
+    const { session, told } = cancels(change, answer, 'T');
+    expect(types(told)).toBe('CZ');
+    const commit = session.sent(send.query('COMMIT'));
+    expect(Buffer.concat(commit).toString('latin1')).toContain('ROLLBACK TO');
+    const after = [inFailed, failed, frame('C', 'ROLLBACK\0'), idle].flatMap((bytes) =>
+      session.reader.read(bytes),
+    );
+    expect(after.map((bytes) => bytes.toString('latin1')).join()).toContain('57014');
+    expect(types(after)).toBe('EZ');
+  });
+
+  it('has the session made anew where others of its requests would be passed over', () => {
+    const session = elsewhere();
+    session.sent(change);
+    session.sent(send.query('SELECT 1'));
+    session.reader.read(Buffer.concat([frame('1'), cancelled]));
+    expect(session.reader.isOver).toBe(true);
+  });
 });

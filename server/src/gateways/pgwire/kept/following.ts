@@ -12,6 +12,7 @@ import {
 } from '../../../pgwire/backend-messages.ts';
 import { type Doubt, leadershipParameter } from '../codec/doubt-frame.ts';
 import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
 import { mentionInStartup } from '../codec/mentions.ts';
 import { back, type TransactionStatus } from '../../../pgwire/message-types.ts';
 import { type StartupMessage, startupParameter } from '../codec/startup.ts';
@@ -97,6 +98,9 @@ export class Following implements UpstreamListener {
         this.said = 'notCommitted';
         this.reader.isOver = true;
       },
+      cancelled: (_, passesOver) => this.cancelled(passesOver),
+      rollBack: () => options.send(send.query('ROLLBACK')),
+      cancelledBehind: (error) => this.cancelledBehind(error),
     });
     this.state.usesNames = mentionInStartup(startup)?.request === true;
     this.reader = new UpstreamReader(limits.frameBytesMax, this);
@@ -164,6 +168,26 @@ export class Following implements UpstreamListener {
     if (doubt !== null) this.known.doubt = doubt;
     else this.hasNothing = commits && !this.state.commitMayWrite;
     for (const bytes of this.takeWithheld()) this.options.send(bytes);
+  }
+
+  /** What the client has sent ends, too. */
+  private cancelled(passesOver: boolean): boolean {
+    const { withheld } = this;
+    // Others of its requests would be passed over.
+    if (passesOver && withheld === null) return false;
+    this.withheld = null;
+    const end = passesOver ? send.sync : withheld;
+    if (end !== null) this.options.send(end);
+    return true;
+  }
+
+  /** The client does not know that its block has failed: it hears so at its next statement. */
+  private cancelledBehind(error: ErrorFields): boolean {
+    const { tracker, fromClient } = this;
+    if (tracker.outstanding || !fromClient.atBoundary) return false;
+    const words = { sqlState: error.get('C') ?? '', message: error.get('M') ?? '' };
+    this.failing = new FailedBlock('block', words, tracker);
+    return true;
   }
 
   /** Nothing is under way, and something of the gateway's own can be put ahead of what the client sends. */
@@ -437,7 +461,10 @@ export class Following implements UpstreamListener {
     const { reader } = this;
     // Nothing of it was run: it is as little known as before what became of it.
     const refused = (): void => void (reader.isOver = true);
-    reader.block = new HiddenBlock({ id: () => undefined, failed: refused }, true);
+    reader.block = new HiddenBlock(
+      { id: () => undefined, failed: refused, cancelled: () => false, rollBack: () => undefined },
+      true,
+    );
     return [readingBlock.ahead, ...requests, readingBlock.behind];
   }
 

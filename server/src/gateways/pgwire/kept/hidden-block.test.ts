@@ -4,11 +4,16 @@ import { frame } from '../testing/frames.ts';
 import { HiddenBlock } from './hidden-block.ts';
 
 /** What the client is told of these messages, by type, a tag by its text; and what is heard of the id. */
-function told(messages: readonly (readonly Buffer[])[], reads = false): string {
+function told(messages: readonly (readonly Buffer[])[], reads = false, tellsCancel = false): string {
   const names: string[] = [];
   const listener = {
     id: (xid: bigint | null) => void names.push(`id ${xid}`),
     failed: (sqlState: string) => void names.push(`failed ${sqlState}`),
+    cancelled: (_: unknown, passesOver: boolean) => {
+      if (tellsCancel) names.push(passesOver ? 'ends by Sync' : 'ends');
+      return tellsCancel;
+    },
+    rollBack: () => void names.push('rolls back'),
   };
   const block = new HiddenBlock(listener, reads);
   for (const message of messages.flat()) {
@@ -41,6 +46,18 @@ it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
   ['whose id may not be asked', 'failed 42501', [begins, [error('42501')]]],
   ['whose session ends before', 'id 77 E', [begins, id, [one, inBlock], [error('57P01', 'FATAL')]]],
 ])('%s: %s', (_, expected, messages) => expect(told(messages)).toBe(expected));
+
+it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
+  ['as its block begins', 'ends by Sync E Z', [[frame('1'), error('57014')], [idle]]],
+  [
+    'behind its BEGIN',
+    'ends by Sync E rolls back Z',
+    [begins.slice(0, 3), [error('57014'), failed], rollsBack],
+  ],
+  ['as its id is asked', 'ends E Z', [begins, [error('57014'), failed], [error('25P02'), failed], rollsBack]],
+])('a statement that is cancelled %s hears that once', (_, expected, messages) =>
+  expect(told(messages, false, true)).toBe(expected),
+);
 
 it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
   ['a read', 'T D ONE Z', [begins, [frame('T'), row, one, inBlock], readsEnd]],

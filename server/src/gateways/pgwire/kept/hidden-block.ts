@@ -4,10 +4,11 @@
  * Responsible for: the messages around the request, and for that the client is told what the request alone would have it told: a tag behind the commit, and one ReadyForQuery. BEGIN is sent by messages without a Sync: if it fails PostgreSQL passes over
  * all the rest, so that the request never runs without its block.
  */
-import { endsSession, readErrorFields } from '../../../pgwire/backend-messages.ts';
+import { endsSession, readErrorFields, statusOf } from '../../../pgwire/backend-messages.ts';
+import { headerBytes } from '../../../pgwire/frame-splitter.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
-import { back } from '../../../pgwire/message-types.ts';
-import { assigning, calledId, callOf, type IdListener } from './id-question.ts';
+import { back, type TransactionStatus } from '../../../pgwire/message-types.ts';
+import { assigning, calledId, callOf, type IdListener, queryCanceled } from './id-question.ts';
 
 const own = 'barista_block';
 
@@ -28,7 +29,7 @@ export const readingBlock = {
 };
 
 /** What is being answered. */
-type Stage = 'begin' | 'question' | 'request' | 'commit';
+type Stage = 'begin' | 'passedOver' | 'question' | 'request' | 'commit';
 
 export class HiddenBlock {
   /** The last CommandComplete, which the client has not been told. While there is one every message has to be shown to this. */
@@ -56,7 +57,7 @@ export class HiddenBlock {
   take(type: number, message: Buffer): { readonly tells: boolean; readonly ahead: Buffer | null } {
     if (type === back.errorResponse) return this.error(message);
     const { stage } = this;
-    if (type === back.readyForQuery) return this.ready();
+    if (type === back.readyForQuery) return this.ready(statusOf(message[headerBytes]!));
     if (stage === 'request') return this.answer(type, message);
     if (stage === 'commit')
       return type === back.commandComplete ? { tells: false, ahead: this.takeTag() } : untold;
@@ -79,8 +80,10 @@ export class HiddenBlock {
     return tag;
   }
 
-  private ready(): { readonly tells: boolean; readonly ahead: Buffer | null } {
-    if (this.stage === 'commit') return told;
+  private ready(status: TransactionStatus): { readonly tells: boolean; readonly ahead: Buffer | null } {
+    if (this.stage === 'commit' || (this.stage === 'passedOver' && status === 'I')) return told;
+    // BEGIN had succeeded, and what failed is behind it.
+    if (this.stage === 'passedOver') this.listener.rollBack();
     this.stage = this.stage === 'question' ? 'request' : 'commit';
     return untold;
   }
@@ -89,6 +92,8 @@ export class HiddenBlock {
     const fields = readErrorFields(message);
     if (endsSession(fields)) return told;
     const { stage } = this;
+    // The block had failed before the request.
+    if (this.toldError) return untold;
     if (stage === 'request') {
       this.toldError = true;
       return { tells: true, ahead: this.takeTag() };
@@ -98,7 +103,13 @@ export class HiddenBlock {
       this.toldError = true;
       return told;
     }
-    this.listener.failed(fields.get('C') ?? '');
+    const sqlState = fields.get('C') ?? '';
+    if (sqlState === queryCanceled && this.listener.cancelled(fields, stage === 'begin')) {
+      this.toldError = true;
+      if (stage === 'begin') this.stage = 'passedOver';
+      return told;
+    }
+    this.listener.failed(sqlState);
     return untold;
   }
 }

@@ -1,17 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import { frame } from '../testing/frames.ts';
-import { IdAnswer, type IdQuestionKind } from './id-question.ts';
+import { IdAnswer, type IdListener, type IdQuestionKind } from './id-question.ts';
 
-/** What is heard of the id, and what becomes of each message: `.` it is taken, `|` it is the last, `>` it is the client's. */
-function heard(form: IdQuestionKind['form'], messages: readonly Buffer[]): string {
+/** What is heard of the id, and what becomes of each message: `.` it is taken, `|` it is the last, `-` behind which all up to ReadyForQuery is passed over, `>` it is the client's. */
+function heard(
+  form: IdQuestionKind['form'],
+  messages: readonly Buffer[],
+  { tellsCancel = false, isBehind = false } = {},
+): string {
   const names: string[] = [];
-  const answer = new IdAnswer(form, {
+  const listener: IdListener = {
     id: (xid) => void names.push(`id ${xid} `),
     failed: (sqlState) => void names.push(`failed ${sqlState} `),
-  });
+    cancelled: () => tellsCancel,
+    rollBack: () => undefined,
+  };
+  const answer = new IdAnswer(form, listener, isBehind);
   for (const message of messages) {
     const taken = answer.take(message[0]!, message);
-    names.push(taken === 'goesOn' ? '.' : taken === 'notMine' ? '>' : '|');
+    names.push(taken === 'goesOn' ? '.' : typeof taken === 'string' ? '>' : taken.skips === true ? '-' : '|');
   }
   return names.join('');
 }
@@ -35,4 +42,20 @@ describe('the answer to a question for an id', () => {
     ],
     ['the end of the session', 'batch', '.>', [frame('1'), ended]],
   ])('%s', (_, form, expected, messages) => expect(heard(form, messages)).toBe(expected));
+});
+
+describe('a question that is cancelled', () => {
+  const cancelled = frame('E', 'VERROR\0C57014\0\0');
+
+  it.each<readonly [string, IdQuestionKind['form'], string, object]>([
+    ['ahead of a batch: its error is that of the batch', 'batch', '>>', { tellsCancel: true }],
+    [
+      'ahead of a Query: the client hears it, and not what that is answered',
+      'call',
+      '>-',
+      { tellsCancel: true },
+    ],
+    ['behind a Query: not now', 'call', '.|', { tellsCancel: true, isBehind: true }],
+    ['where that cannot be told', 'call', 'failed 57014 .|', {}],
+  ])('%s', (_, form, expected, how) => expect(heard(form, [cancelled, ready], how)).toBe(expected));
 });

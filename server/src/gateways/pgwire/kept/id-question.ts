@@ -5,7 +5,13 @@
  * of their own, and are closed behind it: what has no name is the client's. A Query outside of a block is in hidden-block.ts.
  * Where the request begins its transaction, the function is asked that gives it an id: what changes no row has one in vain, which costs a record in the WAL and no wait.
  */
-import { endsSession, firstColumn, frameOf, readErrorFields } from '../../../pgwire/backend-messages.ts';
+import {
+  endsSession,
+  type ErrorFields,
+  firstColumn,
+  frameOf,
+  readErrorFields,
+} from '../../../pgwire/backend-messages.ts';
 import { headerBytes } from '../../../pgwire/frame-splitter.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import { back, front } from '../../../pgwire/message-types.ts';
@@ -47,18 +53,29 @@ export interface IdListener {
   readonly id: (xid: bigint | null) => void;
   /** PostgreSQL refuses it with this SQLSTATE, and passes over the request. */
   readonly failed: (sqlState: string) => void;
+  /** It was cancelled, by the client or its statement_timeout, which did not know of it. `passesOver`: so is all up to a Sync that nobody has sent. False: that cannot be told as the error of the request. */
+  readonly cancelled: (error: ErrorFields, passesOver: boolean) => boolean;
+  /** The block of the gateway's own is open, and nothing ends it. */
+  readonly rollBack: () => void;
 }
+
+/** PostgreSQL's SQLSTATE of a request that was cancelled. */
+export const queryCanceled = '57014';
 
 const over: OwnTaken = { client: null };
 
 export class IdAnswer implements OwnAnswer {
   private readonly form: IdQuestionKind['form'];
   private readonly listener: IdListener;
+  private readonly isBehind: boolean;
   private closed = 0;
+  /** The client was told an error, and is told nothing of the request but ReadyForQuery. */
+  private hasFailed = false;
 
-  /** `form`: `call` in a block that may have failed by then, too. */
-  constructor(form: IdQuestionKind['form'], listener: IdListener) {
+  /** `form`: `call` in a block that may have failed by then, too. `isBehind`: the request was answered before. */
+  constructor(form: IdQuestionKind['form'], listener: IdListener, isBehind = false) {
     this.form = form;
+    this.isBehind = isBehind;
     this.listener = listener;
   }
 
@@ -73,6 +90,7 @@ export class IdAnswer implements OwnAnswer {
         this.listener.id(idOf(message === null ? null : firstColumn(message)));
         return 'goesOn';
       case back.readyForQuery:
+        if (this.hasFailed) return { client: null, skips: true };
         return this.form === 'call' ? over : 'notMine';
       case back.closeComplete:
         this.closed += 1;
@@ -86,8 +104,16 @@ export class IdAnswer implements OwnAnswer {
     const fields = message === null ? null : readErrorFields(message);
     // The end of the session is no answer to this.
     if (fields === null || endsSession(fields)) return 'notMine';
-    this.listener.failed(fields.get('C') ?? '');
-    return 'goesOn';
+    const sqlState = fields.get('C') ?? '';
+    if (sqlState !== queryCanceled || !this.listener.cancelled(fields, false)) {
+      this.listener.failed(sqlState);
+      return 'goesOn';
+    }
+    // PostgreSQL passes over the rest of the batch, as if it had been cancelled itself.
+    if (this.form === 'batch') return 'notMine';
+    if (this.isBehind) return 'goesOn';
+    this.hasFailed = true;
+    return 'tells';
   }
 }
 

@@ -4,6 +4,7 @@
  * Responsible for: when that is of use and can be done. Whether a request commits is found by foreseen-commit.ts, how it is asked is in id-question.ts. The id comes back before PostgreSQL begins to commit: a leader that has made a commit record chosen has, but for some microseconds, passed its id on before.
  */
 import type { Ballot } from '../../../multipaxos/types/names.ts';
+import type { ErrorFields } from '../../../pgwire/backend-messages.ts';
 import { type Doubt, readLeadership } from '../codec/doubt-frame.ts';
 import type { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
@@ -16,6 +17,11 @@ export interface IdsAheadListener {
   readonly answered: (doubt: Doubt | null, commits: boolean) => void;
   /** PostgreSQL has refused the question, and passes over the request. */
   readonly refused: () => void;
+  /** See IdListener. */
+  readonly cancelled: IdListener['cancelled'];
+  readonly rollBack: IdListener['rollBack'];
+  /** The question behind a request that was answered: it has failed the block. */
+  readonly cancelledBehind: (error: ErrorFields) => boolean;
 }
 
 /** What PostgreSQL is sent in the place of a request, and who takes the answer. */
@@ -76,7 +82,8 @@ export class IdsAhead {
     if (how === null || leadership === null || !this.mayAsk) return null;
     const usual = { withheld: null, taker: null, later: null, block: null };
     if (how === 'later') {
-      const later = new IdAnswer('call', this.listenerOf(leadership, false));
+      const cancelled = this.listener.cancelledBehind;
+      const later = new IdAnswer('call', { ...this.listenerOf(leadership, false), cancelled }, true);
       return { ...usual, now: [bytes, idQuestion({ form: 'call', assigns: false })], later };
     }
     const { isCommit } = this.foreseen;
@@ -106,6 +113,8 @@ export class IdsAhead {
         if (sqlState === insufficientPrivilege) this.mayAsk = false;
         this.listener.refused();
       },
+      cancelled: this.listener.cancelled,
+      rollBack: this.listener.rollBack,
     };
   }
 

@@ -34,8 +34,12 @@ export interface UpstreamListener {
   readonly ready: (status: TransactionStatus, isBare: boolean) => boolean;
 }
 
-/** `client`: it was the last one, and the client is told this, or nothing. `notMine`: it is for the client, and so is all that follows. */
-export type OwnTaken = 'goesOn' | 'notMine' | { readonly client: Buffer | null };
+/** `client`: it was the last one, and the client is told this, or nothing; `skips`: nor anything else up to the next ReadyForQuery. `tells`: it is an error of the request, though what follows is not. `notMine`: it is for the client, and so is all that follows. */
+export type OwnTaken =
+  | 'goesOn'
+  | 'tells'
+  | 'notMine'
+  | { readonly client: Buffer | null; readonly skips?: true };
 
 /** Takes the answers to what the gateway itself has asked. */
 export interface OwnAnswer {
@@ -149,8 +153,12 @@ export class UpstreamReader {
     if (this.own !== null && !comesAnyTime(type)) {
       const taken = this.own.take(type, isWhole ? message : null);
       if (taken === 'goesOn') return null;
+      if (taken === 'tells') return this.failed(message);
       this.own = null;
-      if (taken !== 'notMine') return taken.client;
+      if (taken !== 'notMine') {
+        this.skips = taken.skips === true;
+        return taken.client;
+      }
     }
     if (type === back.noticeResponse && this.isOfOwn && readErrorFields(message).get('V') !== 'WARNING')
       return null;
