@@ -6,6 +6,7 @@
 (*   - Flushes of several records, a flush later than at once where nobody   *)
 (*     can crash, and a restart later than at once.                          *)
 (*   - Quorums that are not least: more promises only show more votes.       *)
+(*   - Purges of less than Min.                                              *)
 (*   - A repeated request for a decided entry (Decide tells both).           *)
 (*   - Restored where the log and the database go together.                  *)
 (*   - A proposal that is placed later than at once, as placing it says      *)
@@ -38,7 +39,7 @@ UnitStep(r) ==
   \/ Accepting(r)
   \/ r \in Learners /\ (\E m \in Sent("Learn") : HandleLearn(r, m.slot, m.ballot))
   \/ r \in Learners /\ (\E s \in Slots : HandleCatchUpReply(r, s))
-  \/ r \in Learners /\ (Apply(r) \/ Purge(r) \/ \E q \in Replicas : HandleDone(r, q))
+  \/ r \in Learners /\ (Apply(r) \/ Purge(r, MinDone(r)) \/ \E q \in Replicas : HandleDone(r, q, done[q]))
   \/ (NeedsDatabase(r) \/ IsToldForgotten(r)) /\ \E c \in Slots : Restored(r, c)
   \/ r \in Losers /\ LoseDatabase(r)
   \/ Fsync(r, 1)
@@ -98,7 +99,7 @@ NothingIsLeft ==
   ~ ENABLED \E r \in Lasting :
       \/ Proposing(r) \/ Accepting(r)
       \/ \E s \in Slots : HandleCatchUpReply(r, s)
-      \/ Apply(r) \/ Purge(r) \/ (\E q \in Replicas : HandleDone(r, q))
+      \/ Apply(r) \/ Purge(r, MinDone(r)) \/ (\E q \in Replicas : HandleDone(r, q, done[q]))
       \/ done[r] < purged[r]
       \/ \E n \in 1..Len(buffer[r]) : Fsync(r, n)
       \/ Restart(r)

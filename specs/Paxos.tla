@@ -366,13 +366,17 @@ Apply(r) ==
   /\ act' = [name |-> "Apply", params |-> [replica |-> r, slot |-> done[r] + 1]]
   /\ UNCHANGED <<msgs, durable, buffer, promised, log, decided, purged, own, waiting, open, known, asked, up, crashes, lost>>
 
+(* What a message may tell of what q has done: a message that is late tells less, which is as if it had come before. *)
+ToldDone(q) == {done[q]}
+
 (* A message tells r how much q has done. *)
-HandleDone(r, q) ==
-  /\ up[r] /\ up[q] /\ r /= q
+HandleDone(r, q, n) ==
+  /\ up[r] /\ r /= q
   /\ MayForget(r)
-  /\ known[r][q] < done[q]
-  /\ known' = [known EXCEPT ![r][q] = done[q]]
-  /\ act' = [name |-> "HandleDone", params |-> [replica |-> r, from |-> q, done |-> done[q]]]
+  /\ n \in ToldDone(q)
+  /\ known[r][q] < n
+  /\ known' = [known EXCEPT ![r][q] = n]
+  /\ act' = [name |-> "HandleDone", params |-> [replica |-> r, from |-> q, done |-> n]]
   /\ UNCHANGED <<msgs, durable, buffer, promised, log, decided, purged, own, waiting, open, done, asked, up, crashes, lost>>
 
 (* Slots up to c are forgotten: their promises, votes and entries. *)
@@ -385,27 +389,30 @@ Forget(r, c) ==
   /\ purged' = [purged EXCEPT ![r] = c]
   /\ WriteThenSend(r, BaseRecord(c), {}, {})
 
-Purge(r) ==
+(* Up to Min, or less. *)
+Purge(r, c) ==
   /\ up[r]
   /\ MayForget(r)
-  /\ MinDone(r) > purged[r]
-  /\ MinDone(r) <= CommitPoint(r)
-  /\ Forget(r, MinDone(r))
-  /\ act' = [name |-> "Purge", params |-> [replica |-> r, slot |-> MinDone(r)]]
+  /\ c > purged[r]
+  /\ c <= MinDone(r)
+  /\ c <= CommitPoint(r)
+  /\ Forget(r, c)
+  /\ act' = [name |-> "Purge", params |-> [replica |-> r, slot |-> c]]
   /\ UNCHANGED <<durable, waiting, done, known, asked, up, crashes, lost>>
 
 (***************************************************************************)
 (* r's database came up with everything up to c in it: its own, which may   *)
 (* have more than the log is known to have decided, or a copy of another's. *)
-(* What the log lacks of that is forgotten; a proposal of its own down      *)
-(* there is not moved, since nobody can tell whether it was chosen.         *)
+(* What the log lacks of that is forgotten, unless it can come to know it;  *)
+(* a proposal of its own down there is not moved, since nobody can tell     *)
+(* whether it was chosen.                                                   *)
 (***************************************************************************)
 Restored(r, c) ==
   /\ up[r]
   /\ c = done[r] \/ (MayCopy(r) /\ c > done[r] /\ \E q \in Replicas \ {r} : done[q] = c)
   /\ done' = [done EXCEPT ![r] = c]
-  /\ IF c > CommitPoint(r) THEN Forget(r, c)
-     ELSE c /= done[r] /\ UNCHANGED <<msgs, buffer, promised, log, decided, own, open, purged>>
+  /\ \/ c > CommitPoint(r) /\ Forget(r, c)
+     \/ c /= done[r] /\ UNCHANGED <<msgs, buffer, promised, log, decided, own, open, purged>>
   /\ act' = [name |-> "Restored", params |-> [replica |-> r, slot |-> c]]
   /\ UNCHANGED <<durable, waiting, known, asked, up, crashes, lost>>
 
@@ -502,8 +509,8 @@ Learning(r) ==
   \/ \E s \in Slots : HandleCatchUpReply(r, s)
 Purging(r) ==
   \/ Apply(r)
-  \/ \E q \in Replicas : HandleDone(r, q)
-  \/ Purge(r)
+  \/ \E q \in Replicas : \E n \in ToldDone(q) : HandleDone(r, q, n)
+  \/ \E c \in Slots : Purge(r, c)
   \/ \E c \in Slots : Restored(r, c)
   \/ LoseDatabase(r)
 Disk(r) ==
@@ -539,8 +546,8 @@ FairAt(r) ==
        /\ WF_View(\E b \in Ballots : Owner(b) \in Lasting /\ HandleAccept(r, s, b))
        /\ WF_View((\E q \in Lasting : s \in decided[q]) /\ HandleCatchUpReply(r, s))
   /\ WF_View(Apply(r))
-  /\ WF_View(\E q \in Lasting : HandleDone(r, q))
-  /\ WF_View(Purge(r))
+  /\ WF_View(\E q \in Lasting : HandleDone(r, q, done[q]))
+  /\ WF_View(Purge(r, MinDone(r)))
   /\ WF_View(\E q \in Lasting : done[q] >= purged[r] /\ done[r] < purged[r] /\ Restored(r, done[q]))
   /\ WF_View(\E q \in Lasting : purged[q] > CommitPoint(r) /\ \E p \in Lasting : done[p] >= purged[q] /\ Restored(r, done[p]))
   /\ WF_View(Fsync(r, Len(buffer[r])))

@@ -50,11 +50,10 @@ export function restored(run: PaxosRun, slot: Slot): void {
   if (slot > state.commitPoint) {
     if (!holdsAllUpTo(state, slot)) return moveBase(run, slot);
     state.databaseAt = slot;
-  } else {
-    if (slot < state.purgedTo)
-      run.effects.push({ kind: 'forgotten', peer: state.config.id, purgedTo: state.purgedTo });
-    traceAction(run, 'Restored', { upTo: slot });
+  } else if (slot < state.purgedTo) {
+    run.effects.push({ kind: 'forgotten', peer: state.config.id, purgedTo: state.purgedTo });
   }
+  traceAction(run, 'Restored', { upTo: slot });
 }
 
 function holdsAllUpTo(state: PaxosState, last: Slot): boolean {
