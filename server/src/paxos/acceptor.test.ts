@@ -2,9 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { at, ballot, command, OnePaxos, r1, r2, r3 } from './testing/one-paxos.ts';
 
 const prepare = (slot: number, round: number, from = r2) =>
-  ({ kind: 'SlotPrepare', slot: at(slot), ballot: ballot(round, from) }) as const;
+  ({
+    kind: 'SlotPrepare',
+    slot: at(slot),
+    ballot: ballot(round, from),
+  }) as const;
 const accept = (slot: number, round: number, client: string, from = r2) =>
-  ({ kind: 'SlotAccept', slot: at(slot), ballot: ballot(round, from), entry: command(client) }) as const;
+  ({
+    kind: 'SlotAccept',
+    slot: at(slot),
+    ballot: ballot(round, from),
+    entry: command(client),
+  }) as const;
 
 describe('an acceptor', () => {
   it('promises when the promise is durable, and tells its vote with it', () => {
@@ -18,7 +27,13 @@ describe('an acceptor', () => {
     ]);
     core.flush();
     expect(core.sent('SlotPromise')).toMatchObject([
-      { to: r3, message: { ballot: ballot(2, r3), vote: { ballot: ballot(1, r2), entry: command('x') } } },
+      {
+        to: r3,
+        message: {
+          ballot: ballot(2, r3),
+          vote: { ballot: ballot(1, r2), entry: command('x') },
+        },
+      },
     ]);
     expect(core.sent('SlotAccepted')).toMatchObject([{ to: r2 }]);
   });
@@ -54,6 +69,9 @@ describe('an acceptor', () => {
     core.hear(r2, accept(1, 1, 'x'));
     expect(core.sent('SlotAccepted')).toHaveLength(1);
     expect(core.effectsOf('persist')).toEqual([]);
+    // Who was asked for a vote needs no promise any more.
+    core.hear(r2, prepare(1, 1));
+    expect(core.sent('SlotPromise')).toEqual([]);
   });
 
   it('tells what is decided instead of promising or voting', () => {
@@ -110,7 +128,21 @@ describe('an acceptor', () => {
     expect(recovered.sent('SlotReject')).toMatchObject([{ message: { promised: ballot(3, r2) } }]);
     recovered.propose('a');
     recovered.tick(30);
-    expect(recovered.sent('SlotPrepare')[0]?.message).toMatchObject({ slot: 1, ballot: ballot(5, r1) });
+    expect(recovered.sent('SlotPrepare')[0]?.message).toMatchObject({
+      slot: 1,
+      ballot: ballot(5, r1),
+    });
+  });
+
+  it('after a restart takes for decided what its log has purged', () => {
+    const log = {
+      promised: ballot(1, r2),
+      configuration: { version: 1, slot: at(0), members: [] },
+      tail: [],
+    };
+    const core = new OnePaxos({}, { ...log, commitPoint: at(3), purgedTo: at(5) });
+    core.propose('a');
+    expect(core.effectsOf('proposed')).toMatchObject([{ slot: 6 }]);
   });
 
   it('hears nobody who is not a member, nor of another group', () => {

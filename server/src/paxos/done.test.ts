@@ -28,6 +28,31 @@ describe('Min', () => {
     core.hear(r3, status, 1);
     core.tick(1);
     expect(core.effectsOf('purge')).toEqual([]);
+    // What came late is no news.
+    core.input({ kind: 'Applied', slot: at(3), durableSlot: at(3) });
+    core.tick(1);
+    expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 3 }]);
+  });
+
+  it('waits for the log, where the database is ahead of it', () => {
+    const core = new OnePaxos();
+    core.hear(
+      r2,
+      {
+        kind: 'LearnReply',
+        firstSlot: at(1),
+        entries: [command('a')],
+        purgedTo: at(0),
+      },
+      1,
+    );
+    core.hear(r3, status, 1);
+    core.input({ kind: 'Applied', slot: at(1), durableSlot: at(1) });
+    core.tick(1);
+    expect(core.effectsOf('purge')).toEqual([]);
+    core.flush();
+    core.tick(1);
+    expect(core.effectsOf('purge')).toEqual([{ kind: 'purge', upTo: 1 }]);
   });
 
   it('is told with every message', () => {
@@ -35,7 +60,11 @@ describe('Min', () => {
     core.input({ kind: 'Applied', slot: at(3), durableSlot: at(2) });
     core.tick(100);
     expect(core.effectsOf('send').map(({ message }) => message.done)).not.toContain(0);
-    expect(learnReply(core.state, at(1), [])).toMatchObject({ kind: 'LearnReply', done: 2, purgedTo: 0 });
+    expect(learnReply(core.state, at(1), [])).toMatchObject({
+      kind: 'LearnReply',
+      done: 2,
+      purgedTo: 0,
+    });
   });
 });
 
@@ -45,9 +74,13 @@ describe('a database that came up', () => {
     core.propose('a', 'b');
     core.input({ kind: 'Restored', slot: at(1) });
     expect(core.effectsOf('refused')).toEqual([
-      { kind: 'refused', proposal: { client: 'a', request: 1 }, code: 'forgotten' },
+      {
+        kind: 'refused',
+        proposal: { client: 'a', request: 1 },
+        code: 'forgotten',
+      },
     ]);
-    expect(core.effectsOf('persist')[0]?.records[0]).toMatchObject({ kind: 'base', slot: 1 });
+    expect(core.effectsOf('persist')[0]?.records).toMatchObject([{ kind: 'base', slot: 1 }]);
     expect(core.state).toMatchObject({ commitPoint: 1, purgedTo: 1, done: 1 });
     core.hear(r2, { kind: 'SlotPrepare', slot: at(1), ballot: ballot(9, r2) });
     expect(core.sent('LearnReply')).toMatchObject([{ message: { purgedTo: 1 } }]);
@@ -55,25 +88,50 @@ describe('a database that came up', () => {
 
   it('with what the log holds and does not know to be decided, finds that out, and does not take votes for chosen', () => {
     const core = new OnePaxos();
-    core.hear(r2, { kind: 'SlotAccept', slot: at(1), ballot: ballot(1, r2), entry: command('x') });
+    core.hear(r2, {
+      kind: 'SlotAccept',
+      slot: at(1),
+      ballot: ballot(1, r2),
+      entry: command('x'),
+    });
     core.input({ kind: 'Restored', slot: at(1) });
     expect(core.state).toMatchObject({ commitPoint: 0, done: 1 });
-    core.hear(r3, { kind: 'LearnReply', firstSlot: at(1), entries: [command('y')], purgedTo: at(0) });
+    core.hear(r3, {
+      kind: 'LearnReply',
+      firstSlot: at(1),
+      entries: [command('y')],
+      purgedTo: at(0),
+    });
     expect(core.effectsOf('chosen')[0]?.entries).toEqual([{ slot: 1, entry: command('y') }]);
   });
 
   it('is believed where all others have forgotten', () => {
     const core = new OnePaxos();
-    core.hear(r2, { kind: 'SlotAccept', slot: at(1), ballot: ballot(1, r2), entry: command('x') });
+    core.hear(r2, {
+      kind: 'SlotAccept',
+      slot: at(1),
+      ballot: ballot(1, r2),
+      entry: command('x'),
+    });
     core.input({ kind: 'Restored', slot: at(1) });
-    core.hear(r3, { kind: 'LearnReply', firstSlot: at(1), entries: [], purgedTo: at(1) });
+    core.hear(r3, {
+      kind: 'LearnReply',
+      firstSlot: at(1),
+      entries: [],
+      purgedTo: at(1),
+    });
     expect(core.effectsOf('forgotten')).toEqual([]);
     expect(core.state).toMatchObject({ commitPoint: 1, purgedTo: 1 });
   });
 
   it('without what others have forgotten needs a copy', () => {
     const core = new OnePaxos();
-    core.hear(r3, { kind: 'LearnReply', firstSlot: at(1), entries: [], purgedTo: at(5) });
+    core.hear(r3, {
+      kind: 'LearnReply',
+      firstSlot: at(1),
+      entries: [],
+      purgedTo: at(5),
+    });
     expect(core.effectsOf('forgotten')).toEqual([{ kind: 'forgotten', peer: r3, purgedTo: 5 }]);
     core.input({ kind: 'Restored', slot: at(7) });
     expect(core.state).toMatchObject({ commitPoint: 7, purgedTo: 7 });
@@ -93,7 +151,12 @@ describe('a database that came up', () => {
 
   it('leaves decided slots above it as they are', () => {
     const core = new OnePaxos();
-    core.hear(r2, { kind: 'LearnReply', firstSlot: at(3), entries: [command('c')], purgedTo: at(0) });
+    core.hear(r2, {
+      kind: 'LearnReply',
+      firstSlot: at(3),
+      entries: [command('c')],
+      purgedTo: at(0),
+    });
     core.input({ kind: 'Restored', slot: at(2) });
     expect(core.state.commitPoint).toBe(3);
     expect(core.effectsOf('chosen')[0]?.entries).toEqual([{ slot: 3, entry: command('c') }]);

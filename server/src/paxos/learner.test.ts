@@ -12,7 +12,12 @@ const reply = (firstSlot: number, clients: readonly string[], purgedTo = 0) =>
 describe('a learner', () => {
   it('takes its vote for what is chosen if it voted in the very ballot that chose, and else asks', () => {
     const core = new OnePaxos();
-    core.hear(r2, { kind: 'SlotAccept', slot: at(1), ballot: ballot(1, r2), entry: command('x') });
+    core.hear(r2, {
+      kind: 'SlotAccept',
+      slot: at(1),
+      ballot: ballot(1, r2),
+      entry: command('x'),
+    });
     core.hear(r3, { kind: 'Learn', slot: at(1), ballot: ballot(2, r3) });
     expect(core.state.commitPoint).toBe(0);
     expect(core.sent('LearnRequest')).toMatchObject([{ to: r3, message: { fromSlot: 1, toSlot: 1 } }]);
@@ -34,7 +39,12 @@ describe('a learner', () => {
 
   it('writes what it learns, unless its vote says the same', () => {
     const core = new OnePaxos();
-    core.hear(r2, { kind: 'SlotAccept', slot: at(1), ballot: ballot(1, r2), entry: command('a') });
+    core.hear(r2, {
+      kind: 'SlotAccept',
+      slot: at(1),
+      ballot: ballot(1, r2),
+      entry: command('a'),
+    });
     core.hear(r3, reply(1, ['a', 'b']));
     expect(core.records.filter(({ kind }) => kind === 'chosen' || kind === 'vote')).toMatchObject([
       { kind: 'vote', slot: 1 },
@@ -56,6 +66,8 @@ describe('a learner', () => {
       { kind: 'slotPromise', slot: 2, ballot: ballot(1, r1) },
       { kind: 'commitPoint', slot: 1 },
     ]);
+    core.propose('c');
+    expect(core.effectsOf('persist')[0]?.records).toHaveLength(1);
   });
 
   it('after a restart goes on from the commit point, and tells what is learnt above it', () => {
@@ -120,6 +132,28 @@ describe('catching up', () => {
     ]);
     core.hear(r3, { kind: 'LearnRequest', fromSlot: at(9), toSlot: at(20) });
     expect(core.sent('LearnReply')).toEqual([]);
+  });
+
+  it('lets go of nothing, and reads nothing from the log, that is not durable there in its last form', () => {
+    const core = new OnePaxos({ windowSlotsMax: 1, catchUpSlotsMax: 20 });
+    core.hear(r2, reply(1, ['a', 'b', 'c', 'd', 'e', 'f']));
+    core.tick(1);
+    expect(core.state).toMatchObject({
+      commitPoint: 6,
+      durableTo: 0,
+      droppedTo: 0,
+    });
+    core.flush();
+    core.hear(r2, reply(7, ['g']));
+    core.hear(r3, { kind: 'LearnRequest', fromSlot: at(1), toSlot: at(20) });
+    expect(core.effectsOf('serveCatchUp')).toMatchObject([{ fromSlot: 1, toSlot: 6 }]);
+  });
+
+  it('remembers who knows most', () => {
+    const core = new OnePaxos();
+    core.hear(r2, { kind: 'Status', commitPoint: at(20) });
+    core.hear(r3, { kind: 'Status', commitPoint: at(10) });
+    expect(core.state).toMatchObject({ heardCommitPoint: 20, heardFrom: r2 });
   });
 
   it('tells no more bytes than fit a message', () => {

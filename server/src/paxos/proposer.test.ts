@@ -15,7 +15,12 @@ describe('a proposer', () => {
       [r3, 1, first],
     ]);
     core.flush();
-    core.hear(r2, { kind: 'SlotPromise', slot: at(1), ballot: first, vote: null });
+    core.hear(r2, {
+      kind: 'SlotPromise',
+      slot: at(1),
+      ballot: first,
+      vote: null,
+    });
     expect(core.sent('SlotAccept').map(({ to, message }) => [to, message.entry])).toEqual([
       [r2, command('a')],
       [r3, command('a')],
@@ -36,7 +41,12 @@ describe('a proposer', () => {
     const core = new OnePaxos();
     core.propose('a');
     for (const from of [r2, r3])
-      core.hear(from, { kind: 'SlotPromise', slot: at(1), ballot: first, vote: null });
+      core.hear(from, {
+        kind: 'SlotPromise',
+        slot: at(1),
+        ballot: first,
+        vote: null,
+      });
     expect(core.sent('SlotAccept')).toEqual([]);
     core.flush();
     expect(core.sent('SlotAccept')).toHaveLength(2);
@@ -46,7 +56,12 @@ describe('a proposer', () => {
     const core = new OnePaxos();
     core.propose('a');
     core.flush();
-    core.hear(r2, { kind: 'SlotPromise', slot: at(1), ballot: first, vote: null });
+    core.hear(r2, {
+      kind: 'SlotPromise',
+      slot: at(1),
+      ballot: first,
+      vote: null,
+    });
     core.hear(r2, { kind: 'SlotAccepted', slot: at(1), ballot: first });
     expect(core.state.commitPoint).toBe(0);
     core.flush();
@@ -54,12 +69,27 @@ describe('a proposer', () => {
   });
 
   it('proposes the vote of the highest ballot that it finds, and moves its own to the next slot when that is chosen', () => {
-    const core = new OnePaxos({ members: [r1, r2, r3, 'r4' as typeof r1, 'r5' as typeof r1] });
+    const core = new OnePaxos({
+      members: [r1, r2, r3, 'r4' as typeof r1, 'r5' as typeof r1],
+    });
     core.propose('a');
     core.flush();
-    const vote = (round: number, client: string) => ({ ballot: ballot(round, r3), entry: command(client) });
-    core.hear(r2, { kind: 'SlotPromise', slot: at(1), ballot: first, vote: vote(0, 'low') });
-    core.hear(r3, { kind: 'SlotPromise', slot: at(1), ballot: first, vote: vote(1, 'high') });
+    const vote = (round: number, client: string) => ({
+      ballot: ballot(round, r3),
+      entry: command(client),
+    });
+    core.hear(r2, {
+      kind: 'SlotPromise',
+      slot: at(1),
+      ballot: first,
+      vote: vote(0, 'low'),
+    });
+    core.hear(r3, {
+      kind: 'SlotPromise',
+      slot: at(1),
+      ballot: first,
+      vote: vote(1, 'high'),
+    });
     expect(core.sent('SlotAccept')[0]?.message.entry).toEqual(command('high'));
     core.flush();
     core.hear(r2, { kind: 'SlotAccepted', slot: at(1), ballot: first });
@@ -72,7 +102,12 @@ describe('a proposer', () => {
     const core = new OnePaxos();
     core.propose('a');
     core.flush();
-    core.hear(r2, { kind: 'SlotReject', slot: at(1), ballot: first, promised: ballot(7, r2) });
+    core.hear(r2, {
+      kind: 'SlotReject',
+      slot: at(1),
+      ballot: first,
+      promised: ballot(7, r2),
+    });
     expect(core.actions()).toContain('HandleReject');
     expect(core.sent('SlotPrepare')).toEqual([]);
     core.tick(0);
@@ -90,7 +125,12 @@ describe('a proposer', () => {
       core.propose('a');
       const own = core.state.slots.get(at(1))!.own!;
       own.rejections = times - 1;
-      core.hear(r2, { kind: 'SlotReject', slot: at(1), ballot: first, promised: ballot(7, r2) });
+      core.hear(r2, {
+        kind: 'SlotReject',
+        slot: at(1),
+        ballot: first,
+        promised: ballot(7, r2),
+      });
       return own.notBeforeMs;
     });
     expect(waits[1]! / waits[0]!).toBeCloseTo(2);
@@ -104,7 +144,12 @@ describe('a proposer', () => {
     core.propose('a');
     core.hear(r3, { kind: 'SlotPrepare', slot: at(1), ballot: ballot(2, r3) });
     core.flush();
-    core.hear(r2, { kind: 'SlotPromise', slot: at(1), ballot: first, vote: null });
+    core.hear(r2, {
+      kind: 'SlotPromise',
+      slot: at(1),
+      ballot: first,
+      vote: null,
+    });
     expect(core.sent('SlotAccept')).toEqual([]);
     expect(core.state.slots.get(at(1))!.own!.notBeforeMs).toBeGreaterThan(0);
   });
@@ -130,6 +175,44 @@ describe('a proposer', () => {
     expect(core.effectsOf('refused')).toMatchObject([{ proposal: { client: 'b' }, code: 'windowFull' }]);
   });
 
+  it('takes one that is larger than its window, and has room again for what is chosen', () => {
+    const core = new OnePaxos({ windowBytesMax: 10 });
+    for (const [i, client] of ['a', 'b', 'c'].entries()) expect(core.choose(client)).toBe(i + 1);
+    expect(core.state.underBytes).toBe(0);
+  });
+
+  it('cuts in with a proposal that has lost a slot: it has waited', () => {
+    const core = new OnePaxos();
+    core.propose('a');
+    core.hear(r2, { kind: 'SlotPrepare', slot: at(2), ballot: ballot(1, r2) });
+    core.hear(r2, {
+      kind: 'LearnReply',
+      firstSlot: at(1),
+      entries: [command('x')],
+      purgedTo: at(0),
+    });
+    expect(core.sent('SlotPrepare').map(({ message }) => [message.slot, message.ballot.round])).toEqual([
+      [2, 2],
+      [2, 2],
+    ]);
+  });
+
+  it('waits a time that is drawn', () => {
+    const waits = [0.1, 0.7].map((random) => {
+      const core = new OnePaxos();
+      core.tick(0, random);
+      core.propose('a');
+      core.hear(r2, {
+        kind: 'SlotReject',
+        slot: at(1),
+        ballot: first,
+        promised: ballot(7, r2),
+      });
+      return core.state.slots.get(at(1))!.own!.notBeforeMs;
+    });
+    expect(new Set(waits).size).toBe(2);
+  });
+
   it('does not cut in at once where another is at work', () => {
     const core = new OnePaxos();
     core.hear(r2, { kind: 'SlotPrepare', slot: at(1), ballot: ballot(1, r2) });
@@ -145,7 +228,12 @@ describe('a proposer', () => {
     core.propose('a');
     const lose = (slot: number): void => {
       const entries = [command(`x${slot}`)];
-      core.hear(r2, { kind: 'LearnReply', firstSlot: at(slot), entries, purgedTo: at(0) });
+      core.hear(r2, {
+        kind: 'LearnReply',
+        firstSlot: at(slot),
+        entries,
+        purgedTo: at(0),
+      });
     };
     lose(1);
     expect(core.effectsOf('proposed')).toMatchObject([{ slot: 2 }]);
@@ -162,8 +250,16 @@ describe('a proposer', () => {
     expect(core.sent('SlotPrepare')).toEqual([]);
     core.tick(1);
     expect(core.sent('SlotPrepare').map(({ to }) => to)).toEqual([r2, r3]);
-    core.hear(r3, { kind: 'SlotPromise', slot: at(1), ballot: first, vote: null });
-    core.tick(100);
+    core.tick(60);
+    core.hear(r3, {
+      kind: 'SlotPromise',
+      slot: at(1),
+      ballot: first,
+      vote: null,
+    });
+    core.tick(99);
+    expect(core.sent('SlotAccept')).toEqual([]);
+    core.tick(1);
     expect(core.sent('SlotAccept').map(({ to }) => to)).toEqual([r2, r3]);
     core.hear(r3, { kind: 'SlotAccepted', slot: at(1), ballot: first });
     core.tick(100);
@@ -195,16 +291,39 @@ describe('a slot that is in use and silent', () => {
       [2, 2],
     ]);
     core.flush();
-    core.hear(r3, { kind: 'SlotPromise', slot: at(1), ballot: first, vote: null });
+    core.hear(r3, {
+      kind: 'SlotPromise',
+      slot: at(1),
+      ballot: first,
+      vote: null,
+    });
     expect(core.sent('SlotAccept')[0]?.message.entry).toEqual(noop);
+    core.hear(r3, {
+      kind: 'SlotReject',
+      slot: at(1),
+      ballot: first,
+      promised: ballot(2, r3),
+    });
+    // Others finish it, too: each time it waits longer.
+    expect(core.state.slots.get(at(1))!.fills).toBe(1);
   });
 
   it('is finished with what was voted for', () => {
     const core = new OnePaxos();
-    core.hear(r2, { kind: 'SlotAccept', slot: at(1), ballot: ballot(1, r2), entry: command('x') });
+    core.hear(r2, {
+      kind: 'SlotAccept',
+      slot: at(1),
+      ballot: ballot(1, r2),
+      entry: command('x'),
+    });
     core.tick(400);
     core.flush();
-    core.hear(r3, { kind: 'SlotPromise', slot: at(1), ballot: ballot(2, r1), vote: null });
+    core.hear(r3, {
+      kind: 'SlotPromise',
+      slot: at(1),
+      ballot: ballot(2, r1),
+      vote: null,
+    });
     expect(core.sent('SlotAccept')[0]?.message.entry).toEqual(command('x'));
   });
 });
