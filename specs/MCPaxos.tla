@@ -125,7 +125,7 @@ Sights ==
   /\ See(4, "OneValuePerBallot: a proposer that crashed is followed in its slot", \E b \in Ballots, s \in Slots : Proposals(b, s) /= {} /\ crashes[Owner(b)] > 0)
   /\ See(5, "PromiseDurable: one that promised has crashed", \E m \in Sent("Promise") : crashes[m.from] > 0)
   /\ See(6, "VoteDurable: one that voted has crashed", \E m \in Sent("Accepted") : crashes[m.from] > 0)
-  /\ See(7, "DecidedIsChosen: one knows by itself, another was told", \E r, q \in Replicas, s \in Slots : r /= q /\ s \in decided[r] /\ s \in decided[q] /\ IsLearnt(log[q][s]))
+  /\ See(7, "DecidedIsChosen: two know what is", \E r, q \in Replicas, s \in Slots : r /= q /\ s \in decided[r] /\ s \in decided[q])
   /\ See(8, "DoneIsChosen: something is forgotten", \E r \in Replicas : purged[r] > 0)
   /\ See(9, "NothingLost: one whose database is lost needs a copy", \E r \in Replicas : done[r] < purged[r])
   /\ See(10, "PlacedOnce: a proposal waits for another slot", \E r \in Replicas : waiting[r] /= {})
