@@ -38,6 +38,16 @@ describe('an acceptor', () => {
     expect(core.sent('SlotAccepted')).toMatchObject([{ to: r2 }]);
   });
 
+  it('tells of a record when the log has got so far, and not of those behind it', () => {
+    const core = new OnePaxos();
+    core.hear(r2, prepare(1, 1));
+    core.hear(r2, prepare(2, 1));
+    core.input({ kind: 'Persisted', seq: 1 });
+    expect(core.sent('SlotPromise').map(({ message }) => message.slot)).toEqual([1]);
+    core.flush();
+    expect(core.sent('SlotPromise').map(({ message }) => message.slot)).toEqual([2]);
+  });
+
   it('neither promises nor votes below its promise, and says what that is', () => {
     const core = new OnePaxos();
     core.hear(r3, prepare(1, 5, r3));
