@@ -1,0 +1,164 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { originalPosition } from './edits.ts';
+import { rewriteMessages } from './messages.ts';
+import { loadParser } from './parser.ts';
+import { rewriteBinary, rewriteQuery } from './rewrite.ts';
+
+beforeAll(loadParser);
+
+const context = { clientEncoding: 'UTF8', standardConformingStrings: true };
+
+function rewritten(sql: string): string {
+  const result = rewriteQuery(sql, context);
+  return result.kind === 'rewritten' ? result.sql : `refused: ${result.rule}`;
+}
+
+describe('what reads a clock or chance becomes a call of barista_fn', () => {
+  test.each([
+    ['select now()', 'select barista_fn.now()'],
+    ['select é, NOW ( ) as "now" -- now()', 'select é, barista_fn.now ( ) as "now" -- now()'],
+    ['select pg_catalog.now(), "now"()', 'select barista_fn.now(), barista_fn.now()'],
+    [
+      'select current_timestamp(3), CURRENT_DATE',
+      'select barista_fn.current_timestamp(3), barista_fn.current_date()',
+    ],
+    [
+      'create table t (a uuid default gen_random_uuid())',
+      'create table t (a uuid default barista_fn.gen_random_uuid())',
+    ],
+    ['select age(a), age(a, b) from t', 'select barista_fn.age(a), age(a, b) from t'],
+    [
+      'create function f() returns timestamptz begin atomic select now(); end',
+      'create function f() returns timestamptz begin atomic select barista_fn.now(); end',
+    ],
+  ])('%s', (sql, expected) => {
+    expect(rewritten(sql)).toBe(expected);
+    expect(rewritten(expected)).toBe(expected);
+  });
+});
+
+test.each([
+  'select 1; ; select 2',
+  "select 'now()', $$now()$$, U&'\\006eow()', now from t",
+  'select public.now(), other.random(), now(1) from t',
+  'select random(), setseed(0.5), current_user, nextval($1)',
+  "insert into t values ('today'::text, 'know', 'now and then')",
+  'update t set a = 1 where b in (select b from u order by b limit 3 for update skip locked)',
+  'select * from pg_stat_activity limit 3',
+  'set timezone = utc',
+])('passed on as it is: %s', (sql) => {
+  const result = rewriteQuery(sql, context);
+  expect(result).toMatchObject({ kind: 'rewritten', sql, edits: [] });
+});
+
+test.each([
+  ["select 'now'::timestamp", "'now' as a date or time"],
+  ["select date 'today 10:00'", "'now' as a date or time"],
+  ["insert into t values (' Tomorrow')", "'now' without a type"],
+  ['select txid_current()', 'transaction ids'],
+  ['select ctid from t', 'system columns'],
+  ["copy t from program 'id'", 'outside the database'],
+  ['delete from t where a in (select a from t limit 1)', 'rows picked without an order'],
+  ['insert into t select pid from pg_stat_activity', 'statistics views'],
+  ['create function f() returns int language sql as $$select now()$$', 'bodies as strings'],
+  ['do $$begin perform clock_timestamp(); end$$', 'bodies as strings'],
+  ["create function f() returns int language c as 'x', 'y'", 'other languages'],
+  ["set barista_fn.operation = 'x'", "the operation's clock"],
+  ["select set_config('barista_fn.operation', 'x', false)", "the operation's clock"],
+  ["select set_config('barista' || '_fn.operation', 'x', false)", 'set_config'],
+  ['select * from t tablesample system (10)', 'samples'],
+  ['selec 1', 'syntax errors'],
+  ['select 1\0; select now()', 'syntax errors'],
+])('refused: %s', (sql, rule) => {
+  expect(rewritten(sql)).toBe(`refused: ${rule}`);
+});
+
+test('a position in the rewritten text is mapped to the client’s, in characters', () => {
+  const sql = 'select é, now(), nope';
+  const result = rewriteQuery(sql, context);
+  if (result.kind === 'refused') throw new Error(result.message);
+  expect(originalPosition(result.edits, result.sql.indexOf('nope') + 1)).toBe(sql.indexOf('nope') + 1);
+});
+
+test('a text in an encoding with second bytes below 128 must be ASCII', () => {
+  const sjis = { ...context, clientEncoding: 'SJIS' };
+  expect(rewriteBinary("select '\x95\\'", sjis)).toMatchObject({ rule: 'client encodings' });
+  expect(rewriteBinary('select 1', sjis)).toMatchObject({ kind: 'rewritten' });
+});
+
+test('a backslash means nothing sure without standard_conforming_strings', () => {
+  const old = { ...context, standardConformingStrings: false };
+  expect(rewriteQuery("select '\\', now(), '\\'", old)).toMatchObject({
+    rule: 'standard_conforming_strings',
+  });
+});
+
+test('what a statement is, and where it may run', () => {
+  const facts = (sql: string): unknown[] => {
+    const result = rewriteQuery(sql, context);
+    return result.kind === 'rewritten' ? result.statements.map((s) => `${s.class} ${s.inBlock}`) : [];
+  };
+  expect(
+    facts('begin; select 1; savepoint a; with x as (delete from t returning 1) select 1; commit'),
+  ).toEqual(['begin true', 'read true', 'savepoint true', 'other true', 'commit true']);
+  expect(facts('vacuum; analyze; select 1 for update; rollback')).toEqual([
+    'other false',
+    'other true',
+    'other true',
+    'rollback true',
+  ]);
+});
+
+const framed = (type: string, body: Buffer): Buffer => {
+  const head = Buffer.alloc(5);
+  head.write(type, 0, 'latin1');
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+};
+const bindOf = (value: string): Buffer => {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(value.length);
+  return framed(
+    'B',
+    Buffer.concat([
+      Buffer.from('\0\0\0\0\0\x01', 'latin1'),
+      length,
+      Buffer.from(value),
+      Buffer.from('\0\0', 'latin1'),
+    ]),
+  );
+};
+
+test('the messages of a request are rewritten, and others are passed on byte for byte', () => {
+  const parse = framed('P', Buffer.from('s\0select now(), $1\0\0\x01\0\0\0\x19', 'latin1'));
+  const result = rewriteMessages(Buffer.concat([parse, framed('S', Buffer.alloc(0))]), context);
+  expect(result).toMatchObject({ kind: 'rewritten', parts: [{ type: 'parse', statement: 's' }] });
+  const expected = framed('P', Buffer.from('s\0select barista_fn.now(), $1\0\0\x01\0\0\0\x19', 'latin1'));
+  expect(
+    result.kind === 'rewritten' &&
+      Buffer.from(result.bytes).equals(Buffer.concat([expected, framed('S', Buffer.alloc(0))])),
+  ).toBe(true);
+  const plain = framed('Q', Buffer.from('select 1\0'));
+  const same = rewriteMessages(plain, context);
+  expect(same.kind === 'rewritten' && same.bytes === plain).toBe(true);
+});
+
+test('a parameter that may be read by the clock is refused unless its type is told', () => {
+  expect(rewriteMessages(bindOf('today'), context)).toMatchObject({ rule: "'now' as a parameter" });
+  expect(rewriteMessages(bindOf('today'), { ...context, parameterTypes: () => [25] })).toMatchObject({
+    kind: 'rewritten',
+  });
+  expect(rewriteMessages(bindOf('todays'), context)).toMatchObject({ kind: 'rewritten' });
+});
+
+test('a statement that is too deep for the parser is refused, and the next is parsed', () => {
+  expect(rewriteQuery(`select ${Array(60_000).fill('1').join('+')}`, context)).toMatchObject({
+    sqlstate: '54001',
+  });
+  expect(rewritten('select now()')).toBe('select barista_fn.now()');
+});
+
+test('what is no message is refused', () => {
+  expect(rewriteMessages(Buffer.from('Q\0\0'), context)).toMatchObject({ sqlstate: '08P01' });
+  expect(rewriteMessages(framed('F', Buffer.alloc(8)), context)).toMatchObject({ sqlstate: '0A000' });
+});

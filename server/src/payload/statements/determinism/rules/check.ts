@@ -1,0 +1,180 @@
+/**
+ * One statement against all rules: its edits and facts, or why it is refused.
+ */
+import { classOf, runsInBlock } from '../classify.ts';
+import type { Edit } from '../edits.ts';
+import type { ParsedStatement, TreeNode } from '../parser.ts';
+import type { Refusal, RewriteContext, StatementFacts } from '../rewriting.ts';
+import { nodesOf, strings, type Visited, walk, word } from '../tree.ts';
+import { clockWords, refusedFunctions, replaced } from './functions.ts';
+import { isRelativeTime, mentionsClock } from './relative-times.ts';
+import { setConfigRefusal, statementRefusal } from './statements.ts';
+
+export type Checked =
+  | { readonly kind: 'checked'; readonly edits: readonly Edit[]; readonly facts: StatementFacts }
+  | Refusal;
+
+type Finding = Omit<Refusal, 'kind' | 'sqlstate'> | Edit | undefined;
+
+const systemColumns = new Set(['ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid']);
+const clockTypes = new Set(['date', 'time', 'timetz', 'timestamp', 'timestamptz']);
+
+/** `name` or `pg_catalog.name` from `at` on: the whole of it gives way. */
+function nameLength(text: string, at: number): number {
+  const name = /^(?:"?pg_catalog"?\s*\.\s*)?(?:"[a-z_0-9]+"|[A-Za-z_0-9]+)/i.exec(text.slice(at, at + 200));
+  return name?.[0].length ?? 0;
+}
+
+function checkCall(node: TreeNode, text: string, context: RewriteContext): Finding {
+  const parts = strings(node.funcname);
+  const name = parts.at(-1) ?? '';
+  if (parts.length > 2 || (parts.length === 2 && parts[0] !== 'pg_catalog' && !refusedElsewhere(name)))
+    return undefined;
+  const at = Number(node.location ?? 0);
+  if (name === 'set_config') {
+    const refusal = setConfigRefusal(node);
+    return refusal === undefined ? undefined : { ...refusal, position: at + 1 };
+  }
+  const refused = refusedFunctions.get(name);
+  if (refused !== undefined)
+    return { message: `${name} is not replicated`, hint: refused.hint, rule: refused.rule, position: at + 1 };
+  const counts = replaced.get(name);
+  if (counts === undefined) return undefined;
+  if (!counts.includes(Array.isArray(node.args) ? node.args.length : 0)) return undefined;
+  if (parts.length === 1 && context.userFunctions?.has(name) === true)
+    return {
+      message: `${name} may mean a function of this database or PostgreSQL's own`,
+      hint: 'Write its schema.',
+      rule: 'functions of the same name',
+      position: at + 1,
+    };
+  const length = nameLength(text, at);
+  if (
+    !text
+      .slice(at, at + length)
+      .toLowerCase()
+      .replaceAll('"', '')
+      .endsWith(name)
+  )
+    return {
+      message: `${name} is written in a way that is not understood`,
+      rule: 'odd names',
+      position: at + 1,
+    };
+  return { at, removed: length, inserted: `barista_fn.${name}` };
+}
+
+/** Extensions stand in any schema. */
+const refusedElsewhere = (name: string): boolean =>
+  refusedFunctions.get(name)?.rule === 'other chance' || name.startsWith('dblink');
+
+function checkClockWord(node: TreeNode): Finding {
+  const name = clockWords.get(word(node, 'op'));
+  if (name === undefined) return undefined;
+  const at = Number(node.location ?? 0);
+  const withPrecision = word(node, 'op').endsWith('_N');
+  return {
+    at,
+    removed: name.length,
+    inserted: `barista_fn.${name}${withPrecision ? '' : '()'}`,
+  };
+}
+
+function checkLiteral({ node, parent }: Visited): Finding {
+  const value = (node.sval as TreeNode | undefined)?.sval;
+  if (typeof value !== 'string') return undefined;
+  const position = Number(node.location ?? 0) + 1;
+  const type = parent?.kind === 'TypeCast' ? (parent.node.typeName as TreeNode | undefined) : undefined;
+  const named = type === undefined ? undefined : strings(type.names).at(-1);
+  if (named !== undefined && clockTypes.has(named) && mentionsClock(value))
+    return {
+      message: `'${value}' as ${named} would be read by each replica's own clock`,
+      hint: 'Write CURRENT_TIMESTAMP, CURRENT_DATE + 1 and such.',
+      rule: "'now' as a date or time",
+      position,
+    };
+  if (named !== undefined && /^(?:text|varchar|bpchar|name|json|jsonb)$/.test(named)) return undefined;
+  if (!isRelativeTime(value)) return undefined;
+  return {
+    message: `'${value}' may mean the time at each replica`,
+    hint: `Write '${value}'::text, or CURRENT_TIMESTAMP, CURRENT_DATE and such.`,
+    rule: "'now' without a type",
+    position,
+  };
+}
+
+function checkSelect(node: TreeNode, isWrite: boolean): Finding {
+  const ordered = Array.isArray(node.sortClause);
+  const limited =
+    node.limitCount !== undefined || node.limitOffset !== undefined || Array.isArray(node.distinctClause);
+  const distinctOn = Array.isArray(node.distinctClause) && JSON.stringify(node.distinctClause) !== '[{}]';
+  const picks = node.limitCount !== undefined || node.limitOffset !== undefined || distinctOn;
+  if (!isWrite || ordered || !limited || !picks) return undefined;
+  return {
+    message: 'LIMIT, OFFSET or DISTINCT ON without ORDER BY in a statement that writes',
+    hint: 'Add an ORDER BY that leaves no ties.',
+    rule: 'rows picked without an order',
+  };
+}
+
+/** ordered: what picks rows in a read without an order answers differently at replicas that are the same. */
+function picksWithoutOrder(visited: Visited): boolean {
+  return visited.kind === 'SelectStmt' && checkSelect(visited.node, true) !== undefined;
+}
+
+const ownViews =
+  /^pg_(?:stat_|statio_|locks$|settings$|prepared_xacts$|replication_|hba_|file_|shmem|backend_|config$|cursors$)/;
+
+function check(visited: Visited, text: string, context: RewriteContext, isWrite: boolean): Finding {
+  const { kind, node } = visited;
+  if (kind === 'FuncCall') return checkCall(node, text, context);
+  if (kind === 'SQLValueFunction') return checkClockWord(node);
+  if (kind === 'A_Const') return checkLiteral(visited);
+  if (kind === 'SelectStmt') return checkSelect(node, isWrite);
+  if (kind === 'RangeTableSample' && node.repeatable === undefined)
+    return { message: 'TABLESAMPLE without REPEATABLE', rule: 'samples' };
+  if (kind === 'ColumnRef') {
+    const column = strings(node.fields).at(-1) ?? '';
+    if (systemColumns.has(column) && nodesOf(node.fields, 'A_Star').length === 0)
+      return {
+        message: `system column ${column} differs between replicas`,
+        rule: 'system columns',
+        position: Number(node.location ?? 0) + 1,
+      };
+  }
+  if ((kind === 'RangeVar' || kind === 'relation') && isWrite && ownViews.test(word(node, 'relname')))
+    return {
+      message: `${word(node, 'relname')} tells of one replica, and cannot be a source of what is written`,
+      rule: 'statistics views',
+      position: Number(node.location ?? 0) + 1,
+    };
+  return undefined;
+}
+
+export function checkStatement(statement: ParsedStatement, text: string, context: RewriteContext): Checked {
+  const refused = statementRefusal(statement);
+  if (refused !== undefined) return refused;
+  const edits: Edit[] = [];
+  let refusal: Refusal | undefined;
+  const itsClass = classOf(statement);
+  let local = statement.kind === 'ExplainStmt' || statement.kind === 'VariableShowStmt';
+  walk(statement.kind, statement.node, (visited) => {
+    if (refusal !== undefined) return false;
+    const finding = check(visited, text, context, itsClass === 'other');
+    if (finding !== undefined && 'inserted' in finding) edits.push(finding);
+    else if (finding !== undefined) refusal = { kind: 'refused', sqlstate: '0A000', ...finding };
+    local ||= picksWithoutOrder(visited) || ownViews.test(word(visited.node, 'relname'));
+    return true;
+  });
+  if (refusal !== undefined) return refusal;
+  return {
+    kind: 'checked',
+    edits,
+    facts: {
+      class: itsClass,
+      name: statement.kind,
+      inBlock: runsInBlock(statement),
+      compare: local ? 'none' : 'rows',
+    },
+  };
+}

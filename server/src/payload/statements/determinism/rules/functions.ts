@@ -1,0 +1,72 @@
+/**
+ * The built-in functions that read a clock, chance or the machine, and what becomes of a call: one of `barista_fn`, or a refusal.
+ *
+ * Left alone: random(), random_normal(), random(min, max) and setseed(): their generator is the session's own, and the executor seeds it for each operation (`SET seed`). current_user and
+ * its kin, version(), sequences and lastval() are the same at every replica that executes the same.
+ */
+
+/** Numbers of arguments with which the built-in is called; others are somebody else's function. */
+export const replaced: ReadonlyMap<string, readonly number[]> = new Map([
+  ['now', [0]],
+  ['transaction_timestamp', [0]],
+  ['statement_timestamp', [0]],
+  ['clock_timestamp', [0]],
+  ['timeofday', [0]],
+  ['age', [1]],
+  ['gen_random_uuid', [0]],
+  ['uuidv4', [0]],
+  ['uuidv7', [0, 1]],
+  ['pg_backend_pid', [0]],
+]);
+
+const transactionIds =
+  'txid_current txid_current_if_assigned txid_current_snapshot pg_current_xact_id pg_current_xact_id_if_assigned pg_current_snapshot txid_status pg_xact_status pg_xact_commit_timestamp pg_last_committed_xact mxid_age';
+const machine =
+  'inet_client_addr inet_client_port inet_server_addr inet_server_port pg_postmaster_start_time pg_conf_load_time pg_current_wal_lsn pg_current_wal_insert_lsn pg_current_wal_flush_lsn pg_current_logfile pg_my_temp_schema pg_last_wal_replay_lsn pg_last_wal_receive_lsn pg_last_xact_replay_timestamp pg_control_system pg_control_checkpoint';
+const outside =
+  'pg_read_file pg_read_binary_file pg_ls_dir pg_stat_file pg_ls_logdir pg_ls_waldir pg_ls_tmpdir pg_ls_archive_statusdir lo_import lo_export dblink dblink_connect dblink_exec dblink_open dblink_send_query pg_terminate_backend pg_cancel_backend pg_reload_conf pg_rotate_logfile pg_switch_wal pg_promote pg_create_restore_point pg_backup_start pg_backup_stop pg_create_physical_replication_slot pg_create_logical_replication_slot pg_logical_emit_message pg_replication_origin_advance pg_export_snapshot pg_notify';
+const chance =
+  'array_shuffle array_sample gen_salt gen_random_bytes pgp_sym_encrypt pgp_sym_encrypt_bytea pgp_pub_encrypt pgp_pub_encrypt_bytea uuid_generate_v1 uuid_generate_v1mc uuid_generate_v4';
+const waits = 'pg_sleep pg_sleep_for pg_sleep_until pg_advisory_lock pg_advisory_lock_shared';
+
+export interface RefusedFunction {
+  readonly rule: string;
+  readonly hint: string;
+}
+
+const rows: readonly (readonly [names: string, rule: string, hint: string])[] = [
+  [transactionIds, 'transaction ids', 'They differ between replicas.'],
+  [machine, 'the machine', 'It tells of one replica only.'],
+  [outside, 'outside the database', 'It acts at one replica only.'],
+  [chance, 'other chance', 'Use random() or gen_random_uuid().'],
+  [waits, 'waiting functions', 'A statement that waits would stop all others.'],
+];
+
+export const refusedFunctions: ReadonlyMap<string, RefusedFunction> = new Map(
+  rows.flatMap(([names, rule, hint]) => names.split(' ').map((name) => [name, { rule, hint }] as const)),
+);
+
+/** SQL's own words for the clock, by the parser's names: the function takes the place of the word, so that the column of an answer keeps its name. */
+export const clockWords: ReadonlyMap<string, string> = new Map([
+  ['SVFOP_CURRENT_DATE', 'current_date'],
+  ['SVFOP_CURRENT_TIME', 'current_time'],
+  ['SVFOP_CURRENT_TIME_N', 'current_time'],
+  ['SVFOP_CURRENT_TIMESTAMP', 'current_timestamp'],
+  ['SVFOP_CURRENT_TIMESTAMP_N', 'current_timestamp'],
+  ['SVFOP_LOCALTIME', 'localtime'],
+  ['SVFOP_LOCALTIME_N', 'localtime'],
+  ['SVFOP_LOCALTIMESTAMP', 'localtimestamp'],
+  ['SVFOP_LOCALTIMESTAMP_N', 'localtimestamp'],
+]);
+
+/** Any of these words in a body that is a string: it is refused, as what it means there is not parsed. */
+export const namesInBodies = new RegExp(
+  `(?<![A-Za-z0-9_$.])(?:pg_catalog\\s*\\.\\s*)?"?(?:${[
+    ...replaced.keys(),
+    ...refusedFunctions.keys(),
+    ...new Set(clockWords.values()),
+    'ctid|xmin|xmax|cmin|cmax|tableoid|tablesample|set_config',
+    'tomorrow|yesterday|today',
+  ].join('|')})(?![A-Za-z0-9_$])`,
+  'i',
+);

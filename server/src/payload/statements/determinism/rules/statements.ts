@@ -1,0 +1,104 @@
+/**
+ * Statements that are refused by what they are: they act at one replica only, run code that nobody can look into, or change what all rules stand on.
+ */
+import type { ParsedStatement, TreeNode } from '../parser.ts';
+import type { Refusal } from '../rewriting.ts';
+import { nodesOf, strings, word } from '../tree.ts';
+import { namesInBodies } from './functions.ts';
+
+type Why = Omit<Refusal, 'kind' | 'sqlstate'>;
+
+const refusedKinds: ReadonlyMap<string, string> = new Map([
+  ['AlterSystemStmt', 'ALTER SYSTEM'],
+  ['LoadStmt', 'LOAD'],
+  ['CreateTableSpaceStmt', 'CREATE TABLESPACE'],
+  ['CreateSubscriptionStmt', 'CREATE SUBSCRIPTION'],
+  ['CreateFdwStmt', 'CREATE FOREIGN DATA WRAPPER'],
+  ['CreateForeignServerStmt', 'CREATE SERVER'],
+  ['CreateForeignTableStmt', 'CREATE FOREIGN TABLE'],
+  ['ImportForeignSchemaStmt', 'IMPORT FOREIGN SCHEMA'],
+  ['CreatePLangStmt', 'CREATE LANGUAGE'],
+]);
+
+const extensions = new Set(
+  'plpgsql pgcrypto uuid-ossp citext hstore pg_trgm btree_gin btree_gist ltree intarray unaccent cube earthdistance fuzzystrmatch tablefunc isn seg lo dict_int postgis'.split(
+    ' ',
+  ),
+);
+
+/** What the executor sets for itself, and what the parser must be able to rely on. */
+function settingRefusal(name: string): Why | undefined {
+  const lower = name.toLowerCase();
+  if (lower.startsWith('barista_fn.'))
+    return { message: `${name} belongs to Barista`, rule: "the operation's clock" };
+  if (lower === 'standard_conforming_strings')
+    return { message: `${name} cannot be changed`, rule: 'standard_conforming_strings' };
+  if (lower === 'seed')
+    return { message: 'seed cannot be set', hint: 'Call setseed().', rule: "the operation's clock" };
+  return undefined;
+}
+
+/** set_config's first argument, where the text shows it. */
+export function setConfigRefusal(call: TreeNode): Why | undefined {
+  const [name] = nodesOf(call.args, 'A_Const');
+  const args = Array.isArray(call.args) ? (call.args as readonly TreeNode[]) : [];
+  const value = (name?.sval as TreeNode | undefined)?.sval;
+  if (args[0]?.A_Const === undefined || typeof value !== 'string')
+    return { message: 'set_config of a name that is not a literal', rule: 'set_config' };
+  return settingRefusal(value);
+}
+
+function functionRefusal(node: TreeNode): Why | undefined {
+  const options = nodesOf(node.options ?? node.args, 'DefElem');
+  const named = options.find((option) => option.defname === 'language')?.arg as TreeNode | undefined;
+  const language = named === undefined ? 'plpgsql' : word(named.String as TreeNode, 'sval').toLowerCase();
+  if (node.sql_body === undefined && language !== 'sql' && language !== 'plpgsql')
+    return {
+      message: `functions in language ${language} are not replicated`,
+      hint: 'Write it in SQL or PL/pgSQL.',
+      rule: 'other languages',
+    };
+  const as = options.find((option) => option.defname === 'as');
+  const body = JSON.stringify(as?.arg ?? '');
+  const found = namesInBodies.exec(body);
+  if (found === null) return undefined;
+  return {
+    message: `the body names ${found[0].trim()}, which would differ between replicas`,
+    hint: 'Call functions of barista_fn in it, or write an SQL body with BEGIN ATOMIC.',
+    rule: 'bodies as strings',
+  };
+}
+
+function why({ kind, node }: ParsedStatement): Why | undefined {
+  const refused = refusedKinds.get(kind);
+  if (refused !== undefined) return { message: `${refused} is not replicated`, rule: 'outside the database' };
+  if (kind === 'CopyStmt' && (node.filename !== undefined || node.is_program === true))
+    return {
+      message: 'COPY with a file or a program of the server is not replicated',
+      hint: 'Use STDIN or STDOUT.',
+      rule: 'outside the database',
+    };
+  if (kind === 'CreateExtensionStmt' && !extensions.has(word(node, 'extname')))
+    return {
+      message: `extension ${word(node, 'extname')} is not known to act alike at all replicas`,
+      rule: 'extensions',
+    };
+  if (kind === 'VariableSetStmt') return settingRefusal(word(node, 'name'));
+  if (kind === 'AlterRoleSetStmt' || kind === 'AlterDatabaseSetStmt')
+    return settingRefusal(word((node.setstmt ?? {}) as TreeNode, 'name'));
+  if (kind === 'CreateFunctionStmt' || kind === 'DoStmt') return functionRefusal(node);
+  if ((kind === 'UpdateStmt' || kind === 'DeleteStmt') && isSettings(node.relation as TreeNode))
+    return { message: 'pg_settings is read only', rule: 'set_config' };
+  if (kind === 'CreateSchemaStmt' && word(node, 'schemaname') === 'barista_fn')
+    return { message: 'schema barista_fn belongs to Barista', rule: "the operation's clock" };
+  return strings(node.object).includes('barista_fn')
+    ? { message: 'schema barista_fn belongs to Barista', rule: "the operation's clock" }
+    : undefined;
+}
+
+const isSettings = (relation: TreeNode | undefined): boolean => relation?.relname === 'pg_settings';
+
+export function statementRefusal(statement: ParsedStatement): Refusal | undefined {
+  const found = why(statement);
+  return found === undefined ? undefined : { kind: 'refused', sqlstate: '0A000', ...found };
+}
