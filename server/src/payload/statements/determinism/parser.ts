@@ -4,7 +4,7 @@
  * Texts come as one character per byte of the client's ("binary" strings). So places are bytes, whatever the client's encoding is, and nothing is decoded: the scanner knows all
  * bytes from 128 on as letters. Encodings whose characters hold bytes below 128 in second place are not for this (see `client-text.ts`).
  */
-import { loadModule, parsePlPgSQLSync, parseSync, SqlError } from 'libpg-query';
+import { loadModule, parseSync, SqlError } from 'libpg-query';
 
 /** A node of a tree: its kind is the only key of the object around it. */
 export interface TreeNode {
@@ -111,9 +111,4 @@ export function parseText(text: string): Parsed {
       at: error.sqlDetails?.cursorPosition,
     };
   }
-}
-
-/** The body of a plpgsql function by its whole CREATE FUNCTION statement; throws for what the parser does not take. */
-export function parsePlpgsql(createFunction: string): TreeNode {
-  return parsePlPgSQLSync(createFunction) as unknown as TreeNode;
 }

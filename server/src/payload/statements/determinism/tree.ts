@@ -55,11 +55,13 @@ export function hasNode(root: TreeNode, kinds: readonly string[]): boolean {
 
 /** The nodes of a kind directly in a list. */
 export function nodesOf(list: TreeValue | undefined, kind: string): TreeNode[] {
-  if (!Array.isArray(list)) return [];
-  return (list as readonly TreeNode[]).flatMap((item) => {
-    const node = item[kind];
-    return typeof node === 'object' && node !== null ? [node as TreeNode] : [];
-  });
+  const found: TreeNode[] = [];
+  if (!Array.isArray(list)) return found;
+  for (const item of list as readonly TreeNode[]) {
+    const node = item[kind] as TreeNode | undefined;
+    if (node !== undefined) found.push(node);
+  }
+  return found;
 }
 
 /** The texts of a list of String nodes, as a name in parts is one. */
