@@ -90,12 +90,12 @@ export class SessionMemory {
   async load(pointer: number): Promise<ReadonlyMap<number, RememberedSession>> {
     await this.database.query('DELETE FROM pg_barista.statement_session WHERE slot > $1', [pointer]);
     const rows = await this.database.query(
-      `SELECT DISTINCT ON (session) session::text, state, (SELECT max(position) FROM pg_barista.statement_session)::text AS position
+      `SELECT DISTINCT ON (session) session::text, state, (SELECT max(position) FROM pg_barista.statement_session)::text AS newest
        FROM pg_barista.statement_session ORDER BY session, position DESC`,
     );
     const found = new Map<number, RememberedSession>();
     for (const row of rows) {
-      this.position = Number(row['position']);
+      this.position = Number(row['newest']);
       const remembered = JSON.parse(String(row['state'])) as RememberedSession;
       if (!remembered.isClosed) found.set(Number(row['session']), remembered);
     }

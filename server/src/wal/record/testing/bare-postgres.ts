@@ -83,7 +83,7 @@ export async function makeBarePostgres(options: BarePostgresOptions = {}): Promi
         await connect();
         return;
       } catch (cause) {
-        const isOver = server.exitCode !== null || performance.now() > deadline;
+        const isOver = server.exitCode !== null || server.signalCode !== null || performance.now() > deadline;
         if (isOver) throw new Error('PostgreSQL did not start', { cause });
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
@@ -95,7 +95,7 @@ export async function makeBarePostgres(options: BarePostgresOptions = {}): Promi
     clients = [];
     const ending = server;
     server = null;
-    if (ending === null || ending.exitCode !== null) return;
+    if (ending === null || ending.exitCode !== null || ending.signalCode !== null) return;
     const exited = new Promise((resolve) => ending.once('exit', resolve));
     ending.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT');
     await exited;
