@@ -129,6 +129,25 @@ describe('a client of a follower', () => {
     await client.end();
   });
 
+  it('has the connection of a cancel end no sooner than that is delivered', async () => {
+    const client = await follower.client();
+    client.on('error', () => {});
+    cable.freeze();
+    let ended = false;
+    const socket = connect(follower.connection.port, '127.0.0.1', () =>
+      socket.write(cancelPacket(keyOf(client))),
+    );
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      ended = true;
+    });
+    socket.resume();
+    await sleep(300);
+    expect(ended).toBe(false);
+    cable.cut();
+    await expect.poll(() => ended).toBe(true);
+  });
+
   it('ends quietly with a Terminate, and with the end of its connection', async () => {
     await ask(wire, q(`BEGIN; ${insert}`));
     wire.send(send.terminate);

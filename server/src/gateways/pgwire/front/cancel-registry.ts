@@ -2,7 +2,8 @@
  * Brings CancelRequests to the session that they mean, which is found by the key that PostgreSQL gave to its client.
  *
  * A cancel reaches PostgreSQL only while the session is owed an answer. That it may end the wait of a COMMIT is not prevented here: the answers of all sessions are held back
- * then (ClientService.mayAnswer). Bounded: so many deliveries at the same time; cancels beyond that are dropped, as PostgreSQL does not answer for them either.
+ * then (ClientService.mayAnswer). Whoever asked is told when it is delivered: as with PostgreSQL, its connection ends no sooner, so that a cancel which was waited for strikes nothing
+ * that is asked afterwards. Bounded: so many deliveries at the same time; cancels beyond that are dropped, as PostgreSQL does not answer for them either.
  */
 import { connect, type Socket } from 'node:net';
 import { cancelForBackend, cancelForLeader } from '../codec/startup.ts';
@@ -44,22 +45,21 @@ export class CancelRegistry {
     };
   }
 
-  /** True if the session is one of ours. */
-  cancel(key: Buffer): boolean {
+  /** Null: the session is none of ours. Otherwise fulfilled when the cancel is delivered, or given up. */
+  cancel(key: Buffer): Promise<void> | null {
     const moved = this.moving.get(key.toString('hex'))?.() ?? null;
     if (moved !== null) {
       if (moved.leader === null) return this.cancelHere(moved.key);
-      this.forward(moved.leader, moved.key);
-      return true;
+      return this.forward(moved.leader, moved.key);
     }
     return this.cancelHere(key);
   }
 
-  private cancelHere(key: Buffer): boolean {
+  private cancelHere(key: Buffer): Promise<void> | null {
     const target = this.targets.get(key.toString('hex'));
-    if (target === undefined) return false;
-    if (target.isOwed()) this.deliver({ path: target.socketPath }, cancelForBackend(key));
-    return true;
+    if (target === undefined) return null;
+    if (!target.isOwed()) return Promise.resolve();
+    return this.deliver({ path: target.socketPath }, cancelForBackend(key));
   }
 
   /** The key of a client that may have moved: it is a client of ours by another key then. Returns the way to remove it. */
@@ -71,22 +71,25 @@ export class CancelRegistry {
     };
   }
 
-  forward(leader: { readonly host: string; readonly port: number }, key: Buffer): void {
-    this.deliver({ host: leader.host, port: leader.port }, cancelForLeader(key), this.encrypts);
+  forward(leader: { readonly host: string; readonly port: number }, key: Buffer): Promise<void> {
+    return this.deliver({ host: leader.host, port: leader.port }, cancelForLeader(key), this.encrypts);
   }
 
   private deliver(
     to: { path: string } | { host: string; port: number },
     packet: Buffer,
     encrypts = false,
-  ): void {
-    if (this.underWay >= this.underWayMax) return;
+  ): Promise<void> {
+    if (this.underWay >= this.underWayMax) return Promise.resolve();
     this.underWay += 1;
     const socket = connect(to);
     socket.setTimeout(deliveryTimeoutMs, () => socket.destroy());
     socket.on('error', () => {});
-    socket.on('close', () => {
-      this.underWay -= 1;
+    const delivered = new Promise<void>((resolve) => {
+      socket.on('close', () => {
+        this.underWay -= 1;
+        resolve();
+      });
     });
     const send = (on: Socket): void => {
       // The other end closes the connection when it has taken the cancel.
@@ -99,5 +102,6 @@ export class CancelRegistry {
         (secured) => send(secured?.socket ?? socket),
         () => socket.destroy(),
       );
+    return delivered;
   }
 }

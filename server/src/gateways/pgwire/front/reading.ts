@@ -118,7 +118,7 @@ function openReadingSession(
       });
     },
     onCancel: () => {
-      if (key !== null) front.cancels.cancel(key);
+      if (key !== null) void front.cancels.cancel(key);
     },
   });
   function onChange(): void {

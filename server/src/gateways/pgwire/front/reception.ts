@@ -63,8 +63,8 @@ export async function receive(front: Front, raw: Socket): Promise<void> {
     if (opened === null) return;
     const { wants } = opened;
     if (wants.kind === 'cancel') {
+      await cancel(front, wants.key, wants.forwarded);
       opened.client.destroy();
-      cancel(front, wants.key, wants.forwarded);
     } else await welcome(front, opened, connection, wants);
   } catch (error) {
     if (error instanceof UnreadableStart) say([]);
@@ -119,10 +119,11 @@ async function placeOrRefuse(front: Front, arrival: Arrival): Promise<void> {
   closeWithWords(arrival.client, [errorResponse('FATAL', error)], front.limits.lastWordsMs);
 }
 
-function cancel({ cancels, service }: Front, key: Buffer, forwarded: boolean): void {
-  if (cancels.cancel(key) || forwarded) return;
+async function cancel({ cancels, service }: Front, key: Buffer, forwarded: boolean): Promise<void> {
+  const delivered = cancels.cancel(key);
+  if (delivered !== null) return delivered;
   const now = service.service();
-  if (now.kind === 'at') cancels.forward(now, key);
+  if (!forwarded && now.kind === 'at') await cancels.forward(now, key);
 }
 
 /** Returns why the client cannot be served, or null. */
