@@ -51,8 +51,8 @@ export interface ReplicaMeasures {
   readonly choiceWaitMs: number;
 }
 
-/** `leader`: a session of this leader's own PostgreSQL; `tunnel`: passed on to the leader; `read`: at this replica's own standby. */
-export type SessionKind = 'leader' | 'tunnel' | 'read';
+/** `leader`: a session of this leader's own PostgreSQL; `tunnel`: passed on to the leader; `read`: at this replica's own standby; `statements`: one that exists at every replica. */
+export type SessionKind = 'leader' | 'tunnel' | 'read' | 'statements';
 
 /** What the gateway for SQL clients measures. */
 export interface GatewayMeasures {
@@ -122,7 +122,7 @@ export const noReplicaMeasures: ReplicaMeasures = {
 
 /** Of one that has no gateway for SQL clients. */
 export const noGatewayMeasures: GatewayMeasures = {
-  sessions: { leader: 0, tunnel: 0, read: 0 },
+  sessions: { leader: 0, tunnel: 0, read: 0, statements: 0 },
   loginsRefused: new Map(),
   sessionsEnded: new Map(),
   answersHeld: 0,

@@ -67,6 +67,7 @@ describe('the command line', () => {
         clientsMax: null,
         electionTimeoutMs: null,
         logStore: null,
+        payload: null,
         dashboard: true,
       },
     ]);
@@ -115,6 +116,7 @@ describe('the command line', () => {
         clientsMax: 300,
         electionTimeoutMs: 600,
         logStore: { kind: 'zookeeper', servers: ['zk1:2181', 'zk2:2181'] },
+        payload: null,
         dashboard: false,
       },
     ]);

@@ -45,6 +45,8 @@ export interface DemoArguments {
   readonly electionTimeoutMs: number | null;
   /** Null: that of the data directory, or files. */
   readonly logStore: StoreWish | null;
+  /** Null: that of the data directory, or WAL. */
+  readonly payload: 'wal' | 'statements' | null;
   readonly dashboard: boolean;
 }
 
@@ -136,6 +138,12 @@ function addDemo(program: Command, commands: Commands): void {
       'host:port of each of its servers, between commas; asks for zookeeper (default: 127.0.0.1:2181)',
       servers,
     )
+    .addOption(
+      new Option(
+        '--payload <kind>',
+        "what travels, for a new data directory: PostgreSQL's WAL, or clients' statements, which every replica executes (default: wal)",
+      ).choices(['wal', 'statements']),
+    )
     .option('--no-dashboard', 'do not build or serve the dashboard, only its API')
     .addHelpText(
       'after',
@@ -144,6 +152,7 @@ Examples:
   barista demo --replicas 5 --data-dir /tmp/five
   barista demo --port 9432 --dashboard-port 9080
   barista demo --zookeeper 127.0.0.1:2181 --data-dir /tmp/on-zookeeper
+  barista demo --payload statements --data-dir /tmp/statements
   npm start -- --replicas 5         the same from a checkout; options come after --
 
 Ports: SQL clients on 7432, 7433...; peers on 7532, 7533...; dashboard on 8080; each replica's HTTP on 8081, 8082...; Thrift clients on 9000, 9001...
@@ -161,12 +170,13 @@ ${exitCodesText}`,
         clientsMax: options.clientsMax ?? null,
         electionTimeoutMs: electionTimeout ?? null,
         logStore: storeWish(options.logStore, zookeeper, command),
+        payload: options.payload ?? null,
       }),
     );
 }
 
 /** As commander has them: an option that was not given is absent. */
-type OptionalInDemo = 'replicas' | 'port' | 'thriftPort' | 'pgBin' | 'logBytesMax' | 'clientsMax';
+type OptionalInDemo = 'replicas' | 'port' | 'thriftPort' | 'pgBin' | 'logBytesMax' | 'clientsMax' | 'payload';
 interface DemoTyped
   extends Partial<Pick<DemoArguments, OptionalInDemo>>,
     Omit<DemoArguments, OptionalInDemo | 'electionTimeoutMs' | 'logStore'> {

@@ -269,6 +269,8 @@ export const replicaConfigSchema = z.strictObject({
   peerTls: peerTls.optional(),
   http,
   postgres: postgres.prefault({}),
+  /** What travels: PostgreSQL's own WAL, or the statements of clients, which every replica executes. All members have the same. */
+  payload: z.enum(['wal', 'statements']).default('wal'),
   /** What a new data directory is given; an existing one keeps what it has. */
   bootstrap: z
     .strictObject({

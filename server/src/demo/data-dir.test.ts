@@ -137,6 +137,7 @@ describe('the data directory of a demo', () => {
       clientsMax: null,
       electionTimeoutMs: null,
       logStore: segmentStore,
+      payload: 'wal' as const,
     };
     const plans = planReplicas(options);
     await writeReplicaConfigs(plans, options, demo.cluster, (id) =>

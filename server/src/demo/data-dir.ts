@@ -1,12 +1,12 @@
 /**
  * The demo's data directory: whose it is, which cluster it holds, who runs in it.
  *
- *   demo.json      what the cluster is, for ever: number of replicas, their ports for SQL clients, where their logs are, the secret, whether it was founded
+ *   demo.json      what the cluster is, for ever: number of replicas, their ports for SQL clients, where their logs are, what travels, the secret, whether it was founded
  *   running.json   which processes and ports the last supervisor had
  *   lock.*         the supervisor that has the directory now
  *   r1.yaml, r1.log, r1/ ...   each replica's configuration, output and data
  *
- * Invariant: nothing is written into a directory that holds other things and no demo.json; at most one supervisor at a time; the number of replicas of an existing cluster, their ports (by which they know each other) and the kind of their logs never change.
+ * Invariant: nothing is written into a directory that holds other things and no demo.json; at most one supervisor at a time; the number of replicas of an existing cluster, their ports (by which they know each other), the kind of their logs and what travels never change.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -40,6 +40,8 @@ const clusterSchema = z.strictObject({
   /** Of the first replica, for SQL clients; null: of a directory that was made before it was kept here. */
   port: z.int().nullable().default(null),
   logStore: demoStoreSchema.default(segmentStore),
+  /** What travels, as in a replica's configuration. */
+  payload: z.enum(['wal', 'statements']).default('wal'),
   clusterSecret: z.string().min(16),
 });
 const earlierSchema = z.object({ version: z.literal(1) });
@@ -68,12 +70,13 @@ export interface DemoDir {
   release(): Promise<void>;
 }
 
-/** Takes the directory, creating what is missing. `replicas` null: as many as there are, or 3; `store` null: where the logs are, or in files; `port` null: as it was, or 7432. @throws CliError */
+/** Takes the directory, creating what is missing. `replicas` null: as many as there are, or 3; `store` null: where the logs are, or in files; `port` null: as it was, or 7432; `payload` null: as it was, or WAL. @throws CliError */
 export async function openDemoDir(
   dir: string,
   replicas: number | null,
   store: StoreWish | null = null,
   port: number | null = null,
+  payload: DemoCluster['payload'] | null = null,
 ): Promise<DemoDir> {
   let unlock: () => Promise<void>;
   try {
@@ -98,7 +101,7 @@ export async function openDemoDir(
     );
   }
   try {
-    const cluster = await openCluster(dir, replicas, store, port);
+    const cluster = await openCluster(dir, replicas, store, port, payload);
     const before = await readRunning(dir);
     return { cluster, before, release: unlock };
   } catch (error) {
@@ -112,6 +115,7 @@ async function openCluster(
   replicas: number | null,
   wish: StoreWish | null,
   port: number | null,
+  payload: DemoCluster['payload'] | null,
 ): Promise<DemoCluster> {
   const file = join(dir, 'demo.json');
   const found = await readJson(file);
@@ -139,6 +143,13 @@ async function openCluster(
         exitCodes.usage,
       );
     }
+    if (payload !== null && payload !== cluster.data.payload) {
+      throw new CliError(
+        `${dir} holds a cluster in which ${cluster.data.payload === 'wal' ? 'WAL travels' : 'statements travel'}, and --payload is ${payload}. ` +
+          'Leave --payload out, use another --data-dir, or delete this one.',
+        exitCodes.usage,
+      );
+    }
     const known: DemoCluster = { ...cluster.data, port: before ?? port ?? defaultPort };
     return withStore(file, known, settleStore(dir, cluster.data.logStore, wish));
   }
@@ -148,6 +159,7 @@ async function openCluster(
     replicas: replicas ?? 3,
     port: port ?? defaultPort,
     logStore: segmentStore,
+    payload: payload ?? 'wal',
     clusterSecret: randomBytes(32).toString('hex'),
   };
   return withStore(file, cluster, settleStore(dir, null, wish));

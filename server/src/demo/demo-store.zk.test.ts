@@ -30,6 +30,7 @@ async function configsIn(dir: string): Promise<readonly ReplicaConfig[]> {
     clientsMax: null,
     electionTimeoutMs: null,
     logStore,
+    payload: 'wal' as const,
   };
   const plans = planReplicas(options);
   await writeReplicaConfigs(plans, options, cluster, () => ({ group: newGroup }));

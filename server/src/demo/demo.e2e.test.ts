@@ -33,6 +33,7 @@ async function prepare(): Promise<void> {
       clientsMax: null,
       electionTimeoutMs: null,
       logStore: segmentStore,
+      payload: 'wal' as const,
     };
     const ports = portsOf({ ...layout, ...rest });
     const taken = await requireFreePorts(ports).catch(() => 'taken');

@@ -35,10 +35,11 @@ import { runSql } from './sql-console.ts';
 import { Supervisor } from './supervisor.ts';
 
 export interface DemoSetup {
-  readonly options: Omit<DemoOptions, 'replicas' | 'logStore' | 'port'> & {
+  readonly options: Omit<DemoOptions, 'replicas' | 'logStore' | 'port' | 'payload'> & {
     readonly replicas: number | null;
     readonly port: number | null;
     readonly logStore: StoreWish | null;
+    readonly payload: DemoOptions['payload'] | null;
   };
   readonly command: ReplicaCommand;
   /** Founds the group of a new data directory. */
@@ -58,8 +59,8 @@ export interface RunningDemo {
 
 /** Resolves when the cluster serves. @throws CliError, with nothing left running */
 export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise<RunningDemo> {
-  const { dataDir, replicas, logStore, port } = setup.options;
-  const dir = await openDemoDir(dataDir, replicas, logStore, port);
+  const { dataDir, replicas, logStore, port, payload } = setup.options;
+  const dir = await openDemoDir(dataDir, replicas, logStore, port, payload);
   const { cluster } = dir;
   const options: DemoOptions = {
     ...setup.options,
@@ -67,6 +68,7 @@ export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise
     port: cluster.port,
     logStore: cluster.logStore,
     thriftPort: setup.options.thriftPort ?? (await usualThriftPort(cluster, setup.say)),
+    payload: cluster.payload,
   };
   const undo: (() => Promise<unknown>)[] = [() => dir.release()];
   let stopped: Promise<void> | null = null;

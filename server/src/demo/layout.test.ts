@@ -16,6 +16,7 @@ const options: DemoOptions = {
   clientsMax: null,
   electionTimeoutMs: null,
   logStore: segmentStore,
+  payload: 'wal',
 };
 
 describe('the layout of a demo', () => {

@@ -35,6 +35,7 @@ export interface DemoOptions {
   /** Null: as a replica has it by itself. */
   readonly electionTimeoutMs: number | null;
   readonly logStore: DemoStore;
+  readonly payload: 'wal' | 'statements';
 }
 
 export interface ReplicaPlan {
@@ -139,6 +140,7 @@ export function replicaConfigOf(
     ...(plan.thriftPort === null ? {} : { thrift: { host: demoHost, port: plan.thriftPort } }),
     http: { host: demoHost, port: plan.httpPort, statements: true, open: 'all' },
     ...(options.pgBin === null ? {} : { postgres: { pgBin: options.pgBin } }),
+    payload: options.payload,
     ...storeConfigOf(options.logStore, options),
     ...(options.electionTimeoutMs === null ? {} : { timings: timingsOf(options.electionTimeoutMs) }),
     bootstrap: demoUser,

@@ -26,6 +26,7 @@ function create(replicas: number): Supervisor {
     clientsMax: null,
     electionTimeoutMs: null,
     logStore: segmentStore,
+    payload: 'wal',
   });
   const made = new Supervisor({
     plans,

@@ -21,7 +21,7 @@ import type { LinkFault } from '../api/status.ts';
 import { votersOf } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import { Admin } from '../replica/admin.ts';
-import { CoreHost, coreConfigOf } from '../replica/consensus/core-host.ts';
+import { CoreHost, coreConfigOf, tickMsOf } from '../replica/consensus/core-host.ts';
 import { HandOver } from '../replica/consensus/hand-over.ts';
 import { LeadershipState } from '../replica/consensus/leadership-state.ts';
 import { PayloadLink } from '../replica/consensus/payload-link.ts';
@@ -98,8 +98,6 @@ export interface AssembledReplica {
   readonly archiving: Archiving | null;
 }
 
-/** Each tick of the core wakes the process, also of a cluster that nobody uses; shorter timings have it tick more often. */
-const tickMsMax = 101;
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const timings = {
@@ -114,12 +112,6 @@ const timings = {
   retryMinMs: 100,
   retryMaxMs: 5000,
 } as const;
-
-/** A little more than half of the shortest interval, so that it is over at the second tick and not at the third. */
-function tickMsOf({ timings: { heartbeatMs, retransmitMs }, commitPoint }: ReplicaConfig): number {
-  const usual = Math.min(tickMsMax, Math.floor(Math.min(heartbeatMs, retransmitMs) / 2) + 1);
-  return commitPoint.kind === 'asynchronous' ? Math.min(usual, commitPoint.everyMs) : usual;
-}
 
 export function assembleReplica(
   config: ReplicaConfig,

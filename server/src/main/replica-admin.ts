@@ -15,31 +15,35 @@ export interface AdminParts {
   readonly identity: LogIdentity;
 }
 
-/** `parts` null: the replica is not in its group yet; `whyNot` says what it waits for. */
-export function replicaAdmin(
-  config: ReplicaConfig,
-  parts: () => AdminParts | null,
-  whyNot: () => string,
-): HttpAdmin {
-  const unavailable = (): AdminAnswer<never> => {
-    return { ok: false, error: { code: 'unavailable', message: whyNot() } };
-  };
+export function replicaAdmin(config: ReplicaConfig, parts: AdminParts): HttpAdmin {
+  const { admin } = parts.replica;
   return {
-    members: async (request) => parts()?.replica.admin.members(request) ?? unavailable(),
-    verify: async (request) => parts()?.replica.admin.verify(request) ?? unavailable(),
-    transferLeadership: async (request) =>
-      parts()?.replica.admin.transferLeadership(request) ?? unavailable(),
+    members: (request) => admin.members(request),
+    verify: (request) => admin.verify(request),
+    transferLeadership: (request) => admin.transferLeadership(request),
     async backup() {
-      const now = parts();
-      if (now === null) return unavailable();
       try {
-        const { stream } = await openBackup({ source: now.backups, header: headerOf(config, now) });
+        const { stream } = await openBackup({ source: parts.backups, header: headerOf(config, parts) });
         return { ok: true, answer: stream };
       } catch (error) {
         if (!(error instanceof CopyError)) throw error;
         return { ok: false, error: { code: 'unavailable', message: error.message } };
       }
     },
+  };
+}
+
+/** `behind` null: the replica is not in its group yet; `whyNot` says what it waits for. */
+export function adminOf(behind: () => HttpAdmin | null, whyNot: () => string): HttpAdmin {
+  const unavailable = (): AdminAnswer<never> => ({
+    ok: false,
+    error: { code: 'unavailable', message: whyNot() },
+  });
+  return {
+    members: async (request) => behind()?.members(request) ?? unavailable(),
+    verify: async (request) => behind()?.verify(request) ?? unavailable(),
+    transferLeadership: async (request) => behind()?.transferLeadership(request) ?? unavailable(),
+    backup: async () => behind()?.backup() ?? unavailable(),
   };
 }
 

@@ -5,17 +5,10 @@
  * Invariants: no message leaves under an incarnation whose log is not on disk; a crash at any moment is a crash of a replica that was never admitted, or of one
  * that has a log.
  */
-import type { Logger } from 'pino';
-import { openWalArchive } from '../adapters/postgres/archive/wal-archive.ts';
-import { createDigestSource } from '../adapters/postgres/digest/digest-source.ts';
 import { inspectDatabase, placesOf } from '../adapters/postgres/database-directory.ts';
-import { createLoginFinder } from '../adapters/postgres/find-login.ts';
-import { lookAtCommits } from '../adapters/postgres/requests/look-at-commits.ts';
-import { installRequestsIn } from '../adapters/postgres/requests/install-requests.ts';
 import { systemClock } from '../adapters/system-clock.ts';
 import { describeFault } from '../adapters/ws-transport/link-faults.ts';
 import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
-import type { ApplyTraceEvent } from '../api/events.ts';
 import { noGatewayMeasures, noReplicaMeasures } from '../api/measures.ts';
 import type { LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
@@ -29,41 +22,19 @@ import { LogStoreError, type LogStore } from '../ports/log-store.ts';
 import type { Joined } from '../replica/database/missing-database.ts';
 import { RecoveryTracker } from '../replica/database/recovery-progress.ts';
 import { causeBeforeAdmission, causeOf, Joining, type Admission } from '../replica/members/joining.ts';
-import type { BackupSchedule } from '../replica/backup/backup-schedule.ts';
 import { ReplicaEvents } from '../replica/status/events.ts';
-import { assembleReplica, type ReplicaAdapters } from './assemble-replica.ts';
-import { inspectedPostgres } from './inspected-postgres.ts';
+import { becomeStatementReplica } from './become-statement-replica.ts';
+import { becomeWalReplica } from './become-wal-replica.ts';
+import type { Frame } from './frame.ts';
 import { createLog, openLog } from './log-store.ts';
-import { measuredLog } from './measured-log.ts';
-import { headerOf, replicaAdmin, type AdminParts } from './replica-admin.ts';
-import {
-  offeredBackups,
-  offeredCopies,
-  openReplicaDatabase,
-  prepareDatabase,
-  replaceDatabase,
-} from './replica-database.ts';
+import { adminOf } from './replica-admin.ts';
 import type { ServeContext, ServedReplica } from './serve.ts';
-import { scheduleBackups } from './scheduled-backups.ts';
-import { createServiceDoor, type ServiceDoor } from './service-door.ts';
-import { showReplica, unreadable, type ShownReplica } from './show-replica.ts';
+import { createServiceDoor } from './service-door.ts';
+import { createSessionsDoor } from './sessions-door.ts';
+import { unreadable } from './show-replica.ts';
 import { addressOf, statusOfJoining, statusWithoutLog } from './without-log.ts';
 
 const lookForLogMs = 2000;
-
-/** What lives as long as the process, whoever the replica is. */
-interface Frame {
-  readonly config: ReplicaConfig;
-  readonly context: ServeContext;
-  readonly transport: WsTransport;
-  readonly events: ReplicaEvents;
-  readonly tracker: RecoveryTracker;
-  readonly door: ServiceDoor;
-  /** Null until it is in its group. */
-  running: (AdminParts & { readonly shown: ShownReplica; readonly schedule: BackupSchedule | null }) | null;
-  joining: Joining | null;
-  stopping: boolean;
-}
 
 /** @throws LogStoreError or a listening error; a corrupt log is not thrown but served as a replica that refuses to vote. */
 export async function startReplica(config: ReplicaConfig, context: ServeContext): Promise<ServedReplica> {
@@ -79,6 +50,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   const pgwire = await createPgwireListener({
     ...config.pgwire,
     service: frame.door,
+    ...(config.payload === 'statements' ? { statements: frame.sessions } : {}),
     clusterSecret: config.clusterSecret,
     access: config.pgwire.access ?? defaultAccess(config.pgwire.tls !== undefined),
     logger: context.logger,
@@ -92,7 +64,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   return {
     status: () => statusOf(frame, pgwire.clients),
     measures: () => ({
-      replica: frame.running?.replica.measures() ?? noReplicaMeasures,
+      replica: frame.running?.measures() ?? noReplicaMeasures,
       gateway: pgwire.measures(),
       thrift: thrift?.measures() ?? null,
     }),
@@ -103,23 +75,17 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
       for (const fault of faults)
         events.operation({ name: 'FaultChanged', description: describeFault(fault) });
     },
-    admin: replicaAdmin(config, () => frame.running, whyNot),
-    readSlot: async (slot) => frame.running?.shown.readSlot(slot) ?? unreadable(whyNot()),
+    admin: adminOf(() => frame.running?.admin ?? null, whyNot),
+    readSlot: async (slot) => frame.running?.readSlot(slot) ?? unreadable(whyNot()),
     stop: async () => {
-      const handedOver = await frame.running?.replica.handOverToStop();
-      if (handedOver !== undefined && handedOver.code !== 'notLeader')
-        context.logger.info({ outcome: handedOver }, 'before the replica stops');
+      await frame.running?.beforeStop();
       await thrift?.close();
       await pgwire.close();
       frame.stopping = true;
       frame.joining?.stop();
       await beginning;
       if (frame.running === null) await transport.close();
-      else {
-        frame.running.shown.stop();
-        await frame.running.schedule?.stop();
-        await frame.running.replica.stop();
-      }
+      else await frame.running.stop();
     },
   };
 }
@@ -137,8 +103,13 @@ async function openThrift(
 
 function statusOf(frame: Frame, clients: number): ReplicaStatus {
   if (frame.running === null) return statusOfJoining(frame, clients);
-  const { replica, schedule } = frame.running;
-  return { ...replica.status(clients), backup: schedule?.report() ?? null };
+  return frame.running.status(clients);
+}
+
+function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null): Promise<void> {
+  return frame.config.payload === 'statements'
+    ? becomeStatementReplica(frame, log)
+    : becomeWalReplica(frame, log, joined);
 }
 
 async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogStore | null): Promise<Frame> {
@@ -162,6 +133,7 @@ async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogS
     events,
     tracker,
     door: createServiceDoor(() => frame.joining?.message ?? 'the replica is starting'),
+    sessions: createSessionsDoor(() => frame.joining?.message ?? 'the replica is starting'),
     running: null,
     joining: null,
     stopping: false,
@@ -237,77 +209,6 @@ async function become(frame: Frame, admission: Admission): Promise<void> {
   await becomeReplica(frame, log, { cause, purgedTo });
 }
 
-async function becomeReplica(frame: Frame, store: LogStore, joined: Joined | null): Promise<void> {
-  const { config, context, transport, events, tracker } = frame;
-  const { logger, latencies, onFatal } = context;
-  const log = measuredLog(
-    store,
-    (write) => latencies.logWrite(write),
-    () => performance.now(),
-  );
-  const { cluster, member } = log.identity;
-  transport.become(member, cluster);
-  const database = await openReplicaDatabase(config, cluster, logger);
-  const onEvent = (event: ApplyTraceEvent): void => events.apply(event);
-  const replacing = { config, cluster, fetcher: transport, tracker, logger, onEvent };
-  const assembled = assembleReplica(
-    config,
-    {
-      ...database,
-      log,
-      transport,
-      digests: createDigestSource(database.server.instance),
-      timers: systemClock,
-      random: Math.random,
-      socketPath: database.server.instance.socketPath,
-      findLogin: createLoginFinder(database.server.instance),
-      prepare: () => prepareDatabase(config, database),
-      lookAtCommits: () => lookAtCommits(database.server.instance),
-      installRequests: (name) => installRequestsIn(database.server.instance, name),
-      openArchive: archiveOf(config, cluster, logger),
-      replace: (...loss) => replaceDatabase(database, replacing, ...loss),
-    },
-    {
-      events,
-      tracker,
-      logger,
-      joined,
-      onFatal,
-      onAgreed: (ms) => latencies.agreement(ms),
-      onProposed: () => shown.nudge(),
-    },
-  );
-  const shown: ShownReplica = showReplica(assembled, {
-    database: inspectedPostgres(database.server.instance.socketDir, config.http.statements),
-    log,
-    events,
-    timers: systemClock,
-  });
-  transport.offerCopies(offeredCopies(config, cluster, database, assembled));
-  const backups = offeredBackups(config, database, assembled);
-  const parts = { replica: assembled.replica, database, backups, identity: log.identity };
-  const header = (): ReturnType<typeof headerOf> => headerOf(config, parts);
-  const schedule = scheduleBackups({ config, cluster, assembled, source: backups, header, logger });
-  frame.running = { ...parts, shown, schedule };
-  frame.joining = null;
-  frame.door.lead(assembled.replica.service);
-  assembled.replica.start();
-  schedule?.start();
-}
-
-function archiveOf(
-  { archive }: ReplicaConfig,
-  cluster: string,
-  logger: Logger,
-): ReplicaAdapters['openArchive'] {
-  if (archive === undefined) return null;
-  const onProblem = (problem: string | null): void => {
-    if (problem === null) logger.info('WAL is archived again');
-    else logger.error({ problem, directory: archive.directory }, 'the archive of WAL is in trouble');
-  };
-  return (source) => openWalArchive({ ...archive, ...source, cluster, onProblem });
-}
-
 function openTransport(
   config: ReplicaConfig,
   { logger, onFatal, peerTls = null }: ServeContext,
@@ -363,8 +264,7 @@ function refusingReplica(
       const others = faults.filter(({ to }) => !heals && wanted.every((fault) => fault.to !== to));
       faults = [...others, ...wanted];
     },
-    admin: replicaAdmin(
-      config,
+    admin: adminOf(
       () => null,
       () => status.message ?? '',
     ),

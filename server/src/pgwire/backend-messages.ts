@@ -35,6 +35,8 @@ export interface GatewayError {
   readonly message: string;
   readonly detail?: string;
   readonly hint?: string;
+  /** Where in the client's text: characters from 1. */
+  readonly position?: number;
 }
 
 export function errorResponse(severity: 'ERROR' | 'FATAL', error: GatewayError): Buffer {
@@ -97,7 +99,7 @@ function ready(status: TransactionStatus): Buffer {
 }
 
 function gatewayFields(severity: string, error: GatewayError): [string, string][] {
-  const { sqlState, message, detail, hint } = error;
+  const { sqlState, message, detail, hint, position } = error;
   return [
     ['S', severity],
     ['V', severity],
@@ -105,6 +107,7 @@ function gatewayFields(severity: string, error: GatewayError): [string, string][
     ['M', message],
     ...(detail === undefined ? [] : [['D', detail] as [string, string]]),
     ...(hint === undefined ? [] : [['H', hint] as [string, string]]),
+    ...(position === undefined ? [] : [['P', String(position)] as [string, string]]),
   ];
 }
 

@@ -92,6 +92,11 @@ export function runsAs(name: string, sql: string): Buffer {
   ]);
 }
 
+/** The data of a COPY does not come to its end: `reason` is told to the client. */
+export function copyFail(reason: string): Buffer {
+  return frameOf(front.copyFail, cString(reason));
+}
+
 export const sync = frameOf(front.sync, Buffer.alloc(0));
 export const flush = frameOf(front.flush, Buffer.alloc(0));
 export const terminate = frameOf(front.terminate, Buffer.alloc(0));

@@ -136,6 +136,16 @@ export interface LeadAnswer {
   readonly applied: Slot;
 }
 
+/** For what runs beside the default protocol and payload: whose like says it at another replica, in bytes that only that one reads. */
+export interface Carried {
+  readonly kind: 'Carried';
+  readonly channel: Channel;
+  readonly bytes: Uint8Array;
+}
+
+/** `operations`: of statements, for whoever proposes. `digests`: of what statements were answered. */
+export type Channel = 'operations' | 'digests' | 'paxos' | 'primary';
+
 export type ControlMessage =
   | JoinRequest
   | JoinReply
@@ -147,4 +157,5 @@ export type ControlMessage =
   | ShownQuestion
   | ShownAnswer
   | LeadQuestion
-  | LeadAnswer;
+  | LeadAnswer
+  | Carried;

@@ -292,6 +292,8 @@ export class Replica implements CoreListener {
       case 'LeadAnswer':
         this.parts.handOver.handleAnswer(from, message);
         return;
+      case 'Carried':
+        return;
       default:
         message satisfies never;
     }

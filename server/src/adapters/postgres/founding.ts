@@ -12,6 +12,8 @@ export interface FoundingOptions {
   readonly database: string;
   /** Owns the database. */
   readonly role: { readonly name: string; readonly password: string };
+  /** A role and a database that are there are left as they are. */
+  readonly keeps?: boolean;
 }
 
 /** Roles that may not log in through the gateway. */
@@ -23,6 +25,7 @@ export async function prepareFounding({
   majorVersion,
   database,
   role,
+  keeps = false,
 }: FoundingOptions): Promise<void> {
   if (reservedUsers.includes(role.name) || role.name.startsWith('pg_')) {
     throw new Error(`The role name ${role.name} is reserved.`);
@@ -30,7 +33,7 @@ export async function prepareFounding({
   const client = await connectPg({ socketDir, database: 'postgres' });
   try {
     await client.query('SET synchronous_commit = local');
-    await ensureRole(client, role, majorVersion);
+    await ensureRole(client, role, majorVersion, keeps);
     const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [database]);
     if (found.rowCount !== 0) return;
     const [name, owner] = [quoteIdentifier(database), quoteIdentifier(role.name)];
@@ -45,8 +48,10 @@ async function ensureRole(
   client: Client,
   role: FoundingOptions['role'],
   majorVersion: number,
+  keeps: boolean,
 ): Promise<void> {
   const found = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [role.name]);
+  if (keeps && found.rowCount !== 0) return;
   const verb = found.rowCount === 0 ? 'CREATE' : 'ALTER';
   const createsRoles = majorVersion >= 16 ? 'CREATEROLE' : 'NOCREATEROLE';
   await client.query(

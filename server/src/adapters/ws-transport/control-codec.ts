@@ -5,6 +5,7 @@
  * Invariant: no control message of more than `controlBytesMax` is sent or read.
  */
 import type {
+  Channel,
   ControlMessage,
   DataDigest,
   DigestObject,
@@ -17,6 +18,7 @@ import type {
 } from '../../ports/control.ts';
 import {
   bool,
+  bytes,
   type Fields,
   FrameError,
   integer,
@@ -43,6 +45,7 @@ const digestCharsMax = 256;
 const transactionsMax = 262_144;
 
 const joinCodes = ['admitted', 'notLeader', 'waiting', 'refused'] as const;
+const channels: readonly Channel[] = ['operations', 'digests', 'paxos', 'primary'];
 const objectKinds = ['table', 'sequence'] as const;
 const controlKinds: ReadonlySet<unknown> = new Set<ControlMessage['kind']>([
   'JoinRequest',
@@ -56,6 +59,7 @@ const controlKinds: ReadonlySet<unknown> = new Set<ControlMessage['kind']>([
   'ShownAnswer',
   'LeadQuestion',
   'LeadAnswer',
+  'Carried',
 ]);
 
 export function isControlKind(kind: unknown): kind is ControlMessage['kind'] {
@@ -115,6 +119,12 @@ export function readControl(fields: Fields, kind: ControlMessage['kind']): Contr
         ...readQuestionName(fields),
         reason: text(fields.reason, reasonCharsMax, 'reason'),
         applied: slot(fields.applied, 'applied'),
+      };
+    case 'Carried':
+      return {
+        kind,
+        channel: word(fields.channel, channels, 'channel'),
+        bytes: bytes(fields.bytes, 'bytes'),
       };
     default:
       kind satisfies never;

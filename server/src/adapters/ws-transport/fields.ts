@@ -57,6 +57,11 @@ export function text(value: unknown, charsMax: number, what: string): string {
   return value;
 }
 
+export function bytes(value: unknown, what: string): Uint8Array {
+  if (!(value instanceof Uint8Array)) throw new FrameError(`${what} is no bytes`);
+  return value;
+}
+
 /** The name of a replica or of an incarnation. */
 export function name(value: unknown, what: string): ReplicaId {
   const read = text(value, nameCharsMax, what);

@@ -19,7 +19,7 @@ export interface VersionRange {
  * What this build speaks. `newest` goes up whenever a message is added or changed, or the bytes of one, or what a copy's channel carries; until all that has been released with `oldest` is out of
  * use, the older form is still spoken to those who know no other (docs/adr/0028).
  */
-export const ownVersions: VersionRange = { oldest: 6, newest: 6 };
+export const ownVersions: VersionRange = { oldest: 6, newest: 7 };
 
 /** Those who have no range have versions of one or two digits; more than this is no number of a version. */
 const versionMax = 999_999;
@@ -49,6 +49,7 @@ const cameWith: Readonly<Record<Message['kind'] | ControlMessage['kind'], number
   ShownAnswer: 5,
   LeadQuestion: 6,
   LeadAnswer: 6,
+  Carried: 7,
 };
 
 export function isKnownTo(version: number, kind: keyof typeof cameWith): boolean {

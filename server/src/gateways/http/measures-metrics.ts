@@ -136,7 +136,7 @@ export function registerMeasures(registry: Registry, look: Look): void {
 
   gauges(
     'barista_sessions',
-    'SQL sessions by kind: of the PostgreSQL of this leader, passed on to the leader (tunnel), at the standby of this replica (read)',
+    'SQL sessions by kind: of the PostgreSQL of this leader, passed on to the leader (tunnel), at the standby of this replica (read), at every replica (statements)',
     'kind',
     () => Object.entries(gateway().sessions),
   );

@@ -26,6 +26,8 @@ export interface PgwireLimits {
   readonly frameBytesMax: number;
   /** Longest message of a session that names its transactions: there messages are held whole. */
   readonly namedFrameBytesMax: number;
+  /** Longest request where statements are what travels, the data of a COPY among them. */
+  readonly statementBytesMax: number;
   /** CancelRequests that are being delivered at the same time. */
   readonly cancelsMax: number;
   /** How long the answer of a leader that has been replaced is waited for by a client tunnelled to it. */
@@ -76,6 +78,7 @@ export const defaultLimits: PgwireLimits = {
   leaderWaitMs: 5_000,
   frameBytesMax: 1024 * MiB,
   namedFrameBytesMax: 4 * MiB,
+  statementBytesMax: 2 * MiB,
   cancelsMax: 100,
   tunnelGraceMs: 1_000,
   outcomeWaitMs: 15_000,

@@ -6,6 +6,7 @@
 import { createServer, type Socket } from 'node:net';
 import type { GatewayMeasures } from '../../api/measures.ts';
 import type { ClientService } from '../../ports/client-service.ts';
+import type { StatementSessions } from '../../ports/statement-sessions.ts';
 import { listenOn } from '../listen.ts';
 import * as errors from './errors.ts';
 import { Admission } from './front/admission.ts';
@@ -37,6 +38,8 @@ export interface PgwireListenerOptions {
   /** 0: any free port; `port` of the listener tells. */
   readonly port: number;
   readonly service: ClientService;
+  /** Where statements are what travels: clients are served by these instead. */
+  readonly statements?: StatementSessions | undefined;
   /** What gateways of one cluster have in common, and nobody else knows. */
   readonly clusterSecret: string;
   /** The first rule that matches a client counts. */
@@ -86,6 +89,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
   const tls = options.tls === undefined ? null : await openTls(options.tls, options, limits);
   const front: Front = {
     service,
+    statements: options.statements ?? null,
     info: (fields, message) => logger.info(fields, message),
     warn: (fields, message) => logger.warn(fields, message),
     access: compileAccess(options.access),
@@ -153,7 +157,7 @@ function answersHeldBy({ answersHeld, gate }: Front): number {
 }
 
 function measuresOf(front: Front): GatewayMeasures {
-  const sessions = { leader: 0, tunnel: 0, read: 0 };
+  const sessions = { leader: 0, tunnel: 0, read: 0, statements: 0 };
   for (const { kind } of front.served) sessions[kind] += 1;
   const { logins, sessions: ended } = front.told;
   return { sessions, loginsRefused: logins, sessionsEnded: ended, answersHeld: answersHeldBy(front) };

@@ -74,6 +74,13 @@ export function wordOf(operation: Operation): Exclude<Operation['kind'], 'reques
   return operation.kind === 'request' ? operation.what : operation.kind;
 }
 
+/** The same operation that is submitted again has the same key. */
+export function keyOf(operation: Operation): string {
+  if (operation.kind === 'request') return `request ${operation.session} ${operation.seq}`;
+  if (operation.kind === 'pause') return `pause ${operation.copy}`;
+  return `${operation.kind} ${operation.session}`;
+}
+
 /** The bytes of an operation are not what this version writes, or beyond its bounds. */
 export class OperationError extends Error {
   override readonly name = 'OperationError';

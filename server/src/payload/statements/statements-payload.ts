@@ -11,7 +11,7 @@ import type { LogStore } from '../../ports/log-store.ts';
 import { ChosenQueue } from '../chosen-queue.ts';
 import type { Payload, PayloadHost } from '../payload.ts';
 import type { InexactReason, OperationResult, StatementExecutor } from './executor.ts';
-import { decodeOperation, encodeOperation, type Operation } from './operation.ts';
+import { decodeOperation, encodeOperation, keyOf, type Operation } from './operation.ts';
 
 const readBytesMax = 4 * 1024 * 1024;
 const readEntriesMax = 256;
@@ -214,11 +214,4 @@ function readOperation(payload: Uint8Array, label: string): Operation {
   } catch (cause) {
     throw new Error(`the entry ${label} cannot be read`, { cause });
   }
-}
-
-/** The same operation that is submitted again has the same key. */
-function keyOf(operation: Operation): string {
-  if (operation.kind === 'request') return `request ${operation.session} ${operation.seq}`;
-  if (operation.kind === 'pause') return `pause ${operation.copy}`;
-  return `${operation.kind} ${operation.session}`;
 }

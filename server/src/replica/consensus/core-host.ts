@@ -92,6 +92,15 @@ export function coreConfigOf(
   return { group, id, ...timings, ...limits, commitPoint, trace: 'rare' };
 }
 
+/** Each tick of the core wakes the process, also of a cluster that nobody uses; shorter timings have it tick more often. */
+const tickMsMax = 101;
+
+/** A little more than half of the shortest interval, so that it is over at the second tick and not at the third. */
+export function tickMsOf({ timings: { heartbeatMs, retransmitMs }, commitPoint }: ReplicaConfig): number {
+  const usual = Math.min(tickMsMax, Math.floor(Math.min(heartbeatMs, retransmitMs) / 2) + 1);
+  return commitPoint.kind === 'asynchronous' ? Math.min(usual, commitPoint.everyMs) : usual;
+}
+
 export class CoreHost {
   /** Since the start. */
   readonly chosenBytes = new ChosenBytes();

@@ -33,7 +33,7 @@ import {
   type StartFailure,
   type StartObserver,
 } from '../start-failure.ts';
-import { gateSettings, writeSettings, type InstanceRole } from './settings.ts';
+import { fixedSettings, writeSettings, type InstanceRole } from './settings.ts';
 import { watchLimits } from './standby-limits.ts';
 
 export interface InstanceOptions {
@@ -154,7 +154,7 @@ class Instance implements PostgresInstance {
       const ready = this.awaitReady(running, role, observer);
       await (isOver === null ? ready : Promise.race([ready, isOver]));
       ended?.throwIfAborted();
-      if (role.kind === 'primary') this.observer = null;
+      if (role.kind !== 'standby') this.observer = null;
       running.expected = false;
     } catch (error) {
       await this.stop('immediate');
@@ -205,7 +205,7 @@ class Instance implements PostgresInstance {
     try {
       const { binaries } = this.options;
       const { user, dataDir: data, socketDir } = this;
-      const settings = gateSettings({ socketDir, majorVersion: binaries.majorVersion });
+      const settings = fixedSettings(role, { socketDir, majorVersion: binaries.majorVersion });
       postmaster = await spawnPostmaster({ binaries, user, data, settings, log });
     } catch (error) {
       log.close();
@@ -252,7 +252,7 @@ class Instance implements PostgresInstance {
       running.log.drain();
       if (role.kind === 'standby' && observer.isStandby) return;
       const failure = role.kind === 'standby' ? null : await this.knock();
-      if (role.kind === 'primary' && failure === null) return;
+      if (role.kind !== 'standby' && failure === null) return;
       if (failure?.code === 'databaseLost') throw this.startError(failure, 'PostgreSQL refuses connections');
       if (performance.now() > deadline) {
         const what = `PostgreSQL did not start within ${timeoutMs} ms`;

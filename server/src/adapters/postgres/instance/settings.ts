@@ -11,9 +11,10 @@ import { handOver, type LaunchUser } from '../launch-user.ts';
 import { gateName } from '../replication/wal-source.ts';
 import { leastSettings, raisedTo } from './standby-limits.ts';
 
-/** `connectionInfo`: how the standby reaches its feed; it holds a password. */
+/** `connectionInfo`: how the standby reaches its feed; it holds a password. `alone`: a primary whose commits wait for nobody, with settings of its own that nothing can change. */
 export type InstanceRole =
   | { readonly kind: 'primary' }
+  | { readonly kind: 'alone'; readonly fixed: Readonly<Record<string, string>> }
   | { readonly kind: 'standby'; readonly connectionInfo: string };
 
 export interface SettingsOptions {
@@ -75,7 +76,16 @@ function baseSettings({ connectionsMax }: SettingsOptions): Record<string, strin
   };
 }
 
-/** What safety rests on, the same on every replica at every time: a promotion finds the gate shut. */
+/** On the command line: what safety rests on. */
+export function fixedSettings(
+  role: InstanceRole,
+  options: Pick<SettingsOptions, 'socketDir' | 'majorVersion'>,
+): Record<string, string> {
+  const gate = gateSettings(options);
+  return role.kind === 'alone' ? { ...gate, synchronous_standby_names: '', ...role.fixed } : gate;
+}
+
+/** The same on every replica whose WAL travels, at every time: a promotion finds the gate shut. */
 export function gateSettings({
   socketDir,
   majorVersion,

@@ -8,6 +8,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
+import { functionsSql } from '../../../payload/statements/determinism/own-functions.ts';
 import type { Pointer } from '../../../ports/statement-database.ts';
 import { quoteLiteral } from '../pg-client.ts';
 
@@ -68,6 +69,7 @@ export async function installStatementSchema(client: Client, secret: string): Pr
   await client.query('BEGIN');
   try {
     await client.query('SET LOCAL allow_system_table_mods = on');
+    await client.query(functionsSql);
     await client.query(`${schemaSql(secret)}COMMENT ON TABLE pg_barista.sqlpaxoslog IS '${version}'`);
     await client.query('COMMIT');
   } catch (error) {

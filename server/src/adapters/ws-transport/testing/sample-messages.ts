@@ -136,4 +136,5 @@ export const sampleControls: Readonly<Record<ControlMessage['kind'], ControlMess
   ShownAnswer: { kind: 'ShownAnswer', run: 'r1 5', number: 3, end: '901', running: ['898'] },
   LeadQuestion: { kind: 'LeadQuestion', run: 'r2 8', number: 1 },
   LeadAnswer: { kind: 'LeadAnswer', run: 'r2 8', number: 1, reason: '', applied: slot(18) },
+  Carried: { kind: 'Carried', channel: 'operations', bytes: Buffer.from('0102ff', 'hex') },
 };

@@ -42,7 +42,7 @@ const measured: Measures = {
     choiceWaitMs: 4,
   },
   gateway: {
-    sessions: { leader: 2, tunnel: 1, read: 0 },
+    sessions: { leader: 2, tunnel: 1, read: 0, statements: 0 },
     loginsRefused: new Map([['28P01', 4]]),
     sessionsEnded: new Map([
       ['57P01', 3],

@@ -26,6 +26,7 @@ export class CancelRegistry {
   private readonly underWayMax: number;
   private readonly targets = new Map<string, Target>();
   private readonly moving = new Map<string, () => Moved | null>();
+  private readonly calls = new Map<string, () => void>();
   private underWay = 0;
 
   private readonly encrypts: boolean;
@@ -47,12 +48,24 @@ export class CancelRegistry {
 
   /** Null: the session is none of ours. Otherwise fulfilled when the cancel is delivered, or given up. */
   cancel(key: Buffer): Promise<void> | null {
+    const call = this.calls.get(key.toString('hex'));
+    if (call !== undefined) {
+      call();
+      return Promise.resolve();
+    }
     const moved = this.moving.get(key.toString('hex'))?.() ?? null;
     if (moved !== null) {
       if (moved.leader === null) return this.cancelHere(moved.key);
       return this.forward(moved.leader, moved.key);
     }
     return this.cancelHere(key);
+  }
+
+  /** Of a session that PostgreSQL knows by no key of its client's. Returns the way to remove it. */
+  addCall(key: Buffer, call: () => void): () => void {
+    const name = key.toString('hex');
+    this.calls.set(name, call);
+    return () => this.calls.delete(name);
   }
 
   private cancelHere(key: Buffer): Promise<void> | null {

@@ -21,6 +21,7 @@ import type { Connection } from './admission.ts';
 import { letIn, letInForLeader } from './let-in.ts';
 import { type Opened, openConnection } from './open-connection.ts';
 import { placeReader } from './reading.ts';
+import { placeStatementClient } from './statement-clients.ts';
 import { admissible, type Arrival, type Front, openSession, serve, type Served } from './sessions.ts';
 
 const unreachableAgainMs = 100;
@@ -128,6 +129,7 @@ async function cancel({ cancels, service }: Front, key: Buffer, forwarded: boole
 
 /** Returns why the client cannot be served, or null. */
 async function place(front: Front, arrival: Arrival): Promise<GatewayError | null> {
+  if (front.statements !== null) return placeStatementClient(front, arrival, front.statements);
   const consistency = consistencyOf(arrival.startup);
   if ('value' in consistency) return errors.wrongReadSetting(consistency.name, consistency.value, readModes);
   if (consistency.mode !== 'leader') return placeReader(front, arrival, consistency);

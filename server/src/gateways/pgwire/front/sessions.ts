@@ -8,6 +8,7 @@ import type { SessionKind } from '../../../api/measures.ts';
 import type { Duplex } from 'node:stream';
 import type { ClientService, Service } from '../../../ports/client-service.ts';
 import type { GatewayError } from '../../../pgwire/backend-messages.ts';
+import type { StatementSessions } from '../../../ports/statement-sessions.ts';
 import { isReadable, type StartupMessage, startupParameter } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
@@ -40,6 +41,8 @@ export interface Served {
 /** What all connections of a gateway share. */
 export interface Front {
   readonly service: ClientService;
+  /** Where statements are what travels; null: WAL is. */
+  readonly statements: StatementSessions | null;
   readonly info: (fields: object, message: string) => void;
   readonly warn: (fields: object, message: string) => void;
   readonly access: AccessRules;

@@ -1,0 +1,102 @@
+/**
+ * `payload: statements` as a user meets it: psql-like clients at every replica, an open transaction that outlives the leader, and databases that are the same afterwards.
+ *
+ * Real processes, real signals, a real driver.
+ */
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
+
+let cluster: LocalCluster;
+const clients: Client[] = [];
+
+beforeAll(async () => {
+  cluster = await startCluster({ args: ['--payload=statements', '--no-dashboard'] });
+}, 240_000);
+
+afterAll(async () => {
+  await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
+  await cluster?.stop();
+}, 60_000);
+
+async function connect(replica: number): Promise<Client> {
+  const client = new Client({
+    host: '127.0.0.1',
+    port: cluster.pgwirePorts[replica]!,
+    user: 'barista',
+    password: 'barista',
+    database: 'barista',
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  clients.push(client);
+  return client;
+}
+
+/** By the number of a replica. */
+async function leaderIndex(): Promise<number> {
+  const { id } = await cluster.leader();
+  return Number(id.slice(1)) - 1;
+}
+
+/** What each replica's own PostgreSQL has, asked through its own gateway. */
+async function everywhere(sql: string): Promise<unknown[]> {
+  const rows: unknown[] = [];
+  for (const replica of cluster.pgwirePorts.keys()) {
+    const client = await connect(replica);
+    rows.push((await client.query(sql)).rows);
+    await client.end();
+  }
+  return rows;
+}
+
+describe('statements as payload', () => {
+  it('are executed by every replica, in one order', async () => {
+    const [one, two, three] = [await connect(0), await connect(1), await connect(2)];
+    await one.query(
+      'CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL, changed timestamptz DEFAULT now())',
+    );
+    await two.query('INSERT INTO account (id, balance) SELECT i, 100 FROM generate_series(1, 10) i');
+    const { rows } = await three.query(
+      'SELECT count(*)::int AS count, sum(balance)::int AS sum FROM account',
+    );
+    expect(rows).toEqual([{ count: 10, sum: 1000 }]);
+    const all = await everywhere('SELECT id, balance, changed FROM account ORDER BY id');
+    expect(all[1]).toEqual(all[0]);
+    expect(all[2]).toEqual(all[0]);
+  }, 60_000);
+
+  it('have errors, places and all, as PostgreSQL tells them', async () => {
+    const client = await connect(1);
+    await expect(client.query('SELECT now(), nothing FROM account')).rejects.toMatchObject({
+      code: '42703',
+      position: '15',
+    });
+    await expect(client.query('INSERT INTO account VALUES (1, 1)')).rejects.toMatchObject({ code: '23505' });
+    await expect(client.query("SELECT pg_read_file('/etc/passwd')")).rejects.toMatchObject({
+      code: expect.stringMatching(/0A000|42501/) as string,
+    });
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  }, 60_000);
+
+  it('goes on in the middle of a transaction when the leader is killed', async () => {
+    const leader = await leaderIndex();
+    const follower = (leader + 1) % 3;
+    const client = await connect(follower);
+    await client.query('BEGIN');
+    await client.query('UPDATE account SET balance = balance - 10 WHERE id = 1');
+    await cluster.fault({ action: 'crash', replica: `r${leader + 1}` as never });
+    await client.query('UPDATE account SET balance = balance + 10 WHERE id = 2');
+    await client.query('COMMIT');
+    const { rows } = await client.query('SELECT id, balance FROM account WHERE id < 3 ORDER BY id');
+    expect(rows).toEqual([
+      { id: 1, balance: 90 },
+      { id: 2, balance: 110 },
+    ]);
+    await cluster.fault({ action: 'restart', replica: `r${leader + 1}` as never });
+    await cluster.settled(120_000);
+    const all = await everywhere('SELECT id, balance, changed FROM account ORDER BY id');
+    expect(all[1]).toEqual(all[0]);
+    expect(all[2]).toEqual(all[0]);
+  }, 240_000);
+});

@@ -1,0 +1,74 @@
+/** Lets a client in whose statements travel: its session exists at every replica, so it is served by the one that it has come to, whoever leads. */
+import type { StatementSessions } from '../../../ports/statement-sessions.ts';
+import type { GatewayError } from '../../../pgwire/backend-messages.ts';
+import { databaseOf, roleOf } from '../codec/startup.ts';
+import { noLeader, databaseDown } from '../errors.ts';
+import { isGone } from '../login/authenticate.ts';
+import { StatementSession } from '../statements/statement-session.ts';
+import { changeOrPoll } from './await-service.ts';
+import { letIn } from './let-in.ts';
+import { admissible, type Arrival, type Front, serve, type Served } from './sessions.ts';
+
+/** Returns why the client cannot be served, or null. */
+export async function placeStatementClient(
+  front: Front,
+  arrival: Arrival,
+  sessions: StatementSessions,
+): Promise<GatewayError | null> {
+  const { client, startup, connection } = arrival;
+  const why = await untilServed(front, sessions, () => isGone(client));
+  if (isGone(client)) return null;
+  if (why !== null) return noLeader(why);
+  const refused = admissible(startup, sessions.reservedUsers) ?? (await connection.logIn());
+  if (refused !== null || isGone(client)) return refused;
+  const failed = await letIn(front, arrival, sessions, databaseDown);
+  if (failed !== null || isGone(client)) return failed;
+  open(front, arrival, sessions);
+  return null;
+}
+
+async function untilServed(
+  front: Front,
+  sessions: StatementSessions,
+  gone: () => boolean,
+): Promise<string | null> {
+  const deadline = performance.now() + front.limits.leaderWaitMs;
+  for (;;) {
+    const why = sessions.whyNot();
+    if (why === null || gone() || performance.now() >= deadline) return why;
+    await changeOrPoll(front.service);
+  }
+}
+
+function open(front: Front, { client, startup, connection }: Arrival, sessions: StatementSessions): void {
+  let forgetKey = (): void => {};
+  const { limits } = front;
+  const session = new StatementSession({
+    client,
+    opening: {
+      user: roleOf(startup),
+      database: databaseOf(startup),
+      parameters: startup.parameters.filter(([name]) => name !== 'user' && name !== 'database'),
+    },
+    sessions,
+    bounds: {
+      frameBytesMax: limits.statementBytesMax,
+      requestBytesMax: limits.statementBytesMax,
+      copyBytesMax: limits.statementBytesMax,
+    },
+    lastWordsMs: limits.lastWordsMs,
+    onAuthenticated: () => connection.becomeClient(),
+    onKey: (key, cancel) => {
+      forgetKey = front.cancels.addCall(key, cancel);
+    },
+    onWords: (words) => front.told.noteWords(connection.isClient, words),
+  });
+  client.on('close', () => forgetKey());
+  const served: Served = {
+    kind: 'statements',
+    client,
+    onService: () => undefined,
+    end: (error) => session.end(error),
+  };
+  serve(front, served);
+}

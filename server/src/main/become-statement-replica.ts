@@ -1,0 +1,198 @@
+/**
+ * Puts one replica together that has a log, where statements are what travels: which part is made of what, and knows which others.
+ *
+ * Decides nothing. What it begins is the replica's own `start`.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import { reservedUsers } from '../adapters/postgres/founding.ts';
+import { createLoginFinder } from '../adapters/postgres/find-login.ts';
+import { openStatementDatabase } from '../adapters/postgres/statements/own-database.ts';
+import { systemClock } from '../adapters/system-clock.ts';
+import type { AdminAnswer, HttpAdmin } from '../gateways/http/admin-routes.ts';
+import { pause } from '../payload/pause.ts';
+import { aheadOf } from '../payload/statements/determinism/own-functions.ts';
+import { loadParser } from '../payload/statements/determinism/parser.ts';
+import type { InexactReason, OperationResult, StatementExecutor } from '../payload/statements/executor.ts';
+import { keyOf } from '../payload/statements/operation.ts';
+import { SerialExecutor } from '../payload/statements/serial-executor.ts';
+import { StatementsPayload } from '../payload/statements/statements-payload.ts';
+import type { SessionId } from '../ports/statement-sessions.ts';
+import type { LogStore } from '../ports/log-store.ts';
+import { replicaOf } from '../multipaxos/configuration.ts';
+import { CoreHost, coreConfigOf, tickMsOf } from '../replica/consensus/core-host.ts';
+import { LeadershipState } from '../replica/consensus/leadership-state.ts';
+import { Proposer } from '../replica/consensus/proposer.ts';
+import { Membership } from '../replica/members/membership.ts';
+import { RenewedPayload } from '../replica/statements/renewed-payload.ts';
+import { StatementReplica } from '../replica/statements/statement-replica.ts';
+import { ReplicaSessions } from '../replica/statements/statement-sessions.ts';
+import { Submissions } from '../replica/statements/submissions.ts';
+import type { Frame } from './frame.ts';
+import { unreadable } from './show-replica.ts';
+import { openStatementPostgres } from './statement-database.ts';
+import { createPreparation } from './statement-preparation.ts';
+import { StatementDatabaseHealth } from './statement-database-health.ts';
+
+const submissionBounds = {
+  retryMs: 250,
+  waitMs: 15_000,
+  operationsMax: 20_000,
+  bytesMax: 64 * 1024 * 1024,
+  batchBytesMax: 1024 * 1024,
+} as const;
+const answerBytesMax = 16 * 1024 * 1024;
+/** What has failed is tried again. */
+const againMs = 1000;
+
+const unavailable: AdminAnswer<never> = {
+  ok: false,
+  error: { code: 'unavailable', message: 'This is not served where statements travel.' },
+};
+const refusing: HttpAdmin = {
+  members: () => Promise.resolve(unavailable),
+  verify: () => Promise.resolve(unavailable),
+  transferLeadership: () => Promise.resolve(unavailable),
+  backup: () => Promise.resolve(unavailable),
+};
+
+export async function becomeStatementReplica(frame: Frame, log: LogStore): Promise<void> {
+  const { config, context, transport, events, tracker } = frame;
+  const { logger, onFatal } = context;
+  const timers = systemClock;
+  const { cluster, member } = log.identity;
+  transport.become(member, cluster);
+  events.become(member);
+  await loadParser();
+  const postgres = await openStatementPostgres(config, cluster, logger);
+  const leadership = new LeadershipState();
+  const core = new CoreHost({
+    config: coreConfigOf(config, member),
+    log,
+    transport,
+    timers,
+    random: Math.random,
+    tickMs: tickMsOf(config),
+    logRetryMs: 500,
+    catchUpBytesMax: config.bounds.acceptBatchBytesMax,
+  });
+  const proposer = new Proposer(core, `${member}.${events.run}`);
+  const membership = new Membership({
+    member,
+    cluster,
+    configuration: log.recovered.configuration,
+    transport,
+    reconfigure: (id, change) => core.input({ kind: 'Reconfigure', id, change }),
+    leadership: () => leadership,
+    purgedTo: () => log.stats().purgedTo,
+    timers,
+    logger,
+    onRemoved: (why) => timers.soon(() => replica.onRemoved(why)),
+  });
+  const submissions = new Submissions<OperationResult>({
+    ...submissionBounds,
+    timers,
+    propose: (operation) => replica.give(operation),
+    send: (to, bytes) =>
+      transport.sendControl(replicaOf(to), { kind: 'Carried', channel: 'operations', bytes }),
+  });
+  const secret = createHmac('sha256', config.clusterSecret).update('statements').digest('hex');
+  const database = new StatementDatabaseHealth({
+    postgres,
+    logger,
+    onUp: (slot) => core.input({ kind: 'Restored', slot, configuration: membership.configuration }),
+  });
+  const makeExecutor = (): StatementExecutor =>
+    database.executor(async ({ isAfterCrash }) => {
+      const { socketDir } = postgres.instance;
+      return new SerialExecutor({
+        database: await openStatementDatabase({
+          socketDir,
+          secret,
+          messageBytesMax: answerBytesMax,
+          isAfterCrash,
+        }),
+        timers,
+        answerBytesMax,
+        ahead: aheadOf,
+        sessionsMax: config.bounds.clientsMax * config.peers.length,
+        listener: {
+          finished: (_slot, operation, result) => submissions.executed(keyOf(operation), result),
+          paused: () => Promise.resolve(),
+          notified: (session, message) => sessions.notified(session as SessionId, message),
+        },
+      });
+    });
+  const makePayload = (): StatementsPayload =>
+    new StatementsPayload({
+      host: {
+        commitPoint: () => core.commitPoint,
+        applied: (slot, durableSlot) => core.input({ kind: 'Applied', slot, durableSlot }),
+        copyAwaited: () => core.input({ kind: 'CopyAwaited' }),
+        propose: (operation) => proposer.propose(operation),
+        ready: () => undefined,
+        unready: () => undefined,
+        fatal: (error) => void failed(error),
+      },
+      executor: makeExecutor(),
+      log: { read: (from, to, bytesMax) => core.readChosen(from, to, bytesMax) },
+      onCopyNeeded: (reason) => void inexact(reason),
+      onDigest: () => undefined,
+    });
+  const payload: RenewedPayload = new RenewedPayload(makePayload);
+  const inexact = async (reason: InexactReason | 'logPurged'): Promise<void> => {
+    if (reason === 'logPurged' || log.stats().purgedTo > 0) {
+      database.copyNeeded(reason);
+      return;
+    }
+    database.beginsAnew(reason);
+    await payload.renew(() => postgres.forget()).catch(onFatal);
+  };
+  const failed = async (error: Error): Promise<void> => {
+    logger.error({ err: error }, 'what executes statements has failed, and begins again');
+    database.down(error.message);
+    await payload
+      .renew(async () => {
+        await postgres.instance.stop('immediate');
+        await pause(timers, againMs);
+      })
+      .catch(onFatal);
+  };
+  const sessions = new ReplicaSessions({
+    submissions,
+    preparation: createPreparation,
+    whyNot: () => replica.whyNot(),
+    findLogin: createLoginFinder(postgres.instance),
+    reservedUsers,
+    randomBytes,
+    clockUs: () => Date.now() * 1000,
+  });
+  const replica: StatementReplica = new StatementReplica({
+    config,
+    core,
+    proposer,
+    leadership,
+    membership,
+    payload,
+    submissions,
+    database,
+    tracker,
+    events,
+    log,
+    transport,
+    timers,
+    logger,
+    onFatal,
+  });
+  tracker.done();
+  frame.running = {
+    status: (clients) => replica.status(clients),
+    measures: () => replica.measures(),
+    admin: refusing,
+    readSlot: () => Promise.resolve(unreadable('What a slot holds is not shown where statements travel.')),
+    beforeStop: () => Promise.resolve(),
+    stop: () => replica.stop(),
+  };
+  frame.joining = null;
+  frame.sessions.lead(sessions);
+  replica.start();
+}

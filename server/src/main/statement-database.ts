@@ -1,0 +1,118 @@
+/**
+ * A replica's PostgreSQL where statements are what travels: made from nothing, the same at every replica, started as an ordinary server, and watched.
+ *
+ * Responsible for: that two replicas which have executed nothing have the same database, and what is told of it. Executes no operation.
+ * Invariant: the directory holds the data of this very cluster.
+ */
+import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { claimDatabase, ownerOf, placesOf } from '../adapters/postgres/database-directory.ts';
+import { initializeData } from '../adapters/postgres/data-directory.ts';
+import { prepareFounding } from '../adapters/postgres/founding.ts';
+import { inspectDataDirectory } from '../adapters/postgres/inspect-data-directory.ts';
+import { openInstance, type PostgresInstance } from '../adapters/postgres/instance/postgres-instance.ts';
+import { chooseLaunchUser, prepareDirectory } from '../adapters/postgres/launch-user.ts';
+import type { PgBinaries } from '../adapters/postgres/binaries.ts';
+import type { ReplicaConfig } from '../config/replica-config.ts';
+import { statementSettings } from '../payload/statements/statement-settings.ts';
+import { binariesOf } from './replica-database.ts';
+
+export interface StatementPostgres {
+  readonly instance: PostgresInstance;
+  readonly binaries: PgBinaries;
+  /** Ready for the executor; made first, if there is none. `isAfterCrash`: it was not shut down in order before. @throws LaunchError */
+  start(): Promise<{ readonly isAfterCrash: boolean }>;
+  /** Stops it, and removes what it has: the next start makes another. */
+  forget(): Promise<void>;
+}
+
+/** Starts nothing. @throws LaunchError */
+export async function openStatementPostgres(
+  config: ReplicaConfig,
+  cluster: string,
+  logger: Logger,
+): Promise<StatementPostgres> {
+  const places = placesOf(config.dataDir);
+  const binaries = await binariesOf(config);
+  const instance = await openInstance({
+    directory: places.postgres,
+    binaries,
+    settings: config.postgres.settings,
+    // One for each session of the whole group, and the replica's own.
+    connectionsMax: config.bounds.clientsMax * config.peers.length + 20,
+  });
+  return {
+    instance,
+    binaries,
+    async start() {
+      await mkdir(places.dataDir, { recursive: true });
+      const isNew = (await inspectDataDirectory(places.postgres)) === 'missing';
+      if (isNew) {
+        const user = await chooseLaunchUser();
+        await prepareDirectory(user, places.postgres);
+        await claimDatabase(places, cluster);
+        await initializeData(binaries, user, places.data);
+      }
+      const isAfterCrash = !isNew && !(await wasShutDown(places.data));
+      const owner = await ownerOf(places);
+      if (owner !== cluster)
+        throw new Error(
+          `${places.postgres} holds the data of another group (${owner === '' ? 'it does not say which' : owner})`,
+        );
+      await instance.start({ kind: 'alone', fixed: statementSettings });
+      // Again where a crash came between.
+      await prepare(config, instance, binaries, cluster);
+      logger.info({ isNew, isAfterCrash, version: instance.version }, 'PostgreSQL is up');
+      return { isAfterCrash };
+    },
+    async forget() {
+      await instance.stop('immediate');
+      await rm(places.data, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Where the state lies in `global/pg_control`: behind the system's identifier and two versions. */
+const stateAt = 16;
+const shutDown = 1;
+
+async function wasShutDown(data: string): Promise<boolean> {
+  const control = await readFile(join(data, 'global', 'pg_control'));
+  return control.readInt32LE(stateAt) === shutDown;
+}
+
+/** What clients of a new group find: the role and the database of the configuration. */
+async function prepare(
+  { bootstrap }: ReplicaConfig,
+  { socketDir }: PostgresInstance,
+  { majorVersion }: PgBinaries,
+  cluster: string,
+): Promise<void> {
+  if (bootstrap === undefined) return;
+  const { user: name, password, database } = bootstrap;
+  await prepareFounding({
+    socketDir,
+    majorVersion,
+    database,
+    role: { name, password: secretFor(cluster, name, password) },
+    keeps: true,
+  });
+}
+
+const iterations = 4096;
+const saltBytes = 16;
+const keyBytes = 32;
+
+/** What PostgreSQL keeps of the password, with a salt that is the same at every replica of the cluster. */
+export function secretFor(cluster: string, role: string, password: string): string {
+  const salt = createHmac('sha256', cluster).update(`salt ${role}`).digest().subarray(0, saltBytes);
+  const salted = pbkdf2Sync(password.normalize('NFKC'), salt, iterations, keyBytes, 'sha256');
+  const of = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+  const clientKey = of(salted, 'Client Key');
+  const storedKey = createHash('sha256').update(clientKey).digest();
+  const serverKey = of(salted, 'Server Key');
+  const base64 = [salt, storedKey, serverKey].map((bytes) => bytes.toString('base64'));
+  return `SCRAM-SHA-256$${iterations}:${base64[0]}$${base64[1]}:${base64[2]}`;
+}

@@ -1,0 +1,137 @@
+/**
+ * What a client's request becomes before it is agreed on: rewritten, or refused; and its answer, with places in errors as the client's own text has them.
+ *
+ * Responsible for: following, for each session, the settings that its texts are read by. What is rewritten is payload/statements/determinism.
+ */
+import { originalPosition, type Edit } from '../payload/statements/determinism/edits.ts';
+import { rewriteMessages, type MessagePart } from '../payload/statements/determinism/messages.ts';
+import type { Refusal, StatementFacts } from '../payload/statements/determinism/rewriting.ts';
+import type { RequestWord } from '../payload/statements/operation.ts';
+import { errorFromFields, readErrorFields, readParameterStatus } from '../pgwire/backend-messages.ts';
+import { FrameSplitter, headerBytes } from '../pgwire/frame-splitter.ts';
+import { query } from '../pgwire/frontend-messages.ts';
+import { back, front } from '../pgwire/message-types.ts';
+import type { Prepared, RequestPreparation } from '../replica/statements/statement-sessions.ts';
+
+const anyLength = 0x7fff_ffff;
+
+export function createPreparation(): RequestPreparation {
+  return new Preparation();
+}
+
+class Preparation implements RequestPreparation {
+  private clientEncoding = 'UTF8';
+  private standardConformingStrings = true;
+  /** Prepared statements that copy into a table, by name: whether in binary. */
+  private readonly copying = new Map<string, boolean>();
+
+  prepare(bytes: Buffer): Prepared {
+    const { clientEncoding, standardConformingStrings } = this;
+    const rewritten = rewriteMessages(bytes, { clientEncoding, standardConformingStrings });
+    if (rewritten.kind === 'refused') return refused(rewritten);
+    const isBinary = this.copiesIn(bytes, rewritten.parts);
+    if (isBinary !== null && !hasData(bytes)) return { code: 'wantsData', isBinary };
+    const edits = rewritten.parts.flatMap((part) =>
+      'edits' in part && part.edits.length > 0 ? [part.edits] : [],
+    );
+    const [only] = edits;
+    return {
+      code: 'prepared',
+      bytes: Buffer.from(rewritten.bytes),
+      what: wordOf(rewritten.parts),
+      // Of several texts nobody knows which one an error means.
+      answer:
+        only === undefined || edits.length > 1 ? (answer) => answer : (answer) => replaced(answer, only),
+    };
+  }
+
+  /** Whether the data that this request copies into a table comes in binary; null: it copies nothing in. */
+  private copiesIn(bytes: Buffer, parts: readonly MessagePart[]): boolean | null {
+    const statements = new Map<string, string>();
+    let texts: string[] | null = null;
+    let copies: boolean | null = null;
+    for (const [index, part] of parts.entries()) {
+      if (part.type === 'bind') statements.set(part.portal, part.statement);
+      if (part.type === 'execute') copies ??= this.copying.get(statements.get(part.portal) ?? '') ?? null;
+      if (part.type !== 'query' && part.type !== 'parse') continue;
+      if (part.type === 'parse') this.copying.delete(part.statement);
+      if (!part.statements.some(({ name }) => name === 'CopyStmt')) continue;
+      texts ??= textsOf(bytes);
+      const text = texts[parts.slice(0, index).filter(({ type }) => type === part.type).length] ?? '';
+      if (!fromStdin.test(text)) continue;
+      if (part.type === 'parse') this.copying.set(part.statement, binary.test(text));
+      else copies ??= binary.test(text);
+    }
+    return copies;
+  }
+
+  answered(bytes: Buffer): void {
+    for (const { type, frame } of framesOf(bytes)) {
+      if (type !== back.parameterStatus) continue;
+      const { name, value } = readParameterStatus(frame);
+      if (name === 'client_encoding') this.clientEncoding = value;
+      if (name === 'standard_conforming_strings') this.standardConformingStrings = value === 'on';
+    }
+  }
+}
+
+const fromStdin = /\bfrom\s+stdin\b/i;
+const binary = /\bbinary\b/i;
+
+/** Of Query and Parse messages: as the parser reads them, which has found a COPY among them. */
+function textsOf(bytes: Buffer): string[] {
+  return [...framesOf(bytes)].flatMap(({ type, frame }) =>
+    type === front.query || type === front.parse ? [frame.toString('latin1', headerBytes)] : [],
+  );
+}
+
+function hasData(bytes: Buffer): boolean {
+  return [...framesOf(bytes)].some(({ type }) => type === front.copyDone || type === front.copyFail);
+}
+
+function* framesOf(bytes: Buffer): Generator<{ readonly type: number; readonly frame: Buffer }> {
+  const splitter = new FrameSplitter(anyLength);
+  splitter.feed(bytes);
+  while (splitter.next()) yield { type: splitter.type, frame: bytes.subarray(splitter.start, splitter.end) };
+}
+
+/** With the places of its errors as the client's text has them. */
+function replaced(answer: Buffer, edits: readonly Edit[]): Buffer {
+  const frames = [...framesOf(answer)].map(({ type, frame }) => {
+    if (type !== back.errorResponse) return frame;
+    const fields = new Map(readErrorFields(frame));
+    const position = fields.get('P');
+    if (position === undefined) return frame;
+    fields.set('P', String(originalPosition(edits, Number(position))));
+    return errorFromFields(fields);
+  });
+  return Buffer.concat(frames);
+}
+
+function wordOf(parts: readonly MessagePart[]): RequestWord {
+  const classes = parts.flatMap((part) =>
+    'statements' in part ? part.statements.map((one: StatementFacts) => one.class) : [],
+  );
+  const [only] = classes;
+  return classes.length === 1 && (only === 'begin' || only === 'commit' || only === 'rollback')
+    ? only
+    : 'execute';
+}
+
+/** In a block it has to fail at every replica, as the statement would have. */
+function refused({ sqlstate, message, hint, position }: Refusal): Prepared {
+  const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+  const using = [`ERRCODE = ${literal(sqlstate)}`, `MESSAGE = ${literal(message)}`];
+  if (hint !== undefined) using.push(`HINT = ${literal(hint)}`);
+  const failing = query(
+    `DO LANGUAGE plpgsql ${quoted(`BEGIN RAISE EXCEPTION USING ${using.join(', ')}; END`)}`,
+  );
+  const error = { sqlState: sqlstate, message, ...(hint === undefined ? {} : { hint }) };
+  return { code: 'refused', error: position === undefined ? error : { ...error, position }, failing };
+}
+
+function quoted(body: string): string {
+  let tag = '$barista$';
+  while (body.includes(tag)) tag = `${tag.slice(0, -1)}_$`;
+  return `${tag}${body}${tag}`;
+}

@@ -1,0 +1,117 @@
+/**
+ * The functions of the schema `barista_fn`: a clock and chance that are the same at every replica, for they come from what the operation carries.
+ *
+ * Where the settings are not set, as in a session of the replica's own, they read PostgreSQL's.
+ */
+/** Read by the functions below; a client cannot set them. */
+const clockSetting = 'barista_fn.clock';
+const transactionSetting = 'barista_fn.transaction';
+const tickSetting = 'barista_fn.tick';
+const sessionSetting = 'barista_fn.session';
+
+/** What a session is to run ahead of a request. PostgreSQL's own generator goes on from `seed`. */
+export function aheadOf(
+  request: { readonly session: string; readonly clockUs: number; readonly seed: Uint8Array },
+  beginsTransaction: boolean,
+): string {
+  const millis = new Date(Math.floor(request.clockUs / 1000)).toISOString().replace('Z', '');
+  const at = `${millis}${String(request.clockUs % 1000).padStart(3, '0')}+00`;
+  // 32 bits of it, from -1 to 1.
+  const seed = Buffer.from(request.seed).readInt32BE(0) / 0x8000_0000;
+  const sets = [
+    `SET ${clockSetting} = '${at}'`,
+    `SET ${tickSetting} = '0'`,
+    `SET seed = ${seed.toFixed(12)}`,
+    // As a process id: above 0, of 31 bits.
+    `SET ${sessionSetting} = '${(Number.parseInt(request.session.slice(0, 8), 16) >>> 1) + 1}'`,
+  ];
+  if (beginsTransaction) sets.push(`SET ${transactionSetting} = '${at}'`);
+  // SET takes no snapshot: SET TRANSACTION may follow.
+  return sets.join('; ');
+}
+
+const read = (setting: string, otherwise: string): string =>
+  `coalesce(nullif(pg_catalog.current_setting('${setting}', true), ''), ${otherwise})`;
+const clock = `${read(clockSetting, 'pg_catalog.clock_timestamp()::text')}::timestamptz`;
+const transaction = `${read(transactionSetting, 'pg_catalog.now()::text')}::timestamptz`;
+
+function rounded(type: string): string {
+  return `SELECT pg_catalog.to_timestamp(pg_catalog.round(extract(epoch FROM ${transaction})::numeric, $1)::float8)::${type}`;
+}
+
+const tick = `pg_catalog.set_config('${tickSetting}', (${read(tickSetting, "'0'")}::bigint + 1)::text, false)::bigint`;
+
+/** 32 hexadecimal digits, drawn. */
+const drawn = 'pg_catalog.md5(pg_catalog.random()::text || pg_catalog.random()::text)';
+
+const stable = 'LANGUAGE sql STABLE';
+const volatile = 'LANGUAGE sql VOLATILE';
+const define = (name: string, returns: string, how: string, body: string): string =>
+  `CREATE OR REPLACE FUNCTION barista_fn.${name} RETURNS ${returns} ${how} SET search_path = pg_catalog AS $body$ ${body} $body$;`;
+
+/** Run once in each database. */
+export const functionsSql = [
+  'CREATE SCHEMA IF NOT EXISTS barista_fn; GRANT USAGE ON SCHEMA barista_fn TO PUBLIC;',
+  define('now()', 'timestamptz', stable, `SELECT ${transaction}`),
+  define('transaction_timestamp()', 'timestamptz', stable, `SELECT ${transaction}`),
+  define('statement_timestamp()', 'timestamptz', stable, `SELECT ${clock}`),
+  // It goes on by a microsecond with each call: who waits for it waits not for ever.
+  define(
+    'clock_timestamp()',
+    'timestamptz',
+    volatile,
+    `SELECT ${clock} + ${tick} * interval '1 microsecond'`,
+  ),
+  define(
+    'timeofday()',
+    'text',
+    volatile,
+    `SELECT pg_catalog.to_char(${clock}, 'Dy Mon DD HH24:MI:SS.US YYYY TZ')`,
+  ),
+  define('"current_timestamp"()', 'timestamptz', stable, `SELECT ${transaction}`),
+  define('"current_timestamp"(int)', 'timestamptz', stable, rounded('timestamptz')),
+  define('"localtimestamp"()', 'timestamp', stable, `SELECT (${transaction})::timestamp`),
+  define('"localtimestamp"(int)', 'timestamp', stable, rounded('timestamp')),
+  define('"current_date"()', 'date', stable, `SELECT (${transaction})::date`),
+  define('"current_time"()', 'timetz', stable, `SELECT (${transaction})::timetz`),
+  define('"current_time"(int)', 'timetz', stable, rounded('timetz')),
+  define('"localtime"()', 'time', stable, `SELECT (${transaction})::time`),
+  define('"localtime"(int)', 'time', stable, rounded('time')),
+  define(
+    'age(timestamptz)',
+    'interval',
+    stable,
+    `SELECT pg_catalog.age((${transaction})::date::timestamptz, $1)`,
+  ),
+  define(
+    'age(timestamp)',
+    'interval',
+    stable,
+    `SELECT pg_catalog.age((${transaction})::date::timestamp, $1)`,
+  ),
+  ...['gen_random_uuid()', 'uuidv4()'].map((name) =>
+    define(
+      name,
+      'uuid',
+      volatile,
+      `SELECT pg_catalog.overlay(pg_catalog.overlay(${drawn}, '4', 13), 'a', 17)::uuid`,
+    ),
+  ),
+  ...[
+    ['uuidv7()', clock],
+    ['uuidv7(interval)', `(${clock} + $1)`],
+  ].map(([name = '', at = '']) =>
+    define(
+      name,
+      'uuid',
+      volatile,
+      `SELECT (pg_catalog.lpad(pg_catalog.to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') || '7' || pg_catalog.substr(u, 14, 3) || 'b' || pg_catalog.substr(u, 18))::uuid FROM (SELECT ${drawn} AS u) AS drawn`,
+    ),
+  ),
+  define(
+    'pg_backend_pid()',
+    'int',
+    stable,
+    `SELECT ${read(sessionSetting, 'pg_catalog.pg_backend_pid()::text')}::int`,
+  ),
+].join('\n');

@@ -1,0 +1,12 @@
+/** Settings of a PostgreSQL that executes statements as others do: what is the same at all replicas, and what a client must not change. On the command line of its main process. */
+export const statementSettings: Readonly<Record<string, string>> = {
+  // The log is what is durable: what PostgreSQL has not flushed is executed again.
+  synchronous_commit: 'off',
+  // Rows come in the same order everywhere.
+  synchronize_seqscans: 'off',
+  max_parallel_workers_per_gather: '0',
+  max_parallel_maintenance_workers: '0',
+  jit: 'off',
+  // What it removes, and when, is nobody's statement; and it takes locks.
+  autovacuum: 'off',
+};

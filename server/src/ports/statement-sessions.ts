@@ -1,0 +1,46 @@
+/**
+ * What a gateway needs where statements travel: sessions that exist at every replica, and requests to them that are agreed on.
+ *
+ * Does nothing itself. The replica implements it; tests of the gateway implement it in memory.
+ */
+import type { FindLogin } from './client-service.ts';
+
+/** 32 hexadecimal digits, drawn at random: whoever knows it may use the session, at any replica. */
+export type SessionId = string & { readonly brand: 'SessionId' };
+
+export interface SessionOpening {
+  readonly user: string;
+  readonly database: string;
+  /** Of the startup packet, but for user and database. */
+  readonly parameters: readonly (readonly [name: string, value: string])[];
+}
+
+/**
+ * `answered`: what this replica's PostgreSQL said, in the messages of its protocol: up to and with the last ReadyForQuery, or an ErrorResponse that ends the session (then `ended`).
+ * `wantsData`: nothing was submitted; the request copies into a table, and is to come again with the data behind it, by the same number. `refused`: it was not ordered, and never will be. `unknown`: it was not ordered in the time given, and may yet be; asking again with the same number is answered, and executed once.
+ */
+export type RequestAnswer =
+  | { readonly code: 'answered'; readonly bytes: Buffer; readonly ended: boolean }
+  | { readonly code: 'wantsData'; readonly isBinary: boolean }
+  | { readonly code: 'refused' | 'unknown'; readonly reason: string };
+
+export type OpenAnswer = Exclude<RequestAnswer, { code: 'wantsData' }> & { readonly session: SessionId };
+
+export interface StatementSessions {
+  /** Null: sessions may be opened here. For people. */
+  whyNot(): string | null;
+  /** What this replica's PostgreSQL has on record. */
+  readonly findLogin: FindLogin;
+  readonly reservedUsers: readonly string[];
+  /** Whoever opens one has proved who it is. `onNotified`: a message of PostgreSQL's that is no answer, such as a notification. Never rejects. */
+  open(opening: SessionOpening, onNotified: (message: Buffer) => void): Promise<OpenAnswer>;
+  /**
+   * One request cycle of the client's own messages: a Query, or messages up to and with a Sync; behind what copies into a table its CopyData and what ends it. `seq` counts up
+   * from 1 in each session; one request of a session at a time. Never rejects.
+   */
+  request(session: SessionId, seq: number, bytes: Buffer): Promise<RequestAnswer>;
+  /** Ends what the session is at, where it waits. */
+  cancel(session: SessionId): void;
+  /** The session ends at all replicas, some time soon. */
+  close(session: SessionId): void;
+}

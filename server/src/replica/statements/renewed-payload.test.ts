@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import type { Payload } from '../../payload/payload.ts';
+import { RenewedPayload } from './renewed-payload.ts';
+
+const ballot: Ballot = { round: 3, replica: 'r1' as ReplicaId };
+
+function lives() {
+  const told: string[] = [];
+  let life = 0;
+  const payload = new RenewedPayload((): Payload => {
+    const name = `life ${(life += 1)}`;
+    const tell = (what: string) => () => {
+      told.push(`${name} ${what}`);
+    };
+    return {
+      pointer: life as Slot,
+      durablePointer: life as Slot,
+      start: tell('starts'),
+      chosen: tell('chosen'),
+      room: tell('room'),
+      lead: tell('leads'),
+      follow: tell('follows'),
+      purged: tell('purged'),
+      stop: () => Promise.resolve(tell('stops')()),
+    };
+  });
+  return { payload, told };
+}
+
+describe('a payload that is renewed', () => {
+  it('ends one life before the next, which hears that it leads', async () => {
+    const { payload, told } = lives();
+    payload.start();
+    payload.lead(ballot);
+    await payload.renew(() => Promise.resolve(void told.push('between')));
+    expect(told).toEqual([
+      'life 1 starts',
+      'life 1 leads',
+      'life 1 stops',
+      'between',
+      'life 2 starts',
+      'life 2 leads',
+    ]);
+    expect(payload.pointer).toBe(2);
+  });
+
+  it('has no further life once it is stopped', async () => {
+    const { payload, told } = lives();
+    payload.start();
+    const renewed = payload.renew(() => payload.stop());
+    await renewed;
+    expect(told).not.toContain('life 2 starts');
+  });
+});

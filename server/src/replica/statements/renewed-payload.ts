@@ -1,0 +1,71 @@
+/**
+ * The payload of a replica over the lives of its database: when that cannot go on, another one begins, from nothing if need be, and everything is executed again.
+ *
+ * Responsible for: one life at a time, and what is told to the next one. How a life is made is whoever makes it's business.
+ */
+import type { SlotEntry } from '../../multipaxos/types/entries.ts';
+import type { Ballot, Slot } from '../../multipaxos/types/names.ts';
+import type { Payload } from '../../payload/payload.ts';
+
+export class RenewedPayload implements Payload {
+  private readonly make: () => Payload;
+  private current: Payload;
+  private leads: Ballot | null = null;
+  private isStopped = false;
+
+  constructor(make: () => Payload) {
+    this.make = make;
+    this.current = make();
+  }
+
+  get pointer(): Slot {
+    return this.current.pointer;
+  }
+
+  get durablePointer(): Slot {
+    return this.current.durablePointer;
+  }
+
+  /** The life of before has ended, or ends now. `between`: nothing runs. */
+  async renew(between: () => Promise<void>): Promise<void> {
+    await this.current.stop();
+    if (this.isStopped) return;
+    await between();
+    if (this.isStopped) return;
+    this.current = this.make();
+    this.current.start();
+    if (this.leads !== null) this.current.lead(this.leads);
+  }
+
+  start(): void {
+    this.current.start();
+  }
+
+  /** What comes while nothing runs is read from the log. */
+  chosen(entries: readonly SlotEntry[]): void {
+    this.current.chosen(entries);
+  }
+
+  room(): void {
+    this.current.room();
+  }
+
+  lead(ballot: Ballot): void {
+    this.leads = ballot;
+    this.current.lead(ballot);
+  }
+
+  follow(): void {
+    this.leads = null;
+    this.current.follow();
+  }
+
+  purged(): void {
+    this.current.purged();
+  }
+
+  stop(): Promise<void> {
+    this.isStopped = true;
+    return this.current.stop();
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Sessions that exist at every replica, for the gateways of this one: what a client wants is made deterministic, given to whoever proposes, and answered with what this replica's own PostgreSQL said when it was its turn.
+ *
+ * Responsible for: the clock and the seed that an operation carries, its number, and what the client hears where it is not ordered. Invariant: what is not deterministic is never submitted.
+ */
+import { errorResponse, type GatewayError, readyForQuery } from '../../pgwire/backend-messages.ts';
+import type { TransactionStatus } from '../../pgwire/message-types.ts';
+import type { OperationResult } from '../../payload/statements/executor.ts';
+import {
+  encodeOperation,
+  keyOf,
+  type Operation,
+  type RequestWord,
+} from '../../payload/statements/operation.ts';
+import type { FindLogin } from '../../ports/client-service.ts';
+import type {
+  OpenAnswer,
+  RequestAnswer,
+  SessionId,
+  SessionOpening,
+  StatementSessions,
+} from '../../ports/statement-sessions.ts';
+import type { Submissions } from './submissions.ts';
+
+/** What a request becomes before it is agreed on. `refused`: `failing` is a request that fails with the same error at every replica, as the statement would have. */
+export type Prepared =
+  | {
+      readonly code: 'prepared';
+      readonly bytes: Buffer;
+      readonly what: RequestWord;
+      readonly answer: (bytes: Buffer) => Buffer;
+    }
+  | { readonly code: 'wantsData'; readonly isBinary: boolean }
+  | { readonly code: 'refused'; readonly error: GatewayError; readonly failing: Buffer };
+
+/** Of one session: it follows what PostgreSQL says of the session's settings. */
+export interface RequestPreparation {
+  prepare(bytes: Buffer): Prepared;
+  answered(bytes: Buffer): void;
+}
+
+export interface SessionsOptions {
+  readonly submissions: Submissions<OperationResult>;
+  readonly preparation: () => RequestPreparation;
+  /** Null: sessions may be opened here. */
+  readonly whyNot: () => string | null;
+  readonly findLogin: FindLogin;
+  readonly reservedUsers: readonly string[];
+  readonly randomBytes: (count: number) => Buffer;
+  /** Microseconds since 1970. */
+  readonly clockUs: () => number;
+}
+
+interface LocalSession {
+  readonly preparation: RequestPreparation;
+  readonly onNotified: (message: Buffer) => void;
+  status: TransactionStatus | 'closed';
+}
+
+const sessionBytes = 16;
+const seedBytes = 16;
+
+export class ReplicaSessions implements StatementSessions {
+  readonly findLogin: FindLogin;
+  readonly reservedUsers: readonly string[];
+  private readonly options: SessionsOptions;
+  /** Those that were opened here, or asked for here since. */
+  private readonly sessions = new Map<SessionId, LocalSession>();
+
+  constructor(options: SessionsOptions) {
+    this.options = options;
+    this.findLogin = options.findLogin;
+    this.reservedUsers = options.reservedUsers;
+  }
+
+  /** Whose clients are here. */
+  get count(): number {
+    return this.sessions.size;
+  }
+
+  whyNot(): string | null {
+    return this.options.whyNot();
+  }
+
+  async open(
+    { user, database, parameters }: SessionOpening,
+    onNotified: (message: Buffer) => void,
+  ): Promise<OpenAnswer> {
+    const { randomBytes, clockUs } = this.options;
+    const session = randomBytes(sessionBytes).toString('hex') as SessionId;
+    const preparation = this.options.preparation();
+    const answer = await this.submit({
+      kind: 'open',
+      session,
+      user,
+      database,
+      parameters,
+      clockUs: clockUs(),
+    });
+    if (answer.code === 'answered' && !answer.ended) {
+      preparation.answered(answer.bytes);
+      this.sessions.set(session, { preparation, onNotified, status: 'I' });
+    }
+    return { ...answer, session };
+  }
+
+  async request(session: SessionId, seq: number, bytes: Buffer): Promise<RequestAnswer> {
+    const known = this.sessions.get(session);
+    if (known === undefined) return { code: 'refused', reason: 'the session is not known here' };
+    const prepared = known.preparation.prepare(bytes);
+    if (prepared.code === 'wantsData') return prepared;
+    if (prepared.code === 'refused' && known.status !== 'T') {
+      const status = known.status === 'E' ? 'E' : 'I';
+      return {
+        code: 'answered',
+        bytes: Buffer.concat([errorResponse('ERROR', prepared.error), readyForQuery(status)]),
+        ended: false,
+      };
+    }
+    const { randomBytes, clockUs } = this.options;
+    const answer = await this.submit({
+      kind: 'request',
+      session,
+      seq,
+      what: prepared.code === 'prepared' ? prepared.what : 'execute',
+      bytes: prepared.code === 'prepared' ? prepared.bytes : prepared.failing,
+      clockUs: clockUs(),
+      seed: randomBytes(seedBytes),
+    });
+    if (answer.code !== 'answered') return answer;
+    known.preparation.answered(answer.bytes);
+    return prepared.code === 'prepared' ? { ...answer, bytes: prepared.answer(answer.bytes) } : answer;
+  }
+
+  private async submit(
+    operation: Extract<Operation, { kind: 'open' | 'request' }>,
+  ): Promise<Exclude<RequestAnswer, { code: 'wantsData' }>> {
+    const why = this.options.whyNot();
+    if (why !== null) return { code: 'refused', reason: why };
+    const submitted = await this.options.submissions.submit(keyOf(operation), encodeOperation(operation));
+    if (submitted.code !== 'executed') return submitted;
+    const { answer, status } = submitted.result;
+    const known = this.sessions.get(operation.session as SessionId);
+    if (known !== undefined) known.status = status;
+    return { code: 'answered', bytes: answer, ended: status === 'closed' };
+  }
+
+  notified(session: SessionId, message: Buffer): void {
+    this.sessions.get(session)?.onNotified(message);
+  }
+
+  cancel(session: SessionId): void {
+    if (this.sessions.has(session)) this.tell({ kind: 'cancelOpen', session });
+  }
+
+  close(session: SessionId): void {
+    if (this.sessions.delete(session)) this.tell({ kind: 'close', session });
+  }
+
+  /** Nobody waits for it. */
+  private tell(operation: Operation): void {
+    void this.options.submissions.submit(keyOf(operation), encodeOperation(operation));
+  }
+}
