@@ -139,23 +139,28 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
       onDigest: () => undefined,
     });
   const payload: RenewedPayload = new RenewedPayload(makePayload);
+  const renewed = async (between: () => Promise<void>): Promise<void> => {
+    try {
+      await payload.renew(between);
+    } catch (error) {
+      onFatal(error instanceof Error ? error : new Error(String(error)));
+    }
+  };
   const inexact = async (reason: InexactReason | 'logPurged'): Promise<void> => {
     if (reason === 'logPurged' || log.stats().purgedTo > 0) {
       database.copyNeeded(reason);
       return;
     }
     database.beginsAnew(reason);
-    await payload.renew(() => postgres.forget()).catch(onFatal);
+    await renewed(() => postgres.forget());
   };
   const failed = async (error: Error): Promise<void> => {
     logger.error({ err: error }, 'what executes statements has failed, and begins again');
     database.down(error.message);
-    await payload
-      .renew(async () => {
-        await postgres.instance.stop('immediate');
-        await pause(timers, againMs);
-      })
-      .catch(onFatal);
+    await renewed(async () => {
+      await postgres.instance.stop('immediate');
+      await pause(timers, againMs);
+    });
   };
   const sessions = new ReplicaSessions({
     submissions,

@@ -24,7 +24,7 @@ export interface RunRequestOptions {
   readonly runner: RequestRunner;
   readonly listener: ExecutorListener;
   readonly answerBytesMax: number;
-  readonly ahead?: (request: RequestOperation, beginsTransaction: boolean) => string | null;
+  readonly ahead?: (request: RequestOperation, beginsTransaction: boolean) => readonly string[];
 }
 
 export type RequestOutcome =
@@ -121,8 +121,8 @@ export class RunRequest {
     }
     this.noteNames(session, request);
     await memory.before(slot, session, request.seq, plan.mayChangeState);
-    const own = ahead?.(request, status === 'I') ?? null;
-    if (own !== null && status !== 'E') await runner.own(session, [own]);
+    const own = ahead?.(request, status === 'I') ?? [];
+    if (own.length > 0 && status !== 'E') await runner.own(session, own);
     const isMarked = plan.mode === 'alone' || plan.isDivided;
     if (isMarked) await memory.beginAlone(this.slot);
     const inSavepoint = status === 'T' && plan.isRepeatable && stillOpen > 0;

@@ -24,8 +24,8 @@ export interface SerialExecutorOptions {
   readonly listener: ExecutorListener;
   readonly answerBytesMax: number;
   readonly sessionsMax: number;
-  /** What a session is to be run ahead of a request, such as settings that its functions read. Null: nothing. */
-  readonly ahead?: (request: RequestOperation, beginsTransaction: boolean) => string | null;
+  /** What a session is to be run ahead of a request, such as settings that its functions read. */
+  readonly ahead?: (request: RequestOperation, beginsTransaction: boolean) => readonly string[];
 }
 
 /** The pointer is made durable so often at most. */

@@ -2,6 +2,8 @@
 export const statementSettings: Readonly<Record<string, string>> = {
   // The log is what is durable: what PostgreSQL has not flushed is executed again.
   synchronous_commit: 'off',
+  // What is prepared could not be told apart from what is open when a replica was restarted.
+  max_prepared_transactions: '0',
   // Rows come in the same order everywhere.
   synchronize_seqscans: 'off',
   max_parallel_workers_per_gather: '0',

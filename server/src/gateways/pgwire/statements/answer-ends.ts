@@ -17,13 +17,14 @@ const anyLength = 0x7fff_ffff;
 export function endOfAnswer(answer: Buffer): AnswerEnd {
   const splitter = new FrameSplitter(anyLength);
   splitter.feed(answer);
-  let end = { failed: false, fatal: null as string | null, readyAt: -1 };
+  const end = { failed: false, fatal: null as string | null, readyAt: -1 };
   while (splitter.next()) {
     const { type, start } = splitter;
     if (type === back.errorResponse) {
       const fields = readErrorFields(answer.subarray(start, splitter.end));
-      end = { ...end, failed: true, fatal: endsSession(fields) ? (fields.get('C') ?? '') : end.fatal };
-    } else if (type === back.readyForQuery) end = { ...end, readyAt: start };
+      end.failed = true;
+      if (endsSession(fields)) end.fatal = fields.get('C') ?? '';
+    } else if (type === back.readyForQuery) end.readyAt = start;
   }
   return end;
 }

@@ -123,6 +123,7 @@ describe('a client whose statements travel', () => {
     await until(() => types(said()) === 'RSKZ1');
     client.write(sync);
     await until(() => types(said()) === 'RSKZ11Z');
+    expect(types(said())).toBe('RSKZ11Z');
   });
 
   it('is asked for the data of a COPY, all of which is one request', async () => {
@@ -168,6 +169,7 @@ describe('a client whose statements travel', () => {
     await until(() => types(second.said()) === 'RSKZ');
     second.client.end();
     await until(() => second.closed.length === 1);
+    expect([first.closed, second.closed]).toEqual([[id], [id]]);
   });
 
   it('hears why its session could not be opened', async () => {

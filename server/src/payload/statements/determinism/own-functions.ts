@@ -13,7 +13,7 @@ const sessionSetting = 'barista_fn.session';
 export function aheadOf(
   request: { readonly session: string; readonly clockUs: number; readonly seed: Uint8Array },
   beginsTransaction: boolean,
-): string {
+): readonly string[] {
   const millis = new Date(Math.floor(request.clockUs / 1000)).toISOString().replace('Z', '');
   const at = `${millis}${String(request.clockUs % 1000).padStart(3, '0')}+00`;
   // 32 bits of it, from -1 to 1.
@@ -27,7 +27,7 @@ export function aheadOf(
   ];
   if (beginsTransaction) sets.push(`SET ${transactionSetting} = '${at}'`);
   // SET takes no snapshot: SET TRANSACTION may follow.
-  return sets.join('; ');
+  return sets;
 }
 
 const read = (setting: string, otherwise: string): string =>
