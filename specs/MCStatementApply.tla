@@ -9,6 +9,21 @@ NeverLost == \A r \in Replica : mode[r] # "lost"
 NeverHelped == \A r \in Replica : copied[r] # "helped"
 
 -----------------------------------------------------------------------------
+(* Sights: what must have been seen in some state of a model, so that the invariant that each is named after says something there. *)
+
+ASSUME \A i \in 1..4 : TLCSet(i, FALSE)
+
+See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
+
+Sights ==
+  /\ See(1, "SameAsLog: one that has crashed executes again",
+         crashes > 0 /\ \E r \in Replica : mode[r] = "executes" /\ done[r] > Newest(r).pointer /\ Newest(r).pointer > 0)
+  /\ See(2, "ImagesAreOfLog: a crash may take back what is committed", \E r \in Replica : Len(db[r]) > 1)
+  /\ See(3, "ExecutedOnce: a request that wrote is chosen twice",
+         \E i, j \in DOMAIN log : i < j /\ log[i] = log[j] /\ log[i].kind = "auto" /\ \E r \in Replica : done[r] >= j)
+  /\ See(4, "CopiesHelp: one has taken a copy", \E r \in Replica : copied[r] = "helped")
+
+-----------------------------------------------------------------------------
 (* Rules dropped. *)
 IsAlwaysNew(state, op) == TRUE
 IsAlwaysExact(image) == TRUE
