@@ -10,8 +10,8 @@ import { openStatementDatabase } from '../adapters/postgres/statements/own-datab
 import { systemClock } from '../adapters/system-clock.ts';
 import type { AdminAnswer, HttpAdmin } from '../gateways/http/admin-routes.ts';
 import { pause } from '../payload/pause.ts';
-import { aheadOf } from '../payload/statements/determinism/own-functions.ts';
-import { loadParser } from '../payload/statements/determinism/parser.ts';
+import { aheadOf } from '../adapters/postgres/statements/own-functions.ts';
+import { loadParser } from '../determinism/parser.ts';
 import type { InexactReason, OperationResult, StatementExecutor } from '../payload/statements/executor.ts';
 import { keyOf } from '../payload/statements/operation.ts';
 import { SerialExecutor } from '../payload/statements/serial-executor.ts';

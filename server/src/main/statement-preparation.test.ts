@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { loadParser } from '../payload/statements/determinism/parser.ts';
+import { loadParser } from '../determinism/parser.ts';
 import { errorResponse, frameOf, readErrorFields } from '../pgwire/backend-messages.ts';
 import { parse, query, sync } from '../pgwire/frontend-messages.ts';
 import { back } from '../pgwire/message-types.ts';

@@ -1,11 +1,11 @@
 /**
  * What a client's request becomes before it is agreed on: rewritten, or refused; and its answer, with places in errors as the client's own text has them.
  *
- * Responsible for: following, for each session, the settings that its texts are read by. What is rewritten is payload/statements/determinism.
+ * Responsible for: following, for each session, the settings that its texts are read by. What is rewritten is determinism.
  */
-import { originalPosition, type Edit } from '../payload/statements/determinism/edits.ts';
-import { rewriteMessages, type MessagePart } from '../payload/statements/determinism/messages.ts';
-import type { Refusal, StatementFacts } from '../payload/statements/determinism/rewriting.ts';
+import { originalPosition, type Edit } from '../determinism/edits.ts';
+import { rewriteMessages, type MessagePart } from '../determinism/messages.ts';
+import type { Refusal, StatementFacts } from '../determinism/rewriting.ts';
 import type { RequestWord } from '../payload/statements/operation.ts';
 import { errorFromFields, readErrorFields, readParameterStatus } from '../pgwire/backend-messages.ts';
 import { FrameSplitter, headerBytes } from '../pgwire/frame-splitter.ts';

@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
-import { functionsSql } from '../../../payload/statements/determinism/own-functions.ts';
+import { functionsSql } from './own-functions.ts';
 import type { Pointer } from '../../../ports/statement-database.ts';
 import { quoteLiteral } from '../pg-client.ts';
 
