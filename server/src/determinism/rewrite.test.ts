@@ -46,6 +46,8 @@ test.each([
   'update t set a = 1 where b in (select b from u order by b limit 3 for update skip locked)',
   'select * from pg_stat_activity limit 3',
   'set timezone = utc',
+  'alter role r password null',
+  "create role r password 'SCRAM-SHA-256$4096:c2FsdA==$a2V5:a2V5'",
 ])('passed on as it is: %s', (sql) => {
   const result = rewriteQuery(sql, context);
   expect(result).toMatchObject({ kind: 'rewritten', sql, edits: [] });
@@ -57,6 +59,8 @@ test.each([
   ["insert into t values (' Tomorrow')", "'now' without a type"],
   ['select txid_current()', 'transaction ids'],
   ['select ctid from t', 'system columns'],
+  ["create role r password 'secret'", 'passwords in the clear'],
+  ["alter role r with login password 'SCRAM-SHA-256'", 'passwords in the clear'],
   ["copy t from program 'id'", 'outside the database'],
   ['delete from t where a in (select a from t limit 1)', 'rows picked without an order'],
   ['insert into t select pid from pg_stat_activity', 'statistics views'],

@@ -26,6 +26,7 @@ import { Membership } from '../replica/members/membership.ts';
 import { RenewedPayload } from '../replica/statements/renewed-payload.ts';
 import { StatementReplica } from '../replica/statements/statement-replica.ts';
 import { ReplicaSessions } from '../replica/statements/statement-sessions.ts';
+import { ownPrefix, SessionSweep } from '../replica/statements/session-sweep.ts';
 import { Submissions } from '../replica/statements/submissions.ts';
 import type { Frame } from './frame.ts';
 import { unreadable } from './show-replica.ts';
@@ -41,6 +42,8 @@ const submissionBounds = {
   batchBytesMax: 1024 * 1024,
 } as const;
 const answerBytesMax = 16 * 1024 * 1024;
+/** How often it is looked for sessions that nobody comes back to. */
+const sweepMs = 10_000;
 /** What has failed is tried again. */
 const againMs = 1000;
 
@@ -162,12 +165,14 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
       await pause(timers, againMs);
     });
   };
+  const prefix = ownPrefix(config.id);
   const sessions = new ReplicaSessions({
     submissions,
     preparation: createPreparation,
     whyNot: () => replica.whyNot(),
     findLogin: createLoginFinder(postgres.instance),
     reservedUsers,
+    prefix,
     randomBytes,
     clockUs: () => Date.now() * 1000,
   });
@@ -188,6 +193,13 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
     logger,
     onFatal,
   });
+  const sweep = new SessionSweep({
+    prefix,
+    open: () => database.openSessions(),
+    hasClient: (session) => sessions.hasClient(session),
+    close: (session) => sessions.closeLeft(session),
+  });
+  const stopSweeping = timers.every(sweepMs, () => sweep.look());
   tracker.done();
   frame.running = {
     status: (clients) => replica.status(clients),
@@ -195,7 +207,10 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
     admin: refusing,
     readSlot: () => Promise.resolve(unreadable('What a slot holds is not shown where statements travel.')),
     beforeStop: () => Promise.resolve(),
-    stop: () => replica.stop(),
+    stop: () => {
+      stopSweeping();
+      return replica.stop();
+    },
   };
   frame.joining = null;
   frame.sessions.lead(sessions);

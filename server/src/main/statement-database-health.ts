@@ -27,6 +27,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
   trouble: string | null = null;
   private readonly options: DatabaseHealthOptions;
   private executed = 0;
+  private current: StatementExecutor | null = null;
 
   constructor(options: DatabaseHealthOptions) {
     this.options = options;
@@ -42,6 +43,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
     return {
       start: async (): Promise<StartOutcome> => {
         inner = await make(await postgres.start());
+        this.current = inner;
         const outcome = await inner.start();
         this.isUp = outcome.code === 'exact';
         if (this.isUp) {
@@ -61,6 +63,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
         return inner?.durablePointer ?? (0 as Slot);
       },
       openTransactions: () => inner?.openTransactions() ?? 0,
+      openSessions: () => inner?.openSessions() ?? [],
       stop: async () => {
         this.isUp = false;
         await inner?.stop();
@@ -84,6 +87,11 @@ export class StatementDatabaseHealth implements StatementDatabase {
   down(reason: string): void {
     this.isUp = false;
     this.trouble = reason;
+  }
+
+  /** Of the life that is under way. */
+  openSessions(): Iterable<string> {
+    return this.isUp ? (this.current?.openSessions() ?? []) : [];
   }
 
   status(): DatabaseStatus {

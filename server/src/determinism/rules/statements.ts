@@ -69,6 +69,16 @@ function functionRefusal(node: TreeNode): Why | undefined {
   };
 }
 
+/** What PostgreSQL keeps begins so; anything else it takes for the password itself. */
+const kept = /^(?:SCRAM-SHA-256\$\d+:[A-Za-z0-9+/=]+\$[A-Za-z0-9+/=]+:[A-Za-z0-9+/=]+|md5[0-9a-f]{32})$/;
+
+function hasPlainPassword(node: TreeNode): boolean {
+  return nodesOf(node.options, 'DefElem').some(({ defname, arg }) => {
+    const text = (arg as TreeNode | undefined)?.String as TreeNode | undefined;
+    return defname === 'password' && typeof text?.sval === 'string' && !kept.test(text.sval);
+  });
+}
+
 function why({ kind, node }: ParsedStatement): Why | undefined {
   const refused = refusedKinds.get(kind);
   if (refused !== undefined) return { message: `${refused} is not replicated`, rule: 'outside the database' };
@@ -82,6 +92,12 @@ function why({ kind, node }: ParsedStatement): Why | undefined {
     return {
       message: `extension ${word(node, 'extname')} is not known to act alike at all replicas`,
       rule: 'extensions',
+    };
+  if ((kind === 'CreateRoleStmt' || kind === 'AlterRoleStmt') && hasPlainPassword(node))
+    return {
+      message: 'each replica would keep a password that is given in the clear with a salt of its own',
+      hint: 'Give what is kept of it (SCRAM-SHA-256$...), as \\password of psql does.',
+      rule: 'passwords in the clear',
     };
   if (kind === 'VariableSetStmt') return settingRefusal(word(node, 'name'));
   if (kind === 'AlterRoleSetStmt' || kind === 'AlterDatabaseSetStmt')

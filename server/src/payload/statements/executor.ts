@@ -51,5 +51,7 @@ export interface StatementExecutor {
   readonly durablePointer: Slot;
   /** Sessions that are in a transaction block. */
   openTransactions(): number;
+  /** All that are open. */
+  openSessions(): Iterable<SessionId>;
   stop(): Promise<void>;
 }

@@ -86,6 +86,10 @@ export class SerialExecutor implements StatementExecutor {
     await this.makeDurable(false);
   }
 
+  openSessions(): Iterable<SessionId> {
+    return this.sessions.keys();
+  }
+
   openTransactions(): number {
     return [...this.sessions.values()].filter(isOpen).length;
   }

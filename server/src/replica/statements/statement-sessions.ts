@@ -46,6 +46,8 @@ export interface SessionsOptions {
   readonly whyNot: () => string | null;
   readonly findLogin: FindLogin;
   readonly reservedUsers: readonly string[];
+  /** What the names of its sessions begin with (session-sweep.ts). */
+  readonly prefix: string;
   readonly randomBytes: (count: number) => Buffer;
   /** Microseconds since 1970. */
   readonly clockUs: () => number;
@@ -86,8 +88,9 @@ export class ReplicaSessions implements StatementSessions {
     { user, database, parameters }: SessionOpening,
     onNotified: (message: Buffer) => void,
   ): Promise<OpenAnswer> {
-    const { randomBytes, clockUs } = this.options;
-    const session = randomBytes(sessionBytes).toString('hex') as SessionId;
+    const { randomBytes, clockUs, prefix } = this.options;
+    const drawn = randomBytes(sessionBytes).toString('hex');
+    const session = `${prefix}${drawn.slice(prefix.length)}` as SessionId;
     const preparation = this.options.preparation();
     const answer = await this.submit({
       kind: 'open',
@@ -154,7 +157,16 @@ export class ReplicaSessions implements StatementSessions {
   }
 
   close(session: SessionId): void {
-    if (this.sessions.delete(session)) this.tell({ kind: 'close', session });
+    if (this.sessions.delete(session)) this.closeLeft(session);
+  }
+
+  hasClient(session: string): boolean {
+    return this.sessions.has(session as SessionId);
+  }
+
+  /** Of an earlier life of this replica. */
+  closeLeft(session: string): void {
+    this.tell({ kind: 'close', session });
   }
 
   /** Nobody waits for it. */

@@ -32,6 +32,10 @@ export class ModelExecutor implements StatementExecutor {
     });
   }
 
+  openSessions(): Iterable<string> {
+    return [];
+  }
+
   openTransactions(): number {
     return 0;
   }
