@@ -1,0 +1,122 @@
+/**
+ * A copy: it takes operations in order, tells what it has, and is a standby when it lacks nothing (the paper's algorithms 3 and 4).
+ *
+ * Invariants: it follows no epoch below its promise; takes what comes behind an entry only where its own log has the same one; tells of what is on its disk and
+ * confirmed by the primary; executes nothing else.
+ */
+import { compareBallots, sameBallot } from '../multipaxos/ballot.ts';
+import type { Vote } from '../multipaxos/types/entries.ts';
+import type { Ballot, ReplicaId, Slot } from '../multipaxos/types/names.ts';
+import { drawSuspicion, stepBack } from './election.ts';
+import { epochAt, must, persist, promise, type Run, send, traceAction, writeBehind } from './run.ts';
+import type { State } from './state.ts';
+import type { Operations } from './types/messages.ts';
+
+export function handleOperations(run: Run, from: ReplicaId, message: Operations): void {
+  const { state } = run;
+  const { epoch, prevSlot, prevEpoch } = message;
+  state.highestRound = Math.max(state.highestRound, epoch.round);
+  if (compareBallots(epoch, state.promised) < 0) {
+    const { config, promised } = state;
+    return send(run, from, { kind: 'Refuse', group: config.group, epoch, promised, hasMore: false });
+  }
+  must(epoch.replica === from, 'an epoch is its owner’s');
+  if (state.leadership !== null) stepBack(run);
+  if (!isInOrder(state, prevSlot, prevEpoch)) return tellOutOfOrder(run, from, message);
+  receiveOperations(run, message);
+  state.candidacy = null;
+  state.primary = from;
+  state.heardAtMs = state.nowMs;
+  state.heardSentAtMs = message.sentAtMs;
+  drawSuspicion(state);
+  state.settled = Math.max(state.settled, Math.min(message.settled, state.matched)) as Slot;
+  tellReceived(run);
+  rejoinAsStandby(run, message);
+}
+
+function isInOrder(state: State, prevSlot: Slot, prevEpoch: Ballot): boolean {
+  if (prevSlot <= state.base) return true;
+  return prevSlot <= state.lastSlot && sameBallot(epochAt(state, prevSlot), prevEpoch);
+}
+
+/** The primary is to go on from where the logs may still agree: the run of entries that do not is passed over at once. */
+function tellOutOfOrder(run: Run, to: ReplicaId, { epoch, prevSlot, sentAtMs }: Operations): void {
+  const { state } = run;
+  let from = Math.min(prevSlot - 1, state.lastSlot);
+  const theirs = epochAt(state, prevSlot);
+  while (prevSlot <= state.lastSlot && from > state.base && sameBallot(epochAt(state, from as Slot), theirs))
+    from -= 1;
+  const goOnFrom = Math.max(from, state.base) as Slot;
+  const { config, needsCopy } = state;
+  if (state.primary === to) state.heardAtMs = state.nowMs;
+  drawSuspicion(state);
+  send(run, to, {
+    kind: 'Received',
+    group: config.group,
+    epoch,
+    received: 0 as Slot,
+    executed: 0 as Slot,
+    goOnFrom,
+    needsCopy,
+    sentAtMs,
+  });
+}
+
+/** What it has is kept, what differs is cut off with all that lies behind it. */
+function receiveOperations(run: Run, { epoch, prevSlot, entries, beginsAt }: Operations): void {
+  const { state } = run;
+  const isNew = !sameBallot(epoch, state.promised);
+  const end = (prevSlot + entries.length) as Slot;
+  let keep = prevSlot as number;
+  const isKept = (slot: number): boolean =>
+    slot <= state.base ||
+    sameBallot(state.log.get(slot as Slot)?.ballot ?? noEpoch, entries[slot - prevSlot - 1]!.epoch);
+  while (keep < end && isKept(keep + 1)) keep += 1;
+  const votes: Vote[] = entries
+    .slice(keep - prevSlot)
+    .map(({ epoch: ballot, entry }, index) => ({ slot: (keep + 1 + index) as Slot, ballot, entry }));
+  promise(state, epoch);
+  if (isNew) state.role = 'recovering';
+  const gained = end > state.matched;
+  if (votes.length > 0) writeBehind(run, keep as Slot, votes);
+  else if (isNew) persist(run, { records: [{ kind: 'promise', ballot: epoch }], isGroup: true });
+  state.matched = Math.max(state.matched, Math.min(end, state.lastSlot)) as Slot;
+  state.beginsAt = beginsAt;
+  if (state.needsCopy || state.matched < beginsAt) state.role = 'recovering';
+  if (isNew || votes.length > 0 || gained)
+    traceAction(run, 'ReceiveOperations', epoch, { slot: prevSlot, toSlot: end });
+}
+
+const noEpoch: Ballot = { round: -1, replica: '' as ReplicaId };
+
+/** What is durable is told at once; what is not, when it is. */
+export function tellReceived(run: Run): void {
+  const { state } = run;
+  const { promised: epoch, primary, config, needsCopy } = state;
+  if (primary === null || primary === config.id || !sameBallot(state.durablePromised, epoch)) return;
+  const received = Math.min(state.matched, state.durableTo) as Slot;
+  const executed = needsCopy ? (0 as Slot) : (Math.min(state.executed, received) as Slot);
+  const { toldReceived: told } = state;
+  const isNew = !sameBallot(told.epoch, epoch) || told.received !== received || told.executed !== executed;
+  state.toldReceived = { epoch, received, executed };
+  if (isNew) traceAction(run, 'TellReceived', epoch, { slot: received, toSlot: executed });
+  send(run, primary, {
+    kind: 'Received',
+    group: config.group,
+    epoch,
+    received,
+    executed,
+    goOnFrom: null,
+    needsCopy,
+    sentAtMs: state.heardSentAtMs,
+  });
+}
+
+/** The primary waits for it, and it has all that was acknowledged before. */
+function rejoinAsStandby(run: Run, { isStandby, beginsAt, epoch }: Operations): void {
+  const { state } = run;
+  if (state.role !== 'recovering' || state.needsCopy || !state.databaseUp) return;
+  if (!isStandby || state.matched < beginsAt) return;
+  state.role = 'standby';
+  traceAction(run, 'RejoinAsStandby', epoch);
+}
