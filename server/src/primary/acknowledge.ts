@@ -7,7 +7,7 @@
 import { sameBallot } from '../multipaxos/ballot.ts';
 import { proposalLabel } from '../multipaxos/entry.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
-import { sendOperations, sendToCopies } from './leadership.ts';
+import { goOnBehind, sendOperations, sendToCopies } from './leadership.ts';
 import { type Run, traceAction } from './run.ts';
 import {
   type CopyProgress,
@@ -30,13 +30,20 @@ export function handleReceived(run: Run, from: ReplicaId, message: Received): vo
   if (message.received > copy.received || message.executed > copy.executed) copy.gainedAtMs = nowMs;
   copy.received = Math.max(copy.received, message.received) as Slot;
   copy.executed = Math.max(copy.executed, message.executed) as Slot;
+  copy.behind = Math.max(copy.behind, copy.received) as Slot;
   copy.nextSlot = Math.max(copy.nextSlot, copy.received + 1) as Slot;
   copy.needsCopy = message.needsCopy;
-  if (message.goOnFrom !== null && message.goOnFrom + 1 < copy.nextSlot)
-    copy.nextSlot = (Math.max(message.goOnFrom, copy.received) + 1) as Slot;
+  if (message.goOnFrom !== null) considerGoingBack(run, copy, message.goOnFrom);
   tellTransfer(run, copy);
   waitAgain(run, leadership, copy);
   while (sendOperations(run, leadership, copy, false));
+}
+
+/** Its order check failed. One failure brings about many, as what is on its way fails as well: only the first counts, and what leads further back. */
+function considerGoingBack({ state }: Run, copy: CopyProgress, slot: Slot): void {
+  const to = Math.max(slot, copy.received) as Slot;
+  const isRepeated = state.nowMs - copy.resentAtMs < state.config.retransmitMs;
+  if (to < copy.behind || (to + 1 < copy.nextSlot && !isRepeated)) goOnBehind(state, copy, to);
 }
 
 /** It cannot go on from the log: its host is told now and then, until it has a copy. */

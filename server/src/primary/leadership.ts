@@ -19,7 +19,9 @@ export function lead(run: Run, beginsAt: Slot): void {
     received: 0 as Slot,
     executed: 0 as Slot,
     nextSlot: beginsAt,
+    behind: (beginsAt - 1) as Slot,
     sentAtMs: Number.NEGATIVE_INFINITY,
+    resentAtMs: nowMs,
     heardAtMs: nowMs,
     gainedAtMs: nowMs,
     isWaitedFor: !config.dropSilentCopies,
@@ -102,13 +104,18 @@ export function tickCopies(run: Run): void {
   const { leadership, config, nowMs } = state;
   if (leadership === null || !replicates(config)) return;
   for (const copy of leadership.copies) {
-    const isOwed =
-      copy.nextSlot > copy.received + 1 &&
-      nowMs - Math.max(copy.gainedAtMs, copy.sentAtMs) >= config.retransmitMs;
-    if (isOwed) copy.nextSlot = (copy.received + 1) as Slot;
+    const isOwed = copy.nextSlot > copy.behind + 1;
+    if (isOwed && nowMs - Math.max(copy.gainedAtMs, copy.resentAtMs) >= config.retransmitMs) goOnBehind(run.state, copy, copy.behind);
     while (sendOperations(run, leadership, copy, false));
     if (nowMs - copy.sentAtMs >= config.heartbeatMs) sendOperations(run, leadership, copy, true);
   }
+}
+
+/** What comes behind `slot` is sent, again if it was. */
+export function goOnBehind(state: State, copy: CopyProgress, slot: Slot): void {
+  copy.behind = slot;
+  copy.nextSlot = (slot + 1) as Slot;
+  copy.resentAtMs = state.nowMs;
 }
 
 /** @returns whether something was sent */
@@ -127,7 +134,7 @@ export function sendOperations(
     let bytes = 0;
     for (
       let slot: number = first;
-      slot <= state.lastSlot && slot - copy.received <= config.windowSlotsMax;
+      slot <= state.lastSlot && slot - copy.behind <= config.windowSlotsMax;
       slot += 1
     ) {
       const { ballot, entry } = state.log.get(slot as Slot)!;

@@ -19,7 +19,10 @@ export function createState(
   random: number,
 ): State {
   checkConfig(config);
-  const base = Math.max(recovered.commitPoint, recovered.purgedTo) as Slot;
+  const purgedTo = Math.max(recovered.commitPoint, recovered.purgedTo) as Slot;
+  const tail = recoveredTail(recovered.tail, purgedTo);
+  must(purgedTo === 0 || tail.length > 0, 'what is not purged begins with a settled entry');
+  const base = (purgedTo === 0 ? 0 : purgedTo + 1) as Slot;
   const state: State = {
     config,
     nowMs,
@@ -30,11 +33,11 @@ export function createState(
     durablePromised: recovered.promised,
     log: new Map(),
     base,
-    lastSlot: base,
+    lastSlot: (purgedTo + tail.length) as Slot,
     logBytes: 0,
     nextSeq: 1,
     pending: [],
-    durableTo: base,
+    durableTo: (purgedTo + tail.length) as Slot,
     role: 'recovering',
     highestRound: recovered.promised.round,
     primary: null,
@@ -56,21 +59,19 @@ export function createState(
     told: { role: 'recovering', ballot: recovered.promised, leader: null, serving: false },
     toldReceived: { epoch: ballotNone, received: 0 as Slot, executed: 0 as Slot },
   };
-  for (const vote of recoveredTail(recovered.tail, base)) putSlot(state, vote, 0);
-  state.lastSlot = (base + state.log.size) as Slot;
-  state.durableTo = state.lastSlot;
+  for (const vote of tail) putSlot(state, vote, 0);
   drawSuspicion(state);
   return state;
 }
 
 /** A log ends where a slot is missing, or where epochs go back: what lies behind was cut off (run.ts, `writeBehind`). */
-function recoveredTail(tail: RecoveredLog['tail'], base: Slot): readonly Vote[] {
+function recoveredTail(tail: RecoveredLog['tail'], purgedTo: Slot): readonly Vote[] {
   const votes: Vote[] = [];
   let epoch = ballotNone;
   for (const { slot, ballot, entry } of tail) {
-    if (slot <= base) continue;
+    if (slot <= purgedTo) continue;
     if (ballot === null || ballot.round === 0) break;
-    if (slot !== base + votes.length + 1 || compareBallots(ballot, epoch) < 0) break;
+    if (slot !== purgedTo + votes.length + 1 || compareBallots(ballot, epoch) < 0) break;
     votes.push({ slot, ballot, entry });
     epoch = ballot;
   }

@@ -84,7 +84,8 @@ export function writeBehind(run: Run, keep: Slot, votes: readonly Vote[]): void 
   state.lastSlot = end as Slot;
 }
 
-function cutAt({ config }: State, slot: Slot): LogRecord {
+/** What a recovery takes for the end of the log. */
+export function cutAt({ config }: State, slot: Slot): LogRecord {
   return { kind: 'vote', slot, ballot: ballotNone, entry: { kind: 'noop', group: config.group } };
 }
 

@@ -19,7 +19,7 @@ export interface LogSlot extends Vote {
 export type HeldBack =
   | { readonly kind: 'candidacy'; readonly epoch: Ballot }
   | { readonly kind: 'word'; readonly to: ReplicaId; readonly epoch: Ballot }
-  | { readonly kind: 'copied'; readonly epoch: Ballot; readonly last: Vote };
+  | { readonly kind: 'copied'; readonly epoch: Ballot; readonly entries: readonly Vote[] };
 
 export interface PendingPersist {
   readonly seq: number;
@@ -43,8 +43,11 @@ export interface CopyProgress {
   executed: Slot;
   /** The next to send. */
   nextSlot: Slot;
-  /** When something was last sent, heard, or gained. */
+  /** What is on its way begins behind this slot. */
+  behind: Slot;
+  /** When something was last sent, when operations were sent from the beginning again, when it was heard, and when it last gained. */
   sentAtMs: number;
+  resentAtMs: number;
   heardAtMs: number;
   gainedAtMs: number;
   isWaitedFor: boolean;
@@ -84,7 +87,7 @@ export interface State {
   promised: Ballot;
   durablePromised: Ballot;
   readonly log: Map<Slot, LogSlot>;
-  /** Entries at or below are settled, and not in memory. */
+  /** Entries at or below are settled; those below are not in memory. */
   base: Slot;
   lastSlot: Slot;
   logBytes: number;

@@ -77,7 +77,7 @@ function act(run: Run, input: Input): void {
     case 'Restored':
       return databaseRestored(run, input.slot, input.isMarked);
     case 'Copied':
-      return takeCopy(run, input.epoch, input.last);
+      return takeCopy(run, input.epoch, input.entries);
     case 'Pause':
       return pausePrimary(run);
     case 'Resume':
@@ -144,7 +144,7 @@ function tellHeldBack(run: Run, held: HeldBack): void {
     case 'word':
       return giveWord(run, held.to, held.epoch);
     case 'copied':
-      return transferState(run, held.epoch, held.last);
+      return transferState(run, held.epoch, held.entries);
     default:
       return held satisfies never;
   }
@@ -165,7 +165,7 @@ function pushToDatabase(run: Run): void {
   if (entries.length > 0) run.effects.push({ kind: 'chosen', entries });
 }
 
-/** What is settled and executed goes, but for what copies that lag may want. The last entry always stays: its epoch tells what the log is worth. */
+/** What is settled and executed goes, but for what copies that lag may want. The last of it stays, and so does the last entry: their epochs tell what a log is worth. */
 function purge(run: Run): void {
   const { state } = run;
   const { keepSlots } = state.config;
@@ -175,7 +175,7 @@ function purge(run: Run): void {
     state.lastSlot - Math.max(1, keepSlots),
   ) as Slot;
   if (state.needsCopy || state.isTakingCopy || upTo - state.base < Math.max(1, keepSlots / 4)) return;
-  for (let slot = state.base + 1; slot <= upTo; slot += 1) {
+  for (let slot: number = state.base; slot < upTo; slot += 1) {
     state.logBytes -= state.log.get(slot as Slot)?.bytes ?? 0;
     state.log.delete(slot as Slot);
   }
@@ -184,8 +184,8 @@ function purge(run: Run): void {
   state.nextSeq += 1;
   state.pending.push({ seq, isGroup: false, epoch: state.promised, heldBack: [] });
   run.effects.push(
-    { kind: 'persist', seq, records: [{ kind: 'commitPoint', slot: upTo }] },
-    { kind: 'purge', upTo },
+    { kind: 'persist', seq, records: [{ kind: 'commitPoint', slot: (upTo - 1) as Slot }] },
+    { kind: 'purge', upTo: (upTo - 1) as Slot },
   );
 }
 

@@ -41,7 +41,7 @@ export class SimulatedGroup {
   readonly replicas: readonly SimulatedReplica[];
   readonly acknowledged: Acknowledged[] = [];
   /** Operations that were proposed and have no answer, and since when. */
-  readonly unanswered = new Map<string, number>();
+  readonly unanswered = new Map<string, { readonly by: ReplicaId; readonly sinceMs: number }>();
   readonly timedOut: string[] = [];
   readonly events: RecordedEvent[] = [];
   /** What a primary's log held when it took over: epoch, and labels from `from` on. */
@@ -133,7 +133,8 @@ export class SimulatedGroup {
 
   private crash(replica: SimulatedReplica): void {
     const state = { ...replica.state!.told, promised: replica.state!.promised };
-    if (this.wanted !== null) this.wanted = null;
+    this.wanted = null;
+    for (const [label, { by }] of this.unanswered) if (by === replica.id) this.unanswered.delete(label);
     const { groups, promised } = replica.crash(Math.floor(this.random() * (replica.unflushed.length + 1)));
     this.events.push({
       name: 'Crash',
@@ -196,7 +197,10 @@ export class SimulatedGroup {
         if (effect.event.name === 'TakeOver') this.noteBeginning(replica);
         return;
       case 'proposed':
-        this.unanswered.set(`${effect.proposal.client}/${effect.proposal.request}`, this.nowMs);
+        this.unanswered.set(`${effect.proposal.client}/${effect.proposal.request}`, {
+          by: replica.id,
+          sinceMs: this.nowMs,
+        });
         return;
       case 'acknowledged':
       case 'unacknowledged':
@@ -217,10 +221,10 @@ export class SimulatedGroup {
     }
   }
 
-  private sendCopy(replica: SimulatedReplica, { epoch, last }: Extract<Effect, { kind: 'paused' }>): void {
+  private sendCopy(replica: SimulatedReplica, { epoch, entries }: Extract<Effect, { kind: 'paused' }>): void {
     if (this.wanted === null) return;
     this.transfers += 1;
-    const copy = { epoch, last, executed: [...replica.database] };
+    const copy = { epoch, entries, executed: [...replica.database] };
     this.copies.push({ atMs: this.nowMs + 1 + Math.floor(this.random() * 30), to: this.wanted, copy });
   }
 
@@ -241,11 +245,11 @@ export class SimulatedGroup {
   private noteBeginning(replica: SimulatedReplica): void {
     const { promised, base, lastSlot, log } = replica.state!;
     const labels: string[] = [];
-    for (let slot = base + 1; slot <= lastSlot; slot += 1)
+    for (let slot: number = Math.max(base, 1); slot <= lastSlot; slot += 1)
       labels.push(entryLabel(log.get(slot as Slot)!.entry));
     if (this.beginnings.some(({ epoch }) => sameBallot(epoch, promised)))
       throw new Error('two begin one epoch');
-    this.beginnings.push({ epoch: promised, from: (base + 1) as Slot, labels });
+    this.beginnings.push({ epoch: promised, from: Math.max(base, 1) as Slot, labels });
   }
 
   private send(from: ReplicaId, to: ReplicaId, message: Message): void {

@@ -17,7 +17,7 @@ type PersistEffect = Extract<Effect, { kind: 'persist' }>;
 
 export interface SentCopy {
   readonly epoch: Ballot;
-  readonly last: Vote;
+  readonly entries: readonly Vote[];
   readonly executed: readonly string[];
 }
 
@@ -99,7 +99,7 @@ export class SimulatedReplica {
 
   copyArrives(copy: SentCopy, nowMs: number): void {
     if (this.state === null || this.state.isTakingCopy) return;
-    this.input({ kind: 'Copied', epoch: copy.epoch, last: copy.last }, nowMs);
+    this.input({ kind: 'Copied', epoch: copy.epoch, entries: copy.entries }, nowMs);
     if (!this.state.isTakingCopy) return;
     this.arriving = copy;
     this.toExecute = [];

@@ -30,9 +30,9 @@ export type Input =
   | { readonly kind: 'Applied'; readonly nowMs: number; readonly slot: Slot; readonly durableSlot: Slot }
   /** The database came up with everything up to `slot` in it. Nothing is executed before. `isMarked`: a `copyNeeded` was noted and no copy has come since. */
   | { readonly kind: 'Restored'; readonly nowMs: number; readonly slot: Slot; readonly isMarked: boolean }
-  /** A copy of the primary's database has come, as a `paused` effect of `epoch` told: `last` is what it has executed last. */
-  | { readonly kind: 'Copied'; readonly nowMs: number; readonly epoch: Ballot; readonly last: Vote }
-  /** State transfer: this primary orders nothing, and keeps requests waiting, until `Resume` or for `pauseMsMax`. Answered by `paused` when all that it ordered is executed and settled. */
+  /** A copy of the primary's database has come, with what the `paused` effect told. */
+  | { readonly kind: 'Copied'; readonly nowMs: number; readonly epoch: Ballot; readonly entries: readonly Vote[] }
+  /** State transfer: this primary orders nothing, and keeps requests waiting, until `Resume` or for `pauseMsMax`. Answered by `paused` when all that it ordered is executed. */
   | { readonly kind: 'Pause'; readonly nowMs: number }
   | { readonly kind: 'Resume'; readonly nowMs: number }
   | { readonly kind: 'StepDown'; readonly nowMs: number }
@@ -84,8 +84,8 @@ export type Effect =
   | { readonly kind: 'copyNeeded' }
   /** To the primary's host: `to` cannot go on without a copy of the database. */
   | { readonly kind: 'transferNeeded'; readonly to: ReplicaId }
-  /** Answer to `Pause`: the database may be copied as it is; `last` goes along. */
-  | { readonly kind: 'paused'; readonly epoch: Ballot; readonly last: Vote }
+  /** Answer to `Pause`: the database may be copied as it is, and `entries` go along: the log from its first settled entry to what was executed last. */
+  | { readonly kind: 'paused'; readonly epoch: Ballot; readonly entries: readonly Vote[] }
   /** The pause has lasted as long as it may, or the primary is one no more. */
   | { readonly kind: 'resumed' }
   /** semi and sync wait for this copy no more, or again. */
