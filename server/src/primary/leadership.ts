@@ -105,7 +105,8 @@ export function tickCopies(run: Run): void {
   if (leadership === null || !replicates(config)) return;
   for (const copy of leadership.copies) {
     const isOwed = copy.nextSlot > copy.behind + 1;
-    if (isOwed && nowMs - Math.max(copy.gainedAtMs, copy.resentAtMs) >= config.retransmitMs) goOnBehind(run.state, copy, copy.behind);
+    if (isOwed && nowMs - Math.max(copy.gainedAtMs, copy.resentAtMs) >= config.retransmitMs)
+      goOnBehind(run.state, copy, copy.behind);
     while (sendOperations(run, leadership, copy, false));
     if (nowMs - copy.sentAtMs >= config.heartbeatMs) sendOperations(run, leadership, copy, true);
   }

@@ -11,7 +11,10 @@ function runGroup(options: SimulationOptions): SimulatedGroup {
     group.run(until);
     const wrong = divergences(group);
     if (wrong.length > 0) throw new Error(`seed ${options.seed}: ${wrong.join('; ')}`);
-    const longest = Math.max(0, ...[...group.unanswered.values()].map(({ sinceMs }) => group.nowMs - sinceMs));
+    const longest = Math.max(
+      0,
+      ...[...group.unanswered.values()].map(({ sinceMs }) => group.nowMs - sinceMs),
+    );
     if (longest > 450) throw new Error(`seed ${options.seed}: a client waits for ${longest} ms`);
   }
   return group;
@@ -41,10 +44,17 @@ describe.each([2, 3, 4, 5])('a group of %s in a bad world', (replicas) => {
       const before = group.acknowledged.length;
       group.run(group.nowMs + 500);
       expect({ seed, goesOn: group.acknowledged.length > before }).toEqual({ seed, goesOn: true });
-      expect({ seed, roles: group.replicas.map(({ state }) => state?.role).sort() }).toEqual({
+      group.isQuiet = true;
+      group.run(group.nowMs + 1500);
+      const roles = group.replicas.map(({ state }) => state?.role).sort();
+      expect({ seed, roles }).toEqual({
         seed,
         roles: ['primary', ...Array.from({ length: replicas - 1 }, () => 'standby')],
       });
+      expect({
+        seed,
+        databases: new Set(group.replicas.map(({ database }) => database.join(' '))).size,
+      }).toEqual({ seed, databases: 1 });
     }
   });
 });

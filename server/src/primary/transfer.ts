@@ -40,7 +40,11 @@ export function considerPause(run: Run): void {
   if (leadership.pauseTold || executed < lastSlot) return;
   leadership.pauseTold = true;
   const entries = [...log.values()].map(({ slot, ballot, entry }) => ({ slot, ballot, entry }));
-  run.effects.push({ kind: 'paused', epoch: leadership.epoch, entries: entries.sort((a, b) => a.slot - b.slot) });
+  run.effects.push({
+    kind: 'paused',
+    epoch: leadership.epoch,
+    entries: entries.sort((a, b) => a.slot - b.slot),
+  });
 }
 
 /** A copy has come. Its log is written first; nothing is heard until it is durable. */
@@ -54,7 +58,8 @@ export function takeCopy(run: Run, epoch: Ballot, entries: readonly Vote[]): voi
   state.isTakingCopy = true;
   const records: LogRecord[] = [{ kind: 'promise', ballot: epoch }];
   if (!goesOn(run, last)) {
-    for (let slot: number = state.lastSlot; slot > last.slot; slot -= 1) records.push(cutAt(state, slot as Slot));
+    for (let slot: number = state.lastSlot; slot > last.slot; slot -= 1)
+      records.push(cutAt(state, slot as Slot));
     records.push(...entries.map((each) => ({ kind: 'vote', ...each }) as const));
     if (entries[0]!.slot > 1) records.push({ kind: 'commitPoint', slot: (entries[0]!.slot - 1) as Slot });
   }

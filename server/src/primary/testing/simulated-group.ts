@@ -50,6 +50,8 @@ export class SimulatedGroup {
   transfers = 0;
   nowMs = 0;
   isHealed = false;
+  /** Clients ask for nothing. */
+  isQuiet = false;
   private readonly random: () => number;
   private readonly options: SimulationOptions;
   private readonly messages: { atMs: number; from: ReplicaId; to: ReplicaId; message: Message }[] = [];
@@ -104,7 +106,7 @@ export class SimulatedGroup {
         if (this.random() < 0.3) replica.flush(1 + Math.floor(this.random() * 3), this.nowMs);
         if (this.random() < 0.3) replica.executeNext(this.nowMs);
       }
-      if (this.random() < 0.1) this.propose();
+      if (!this.isQuiet && this.random() < 0.1) this.propose();
       for (const act of this.later.splice(0)) act();
     }
   }

@@ -31,7 +31,12 @@ export type Input =
   /** The database came up with everything up to `slot` in it. Nothing is executed before. `isMarked`: a `copyNeeded` was noted and no copy has come since. */
   | { readonly kind: 'Restored'; readonly nowMs: number; readonly slot: Slot; readonly isMarked: boolean }
   /** A copy of the primary's database has come, with what the `paused` effect told. */
-  | { readonly kind: 'Copied'; readonly nowMs: number; readonly epoch: Ballot; readonly entries: readonly Vote[] }
+  | {
+      readonly kind: 'Copied';
+      readonly nowMs: number;
+      readonly epoch: Ballot;
+      readonly entries: readonly Vote[];
+    }
   /** State transfer: this primary orders nothing, and keeps requests waiting, until `Resume` or for `pauseMsMax`. Answered by `paused` when all that it ordered is executed. */
   | { readonly kind: 'Pause'; readonly nowMs: number }
   | { readonly kind: 'Resume'; readonly nowMs: number }
