@@ -20,6 +20,7 @@ const pgwire = 'server/src/pgwire';
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/src/multipaxos': [],
   'server/src/paxos': [core],
+  'server/src/primary': [core],
   // Of the parser nobody else knows.
   'server/src/determinism': [pgwire, 'npm:libpg-query', 'node:'],
   'server/src/wal': [core],

@@ -79,7 +79,7 @@ export function advanceSettled(state: State): void {
 export function acknowledge(run: Run): void {
   const { leadership } = run.state;
   if (leadership === null) return;
-  for (const each of [...leadership.waiting.values()]) {
+  for (const each of leadership.waiting.values()) {
     const waited = waitedFor(run.state, leadership, each);
     if (waited === null) continue;
     const { proposal, slot, level } = each;

@@ -46,7 +46,7 @@ describe.each([2, 3, 4, 5])('a group of %s in a bad world', (replicas) => {
       expect({ seed, goesOn: group.acknowledged.length > before }).toEqual({ seed, goesOn: true });
       group.isQuiet = true;
       group.run(group.nowMs + 1500);
-      const roles = group.replicas.map(({ state }) => state?.role).sort();
+      const roles = group.replicas.map(({ state }) => state?.role ?? '').toSorted();
       expect({ seed, roles }).toEqual({
         seed,
         roles: ['primary', ...Array.from({ length: replicas - 1 }, () => 'standby')],

@@ -162,8 +162,3 @@ export function snapshot(state: State): PrimarySnapshot {
   const { role, promised, lastSlot, matched, needsCopy, pushedTo } = state;
   return { role, promised, lastSlot, matched, needsCopy, pushedTo };
 }
-
-/** For tests and for those who want to keep the old one: `step` changes its argument. */
-export function cloneState(state: State): State {
-  return structuredClone(state);
-}

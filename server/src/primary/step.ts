@@ -33,8 +33,7 @@ import type { Effect, Input } from './types/effects.ts';
 import type { Message } from './types/messages.ts';
 
 export { createState } from './restart.ts';
-export { PrimaryInvariantViolation } from './run.ts';
-export { cloneState, isServing, snapshot, type State } from './state.ts';
+export { isServing, type State } from './state.ts';
 
 /** @throws PrimaryInvariantViolation if a rule of the protocol is broken: stop the replica. */
 export function step(state: State, input: Input): { state: State; effects: Effect[] } {

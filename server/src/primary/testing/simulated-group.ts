@@ -219,7 +219,17 @@ export class SimulatedGroup {
       case 'resumed':
         this.wanted = null;
         return;
+      case 'chosen':
+      case 'copyNeeded':
+      case 'leadership':
+      case 'persist':
+      case 'purge':
+      case 'refused':
+      case 'waitsFor':
+        // The replica's own business.
+        return;
       default:
+        effect satisfies never;
     }
   }
 
