@@ -24,6 +24,8 @@ FirstLeads ==
   /\ words = [e \in Epochs |-> IF e = 1 THEN Replica ELSE {}]
   /\ ledger = [e \in Epochs |-> IF e = 1 THEN <<1>> ELSE <<>>]
   /\ told = [e \in Epochs |-> [r \in Replica |-> IF e = 1 /\ r # First THEN [received |-> 1, executed |-> 1] ELSE [received |-> 0, executed |-> 0]]]
+  /\ settled = [e \in Epochs |-> 0]
+  /\ copies = {}
   /\ acknowledged = {}
   /\ crashes = 0
 
@@ -40,10 +42,39 @@ PushesLater(r) == FALSE
 TellAll(r) == TellReceived(r, Received(r), Min(Executed(r), Received(r)))
 HasToTell(r) == CanTell(r) /\ LET known == told[promised[r]][r] IN known.received < Received(r) \/ known.executed < Min(Executed(r), Received(r))
 Hurries(r) == HasToTell(r) \/ state[r] = "down" \/ (HasToPush(r) /\ ~PushesLater(r))
-EagerNext ==
-  IF \E r \in Replica : Hurries(r)
-  THEN \E r \in Replica : TellAll(r) \/ Restart(r) \/ (~PushesLater(r) /\ PushToDatabase(r))
-  ELSE Next
+
+(* Next, where each action tells its name when it is taken first. *)
+TellActions == FALSE
+AsTheyAreTaken == TRUE
+ASSUME \A i \in 101..120 : TLCSet(i, FALSE)
+Took(i, name) == IF ~TellActions \/ TLCGet(i) THEN TRUE ELSE PrintT(<<"taken", name>>) /\ TLCSet(i, TRUE)
+
+Hurried ==
+  \E r \in Replica :
+    \/ TellAll(r) /\ Took(101, "TellReceived")
+    \/ Restart(r) /\ Took(102, "Restart")
+    \/ ~PushesLater(r) /\ PushToDatabase(r) /\ Took(103, "PushToDatabase")
+
+Unhurried ==
+  \E r \in Replica :
+    \/ PushesLater(r) /\ PushToDatabase(r) /\ Took(103, "PushToDatabase")
+    \/ Fsync(r) /\ Took(104, "Fsync")
+    \/ LogOperation(r) /\ Took(105, "LogOperation")
+    \/ StepBack(r) /\ Took(106, "StepBack")
+    \/ RejoinAsStandby(r) /\ Took(107, "RejoinAsStandby")
+    \/ \E e \in Epochs :
+         \/ SuspectPrimary(r, e) /\ Took(108, "SuspectPrimary")
+         \/ GiveWord(r, e) /\ Took(109, "GiveWord")
+         \/ TakeOver(r, e) /\ Took(110, "TakeOver")
+         \/ \E m \in 0..Len(ledger[e]) : \E n \in OfferedBehind(r, e, m) : ReceiveOperations(r, e, n, m) /\ Took(111, "ReceiveOperations")
+    \/ \E e \in Epochs \union {0}, kept \in KeptByCrash(r) : Crash(r, e, kept) /\ Took(112, "Crash")
+    \/ \E n \in 1..Len(log[r]), level \in Levels, W \in SUBSET (Replica \ {r}) : Acknowledge(r, n, level, W) /\ Took(113, "Acknowledge")
+    \/ PausePrimary(r) /\ Took(114, "PausePrimary")
+    \/ \E n \in 1..Len(log[r]) : AdvanceSettled(r, n) /\ Took(115, "AdvanceSettled")
+    \/ \E n \in 1..Len(log[r]) : Purge(r, n) /\ Took(116, "Purge")
+    \/ \E copy \in copies : TransferState(r, copy) /\ Took(117, "TransferState")
+
+EagerNext == IF \E r \in Replica : Hurries(r) THEN Hurried ELSE Unhurried
 EagerSpec == Init /\ [][EagerNext]_vars
 LedEagerSpec == FirstLeads /\ [][EagerNext]_vars
 LedFairSpec == LedEagerSpec /\ Fairness
@@ -51,8 +82,17 @@ LedFairSpec == LedEagerSpec /\ Fairness
 (* All from the last entry on that is in order: those before are equal anyway. *)
 BehindTheLast(c, e, m) == LET inOrder == {n \in 0..m : IsInOrder(c, e, n)} IN IF inOrder = {} THEN {} ELSE {CHOOSE n \in inOrder : \A k \in inOrder : k <= n}
 
-(* Nothing is purged. *)
-NothingPurged(p, n) == FALSE
+(* MayPurge: nobody. *)
+NobodyPurges(r) == FALSE
+
+(* MayPause: when somebody needs a copy. *)
+WhenOneNeedsIt(p) == \E c \in Replica : mustCopy[c]
+
+(* ... or lacks what is purged. *)
+WhenOneIsLeftBehind(p) == \E c \in Replica : Len(log[c]) < base[p]
+
+(* KeptByCrash: any part. *)
+AnyPart(r) == 0..Len(db[r])
 
 (* HasToPush: nothing is executed. *)
 NobodyPushes(r) == FALSE
@@ -93,7 +133,7 @@ Sights ==
   /\ See(10, "SyncIsKept: another leads behind what every copy has executed", Answered("sync"))
   /\ See(11, "SemiIsReceived: one that was waited for has crashed", \E a \in acknowledged : \E c \in a.waited : state[c] = "down")
   /\ See(12, "SyncIsExecuted: one that was waited for leads", \E a \in acknowledged : a.level = "sync" /\ \E c \in a.waited : state[c] = "primary")
-  /\ See(13, "a database was copied", \E r \in Replica : base[r] > 0)
+  /\ See(13, "a log begins with what came with a copy", \E r \in Replica : base[r] > 0 /\ state[r] = "recovering")
 
 -----------------------------------------------------------------------------
 (* What the next weaker level does not promise.  Each is refuted. *)
@@ -143,4 +183,6 @@ UpToDateAtOnce(r, e) == TRUE
 (* GoesOnFromOwnLog: only what the primary has confirmed since the last restart. *)
 GoesOnFromConfirmed(c, e, n) == matched[c] >= n
 
+(* IsSettled: what the primary has executed. *)
+SettledAtOnce(p, e, n) == HasItself(p, n)
 =============================================================================

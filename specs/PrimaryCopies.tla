@@ -29,7 +29,7 @@ VARIABLES
   pending,    \* what is handed to the disk and not flushed: the oldest first
   log,        \* in memory: its log with all that is pending
   matched,    \* in memory: up to here the log is known to be the ledger's of the epoch that it follows
-  base,       \* on disk: what lies at or below is purged, or came with a copy of a database
+  base,       \* on disk: what lies below is purged, or did not come with a copy of a database
   db,         \* what its database has executed
   mustCopy,   \* on disk: its database has executed what its log has not
   owner,      \* who stood in an epoch, or nobody
@@ -37,10 +37,12 @@ VARIABLES
   words,      \* who gave its word to it
   ledger,
   told,       \* what a copy has told the primary of an epoch: received (on disk) and executed up to there
+  settled,    \* what the primary of an epoch knows to stay
+  copies,     \* of databases, made while a primary paused: they may come at any time or never
   acknowledged,
   crashes
 
-vars == <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, acknowledged, crashes>>
+vars == <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 Nobody == "nobody"
 Epochs == 1..MaxEpoch
@@ -58,6 +60,11 @@ LastEpoch(s) == IF s = <<>> THEN 0 ELSE s[Len(s)]
 
 (* The epoch that it has promised in memory. *)
 Promised(r) == IF pending[r] = <<>> THEN promised[r] ELSE pending[r][Len(pending[r])].epoch
+
+(* Up to here its log is on its disk. *)
+OnDisk(r) ==
+  LET ends == {Len(disk[r])} \union {pending[r][i].keep : i \in 1..Len(pending[r])} IN
+  CHOOSE n \in ends : \A m \in ends : n <= m
 
 (* Where the epoch's own entries begin. *)
 Begins(e) == IF \E i \in 1..Len(ledger[e]) : ledger[e][i] = e
@@ -80,6 +87,8 @@ Init ==
   /\ words = [e \in Epochs |-> {}]
   /\ ledger = [e \in Epochs |-> <<>>]
   /\ told = [e \in Epochs |-> [r \in Replica |-> [received |-> 0, executed |-> 0]]]
+  /\ settled = [e \in Epochs |-> 0]
+  /\ copies = {}
   /\ acknowledged = {}
   /\ crashes = 0
 
@@ -101,7 +110,6 @@ IsInOrder(c, e, n) == IF n <= base[c] THEN TRUE ELSE n <= Len(log[c]) /\ log[c][
 MayFollow(c, e) == e >= Promised(c)
 
 (* What a copy says that it has received is on its disk, and the primary's. *)
-OnDisk(c) == CHOOSE n \in 0..Len(log[c]) : Agree(disk[c], log[c], n) /\ \A k \in n+1..Len(log[c]) : ~Agree(disk[c], log[c], k)
 Received(c) == Min(matched[c], OnDisk(c))
 
 (* Only what a primary has confirmed in the present epoch is executed. *)
@@ -119,6 +127,9 @@ OfferedBehind(c, e, m) == 0..m
 (* What was written last before a crash may be on the disk, and told to nobody. *)
 MayFind(r, e) == owner[e] # Nobody /\ pending[r] = <<>>
 
+(* How much of what it has executed a database has after a crash: what is missing is executed again. *)
+KeptByCrash(r) == {Len(db[r])}
+
 (* A primary may give up at any time. *)
 MayStepBack(p) == TRUE
 
@@ -129,7 +140,7 @@ MaySuspect(r) == TRUE
 MayWaitFor(p, W) == W = Replica \ {p} \/ (DropsSilent /\ Cardinality(W) + 1 >= Floor)
 
 (* The primary's own log counts when it is on its disk. *)
-HasItself(p, n) == Len(disk[p]) >= n
+HasItself(p, n) == n <= OnDisk(p)
 
 (* A primary acknowledges what it has ordered itself, behind its first entry. *)
 MayAcknowledge(e, n) == n > Begins(e)
@@ -137,16 +148,19 @@ MayAcknowledge(e, n) == n > Begins(e)
 (* A recovering replica is a standby when it has all that the primary began with. *)
 IsUpToDate(r, e) == matched[r] >= Begins(e)
 
-(* What lies far behind the primary may have let go of. *)
-IsPurged(p, n) == TRUE
+(* Models may leave out that logs are purged. *)
+MayPurge(r) == TRUE
+
+(* A primary pauses at any time. *)
+MayPause(p) == TRUE
 
 (* A log that has what the copied database has executed last is kept: it may have told of what lies behind. *)
 GoesOnFromOwnLog(c, e, n) == Len(log[c]) >= n /\ log[c][n] = ledger[e][n]
 
-(* A database is copied when all that it has executed is in so many logs that it stays. *)
+(* What is in so many logs, with the epoch's first entry, is in that of every later primary. *)
 IsSettled(p, e, n) ==
-  /\ n >= Begins(e)
-  /\ Cardinality({c \in Replica \ {p} : told[e][c].received >= n} \union (IF HasItself(p, n) THEN {p} ELSE {})) >= Floor
+  /\ n >= Begins(e) /\ HasItself(p, n)
+  /\ Cardinality({c \in Replica \ {p} : told[e][c].received >= n}) + 1 >= Floor
 
 -----------------------------------------------------------------------------
 (* Gives it to the disk. *)
@@ -166,7 +180,7 @@ SuspectPrimary(r, e) ==
   /\ owner' = [owner EXCEPT ![e] = r]
   /\ asked' = [asked EXCEPT ![e] = log[r]]
   /\ words' = [words EXCEPT ![e] = {r}]
-  /\ UNCHANGED <<state, disk, pending, log, base, db, mustCopy, ledger, told, acknowledged, crashes>>
+  /\ UNCHANGED <<state, disk, pending, log, base, db, mustCopy, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* Another gives it its word: it follows no lower epoch from now on, and is nobody's standby until a primary says so. *)
 GiveWord(r, e) ==
@@ -177,7 +191,7 @@ GiveWord(r, e) ==
   /\ matched' = [matched EXCEPT ![r] = IF e > promised[r] THEN 0 ELSE @]
   /\ words' = [words EXCEPT ![e] = @ \union {r}]
   /\ state' = [state EXCEPT ![r] = IF e > promised[r] THEN "recovering" ELSE @]
-  /\ UNCHANGED <<disk, pending, log, base, db, mustCopy, owner, asked, ledger, told, acknowledged, crashes>>
+  /\ UNCHANGED <<disk, pending, log, base, db, mustCopy, owner, asked, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* Algorithm 2, line 2: it takes over.  Its first entry marks its epoch in every log that follows it. *)
 TakeOver(r, e) ==
@@ -189,7 +203,7 @@ TakeOver(r, e) ==
   /\ ledger' = [ledger EXCEPT ![e] = log'[r]]
   /\ matched' = [matched EXCEPT ![r] = Len(log'[r])]
   /\ Write(r, [epoch |-> e, keep |-> Len(log[r]), entries |-> <<e>>])
-  /\ UNCHANGED <<base, db, mustCopy, owner, asked, words, told, acknowledged, crashes>>
+  /\ UNCHANGED <<base, db, mustCopy, owner, asked, words, told, settled, copies, acknowledged, crashes>>
 
 (* Algorithm 1, line 3: an operation is logged and sent. *)
 LogOperation(p) ==
@@ -199,7 +213,7 @@ LogOperation(p) ==
   /\ ledger' = [ledger EXCEPT ![e] = log'[p]]
   /\ matched' = [matched EXCEPT ![p] = Len(log'[p])]
   /\ Write(p, [epoch |-> e, keep |-> Len(log[p]), entries |-> <<e>>])
-  /\ UNCHANGED <<state, base, db, mustCopy, owner, asked, words, told, acknowledged, crashes>>
+  /\ UNCHANGED <<state, base, db, mustCopy, owner, asked, words, told, settled, copies, acknowledged, crashes>>
 
 (* A copy takes what comes behind the entry at n, up to m: what it has is kept, what differs is dropped with all that is behind it. *)
 ReceiveOperations(c, e, n, m) ==
@@ -218,7 +232,7 @@ ReceiveOperations(c, e, n, m) ==
      THEN Write(c, [epoch |-> e, keep |-> IF entries = <<>> THEN Len(log[c]) ELSE keep, entries |-> entries])
      ELSE UNCHANGED <<pending, disk, promised>>
   /\ state' = [state EXCEPT ![c] = IF e > Promised(c) \/ mustCopy'[c] \/ matched'[c] < Begins(e) THEN "recovering" ELSE @]
-  /\ UNCHANGED <<base, db, owner, asked, words, ledger, told, acknowledged, crashes>>
+  /\ UNCHANGED <<base, db, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* The oldest of what is pending is on disk. *)
 Fsync(r) ==
@@ -227,14 +241,14 @@ Fsync(r) ==
      /\ disk' = [disk EXCEPT ![r] = SubSeq(@, 1, group.keep) \o group.entries]
      /\ promised' = [promised EXCEPT ![r] = group.epoch]
   /\ pending' = [pending EXCEPT ![r] = Tail(@)]
-  /\ UNCHANGED <<state, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, acknowledged, crashes>>
+  /\ UNCHANGED <<state, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* Algorithm 1, line 4: the next operation is given to the database. *)
-HasToPush(r) == LET n == Len(db[r]) + 1 IN state[r] # "down" /\ ~mustCopy[r] /\ MayExecute(r, n) /\ Agree(disk[r], log[r], n)
+HasToPush(r) == LET n == Len(db[r]) + 1 IN state[r] # "down" /\ ~mustCopy[r] /\ MayExecute(r, n) /\ n <= OnDisk(r)
 PushToDatabase(r) ==
   /\ HasToPush(r)
   /\ db' = [db EXCEPT ![r] = Append(@, log[r][Len(@) + 1])]
-  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, mustCopy, owner, asked, words, ledger, told, acknowledged, crashes>>
+  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* A copy tells the primary what it has: n is on its disk, x is executed. *)
 CanTell(c) ==
@@ -246,7 +260,7 @@ TellReceived(c, n, x) ==
   /\ CanTell(c)
   /\ n <= Received(c) /\ x <= Executed(c) /\ x <= n
   /\ told' = [told EXCEPT ![promised[c]][c] = [received |-> Max(known.received, n), executed |-> Max(known.executed, x)]]
-  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, acknowledged, crashes>>
+  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, settled, copies, acknowledged, crashes>>
 
 (* Algorithm 1, line 5: a client is answered.  W: whom a semi or sync waits for. *)
 Acknowledge(p, n, level, W) ==
@@ -261,13 +275,13 @@ Acknowledge(p, n, level, W) ==
   /\ level \notin {"semi", "sync"} => W = {}
   /\ level = "sync" => \A c \in W : told[e][c].executed >= n
   /\ acknowledged' = acknowledged \union {[epoch |-> ledger[e][n], seq |-> n, level |-> level, by |-> p, in |-> e, waited |-> W]}
-  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, crashes>>
+  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, copies, crashes>>
 
 (* A primary that hears of a higher epoch, or gives up, is one no more.  What of its log is to stay the next epoch says. *)
 StepBack(p) ==
   /\ state[p] = "primary" /\ MayStepBack(p)
   /\ state' = [state EXCEPT ![p] = "recovering"]
-  /\ UNCHANGED <<promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, acknowledged, crashes>>
+  /\ UNCHANGED <<promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* Algorithm 4: who is recovering has all that it lacked, and is a standby. *)
 RejoinAsStandby(r) ==
@@ -275,29 +289,53 @@ RejoinAsStandby(r) ==
   /\ state[r] = "recovering" /\ ~mustCopy[r]
   /\ e > 0 /\ HasBegun(e) /\ owner[e] # r /\ IsUpToDate(r, e)
   /\ state' = [state EXCEPT ![r] = "standby"]
-  /\ UNCHANGED <<promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, acknowledged, crashes>>
+  /\ UNCHANGED <<promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
-(* Algorithm 3: the primary pauses, and its database is copied; the log goes on from there. *)
-TransferState(c, p) ==
-  LET e == Promised(p)
-      n == Len(db[p])
+(* The primary knows that n stays. *)
+AdvanceSettled(p, n) ==
+  LET e == Promised(p) IN
+  /\ state[p] = "primary" /\ MayPurge(p)
+  /\ n > settled[e] /\ n <= Len(ledger[e]) /\ IsSettled(p, e, n)
+  /\ settled' = [settled EXCEPT ![e] = n]
+  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, copies, acknowledged, crashes>>
+
+(* What is settled and executed is purged below n. *)
+Purge(r, n) ==
+  /\ state[r] # "down" /\ ~mustCopy[r] /\ MayPurge(r)
+  /\ n > base[r] /\ n <= Len(db[r]) /\ n <= matched[r]
+  /\ \E e \in 1..Promised(r) : n <= settled[e]
+  /\ base' = [base EXCEPT ![r] = n]
+  /\ UNCHANGED <<state, promised, disk, pending, log, matched, db, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
+
+(* Algorithm 3: the primary pauses until all that it ordered is executed, and its database is copied. The log that comes with it begins with what is settled: the rest can *)
+(* be told from what another primary has there. *)
+PausePrimary(p) ==
+  LET copy == [epoch |-> Promised(p), executed |-> Len(db[p]), base |-> base[p]] IN
+  /\ state[p] = "primary" /\ Len(db[p]) = Len(log[p]) /\ MayPause(p)
+  /\ copies' = copies \union {copy}
+  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, acknowledged, crashes>>
+
+(* The copy comes to one that needs it, and its log goes on from there. *)
+TransferState(c, copy) ==
+  LET e == copy.epoch
+      n == copy.executed
   IN
-  /\ state[p] = "primary" /\ state[c] = "recovering" /\ pending[c] = <<>> /\ promised[c] <= e
-  /\ n > 0 /\ (mustCopy[c] \/ (n > Len(log[c]) /\ IsPurged(p, Len(log[c]) + 1)))
-  /\ IsSettled(p, e, n)
-  /\ db' = [db EXCEPT ![c] = db[p]]
+  /\ state[c] \in {"recovering", "standby"} /\ pending[c] = <<>> /\ promised[c] <= e /\ owner[e] # c
+  /\ mustCopy[c] \/ n > Len(log[c])
+  /\ db' = [db EXCEPT ![c] = SubSeq(ledger[e], 1, n)]
   /\ mustCopy' = [mustCopy EXCEPT ![c] = FALSE]
   /\ IF GoesOnFromOwnLog(c, e, n)
      THEN UNCHANGED <<log, disk, base>>
      ELSE /\ log' = [log EXCEPT ![c] = SubSeq(ledger[e], 1, n)]
           /\ disk' = [disk EXCEPT ![c] = log'[c]]
-          /\ base' = [base EXCEPT ![c] = n - 1]
+          /\ base' = [base EXCEPT ![c] = copy.base]
   /\ promised' = [promised EXCEPT ![c] = e]
   /\ matched' = [matched EXCEPT ![c] = IF e > promised[c] THEN n ELSE Max(@, n)]
-  /\ UNCHANGED <<state, pending, owner, asked, words, ledger, told, acknowledged, crashes>>
+  /\ state' = [state EXCEPT ![c] = "recovering"]
+  /\ UNCHANGED <<pending, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* What is pending is lost.  A promise that was to be given may be on the disk, and told to nobody. *)
-Crash(r, e) ==
+Crash(r, e, kept) ==
   /\ state[r] # "down" /\ crashes < MaxCrashes
   /\ (e = promised[r] \/ (e > promised[r] /\ MayFind(r, e)))
   /\ state' = [state EXCEPT ![r] = "down"]
@@ -305,30 +343,33 @@ Crash(r, e) ==
   /\ log' = [log EXCEPT ![r] = disk[r]]
   /\ pending' = [pending EXCEPT ![r] = <<>>]
   /\ matched' = [matched EXCEPT ![r] = 0]
+  /\ db' = [db EXCEPT ![r] = SubSeq(@, 1, kept)]
   /\ crashes' = crashes + 1
-  /\ UNCHANGED <<disk, base, db, mustCopy, owner, asked, words, ledger, told, acknowledged>>
+  /\ UNCHANGED <<disk, base, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged>>
 
 Restart(r) ==
   /\ state[r] = "down"
   /\ state' = [state EXCEPT ![r] = "recovering"]
-  /\ UNCHANGED <<promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, acknowledged, crashes>>
+  /\ UNCHANGED <<promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 Next ==
   \E r \in Replica :
     \/ Fsync(r) \/ PushToDatabase(r) \/ LogOperation(r) \/ StepBack(r) \/ RejoinAsStandby(r) \/ Restart(r)
     \/ \E n, x \in 0..Len(log[r]) : TellReceived(r, n, x)
     \/ \E e \in Epochs : SuspectPrimary(r, e) \/ GiveWord(r, e) \/ TakeOver(r, e)
-    \/ \E e \in Epochs \union {0} : Crash(r, e)
-    \/ \E e \in Epochs : \E m \in 1..Len(ledger[e]) : \E n \in OfferedBehind(r, e, m) : ReceiveOperations(r, e, n, m)
+    \/ \E e \in Epochs \union {0}, kept \in KeptByCrash(r) : Crash(r, e, kept)
+    \/ \E e \in Epochs : \E m \in 0..Len(ledger[e]) : \E n \in OfferedBehind(r, e, m) : ReceiveOperations(r, e, n, m)
     \/ \E n \in 1..Len(log[r]), level \in Levels, W \in SUBSET (Replica \ {r}) : Acknowledge(r, n, level, W)
-    \/ \E p \in Replica \ {r} : TransferState(r, p)
+    \/ PausePrimary(r)
+    \/ \E n \in 1..Len(log[r]) : AdvanceSettled(r, n) \/ Purge(r, n)
+    \/ \E copy \in copies : TransferState(r, copy)
 
 Spec == Init /\ [][Next]_vars
 
 (* Who lives writes, executes and tells; a primary that lives sends and answers. *)
 Fairness == \A r \in Replica :
   /\ WF_vars(Fsync(r)) /\ WF_vars(PushToDatabase(r)) /\ WF_vars(\E n, x \in 0..Len(log[r]) : TellReceived(r, n, x))
-  /\ WF_vars(\E e \in Epochs : \E m \in 1..Len(ledger[e]) : \E n \in OfferedBehind(r, e, m) : ReceiveOperations(r, e, n, m))
+  /\ WF_vars(\E e \in Epochs : \E m \in 0..Len(ledger[e]) : \E n \in OfferedBehind(r, e, m) : ReceiveOperations(r, e, n, m))
 FairSpec == Spec /\ Fairness
 
 -----------------------------------------------------------------------------
@@ -344,6 +385,7 @@ TypeOK ==
        /\ IsLog(disk[r]) /\ IsLog(log[r]) /\ IsLog(db[r])
        /\ matched[r] <= Len(log[r]) /\ base[r] <= Len(log[r])
        /\ mustCopy[r] \in BOOLEAN
+       /\ Agree(disk[r], log[r], OnDisk(r))
        /\ state[r] = "down" => pending[r] = <<>>
        /\ pending[r] = <<>> => log[r] = disk[r]
   /\ \A e \in Epochs : owner[e] \in Replica \union {Nobody} /\ words[e] \subseteq Replica /\ IsLog(ledger[e])
@@ -392,7 +434,7 @@ SyncIsKept == IsKept({"sync"})
 IsReceived(levels) == \A a \in acknowledged : a.level \in levels => \A c \in a.waited : Has(disk[c], a)
 SemiIsReceived == IsReceived({"semi", "sync"})
 
-(* sync: and executed there.  (A database that crashes executes it again: its log has it.) *)
+(* sync: and executed there.  (Where a crash takes that back it is executed again: its log has it.) *)
 SyncIsExecuted == \A a \in acknowledged : a.level = "sync" => \A c \in a.waited : Has(db[c], a)
 
 (* async: what is acknowledged reaches every copy while its primary lives. *)

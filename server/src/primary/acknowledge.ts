@@ -64,7 +64,8 @@ function waitAgain(run: Run, leadership: Leadership, copy: CopyProgress): void {
 }
 
 /** What is in so many logs, behind the epoch's beginning, stays. */
-export function advanceSettled(state: State): void {
+export function advanceSettled(run: Run): void {
+  const { state } = run;
   const { leadership, config } = state;
   if (leadership === null) return;
   const counted = [state.durableTo, ...leadership.copies.map(({ received }) => received)].sort(
@@ -72,7 +73,9 @@ export function advanceSettled(state: State): void {
   );
   const enough = config.replication === 'none' ? state.durableTo : counted[floor(config) - 1]!;
   const settled = Math.min(enough, state.durableTo) as Slot;
-  if (settled >= leadership.beginsAt && settled > state.settled) state.settled = settled;
+  if (settled < leadership.beginsAt || settled <= state.settled) return;
+  state.settled = settled;
+  traceAction(run, 'AdvanceSettled', leadership.epoch, { slot: settled });
 }
 
 /** Answers all who may be answered. */

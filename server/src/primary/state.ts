@@ -3,6 +3,7 @@
  *
  * Responsible for: the shape of the state, and what is derived from it. Does not make it (restart.ts) and does not change it.
  */
+import { ballotNone } from '../multipaxos/ballot.ts';
 import type { Vote } from '../multipaxos/types/entries.ts';
 import type { Ballot, EntryLabel, ProposalId, ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import type { Level, PrimaryConfig, PrimaryRole, Proposal } from './types/effects.ts';
@@ -160,5 +161,6 @@ export function isServing(state: State): boolean {
 
 export function snapshot(state: State): PrimarySnapshot {
   const { role, promised, lastSlot, matched, needsCopy, pushedTo } = state;
-  return { role, promised, lastSlot, matched, needsCopy, pushedTo };
+  const lastEpoch = state.log.get(lastSlot)?.ballot ?? ballotNone;
+  return { role, promised, lastSlot, lastEpoch, matched, needsCopy, pushedTo };
 }

@@ -40,12 +40,11 @@ export function step(state: State, input: Input): { state: State; effects: Effec
   must(input.nowMs >= state.nowMs, 'the clock does not go back');
   const run: Run = { state, effects: [] };
   state.nowMs = input.nowMs;
-  if (!state.restartTraced) {
-    state.restartTraced = true;
-    traceAction(run, 'Restart', state.promised);
-  }
+  // What the database has is part of what a replica begins with, where it is told first.
+  if (input.kind !== 'Restored') traceRestart(run);
   act(run, input);
-  advanceSettled(state);
+  traceRestart(run);
+  advanceSettled(run);
   acknowledge(run);
   pushToDatabase(run);
   considerPause(run);
@@ -91,10 +90,17 @@ function act(run: Run, input: Input): void {
   }
 }
 
+function traceRestart(run: Run): void {
+  if (run.state.restartTraced) return;
+  run.state.restartTraced = true;
+  traceAction(run, 'Restart', run.state.promised);
+}
+
 function tick(run: Run): void {
+  if (run.state.isTakingCopy) return;
   if (run.state.leadership === null) return considerSuspicion(run);
   tickCopies(run);
-  advanceSettled(run.state);
+  advanceSettled(run);
   acknowledge(run);
   giveUpWaiting(run);
 }
@@ -171,6 +177,7 @@ function purge(run: Run): void {
   const upTo = Math.min(
     state.settled,
     state.durableExecuted,
+    state.matched,
     state.lastSlot - Math.max(1, keepSlots),
   ) as Slot;
   if (state.needsCopy || state.isTakingCopy || upTo - state.base < Math.max(1, keepSlots / 4)) return;
@@ -179,6 +186,7 @@ function purge(run: Run): void {
     state.log.delete(slot as Slot);
   }
   state.base = upTo;
+  traceAction(run, 'Purge', state.promised, { slot: upTo });
   const seq = state.nextSeq;
   state.nextSeq += 1;
   state.pending.push({ seq, isGroup: false, epoch: state.promised, heldBack: [] });

@@ -39,6 +39,7 @@ export function considerPause(run: Run): void {
   if (nowMs >= leadership.pausedUntilMs) return resume(run);
   if (leadership.pauseTold || executed < lastSlot) return;
   leadership.pauseTold = true;
+  traceAction(run, 'PausePrimary', leadership.epoch, { slot: lastSlot });
   const entries = [...log.values()].map(({ slot, ballot, entry }) => ({ slot, ballot, entry }));
   run.effects.push({
     kind: 'paused',
@@ -52,7 +53,7 @@ export function takeCopy(run: Run, epoch: Ballot, entries: readonly Vote[]): voi
   const { state } = run;
   const last = entries.at(-1);
   if (state.leadership !== null || state.isTakingCopy || last === undefined) return;
-  if (compareBallots(epoch, state.promised) < 0) return;
+  if (compareBallots(epoch, state.promised) < 0 || (!state.needsCopy && last.slot <= state.lastSlot)) return;
   promise(state, epoch);
   state.candidacy = null;
   state.isTakingCopy = true;

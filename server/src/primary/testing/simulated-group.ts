@@ -3,7 +3,7 @@
  *
  * Responsible for: time, the network, faults, clients, and what is written down for the checkers (checkers.ts). What a seed does it does again.
  */
-import { sameBallot } from '../../multipaxos/ballot.ts';
+import { ballotNone, sameBallot } from '../../multipaxos/ballot.ts';
 import { entryLabel } from '../../multipaxos/entry.ts';
 import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { isServing } from '../step.ts';
@@ -143,10 +143,12 @@ export class SimulatedGroup {
       replica: replica.id,
       epoch: promised,
       groups,
+      slot: replica.database.length as Slot,
       state: {
         role: 'recovering',
         promised: state.promised,
         lastSlot: 0 as Slot,
+        lastEpoch: ballotNone,
         matched: 0 as Slot,
         needsCopy: replica.isMarked,
         pushedTo: 0 as Slot,

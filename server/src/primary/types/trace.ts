@@ -14,6 +14,9 @@ export type PrimaryActionName =
   | 'Acknowledge'
   | 'StepBack'
   | 'RejoinAsStandby'
+  | 'AdvanceSettled'
+  | 'Purge'
+  | 'PausePrimary'
   | 'TransferState'
   | 'Crash'
   | 'Restart';
@@ -23,6 +26,8 @@ export interface PrimarySnapshot {
   readonly role: PrimaryRole;
   readonly promised: Ballot;
   readonly lastSlot: Slot;
+  /** Of its last entry. */
+  readonly lastEpoch: Ballot;
   readonly matched: Slot;
   readonly needsCopy: boolean;
   readonly pushedTo: Slot;
