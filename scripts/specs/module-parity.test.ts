@@ -1,4 +1,4 @@
-/** Lease.tla, FollowerReads.tla and Paxos.tla, the code and, of the first, the events of its layer, side by side in the README: what is in one is in all. */
+/** Lease.tla, FollowerReads.tla, Paxos.tla and PrimaryCopies.tla, the code and, of the first, the events of its layer, side by side in the README: what is in one is in all. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -46,7 +46,7 @@ function eventNames(source: string, type: string): readonly string[] {
   );
 }
 
-describe.each(['Lease', 'FollowerReads', 'Paxos'])('specs/%s.tla and the code', (module) => {
+describe.each(['Lease', 'FollowerReads', 'Paxos', 'PrimaryCopies'])('specs/%s.tla and the code', (module) => {
   const rows = rowsOf(module);
 
   it('have the same actions, in the order of Next', () => {

@@ -76,7 +76,7 @@ describe('the specifications of this repository', () => {
     return names.split(',').some((each) => includes(each.trim(), wanted));
   };
 
-  it.each(['MultiPaxos', 'OrderedApply', 'Recovery', 'Lease', 'FollowerReads', 'Paxos'])(
+  it.each(['MultiPaxos', 'OrderedApply', 'Recovery', 'Lease', 'FollowerReads', 'Paxos', 'PrimaryCopies'])(
     'have every action of %s taken',
     (name) => {
       expect(

@@ -54,14 +54,20 @@ function epochsOf(events: readonly RecordedEvent[]): readonly Ballot[] {
 function stepsOf(events: readonly RecordedEvent[], epochs: readonly Ballot[]): readonly Step[] {
   const crashed = new Set<ReplicaId>();
   return events.flatMap((event): Step[] => {
-    const step = (name: string, isLast: boolean): Step => ({ event, literal: literalOf(event, name, isLast, epochs) });
+    const step = (name: string, isLast: boolean): Step => ({
+      event,
+      literal: literalOf(event, name, isLast, epochs),
+    });
     switch (event.name) {
       case 'Restart':
         // The first life of a replica begins where the specification does.
         return crashed.delete(event.replica) ? [step('Restart', true)] : [];
       case 'Crash':
         crashed.add(event.replica);
-        return [...Array.from({ length: event.groups ?? 0 }, () => step('Fsync', false)), step('Crash', false)];
+        return [
+          ...Array.from({ length: event.groups ?? 0 }, () => step('Fsync', false)),
+          step('Crash', false),
+        ];
       case 'Fsync':
         return Array.from({ length: event.groups ?? 0 }, (_, i) => step('Fsync', i + 1 === event.groups));
       default:
@@ -70,7 +76,12 @@ function stepsOf(events: readonly RecordedEvent[], epochs: readonly Ballot[]): r
   });
 }
 
-function literalOf(event: RecordedEvent, name: string, isCompared: boolean, epochs: readonly Ballot[]): string {
+function literalOf(
+  event: RecordedEvent,
+  name: string,
+  isCompared: boolean,
+  epochs: readonly Ballot[],
+): string {
   const { replica, epoch, slot = 0, toSlot = 0, level = '', waited = [], state } = event;
   const rank = (ballot: Ballot): number => epochs.findIndex((each) => sameBallot(each, ballot)) + 1;
   const number = (id: ReplicaId): string => id.slice(1);
@@ -85,7 +96,11 @@ function modelOf(steps: readonly Step[], replicas: number, epochs: number): Reco
   return {
     module: MODULE,
     text: `---- MODULE ${MODULE} ----\nEXTENDS ${DATA_MODULE}, TracePrimaryCopies\n====\n`,
-    data: { module: DATA_MODULE, name: 'RecordedRuns', literal: `<<<<\n${steps.map(({ literal }) => literal).join(',\n')}\n>>>>` },
+    data: {
+      module: DATA_MODULE,
+      name: 'RecordedRuns',
+      literal: `<<<<\n${steps.map(({ literal }) => literal).join(',\n')}\n>>>>`,
+    },
     specs: ['PrimaryCopies', 'TracePrimaryCopies'],
     config: [
       'SPECIFICATION TraceSpec',
