@@ -58,21 +58,14 @@ function stepsOf(events: readonly RecordedEvent[], epochs: readonly Ballot[]): r
       event,
       literal: literalOf(event, name, isLast, epochs),
     });
-    switch (event.name) {
-      case 'Restart':
-        // The first life of a replica begins where the specification does.
-        return crashed.delete(event.replica) ? [step('Restart', true)] : [];
-      case 'Crash':
-        crashed.add(event.replica);
-        return [
-          ...Array.from({ length: event.groups ?? 0 }, () => step('Fsync', false)),
-          step('Crash', false),
-        ];
-      case 'Fsync':
-        return Array.from({ length: event.groups ?? 0 }, (_, i) => step('Fsync', i + 1 === event.groups));
-      default:
-        return [step(event.name, true)];
-    }
+    const flushed = (isLast: (group: number) => boolean): Step[] =>
+      Array.from({ length: event.groups ?? 0 }, (_, group) => step('Fsync', isLast(group + 1)));
+    // The first life of a replica begins where the specification does.
+    if (event.name === 'Restart') return crashed.delete(event.replica) ? [step('Restart', true)] : [];
+    if (event.name === 'Fsync') return flushed((group) => group === event.groups);
+    if (event.name !== 'Crash') return [step(event.name, true)];
+    crashed.add(event.replica);
+    return [...flushed(() => false), step('Crash', false)];
   });
 }
 

@@ -142,6 +142,44 @@ describe('a copy', () => {
     expect(core.state.role).toBe('standby');
   });
 
+  describe('whose log begins with what another primary has settled', () => {
+    const purged = (): OneCore =>
+      new OneCore(configOf(), {
+        commitPoint: 4,
+        database: 6,
+        tail: [vote(5, first, command(5)), vote(6, first, command(6))],
+      });
+    const begun = { epoch: second, entry: start(second) };
+
+    it.each([
+      ['the epoch began below', [2, first], [begun], 3],
+      ['its first entry is of another epoch', [5, epoch(1, 'r1')], [], 7],
+      [
+        'an entry that comes is of another epoch',
+        [4, first],
+        [{ epoch: epoch(1, 'r1'), entry: command(5) }],
+        7,
+      ],
+    ] as const)('needs a copy: %s', (_, prev, entries, beginsAt) => {
+      const core = purged();
+      const effects = core.operations(second, prev, entries, { beginsAt });
+      expect(ofKind(effects, 'copyNeeded')).toHaveLength(1);
+      expect(sent(effects, 'Received').map(({ message }) => [message.received, message.needsCopy])).toEqual([
+        [0, true],
+      ]);
+      expect(core.state.lastSlot).toBe(6);
+    });
+
+    it('goes on where it is the same', () => {
+      const core = purged();
+      const effects = core.operations(second, [5, first], [{ epoch: first, entry: command(6) }, begun], {
+        beginsAt: 7,
+      });
+      expect(ofKind(effects, 'copyNeeded')).toEqual([]);
+      expect(core.state.lastSlot).toBe(7);
+    });
+  });
+
   it('hears nobody of another group, and nobody that is no replica', () => {
     const core = new OneCore();
     expect(

@@ -8,7 +8,7 @@ import { compareBallots, sameBallot } from '../multipaxos/ballot.ts';
 import type { Vote } from '../multipaxos/types/entries.ts';
 import type { Ballot, ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import { drawSuspicion, stepBack } from './election.ts';
-import { epochAt, must, persist, promise, type Run, send, traceAction, writeBehind } from './run.ts';
+import { epochAt, must, persist, promise, type Run, send, taint, traceAction, writeBehind } from './run.ts';
 import type { State } from './state.ts';
 import type { Operations } from './types/messages.ts';
 
@@ -22,6 +22,10 @@ export function handleOperations(run: Run, from: ReplicaId, message: Operations)
   }
   must(epoch.replica === from, 'an epoch is its owner’s');
   if (state.leadership !== null) stepBack(run);
+  if (contradictsBase(state, message)) {
+    taint(run);
+    return tellOutOfOrder(run, from, message);
+  }
   if (!isInOrder(state, prevSlot, prevEpoch)) return tellOutOfOrder(run, from, message);
   receiveOperations(run, message);
   state.candidacy = null;
@@ -32,6 +36,24 @@ export function handleOperations(run: Run, from: ReplicaId, message: Operations)
   state.settled = Math.max(state.settled, Math.min(message.settled, state.matched)) as Slot;
   tellReceived(run);
   rejoinAsStandby(run, message);
+}
+
+/**
+ * Where two have led side by side (the paper's rule), each has settled what the other never had. What lies below the base is not in memory any more: its last entry tells whether this primary's log has it. If it has
+ * not, neither log nor database can go on.
+ */
+function contradictsBase(
+  state: State,
+  { epoch, prevSlot, prevEpoch, entries, beginsAt }: Operations,
+): boolean {
+  const { base } = state;
+  const own = epochAt(state, base);
+  if (base === 0 || sameBallot(own, epoch)) return false;
+  // From there on its log is all of its own epoch.
+  if (beginsAt <= base) return true;
+  if (prevSlot === base) return !sameBallot(own, prevEpoch);
+  const theirs = entries[base - prevSlot - 1];
+  return theirs !== undefined && !sameBallot(own, theirs.epoch);
 }
 
 function isInOrder(state: State, prevSlot: Slot, prevEpoch: Ballot): boolean {

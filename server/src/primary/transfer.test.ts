@@ -153,11 +153,27 @@ describe('a replica whose database must be replaced', () => {
     expect([core.state.lastSlot, core.state.executed, core.state.pushedTo]).toEqual([4, 3, 4]);
   });
 
+  it('takes no copy that ends below what its log has let go of', () => {
+    const core = new OneCore(configOf(), { commitPoint: 4, database: 5, tail: [vote(5, first, command(5))] });
+    core.operations(second, [2, first], [{ epoch: second, entry: start(second) }], { beginsAt: 3 });
+    expect(core.state.needsCopy).toBe(true);
+    const copy = (last: number) =>
+      core.input({
+        kind: 'Copied',
+        epoch: second,
+        entries: Array.from({ length: last }, (_, at) => vote(at + 1, second, command(at + 1))),
+      });
+    expect(ofKind(copy(4), 'persist')).toEqual([]);
+    expect(ofKind(copy(5), 'persist')).toHaveLength(1);
+    core.flush();
+    expect([core.state.needsCopy, core.state.lastSlot, core.state.settled <= 5]).toEqual([false, 5, true]);
+  });
+
   it('takes no copy of an epoch below its promise, and none that it does not need', () => {
     const core = tainted();
     expect(core.input({ kind: 'Copied', epoch: first, entries: copied })).toEqual([]);
     const well = new OneCore(configOf(), {
-      tail: copied.map((each, at) => ({ ...each, slot: slot(at + 1) })),
+      tail: copied.map(({ ballot, entry }, at) => vote(at + 1, ballot, entry)),
     });
     expect(
       ofKind(

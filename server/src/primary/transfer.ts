@@ -54,6 +54,8 @@ export function takeCopy(run: Run, epoch: Ballot, entries: readonly Vote[]): voi
   const last = entries.at(-1);
   if (state.leadership !== null || state.isTakingCopy || last === undefined) return;
   if (compareBallots(epoch, state.promised) < 0 || (!state.needsCopy && last.slot <= state.lastSlot)) return;
+  // A log does not go back behind what it has let go of: where another has led meanwhile, its primary has to come as far first.
+  if (last.slot < state.base) return;
   promise(state, epoch);
   state.candidacy = null;
   state.isTakingCopy = true;
@@ -88,7 +90,8 @@ export function transferState(run: Run, epoch: Ballot, entries: readonly Vote[])
     for (const each of entries) putSlot(state, each, 0);
     state.lastSlot = last.slot;
     state.durableTo = last.slot;
-    state.settled = Math.max(state.settled, state.base) as Slot;
+    // What was settled beyond was so in another's log only.
+    state.settled = Math.min(Math.max(state.settled, state.base), last.slot) as Slot;
   }
   state.pushedTo = last.slot;
   state.executed = last.slot;
