@@ -15,6 +15,7 @@ const shapes = 'server/src/shapes';
 const wal = 'server/src/wal';
 /** What PostgreSQL's protocol is: likewise. */
 const pgwire = 'server/src/pgwire';
+const determinism = 'server/src/determinism';
 
 /** What each folder may import besides itself: folders, or single files of them; packages by `npm:`. Tests and testing folders may take more. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
@@ -31,7 +32,18 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/src/payload': [core, wal, pgwire, ports, api, 'npm:pino'],
   'server/src/shapes': ['npm:zod'],
   'server/src/config': [core, shapes, 'npm:', 'node:'],
-  'server/src/replica': [core, wal, pgwire, payload, ports, api, 'server/src/config', 'npm:pino', 'node:'],
+  'server/src/replica': [
+    core,
+    wal,
+    pgwire,
+    payload,
+    ports,
+    api,
+    determinism,
+    'server/src/config',
+    'npm:pino',
+    'node:',
+  ],
   'server/src/adapters': [core, wal, pgwire, payload, ports, api, 'npm:', 'node:'],
   'server/src/gateways': [core, pgwire, ports, api, shapes, 'npm:', 'node:'],
   'server/src/main': ['server/src', 'npm:pino', 'node:'],
@@ -47,7 +59,7 @@ const typesOnly: readonly (readonly [folder: string, of: readonly string[]])[] =
   ['server/src/ports', [core, api, wal]],
   ['server/src/payload', [ports, api, 'npm:']],
   ['server/src/config', [core]],
-  ['server/src/replica', ['server/src/config', 'npm:']],
+  ['server/src/replica', [determinism, 'server/src/config', 'npm:']],
   ['server/src/gateways', [core, ports]],
   ['dashboard/src', [api, core]],
 ];

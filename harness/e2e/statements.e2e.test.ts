@@ -19,13 +19,14 @@ afterAll(async () => {
   await cluster?.stop();
 }, 60_000);
 
-async function connect(replica: number): Promise<Client> {
+async function connect(replica: number, options = ''): Promise<Client> {
   const client = new Client({
     host: '127.0.0.1',
     port: cluster.pgwirePorts[replica]!,
     user: 'barista',
     password: 'barista',
     database: 'barista',
+    options,
   });
   client.on('error', () => undefined);
   await client.connect();
@@ -77,6 +78,14 @@ describe('statements as payload', () => {
       code: expect.stringMatching(/0A000|42501/) as string,
     });
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  }, 60_000);
+
+  it('refuses what nothing would heed', async () => {
+    const client = await connect(0);
+    await expect(client.query("SET barista.request_id = 'a'")).rejects.toMatchObject({ code: '0A000' });
+    await expect(connect(1, '-c barista.request_id=a')).rejects.toMatchObject({ code: '0A000' });
+    await expect(client.query("CREATE ROLE r PASSWORD 'secret'")).rejects.toMatchObject({ code: '0A000' });
+    await expect(client.query(`SELECT '${'x'.repeat(70_000)}'`)).rejects.toMatchObject({ code: '54000' });
   }, 60_000);
 
   it('goes on in the middle of a transaction when the leader is killed', async () => {

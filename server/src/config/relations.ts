@@ -26,6 +26,7 @@ export function relationProblems(parts: ConfigParts, broken: readonly Path[]): P
     ...places(parts),
     ...access(parts),
     ...doors(parts),
+    ...travelling(parts),
   ];
   return [...told.filter(({ keys }) => keys.every(known)).map(problemOf), ...settings(parts)];
 }
@@ -171,6 +172,17 @@ function doors({ http }: ConfigParts): Broken[] {
       words,
     },
   ];
+}
+
+/** What would be taken, and do nothing. */
+function travelling(parts: ConfigParts): Broken[] {
+  if (parts.payload !== 'statements') return [];
+  return (['thrift', 'archive', 'backup'] as const)
+    .filter((key) => parts[key] !== undefined)
+    .map((key) => ({
+      keys: [[key], ['payload']],
+      words: 'must not be given with payload: statements, where nothing does what it asks for yet',
+    }));
 }
 
 function isLoopback(host: string): boolean {

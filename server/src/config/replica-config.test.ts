@@ -103,6 +103,17 @@ describe('replica configuration', () => {
     );
   });
 
+  it.each([
+    ['thrift', { port: 9000 }],
+    ['archive', { directory: '/archive' }],
+    ['backup', { directory: '/backup' }],
+  ])('%s does nothing where statements travel, and is refused', (key, value) => {
+    expect(parseReplicaConfig({ ...minimal, [key]: value }, '/base')).toHaveProperty(key);
+    expect(errorOf({ ...minimal, payload: 'statements', [key]: value })).toContain(
+      `${key}: must not be given with payload: statements`,
+    );
+  });
+
   const settings = (values: object) => ({ ...minimal, postgres: { settings: values } });
   const { group: _group, ...noGroup } = minimal;
   const { http: _http, ...noHttp } = minimal;

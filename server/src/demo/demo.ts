@@ -62,6 +62,13 @@ export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise
   const { dataDir, replicas, logStore, port, payload } = setup.options;
   const dir = await openDemoDir(dataDir, replicas, logStore, port, payload);
   const { cluster } = dir;
+  if (cluster.payload === 'statements' && setup.options.thriftPort != null) {
+    await dir.release();
+    throw new CliError(
+      'The Thrift API is not served where statements travel yet: leave --thrift-port out.',
+      exitCodes.usage,
+    );
+  }
   const options: DemoOptions = {
     ...setup.options,
     replicas: cluster.replicas,
@@ -90,10 +97,10 @@ const thriftPortUsual = 9000;
 
 /** A demo at the usual ports serves Thrift clients, too, where nobody else has those. */
 async function usualThriftPort(
-  { port, replicas }: { readonly port: number; readonly replicas: number },
+  { port, replicas, payload }: Pick<DemoDir['cluster'], 'port' | 'replicas' | 'payload'>,
   say: (line: string) => void,
 ): Promise<number | null> {
-  if (port !== sqlPortUsual) return null;
+  if (port !== sqlPortUsual || payload !== 'wal') return null;
   const ports = Array.from({ length: replicas }, (_, index) => thriftPortUsual + index);
   if (await areFree(ports)) return thriftPortUsual;
   say(`Ports ${ports.join(', ')} are not all free: there is no Thrift API, unless --thrift-port says where.`);

@@ -35,6 +35,17 @@ export interface RewrittenMessages {
 
 export type MessagesRewriting = RewrittenMessages | Refusal;
 
+/** Of the texts of one request: they are parsed in one go, and nothing else is done here meanwhile. */
+export const textBytesMax = 64 * 1024;
+
+const tooLong: Refusal = {
+  kind: 'refused',
+  sqlstate: '54000',
+  message: `statements of more than ${textBytesMax} bytes in one request`,
+  hint: 'Give the values as parameters, or the rows by COPY.',
+  rule: 'long texts',
+};
+
 const broken = (message: string): Refusal => ({
   kind: 'refused',
   sqlstate: '08P01',
@@ -152,8 +163,11 @@ export function rewriteMessages(bytes: Uint8Array, context: RewriteContext): Mes
   const written: Uint8Array[] = [];
   const parsed = new Map<string, readonly number[]>();
   let changed = false;
+  let textBytes = 0;
   for (const next of split(bytes)) {
     if (next === undefined) return broken('a message without an end');
+    if (next.type === 'Q' || next.type === 'P') textBytes += next.body.length;
+    if (textBytes > textBytesMax) return tooLong;
     const result = rewriteMessage(next, context, parsed);
     if ('kind' in result) return result;
     if (result.part !== undefined) parts.push(result.part);

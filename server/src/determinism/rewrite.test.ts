@@ -59,6 +59,8 @@ test.each([
   ["insert into t values (' Tomorrow')", "'now' without a type"],
   ['select txid_current()', 'transaction ids'],
   ['select ctid from t', 'system columns'],
+  ["set barista.request_id = 'a'", 'settings of the gateway'],
+  ["select set_config('barista.read_consistency', 'snapshot', false)", 'settings of the gateway'],
   ["create role r password 'secret'", 'passwords in the clear'],
   ["alter role r with login password 'SCRAM-SHA-256'", 'passwords in the clear'],
   ["copy t from program 'id'", 'outside the database'],
@@ -160,6 +162,20 @@ test('a statement that is too deep for the parser is refused, and the next is pa
     sqlstate: '54001',
   });
   expect(rewritten('select now()')).toBe('select barista_fn.now()');
+});
+
+test('texts of one request that are long together are refused, and data are no text', () => {
+  const long = `select '${'x'.repeat(40 * 1024)}'`;
+  const one = framed('Q', Buffer.from(`${long}\0`));
+  expect(rewriteMessages(one, context)).toMatchObject({ kind: 'rewritten' });
+  const parsed = framed('P', Buffer.from(`\0${long}\0\0\0`));
+  expect(rewriteMessages(Buffer.concat([parsed, parsed]), context)).toMatchObject({ sqlstate: '54000' });
+  const data = framed('d', Buffer.alloc(200 * 1024));
+  expect(
+    rewriteMessages(Buffer.concat([framed('Q', Buffer.from('copy t from stdin\0')), data]), context),
+  ).toMatchObject({
+    kind: 'rewritten',
+  });
 });
 
 test('what is no message is refused', () => {

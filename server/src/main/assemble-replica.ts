@@ -21,7 +21,7 @@ import type { LinkFault } from '../api/status.ts';
 import { votersOf } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import { Admin } from '../replica/admin.ts';
-import { CoreHost, coreConfigOf, tickMsOf } from '../replica/consensus/core-host.ts';
+import { type CoreHost, coreHostOf } from '../replica/consensus/core-host.ts';
 import { HandOver } from '../replica/consensus/hand-over.ts';
 import { LeadershipState } from '../replica/consensus/leadership-state.ts';
 import { PayloadLink } from '../replica/consensus/payload-link.ts';
@@ -124,16 +124,7 @@ export function assembleReplica(
   events.become(member);
   const leadership = new LeadershipState();
   const successions = new Successions();
-  const core = new CoreHost({
-    config: coreConfigOf(config, member),
-    log,
-    transport,
-    timers,
-    random,
-    tickMs: tickMsOf(config),
-    logRetryMs: 500,
-    catchUpBytesMax: config.bounds.acceptBatchBytesMax,
-  });
+  const core = coreHostOf(config, { log, transport, timers, random });
   const proposer = new Proposer(core, `${member}.${events.run}`);
   const membership: Membership = new Membership({
     member,

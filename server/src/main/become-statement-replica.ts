@@ -12,6 +12,7 @@ import type { AdminAnswer, HttpAdmin } from '../gateways/http/admin-routes.ts';
 import { pause } from '../payload/pause.ts';
 import { aheadOf } from '../adapters/postgres/statements/own-functions.ts';
 import { loadParser } from '../determinism/parser.ts';
+import { createPreparation } from '../determinism/preparation.ts';
 import type { InexactReason, OperationResult, StatementExecutor } from '../payload/statements/executor.ts';
 import { keyOf } from '../payload/statements/operation.ts';
 import { SerialExecutor } from '../payload/statements/serial-executor.ts';
@@ -19,7 +20,7 @@ import { StatementsPayload } from '../payload/statements/statements-payload.ts';
 import type { SessionId } from '../ports/statement-sessions.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import { replicaOf } from '../multipaxos/configuration.ts';
-import { CoreHost, coreConfigOf, tickMsOf } from '../replica/consensus/core-host.ts';
+import { coreHostOf } from '../replica/consensus/core-host.ts';
 import { LeadershipState } from '../replica/consensus/leadership-state.ts';
 import { Proposer } from '../replica/consensus/proposer.ts';
 import { Membership } from '../replica/members/membership.ts';
@@ -31,7 +32,6 @@ import { Submissions } from '../replica/statements/submissions.ts';
 import type { Frame } from './frame.ts';
 import { unreadable } from './show-replica.ts';
 import { openStatementPostgres } from './statement-database.ts';
-import { createPreparation } from './statement-preparation.ts';
 import { StatementDatabaseHealth } from './statement-database-health.ts';
 
 const submissionBounds = {
@@ -68,16 +68,7 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
   await loadParser();
   const postgres = await openStatementPostgres(config, cluster, logger);
   const leadership = new LeadershipState();
-  const core = new CoreHost({
-    config: coreConfigOf(config, member),
-    log,
-    transport,
-    timers,
-    random: Math.random,
-    tickMs: tickMsOf(config),
-    logRetryMs: 500,
-    catchUpBytesMax: config.bounds.acceptBatchBytesMax,
-  });
+  const core = coreHostOf(config, { log, transport, timers, random: Math.random });
   const proposer = new Proposer(core, `${member}.${events.run}`);
   const membership = new Membership({
     member,
@@ -131,15 +122,11 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
         commitPoint: () => core.commitPoint,
         applied: (slot, durableSlot) => core.input({ kind: 'Applied', slot, durableSlot }),
         copyAwaited: () => core.input({ kind: 'CopyAwaited' }),
-        propose: (operation) => proposer.propose(operation),
-        ready: () => undefined,
-        unready: () => undefined,
         fatal: (error) => void failed(error),
       },
       executor: makeExecutor(),
       log: { read: (from, to, bytesMax) => core.readChosen(from, to, bytesMax) },
       onCopyNeeded: (reason) => void inexact(reason),
-      onDigest: () => undefined,
     });
   const payload: RenewedPayload = new RenewedPayload(makePayload);
   const renewed = async (between: () => Promise<void>): Promise<void> => {

@@ -86,6 +86,19 @@ export function firstColumn(frame: Buffer): string | null {
   return length < 0 ? null : frame.toString('latin1', headerBytes + 6, headerBytes + 6 + length);
 }
 
+/** Of a DataRow, in latin1; null for NULL. */
+export function columnsOf(row: Buffer): (string | null)[] {
+  const columns: (string | null)[] = [];
+  let at = headerBytes + 2;
+  for (let left = row.readInt16BE(headerBytes); left > 0; left -= 1) {
+    const length = row.readInt32BE(at);
+    at += 4;
+    columns.push(length < 0 ? null : row.toString('latin1', at, at + length));
+    at += Math.max(0, length);
+  }
+  return columns;
+}
+
 export function frameOf(type: number, payload: Buffer): Buffer {
   const frame = Buffer.allocUnsafeSlow(headerBytes + payload.length);
   frame[0] = type;

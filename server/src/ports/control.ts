@@ -143,8 +143,8 @@ export interface Carried {
   readonly bytes: Uint8Array;
 }
 
-/** `operations`: of statements, for whoever proposes. `digests`: of what statements were answered. */
-export type Channel = 'operations' | 'digests' | 'paxos' | 'primary';
+/** `operations`: of statements, for whoever proposes. */
+export type Channel = 'operations';
 
 export type ControlMessage =
   | JoinRequest

@@ -34,6 +34,7 @@ import type { ShownAnswers } from './serving/shown-answers.ts';
 import type { ShownByLeader } from './serving/shown-by-leader.ts';
 import { conditionOf, troubleOf, type Facts } from './status/condition.ts';
 import type { ReplicaEvents } from './status/events.ts';
+import { LogTrouble } from './status/log-trouble.ts';
 import { measuresOf } from './status/measures-report.ts';
 import { statusOf, type DatabaseStatus } from './status/status-report.ts';
 import type { Watch } from './status/watch.ts';
@@ -85,12 +86,18 @@ export interface ReplicaParts {
 export class Replica implements CoreListener {
   private readonly parts: ReplicaParts;
   private readonly stopWatching: (() => void)[] = [];
-  private logTroubledBy: string | null = null;
+  private readonly trouble: LogTrouble;
   private roomIsTold = false;
   private isStopping = false;
 
   constructor(parts: ReplicaParts) {
     this.parts = parts;
+    const { core, events, logger } = parts;
+    this.trouble = new LogTrouble({
+      events,
+      logger,
+      stepDown: () => core.input({ kind: 'StepDown', reason: 'logFailed' }),
+    });
     parts.transport.onControl((from, message) => this.control(from, message));
   }
 
@@ -232,16 +239,7 @@ export class Replica implements CoreListener {
   }
 
   logTrouble(error: Error | null): void {
-    const { events, logger, core } = this.parts;
-    if (error === null) {
-      this.logTroubledBy = null;
-      events.operation({ name: 'LogResumed', reason: 'the log can be written again' });
-      return;
-    }
-    this.logTroubledBy = error.message;
-    logger.error({ err: error }, 'the log cannot be written; this replica does not vote until it can');
-    events.operation({ name: 'LogFull', reason: error.message });
-    core.input({ kind: 'StepDown', reason: 'logFailed' });
+    this.trouble.note(error);
   }
 
   fatal(error: Error): void {
@@ -307,7 +305,7 @@ export class Replica implements CoreListener {
     return {
       removed: membership.removed,
       divergence: health.fenced,
-      logTrouble: this.logTroubledBy,
+      logTrouble: this.trouble.reason,
       databaseTrouble: health.trouble,
       lostMajority: membership.lostMajority(),
       disbelief: watch.disbelief,

@@ -31,6 +31,11 @@ function settingRefusal(name: string): Why | undefined {
   const lower = name.toLowerCase();
   if (lower.startsWith('barista_fn.'))
     return { message: `${name} belongs to Barista`, rule: "the operation's clock" };
+  if (lower.startsWith('barista.'))
+    return {
+      message: `${name} is not served where statements are replicated`,
+      rule: 'settings of the gateway',
+    };
   if (lower === 'standard_conforming_strings')
     return { message: `${name} cannot be changed`, rule: 'standard_conforming_strings' };
   if (lower === 'seed')

@@ -3,8 +3,7 @@
  *
  * Pure. Asked by messages with a statement of its own name, which is closed behind it: a Query would drop the client's statement without a name.
  */
-import { frameOf } from '../../pgwire/backend-messages.ts';
-import { headerBytes } from '../../pgwire/frame-splitter.ts';
+import { columnsOf, frameOf } from '../../pgwire/backend-messages.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
 import { back, front } from '../../pgwire/message-types.ts';
 
@@ -77,18 +76,6 @@ export function readState(messages: readonly Buffer[]): SessionState {
     })),
     isBound: of('b').length > 0,
   };
-}
-
-function columnsOf(row: Buffer): (string | null)[] {
-  const columns: (string | null)[] = [];
-  let at = headerBytes + 2;
-  for (let left = row.readInt16BE(headerBytes); left > 0; left -= 1) {
-    const length = row.readInt32BE(at);
-    at += 4;
-    columns.push(length < 0 ? null : row.toString('latin1', at, at + length));
-    at += Math.max(0, length);
-  }
-  return columns;
 }
 
 /** Each is answered with one ReadyForQuery, and must not fail. */

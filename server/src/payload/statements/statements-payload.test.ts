@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry, SlotEntry } from '../../multipaxos/types/entries.ts';
-import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
-import type { ProposeResult } from '../payload.ts';
+import type { GroupId, Slot } from '../../multipaxos/types/names.ts';
 import { encodeOperation, type Operation } from './operation.ts';
 import { StatementsPayload } from './statements-payload.ts';
 import { ModelExecutor } from './testing/model-executor.ts';
 
 const group = 'g' as GroupId;
-const ballot: Ballot = { round: 1, replica: 'r1' as ReplicaId };
 const session = 'ab'.repeat(16);
 
 function request(seq: number): Operation {
@@ -29,7 +27,6 @@ function setUp() {
   const log: Entry[] = [];
   const told: string[] = [];
   let commitPoint = 0;
-  let answer: ProposeResult = { code: 'proposed', label: 'c/1' };
   let purgedTo = 0;
   const payload = new StatementsPayload({
     executor,
@@ -41,14 +38,9 @@ function setUp() {
       commitPoint: () => commitPoint as Slot,
       copyAwaited: () => told.push('copyAwaited'),
       fatal: (error) => told.push(`fatal ${error.message}`),
-      propose: () => answer,
-      ready: ({ round }) => told.push(`ready ${round}`),
-      unready: () => told.push('unready'),
     },
     onCopyNeeded: (reason) => told.push(`copy ${reason}`),
-    onDigest: (slot, digest) => told.push(`digest ${slot} ${digest}`),
   });
-  executor.listener = payload;
   return {
     executor,
     payload,
@@ -62,9 +54,6 @@ function setUp() {
       log.push(...entries);
       commitPoint = log.length;
       payload.chosen(hands ? items : items.slice(0, 0));
-    },
-    refuse: (code: 'notLeader' | 'windowFull') => {
-      answer = { code };
     },
     purge: (slot: number) => {
       purgedTo = slot;
@@ -88,55 +77,7 @@ describe('statements as payload', () => {
       [3, request(2)],
     ]);
     expect(told).toContain('applied 3 0');
-    expect(told).toContain('digest 3 d3');
     await payload.stop();
-  });
-
-  it('who submits is given the result of this replica, whoever has proposed it', async () => {
-    const { payload, choose } = setUp();
-    payload.start();
-    const own = payload.submit(request(1));
-    const other = payload.await(request(1));
-    choose([command(request(1), 1)]);
-    const results = await Promise.all([own, other]);
-    expect(results.map((result) => result.code === 'done' && result.result.answer.toString())).toEqual([
-      'request 1',
-      'request 1',
-    ]);
-    await payload.stop();
-  });
-
-  it('what has no slot is told at once, and what may have one when leadership ends', async () => {
-    const { payload, refuse } = setUp();
-    payload.start();
-    const open = payload.submit(request(1));
-    const control = new AbortController();
-    const patient = payload.submit(request(2), control.signal);
-    control.abort();
-    expect(await patient).toEqual({ code: 'unknown' });
-    payload.follow();
-    expect(await open).toEqual({ code: 'unknown' });
-    refuse('windowFull');
-    expect(await payload.submit(request(1))).toEqual({ code: 'windowFull' });
-    await payload.stop();
-  });
-
-  it('a leader serves when it has executed what was chosen before', async () => {
-    const { payload, choose, told, executor } = setUp();
-    let open = (): void => undefined;
-    executor.gate = new Promise((resolve) => {
-      open = resolve;
-    });
-    choose([command(request(1), 1)]);
-    payload.start();
-    payload.lead(ballot);
-    await turn();
-    expect(told).not.toContain('ready 1');
-    open();
-    await turn();
-    expect(told.filter((line) => line === 'ready 1')).toHaveLength(1);
-    await payload.stop();
-    expect(told.at(-1)).toBe('unready');
   });
 
   it('a database that is not exact, or behind the log, waits for a copy and executes nothing', async () => {

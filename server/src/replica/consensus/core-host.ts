@@ -96,9 +96,23 @@ export function coreConfigOf(
 const tickMsMax = 101;
 
 /** A little more than half of the shortest interval, so that it is over at the second tick and not at the third. */
-export function tickMsOf({ timings: { heartbeatMs, retransmitMs }, commitPoint }: ReplicaConfig): number {
+function tickMsOf({ timings: { heartbeatMs, retransmitMs }, commitPoint }: ReplicaConfig): number {
   const usual = Math.min(tickMsMax, Math.floor(Math.min(heartbeatMs, retransmitMs) / 2) + 1);
   return commitPoint.kind === 'asynchronous' ? Math.min(usual, commitPoint.everyMs) : usual;
+}
+
+/** The core of a replica by its configuration. */
+export function coreHostOf(
+  config: ReplicaConfig,
+  parts: Pick<CoreHostOptions, 'log' | 'transport' | 'timers' | 'random'>,
+): CoreHost {
+  return new CoreHost({
+    ...parts,
+    config: coreConfigOf(config, parts.log.identity.member),
+    tickMs: tickMsOf(config),
+    logRetryMs: 500,
+    catchUpBytesMax: config.bounds.acceptBatchBytesMax,
+  });
 }
 
 export class CoreHost {

@@ -1,7 +1,7 @@
 /**
  * The payload of a replica over the lives of its database: when that cannot go on, another one begins, from nothing if need be, and everything is executed again.
  *
- * Responsible for: one life at a time, and what is told to the next one. How a life is made is whoever makes it's business.
+ * Responsible for: one life at a time. How a life is made is whoever makes it's business.
  */
 import type { SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { Ballot, Slot } from '../../multipaxos/types/names.ts';
@@ -10,7 +10,6 @@ import type { Payload } from '../../payload/payload.ts';
 export class RenewedPayload implements Payload {
   private readonly make: () => Payload;
   private current: Payload;
-  private leads: Ballot | null = null;
   private isStopped = false;
 
   constructor(make: () => Payload) {
@@ -34,7 +33,6 @@ export class RenewedPayload implements Payload {
     if (this.isStopped) return;
     this.current = this.make();
     this.current.start();
-    if (this.leads !== null) this.current.lead(this.leads);
   }
 
   start(): void {
@@ -51,12 +49,10 @@ export class RenewedPayload implements Payload {
   }
 
   lead(ballot: Ballot): void {
-    this.leads = ballot;
     this.current.lead(ballot);
   }
 
   follow(): void {
-    this.leads = null;
     this.current.follow();
   }
 

@@ -27,6 +27,7 @@ import type { RecoveryTracker } from '../database/recovery-progress.ts';
 import type { Membership } from '../members/membership.ts';
 import { conditionOf, troubleOf, type Facts } from '../status/condition.ts';
 import type { ReplicaEvents } from '../status/events.ts';
+import { LogTrouble } from '../status/log-trouble.ts';
 import { measuresOf } from '../status/measures-report.ts';
 import { statusOf, type DatabaseStatus } from '../status/status-report.ts';
 import type { Given, Submissions } from './submissions.ts';
@@ -65,12 +66,18 @@ export interface StatementReplicaParts {
 export class StatementReplica implements CoreListener {
   private readonly parts: StatementReplicaParts;
   private readonly stopWatching: (() => void)[] = [];
-  private logTroubledBy: string | null = null;
+  private readonly trouble: LogTrouble;
   private roomIsTold = false;
   private isAnnounced = false;
 
   constructor(parts: StatementReplicaParts) {
     this.parts = parts;
+    const { core, events, logger } = parts;
+    this.trouble = new LogTrouble({
+      events,
+      logger,
+      stepDown: () => core.input({ kind: 'StepDown', reason: 'logFailed' }),
+    });
     parts.transport.onControl((from, message) => this.control(from, message));
   }
 
@@ -202,15 +209,7 @@ export class StatementReplica implements CoreListener {
   }
 
   logTrouble(error: Error | null): void {
-    const { events, logger, core } = this.parts;
-    this.logTroubledBy = error?.message ?? null;
-    if (error === null) {
-      events.operation({ name: 'LogResumed', reason: 'the log can be written again' });
-      return;
-    }
-    logger.error({ err: error }, 'the log cannot be written; this replica does not vote until it can');
-    events.operation({ name: 'LogFull', reason: error.message });
-    core.input({ kind: 'StepDown', reason: 'logFailed' });
+    this.trouble.note(error);
   }
 
   fatal(error: Error): void {
@@ -238,7 +237,7 @@ export class StatementReplica implements CoreListener {
     return {
       removed: membership.removed,
       divergence: null,
-      logTrouble: this.logTroubledBy,
+      logTrouble: this.trouble.reason,
       databaseTrouble: database.trouble,
       lostMajority: membership.lostMajority(),
       disbelief: null,

@@ -3,15 +3,11 @@
  *
  * Responsible for: the clock and the seed that an operation carries, its number, and what the client hears where it is not ordered. Invariant: what is not deterministic is never submitted.
  */
-import { errorResponse, type GatewayError, readyForQuery } from '../../pgwire/backend-messages.ts';
+import { errorResponse, readyForQuery } from '../../pgwire/backend-messages.ts';
 import type { TransactionStatus } from '../../pgwire/message-types.ts';
 import type { OperationResult } from '../../payload/statements/executor.ts';
-import {
-  encodeOperation,
-  keyOf,
-  type Operation,
-  type RequestWord,
-} from '../../payload/statements/operation.ts';
+import { encodeOperation, keyOf, type Operation } from '../../payload/statements/operation.ts';
+import type { RequestPreparation } from '../../determinism/preparation.ts';
 import type { FindLogin } from '../../ports/client-service.ts';
 import type {
   OpenAnswer,
@@ -21,23 +17,6 @@ import type {
   StatementSessions,
 } from '../../ports/statement-sessions.ts';
 import type { Submissions } from './submissions.ts';
-
-/** What a request becomes before it is agreed on. `refused`: `failing` is a request that fails with the same error at every replica, as the statement would have. */
-export type Prepared =
-  | {
-      readonly code: 'prepared';
-      readonly bytes: Buffer;
-      readonly what: RequestWord;
-      readonly answer: (bytes: Buffer) => Buffer;
-    }
-  | { readonly code: 'wantsData'; readonly isBinary: boolean }
-  | { readonly code: 'refused'; readonly error: GatewayError; readonly failing: Buffer };
-
-/** Of one session: it follows what PostgreSQL says of the session's settings. */
-export interface RequestPreparation {
-  prepare(bytes: Buffer): Prepared;
-  answered(bytes: Buffer): void;
-}
 
 export interface SessionsOptions {
   readonly submissions: Submissions<OperationResult>;

@@ -130,6 +130,19 @@ describe('operations on their way into the log', () => {
     expect(proposed).toEqual([]);
   });
 
+  it('of others wait within the same bounds', async () => {
+    const { time, proposed, state, submissions } = fixture({ bytesMax: 5 });
+    state.given = { code: 'full' };
+    submissions.take(encodeBatch(['aaa', 'bbb', 'c'].map(operation)));
+    await time.pass(1);
+    submissions.take(encodeBatch([operation('dd'), operation('ee')]));
+    await time.pass(1);
+    state.given = { code: 'given' };
+    submissions.turn();
+    await time.pass(1);
+    expect(proposed).toEqual(['aaa', 'dd']);
+  });
+
   it('that were cut on the way are read as far as they are whole', () => {
     const batch = encodeBatch([operation('one'), operation('two')]);
     expect(

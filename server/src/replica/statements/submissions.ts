@@ -48,6 +48,7 @@ export class Submissions<Result> {
   private readonly pending = new Map<string, Pending<Result>>();
   /** Of others, for which there was no room in the window. */
   private foreign: Uint8Array[] = [];
+  private foreignBytes = 0;
   private bytes = 0;
   private fresh: string[] = [];
   private turnIsNear = false;
@@ -102,8 +103,11 @@ export class Submissions<Result> {
   /** What another replica's clients want. */
   take(batch: Uint8Array): void {
     for (const operation of decodeBatch(batch)) {
-      if (this.foreign.length >= this.options.operationsMax) return;
+      const { operationsMax, bytesMax } = this.options;
+      // Who sent it sends it again.
+      if (this.foreign.length >= operationsMax || this.foreignBytes + operation.length > bytesMax) break;
       this.foreign.push(operation);
+      this.foreignBytes += operation.length;
     }
     this.soon();
   }
@@ -126,13 +130,15 @@ export class Submissions<Result> {
   private give(): void {
     const { foreign, fresh } = this;
     this.foreign = [];
+    this.foreignBytes = 0;
     this.fresh = [];
     for (const [index, operation] of foreign.entries()) {
       const given = this.options.propose(operation);
       // Who sent it sends it again to whoever proposes then.
       if (given.code === 'elsewhere') break;
       if (given.code === 'full') {
-        this.foreign = [...foreign.slice(index), ...this.foreign];
+        this.foreign = foreign.slice(index);
+        this.foreignBytes = this.foreign.reduce((sum, { length }) => sum + length, 0);
         break;
       }
     }

@@ -1,13 +1,22 @@
 /** Lets a client in whose statements travel: its session exists at every replica, so it is served by the one that it has come to, whoever leads. */
 import type { StatementSessions } from '../../../ports/statement-sessions.ts';
 import type { GatewayError } from '../../../pgwire/backend-messages.ts';
-import { databaseOf, roleOf } from '../codec/startup.ts';
+import { databaseOf, roleOf, type StartupMessage } from '../codec/startup.ts';
 import { noLeader, databaseDown } from '../errors.ts';
 import { isGone } from '../login/authenticate.ts';
+import { ownSettingRefused } from '../statements/errors.ts';
 import { StatementSession } from '../statements/statement-session.ts';
 import { changeOrPoll } from './await-service.ts';
 import { letIn } from './let-in.ts';
 import { admissible, type Arrival, type Front, serve, type Served } from './sessions.ts';
+
+/** In the startup packet. A backslash in `options` makes the next character an ordinary one. */
+function hasOwnSetting({ parameters }: StartupMessage): boolean {
+  return parameters.some(
+    ([name, value]) =>
+      /^barista\./i.test(name) || (name === 'options' && /\bbarista\./i.test(value.replaceAll('\\', ''))),
+  );
+}
 
 /** Returns why the client cannot be served, or null. */
 export async function placeStatementClient(
@@ -19,6 +28,7 @@ export async function placeStatementClient(
   const why = await untilServed(front, sessions, () => isGone(client));
   if (isGone(client)) return null;
   if (why !== null) return noLeader(why);
+  if (hasOwnSetting(startup)) return ownSettingRefused;
   const refused = admissible(startup, sessions.reservedUsers) ?? (await connection.logIn());
   if (refused !== null || isGone(client)) return refused;
   const failed = await letIn(front, arrival, sessions, databaseDown);

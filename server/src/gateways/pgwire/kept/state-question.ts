@@ -3,7 +3,7 @@
  *
  * Pure. In the extended protocol with a statement of its own name, which is closed behind it: a Query would drop the client's statement that has no name.
  */
-import { headerBytes } from '../../../pgwire/frame-splitter.ts';
+import { columnsOf } from '../../../pgwire/backend-messages.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import { back } from '../../../pgwire/message-types.ts';
 import { rulesAfter, usualRules } from '../../../pgwire/text-rules.ts';
@@ -102,18 +102,6 @@ export class StateAnswer implements OwnAnswer {
     else if (type === back.dataRow) this.rows.push(columnsOf(message));
     return 'goesOn';
   }
-}
-
-function columnsOf(row: Buffer): (string | null)[] {
-  const columns: (string | null)[] = [];
-  let at = headerBytes + 2;
-  for (let left = row.readInt16BE(headerBytes); left > 0; left -= 1) {
-    const length = row.readInt32BE(at);
-    at += 4;
-    columns.push(length < 0 ? null : row.toString('latin1', at, at + length));
-    at += Math.max(0, length);
-  }
-  return columns;
 }
 
 /** By whatever rules it was read; in the encoding in which PostgreSQL tells it. */

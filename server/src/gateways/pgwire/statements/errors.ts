@@ -13,6 +13,12 @@ export const queryBehindExtended: GatewayError = {
   hint: 'Send a Sync ahead of it.',
 };
 
+export const ownSettingRefused: GatewayError = {
+  sqlState: '0A000',
+  message: 'settings of the gateway (barista.*) are not served where statements are replicated',
+  hint: 'Reads are linearizable; a request that may have been executed is not named, and has to be looked for.',
+};
+
 export function requestTooLong(bytesMax: number): GatewayError {
   return {
     sqlState: '54000',

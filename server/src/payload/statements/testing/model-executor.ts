@@ -1,11 +1,10 @@
-/** An executor without a database: a session is what it was told, and each request is answered with its own bytes. */
+/** An executor without a database, which remembers what it was given. */
 import type { Slot } from '../../../multipaxos/types/names.ts';
-import type { ExecutorListener, StartOutcome, StatementExecutor } from '../executor.ts';
+import type { StartOutcome, StatementExecutor } from '../executor.ts';
 import type { Operation } from '../operation.ts';
 
 export class ModelExecutor implements StatementExecutor {
   readonly executed: (readonly [slot: number, operation: Operation | null])[] = [];
-  listener: Pick<ExecutorListener, 'finished'> | null = null;
   outcome: StartOutcome = { code: 'exact', pointer: 0 as Slot };
   pointer = 0 as Slot;
   /** Survives a crash only when that is said. */
@@ -22,14 +21,6 @@ export class ModelExecutor implements StatementExecutor {
     await this.gate;
     this.executed.push([slot, operation]);
     this.pointer = slot;
-    if (operation === null) return;
-    const answer = operation.kind === 'request' ? Buffer.from(operation.bytes) : Buffer.alloc(0);
-    this.listener?.finished(slot, operation, {
-      outcome: 'executed',
-      answer,
-      status: 'I',
-      digest: `d${slot}`,
-    });
   }
 
   openSessions(): Iterable<string> {

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { loadParser } from '../determinism/parser.ts';
+import { loadParser } from './parser.ts';
 import { errorResponse, frameOf, readErrorFields } from '../pgwire/backend-messages.ts';
 import { parse, query, sync } from '../pgwire/frontend-messages.ts';
 import { back } from '../pgwire/message-types.ts';
-import { createPreparation } from './statement-preparation.ts';
+import { createPreparation } from './preparation.ts';
 
 beforeAll(() => loadParser());
 

@@ -1,17 +1,40 @@
 /**
  * What a client's request becomes before it is agreed on: rewritten, or refused; and its answer, with places in errors as the client's own text has them.
  *
- * Responsible for: following, for each session, the settings that its texts are read by. What is rewritten is determinism.
+ * Responsible for: following, for each session, the settings that its texts are read by. What is rewritten is messages.ts.
  */
-import { originalPosition, type Edit } from '../determinism/edits.ts';
-import { rewriteMessages, type MessagePart } from '../determinism/messages.ts';
-import type { Refusal, StatementFacts } from '../determinism/rewriting.ts';
-import type { RequestWord } from '../payload/statements/operation.ts';
-import { errorFromFields, readErrorFields, readParameterStatus } from '../pgwire/backend-messages.ts';
+import { originalPosition, type Edit } from './edits.ts';
+import { rewriteMessages, type MessagePart } from './messages.ts';
+import type { Refusal, StatementFacts } from './rewriting.ts';
+import {
+  errorFromFields,
+  type GatewayError,
+  readErrorFields,
+  readParameterStatus,
+} from '../pgwire/backend-messages.ts';
 import { FrameSplitter, headerBytes } from '../pgwire/frame-splitter.ts';
 import { query } from '../pgwire/frontend-messages.ts';
 import { back, front } from '../pgwire/message-types.ts';
-import type { Prepared, RequestPreparation } from '../replica/statements/statement-sessions.ts';
+
+/** For people and traces. */
+export type RequestKind = 'begin' | 'execute' | 'commit' | 'rollback';
+
+/** What a request becomes before it is agreed on. `refused`: `failing` is a request that fails with the same error at every replica, as the statement would have. */
+export type Prepared =
+  | {
+      readonly code: 'prepared';
+      readonly bytes: Buffer;
+      readonly what: RequestKind;
+      readonly answer: (bytes: Buffer) => Buffer;
+    }
+  | { readonly code: 'wantsData'; readonly isBinary: boolean }
+  | { readonly code: 'refused'; readonly error: GatewayError; readonly failing: Buffer };
+
+/** Of one session: it follows what PostgreSQL says of the session's settings. */
+export interface RequestPreparation {
+  prepare(bytes: Buffer): Prepared;
+  answered(bytes: Buffer): void;
+}
 
 const anyLength = 0x7fff_ffff;
 
@@ -108,7 +131,7 @@ function replaced(answer: Buffer, edits: readonly Edit[]): Buffer {
   return Buffer.concat(frames);
 }
 
-function wordOf(parts: readonly MessagePart[]): RequestWord {
+function wordOf(parts: readonly MessagePart[]): RequestKind {
   const classes = parts.flatMap((part) =>
     'statements' in part ? part.statements.map((one: StatementFacts) => one.class) : [],
   );
