@@ -83,6 +83,7 @@ export function status(id: string, changes: Partial<ReplicaStatus> = {}): Replic
     incarnation: 1,
     membership: membershipOf({ r1: 'voter', r2: 'voter', r3: 'voter' }),
     recovery: null,
+    protocol: { name: 'multi-paxos' },
     group: 'main',
     role: 'follower',
     ballot: ballot(1, 'r1'),

@@ -118,6 +118,36 @@ export interface CertificateStatus {
   readonly problem: string | null;
 }
 
+/** What orders what travels, and what is particular to it. */
+export type ProtocolStatus =
+  | { readonly name: 'multi-paxos' }
+  /** Nobody leads. Counted since the replica started. */
+  | { readonly name: 'paxos'; readonly counts: PaxosCounts };
+
+/**
+ * Of this replica: `proposals` of its own, of which `chosen` are chosen; `moved`: proposals that lost a slot to another, and stood in one more. `rounds`: ballots that it began, for its own or to fill a hole; `duelled`: those of them that a higher one ended.
+ * `messages`: what it has sent; `messagesPerAgreement`: for each entry that it came to know as chosen.
+ */
+export interface PaxosCounts {
+  readonly proposals: number;
+  readonly chosen: number;
+  readonly moved: number;
+  readonly rounds: number;
+  readonly duelled: number;
+  readonly messages: number;
+  readonly messagesPerAgreement: number;
+}
+
+export const noPaxosCounts: PaxosCounts = {
+  proposals: 0,
+  chosen: 0,
+  moved: 0,
+  rounds: 0,
+  duelled: 0,
+  messages: 0,
+  messagesPerAgreement: 0,
+};
+
 export interface PeerStatus {
   readonly id: ReplicaId;
   readonly connected: boolean;
@@ -131,6 +161,7 @@ export interface ReplicaStatus {
   readonly membership: MembershipStatus;
   readonly recovery: RecoveryProgress | null;
   readonly group: string;
+  readonly protocol: ProtocolStatus;
   readonly role: Role;
   readonly ballot: Ballot;
   readonly leader: ReplicaId | null;

@@ -271,6 +271,8 @@ export const replicaConfigSchema = z.strictObject({
   postgres: postgres.prefault({}),
   /** What travels: PostgreSQL's own WAL, or the statements of clients, which every replica executes. All members have the same. */
   payload: z.enum(['wal', 'statements']).default('wal'),
+  /** What orders it: one leader at a time, nobody in particular, or a primary whose copies follow it. All members have the same. */
+  protocol: z.enum(['multi-paxos', 'paxos', 'primary']).default('multi-paxos'),
   /** What a new data directory is given; an existing one keeps what it has. */
   bootstrap: z
     .strictObject({

@@ -27,6 +27,7 @@ export function relationProblems(parts: ConfigParts, broken: readonly Path[]): P
     ...access(parts),
     ...doors(parts),
     ...travelling(parts),
+    ...ordering(parts),
   ];
   return [...told.filter(({ keys }) => keys.every(known)).map(problemOf), ...settings(parts)];
 }
@@ -183,6 +184,19 @@ function travelling(parts: ConfigParts): Broken[] {
       keys: [[key], ['payload']],
       words: 'must not be given with payload: statements, where nothing does what it asks for yet',
     }));
+}
+
+/** WAL is written by one PostgreSQL, whose replica must lead. */
+function ordering({ protocol, payload }: ConfigParts): Broken[] {
+  if (protocol === undefined || protocol === 'multi-paxos') return [];
+  const broken: Broken[] = [];
+  const blame = (words: string, ...others: readonly Path[]): number =>
+    broken.push({ keys: [['protocol'], ...others], words });
+  if (payload === 'wal') {
+    const words = `must be multi-paxos with payload: wal, which one PostgreSQL writes; ${protocol} goes with payload: statements`;
+    blame(words, ['payload']);
+  } else blame(`must be multi-paxos: ${protocol} is not served yet`);
+  return broken;
 }
 
 function isLoopback(host: string): boolean {

@@ -114,6 +114,14 @@ describe('replica configuration', () => {
     );
   });
 
+  it.each(['paxos', 'primary'])('WAL, which one PostgreSQL writes, does not go with %s', (protocol) => {
+    expect(parseReplicaConfig(minimal, '/base').protocol).toBe('multi-paxos');
+    expect(errorOf({ ...minimal, protocol })).toContain(
+      `protocol: must be multi-paxos with payload: wal, which one PostgreSQL writes; ${protocol} goes with payload: statements`,
+    );
+    expect(errorOf({ ...minimal, protocol, payload: 'statements' })).toContain(`protocol: must be`);
+  });
+
   const settings = (values: object) => ({ ...minimal, postgres: { settings: values } });
   const { group: _group, ...noGroup } = minimal;
   const { http: _http, ...noHttp } = minimal;

@@ -20,16 +20,13 @@ import { StatementsPayload } from '../payload/statements/statements-payload.ts';
 import type { SessionId } from '../ports/statement-sessions.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import { replicaOf } from '../multipaxos/configuration.ts';
-import { coreHostOf } from '../replica/consensus/core-host.ts';
-import { LeadershipState } from '../replica/consensus/leadership-state.ts';
-import { Proposer } from '../replica/consensus/proposer.ts';
-import { Membership } from '../replica/members/membership.ts';
 import { RenewedPayload } from '../replica/statements/renewed-payload.ts';
 import { StatementReplica } from '../replica/statements/statement-replica.ts';
 import { ReplicaSessions } from '../replica/statements/statement-sessions.ts';
 import { ownPrefix, SessionSweep } from '../replica/statements/session-sweep.ts';
 import { Submissions } from '../replica/statements/submissions.ts';
 import type { Frame } from './frame.ts';
+import { protocolOf } from './protocols.ts';
 import { unreadable } from './show-replica.ts';
 import { openStatementPostgres } from './statement-database.ts';
 import { StatementDatabaseHealth } from './statement-database-health.ts';
@@ -67,21 +64,7 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
   events.become(member);
   await loadParser();
   const postgres = await openStatementPostgres(config, cluster, logger);
-  const leadership = new LeadershipState();
-  const core = coreHostOf(config, { log, transport, timers, random: Math.random });
-  const proposer = new Proposer(core, `${member}.${events.run}`);
-  const membership = new Membership({
-    member,
-    cluster,
-    configuration: log.recovered.configuration,
-    transport,
-    reconfigure: (id, change) => core.input({ kind: 'Reconfigure', id, change }),
-    leadership: () => leadership,
-    purgedTo: () => log.stats().purgedTo,
-    timers,
-    logger,
-    onRemoved: (why) => timers.soon(() => replica.onRemoved(why)),
-  });
+  const protocol = protocolOf({ config, log, transport, timers, random: Math.random, events, logger });
   const submissions = new Submissions<OperationResult>({
     ...submissionBounds,
     timers,
@@ -93,7 +76,7 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
   const database = new StatementDatabaseHealth({
     postgres,
     logger,
-    onUp: (slot) => core.input({ kind: 'Restored', slot, configuration: membership.configuration }),
+    onUp: (slot) => protocol.restored(slot),
   });
   const makeExecutor = (): StatementExecutor =>
     database.executor(async ({ isAfterCrash }) => {
@@ -119,13 +102,13 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
   const makePayload = (): StatementsPayload =>
     new StatementsPayload({
       host: {
-        commitPoint: () => core.commitPoint,
-        applied: (slot, durableSlot) => core.input({ kind: 'Applied', slot, durableSlot }),
-        copyAwaited: () => core.input({ kind: 'CopyAwaited' }),
+        commitPoint: () => protocol.commitPoint,
+        applied: (slot, durableSlot) => protocol.applied(slot, durableSlot),
+        copyAwaited: () => protocol.copyAwaited(),
         fatal: (error) => void failed(error),
       },
       executor: makeExecutor(),
-      log: { read: (from, to, bytesMax) => core.readChosen(from, to, bytesMax) },
+      log: { read: (from, to, bytesMax) => protocol.readChosen(from, to, bytesMax) },
       onCopyNeeded: (reason) => void inexact(reason),
     });
   const payload: RenewedPayload = new RenewedPayload(makePayload);
@@ -165,10 +148,8 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
   });
   const replica: StatementReplica = new StatementReplica({
     config,
-    core,
-    proposer,
-    leadership,
-    membership,
+    protocol,
+    onCopyNeeded: () => void inexact('logPurged'),
     payload,
     submissions,
     database,

@@ -1,5 +1,5 @@
 /** What a replica shows of itself while it has no log that it could go by: it waits to be let in, or its log is damaged. */
-import type { ReplicaStatus } from '../api/status.ts';
+import { noPaxosCounts, type ReplicaStatus } from '../api/status.ts';
 import type { MemberAddress } from '../multipaxos/types/members.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
@@ -49,6 +49,8 @@ export function statusWithoutLog(
     membership: { version: 0, members: [] },
     recovery: now.recovery,
     group: config.group,
+    protocol:
+      config.protocol === 'paxos' ? { name: 'paxos', counts: noPaxosCounts } : { name: 'multi-paxos' },
     role: 'follower',
     ballot: { round: 0, replica: '' as ReplicaId },
     leader: null,

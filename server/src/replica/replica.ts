@@ -324,6 +324,7 @@ export class Replica implements CoreListener {
     return statusOf({
       ...this.parts,
       core: core.snapshot(),
+      protocol: { name: 'multi-paxos' },
       leader: leadership.leader,
       condition: conditionOf(this.facts()),
       clients,

@@ -56,6 +56,21 @@ const status: z.ZodType<ReplicaStatus> = z.strictObject({
   membership: z.strictObject({ version: count, members: z.array(member) }),
   recovery: recovery.nullable(),
   group: z.string(),
+  protocol: z.discriminatedUnion('name', [
+    z.strictObject({ name: z.literal('multi-paxos') }),
+    z.strictObject({
+      name: z.literal('paxos'),
+      counts: z.strictObject({
+        proposals: count,
+        chosen: count,
+        moved: count,
+        rounds: count,
+        duelled: count,
+        messages: count,
+        messagesPerAgreement: z.number(),
+      }),
+    }),
+  ]),
   role: z.enum(['follower', 'candidate', 'leader']),
   ballot: z.strictObject({ round: count, replica: id }),
   leader: id.nullable(),

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { decodeBatch, encodeBatch } from './operation-batch.ts';
-import { type Given, Submissions, type Submitted } from './submissions.ts';
+import type { Given } from '../protocols/protocol-host.ts';
+import { Submissions, type Submitted } from './submissions.ts';
 
 const r2 = 'r2' as ReplicaId;
 const operation = (text: string): Uint8Array => Buffer.from(text);

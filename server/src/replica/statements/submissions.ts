@@ -7,12 +7,8 @@
  */
 import type { Timers } from '../../ports/clock.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
+import type { Given } from '../protocols/protocol-host.ts';
 import { decodeBatch, encodeBatch } from './operation-batch.ts';
-
-/** `given`: it has a slot, or will have one if nothing is lost. `full`: not now. `elsewhere`: another replica proposes, if one is known. */
-export type Given =
-  | { readonly code: 'given' | 'full' }
-  | { readonly code: 'elsewhere'; readonly to: ReplicaId | null };
 
 export interface SubmissionsOptions {
   readonly timers: Timers;

@@ -28,7 +28,7 @@ export function measuresOf({ core, leadership, handOver, database, timers }: Mea
   };
 }
 
-function peersOf(core: MeasuredParts['core']): readonly PeerLag[] {
+export function peersOf(core: MeasuredParts['core']): readonly PeerLag[] {
   const { commitPoint } = core;
   const behind = (slot: Slot | null): number | null =>
     slot === null ? null : Math.max(0, commitPoint - slot);

@@ -1,6 +1,6 @@
 /** A replica's status as the API shows it, read off its parts. Changes nothing. */
 import type { StandbyLag } from '../../api/measures.ts';
-import type { ArchiveReport, LinkFault, ReplicaStatus, WalStatus } from '../../api/status.ts';
+import type { ArchiveReport, LinkFault, ProtocolStatus, ReplicaStatus, WalStatus } from '../../api/status.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 import { incarnationOf, replicaOf } from '../../multipaxos/configuration.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
@@ -40,7 +40,8 @@ export interface StatusParts {
   readonly payload: Payload;
   readonly reads: Pick<FollowerReads, 'counts'>;
   readonly shown: Pick<ShownByLeader, 'counts'>;
-  readonly core: CoreSnapshot;
+  readonly core: Pick<CoreSnapshot, 'role' | 'ballot' | 'commitPoint' | 'lastSlot'>;
+  readonly protocol: ProtocolStatus;
   readonly leader: ReplicaId | null;
   readonly condition: Condition;
   readonly clients: number;
@@ -60,6 +61,7 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
     membership: membership.status(),
     recovery: parts.tracker.current(),
     group: config.group,
+    protocol: parts.protocol,
     role: core.role,
     ballot: core.ballot,
     leader: leader === null ? null : replicaOf(leader),

@@ -72,6 +72,7 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
     membership: { version: 1, members: [{ replica: self, incarnation: 1, role: 'voter', address }] },
     recovery: null,
     group: 'main',
+    protocol: { name: 'multi-paxos' },
     role: 'leader',
     ballot: { round: 4, replica: self },
     leader: self,

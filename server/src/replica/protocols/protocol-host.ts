@@ -1,0 +1,75 @@
+/**
+ * The seam between a protocol and the replica that executes statements: what a protocol's host gives it, and what it hears of the host.
+ *
+ * Does nothing itself. Each protocol is one implementation of `ProtocolHost`: Multi-Paxos (multi-paxos-host.ts), single-decree Paxos. The replica knows none of them. A host makes its records durable ahead of what it says about them.
+ */
+import type { ReplicaMeasures } from '../../api/measures.ts';
+import type { ProtocolStatus } from '../../api/status.ts';
+import type { Entry, SlotEntry } from '../../multipaxos/types/entries.ts';
+import type { Ballot, ReplicaId, Role, Slot } from '../../multipaxos/types/names.ts';
+import type { TraceLevel } from '../../multipaxos/types/trace.ts';
+import type { ControlMessage } from '../../ports/control.ts';
+import type { Membership } from '../members/membership.ts';
+import type { Service } from '../../ports/client-service.ts';
+
+/** `given`: it has a slot, or will have one if nothing is lost. `full`: not now. `elsewhere`: another replica proposes, if one is known. */
+export type Given =
+  | { readonly code: 'given' | 'full' }
+  | { readonly code: 'elsewhere'; readonly to: ReplicaId | null };
+
+/** Where the replica stands in its protocol. Where nobody leads, each is a follower of nobody. */
+export interface Standing {
+  readonly role: Role;
+  readonly ballot: Ballot;
+  readonly leader: ReplicaId | null;
+  readonly commitPoint: Slot;
+  readonly lastSlot: Slot;
+  /** `here`: what clients want is proposed by this replica; `at`: by another. */
+  readonly service: Service['kind'];
+  /** Null: operations that are given are ordered, as far as this replica can tell. Else why not, for clients. */
+  readonly whyNot: string | null;
+}
+
+export interface ProtocolHost {
+  readonly membership: Membership;
+  /** Everything at or below is chosen. */
+  readonly commitPoint: Slot;
+  /** From here on it votes. */
+  start(listener: ProtocolListener): void;
+  stop(): void;
+  /** Not within a call of the listener. An operation that is given again while it is under way counts once, or comes into the log twice. */
+  give(operation: Uint8Array): Given;
+  /** What is in the database; up to `durableSlot` it survives a crash. */
+  applied(slot: Slot, durableSlot: Slot): void;
+  /** The database came up with everything up to `slot`, durably. */
+  restored(slot: Slot): void;
+  /** The database is given up, and a copy is to take its place. */
+  copyAwaited(): void;
+  /** Chosen entries, consecutive from the slot; none: the log has let go of it. */
+  readChosen(from: Slot, to: Slot, bytesMax: number): Promise<Entry[]>;
+  /** The replica's database or log is not in order, or it ends: it is not to lead. Told again and again while that is so. */
+  stepBack(reason: 'logFailed' | 'requested'): void;
+  /** Of another replica: who asks to join, and what travels on the protocol's own channel. */
+  onControl(from: ReplicaId, message: ControlMessage): void;
+  traceAt(level: TraceLevel): void;
+  standing(): Standing;
+  status(): ProtocolStatus;
+  measures(): Pick<ReplicaMeasures, 'elections' | 'peers'>;
+}
+
+export interface ProtocolListener {
+  /** Consecutive entries that have just been chosen. */
+  chosen(entries: readonly SlotEntry[]): void;
+  /** There may be room for operations again. */
+  room(): void;
+  /** Somebody else proposes from now on: what is not ordered is to be given again. */
+  proposerChanged(): void;
+  /** The log lets go of slots. */
+  purged(): void;
+  /** What the database needs next is in no log any more. */
+  copyNeeded(): void;
+  /** `null` when the log can be written again. */
+  logTrouble(error: Error | null): void;
+  /** A broken invariant or a failing log: the replica must stop rather than go on. */
+  fatal(error: Error): void;
+}
