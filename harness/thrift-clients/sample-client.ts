@@ -39,4 +39,12 @@ export const sampleClients: readonly SampleClient[] = [
     run: ['venv/bin/python', 'sample.py'],
     isAlways: true,
   },
+  {
+    name: 'go',
+    needs: [compiler, ['go', 'version']],
+    how: 'apt install thrift-compiler golang',
+    build: [['./build.sh']],
+    run: ['gen/sample'],
+    isAlways: true,
+  },
 ];

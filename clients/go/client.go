@@ -1,0 +1,287 @@
+// A client of Barista that goes from replica to replica until it is answered.
+//
+// Every request has a name (client_id and seq_id), and is repeated under that name when an answer is lost: so it is executed once. What the stubs in gen/ do not do is here: trying again, NULL, transactions.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"time"
+
+	"barista.example/sample/gen/barista"
+	"github.com/apache/thrift/lib/go/thrift"
+)
+
+const (
+	connectTimeout = 3 * time.Second
+	between        = 200 * time.Millisecond
+	// It was done before, and its rows are not kept.
+	doneBefore = "RQ001"
+)
+
+// The session is gone, or this replica cannot serve now: another session does.
+var sessionGone = map[string]bool{
+	"08001": true, "08003": true, "08006": true, "08007": true, "57P01": true,
+	"57P02": true, "57P03": true, "57P05": true, "53300": true,
+}
+
+// Nothing was done: the same again.
+var notDone = map[string]bool{"40001": true, "40P01": true}
+
+var likeNull = regexp.MustCompile(`^\\+N$`)
+
+// cellOf is what travels of a value: NULL (nil) as \N, and what looks so has one backslash more.
+func cellOf(value []byte) []byte {
+	if value == nil {
+		return []byte(`\N`)
+	}
+	if likeNull.Match(value) {
+		return append([]byte{'\\'}, value...)
+	}
+	return value
+}
+
+func valueOf(cell []byte) []byte {
+	if !likeNull.Match(cell) {
+		return cell
+	}
+	if len(cell) == 2 {
+		return nil
+	}
+	return cell[1:]
+}
+
+// stateOf is the SQLSTATE of an error, or "".
+func stateOf(err error) string {
+	var told *barista.DBException
+	if !errors.As(err, &told) || len(told.GetDetails()) < 5 {
+		return ""
+	}
+	return told.GetDetails()[:5]
+}
+
+// isLost: the connection broke, or never was.
+func isLost(err error) bool {
+	var transport thrift.TTransportException
+	var protocol thrift.TProtocolException
+	return errors.As(err, &transport) || errors.As(err, &protocol)
+}
+
+// Result has cells in PostgreSQL's text format; nil is NULL. IsRepeated: it was done at an earlier attempt, whose rows are lost.
+type Result struct {
+	RowCount   int32
+	Rows       [][][]byte
+	Names      []string
+	Types      []string
+	IsRepeated bool
+}
+
+type session struct {
+	con       *barista.Connection
+	stubs     *barista.BaristaClient
+	transport thrift.TTransport
+}
+
+// Client is for one goroutine at a time.
+type Client struct {
+	Replicas                 []string
+	User, Password, Database string
+	// nil: without TLS.
+	TLS *tls.Config
+	// For how long a request is tried.
+	Timeout time.Duration
+	Retries int
+
+	clientID  string
+	lastSeqID int
+	at        int
+	session   *session
+}
+
+// NewClient has no connection yet. `caFile`: whose certificates are believed; empty: without TLS.
+func NewClient(replicas []string, user, password, database, caFile string) (*Client, error) {
+	id := make([]byte, 16)
+	if _, err := rand.Read(id); err != nil {
+		return nil, err
+	}
+	client := &Client{
+		Replicas: replicas, User: user, Password: password, Database: database,
+		Timeout: time.Minute, clientID: fmt.Sprintf("%x", id), lastSeqID: 1,
+	}
+	if caFile == "" {
+		return client, nil
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", caFile)
+	}
+	client.TLS = &tls.Config{RootCAs: pool}
+	return client, nil
+}
+
+// Execute runs one statement, by itself.
+func (c *Client) Execute(query string, params ...[]byte) (*Result, error) {
+	name := c.nextSeqID()
+	var result *Result
+	err := c.insist(func() (err error) {
+		result, err = c.ask(name, query, params, false)
+		return err
+	})
+	if stateOf(err) == doneBefore {
+		return &Result{IsRepeated: true}, nil
+	}
+	return result, err
+}
+
+// Run executes a statement within a transaction.
+type Run func(query string, params ...[]byte) (*Result, error)
+
+// Transaction runs work again as a whole when its transaction is lost.
+func (c *Client) Transaction(work func(run Run) error) error {
+	name := c.nextSeqID()
+	run := func(query string, params ...[]byte) (*Result, error) { return c.ask("", query, params, true) }
+	err := c.insist(func() error {
+		if err := c.end("", (*barista.BaristaClient).BeginTxn); err != nil {
+			return err
+		}
+		if err := work(run); err != nil {
+			if c.session != nil && !isLost(err) {
+				_ = c.end("", (*barista.BaristaClient).RollbackTxn)
+			}
+			return err
+		}
+		return c.end(name, (*barista.BaristaClient).CommitTxn)
+	})
+	if stateOf(err) == doneBefore {
+		return nil
+	}
+	return err
+}
+
+// Close ends the session.
+func (c *Client) Close() {
+	if c.session != nil {
+		_ = c.end("", (*barista.BaristaClient).CloseConnection)
+	}
+	c.forget()
+}
+
+func (c *Client) nextSeqID() string {
+	c.lastSeqID++
+	return strconv.Itoa(c.lastSeqID)
+}
+
+func (c *Client) insist(attempt func() error) error {
+	deadline := time.Now().Add(c.Timeout)
+	for {
+		err := attempt()
+		if err == nil {
+			return nil
+		}
+		state := stateOf(err)
+		isGone := isLost(err) || sessionGone[state]
+		if !(isGone || notDone[state]) || time.Now().After(deadline) {
+			return err
+		}
+		if isGone {
+			c.forget()
+			c.at++
+		}
+		c.Retries++
+		time.Sleep(between)
+	}
+}
+
+func (c *Client) ask(name, query string, params [][]byte, isInTransaction bool) (*Result, error) {
+	con, err := c.connection(name)
+	if err != nil {
+		return nil, err
+	}
+	cells := make([][]byte, len(params))
+	for i, param := range params {
+		cells[i] = cellOf(param)
+	}
+	method := c.session.stubs.ExecuteSql
+	if isInTransaction {
+		method = c.session.stubs.ExecuteSqlTxn
+	}
+	found, err := method(context.Background(), con, query, cells)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{RowCount: found.GetRowCount(), Names: found.FieldNames, Types: found.FieldTypes}
+	for _, tuple := range found.Tuples {
+		row := make([][]byte, len(tuple.Cells))
+		for i, cell := range tuple.Cells {
+			row[i] = valueOf(cell)
+		}
+		result.Rows = append(result.Rows, row)
+	}
+	return result, nil
+}
+
+func (c *Client) end(name string, method func(*barista.BaristaClient, context.Context, *barista.Connection) error) error {
+	con, err := c.connection(name)
+	if err != nil {
+		return err
+	}
+	return method(c.session.stubs, context.Background(), con)
+}
+
+// The handle to pass, with the name of the request if it has one.
+func (c *Client) connection(name string) (*barista.Connection, error) {
+	if c.session == nil {
+		opened, err := c.open()
+		if err != nil {
+			return nil, err
+		}
+		c.session = opened
+	}
+	con := *c.session.con
+	if name != "" {
+		con.SeqID = &name
+	}
+	return &con, nil
+}
+
+func (c *Client) open() (*session, error) {
+	// Statements may take their time: there is no time-out of reading.
+	settings := &thrift.TConfiguration{ConnectTimeout: connectTimeout, TLSConfig: c.TLS}
+	place := c.Replicas[c.at%len(c.Replicas)]
+	var socket thrift.TTransport = thrift.NewTSocketConf(place, settings)
+	if c.TLS != nil {
+		socket = thrift.NewTSSLSocketConf(place, settings)
+	}
+	transport := thrift.NewTFramedTransportConf(socket, settings)
+	if err := transport.Open(); err != nil {
+		return nil, thrift.NewTTransportExceptionFromError(err)
+	}
+	stubs := barista.NewBaristaClientFactory(transport, thrift.NewTBinaryProtocolFactoryConf(settings))
+	seqID := "1"
+	con, err := stubs.OpenConnection(context.Background(), &barista.ConnectionParams{
+		ClientID: &c.clientID, SeqID: &seqID, User: &c.User, Password: &c.Password, Database: &c.Database,
+	})
+	if err != nil {
+		transport.Close()
+		return nil, err
+	}
+	return &session{con, stubs, transport}, nil
+}
+
+func (c *Client) forget() {
+	if c.session != nil {
+		c.session.transport.Close()
+	}
+	c.session = nil
+}

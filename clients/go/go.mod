@@ -1,0 +1,5 @@
+module barista.example/sample
+
+go 1.19
+
+require github.com/apache/thrift v0.17.0

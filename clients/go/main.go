@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const steps = 40
+
+func setting(name, otherwise string) string {
+	if value, isThere := os.LookupEnv(name); isThere {
+		return value
+	}
+	return otherwise
+}
+
+// Counts to forty: each number by a statement of its own, and a sum that a transaction raises. Kill the leader meanwhile.
+//
+// BARISTA_REPLICAS=127.0.0.1:9000,127.0.0.1:9001,127.0.0.1:9002 gen/sample
+func main() {
+	if err := count(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func count() error {
+	table := setting("BARISTA_TABLE", "sample_go")
+	replicas := strings.Split(setting("BARISTA_REPLICAS", "127.0.0.1:9000,127.0.0.1:9001,127.0.0.1:9002"), ",")
+	client, err := NewClient(replicas, "barista", "barista", "barista", os.Getenv("BARISTA_CA"))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for _, query := range []string{
+		"CREATE TABLE IF NOT EXISTS " + table + " (n int, note text)",
+		"CREATE TABLE IF NOT EXISTS " + table + "_sum (total int)",
+		"INSERT INTO " + table + "_sum VALUES (0)",
+	} {
+		if _, err := client.Execute(query); err != nil {
+			return err
+		}
+	}
+	for n := 1; n <= steps; n++ {
+		note := []byte(`\N`)
+		if n%2 == 0 {
+			note = nil
+		}
+		if _, err := client.Execute("INSERT INTO "+table+" VALUES ($1, $2)", []byte(strconv.Itoa(n)), note); err != nil {
+			return err
+		}
+		if err := client.Transaction(func(run Run) error { return add(run, table, n) }); err != nil {
+			return err
+		}
+		if n == steps/2 {
+			fmt.Println("half")
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	own, err := client.Execute("SELECT count(*), count(DISTINCT n), count(note), max(note), (SELECT max(total) FROM " + table + "_sum) FROM " + table)
+	if err != nil {
+		return err
+	}
+	cells := make([]string, len(own.Rows[0]))
+	for i, cell := range own.Rows[0] {
+		cells[i] = string(cell)
+	}
+	fmt.Println(strings.Join(cells, " "))
+	fmt.Printf("{\"steps\": %d, \"retries\": %d}\n", steps, client.Retries)
+	return nil
+}
+
+func add(run Run, table string, n int) error {
+	found, err := run("SELECT total FROM " + table + "_sum FOR UPDATE")
+	if err != nil {
+		return err
+	}
+	total, err := strconv.Atoi(string(found.Rows[0][0]))
+	if err != nil {
+		return err
+	}
+	_, err = run("UPDATE "+table+"_sum SET total = $1", []byte(strconv.Itoa(total+n)))
+	return err
+}
