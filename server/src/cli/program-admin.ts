@@ -37,7 +37,8 @@ export interface TransferArguments {
 }
 
 export interface AdminCommands {
-  readonly init: (configFile: string) => Promise<void>;
+  /** `cluster` null: it is drawn. */
+  readonly init: (configFile: string, cluster: string | null) => Promise<void>;
   /** Unless `sure`, only shows what it would be founded on. */
   readonly initOnDatabase: (configFile: string, sure: boolean) => Promise<void>;
   readonly members: (where: Where, action: MembersAction) => Promise<void>;
@@ -56,6 +57,7 @@ export function addAdmin(program: Command, commands: AdminCommands): void {
 
 interface InitOptions {
   readonly config: string;
+  readonly cluster?: string;
   readonly keepDatabase: boolean;
   readonly yes: boolean;
 }
@@ -65,6 +67,10 @@ function addInit(program: Command, commands: AdminCommands): void {
     .command('init')
     .description('found a group: once, on ONE replica, before its first start')
     .requiredOption('--config <file>', 'its configuration, in YAML', path)
+    .option(
+      '--cluster <name>',
+      'with protocol: paxos, for each further member: the name of the cluster that init told for the first one',
+    )
     .option(
       '--keep-database',
       'on the database that is there, its log being lost; shows how far its data goes',
@@ -85,10 +91,10 @@ Examples:
   barista serve --config r2.yaml                                      on each of the others
 ${exitCodesText}`,
     )
-    .action(({ config, keepDatabase, yes }: InitOptions, command: Command) => {
+    .action(({ config, cluster, keepDatabase, yes }: InitOptions, command: Command) => {
       if (keepDatabase) return commands.initOnDatabase(config, yes);
       if (yes) command.error('error: --yes is for --keep-database');
-      return commands.init(config);
+      return commands.init(config, cluster ?? null);
     });
 }
 

@@ -68,6 +68,7 @@ describe('the command line', () => {
         electionTimeoutMs: null,
         logStore: null,
         payload: null,
+        protocol: null,
         dashboard: true,
       },
     ]);
@@ -117,6 +118,7 @@ describe('the command line', () => {
         electionTimeoutMs: 600,
         logStore: { kind: 'zookeeper', servers: ['zk1:2181', 'zk2:2181'] },
         payload: null,
+        protocol: null,
         dashboard: false,
       },
     ]);
@@ -166,7 +168,7 @@ describe('the command line', () => {
   it.each([
     [
       ['init', ...config],
-      ['init', '/r1.yaml'],
+      ['init', '/r1.yaml', null],
     ],
     [
       ['init', '--keep-database', ...config],

@@ -47,6 +47,7 @@ export interface DemoArguments {
   readonly logStore: StoreWish | null;
   /** Null: that of the data directory, or WAL. */
   readonly payload: 'wal' | 'statements' | null;
+  readonly protocol: 'multi-paxos' | 'paxos' | null;
   readonly dashboard: boolean;
 }
 
@@ -144,6 +145,12 @@ function addDemo(program: Command, commands: Commands): void {
         "what travels, for a new data directory: PostgreSQL's WAL, or clients' statements, which every replica executes (default: wal)",
       ).choices(['wal', 'statements']),
     )
+    .addOption(
+      new Option(
+        '--protocol <kind>',
+        'what orders it, for a new data directory: one leader, or with --payload statements every replica (default: multi-paxos)',
+      ).choices(['multi-paxos', 'paxos']),
+    )
     .option('--no-dashboard', 'do not build or serve the dashboard, only its API')
     .addHelpText(
       'after',
@@ -153,6 +160,7 @@ Examples:
   barista demo --port 9432 --dashboard-port 9080
   barista demo --zookeeper 127.0.0.1:2181 --data-dir /tmp/on-zookeeper
   barista demo --payload statements --data-dir /tmp/statements
+  barista demo --payload statements --protocol paxos --data-dir /tmp/paxos
   npm start -- --replicas 5         the same from a checkout; options come after --
 
 Ports: SQL clients on 7432, 7433...; peers on 7532, 7533...; dashboard on 8080; each replica's HTTP on 8081, 8082...; Thrift clients on 9000, 9001...
@@ -171,12 +179,21 @@ ${exitCodesText}`,
         electionTimeoutMs: electionTimeout ?? null,
         logStore: storeWish(options.logStore, zookeeper, command),
         payload: options.payload ?? null,
+        protocol: options.protocol ?? null,
       }),
     );
 }
 
 /** As commander has them: an option that was not given is absent. */
-type OptionalInDemo = 'replicas' | 'port' | 'thriftPort' | 'pgBin' | 'logBytesMax' | 'clientsMax' | 'payload';
+type OptionalInDemo =
+  | 'replicas'
+  | 'port'
+  | 'thriftPort'
+  | 'pgBin'
+  | 'logBytesMax'
+  | 'clientsMax'
+  | 'payload'
+  | 'protocol';
 interface DemoTyped
   extends Partial<Pick<DemoArguments, OptionalInDemo>>,
     Omit<DemoArguments, OptionalInDemo | 'electionTimeoutMs' | 'logStore'> {

@@ -51,7 +51,7 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
       print(await sendFault(await findDemo(target.dashboardPort, target.dataDir), request));
     },
     certificates: (args) => runCertificates(args, print),
-    init: (configFile) => runInit(configFile, maker, print),
+    init: (configFile, cluster) => runInit(configFile, cluster, maker, print),
     initOnDatabase: (configFile, sure) => runInitOnDatabase(configFile, sure, maker, print),
     restore: (configFile, from) => runRestore(configFile, from, maker, print, progressOf('Unpacked')),
     transferLeadership: async (where, args) => runTransfer(await resolveTarget(where), args, print),

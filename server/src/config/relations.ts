@@ -11,6 +11,9 @@ import type { RawConfig } from './config-schema.ts';
 import { isOwnMachine } from './addresses.ts';
 import { protectedSettings } from './protected-settings.ts';
 
+/** As the core has it (paxos/restart.ts). */
+const paxosMembersMax = 7;
+
 /** What is right of a configuration by itself: a key whose value, or something in it, is wrong is absent. */
 export type ConfigParts = { readonly [K in keyof RawConfig]?: RawConfig[K] | undefined };
 
@@ -187,7 +190,7 @@ function travelling(parts: ConfigParts): Broken[] {
 }
 
 /** WAL is written by one PostgreSQL, whose replica must lead. */
-function ordering({ protocol, payload }: ConfigParts): Broken[] {
+function ordering({ protocol, payload, peers }: ConfigParts): Broken[] {
   if (protocol === undefined || protocol === 'multi-paxos') return [];
   const broken: Broken[] = [];
   const blame = (words: string, ...others: readonly Path[]): number =>
@@ -195,7 +198,9 @@ function ordering({ protocol, payload }: ConfigParts): Broken[] {
   if (payload === 'wal') {
     const words = `must be multi-paxos with payload: wal, which one PostgreSQL writes; ${protocol} goes with payload: statements`;
     blame(words, ['payload']);
-  } else blame(`must be multi-paxos: ${protocol} is not served yet`);
+  } else if (protocol === 'primary') blame('must be multi-paxos or paxos: primary is not served yet');
+  if (protocol === 'paxos' && (peers?.length ?? 0) > paxosMembersMax)
+    blame(`must be multi-paxos with more than ${paxosMembersMax} members`, ['peers']);
   return broken;
 }
 

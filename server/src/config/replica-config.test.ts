@@ -119,7 +119,12 @@ describe('replica configuration', () => {
     expect(errorOf({ ...minimal, protocol })).toContain(
       `protocol: must be multi-paxos with payload: wal, which one PostgreSQL writes; ${protocol} goes with payload: statements`,
     );
-    expect(errorOf({ ...minimal, protocol, payload: 'statements' })).toContain(`protocol: must be`);
+    if (protocol === 'primary')
+      expect(errorOf({ ...minimal, protocol, payload: 'statements' })).toContain('primary is not served yet');
+    else
+      expect(parseReplicaConfig({ ...minimal, protocol, payload: 'statements' }, '/base').protocol).toBe(
+        protocol,
+      );
   });
 
   const settings = (values: object) => ({ ...minimal, postgres: { settings: values } });

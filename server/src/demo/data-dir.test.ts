@@ -138,6 +138,7 @@ describe('the data directory of a demo', () => {
       electionTimeoutMs: null,
       logStore: segmentStore,
       payload: 'wal' as const,
+      protocol: 'multi-paxos' as const,
     };
     const plans = planReplicas(options);
     await writeReplicaConfigs(plans, options, demo.cluster, (id) =>

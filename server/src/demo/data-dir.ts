@@ -42,6 +42,8 @@ const clusterSchema = z.strictObject({
   logStore: demoStoreSchema.default(segmentStore),
   /** What travels, as in a replica's configuration. */
   payload: z.enum(['wal', 'statements']).default('wal'),
+  /** What orders it, likewise. */
+  protocol: z.enum(['multi-paxos', 'paxos']).default('multi-paxos'),
   clusterSecret: z.string().min(16),
 });
 const earlierSchema = z.object({ version: z.literal(1) });
@@ -54,6 +56,12 @@ const runningSchema = z.strictObject({
   replicas: z.array(z.strictObject({ pid: z.int().positive(), began: z.string() })),
 });
 export type RunningDemo = z.output<typeof runningSchema>;
+
+/** Null: as it was, or as a replica has it by itself. */
+export interface KindWish {
+  readonly payload: DemoCluster['payload'] | null;
+  readonly protocol: DemoCluster['protocol'] | null;
+}
 
 const defaultPort = 7432;
 
@@ -70,13 +78,13 @@ export interface DemoDir {
   release(): Promise<void>;
 }
 
-/** Takes the directory, creating what is missing. `replicas` null: as many as there are, or 3; `store` null: where the logs are, or in files; `port` null: as it was, or 7432; `payload` null: as it was, or WAL. @throws CliError */
+/** Takes the directory, creating what is missing. `replicas` null: as many as there are, or 3; `store` null: where the logs are, or in files; `port` null: as it was, or 7432. @throws CliError */
 export async function openDemoDir(
   dir: string,
   replicas: number | null,
   store: StoreWish | null = null,
   port: number | null = null,
-  payload: DemoCluster['payload'] | null = null,
+  kinds: KindWish = { payload: null, protocol: null },
 ): Promise<DemoDir> {
   let unlock: () => Promise<void>;
   try {
@@ -101,7 +109,7 @@ export async function openDemoDir(
     );
   }
   try {
-    const cluster = await openCluster(dir, replicas, store, port, payload);
+    const cluster = await openCluster(dir, replicas, store, port, kinds);
     const before = await readRunning(dir);
     return { cluster, before, release: unlock };
   } catch (error) {
@@ -115,7 +123,7 @@ async function openCluster(
   replicas: number | null,
   wish: StoreWish | null,
   port: number | null,
-  payload: DemoCluster['payload'] | null,
+  { payload, protocol }: KindWish,
 ): Promise<DemoCluster> {
   const file = join(dir, 'demo.json');
   const found = await readJson(file);
@@ -150,9 +158,18 @@ async function openCluster(
         exitCodes.usage,
       );
     }
+    if (protocol !== null && protocol !== cluster.data.protocol) {
+      throw new CliError(
+        `${dir} holds a cluster whose protocol is ${cluster.data.protocol}, and --protocol is ${protocol}. ` +
+          'Leave --protocol out, use another --data-dir, or delete this one.',
+        exitCodes.usage,
+      );
+    }
     const known: DemoCluster = { ...cluster.data, port: before ?? port ?? defaultPort };
     return withStore(file, known, settleStore(dir, cluster.data.logStore, wish));
   }
+  if (protocol === 'paxos' && payload !== 'statements')
+    throw new CliError('--protocol paxos goes with --payload statements.', exitCodes.usage);
   const cluster: DemoCluster = {
     version: dirVersion,
     founded: false,
@@ -160,6 +177,7 @@ async function openCluster(
     port: port ?? defaultPort,
     logStore: segmentStore,
     payload: payload ?? 'wal',
+    protocol: protocol ?? 'multi-paxos',
     clusterSecret: randomBytes(32).toString('hex'),
   };
   return withStore(file, cluster, settleStore(dir, null, wish));

@@ -31,6 +31,7 @@ async function configsIn(dir: string): Promise<readonly ReplicaConfig[]> {
     electionTimeoutMs: null,
     logStore,
     payload: 'wal' as const,
+    protocol: 'multi-paxos' as const,
   };
   const plans = planReplicas(options);
   await writeReplicaConfigs(plans, options, cluster, () => ({ group: newGroup }));

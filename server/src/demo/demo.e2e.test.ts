@@ -34,6 +34,7 @@ async function prepare(): Promise<void> {
       electionTimeoutMs: null,
       logStore: segmentStore,
       payload: 'wal' as const,
+      protocol: 'multi-paxos' as const,
     };
     const ports = portsOf({ ...layout, ...rest });
     const taken = await requireFreePorts(ports).catch(() => 'taken');

@@ -5,6 +5,7 @@
  * Invariants: nothing is started before the data directory is ours and every port is free; whatever fails or ends, `stop` runs once and
  * leaves no process; progress goes to `say`, one line at a time.
  */
+import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -35,11 +36,12 @@ import { runSql } from './sql-console.ts';
 import { Supervisor } from './supervisor.ts';
 
 export interface DemoSetup {
-  readonly options: Omit<DemoOptions, 'replicas' | 'logStore' | 'port' | 'payload'> & {
+  readonly options: Omit<DemoOptions, 'replicas' | 'logStore' | 'port' | 'payload' | 'protocol'> & {
     readonly replicas: number | null;
     readonly port: number | null;
     readonly logStore: StoreWish | null;
     readonly payload: DemoOptions['payload'] | null;
+    readonly protocol: DemoOptions['protocol'] | null;
   };
   readonly command: ReplicaCommand;
   /** Founds the group of a new data directory. */
@@ -59,8 +61,8 @@ export interface RunningDemo {
 
 /** Resolves when the cluster serves. @throws CliError, with nothing left running */
 export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise<RunningDemo> {
-  const { dataDir, replicas, logStore, port, payload } = setup.options;
-  const dir = await openDemoDir(dataDir, replicas, logStore, port, payload);
+  const { dataDir, replicas, logStore, port, payload, protocol } = setup.options;
+  const dir = await openDemoDir(dataDir, replicas, logStore, port, { payload, protocol });
   const { cluster } = dir;
   if (cluster.payload === 'statements' && setup.options.thriftPort != null) {
     await dir.release();
@@ -76,6 +78,7 @@ export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise
     logStore: cluster.logStore,
     thriftPort: setup.options.thriftPort ?? (await usualThriftPort(cluster, setup.say)),
     payload: cluster.payload,
+    protocol: cluster.protocol,
   };
   const undo: (() => Promise<unknown>)[] = [() => dir.release()];
   let stopped: Promise<void> | null = null;
@@ -206,17 +209,24 @@ function checking(
  * On the first replica; the others join by themselves. Noted only afterwards: if it is found done already, it was interrupted in between. Once noted it is never done
  * again, so a first replica that has lost its disk asks to be let in like any other.
  */
+/** As long as one that is drawn. */
+const clusterNameChars = 24;
+
 async function foundGroup(
   { found }: DemoSetup,
   { dataDir }: DemoOptions,
-  [first]: readonly ReplicaPlan[],
+  plans: readonly ReplicaPlan[],
   { cluster }: DemoDir,
 ): Promise<void> {
-  if (first === undefined) return;
-  try {
-    await found(loadReplicaConfig(first.configFile));
-  } catch (error) {
-    if (!(error instanceof CliError) || error.exitCode !== exitCodes.refused) throw error;
+  // Where members are fixed all are founded, of a cluster whose name is the same if a crash comes in between.
+  const isFixed = cluster.protocol !== 'multi-paxos';
+  const name = isFixed ? createHmac('sha256', cluster.clusterSecret).update('cluster').digest('hex') : null;
+  for (const { configFile } of isFixed ? plans : plans.slice(0, 1)) {
+    try {
+      await found(loadReplicaConfig(configFile), name === null ? null : name.slice(0, clusterNameChars));
+    } catch (error) {
+      if (!(error instanceof CliError) || error.exitCode !== exitCodes.refused) throw error;
+    }
   }
   await noteFounded(dataDir, cluster);
 }

@@ -17,6 +17,7 @@ const options: DemoOptions = {
   electionTimeoutMs: null,
   logStore: segmentStore,
   payload: 'wal',
+  protocol: 'multi-paxos',
 };
 
 describe('the layout of a demo', () => {

@@ -36,6 +36,7 @@ export interface DemoOptions {
   readonly electionTimeoutMs: number | null;
   readonly logStore: DemoStore;
   readonly payload: 'wal' | 'statements';
+  readonly protocol: 'multi-paxos' | 'paxos';
 }
 
 export interface ReplicaPlan {
@@ -141,6 +142,7 @@ export function replicaConfigOf(
     http: { host: demoHost, port: plan.httpPort, statements: true, open: 'all' },
     ...(options.pgBin === null ? {} : { postgres: { pgBin: options.pgBin } }),
     payload: options.payload,
+    protocol: options.protocol,
     ...storeConfigOf(options.logStore, options),
     ...(options.electionTimeoutMs === null ? {} : { timings: timingsOf(options.electionTimeoutMs) }),
     bootstrap: demoUser,

@@ -27,6 +27,7 @@ function create(replicas: number): Supervisor {
     electionTimeoutMs: null,
     logStore: segmentStore,
     payload: 'wal',
+    protocol: 'multi-paxos',
   });
   const made = new Supervisor({
     plans,

@@ -76,7 +76,8 @@ export interface Kept {
 
 /** @throws CliError, refused if the replica has a log or a database already; LogStoreError */
 export interface Founding {
-  readonly found: (config: ReplicaConfig) => Promise<Founded>;
+  /** `cluster`: of the group, where members are fixed and another one has been founded already; null: it is drawn. */
+  readonly found: (config: ReplicaConfig, cluster: string | null) => Promise<Founded>;
   readonly restore: (
     config: ReplicaConfig,
     from: RestoreFrom,
@@ -87,9 +88,13 @@ export interface Founding {
 }
 
 /** @throws CliError if there is a log, a database or a copy of one already */
-export async function foundReplica(config: ReplicaConfig): Promise<Founded> {
+export async function foundReplica(config: ReplicaConfig, of: string | null = null): Promise<Founded> {
+  if (of !== null && config.protocol === 'multi-paxos')
+    refuse(
+      '--cluster is for groups whose members are fixed, such as those of protocol: paxos. Here the others join by themselves.',
+    );
   await refuseIfThere(config);
-  const cluster = newCluster();
+  const cluster = of ?? newCluster();
   const log = await createLog(config, {
     identity: { cluster, member: memberName(config.id, 1) },
     configuration: firstConfiguration(config, 1, 0 as Slot),
@@ -192,10 +197,10 @@ function newCluster(): string {
   return randomBytes(12).toString('hex');
 }
 
-/** This replica is the only voter; the others are expected. */
+/** This replica is the only voter, and the others are expected; where members are fixed all are voters from the beginning. */
 function firstConfiguration(config: ReplicaConfig, version: number, slot: Slot): Configuration {
   const members = config.peers.map(({ id, host, port, pgwire }): Member => {
-    const founder = id === config.id;
+    const founder = id === config.id || config.protocol !== 'multi-paxos';
     return {
       replica: id,
       incarnation: founder ? 1 : 0,

@@ -1,5 +1,6 @@
 /** Which protocol a configuration asks for, where statements travel. */
 import { MultiPaxosHost, type ProtocolParts } from '../replica/protocols/multi-paxos-host.ts';
+import { PaxosHost } from '../replica/protocols/paxos-host.ts';
 import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
 
 /** @throws Error if it is not served yet, which the configuration says first */
@@ -9,6 +10,7 @@ export function protocolOf(parts: ProtocolParts): ProtocolHost {
     case 'multi-paxos':
       return new MultiPaxosHost(parts);
     case 'paxos':
+      return new PaxosHost(parts);
     case 'primary':
       throw new Error(`protocol: ${protocol} is not served yet`);
     default:

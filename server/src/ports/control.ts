@@ -143,8 +143,8 @@ export interface Carried {
   readonly bytes: Uint8Array;
 }
 
-/** `operations`: of statements, for whoever proposes. */
-export type Channel = 'operations';
+/** `operations`: of statements, for whoever proposes. `paxos`: messages of single-decree Paxos. */
+export type Channel = 'operations' | 'paxos';
 
 export type ControlMessage =
   | JoinRequest

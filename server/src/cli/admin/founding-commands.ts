@@ -14,11 +14,16 @@ type Say = (line: string) => void;
 const clocksDifferMs = 5 * 60_000;
 
 /** @throws ConfigError, CliError */
-export async function runInit(configFile: string, { found }: Founding, say: Say): Promise<void> {
+export async function runInit(
+  configFile: string,
+  ofCluster: string | null,
+  { found }: Founding,
+  say: Say,
+): Promise<void> {
   const config = loadReplicaConfig(configFile);
-  const { cluster } = await orExplain(() => found(config));
+  const { cluster } = await orExplain(() => found(config, ofCluster));
   say(`Group ${config.group} is founded on ${config.id} (cluster ${cluster}).`);
-  say(nextSteps(config, configFile));
+  say(config.protocol === 'multi-paxos' ? nextSteps(config, configFile) : fixedSteps(config, cluster));
 }
 
 /**
@@ -89,6 +94,14 @@ function refuseFuture({ target }: RestoreFrom): void {
   throw new CliError(
     `${target.at.toISOString()} has not come yet: ${now}. For all that there is leave --time out.`,
     exitCodes.usage,
+  );
+}
+
+function fixedSteps({ id, peers }: ReplicaConfig, cluster: string): string {
+  const others = peers.map((peer) => peer.id).filter((peer) => peer !== id);
+  return (
+    `Its members are fixed: run "barista init --cluster ${cluster}" with the configuration of each of ${others.join(', ')}, once, and start all. ` +
+    'Never run it again for one that has lost its log.'
   );
 }
 
