@@ -83,7 +83,6 @@ describe('statements over single-decree Paxos', () => {
       const protocol = status?.protocol;
       if (protocol?.name !== 'paxos') throw new Error('no Paxos');
       expect(protocol.counts.proposals).toBeGreaterThan(2 * clientsEach * transfersEach);
-      console.log(status?.id, protocol.counts);
     }
   }, 120_000);
 
@@ -98,7 +97,9 @@ describe('statements over single-decree Paxos', () => {
     await other.query("INSERT INTO history (who) VALUES ('while r2 is away')");
     await cluster.fault({ action: 'restart', replica: 'r2' as never });
     await cluster.settled(120_000);
-    await equalEverywhere('SELECT * FROM account ORDER BY id');
-    await equalEverywhere('SELECT * FROM history ORDER BY n');
+    expect(await equalEverywhere('SELECT * FROM account ORDER BY id')).toHaveLength(6);
+    expect(await equalEverywhere('SELECT * FROM history ORDER BY n')).toHaveLength(
+      3 * clientsEach * transfersEach + 1,
+    );
   }, 240_000);
 });

@@ -119,12 +119,12 @@ describe('replica configuration', () => {
     expect(errorOf({ ...minimal, protocol })).toContain(
       `protocol: must be multi-paxos with payload: wal, which one PostgreSQL writes; ${protocol} goes with payload: statements`,
     );
-    if (protocol === 'primary')
-      expect(errorOf({ ...minimal, protocol, payload: 'statements' })).toContain('primary is not served yet');
-    else
-      expect(parseReplicaConfig({ ...minimal, protocol, payload: 'statements' }, '/base').protocol).toBe(
-        protocol,
-      );
+  });
+
+  it('statements go with Paxos, and with a primary only when one is served', () => {
+    const statements = { ...minimal, payload: 'statements' };
+    expect(parseReplicaConfig({ ...statements, protocol: 'paxos' }, '/base').protocol).toBe('paxos');
+    expect(errorOf({ ...statements, protocol: 'primary' })).toContain('primary is not served yet');
   });
 
   const settings = (values: object) => ({ ...minimal, postgres: { settings: values } });

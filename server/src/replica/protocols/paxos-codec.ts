@@ -67,8 +67,12 @@ export function encodePaxos(message: PaxosMessage): Uint8Array {
     case 'Status':
       out.number(message.commitPoint);
       break;
-    default:
+    case 'SlotPrepare':
+    case 'SlotAccepted':
+    case 'Learn':
       break;
+    default:
+      message satisfies never;
   }
   return out.done();
 }
