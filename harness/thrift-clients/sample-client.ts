@@ -47,4 +47,12 @@ export const sampleClients: readonly SampleClient[] = [
     run: ['gen/sample'],
     isAlways: true,
   },
+  {
+    name: 'java',
+    needs: [compiler, ['javac', '-version'], ['mvn', '-version']],
+    how: 'apt install thrift-compiler default-jdk-headless maven',
+    build: [['./build.sh']],
+    run: ['java', '-cp', 'gen/target/classes:gen/lib/*', 'barista.sample.Sample'],
+    isAlways: true,
+  },
 ];
