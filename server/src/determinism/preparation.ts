@@ -25,6 +25,8 @@ export type Prepared =
       readonly code: 'prepared';
       readonly bytes: Buffer;
       readonly what: RequestKind;
+      /** Replicas that are the same answer the same, but for the order of rows. */
+      readonly isCompared: boolean;
       readonly answer: (bytes: Buffer) => Buffer;
     }
   | { readonly code: 'wantsData'; readonly isBinary: boolean }
@@ -45,6 +47,8 @@ export function createPreparation(): RequestPreparation {
 class Preparation implements RequestPreparation {
   private clientEncoding = 'UTF8';
   private standardConformingStrings = true;
+  /** It may have a prepared statement, or a cursor, whose rows are not to be compared. */
+  private keepsUncompared = false;
   /** Prepared statements that copy into a table, by name: whether in binary. */
   private readonly copying = new Map<string, boolean>();
 
@@ -62,10 +66,23 @@ class Preparation implements RequestPreparation {
       code: 'prepared',
       bytes: Buffer.from(rewritten.bytes),
       what: wordOf(rewritten.parts),
+      isCompared: this.isCompared(rewritten.parts),
       // Of several texts nobody knows which one an error means.
       answer:
         only === undefined || edits.length > 1 ? (answer) => answer : (answer) => replaced(answer, only),
     };
+  }
+
+  private isCompared(parts: readonly MessagePart[]): boolean {
+    let isCompared = !this.keepsUncompared;
+    for (const part of parts) {
+      if (part.type !== 'query' && part.type !== 'parse') continue;
+      const odd = part.statements.filter(({ compare }) => compare === 'none');
+      if (odd.length === 0) continue;
+      isCompared = false;
+      this.keepsUncompared ||= part.type === 'parse' || odd.some(({ name }) => keeping.has(name));
+    }
+    return isCompared;
   }
 
   /** Whether the data that this request copies into a table comes in binary; null: it copies nothing in. */
@@ -98,6 +115,8 @@ class Preparation implements RequestPreparation {
   }
 }
 
+/** What goes on behind the request. */
+const keeping: ReadonlySet<string> = new Set(['PrepareStmt', 'DeclareCursorStmt']);
 const fromStdin = /\bfrom\s+stdin\b/i;
 const binary = /\bbinary\b/i;
 

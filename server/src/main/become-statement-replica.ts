@@ -20,6 +20,8 @@ import { StatementsPayload } from '../payload/statements/statements-payload.ts';
 import type { SessionId } from '../ports/statement-sessions.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import { replicaOf } from '../multipaxos/configuration.ts';
+import { AnswerFence } from '../replica/statements/answer-fence.ts';
+import { DigestExchange } from '../replica/statements/digest-exchange.ts';
 import { RenewedPayload } from '../replica/statements/renewed-payload.ts';
 import { StatementReplica } from '../replica/statements/statement-replica.ts';
 import { ReplicaSessions } from '../replica/statements/statement-sessions.ts';
@@ -93,7 +95,11 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
         ahead: aheadOf,
         sessionsMax: config.bounds.clientsMax * config.peers.length,
         listener: {
-          finished: (_slot, operation, result) => submissions.executed(keyOf(operation), result),
+          finished: (slot, operation, result) => {
+            submissions.executed(keyOf(operation), result);
+            const isCompared = operation.kind !== 'request' || operation.isCompared !== false;
+            if (isCompared && result.digest !== null) digests.executed(slot, result.digest);
+          },
           paused: () => Promise.resolve(),
           notified: (session, message) => sessions.notified(session as SessionId, message),
         },
@@ -125,7 +131,11 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
       return;
     }
     database.beginsAnew(reason);
-    await renewed(() => postgres.forget());
+    await renewed(async () => {
+      await postgres.forget();
+      digests.anew();
+      fence.open();
+    });
   };
   const failed = async (error: Error): Promise<void> => {
     logger.error({ err: error }, 'what executes statements has failed, and begins again');
@@ -135,6 +145,23 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
       await pause(timers, againMs);
     });
   };
+  const fence = new AnswerFence({
+    database,
+    condemn: (reason) => postgres.condemn(reason),
+    endSessions: (reason) => sessions.endAll(reason),
+    replace: () => inexact('differs'),
+    timers,
+    logger,
+    onFatal,
+  });
+  const digests: DigestExchange = new DigestExchange({
+    self: config.id,
+    voters: () => protocol.membership.joined().voters,
+    send: (to, bytes) => transport.sendControl(to, { kind: 'Carried', channel: 'digests', bytes }),
+    timers,
+    onVerdict: (verdict) => fence.judged(verdict),
+    isHeard: () => !fence.isClosed,
+  });
   const prefix = ownPrefix(config.id);
   const sessions = new ReplicaSessions({
     submissions,
@@ -153,6 +180,7 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
     payload,
     submissions,
     database,
+    digests,
     tracker,
     events,
     log,

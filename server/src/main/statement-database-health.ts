@@ -19,12 +19,14 @@ const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
   sequences: 'a crash has moved its sequences on',
   halfDone: 'a statement that cannot be taken back was under way when it stopped',
   sessions: 'a session cannot be opened again as it was',
+  differs: 'what it answered differs from what a majority of the replicas did',
   logPurged: 'the log of the group begins behind what it has executed',
 };
 
 export class StatementDatabaseHealth implements StatementDatabase {
   isUp = false;
   trouble: string | null = null;
+  divergence: string | null = null;
   private readonly options: DatabaseHealthOptions;
   private executed = 0;
   private current: StatementExecutor | null = null;
@@ -42,12 +44,15 @@ export class StatementDatabaseHealth implements StatementDatabase {
     let inner: StatementExecutor | null = null;
     return {
       start: async (): Promise<StartOutcome> => {
+        // Found out in an earlier life.
+        if (await postgres.isCondemned()) return { code: 'inexact', pointer: 0 as Slot, reason: 'differs' };
         inner = await make(await postgres.start());
         this.current = inner;
         const outcome = await inner.start();
         this.isUp = outcome.code === 'exact';
         if (this.isUp) {
           this.trouble = null;
+          this.divergence = null;
           onUp(outcome.pointer);
         }
         return outcome;

@@ -5,9 +5,10 @@
  * Invariant: the directory holds the data of this very cluster.
  */
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { writeDurably } from '../adapters/file-system.ts';
 import { claimDatabase, ownerOf, placesOf } from '../adapters/postgres/database-directory.ts';
 import { initializeData } from '../adapters/postgres/data-directory.ts';
 import { prepareFounding } from '../adapters/postgres/founding.ts';
@@ -24,6 +25,9 @@ export interface StatementPostgres {
   readonly binaries: PgBinaries;
   /** Ready for the executor; made first, if there is none. `isAfterCrash`: it was not shut down in order before. @throws LaunchError */
   start(): Promise<{ readonly isAfterCrash: boolean }>;
+  /** What it has is wrong, and is durably said to be. */
+  condemn(reason: string): Promise<void>;
+  isCondemned(): Promise<boolean>;
   /** Stops it, and removes what it has: the next start makes another. */
   forget(): Promise<void>;
 }
@@ -70,7 +74,14 @@ export async function openStatementPostgres(
     async forget() {
       await instance.stop('immediate');
       await rm(places.data, { recursive: true, force: true });
+      await rm(places.condemned, { force: true });
     },
+    condemn: (reason) => writeDurably(places.condemned, JSON.stringify({ reason })),
+    isCondemned: () =>
+      stat(places.condemned).then(
+        () => true,
+        () => false,
+      ),
   };
 }
 

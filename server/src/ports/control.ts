@@ -143,8 +143,8 @@ export interface Carried {
   readonly bytes: Uint8Array;
 }
 
-/** `operations`: of statements, for whoever proposes. `paxos`: messages of single-decree Paxos. */
-export type Channel = 'operations' | 'paxos';
+/** `operations`: of statements, for whoever proposes. `paxos`: messages of single-decree Paxos. `digests`: what a replica's database answered. */
+export type Channel = 'operations' | 'paxos' | 'digests';
 
 export type ControlMessage =
   | JoinRequest

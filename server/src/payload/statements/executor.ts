@@ -32,13 +32,13 @@ export interface ExecutorListener {
 
 /**
  * `exact`: the database is what executing everything up to `pointer` makes of it, and the sessions are there. `inexact`: only a copy helps. `reason`: `openTransactions`: transactions were open at the pointer; `sequences`: a crash
- * has moved sequences on; `halfDone`: a statement that cannot be taken back was under way; `sessions`: a session could not be opened again as it was.
+ * has moved sequences on; `halfDone`: a statement that cannot be taken back was under way; `sessions`: a session could not be opened again as it was; `differs`: what it answered differs from what a majority did.
  */
 export type StartOutcome =
   | { readonly code: 'exact'; readonly pointer: Slot }
   | { readonly code: 'inexact'; readonly pointer: Slot; readonly reason: InexactReason };
 
-export type InexactReason = 'openTransactions' | 'sequences' | 'halfDone' | 'sessions';
+export type InexactReason = 'openTransactions' | 'sequences' | 'halfDone' | 'sessions' | 'differs';
 
 export interface StatementExecutor {
   /** @throws Error: PostgreSQL cannot be reached */

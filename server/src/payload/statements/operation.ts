@@ -4,7 +4,7 @@
  * Pure. Says nothing of how an operation is executed (executor.ts). The first byte is the kind, the second the version of the format; numbers are big-endian.
  *
  *   open        kind 1, session, u64 clock, text user, text database, u16 count, then count times text name, text value
- *   request     kind 2, session, u48 seq, u64 clock, 16 bytes seed, u8 what, the client's messages to the end
+ *   request     kind 2, session, u48 seq, u64 clock, 16 bytes seed, u8 what (plus 128: answers are not compared), the client's messages to the end
  *   close       kind 3, session
  *   cancelOpen  kind 4, u8 (0: of all sessions, 1: of one), session if of one
  *   pause       kind 5, text copy, text source
@@ -42,6 +42,8 @@ export interface RequestOperation {
   readonly clockUs: number;
   /** 16 bytes, from which random values are drawn. */
   readonly seed: Uint8Array;
+  /** Its answers may differ between replicas that are the same. */
+  readonly isCompared?: false;
 }
 
 export interface CloseOperation {
@@ -94,6 +96,8 @@ const textBytesMax = 10_000;
 const version = 1;
 const kinds = { open: 1, request: 2, close: 3, cancelOpen: 4, pause: 5 } as const;
 const words: readonly RequestWord[] = ['begin', 'execute', 'commit', 'rollback'];
+/** Beside the word. */
+const uncompared = 0x80;
 const sessionBytes = 16;
 const sessionText = /^[0-9a-f]{32}$/;
 
@@ -110,11 +114,12 @@ export function encodeOperation(operation: Operation): Uint8Array {
       return Buffer.concat([head, sessionOf(session), clockOf(clockUs), ...named]);
     }
     case 'request': {
-      const { session, seq, what, bytes, clockUs, seed } = operation;
+      const { session, seq, what, bytes, clockUs, seed, isCompared } = operation;
       if (bytes.length === 0 || bytes.length > requestBytesMax)
         throw new OperationError(`a request of ${bytes.length} bytes`);
       if (seed.length !== seedBytes) throw new OperationError(`a seed of ${seed.length} bytes`);
-      const numbers = [number(seq, 6), clockOf(clockUs), seed, number(words.indexOf(what), 1)];
+      const word = words.indexOf(what) + (isCompared === false ? uncompared : 0);
+      const numbers = [number(seq, 6), clockOf(clockUs), seed, number(word, 1)];
       return Buffer.concat([head, sessionOf(session), ...numbers, bytes]);
     }
     case 'close':
@@ -189,12 +194,14 @@ function decodeKind(kind: number, reader: Reader): Operation {
       const seq = reader.number(6);
       const clockUs = reader.clock();
       const seed = reader.bytes(seedBytes);
-      const what = words[reader.number(1)];
+      const word = reader.number(1);
+      const what = words[word & ~uncompared];
       if (what === undefined) throw new OperationError('a request of no known kind');
       const bytes = reader.rest();
       if (bytes.length === 0 || bytes.length > requestBytesMax)
         throw new OperationError(`a request of ${bytes.length} bytes`);
-      return { kind: 'request', session, seq, what, bytes, clockUs, seed };
+      const request = { kind: 'request', session, seq, what, bytes, clockUs, seed } as const;
+      return (word & uncompared) === 0 ? request : { ...request, isCompared: false };
     }
     case kinds.close:
       return { kind: 'close', session: reader.session() };

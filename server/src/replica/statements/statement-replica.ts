@@ -22,6 +22,7 @@ import { conditionOf, troubleOf, type Facts } from '../status/condition.ts';
 import type { ReplicaEvents } from '../status/events.ts';
 import { LogTrouble } from '../status/log-trouble.ts';
 import { statusOf, type DatabaseStatus } from '../status/status-report.ts';
+import type { DigestExchange } from './digest-exchange.ts';
 import type { Submissions } from './submissions.ts';
 
 const lookMs = 300;
@@ -31,6 +32,8 @@ const noReads = { counts: { questions: 0, refused: 0 } };
 export interface StatementDatabase {
   readonly isUp: boolean;
   readonly trouble: string | null;
+  /** What it answers is not to be believed: it differs from others', or may. */
+  readonly divergence: string | null;
   status(): DatabaseStatus;
   close(): Promise<void>;
 }
@@ -43,6 +46,7 @@ export interface StatementReplicaParts {
   readonly payload: Payload;
   readonly submissions: Submissions<OperationResult>;
   readonly database: StatementDatabase;
+  readonly digests: Pick<DigestExchange, 'take' | 'stop'>;
   readonly tracker: RecoveryTracker;
   readonly events: ReplicaEvents;
   readonly log: LogStore;
@@ -144,8 +148,9 @@ export class StatementReplica implements ProtocolListener {
   // ------------------------------------------------------------------------------------------------ what others say
 
   private control(from: ReplicaId, message: ControlMessage): void {
-    const { protocol, submissions } = this.parts;
+    const { protocol, submissions, digests } = this.parts;
     if (message.kind === 'Carried' && message.channel === 'operations') submissions.take(message.bytes);
+    else if (message.kind === 'Carried' && message.channel === 'digests') digests.take(from, message.bytes);
     else protocol.onControl(from, message);
   }
 
@@ -157,7 +162,7 @@ export class StatementReplica implements ProtocolListener {
     const { membership } = protocol;
     return {
       removed: membership.removed,
-      divergence: null,
+      divergence: database.divergence,
       logTrouble: this.trouble.reason,
       databaseTrouble: database.trouble,
       lostMajority: membership.lostMajority(),
@@ -198,6 +203,7 @@ export class StatementReplica implements ProtocolListener {
     for (const stop of this.stopWatching) stop();
     protocol.stepBack('requested');
     submissions.stop();
+    this.parts.digests.stop();
     await payload.stop();
     protocol.stop();
     await database.close();

@@ -36,6 +36,8 @@ interface LocalSession {
   readonly preparation: RequestPreparation;
   readonly onNotified: (message: Buffer) => void;
   status: TransactionStatus | 'closed';
+  /** Its client hears this, and that it is over. */
+  endReason: string | null;
 }
 
 const sessionBytes = 16;
@@ -81,7 +83,7 @@ export class ReplicaSessions implements StatementSessions {
     });
     if (answer.code === 'answered' && !answer.ended) {
       preparation.answered(answer.bytes);
-      this.sessions.set(session, { preparation, onNotified, status: 'I' });
+      this.sessions.set(session, { preparation, onNotified, status: 'I', endReason: null });
     }
     return { ...answer, session };
   }
@@ -89,6 +91,10 @@ export class ReplicaSessions implements StatementSessions {
   async request(session: SessionId, seq: number, bytes: Buffer): Promise<RequestAnswer> {
     const known = this.sessions.get(session);
     if (known === undefined) return { code: 'refused', reason: 'the session is not known here' };
+    if (known.endReason !== null) {
+      const error = { sqlState: '57P01', message: 'the session is ended', detail: known.endReason };
+      return { code: 'answered', bytes: errorResponse('FATAL', error), ended: true };
+    }
     const prepared = known.preparation.prepare(bytes);
     if (prepared.code === 'wantsData') return prepared;
     if (prepared.code === 'refused' && known.status !== 'T') {
@@ -108,6 +114,7 @@ export class ReplicaSessions implements StatementSessions {
       bytes: prepared.code === 'prepared' ? prepared.bytes : prepared.failing,
       clockUs: clockUs(),
       seed: randomBytes(seedBytes),
+      ...(prepared.code === 'prepared' && !prepared.isCompared ? { isCompared: false as const } : {}),
     });
     if (answer.code !== 'answered') return answer;
     known.preparation.answered(answer.bytes);
@@ -137,6 +144,12 @@ export class ReplicaSessions implements StatementSessions {
 
   close(session: SessionId): void {
     if (this.sessions.delete(session)) this.closeLeft(session);
+  }
+
+  /** What its clients have been told may be wrong: none of them goes on. */
+  endAll(reason: string): void {
+    for (const session of this.sessions.values()) session.endReason = reason;
+    this.options.submissions.giveUpAll(reason);
   }
 
   hasClient(session: string): boolean {

@@ -110,7 +110,12 @@ export class Submissions<Result> {
 
   stop(): void {
     this.stopLooking();
-    for (const name of this.pending.keys()) this.giveUp(name, 'the replica is stopping');
+    this.giveUpAll('the replica is stopping');
+  }
+
+  /** Whatever this replica would answer is not to be believed. */
+  giveUpAll(reason: string): void {
+    for (const name of this.pending.keys()) this.giveUp(name, reason);
   }
 
   /** A proposal is never made within a step of the core, from which `executed` and `turn` may come. */

@@ -1,0 +1,71 @@
+/**
+ * A replica whose database answers differently from the others' under `payload: statements`: it is found out, answers nothing more, and comes back with what the others have.
+ *
+ * Real processes, a real PostgreSQL that is altered behind its replica's back.
+ */
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
+
+let cluster: LocalCluster;
+
+beforeAll(async () => {
+  cluster = await startCluster({ args: ['--payload=statements', '--no-dashboard'] });
+}, 240_000);
+
+afterAll(() => cluster?.stop(), 60_000);
+
+async function connect(replica: number): Promise<Client> {
+  const client = new Client({
+    host: '127.0.0.1',
+    port: cluster.pgwirePorts[replica]!,
+    user: 'barista',
+    password: 'barista',
+    database: 'barista',
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+it('a replica that answers differently is fenced, and comes back with what the others have', async () => {
+  const one = await connect(0);
+  const wrong = await connect(2);
+  await one.query('CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL)');
+  await one.query('INSERT INTO account SELECT i, 100 FROM generate_series(1, 10) i');
+  const status = (await cluster.settled()).find(({ id }) => id === 'r3');
+  const behind = new Client({
+    host: status?.postgres?.socketDir ?? '',
+    port: status?.postgres?.port ?? 0,
+    user: 'postgres',
+    database: 'barista',
+  });
+  await behind.connect();
+  await behind.query('UPDATE account SET balance = 7 WHERE id = 3');
+  await behind.end();
+  const ask = 'SELECT balance FROM account WHERE id = 3';
+  expect((await one.query(ask)).rows).toEqual([{ balance: 100 }]);
+  await expect
+    .poll(
+      () =>
+        wrong.query('SELECT 1').then(
+          () => 'answered',
+          (error: Error) => error.name,
+        ),
+      { timeout: 10_000 },
+    )
+    .toBe('error');
+  await expect
+    .poll(
+      async () => {
+        const again = await connect(2);
+        const { rows } = await again.query(ask);
+        await again.end();
+        return rows;
+      },
+      { timeout: 60_000, interval: 500 },
+    )
+    .toEqual([{ balance: 100 }]);
+  expect((await one.query(ask)).rows).toEqual([{ balance: 100 }]);
+  await one.end();
+}, 120_000);

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { AnswerComparison, type Verdict } from './answer-comparison.ts';
+
+function comparison(voters: readonly string[] = ['r1', 'r2', 'r3'], slotsMax = 100) {
+  const one = new AnswerComparison({ self: 'r1', voters: () => voters, slotsMax });
+  const tell = (replica: string, slot: number, digest: string): Verdict =>
+    one.tell(replica, [{ slot, digest }]);
+  return { one, tell };
+}
+
+describe('answers that are compared', () => {
+  it('are right where a majority has them, whoever else differs', () => {
+    const { tell } = comparison();
+    tell('r1', 1, 'a');
+    expect(tell('r2', 1, 'a')).toEqual({ code: 'right' });
+    expect(tell('r3', 1, 'b')).toEqual({ code: 'right' });
+  });
+
+  it('are wrong where a majority has others, however late it tells', () => {
+    const { tell } = comparison();
+    tell('r1', 1, 'b');
+    tell('r1', 2, 'c');
+    tell('r2', 1, 'a');
+    expect(tell('r3', 1, 'a')).toEqual({ code: 'wrong', slot: 1, equal: ['r2', 'r3'] });
+  });
+
+  it('are in doubt while two differ and the third has not told, and not any more when it has', () => {
+    const { tell } = comparison();
+    tell('r1', 1, 'a');
+    const doubt = { code: 'doubt', slot: 1, differing: ['r1', 'r2'], isFinal: false };
+    expect(tell('r2', 1, 'b')).toEqual(doubt);
+    tell('r1', 2, 'c');
+    expect(tell('r2', 2, 'c')).toEqual(doubt);
+    expect(tell('r3', 1, 'a')).toEqual({ code: 'right' });
+  });
+
+  it('are in doubt for good where everybody says something else, and where two are all', () => {
+    const three = comparison();
+    three.tell('r1', 1, 'a');
+    three.tell('r2', 1, 'b');
+    expect(three.tell('r3', 1, 'c')).toMatchObject({ code: 'doubt', isFinal: true });
+    const two = comparison(['r1', 'r2']);
+    two.tell('r1', 1, 'a');
+    expect(two.tell('r2', 1, 'b')).toMatchObject({ code: 'doubt', isFinal: true });
+  });
+
+  it('do not count of who is no voter, and say nothing of who has not answered', () => {
+    const { tell } = comparison();
+    tell('r2', 1, 'a');
+    expect(tell('r3', 1, 'b')).toEqual({ code: 'right' });
+    tell('r1', 2, 'a');
+    expect(tell('r4', 2, 'b')).toEqual({ code: 'right' });
+  });
+
+  it('are what was told last: a database that was replaced tells anew', () => {
+    const { one, tell } = comparison();
+    tell('r1', 1, 'b');
+    tell('r2', 1, 'a');
+    one.forgetOwn();
+    expect(tell('r3', 1, 'a')).toEqual({ code: 'right' });
+    expect(tell('r1', 1, 'a')).toEqual({ code: 'right' });
+  });
+
+  it('are forgotten when they are old', () => {
+    const { one, tell } = comparison(['r1', 'r2', 'r3'], 10);
+    for (let slot = 1; slot <= 100; slot += 1) tell('r1', slot, 'a');
+    expect(one.size).toBe(10);
+    tell('r2', 1, 'b');
+    expect(tell('r3', 1, 'b')).toEqual({ code: 'right' });
+    expect(one.size).toBe(10);
+  });
+});

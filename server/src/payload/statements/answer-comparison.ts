@@ -1,0 +1,101 @@
+/**
+ * Who differs: what each replica's database answered to an operation, told as digests, and what follows from them. Pure.
+ *
+ * A digest that a majority of the voters has is right, and whoever differs from it is wrong. Where some differ and no majority has said the same, nobody who has told can be shown right: all of them are in doubt, until others have told.
+ * Invariants: each slot is judged by what was told last by each; a replica that has a majority's digest is never called wrong for that slot; memory is bounded: of slots older than the newest `slotsMax` nothing is kept, and doubt about them stays.
+ */
+export interface Digests {
+  readonly slot: number;
+  readonly digest: string;
+}
+
+/** `wrong`: who has what the majority has is in `equal`. `doubt`: `isFinal`: all voters have told, and no further word will help. */
+export type Verdict =
+  | { readonly code: 'right' }
+  | { readonly code: 'wrong'; readonly slot: number; readonly equal: readonly string[] }
+  | {
+      readonly code: 'doubt';
+      readonly slot: number;
+      readonly differing: readonly string[];
+      readonly isFinal: boolean;
+    };
+
+export interface ComparisonOptions {
+  readonly self: string;
+  readonly voters: () => readonly string[];
+  readonly slotsMax: number;
+}
+
+const right: Verdict = { code: 'right' };
+
+export class AnswerComparison {
+  private readonly options: ComparisonOptions;
+  /** In the order of slots as they were first told, by whomever. */
+  private readonly told = new Map<number, Map<string, string>>();
+  private readonly doubts = new Map<number, Extract<Verdict, { code: 'doubt' }>>();
+  private newest = 0;
+
+  constructor(options: ComparisonOptions) {
+    this.options = options;
+  }
+
+  get size(): number {
+    return this.told.size;
+  }
+
+  /** What it means for this replica. */
+  tell(replica: string, digests: readonly Digests[]): Verdict {
+    let verdict = right;
+    for (const { slot, digest } of digests) {
+      if (!this.note(replica, slot, digest)) continue;
+      const found = this.judge(slot);
+      if (found.code === 'doubt') this.doubts.set(slot, found);
+      else this.doubts.delete(slot);
+      if (found.code === 'wrong' && verdict.code === 'right') verdict = found;
+    }
+    if (verdict.code === 'wrong') return verdict;
+    const [first] = this.doubts.values();
+    return first ?? right;
+  }
+
+  /** Another database is here: what this replica has told is not its own any more. */
+  forgetOwn(): void {
+    const { self } = this.options;
+    for (const digests of this.told.values()) digests.delete(self);
+    this.doubts.clear();
+  }
+
+  private note(replica: string, slot: number, digest: string): boolean {
+    const { slotsMax } = this.options;
+    if (slot <= this.newest - slotsMax) return false;
+    const digests = this.told.get(slot) ?? new Map<string, string>();
+    digests.set(replica, digest);
+    this.told.set(slot, digests);
+    // Whoever tells of a far slot tells of one that is chosen: older ones are settled, or will not be.
+    this.newest = Math.max(this.newest, slot);
+    for (const oldest of this.told.keys()) {
+      if (this.told.size <= slotsMax) break;
+      this.told.delete(oldest);
+    }
+    return this.told.has(slot);
+  }
+
+  private judge(slot: number): Verdict {
+    const { self } = this.options;
+    const voters = this.options.voters();
+    const digests = this.told.get(slot) ?? new Map<string, string>();
+    const own = digests.get(self);
+    const byDigest = new Map<string, string[]>();
+    for (const voter of voters) {
+      const digest = digests.get(voter);
+      if (digest !== undefined) byDigest.set(digest, [...(byDigest.get(digest) ?? []), voter]);
+    }
+    const majority = [...byDigest].find(([, same]) => 2 * same.length > voters.length);
+    if (own === undefined) return right;
+    if (majority !== undefined)
+      return majority[0] === own ? right : { code: 'wrong', slot, equal: majority[1] };
+    const differing = [...byDigest.values()].flat();
+    if (byDigest.size < 2) return right;
+    return { code: 'doubt', slot, differing, isFinal: differing.length === voters.length };
+  }
+}
