@@ -55,4 +55,16 @@ export const sampleClients: readonly SampleClient[] = [
     run: ['java', '-cp', 'gen/target/classes:gen/lib/*', 'barista.sample.Sample'],
     isAlways: true,
   },
+  {
+    name: 'cpp',
+    needs: [
+      compiler,
+      ['make', '-v'],
+      ['g++', '-fsyntax-only', '-include', 'thrift/transport/TSSLSocket.h', '-x', 'c++', '/dev/null'],
+    ],
+    how: 'apt install make g++ thrift-compiler libthrift-dev libboost-dev libssl-dev',
+    build: [['make']],
+    run: ['gen/sample'],
+    isAlways: true,
+  },
 ];
