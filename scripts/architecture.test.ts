@@ -7,6 +7,8 @@ import { describe, expect, it } from 'vitest';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 const core = 'server/src/multipaxos';
+/** The other protocols: their hosts alone know them. */
+const otherCores = ['server/src/paxos', 'server/src/primary'];
 const api = 'server/src/api';
 const ports = 'server/src/ports';
 const payload = 'server/src/payload';
@@ -34,6 +36,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/src/config': [core, shapes, 'npm:', 'node:'],
   'server/src/replica': [
     core,
+    ...otherCores,
     wal,
     pgwire,
     payload,

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- compare|failover|budget|memory|size|gateway|log|cluster [options]`: measures, and says on what and how to measure it again.
+ * `npm run bench -- compare|failover|budget|memory|size|papers|gateway|log|cluster [options]`: measures, and says on what and how to measure it again.
  *
  * Responsible for: the command line and the report. Exit codes: 0 measured, 1 a run failed, 2 wrong option.
  */
@@ -20,6 +20,8 @@ import { measureMemory } from './memory/memory.ts';
 import { memoryText } from './memory/memory-report.ts';
 import { measureSizes } from './size/size.ts';
 import { sizeText } from './size/size-report.ts';
+import { measurePapers, paperParts } from './papers/papers.ts';
+import { writePapers } from './papers/write-papers.ts';
 import { table } from './summary.ts';
 import { comparedNames, help, parse, type Values } from './options.ts';
 import { counts, directoryToWrite, fileToWrite, listed, one, UsageError, whole } from './usage.ts';
@@ -85,6 +87,20 @@ async function benchSize(values: Values): Promise<void> {
   };
   const run = await measured((shell) => measureSizes(options, shell));
   console.log(`\n${sizeText(run)}`);
+  report(values, run);
+}
+
+async function benchPapers(values: Values): Promise<void> {
+  const options = {
+    parts: values.parts === undefined ? paperParts : listed('parts', values.parts, paperParts),
+    delaysMs: values.delays.split(',').map((each) => whole('delays', each.trim(), 1000, 0)),
+    seconds: whole('seconds', values.seconds ?? '60', 3600),
+    clients: clientsOf(values),
+  };
+  const directory = directoryToWrite('report', values.report ?? 'papers-report');
+  const run = await measured((shell) => measurePapers(options, shell));
+  writePapers(directory, run, typed());
+  console.log(`\nreport      ${directory}/README.md`);
   report(values, run);
 }
 
@@ -179,6 +195,7 @@ const commands: ReadonlyMap<string, (values: Values) => Promise<void>> = new Map
   ['budget', benchBudget],
   ['memory', benchMemory],
   ['size', benchSize],
+  ['papers', benchPapers],
   ['gateway', benchGateway],
   ['log', benchLog],
   ['cluster', benchCluster],

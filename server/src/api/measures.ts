@@ -79,11 +79,23 @@ export interface ThriftMeasures {
   readonly broken: number;
 }
 
+/** Frames between replicas, but those of copies. */
+export interface PeerTraffic {
+  readonly sent: number;
+  readonly sentBytes: number;
+  readonly received: number;
+  /** Peer away, or of a version that does not know the message; queue full, or message too large; not those that a fault took. */
+  readonly dropped: number;
+  /** Received, but meant for another incarnation than this one, or sent by a replica that is no peer any more. */
+  readonly misdirected: number;
+}
+
 export interface Measures {
   readonly replica: ReplicaMeasures;
   readonly gateway: GatewayMeasures;
   /** Null: there is no such gateway. */
   readonly thrift: ThriftMeasures | null;
+  readonly peers: PeerTraffic;
 }
 
 const nothingLost: Readonly<Record<StepDownReason, number>> = {
@@ -127,3 +139,6 @@ export const noGatewayMeasures: GatewayMeasures = {
   sessionsEnded: new Map(),
   answersHeld: 0,
 };
+
+/** Of one that has no links. */
+export const noPeerTraffic: PeerTraffic = { sent: 0, sentBytes: 0, received: 0, dropped: 0, misdirected: 0 };

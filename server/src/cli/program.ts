@@ -5,6 +5,7 @@
  * What the commands do is handed in, so that it can be tested without doing it.
  */
 import { Command, Option } from 'commander';
+import { type CommitPointKind, commitPointKinds } from '../demo/layout.ts';
 import type { StoreWish } from '../demo/demo-store.ts';
 import { defaultDashboardPort } from './demo-client.ts';
 import { addAdmin, type AdminCommands } from './program-admin.ts';
@@ -43,6 +44,8 @@ export interface DemoArguments {
   readonly clientsMax: number | null;
   /** Null: the defaults of `timings`. */
   readonly electionTimeoutMs: number | null;
+  /** Null: as a replica does by itself. */
+  readonly commitPoint: CommitPointKind | null;
   /** Null: that of the data directory, or files. */
   readonly logStore: StoreWish | null;
   /** Null: that of the data directory, or WAL. */
@@ -151,6 +154,12 @@ function addDemo(program: Command, commands: Commands): void {
         'what orders it, for a new data directory: one leader, or with --payload statements every replica (default: multi-paxos)',
       ).choices(['multi-paxos', 'paxos']),
     )
+    .addOption(
+      new Option(
+        '--commit-point <how>',
+        'how followers hear what is chosen: with the next group, by a message of its own at once, or now and then (default: piggyback)',
+      ).choices(commitPointKinds),
+    )
     .option('--no-dashboard', 'do not build or serve the dashboard, only its API')
     .addHelpText(
       'after',
@@ -167,7 +176,7 @@ Ports: SQL clients on 7432, 7433...; peers on 7532, 7533...; dashboard on 8080; 
 A data directory that holds other things, and that no demo has made, is refused.
 ${exitCodesText}`,
     )
-    .action(({ zookeeper, electionTimeout, ...options }: DemoTyped, command: Command) =>
+    .action(({ zookeeper, electionTimeout, commitPoint, ...options }: DemoTyped, command: Command) =>
       commands.demo({
         ...options,
         replicas: options.replicas ?? null,
@@ -177,6 +186,7 @@ ${exitCodesText}`,
         logBytesMax: options.logBytesMax ?? null,
         clientsMax: options.clientsMax ?? null,
         electionTimeoutMs: electionTimeout ?? null,
+        commitPoint: commitPoint ?? null,
         logStore: storeWish(options.logStore, zookeeper, command),
         payload: options.payload ?? null,
         protocol: options.protocol ?? null,
@@ -196,8 +206,9 @@ type OptionalInDemo =
   | 'protocol';
 interface DemoTyped
   extends Partial<Pick<DemoArguments, OptionalInDemo>>,
-    Omit<DemoArguments, OptionalInDemo | 'electionTimeoutMs' | 'logStore'> {
+    Omit<DemoArguments, OptionalInDemo | 'electionTimeoutMs' | 'commitPoint' | 'logStore'> {
   readonly electionTimeout?: number;
+  readonly commitPoint?: CommitPointKind;
   readonly logStore?: StoreWish['kind'];
   readonly zookeeper?: readonly string[];
 }

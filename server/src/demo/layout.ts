@@ -14,6 +14,9 @@ export const demoUser = { user: 'barista', password: 'barista', database: 'baris
 export const demoGroup = 'main' as GroupId;
 const peerPortOffset = 100;
 
+export const commitPointKinds = ['piggyback', 'synchronous', 'asynchronous'] as const;
+export type CommitPointKind = (typeof commitPointKinds)[number];
+
 export interface DemoOptions {
   readonly dataDir: string;
   readonly replicas: number;
@@ -34,6 +37,8 @@ export interface DemoOptions {
   readonly clientsMax: number | null;
   /** Null: as a replica has it by itself. */
   readonly electionTimeoutMs: number | null;
+  /** How the commit point is told; null: as a replica does by itself. */
+  readonly commitPoint?: CommitPointKind | null;
   readonly logStore: DemoStore;
   readonly payload: 'wal' | 'statements';
   readonly protocol: 'multi-paxos' | 'paxos';
@@ -145,6 +150,7 @@ export function replicaConfigOf(
     protocol: options.protocol,
     ...storeConfigOf(options.logStore, options),
     ...(options.electionTimeoutMs === null ? {} : { timings: timingsOf(options.electionTimeoutMs) }),
+    ...(options.commitPoint == null ? {} : { commitPoint: { kind: options.commitPoint } }),
     bootstrap: demoUser,
     trace: { file: options.trace || options.check },
     faults: true,

@@ -182,3 +182,17 @@ test('what is no message is refused', () => {
   expect(rewriteMessages(Buffer.from('Q\0\0'), context)).toMatchObject({ sqlstate: '08P01' });
   expect(rewriteMessages(framed('F', Buffer.alloc(8)), context)).toMatchObject({ sqlstate: '0A000' });
 });
+
+test.each([
+  ["select 'a'::regclass::oid", 'none'],
+  ['select a.oid from b a', 'none'],
+  ['select * from pg_class', 'none'],
+  ['select typname from pg_catalog.pg_type', 'none'],
+  ['select 1 from information_schema.routines', 'none'],
+  ['select lo_creat(-1)', 'none'],
+  ['select oids, pgx from t', 'rows'],
+  ["select 'a'::text, 1::int8 from t", 'rows'],
+])('numbers of objects are not compared: %s', (sql, compare) => {
+  const result = rewriteQuery(sql, context);
+  expect(result).toMatchObject({ kind: 'rewritten', statements: [{ compare }] });
+});

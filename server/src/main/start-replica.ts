@@ -9,7 +9,7 @@ import { inspectDatabase, placesOf } from '../adapters/postgres/database-directo
 import { systemClock } from '../adapters/system-clock.ts';
 import { describeFault } from '../adapters/ws-transport/link-faults.ts';
 import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
-import { noGatewayMeasures, noReplicaMeasures } from '../api/measures.ts';
+import { noGatewayMeasures, noPeerTraffic, noReplicaMeasures } from '../api/measures.ts';
 import type { LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { createPgwireListener, type PgwireListener } from '../gateways/pgwire/listener.ts';
@@ -67,6 +67,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
       replica: frame.running?.measures() ?? noReplicaMeasures,
       gateway: pgwire.measures(),
       thrift: thrift?.measures() ?? null,
+      peers: transport.counters(),
     }),
     subscribe: (listener, attention) => events.subscribe(listener, attention),
     setFaults: (faults, heals) => {
@@ -258,7 +259,12 @@ function refusingReplica(
   });
   return {
     status: () => ({ ...status, faults }),
-    measures: () => ({ replica: noReplicaMeasures, gateway: noGatewayMeasures, thrift: null }),
+    measures: () => ({
+      replica: noReplicaMeasures,
+      gateway: noGatewayMeasures,
+      thrift: null,
+      peers: noPeerTraffic,
+    }),
     subscribe: () => () => {},
     setFaults: (wanted, heals) => {
       const others = faults.filter(({ to }) => !heals && wanted.every((fault) => fault.to !== to));

@@ -1,22 +1,10 @@
 /** The charts of a report, as SVG. Pure, but for numbers that the drawing counts up. */
-import * as echarts from 'echarts';
+import { axis, frame, render, type Chart, type Option } from '../../charts.ts';
 import { spread } from '../../summary.ts';
 import type { Comparison, WorkloadSummary } from '../comparison.ts';
 import { labelOfLoss, lossNames } from '../failover.ts';
 import { systemIds, systemLabels, type SystemId } from '../systems/system.ts';
 
-export interface Chart {
-  readonly file: string;
-  readonly title: string;
-  /** What it shows, in a sentence. */
-  readonly says: string;
-  readonly svg: string;
-}
-
-type Option = Parameters<ReturnType<typeof echarts.init>['setOption']>[0];
-
-const width = 900;
-const text = { fontFamily: 'system-ui, sans-serif', color: '#2b2f36' } as const;
 const colors: Readonly<Record<SystemId, string>> = {
   plain: '#b9bec7',
   native: '#5d6673',
@@ -207,48 +195,8 @@ function failoverChart({ failovers }: Comparison): Chart {
   };
 }
 
-const axis = {
-  nameLocation: 'middle',
-  nameGap: 26,
-  nameTextStyle: text,
-  axisLabel: { ...text, fontSize: 11 },
-  axisLine: { lineStyle: { color: '#9aa1ab' } },
-  splitLine: { lineStyle: { color: '#eceef1' } },
-} as const;
-
-const charWidth = 7.2;
-
-/** Wide enough for labels in any font: where this is run, nobody knows in which one it is shown. */
-function frame(names: readonly string[], labels: readonly string[]): Option {
-  const longest = Math.max(...labels.map(({ length }) => length));
-  return {
-    animation: false,
-    backgroundColor: '#ffffff',
-    textStyle: text,
-    legend: {
-      top: 8,
-      left: 8,
-      width: width - 16,
-      data: [...names],
-      itemGap: 24,
-      itemWidth: 14,
-      itemHeight: 10,
-      textStyle: { ...text, fontSize: 11 },
-    },
-    grid: { left: 24 + longest * charWidth, right: 48, top: 64, bottom: 48 },
-  };
-}
-
 function presentIn(summaries: readonly WorkloadSummary[]): readonly SystemId[] {
   return systemIds.filter((id) =>
     summaries.some(({ systems }) => systems.some(({ system }) => system === id)),
   );
-}
-
-function render(option: Option, height: number): string {
-  const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width, height });
-  chart.setOption(option);
-  const svg = chart.renderToSVGString();
-  chart.dispose();
-  return svg;
 }

@@ -3,7 +3,7 @@ import { spread } from '../../summary.ts';
 import type { Comparison, WorkloadSummary } from '../comparison.ts';
 import { labelOfLoss, lossNames } from '../failover.ts';
 import { systemIds, systemLabels, type SystemId } from '../systems/system.ts';
-import type { Chart } from './charts.ts';
+import type { Chart } from '../../charts.ts';
 import { of, type Judged } from './goals.ts';
 import { tableRow } from './history.ts';
 import { format } from './report.ts';

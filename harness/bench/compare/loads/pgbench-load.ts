@@ -16,16 +16,36 @@ export async function runPgbench(
   load: LoadRun,
   signal: AbortSignal,
 ): Promise<LoadFigures> {
-  const directory = await mkdtemp(join(load.scripts, 'transactions-'));
+  const { clients } = load.workload;
+  const argsOf = (part: number, threads: number): readonly string[] =>
+    pgbenchArgs({ ...load, workload: { ...load.workload, clients: part } }, threads);
+  return runScripts(doors, { clients, directory: load.scripts, argsOf }, signal);
+}
+
+export interface Scripts {
+  readonly clients: number;
+  /** Logs of transactions are written there, and removed. */
+  readonly directory: string;
+  /** pgbench's arguments for so many of the clients. */
+  readonly argsOf: (clients: number, threads: number) => readonly string[];
+}
+
+/** Whatever pgbench runs. @throws as `runLoad` */
+export async function runScripts(
+  doors: readonly SqlTarget[],
+  { clients: all, directory: root, argsOf }: Scripts,
+  signal: AbortSignal,
+): Promise<LoadFigures> {
+  const directory = await mkdtemp(join(root, 'transactions-'));
   try {
-    const parts = partsOf(load.workload.clients, doors.length);
+    const parts = partsOf(all, doors.length);
     const outputs = await Promise.all(
       doors.map(async (door, index) => {
         const clients = parts[index] ?? 0;
         if (clients === 0) return null;
         // As few threads for all doors together as one door has, or one each.
         const threads = doors.length > 1 ? 1 : 2;
-        const args = pgbenchArgs({ ...load, workload: { ...load.workload, clients } }, threads);
+        const args = argsOf(clients, threads);
         return pgbench(door, [...args, '--log', `--log-prefix=${join(directory, `door${index}`)}`], signal);
       }),
     );

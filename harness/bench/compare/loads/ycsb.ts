@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { querySql } from '../../sql.ts';
 import type { System } from '../systems/system.ts';
 
-type Operation = 'read' | 'update' | 'insert' | 'scan' | 'readLatest' | 'readModifyWrite';
+export type Operation = 'read' | 'update' | 'insert' | 'scan' | 'readLatest' | 'readModifyWrite';
 
 export type YcsbName = 'ycsb-a' | 'ycsb-b' | 'ycsb-c' | 'ycsb-d' | 'ycsb-e' | 'ycsb-f';
 
@@ -88,7 +88,7 @@ export async function writeYcsbScripts(directory: string): Promise<void> {
     await writeFile(fileOf(directory, operation as Operation), text);
 }
 
-export async function loadYcsb(system: System, scale: number): Promise<void> {
+export async function loadYcsb(system: Pick<System, 'client'>, scale: number): Promise<void> {
   const columns = Array.from({ length: fields }, (_, index) => `field${index} text`).join(', ');
   await querySql(
     await system.client(),
@@ -103,9 +103,18 @@ let runs = 0;
 
 /** pgbench's arguments but for how many clients, how long and where. Each run inserts keys of its own. */
 export function ycsbArgs(name: YcsbName, directory: string, scale: number): readonly string[] {
+  return ycsbMixArgs(shares[name], directory, scale);
+}
+
+/** Of any mix, in hundredths. */
+export function ycsbMixArgs(
+  mix: readonly (readonly [Operation, number])[],
+  directory: string,
+  scale: number,
+): readonly string[] {
   runs += 1;
   return [
-    ...shares[name].map(([operation, share]) => `--file=${fileOf(directory, operation)}@${share}`),
+    ...mix.map(([operation, share]) => `--file=${fileOf(directory, operation)}@${share}`),
     `--define=records=${recordsForScale * scale}`,
     `--define=newest=${runs * 1_000_000_000}`,
     '--define=inserted=0',

@@ -5,6 +5,7 @@
  * acknowledge messages: the protocol needs none of it. Invariants: what a peer sent was well-formed, came over a connection that proved to be
  * that peer's, and was meant for this incarnation; memory held for a peer is bounded; replicas of two clusters never exchange a message.
  */
+import type { PeerTraffic } from '../../api/measures.ts';
 import type { LinkFault } from '../../api/status.ts';
 import { memberName, replicaOf } from '../../multipaxos/configuration.ts';
 import type { Message } from '../../multipaxos/types/messages.ts';
@@ -49,15 +50,6 @@ export interface WsTransportOptions {
   readonly onHandlerError?: (error: unknown) => void;
 }
 
-export interface TransportCounters {
-  readonly sent: number;
-  readonly received: number;
-  /** Peer away, or of a version that does not know the message; queue full, or message too large; not those that a fault took. */
-  readonly dropped: number;
-  /** Received, but meant for another incarnation than this one, or sent by a replica that is no peer any more. */
-  readonly misdirected: number;
-}
-
 export interface WsTransport extends Transport, CopyFetcher {
   /** @throws RangeError if the fault is not of one of this replica's links, or faults are not allowed */
   setFault(fault: LinkFault): void;
@@ -65,7 +57,7 @@ export interface WsTransport extends Transport, CopyFetcher {
   setFaults(wanted: readonly LinkFault[], heals: boolean): void;
   heal(): void;
   faults(): readonly LinkFault[];
-  counters(): TransportCounters;
+  counters(): PeerTraffic;
   /** From now on peers may copy this replica's database; before, they are told that there is none. */
   offerCopies(source: CopySource): void;
   /** The port that it listens on; of interest when it was asked for 0. */
@@ -80,7 +72,7 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
   let cluster: string | null = null;
   const self = (): Identity => ({ group, id, secret, cluster, versions });
   const links = new Map<ReplicaId, OutgoingLink>();
-  const counters = { sent: 0, received: 0, dropped: 0, misdirected: 0 };
+  const counters = { sent: 0, sentBytes: 0, received: 0, dropped: 0, misdirected: 0 };
   const handlers = {
     message: null as ((from: ReplicaId, message: Message) => void) | null,
     control: null as ((from: ReplicaId, message: ControlMessage) => void) | null,
@@ -165,8 +157,10 @@ export async function createWsTransport(options: WsTransportOptions): Promise<Ws
     const version = versionOf(to);
     const knows = version !== null && isKnownTo(version, kind);
     const gone = knows && (link?.send(envelope, frame) ?? listener.sendToGuest(to, envelope, frame));
-    if (gone) counters.sent += 1;
-    else counters.dropped += 1;
+    if (gone) {
+      counters.sent += 1;
+      counters.sentBytes += frame.byteLength;
+    } else counters.dropped += 1;
   };
   const dispatch = (to: ReplicaId, envelope: Envelope, kind: Kind, frame: Uint8Array | null): void => {
     if (frame === null || frame.byteLength > limits.frameBytesMax) counters.dropped += 1;

@@ -125,6 +125,18 @@ function picksWithoutOrder(visited: Visited): boolean {
 const ownViews =
   /^pg_(?:stat_|statio_|locks$|settings$|prepared_xacts$|replication_|hba_|file_|shmem|backend_|config$|cursors$)/;
 
+const ofCatalogs = /^(?:pg_catalog|information_schema)$/;
+const oidTypes = /^(?:oid|reg[a-z]+)$/;
+
+/** Numbers of objects: a replica that has crashed gives others to those that are made later, and is right all the same. */
+function tellsOids({ kind, node }: Visited): boolean {
+  if (kind === 'RangeVar' || kind === 'relation')
+    return ofCatalogs.test(word(node, 'schemaname')) || word(node, 'relname').startsWith('pg_');
+  if (kind === 'typeName' || kind === 'TypeName') return oidTypes.test(strings(node.names).at(-1) ?? '');
+  if (kind === 'ColumnRef') return strings(node.fields).at(-1) === 'oid';
+  return kind === 'FuncCall' && strings(node.funcname).at(-1)?.startsWith('lo_') === true;
+}
+
 function check(visited: Visited, text: string, context: RewriteContext, isWrite: boolean): Finding {
   const { kind, node } = visited;
   if (kind === 'FuncCall') return checkCall(node, text, context);
@@ -163,7 +175,8 @@ export function checkStatement(statement: ParsedStatement, text: string, context
     const finding = check(visited, text, context, itsClass === 'other');
     if (finding !== undefined && 'inserted' in finding) edits.push(finding);
     else if (finding !== undefined) refusal = { kind: 'refused', sqlstate: '0A000', ...finding };
-    local ||= picksWithoutOrder(visited) || ownViews.test(word(visited.node, 'relname'));
+    local ||=
+      picksWithoutOrder(visited) || ownViews.test(word(visited.node, 'relname')) || tellsOids(visited);
     return true;
   });
   if (refusal !== undefined) return refusal;

@@ -162,8 +162,22 @@ export function registerMeasures(registry: Registry, look: Look): void {
     'Answers that had to wait until they could leave',
     () => gateway().answersHeld,
   );
+  registerPeers();
   registerThrift();
   registerBuild(registry, look);
+
+  function registerPeers(): void {
+    const peers = (): Measures['peers'] => look().measures.peers;
+    counter('barista_peer_messages_sent_total', 'Messages sent to peers', () => peers().sent);
+    counter('barista_peer_bytes_sent_total', 'Bytes of the messages sent to peers', () => peers().sentBytes);
+    counter('barista_peer_messages_received_total', 'Messages received from peers', () => peers().received);
+    counters(
+      'barista_peer_messages_lost_total',
+      'Messages that were not sent (dropped), and that were for another life of this replica (misdirected)',
+      'reason',
+      () => Object.entries({ dropped: peers().dropped, misdirected: peers().misdirected }),
+    );
+  }
 
   function registerThrift(): void {
     const thrift = (): Measures['thrift'] => look().measures.thrift;

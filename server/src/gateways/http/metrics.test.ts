@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { noGatewayMeasures, noReplicaMeasures, type Measures } from '../../api/measures.ts';
+import { noGatewayMeasures, noPeerTraffic, noReplicaMeasures, type Measures } from '../../api/measures.ts';
 import type { ReplicaStatus } from '../../api/status.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -147,7 +147,12 @@ describe('what is told', () => {
 
   it('is whole in every state: joining, recovering, without a database, with a damaged log', async () => {
     const replica = fakeReplica('r1');
-    const nothing: Measures = { replica: noReplicaMeasures, gateway: noGatewayMeasures, thrift: null };
+    const nothing: Measures = {
+      replica: noReplicaMeasures,
+      gateway: noGatewayMeasures,
+      thrift: null,
+      peers: noPeerTraffic,
+    };
     const expected = (await familiesOf(metricsOf(replica))).map(({ name }) => name);
     const wal = null;
     const postgres = { pid: null, socketDir: '', port: 0, up: false, version: null };

@@ -4,7 +4,7 @@
  * Responsible for: names, help texts, buckets; what is read off the measures is in measures-metrics.ts. Invariants: reading metrics changes nothing, and is of one look at the replica; recording a latency never throws.
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { type Measures, noGatewayMeasures, noReplicaMeasures } from '../../api/measures.ts';
+import { type Measures, noGatewayMeasures, noPeerTraffic, noReplicaMeasures } from '../../api/measures.ts';
 import type {
   CertificateStatus,
   RecoveryProgress,
@@ -189,7 +189,12 @@ export interface MetricsOptions {
   readonly build?: Omit<BuildLabels, 'postgres'>;
 }
 
-const unmeasured: Measures = { replica: noReplicaMeasures, gateway: noGatewayMeasures, thrift: null };
+const unmeasured: Measures = {
+  replica: noReplicaMeasures,
+  gateway: noGatewayMeasures,
+  thrift: null,
+  peers: noPeerTraffic,
+};
 const unknownBuild = { version: 'unknown', commit: 'unknown', node: process.versions.node };
 
 export function createMetrics(look: () => ReplicaStatus, options: MetricsOptions = {}): Metrics {

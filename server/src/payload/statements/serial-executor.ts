@@ -199,7 +199,8 @@ export class SerialExecutor implements StatementExecutor {
       return;
     }
     const others = [...this.sessions.values()].filter((one) => one !== session && isHolding(one)).length;
-    const stillOpen = others + this.parked.size;
+    // Those that are held back have begun for their clients: a crash must not find that nothing was open.
+    const stillOpen = others + this.parked.size + this.held.length;
     const outcome = await this.runs.run(slot, session, request, stillOpen);
     if (outcome.code === 'waits') {
       const { holders } = outcome;

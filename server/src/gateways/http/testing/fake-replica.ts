@@ -57,6 +57,7 @@ const measured: Measures = {
     errors: new Map([['23505', 2]]),
     broken: 1,
   },
+  peers: { sent: 70, sentBytes: 9000, received: 60, dropped: 6, misdirected: 2 },
 };
 
 export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeReplica {

@@ -130,7 +130,13 @@ describe('a client whose statements travel', () => {
     const data = frameOf(front.copyData, Buffer.from('1\n'));
     const end = frameOf(front.copyDone, Buffer.alloc(0));
     const { client, asked, said } = serve(() =>
-      asked.length === 1 ? { code: 'wantsData', isBinary: false } : done,
+      asked.length === 1
+        ? { code: 'wantsData', isBinary: false }
+        : answered(
+            frameOf(back.copyInResponse, Buffer.from([0, 0, 1, 0, 0])),
+            commandComplete('COPY 1'),
+            readyForQuery('I'),
+          ),
     );
     client.write(query('COPY t FROM STDIN'));
     await until(() => types(said()).endsWith('G'));

@@ -53,6 +53,8 @@ export class StatementSession {
   private status: TransactionStatus = 'I';
   /** It copies into a table, and the client was asked for the data. */
   private copies: Buffer | null = null;
+  /** How often, of the request that is under way. */
+  private askedForData = 0;
   private busy = true;
   private notices: Buffer[] = [];
   private over = false;
@@ -161,6 +163,8 @@ export class StatementSession {
     const { sessions } = this.options;
     const bytes = this.copies === null ? cut : Buffer.concat([this.copies, cut]);
     this.copies = null;
+    const asked = this.askedForData;
+    this.askedForData = 0;
     const { session } = this;
     if (session === null) return;
     const answer = await sessions.request(session, this.seq + 1, bytes);
@@ -168,6 +172,7 @@ export class StatementSession {
     switch (answer.code) {
       case 'wantsData':
         this.copies = bytes;
+        this.askedForData = asked + 1;
         this.cutter.copies(bytes[0] === front.query ? 'simple' : 'extended');
         return this.write([copyInResponse(answer.isBinary)]);
       case 'refused':
@@ -177,7 +182,7 @@ export class StatementSession {
         return;
       case 'answered':
         this.seq += 1;
-        return this.pass(answer, hidesReady);
+        return this.pass({ ...answer, bytes: withoutCopyInResponses(answer.bytes, asked) }, hidesReady);
       default:
         answer satisfies never;
     }
@@ -238,6 +243,19 @@ export class StatementSession {
 }
 
 /** Of how many columns is for nobody's use, and known to PostgreSQL alone. */
+/** The client was asked for its data already, so often. */
+function withoutCopyInResponses(answer: Buffer, asked: number): Buffer {
+  let left = asked;
+  const kept: Buffer[] = [];
+  for (let at = 0; at + headerBytes <= answer.length; ) {
+    const end = at + 1 + answer.readInt32BE(at + 1);
+    if (left > 0 && answer[at] === back.copyInResponse) left -= 1;
+    else kept.push(answer.subarray(at, end));
+    at = end;
+  }
+  return left === asked ? answer : Buffer.concat(kept);
+}
+
 function copyInResponse(isBinary: boolean): Buffer {
   return frameOf(back.copyInResponse, Buffer.from([isBinary ? 1 : 0, 0, 0]));
 }
