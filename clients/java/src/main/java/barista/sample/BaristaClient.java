@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
 import org.apache.thrift.TException;
 import org.apache.thrift.protocol.TBinaryProtocol;
 import org.apache.thrift.transport.TSSLTransportFactory;
@@ -234,7 +236,13 @@ public final class BaristaClient implements AutoCloseable {
     }
     var parameters = new TSSLTransportFactory.TSSLTransportParameters();
     parameters.setTrustStore(trustStore, "", null, "PKCS12");
-    return TSSLTransportFactory.getClientSocket(host, port, 0, parameters);
+    TSocket socket = TSSLTransportFactory.getClientSocket(host, port, 0, parameters);
+    // Thrift's library asks whether the certificate is believed, and not whose it is.
+    SSLSocket encrypted = (SSLSocket) socket.getSocket();
+    SSLParameters wishes = encrypted.getSSLParameters();
+    wishes.setEndpointIdentificationAlgorithm("HTTPS");
+    encrypted.setSSLParameters(wishes);
+    return socket;
   }
 
   private void forget() {
