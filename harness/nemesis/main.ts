@@ -15,6 +15,7 @@ import { runLeaderKills } from './leader-kills.ts';
 import { runPlanted } from './planted.ts';
 import { describeFindings, describeResult, describeWorkload, noAnomaly, verdictOf } from './report.ts';
 import { runOnce, type RunResult } from './run.ts';
+import { faultKindsOf, parseOrder, readModesOf } from './order.ts';
 import { describePlan, drawSchedule, faultKinds } from './schedule.ts';
 
 const usage = `npm run nemesis -- [options]
@@ -25,6 +26,7 @@ const usage = `npm run nemesis -- [options]
   --reads LIST       all, none, or some of ${readModes.join(',')}: how clients read at all replicas, besides
   --faults LIST      all, none, or some of ${faultKinds.join(',')}
   --log-store NAME   segment (default) or zookeeper
+  --order NAME       wal (default), statements, or paxos: statements that every replica proposes; with fewer faults, and without reads in a mode
   --pace X           0.1: a tenth of the load (default 1)
   --trace            replicas record what they do, and the specs judge it; for 0.1 of the load or less
   --alter            what they recorded is altered as well, in one place after another, and none of that may be accepted
@@ -48,6 +50,7 @@ async function main(): Promise<number> {
       reads: { type: 'string', default: 'all' },
       faults: { type: 'string', default: 'all' },
       'log-store': { type: 'string', default: 'segment' },
+      order: { type: 'string', default: 'wal' },
       pace: { type: 'string', default: '1' },
       trace: { type: 'boolean', default: false },
       alter: { type: 'boolean', default: false },
@@ -83,7 +86,14 @@ async function main(): Promise<number> {
   const durationMs = number('minutes', values.minutes) * 60_000;
   const logStore = values['log-store'];
   if (logStore !== 'segment' && logStore !== 'zookeeper') throw new RangeError(`no log store ${logStore}`);
-  const schedule = drawSchedule({ seed, durationMs, kinds: parseSome('fault', faultKinds, values.faults) });
+  const order = parseOrder(values.order);
+  if (order !== 'wal' && (values.trace || values.alter))
+    throw new RangeError('what replicas record is judged for --order wal only');
+  const schedule = drawSchedule({
+    seed,
+    durationMs,
+    kinds: parseSome('fault', faultKindsOf(order), values.faults),
+  });
   console.log(`seed ${seed}: ${schedule.length} faults in ${values.minutes} minutes`);
   for (const planned of schedule) console.log(describePlan(planned));
   if (values.schedule) return 0;
@@ -92,13 +102,14 @@ async function main(): Promise<number> {
     durationMs,
     schedule,
     logStore,
+    order,
     replicas: number('replicas', values.replicas),
     workloads: parseWorkloads(values.workload),
     pace: number('pace', values.pace),
-    readModes: parseSome('read mode', readModes, values.reads),
+    readModes: parseSome('read mode', readModesOf(order), values.reads),
     trace: values.trace || values.alter,
     alter: values.alter,
-    requestIds: !values['no-request-ids'],
+    requestIds: order === 'wal' && !values['no-request-ids'],
     directory: values.out ?? (await mkdtemp(join(tmpdir(), `barista-nemesis-${seed}-`))),
     ...(values.bin === undefined ? {} : { bin: values.bin }),
     say: (line) => console.log(line),
@@ -107,6 +118,7 @@ async function main(): Promise<number> {
   console.log(
     `Again: npm run nemesis -- --seed ${seed} --minutes ${values.minutes} --replicas ${values.replicas}` +
       (logStore === 'segment' ? '' : ` --log-store ${logStore}`) +
+      (order === 'wal' ? '' : ` --order ${order}`) +
       (values.pace === '1' ? '' : ` --pace ${values.pace}`) +
       (values.reads === 'all' ? '' : ` --reads ${values.reads}`) +
       (values.trace ? ' --trace' : '') +

@@ -8,7 +8,6 @@ import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkHistory, type CheckedHistory, type WorkloadName } from '../checkers/check-history.ts';
 import type { Anomaly } from '../checkers/anomaly.ts';
-import { comparableDump, differencesOf } from '../checkers/database-compare.ts';
 import { readHistory, writeHistory, type HistoryWriter } from '../checkers/history.ts';
 import type { ReadMode } from '../checkers/read-terms.ts';
 import { modesWithoutReads } from '../checkers/reads-tally.ts';
@@ -20,9 +19,11 @@ import { SqlSession } from '../workload/sql-session.ts';
 import type { Workload } from '../workload/workload.ts';
 import { ballastSetup } from './ballast.ts';
 import { clockEnvironment } from './clock-faults.ts';
+import { protocolLines, replicasDiffer } from './compare-replicas.ts';
 import { judgeTraces, type TraceVerdict } from './judge-traces.ts';
 import { LinkTable } from './link-table.ts';
 import { runNemesis, type NemesisEvent, type NemesisResult } from './nemesis.ts';
+import { orderArgs, type Order } from './order.ts';
 import type { Scene } from './scene.ts';
 import type { PlannedFault } from './schedule.ts';
 import { longestSilence, type Silence } from './silence.ts';
@@ -35,6 +36,7 @@ export interface RunOptions {
   readonly workloads: readonly WorkloadName[];
   readonly schedule: readonly PlannedFault[];
   readonly logStore: ClusterLogStore;
+  readonly order?: Order;
   /** Transfers whose outcome is unknown are repeated under a request id. */
   readonly requestIds: boolean;
   /** For histories and, while it runs, the cluster. */
@@ -89,7 +91,7 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
     replicas,
     logStore: options.logStore,
     env: clockEnvironment(),
-    args: options.trace === true ? ['--trace'] : [],
+    args: [...orderArgs(options.order ?? 'wal'), ...(options.trace === true ? ['--trace'] : [])],
     ...(options.bin === undefined ? {} : { bin: options.bin }),
   });
   say(`${replicas} replicas are up (${dataDir})`);
@@ -151,7 +153,7 @@ async function strain(cluster: LocalCluster, options: RunOptions): Promise<RunRe
   clearInterval(progress);
   say('stopping the clients, waiting for peace');
   await Promise.all(loads.map(({ run }) => run.stop()));
-  await endInPeace(cluster, loads, anomalies, options.settleMs ?? settleMsMax);
+  await endInPeace(cluster, loads, anomalies, options);
   await Promise.all(loads.map(({ history }) => history.close()));
   events.end();
   const checked: CheckedHistory[] = [];
@@ -261,7 +263,7 @@ async function endInPeace(
   cluster: LocalCluster,
   loads: readonly Load[],
   anomalies: Anomaly[],
-  settleMs: number,
+  { order = 'wal', settleMs = settleMsMax, say }: RunOptions,
 ): Promise<void> {
   try {
     await cluster.settled(settleMs).catch(async (error: unknown) => {
@@ -270,13 +272,8 @@ async function endInPeace(
     for (const { run } of loads) await run.final(finalMsMax);
     if (anomalies.some(({ kind }) => kind === 'not-settled')) return;
     const statuses = await cluster.settled(settleMs);
-    const dumps = await Promise.all(statuses.map(({ postgres }) => comparableDump(postgres, 'barista')));
-    for (const [index, dump] of dumps.entries()) {
-      const differences = differencesOf(dumps[0]!, dump);
-      if (differences.length === 0) continue;
-      const summary = `${statuses[index]!.id} has other data than ${statuses[0]!.id}`;
-      anomalies.push({ kind: 'replicas-differ', summary, detail: differences });
-    }
+    for (const line of protocolLines(statuses)) say(line);
+    anomalies.push(...(await replicasDiffer(statuses, order)));
   } catch (error) {
     anomalies.push(...(await notSettled(cluster, error)));
   }

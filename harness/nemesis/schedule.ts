@@ -37,6 +37,27 @@ export const faultKinds = [
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
+/** Those that are faults where statements travel: no standby is fed there, and neither a log nor a database that is lost comes back by itself. */
+export const statementFaultKinds = [
+  'kill',
+  'killPostgres',
+  'killMachine',
+  'killBackend',
+  'powerCut',
+  'pause',
+  'pausePostgres',
+  'isolate',
+  'oneWay',
+  'halves',
+  'ring',
+  'slow',
+  'lossy',
+  'duplicate',
+  'clockRate',
+  'wallClock',
+  'tornTail',
+] as const satisfies readonly FaultKind[];
+
 export type Wish = 'leader' | 'follower' | 'anyone';
 
 export interface PlannedFault {

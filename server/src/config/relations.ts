@@ -190,7 +190,7 @@ function travelling(parts: ConfigParts): Broken[] {
 }
 
 /** WAL is written by one PostgreSQL, whose replica must lead. */
-function ordering({ protocol, payload, peers }: ConfigParts): Broken[] {
+function ordering({ protocol, payload, peers, commitPoint }: ConfigParts): Broken[] {
   if (protocol === undefined || protocol === 'multi-paxos') return [];
   const broken: Broken[] = [];
   const blame = (words: string, ...others: readonly Path[]): number =>
@@ -201,6 +201,10 @@ function ordering({ protocol, payload, peers }: ConfigParts): Broken[] {
   } else if (protocol === 'primary') blame('must be multi-paxos or paxos: primary is not served yet');
   if (protocol === 'paxos' && (peers?.length ?? 0) > paxosMembersMax)
     blame(`must be multi-paxos with more than ${paxosMembersMax} members`, ['peers']);
+  if (protocol === 'paxos' && commitPoint !== undefined && commitPoint.kind !== 'piggyback') {
+    const words = `must be piggyback with protocol: paxos, where no leader tells it, and is ${commitPoint.kind}`;
+    broken.push({ keys: [['commitPoint', 'kind'], ['protocol']], words });
+  }
   return broken;
 }
 

@@ -127,6 +127,14 @@ describe('replica configuration', () => {
     expect(errorOf({ ...statements, protocol: 'primary' })).toContain('primary is not served yet');
   });
 
+  it.each(['synchronous', 'asynchronous'])('no commit point is told %s where nobody leads', (kind) => {
+    const told = { ...minimal, payload: 'statements', commitPoint: { kind } };
+    expect(parseReplicaConfig(told, '/base').commitPoint.kind).toBe(kind);
+    expect(errorOf({ ...told, protocol: 'paxos' })).toContain(
+      `commitPoint.kind: must be piggyback with protocol: paxos, where no leader tells it, and is ${kind}`,
+    );
+  });
+
   const settings = (values: object) => ({ ...minimal, postgres: { settings: values } });
   const { group: _group, ...noGroup } = minimal;
   const { http: _http, ...noHttp } = minimal;

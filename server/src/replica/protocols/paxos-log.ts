@@ -9,6 +9,8 @@ import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
 
+type Work = 'append' | 'purge';
+
 const retryMs = 500;
 const waitingRecordsMax = 8192;
 
@@ -26,7 +28,8 @@ export class PaxosLog {
   private waiting: { readonly seq: number; readonly records: readonly LogRecord[] }[] = [];
   private waitingRecords = 0;
   private isWriting = false;
-  private isTroubled = false;
+  /** What the disk has no room for. */
+  private readonly troubled = new Set<Work>();
   private purgeTo: Slot | null = null;
   private isPurging = false;
   private isStopped = false;
@@ -37,7 +40,7 @@ export class PaxosLog {
 
   /** What would add to it is better dropped, as a lossy network may. */
   get isBusy(): boolean {
-    return this.isTroubled || this.waitingRecords > waitingRecordsMax;
+    return this.troubled.has('append') || this.waitingRecords > waitingRecordsMax;
   }
 
   stop(): void {
@@ -57,7 +60,7 @@ export class PaxosLog {
       const group = this.waiting;
       this.waiting = [];
       const records = group.flatMap((item) => item.records);
-      if (!(await this.untilDone(() => this.options.log.append(records)))) break;
+      if (!(await this.untilDone('append', () => this.options.log.append(records)))) break;
       this.waitingRecords -= records.length;
       this.options.onDurable(group.at(-1)!.seq);
     }
@@ -71,18 +74,17 @@ export class PaxosLog {
     while (this.purgeTo !== null && !this.isStopped) {
       const through: Slot = this.purgeTo;
       this.purgeTo = null;
-      if (!(await this.untilDone(() => this.options.log.purge(through)))) break;
+      if (!(await this.untilDone('purge', () => this.options.log.purge(through)))) break;
     }
     this.isPurging = false;
   }
 
   /** Again and again while the disk is full. False: the host has stopped, or the log has failed. */
-  private async untilDone(work: () => Promise<void>): Promise<boolean> {
+  private async untilDone(what: Work, work: () => Promise<void>): Promise<boolean> {
     while (!this.isStopped) {
       try {
         await work();
-        if (this.isTroubled) this.options.onTrouble(null);
-        this.isTroubled = false;
+        if (this.troubled.delete(what) && this.troubled.size === 0) this.options.onTrouble(null);
         return !this.isStopped;
       } catch (error) {
         if (!(error instanceof LogStoreError) || error.code !== 'logFull') {
@@ -90,8 +92,8 @@ export class PaxosLog {
             this.options.onFailed(error instanceof Error ? error : new Error(String(error)));
           return false;
         }
-        if (!this.isTroubled) this.options.onTrouble(error);
-        this.isTroubled = true;
+        if (this.troubled.size === 0) this.options.onTrouble(error);
+        this.troubled.add(what);
         await pause(this.options.timers, retryMs);
       }
     }
