@@ -122,7 +122,15 @@ export interface CertificateStatus {
 export type ProtocolStatus =
   | { readonly name: 'multi-paxos' }
   /** Nobody leads. Counted since the replica started. */
-  | { readonly name: 'paxos'; readonly counts: PaxosCounts };
+  | { readonly name: 'paxos'; readonly counts: PaxosCounts }
+  /** One orders. `needsCopy`: its database has executed what the log has not. Counted, as primary, since the replica started. */
+  | {
+      readonly name: 'primary';
+      readonly role: 'recovering' | 'standby' | 'primary';
+      readonly replication: 'none' | 'async' | 'majority' | 'semi' | 'sync';
+      readonly needsCopy: boolean;
+      readonly counts: { readonly acknowledged: number; readonly unacknowledged: number };
+    };
 
 /**
  * Of this replica: `proposals` of its own, of which `chosen` are chosen; `moved`: proposals that lost a slot to another, and stood in one more. `rounds`: ballots that it began, for its own or to fill a hole; `duelled`: those of them that a higher one ended.

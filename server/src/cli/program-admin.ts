@@ -69,7 +69,7 @@ function addInit(program: Command, commands: AdminCommands): void {
     .requiredOption('--config <file>', 'its configuration, in YAML', path)
     .option(
       '--cluster <name>',
-      'with protocol: paxos, for each further member: the name of the cluster that init told for the first one',
+      'with protocol: paxos or primary, for each further member: the name of the cluster that init told for the first one',
     )
     .option(
       '--keep-database',

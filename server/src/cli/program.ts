@@ -50,7 +50,7 @@ export interface DemoArguments {
   readonly logStore: StoreWish | null;
   /** Null: that of the data directory, or WAL. */
   readonly payload: 'wal' | 'statements' | null;
-  readonly protocol: 'multi-paxos' | 'paxos' | null;
+  readonly protocol: 'multi-paxos' | 'paxos' | 'primary' | null;
   readonly dashboard: boolean;
 }
 
@@ -151,8 +151,8 @@ function addDemo(program: Command, commands: Commands): void {
     .addOption(
       new Option(
         '--protocol <kind>',
-        'what orders it, for a new data directory: one leader, or with --payload statements every replica (default: multi-paxos)',
-      ).choices(['multi-paxos', 'paxos']),
+        'what orders it, for a new data directory: one leader, or with --payload statements every replica, or a primary with copies (default: multi-paxos)',
+      ).choices(['multi-paxos', 'paxos', 'primary']),
     )
     .addOption(
       new Option(

@@ -146,6 +146,19 @@ const commitPoint = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('asynchronous'), everyMs: z.int().min(1).max(10_000).default(10) }),
 ]);
 
+/** Only with `protocol: primary`. All members have the same. */
+const primary = z.strictObject({
+  /** When a client is answered: docs/primary-and-copies.md says what each level may lose. */
+  replication: z.enum(['none', 'async', 'majority', 'semi', 'sync']).default('majority'),
+  /** So long unheard of, a replica is suspected. */
+  failureTimeoutMs: ms.default(1500),
+  /** After so long a client hears that nobody knows whether its operation is done. */
+  acknowledgeMsMax: ms.default(5000),
+  dropSilentCopies: z.boolean().default(false),
+  promoteAloneRiskingSplitBrain: z.boolean().default(false),
+});
+export const primaryDefaults = primary.parse({});
+
 /** Where promises and votes are made durable. */
 const logStore = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('segment') }),
@@ -273,6 +286,7 @@ export const replicaConfigSchema = z.strictObject({
   payload: z.enum(['wal', 'statements']).default('wal'),
   /** What orders it: one leader at a time, nobody in particular, or a primary whose copies follow it. All members have the same. */
   protocol: z.enum(['multi-paxos', 'paxos', 'primary']).default('multi-paxos'),
+  primary: primary.optional(),
   /** What a new data directory is given; an existing one keeps what it has. */
   bootstrap: z
     .strictObject({

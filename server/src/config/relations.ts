@@ -13,6 +13,8 @@ import { protectedSettings } from './protected-settings.ts';
 
 /** As the core has it (paxos/restart.ts). */
 const paxosMembersMax = 7;
+/** Likewise (primary/restart.ts). */
+const primaryMembers = { min: 2, max: 5 } as const;
 
 /** What is right of a configuration by itself: a key whose value, or something in it, is wrong is absent. */
 export type ConfigParts = { readonly [K in keyof RawConfig]?: RawConfig[K] | undefined };
@@ -31,6 +33,7 @@ export function relationProblems(parts: ConfigParts, broken: readonly Path[]): P
     ...doors(parts),
     ...travelling(parts),
     ...ordering(parts),
+    ...copies(parts),
   ];
   return [...told.filter(({ keys }) => keys.every(known)).map(problemOf), ...settings(parts)];
 }
@@ -198,12 +201,41 @@ function ordering({ protocol, payload, peers, commitPoint }: ConfigParts): Broke
   if (payload === 'wal') {
     const words = `must be multi-paxos with payload: wal, which one PostgreSQL writes; ${protocol} goes with payload: statements`;
     blame(words, ['payload']);
-  } else if (protocol === 'primary') blame('must be multi-paxos or paxos: primary is not served yet');
+  }
+  const count = peers?.length ?? primaryMembers.min;
+  if (protocol === 'primary' && (count < primaryMembers.min || count > primaryMembers.max))
+    blame(`must be multi-paxos or paxos with ${count} members: a primary has one to four copies`, ['peers']);
   if (protocol === 'paxos' && (peers?.length ?? 0) > paxosMembersMax)
     blame(`must be multi-paxos with more than ${paxosMembersMax} members`, ['peers']);
   if (protocol === 'paxos' && commitPoint !== undefined && commitPoint.kind !== 'piggyback') {
     const words = `must be piggyback with protocol: paxos, where no leader tells it, and is ${commitPoint.kind}`;
     broken.push({ keys: [['commitPoint', 'kind'], ['protocol']], words });
+  }
+  return broken;
+}
+
+/** What only a primary heeds, and what its failure detector and its rule of two replicas ask for. */
+function copies({ protocol, primary, peers, timings }: ConfigParts): Broken[] {
+  if (primary === undefined || protocol === undefined) return [];
+  if (protocol !== 'primary') {
+    const words = `must not be given with protocol: ${protocol}, which has no primary`;
+    return [{ keys: [['primary'], ['protocol']], words }];
+  }
+  const broken: Broken[] = [];
+  const { failureTimeoutMs, promoteAloneRiskingSplitBrain } = primary;
+  if (timings !== undefined && timings.heartbeatMs * 2 > failureTimeoutMs) {
+    const words = `must be at least twice timings.heartbeatMs (${timings.heartbeatMs}), and is ${failureTimeoutMs}`;
+    broken.push({
+      keys: [
+        ['primary', 'failureTimeoutMs'],
+        ['timings', 'heartbeatMs'],
+      ],
+      words,
+    });
+  }
+  if (promoteAloneRiskingSplitBrain && peers !== undefined && peers.length !== 2) {
+    const words = `must be false with ${peers.length} members: only one of two replicas takes over alone`;
+    broken.push({ keys: [['primary', 'promoteAloneRiskingSplitBrain'], ['peers']], words });
   }
   return broken;
 }

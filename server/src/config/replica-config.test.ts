@@ -121,10 +121,48 @@ describe('replica configuration', () => {
     );
   });
 
-  it('statements go with Paxos, and with a primary only when one is served', () => {
+  it('statements go with Paxos', () => {
     const statements = { ...minimal, payload: 'statements' };
     expect(parseReplicaConfig({ ...statements, protocol: 'paxos' }, '/base').protocol).toBe('paxos');
-    expect(errorOf({ ...statements, protocol: 'primary' })).toContain('primary is not served yet');
+  });
+
+  it('statements go with a primary and one to four copies, which alone heed its keys', () => {
+    const peersOf = (count: number) =>
+      Array.from({ length: count }, (_, n) => ({
+        id: `r${n + 1}`,
+        host: 'h',
+        port: 1,
+        pgwire: { host: 'h', port: 2 },
+      }));
+    const of = (count: number, primary: object = {}) => ({
+      ...minimal,
+      payload: 'statements',
+      protocol: 'primary',
+      peers: peersOf(count),
+      primary,
+    });
+    for (const count of [2, 3, 5])
+      expect(parseReplicaConfig(of(count), '/base').primary).toEqual({
+        replication: 'majority',
+        failureTimeoutMs: 1500,
+        acknowledgeMsMax: 5000,
+        dropSilentCopies: false,
+        promoteAloneRiskingSplitBrain: false,
+      });
+    for (const count of [1, 6])
+      expect(errorOf(of(count))).toContain(
+        `protocol: must be multi-paxos or paxos with ${count} members: a primary has one to four copies`,
+      );
+    expect(parseReplicaConfig(of(2, { promoteAloneRiskingSplitBrain: true }), '/base').primary).toBeDefined();
+    expect(errorOf(of(3, { promoteAloneRiskingSplitBrain: true }))).toContain(
+      'primary.promoteAloneRiskingSplitBrain: must be false with 3 members',
+    );
+    expect(errorOf(of(3, { failureTimeoutMs: 399 }))).toContain(
+      'primary.failureTimeoutMs: must be at least twice timings.heartbeatMs (200), and is 399',
+    );
+    expect(errorOf({ ...minimal, primary: {} })).toContain(
+      'primary: must not be given with protocol: multi-paxos, which has no primary',
+    );
   });
 
   it.each(['synchronous', 'asynchronous'])('no commit point is told %s where nobody leads', (kind) => {

@@ -43,7 +43,7 @@ const clusterSchema = z.strictObject({
   /** What travels, as in a replica's configuration. */
   payload: z.enum(['wal', 'statements']).default('wal'),
   /** What orders it, likewise. */
-  protocol: z.enum(['multi-paxos', 'paxos']).default('multi-paxos'),
+  protocol: z.enum(['multi-paxos', 'paxos', 'primary']).default('multi-paxos'),
   clusterSecret: z.string().min(16),
 });
 const earlierSchema = z.object({ version: z.literal(1) });
@@ -168,8 +168,10 @@ async function openCluster(
     const known: DemoCluster = { ...cluster.data, port: before ?? port ?? defaultPort };
     return withStore(file, known, settleStore(dir, cluster.data.logStore, wish));
   }
-  if (protocol === 'paxos' && payload !== 'statements')
-    throw new CliError('--protocol paxos goes with --payload statements.', exitCodes.usage);
+  if (protocol !== null && protocol !== 'multi-paxos' && payload !== 'statements')
+    throw new CliError(`--protocol ${protocol} goes with --payload statements.`, exitCodes.usage);
+  if (protocol === 'primary' && (replicas === 1 || (replicas ?? 3) > 5))
+    throw new CliError('--protocol primary goes with --replicas 2 to 5.', exitCodes.usage);
   const cluster: DemoCluster = {
     version: dirVersion,
     founded: false,

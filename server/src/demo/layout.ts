@@ -41,7 +41,7 @@ export interface DemoOptions {
   readonly commitPoint?: CommitPointKind | null;
   readonly logStore: DemoStore;
   readonly payload: 'wal' | 'statements';
-  readonly protocol: 'multi-paxos' | 'paxos';
+  readonly protocol: 'multi-paxos' | 'paxos' | 'primary';
 }
 
 export interface ReplicaPlan {

@@ -96,9 +96,16 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
         sessionsMax: config.bounds.clientsMax * config.peers.length,
         listener: {
           finished: (slot, operation, result) => {
-            submissions.executed(keyOf(operation), result);
+            const key = keyOf(operation);
+            if (submissions.has(key))
+              protocol.whenAnswerable(slot, (outcome) => {
+                if (outcome === 'acknowledged') submissions.executed(key, result);
+                else submissions.unacknowledged(key);
+              });
             const isCompared = operation.kind !== 'request' || operation.isCompared !== false;
-            if (isCompared && result.digest !== null) digests.executed(slot, result.digest);
+            // Copies may have executed what another primary has not: then a slot is not the same everywhere.
+            if (isCompared && config.protocol !== 'primary' && result.digest !== null)
+              digests.executed(slot, result.digest);
           },
           paused: () => Promise.resolve(),
           notified: (session, message) => sessions.notified(session as SessionId, message),
@@ -126,7 +133,9 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
     }
   };
   const inexact = async (reason: InexactReason | 'logPurged'): Promise<void> => {
-    if (reason === 'logPurged' || log.stats().purgedTo > 0) {
+    // A primary's copy knows by itself what its log lacks.
+    const isPurged = config.protocol !== 'primary' && reason === 'logPurged';
+    if (isPurged || protocol.purgedTo > 0) {
       database.copyNeeded(reason);
       return;
     }
@@ -176,7 +185,10 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
   const replica: StatementReplica = new StatementReplica({
     config,
     protocol,
-    onCopyNeeded: () => void inexact('logPurged'),
+    onCopyNeeded: () => {
+      submissions.giveUpAll('what this replica has executed is not what the group has');
+      void inexact('logPurged');
+    },
     payload,
     submissions,
     database,

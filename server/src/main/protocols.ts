@@ -1,9 +1,11 @@
 /** Which protocol a configuration asks for, where statements travel. */
+import { join } from 'node:path';
+import { copyMarkAt } from '../adapters/copy-mark.ts';
 import { MultiPaxosHost, type ProtocolParts } from '../replica/protocols/multi-paxos-host.ts';
 import { PaxosHost } from '../replica/protocols/paxos-host.ts';
+import { PrimaryHost } from '../replica/protocols/primary-host.ts';
 import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
 
-/** @throws Error if it is not served yet, which the configuration says first */
 export function protocolOf(parts: ProtocolParts): ProtocolHost {
   const { protocol } = parts.config;
   switch (protocol) {
@@ -12,7 +14,7 @@ export function protocolOf(parts: ProtocolParts): ProtocolHost {
     case 'paxos':
       return new PaxosHost(parts);
     case 'primary':
-      throw new Error(`protocol: ${protocol} is not served yet`);
+      return new PrimaryHost(parts, copyMarkAt(join(parts.config.dataDir, 'copy-needed')));
     default:
       return protocol satisfies never;
   }

@@ -77,7 +77,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
   }
 
   /** The log has everything: from its beginning on it is executed again. */
-  beginsAnew(reason: InexactReason): void {
+  beginsAnew(reason: InexactReason | 'logPurged'): void {
     this.down(`everything is executed again, from the beginning of the log: ${why[reason]}`);
     this.options.logger.warn({ reason }, this.trouble ?? '');
   }

@@ -143,8 +143,8 @@ export interface Carried {
   readonly bytes: Uint8Array;
 }
 
-/** `operations`: of statements, for whoever proposes. `paxos`: messages of single-decree Paxos. `digests`: what a replica's database answered. */
-export type Channel = 'operations' | 'paxos' | 'digests';
+/** `operations`: of statements, for whoever proposes. `paxos`: messages of single-decree Paxos. `digests`: what a replica's database answered. `primary`: of a primary and its copies. */
+export type Channel = 'operations' | 'paxos' | 'digests' | 'primary';
 
 export type ControlMessage =
   | JoinRequest

@@ -173,7 +173,7 @@ function pushToDatabase(run: Run): void {
 /** What is settled and executed goes, but for what copies that lag may want. The last of it stays, and so does the last entry: their epochs tell what a log is worth. */
 function purge(run: Run): void {
   const { state } = run;
-  const { keepSlots } = state.config;
+  const keepSlots = state.logBytes > state.config.keepBytesMax ? 1 : state.config.keepSlots;
   const upTo = Math.min(
     state.settled,
     state.durableExecuted,

@@ -110,4 +110,6 @@ export function databaseRestored(run: Run, slot: Slot, isMarked: boolean): void 
   state.pushedTo = slot;
   if (isMarked) state.needsCopy = true;
   else if (slot > state.lastSlot || slot < state.base) taint(run);
+  // One that has executed nothing is the beginning of every log.
+  else if (slot === 0) state.needsCopy = false;
 }

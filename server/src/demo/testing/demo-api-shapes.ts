@@ -70,6 +70,13 @@ const status: z.ZodType<ReplicaStatus> = z.strictObject({
         messagesPerAgreement: z.number(),
       }),
     }),
+    z.strictObject({
+      name: z.literal('primary'),
+      role: z.enum(['recovering', 'standby', 'primary']),
+      replication: z.enum(['none', 'async', 'majority', 'semi', 'sync']),
+      needsCopy: z.boolean(),
+      counts: z.strictObject({ acknowledged: count, unacknowledged: count }),
+    }),
   ]),
   role: z.enum(['follower', 'candidate', 'leader']),
   ballot: z.strictObject({ round: count, replica: id }),

@@ -32,6 +32,7 @@ export function configOf(more: Partial<PrimaryConfig> = {}): PrimaryConfig {
     windowBytesMax: 10_000,
     batchBytesMax: 1000,
     keepSlots: 100,
+    keepBytesMax: 100_000,
     isTold: false,
     ...more,
   };

@@ -90,6 +90,7 @@ export class SimulatedGroup {
       windowBytesMax: 100_000,
       batchBytesMax: 300,
       keepSlots: 8,
+      keepBytesMax: 100_000,
       isTold: true,
       ...this.options.config,
     };

@@ -122,5 +122,7 @@ export interface PrimaryConfig {
   readonly batchBytesMax: number;
   /** So much of the log is kept for copies that lag. */
   readonly keepSlots: number;
+  /** Where it is larger than this, only what is needed is kept. */
+  readonly keepBytesMax: number;
   readonly isTold: boolean;
 }

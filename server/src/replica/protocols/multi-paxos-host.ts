@@ -22,6 +22,7 @@ import { Proposer } from '../consensus/proposer.ts';
 import { Membership } from '../members/membership.ts';
 import type { ReplicaEvents } from '../status/events.ts';
 import { peersOf } from '../status/measures-report.ts';
+import type { AnswerOutcome } from './awaited-answers.ts';
 import type { Given, ProtocolHost, ProtocolListener, Standing } from './protocol-host.ts';
 
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
@@ -67,6 +68,14 @@ export class MultiPaxosHost implements ProtocolHost, CoreListener {
 
   get commitPoint(): Slot {
     return this.core.commitPoint;
+  }
+
+  get purgedTo(): Slot {
+    return this.parts.log.stats().purgedTo;
+  }
+
+  whenAnswerable(_slot: Slot, settle: (outcome: AnswerOutcome) => void): void {
+    settle('acknowledged');
   }
 
   start(listener: ProtocolListener): void {

@@ -118,7 +118,8 @@ function read(from: Reader, group: GroupId): PaxosMessage {
   }
 }
 
-class Writer {
+/** Also of the other protocols' codecs. */
+export class Writer {
   private readonly parts: Buffer[] = [];
 
   byte(value: number): void {
@@ -157,7 +158,7 @@ class Writer {
   }
 }
 
-class Reader {
+export class Reader {
   private readonly bytes: Buffer;
   private readonly group: GroupId;
   private at = 0;
@@ -171,8 +172,12 @@ class Reader {
     return this.bytes.readUInt8(this.forward(1));
   }
 
+  number(): number {
+    return this.bytes.readDoubleLE(this.forward(8));
+  }
+
   private whole(): number {
-    const value = this.bytes.readDoubleLE(this.forward(8));
+    const value = this.number();
     if (!Number.isSafeInteger(value) || value < 0) throw new PaxosFrameError('a number is not a whole one');
     return value;
   }

@@ -22,6 +22,7 @@ import type { ProtocolParts } from './multi-paxos-host.ts';
 import { decodePaxos, encodePaxos, PaxosFrameError } from './paxos-codec.ts';
 import { PaxosTally } from './paxos-counts.ts';
 import { PaxosLog } from './paxos-log.ts';
+import type { AnswerOutcome } from './awaited-answers.ts';
 import type { Given, ProtocolHost, ProtocolListener, Standing } from './protocol-host.ts';
 
 type WithoutTime<Input = PaxosInput> = Input extends PaxosInput ? Omit<Input, 'nowMs'> : never;
@@ -106,6 +107,14 @@ export class PaxosHost implements ProtocolHost {
 
   get commitPoint(): Slot {
     return this.state.commitPoint;
+  }
+
+  get purgedTo(): Slot {
+    return this.parts.log.stats().purgedTo;
+  }
+
+  whenAnswerable(_slot: Slot, settle: (outcome: AnswerOutcome) => void): void {
+    settle('acknowledged');
   }
 
   start(listener: ProtocolListener): void {

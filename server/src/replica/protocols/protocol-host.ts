@@ -9,6 +9,7 @@ import type { Entry, SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { Ballot, ReplicaId, Role, Slot } from '../../multipaxos/types/names.ts';
 import type { TraceLevel } from '../../multipaxos/types/trace.ts';
 import type { ControlMessage } from '../../ports/control.ts';
+import type { AnswerOutcome } from './awaited-answers.ts';
 import type { Membership } from '../members/membership.ts';
 import type { Service } from '../../ports/client-service.ts';
 
@@ -47,6 +48,10 @@ export interface ProtocolHost {
   copyAwaited(): void;
   /** Chosen entries, consecutive from the slot; none: the log has let go of it. */
   readChosen(from: Slot, to: Slot, bytesMax: number): Promise<Entry[]>;
+  /** At or below: no log that begins with slot 1. */
+  readonly purgedTo: Slot;
+  /** What this replica has executed at the slot: told when its client may hear it, at once where what is chosen stays. */
+  whenAnswerable(slot: Slot, settle: (outcome: AnswerOutcome) => void): void;
   /** The replica's database or log is not in order, or it ends: it is not to lead. Told again and again while that is so. */
   stepBack(reason: 'logFailed' | 'requested'): void;
   /** Of another replica: who asks to join, and what travels on the protocol's own channel. */

@@ -81,6 +81,16 @@ export class Submissions<Result> {
     this.finish(name, { code: 'executed', result });
   }
 
+  /** Executed here, and perhaps not where the next primary is: nobody knows. */
+  unacknowledged(name: string): void {
+    const reason = 'too few replicas have acknowledged it in time';
+    this.finish(name, { code: 'unknown', reason });
+  }
+
+  has(name: string): boolean {
+    return this.pending.has(name);
+  }
+
   get isEmpty(): boolean {
     return this.pending.size === 0;
   }

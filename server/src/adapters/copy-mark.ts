@@ -1,0 +1,39 @@
+/**
+ * A file that says that a database has executed what the log has not: only another database helps, in every later life of the replica.
+ *
+ * Written in one go, before whatever is done next: the protocol's records that come behind it would make it untrue to leave it out. It happens hardly ever, so nobody waits for long.
+ */
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+export interface CopyMark {
+  readonly isSet: boolean;
+  /** Durable when it returns. */
+  set(): void;
+  clear(): void;
+}
+
+export function copyMarkAt(path: string): CopyMark {
+  return {
+    get isSet() {
+      return existsSync(path);
+    },
+    set() {
+      mkdirSync(dirname(path), { recursive: true });
+      sync(path, 'w');
+      sync(dirname(path), 'r');
+    },
+    clear() {
+      rmSync(path, { force: true });
+    },
+  };
+}
+
+function sync(path: string, flags: 'w' | 'r'): void {
+  const file = openSync(path, flags, 0o600);
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

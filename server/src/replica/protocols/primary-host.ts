@@ -1,0 +1,398 @@
+/**
+ * A primary and its copies for statements: one orders, the others follow, and clients are answered by levels.
+ *
+ * Responsible for: feeding the pure core (server/src/primary) one input at a time and carrying out its effects in their order; ticks; telling copies what is acknowledged, for the clients that came to them.
+ * Invariants: `Persisted` is told when the records are durable; that the database needs a copy is marked durably ahead of the records behind it; members are fixed, and nobody is let in.
+ */
+import { noElections, type ReplicaMeasures } from '../../api/measures.ts';
+import type { ProtocolStatus } from '../../api/status.ts';
+import type { CopyMark } from '../../adapters/copy-mark.ts';
+import { primaryDefaults } from '../../config/config-schema.ts';
+import { replicaOf, votersOf } from '../../multipaxos/configuration.ts';
+import { proposalLabel } from '../../multipaxos/entry.ts';
+import type { Entry } from '../../multipaxos/types/entries.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import { createState, isServing, type State, step } from '../../primary/step.ts';
+import type { Effect, Input, PrimaryConfig } from '../../primary/types/effects.ts';
+import type { ControlMessage, JoinRequest } from '../../ports/control.ts';
+import { Membership } from '../members/membership.ts';
+import { type AnswerOutcome, AwaitedAnswers } from './awaited-answers.ts';
+import type { ProtocolParts } from './multi-paxos-host.ts';
+import { PaxosFrameError } from './paxos-codec.ts';
+import { PaxosLog } from './paxos-log.ts';
+import { decodePrimary, encodePrimary, type PrimaryMessage } from './primary-codec.ts';
+import type { Given, ProtocolHost, ProtocolListener, Standing } from './protocol-host.ts';
+
+type WithoutTime<Each = Input> = Each extends Input ? Omit<Each, 'nowMs'> : never;
+type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+
+const tickMs = 25;
+const pauseMsMax = 10_000;
+/** So much of the log is kept in memory and on disk for copies that lag: a copy of a database is not made yet. */
+const keepSlots = 32_768;
+const keepBytesMax = 256 * 1024 * 1024;
+const batchBytesMax = 1024 * 1024;
+
+export function primaryConfigOf({ config, log }: ProtocolParts): PrimaryConfig {
+  const { group, timings, bounds } = config;
+  const { replication, failureTimeoutMs, acknowledgeMsMax, dropSilentCopies, promoteAloneRiskingSplitBrain } =
+    config.primary ?? primaryDefaults;
+  return {
+    group,
+    id: log.identity.member,
+    replicas: [...votersOf(log.recovered.configuration)].sort(),
+    replication,
+    heartbeatMs: timings.heartbeatMs,
+    failureTimeoutMs,
+    retransmitMs: timings.retransmitMs,
+    acknowledgeMsMax,
+    pauseMsMax,
+    dropSilentCopies,
+    promoteAloneRiskingSplitBrain,
+    windowSlotsMax: bounds.windowSlotsMax,
+    windowBytesMax: bounds.windowBytesMax,
+    batchBytesMax: Math.min(bounds.acceptBatchBytesMax, batchBytesMax),
+    keepSlots,
+    keepBytesMax,
+    isTold: false,
+  };
+}
+
+export class PrimaryHost implements ProtocolHost {
+  readonly membership: Membership;
+  private readonly parts: ProtocolParts;
+  private readonly mark: CopyMark;
+  private readonly client: string;
+  private readonly log: PaxosLog;
+  private readonly answers: AwaitedAnswers;
+  private state: State;
+  private listener: ProtocolListener | null = null;
+  private inputs: Input[] = [];
+  private isStepping = false;
+  private isStopped = false;
+  private stopTicking: (() => void) | null = null;
+  private nextRequest = 1;
+  /** Operations that this primary has been given and has not answered, and the label of each one's proposal. */
+  private readonly under = new Map<string, Uint8Array>();
+  private readonly isUnder = new Set<Uint8Array>();
+  private lastRefusal: EffectOf<'refused'>['code'] | null = null;
+  private readonly counts = { acknowledged: 0, unacknowledged: 0 };
+  /** What this turn is to tell the copies. */
+  private untold: Record<AnswerOutcome, Slot[]> = { acknowledged: [], unacknowledged: [] };
+  private tellingIsNear = false;
+
+  constructor(parts: ProtocolParts, mark: CopyMark) {
+    this.parts = parts;
+    this.mark = mark;
+    const { log, transport, timers, random, events, logger } = parts;
+    const { cluster, member } = log.identity;
+    this.client = `${member}.${events.run}`;
+    this.state = createState(primaryConfigOf(parts), log.recovered, timers.nowMs(), random());
+    this.answers = new AwaitedAnswers(2 * this.state.config.acknowledgeMsMax);
+    this.log = new PaxosLog({
+      log,
+      timers,
+      onDurable: (seq) => {
+        this.input({ kind: 'Persisted', seq });
+        this.listener?.room();
+      },
+      onTrouble: (error) => this.listener?.logTrouble(error),
+      onFailed: (error) => this.fail(error),
+    });
+    this.membership = new Membership({
+      member,
+      cluster,
+      configuration: log.recovered.configuration,
+      transport,
+      reconfigure: () => undefined,
+      leadership: () => ({ serving: false, leader: null }),
+      purgedTo: () => this.purgedTo,
+      timers,
+      logger,
+      onRemoved: (why) => logger.error({ why }, 'this replica is no member'),
+    });
+  }
+
+  /** Everything at or below may be executed: it is durable here, and confirmed by the primary. */
+  get commitPoint(): Slot {
+    return this.state.pushedTo;
+  }
+
+  get purgedTo(): Slot {
+    return Math.max(0, this.state.base - 1) as Slot;
+  }
+
+  start(listener: ProtocolListener): void {
+    this.listener = listener;
+    this.tick();
+  }
+
+  private tick(): void {
+    if (this.isStopped) return;
+    const { timers, random } = this.parts;
+    this.input({ kind: 'Tick', random: random() });
+    this.answers.look(timers.nowMs());
+    this.stopTicking = timers.after(tickMs, () => this.tick());
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.stopTicking?.();
+    this.log.stop();
+    this.answers.giveUpAll();
+  }
+
+  give(operation: Uint8Array): Given {
+    if (this.isUnder.has(operation)) return { code: 'given' };
+    if (this.state.leadership === null) return { code: 'elsewhere', to: this.heardPrimary() };
+    const proposal = { client: this.client, request: this.nextRequest++ };
+    const label = proposalLabel(proposal);
+    this.under.set(label, operation);
+    this.isUnder.add(operation);
+    this.lastRefusal = null;
+    this.input({ kind: 'Propose', proposals: [{ proposal, payload: operation }] });
+    if (this.lastRefusal === null && !this.isStopped) return { code: 'given' };
+    return this.lastRefusal === 'windowFull' ? { code: 'full' } : { code: 'elsewhere', to: null };
+  }
+
+  applied(slot: Slot, durableSlot: Slot): void {
+    this.input({ kind: 'Applied', slot, durableSlot });
+  }
+
+  /** A database that has executed nothing is the beginning of every log. */
+  restored(slot: Slot): void {
+    const isMarked = slot > 0 && this.mark.isSet;
+    if (!isMarked) this.mark.clear();
+    this.input({ kind: 'Restored', slot, isMarked });
+    if (isMarked) this.tellCopyNeeded();
+  }
+
+  copyAwaited(): void {
+    // The core goes on: what it is given again is executed anew.
+  }
+
+  readChosen(from: Slot, to: Slot, bytesMax: number): Promise<Entry[]> {
+    const { log, pushedTo, base } = this.state;
+    const upTo = Math.min(to, pushedTo);
+    if (!log.has(from)) {
+      return this.parts.log.read(from, Math.min(upTo, Math.max(base, 1)) as Slot, bytesMax);
+    }
+    const entries: Entry[] = [];
+    let bytes = 0;
+    for (let slot: number = from; slot <= upTo; slot += 1) {
+      const held = log.get(slot as Slot);
+      if (held === undefined || (entries.length > 0 && bytes + held.bytes > bytesMax)) break;
+      bytes += held.bytes;
+      entries.push(held.entry);
+    }
+    return Promise.resolve(entries);
+  }
+
+  /** Told when the client may hear what this replica answers, or that nobody knows. */
+  whenAnswerable(slot: Slot, settle: (outcome: AnswerOutcome) => void): void {
+    const held = this.state.log.get(slot);
+    if (held === undefined || this.state.needsCopy || this.isStopped) return settle('unacknowledged');
+    this.answers.when(slot, held.ballot, this.parts.timers.nowMs(), settle);
+  }
+
+  stepBack(): void {
+    this.input({ kind: 'StepDown' });
+  }
+
+  traceAt(): void {
+    // What the core does is not told yet.
+  }
+
+  onControl(from: ReplicaId, message: ControlMessage): void {
+    if (message.kind === 'JoinRequest') this.refuse(message);
+    if (message.kind !== 'Carried' || message.channel !== 'primary') return;
+    try {
+      this.receive(from, decodePrimary(message.bytes, this.parts.config.group));
+    } catch (error) {
+      if (!(error instanceof PaxosFrameError)) throw error;
+      this.parts.logger.warn({ from, err: error }, 'a message that is none was dropped');
+    }
+  }
+
+  private receive(from: ReplicaId, message: PrimaryMessage): void {
+    if (message.kind !== 'Told') {
+      // As a lossy network would: it comes again.
+      if (message.kind === 'Operations' && message.entries.length > 0 && this.log.isBusy) return;
+      return this.input({ kind: 'Receive', from, message });
+    }
+    if (message.epoch.replica !== from) return;
+    for (const slot of message.acknowledged) this.answers.tell(slot, message.epoch, 'acknowledged');
+    for (const slot of message.unacknowledged) this.answers.tell(slot, message.epoch, 'unacknowledged');
+  }
+
+  private refuse({ replica, nonce }: JoinRequest): void {
+    this.parts.transport.sendControl(replica, {
+      kind: 'JoinReply',
+      nonce,
+      code: 'refused',
+      reason: `members are fixed where the protocol is primary. A new group: "barista init --cluster ${this.parts.log.identity.cluster}" on each member; a member that has lost its log must not come back`,
+      leader: null,
+      admission: null,
+    });
+  }
+
+  /** Whom it follows, or is; null: that one is silent. */
+  private heardPrimary(): ReplicaId | null {
+    const { primary, config, heardAtMs } = this.state;
+    if (primary === null || primary === config.id) return primary;
+    return this.parts.timers.nowMs() - heardAtMs < config.failureTimeoutMs ? primary : null;
+  }
+
+  standing(): Standing {
+    const { role, promised, pushedTo, lastSlot, config } = this.state;
+    const leader = this.heardPrimary();
+    const isPrimary = role === 'primary';
+    const follows = config.replication === 'none' ? 'nowhere' : 'at';
+    const elsewhere = leader === null ? 'nowhere' : follows;
+    return {
+      role: isPrimary ? 'leader' : 'follower',
+      ballot: promised,
+      leader,
+      commitPoint: pushedTo,
+      lastSlot,
+      service: isPrimary ? (isServing(this.state) ? 'here' : 'nowhere') : elsewhere,
+      whyNot: this.whyNot(leader),
+    };
+  }
+
+  private whyNot(leader: ReplicaId | null): string | null {
+    const { role, config } = this.state;
+    if (role === 'primary') {
+      if (isServing(this.state)) return null;
+      return 'too few of the other replicas are heard, and another may be primary: it answers nobody until they are back';
+    }
+    if (leader === null)
+      return config.replicas.length === 2
+        ? 'no primary is heard, and of two replicas none takes over alone: bring the other one back'
+        : 'no primary is heard';
+    return config.replication === 'none'
+      ? `the group does not replicate (primary.replication: none): connect to ${replicaOf(leader)}`
+      : null;
+  }
+
+  status(): ProtocolStatus {
+    const { role, config, needsCopy } = this.state;
+    return { name: 'primary', role, replication: config.replication, needsCopy, counts: { ...this.counts } };
+  }
+
+  measures(): Pick<ReplicaMeasures, 'elections' | 'peers'> {
+    return { elections: noElections, peers: [] };
+  }
+
+  // -------------------------------------------------------------------------------------------------- the core
+
+  private input(input: WithoutTime): void {
+    if (this.isStopped || this.listener === null) return;
+    this.inputs.push({ ...input, nowMs: this.parts.timers.nowMs() });
+    if (this.isStepping) return;
+    this.isStepping = true;
+    try {
+      for (let next = this.inputs.shift(); next !== undefined; next = this.inputs.shift()) {
+        const { state, effects } = step(this.state, next);
+        this.state = state;
+        for (const effect of effects) this.carryOut(effect);
+      }
+    } catch (error) {
+      this.fail(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      this.isStepping = false;
+    }
+  }
+
+  private fail(error: Error): void {
+    this.stop();
+    this.listener?.fatal(error);
+  }
+
+  private carryOut(effect: Effect): void {
+    const { logger } = this.parts;
+    switch (effect.kind) {
+      case 'persist':
+        return this.log.persist(effect.seq, effect.records);
+      case 'send':
+        return this.send(effect.to, effect.message);
+      case 'chosen':
+        this.listener?.chosen(effect.entries);
+        this.listener?.room();
+        return;
+      case 'refused':
+        this.lastRefusal = effect.code;
+        return this.over(proposalLabel(effect.proposal));
+      case 'acknowledged':
+      case 'unacknowledged':
+        this.over(proposalLabel(effect.proposal));
+        return this.answered(effect.slot, effect.kind);
+      case 'leadership': {
+        const { role, leader, serving, ballot } = effect;
+        logger.info({ role, leader, serving, epoch: ballot }, 'primary and copies');
+        return this.listener?.proposerChanged();
+      }
+      case 'copyNeeded':
+        this.mark.set();
+        this.answers.giveUpAll();
+        return this.tellCopyNeeded();
+      case 'transferNeeded':
+        logger.error(
+          { copy: effect.to },
+          'a copy needs another database, and copies of one are not made yet',
+        );
+        return;
+      case 'waitsFor':
+        logger.info({ copy: effect.copy, isWaitedFor: effect.isWaitedFor }, 'copies that are waited for');
+        return;
+      case 'purge':
+        this.listener?.purged();
+        void this.log.purge(effect.upTo);
+        return;
+      case 'proposed':
+      case 'paused':
+      case 'resumed':
+      case 'trace':
+        return;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  private send(to: ReplicaId, message: PrimaryMessage): void {
+    const bytes = encodePrimary(message);
+    this.parts.transport.sendControl(replicaOf(to), { kind: 'Carried', channel: 'primary', bytes });
+  }
+
+  private over(label: string): void {
+    const operation = this.under.get(label);
+    if (operation === undefined) return;
+    this.under.delete(label);
+    this.isUnder.delete(operation);
+  }
+
+  private answered(slot: Slot, outcome: AnswerOutcome): void {
+    const epoch = this.state.log.get(slot)?.ballot;
+    if (epoch === undefined) return;
+    this.counts[outcome] += 1;
+    this.answers.tell(slot, epoch, outcome);
+    // Of an earlier epoch of its own: nobody knows, and copies find that out by themselves.
+    if (epoch.replica !== this.state.config.id) return;
+    this.untold[outcome].push(slot);
+    if (this.tellingIsNear) return;
+    this.tellingIsNear = true;
+    queueMicrotask(() => {
+      this.tellingIsNear = false;
+      const told = { kind: 'Told', group: this.state.config.group, epoch, ...this.untold } as const;
+      this.untold = { acknowledged: [], unacknowledged: [] };
+      const { replicas, id, replication } = this.state.config;
+      if (this.isStopped || replication === 'none') return;
+      for (const to of replicas) if (to !== id) this.send(to, told);
+    });
+  }
+
+  private tellCopyNeeded(): void {
+    this.parts.logger.warn('the database has executed what the log has not');
+    this.parts.timers.soon(() => this.listener?.copyNeeded());
+  }
+}
