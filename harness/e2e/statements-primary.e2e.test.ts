@@ -59,9 +59,9 @@ async function primary(except = ''): Promise<number> {
 /** Writes until it is told to stop; which values were acknowledged, and whether the connection ended. */
 function writer(client: Client, from: number): { stop: () => Promise<number[]> } {
   const acknowledged: number[] = [];
-  let isOver = false;
+  const until = { isOver: false };
   const work = (async () => {
-    for (let n = from; !isOver; n += 1) {
+    for (let n = from; !until.isOver; n += 1) {
       try {
         await client.query('INSERT INTO kept VALUES ($1)', [n]);
         acknowledged.push(n);
@@ -72,7 +72,7 @@ function writer(client: Client, from: number): { stop: () => Promise<number[]> }
   })();
   return {
     stop: async () => {
-      isOver = true;
+      until.isOver = true;
       await work;
       return acknowledged;
     },
