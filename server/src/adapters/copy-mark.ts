@@ -1,17 +1,11 @@
 /**
- * A file that says that a database has executed what the log has not: only another database helps, in every later life of the replica.
+ * The mark that a database must be replaced, as a file.
  *
  * Written in one go, before whatever is done next: the protocol's records that come behind it would make it untrue to leave it out. It happens hardly ever, so nobody waits for long.
  */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-
-export interface CopyMark {
-  readonly isSet: boolean;
-  /** Durable when it returns. */
-  set(): void;
-  clear(): void;
-}
+import type { CopyMark } from '../ports/copy-mark.ts';
 
 export function copyMarkAt(path: string): CopyMark {
   return {

@@ -1,6 +1,7 @@
 /** Which protocol a configuration asks for, where statements travel. */
 import { join } from 'node:path';
 import { copyMarkAt } from '../adapters/copy-mark.ts';
+import { primaryDefaults } from '../config/config-schema.ts';
 import { MultiPaxosHost, type ProtocolParts } from '../replica/protocols/multi-paxos-host.ts';
 import { PaxosHost } from '../replica/protocols/paxos-host.ts';
 import { PrimaryHost } from '../replica/protocols/primary-host.ts';
@@ -14,7 +15,11 @@ export function protocolOf(parts: ProtocolParts): ProtocolHost {
     case 'paxos':
       return new PaxosHost(parts);
     case 'primary':
-      return new PrimaryHost(parts, copyMarkAt(join(parts.config.dataDir, 'copy-needed')));
+      return new PrimaryHost(
+        parts,
+        parts.config.primary ?? primaryDefaults,
+        copyMarkAt(join(parts.config.dataDir, 'copy-needed')),
+      );
     default:
       return protocol satisfies never;
   }

@@ -6,8 +6,7 @@
  */
 import { noElections, type ReplicaMeasures } from '../../api/measures.ts';
 import type { ProtocolStatus } from '../../api/status.ts';
-import type { CopyMark } from '../../adapters/copy-mark.ts';
-import { primaryDefaults } from '../../config/config-schema.ts';
+import type { ReplicaConfig } from '../../config/replica-config.ts';
 import { replicaOf, votersOf } from '../../multipaxos/configuration.ts';
 import { proposalLabel } from '../../multipaxos/entry.ts';
 import type { Entry } from '../../multipaxos/types/entries.ts';
@@ -15,6 +14,7 @@ import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { createState, isServing, type State, step } from '../../primary/step.ts';
 import type { Effect, Input, PrimaryConfig } from '../../primary/types/effects.ts';
 import type { ControlMessage, JoinRequest } from '../../ports/control.ts';
+import type { CopyMark } from '../../ports/copy-mark.ts';
 import { Membership } from '../members/membership.ts';
 import { type AnswerOutcome, AwaitedAnswers } from './awaited-answers.ts';
 import type { ProtocolParts } from './multi-paxos-host.ts';
@@ -26,6 +26,8 @@ import type { Given, ProtocolHost, ProtocolListener, Standing } from './protocol
 type WithoutTime<Each = Input> = Each extends Input ? Omit<Each, 'nowMs'> : never;
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
+type PrimarySettings = NonNullable<ReplicaConfig['primary']>;
+
 const tickMs = 25;
 const pauseMsMax = 10_000;
 /** So much of the log is kept in memory and on disk for copies that lag: a copy of a database is not made yet. */
@@ -33,10 +35,10 @@ const keepSlots = 32_768;
 const keepBytesMax = 256 * 1024 * 1024;
 const batchBytesMax = 1024 * 1024;
 
-export function primaryConfigOf({ config, log }: ProtocolParts): PrimaryConfig {
+function primaryConfigOf({ config, log }: ProtocolParts, settings: PrimarySettings): PrimaryConfig {
   const { group, timings, bounds } = config;
   const { replication, failureTimeoutMs, acknowledgeMsMax, dropSilentCopies, promoteAloneRiskingSplitBrain } =
-    config.primary ?? primaryDefaults;
+    settings;
   return {
     group,
     id: log.identity.member,
@@ -81,13 +83,13 @@ export class PrimaryHost implements ProtocolHost {
   private untold: Record<AnswerOutcome, Slot[]> = { acknowledged: [], unacknowledged: [] };
   private tellingIsNear = false;
 
-  constructor(parts: ProtocolParts, mark: CopyMark) {
+  constructor(parts: ProtocolParts, settings: PrimarySettings, mark: CopyMark) {
     this.parts = parts;
     this.mark = mark;
     const { log, transport, timers, random, events, logger } = parts;
     const { cluster, member } = log.identity;
     this.client = `${member}.${events.run}`;
-    this.state = createState(primaryConfigOf(parts), log.recovered, timers.nowMs(), random());
+    this.state = createState(primaryConfigOf(parts, settings), log.recovered, timers.nowMs(), random());
     this.answers = new AwaitedAnswers(2 * this.state.config.acknowledgeMsMax);
     this.log = new PaxosLog({
       log,
