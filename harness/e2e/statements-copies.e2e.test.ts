@@ -6,31 +6,24 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
+import { ReplicaClients } from './replica-clients.ts';
 
 let cluster: LocalCluster;
+let clients: ReplicaClients;
 
 beforeAll(async () => {
   cluster = await startCluster({ args: ['--payload=statements', '--no-dashboard'] });
+  clients = new ReplicaClients(cluster);
 }, 240_000);
 
-afterAll(() => cluster?.stop(), 60_000);
-
-async function connect(replica: number): Promise<Client> {
-  const client = new Client({
-    host: '127.0.0.1',
-    port: cluster.pgwirePorts[replica]!,
-    user: 'barista',
-    password: 'barista',
-    database: 'barista',
-  });
-  client.on('error', () => undefined);
-  await client.connect();
-  return client;
-}
+afterAll(async () => {
+  await clients?.end();
+  await cluster?.stop();
+}, 60_000);
 
 it('a replica that answers differently is fenced, and comes back with what the others have', async () => {
-  const one = await connect(0);
-  const wrong = await connect(2);
+  const one = await clients.connect(0);
+  const wrong = await clients.connect(2);
   await one.query('CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL)');
   await one.query('INSERT INTO account SELECT i, 100 FROM generate_series(1, 10) i');
   const status = (await cluster.settled()).find(({ id }) => id === 'r3');
@@ -58,7 +51,7 @@ it('a replica that answers differently is fenced, and comes back with what the o
   await expect
     .poll(
       async () => {
-        const again = await connect(2);
+        const again = await clients.connect(2);
         const { rows } = await again.query(ask);
         await again.end();
         return rows;

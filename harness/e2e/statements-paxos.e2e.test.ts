@@ -3,62 +3,33 @@
  *
  * Real processes, real signals, a real driver.
  */
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
+import { ReplicaClients } from './replica-clients.ts';
 
 const clientsEach = 2;
 const transfersEach = 15;
 let cluster: LocalCluster;
-const clients: Client[] = [];
+let clients: ReplicaClients;
 
 beforeAll(async () => {
   cluster = await startCluster({ args: ['--payload=statements', '--protocol=paxos', '--no-dashboard'] });
+  clients = new ReplicaClients(cluster);
 }, 240_000);
 
 afterAll(async () => {
-  await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
+  await clients?.end();
   await cluster?.stop();
 }, 60_000);
 
-async function connect(replica: number): Promise<Client> {
-  const client = new Client({
-    host: '127.0.0.1',
-    port: cluster.pgwirePorts[replica]!,
-    user: 'barista',
-    password: 'barista',
-    database: 'barista',
-  });
-  client.on('error', () => undefined);
-  await client.connect();
-  clients.push(client);
-  return client;
-}
-
-async function everywhere(sql: string): Promise<unknown[]> {
-  const rows: unknown[] = [];
-  for (const replica of cluster.pgwirePorts.keys()) {
-    const client = await connect(replica);
-    rows.push((await client.query(sql)).rows);
-    await client.end();
-  }
-  return rows;
-}
-
-async function equalEverywhere(sql: string): Promise<unknown> {
-  const [first, ...others] = await everywhere(sql);
-  for (const other of others) expect(other).toEqual(first);
-  return first;
-}
-
 describe('statements over single-decree Paxos', () => {
   it('are proposed by every replica at once, and executed in one order', async () => {
-    const one = await connect(0);
+    const one = await clients.connect(0);
     await one.query('CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL)');
     await one.query('INSERT INTO account SELECT i, 100 FROM generate_series(1, 6) i');
     await one.query('CREATE TABLE history (n serial PRIMARY KEY, who text, at timestamptz DEFAULT now())');
     const work = async (replica: number, which: number): Promise<void> => {
-      const client = await connect(replica);
+      const client = await clients.connect(replica);
       for (let n = 0; n < transfersEach; n += 1) {
         const [from, to] = [1 + ((n + which) % 6), 1 + ((n + which + replica + 1) % 6)];
         await client.query(
@@ -72,12 +43,14 @@ describe('statements over single-decree Paxos', () => {
     );
     await Promise.all(all);
     await cluster.settled(60_000);
-    expect(await equalEverywhere('SELECT sum(balance)::int AS sum FROM account')).toEqual([{ sum: 600 }]);
-    await equalEverywhere('SELECT * FROM account ORDER BY id');
-    expect(await equalEverywhere('SELECT count(*)::int AS count FROM history')).toEqual([
+    expect(await clients.equalEverywhere('SELECT sum(balance)::int AS sum FROM account')).toEqual([
+      { sum: 600 },
+    ]);
+    await clients.equalEverywhere('SELECT * FROM account ORDER BY id');
+    expect(await clients.equalEverywhere('SELECT count(*)::int AS count FROM history')).toEqual([
       { count: 3 * clientsEach * transfersEach },
     ]);
-    await equalEverywhere('SELECT * FROM history ORDER BY n');
+    await clients.equalEverywhere('SELECT * FROM history ORDER BY n');
     const { replicas } = await cluster.status();
     for (const { status } of replicas) {
       const protocol = status?.protocol;
@@ -87,18 +60,18 @@ describe('statements over single-decree Paxos', () => {
   }, 120_000);
 
   it('go on in the middle of a transaction when another replica is killed, which comes back', async () => {
-    const client = await connect(0);
+    const client = await clients.connect(0);
     await client.query('BEGIN');
     await client.query('UPDATE account SET balance = balance - 10 WHERE id = 1');
     await cluster.fault({ action: 'crash', replica: 'r2' as never });
     await client.query('UPDATE account SET balance = balance + 10 WHERE id = 2');
     await client.query('COMMIT');
-    const other = await connect(2);
+    const other = await clients.connect(2);
     await other.query("INSERT INTO history (who) VALUES ('while r2 is away')");
     await cluster.fault({ action: 'restart', replica: 'r2' as never });
     await cluster.settled(120_000);
-    expect(await equalEverywhere('SELECT * FROM account ORDER BY id')).toHaveLength(6);
-    expect(await equalEverywhere('SELECT * FROM history ORDER BY n')).toHaveLength(
+    expect(await clients.equalEverywhere('SELECT * FROM account ORDER BY id')).toHaveLength(6);
+    expect(await clients.equalEverywhere('SELECT * FROM history ORDER BY n')).toHaveLength(
       3 * clientsEach * transfersEach + 1,
     );
   }, 240_000);

@@ -3,15 +3,16 @@
  *
  * Real processes, real signals, a real driver.
  */
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
+import { ReplicaClients } from './replica-clients.ts';
 
 let cluster: LocalCluster;
-const clients: Client[] = [];
+let clients: ReplicaClients;
 
 afterEach(async () => {
-  await Promise.all(clients.splice(0).map((client) => client.end().catch(() => undefined)));
+  await clients?.end();
   await cluster?.stop();
 }, 60_000);
 
@@ -20,28 +21,7 @@ async function start(replicas: number): Promise<void> {
     replicas,
     args: ['--payload=statements', '--protocol=primary', '--no-dashboard'],
   });
-}
-
-async function connect(replica: number): Promise<Client> {
-  const client = new Client({
-    host: '127.0.0.1',
-    port: cluster.pgwirePorts[replica]!,
-    user: 'barista',
-    password: 'barista',
-    database: 'barista',
-  });
-  client.on('error', () => undefined);
-  await client.connect();
-  clients.push(client);
-  return client;
-}
-
-async function equalEverywhere(sql: string): Promise<unknown[]> {
-  const all: unknown[][] = [];
-  for (const replica of cluster.pgwirePorts.keys())
-    all.push((await (await connect(replica)).query(sql)).rows);
-  for (const other of all.slice(1)) expect(other).toEqual(all[0]);
-  return all[0]!;
+  clients = new ReplicaClients(cluster);
 }
 
 async function primary(except = ''): Promise<number> {
@@ -84,39 +64,45 @@ describe('a primary and its copies', () => {
     await start(2);
     const first = await primary();
     const other = 1 - first;
-    await (await connect(first)).query('CREATE TABLE kept (n int PRIMARY KEY)');
-    const client = await connect(other);
+    await (await clients.connect(first)).query('CREATE TABLE kept (n int PRIMARY KEY)');
+    const client = await clients.connect(other);
     await client.query('INSERT INTO kept VALUES (1)');
     await cluster.fault({ action: 'crash', replica: `r${first + 1}` as never });
     await new Promise((resolve) => setTimeout(resolve, 4000));
-    await expect(connect(other)).rejects.toThrow(/no leader is known/);
+    await expect(clients.connect(other)).rejects.toThrow(/no leader is known/);
     const { replicas } = await cluster.status();
     expect(replicas[other]!.status?.protocol).toMatchObject({ name: 'primary', replication: 'majority' });
     await cluster.fault({ action: 'restart', replica: `r${first + 1}` as never });
     await primary();
     await cluster.settled(120_000);
-    await (await connect(other)).query('INSERT INTO kept VALUES (2)');
-    await (await connect(first)).query('INSERT INTO kept VALUES (3)');
-    expect(await equalEverywhere('SELECT n FROM kept ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    await (await clients.connect(other)).query('INSERT INTO kept VALUES (2)');
+    await (await clients.connect(first)).query('INSERT INTO kept VALUES (3)');
+    expect(await clients.equalEverywhere('SELECT n FROM kept ORDER BY n')).toEqual([
+      { n: 1 },
+      { n: 2 },
+      { n: 3 },
+    ]);
   }, 300_000);
 
   it('of three another takes over, what was acknowledged stays, and the old primary is the same again', async () => {
     await start(3);
     const first = await primary();
     const name = `r${first + 1}`;
-    await (await connect(first)).query('CREATE TABLE kept (n int PRIMARY KEY)');
-    const writers = [0, 1, 2].map(async (replica) => writer(await connect(replica), (replica + 1) * 100_000));
+    await (await clients.connect(first)).query('CREATE TABLE kept (n int PRIMARY KEY)');
+    const writers = [0, 1, 2].map(async (replica) =>
+      writer(await clients.connect(replica), (replica + 1) * 100_000),
+    );
     const running = await Promise.all(writers);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     await cluster.fault({ action: 'crash', replica: name as never });
     const second = await primary(name);
     expect(second).not.toBe(first);
-    await (await connect(second)).query('INSERT INTO kept VALUES (1)');
+    await (await clients.connect(second)).query('INSERT INTO kept VALUES (1)');
     await cluster.fault({ action: 'restart', replica: name as never });
     await new Promise((resolve) => setTimeout(resolve, 1500));
     const acknowledged = (await Promise.all(running.map((each) => each.stop()))).flat();
     await cluster.settled(120_000);
-    const rows = await equalEverywhere('SELECT n FROM kept ORDER BY n');
+    const rows = await clients.equalEverywhere('SELECT n FROM kept ORDER BY n');
     const kept = new Set(rows.map((row) => (row as { n: number }).n));
     expect(acknowledged.length).toBeGreaterThan(20);
     expect(acknowledged.filter((n) => !kept.has(n))).toEqual([]);

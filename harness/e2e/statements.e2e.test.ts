@@ -3,36 +3,22 @@
  *
  * Real processes, real signals, a real driver.
  */
-import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
+import { ReplicaClients } from './replica-clients.ts';
 
 let cluster: LocalCluster;
-const clients: Client[] = [];
+let clients: ReplicaClients;
 
 beforeAll(async () => {
   cluster = await startCluster({ args: ['--payload=statements', '--no-dashboard'] });
+  clients = new ReplicaClients(cluster);
 }, 240_000);
 
 afterAll(async () => {
-  await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
+  await clients?.end();
   await cluster?.stop();
 }, 60_000);
-
-async function connect(replica: number, options = ''): Promise<Client> {
-  const client = new Client({
-    host: '127.0.0.1',
-    port: cluster.pgwirePorts[replica]!,
-    user: 'barista',
-    password: 'barista',
-    database: 'barista',
-    options,
-  });
-  client.on('error', () => undefined);
-  await client.connect();
-  clients.push(client);
-  return client;
-}
 
 /** By the number of a replica. */
 async function leaderIndex(): Promise<number> {
@@ -40,20 +26,9 @@ async function leaderIndex(): Promise<number> {
   return Number(id.slice(1)) - 1;
 }
 
-/** What each replica's own PostgreSQL has, asked through its own gateway. */
-async function everywhere(sql: string): Promise<unknown[]> {
-  const rows: unknown[] = [];
-  for (const replica of cluster.pgwirePorts.keys()) {
-    const client = await connect(replica);
-    rows.push((await client.query(sql)).rows);
-    await client.end();
-  }
-  return rows;
-}
-
 describe('statements as payload', () => {
   it('are executed by every replica, in one order', async () => {
-    const [one, two, three] = [await connect(0), await connect(1), await connect(2)];
+    const [one, two, three] = [await clients.connect(0), await clients.connect(1), await clients.connect(2)];
     await one.query(
       'CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL, changed timestamptz DEFAULT now())',
     );
@@ -62,13 +37,11 @@ describe('statements as payload', () => {
       'SELECT count(*)::int AS count, sum(balance)::int AS sum FROM account',
     );
     expect(rows).toEqual([{ count: 10, sum: 1000 }]);
-    const all = await everywhere('SELECT id, balance, changed FROM account ORDER BY id');
-    expect(all[1]).toEqual(all[0]);
-    expect(all[2]).toEqual(all[0]);
+    await clients.equalEverywhere('SELECT id, balance, changed FROM account ORDER BY id');
   }, 60_000);
 
   it('have errors, places and all, as PostgreSQL tells them', async () => {
-    const client = await connect(1);
+    const client = await clients.connect(1);
     await expect(client.query('SELECT now(), nothing FROM account')).rejects.toMatchObject({
       code: '42703',
       position: '15',
@@ -81,9 +54,9 @@ describe('statements as payload', () => {
   }, 60_000);
 
   it('refuses what nothing would heed', async () => {
-    const client = await connect(0);
+    const client = await clients.connect(0);
     await expect(client.query("SET barista.request_id = 'a'")).rejects.toMatchObject({ code: '0A000' });
-    await expect(connect(1, '-c barista.request_id=a')).rejects.toMatchObject({ code: '0A000' });
+    await expect(clients.connect(1, '-c barista.request_id=a')).rejects.toMatchObject({ code: '0A000' });
     await expect(client.query("CREATE ROLE r PASSWORD 'secret'")).rejects.toMatchObject({ code: '0A000' });
     await expect(client.query(`SELECT '${'x'.repeat(70_000)}'`)).rejects.toMatchObject({ code: '54000' });
   }, 60_000);
@@ -91,7 +64,7 @@ describe('statements as payload', () => {
   it('goes on in the middle of a transaction when the leader is killed', async () => {
     const leader = await leaderIndex();
     const follower = (leader + 1) % 3;
-    const client = await connect(follower);
+    const client = await clients.connect(follower);
     await client.query('BEGIN');
     await client.query('UPDATE account SET balance = balance - 10 WHERE id = 1');
     await cluster.fault({ action: 'crash', replica: `r${leader + 1}` as never });
@@ -104,8 +77,6 @@ describe('statements as payload', () => {
     ]);
     await cluster.fault({ action: 'restart', replica: `r${leader + 1}` as never });
     await cluster.settled(120_000);
-    const all = await everywhere('SELECT id, balance, changed FROM account ORDER BY id');
-    expect(all[1]).toEqual(all[0]);
-    expect(all[2]).toEqual(all[0]);
+    await clients.equalEverywhere('SELECT id, balance, changed FROM account ORDER BY id');
   }, 240_000);
 });

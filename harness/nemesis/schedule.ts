@@ -37,26 +37,20 @@ export const faultKinds = [
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-/** Those that are faults where statements travel: no standby is fed there, and neither a log nor a database that is lost comes back by itself. */
-export const statementFaultKinds = [
-  'kill',
-  'killPostgres',
-  'killMachine',
-  'killBackend',
-  'powerCut',
-  'pause',
-  'pausePostgres',
-  'isolate',
-  'oneWay',
-  'halves',
-  'ring',
-  'slow',
-  'lossy',
-  'duplicate',
-  'clockRate',
-  'wallClock',
-  'tornTail',
-] as const satisfies readonly FaultKind[];
+/** Where statements travel no standby is fed, and neither a log nor a database that is lost comes back by itself. */
+const ofWal: ReadonlySet<FaultKind> = new Set<FaultKind>([
+  'pausePostmaster',
+  'slowStandby',
+  'endWaits',
+  'breakCopy',
+  'fullDisk',
+  'flippedByte',
+  'wipeLog',
+  'wipeDatabase',
+  'wipeBoth',
+  'replace',
+]);
+export const statementFaultKinds = faultKinds.filter((kind) => !ofWal.has(kind));
 
 export type Wish = 'leader' | 'follower' | 'anyone';
 

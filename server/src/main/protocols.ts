@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { copyMarkAt } from '../adapters/copy-mark.ts';
 import { primaryDefaults } from '../config/config-schema.ts';
-import { MultiPaxosHost, type ProtocolParts } from '../replica/protocols/multi-paxos-host.ts';
+import { MultiPaxosHost } from '../replica/protocols/multi-paxos-host.ts';
 import { PaxosHost } from '../replica/protocols/paxos-host.ts';
 import { PrimaryHost } from '../replica/protocols/primary-host.ts';
-import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
+import type { ProtocolHost, ProtocolParts } from '../replica/protocols/protocol-host.ts';
 
 export function protocolOf(parts: ProtocolParts): ProtocolHost {
   const { protocol } = parts.config;

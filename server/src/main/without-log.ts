@@ -1,5 +1,6 @@
 /** What a replica shows of itself while it has no log that it could go by: it waits to be let in, or its log is damaged. */
-import { noPaxosCounts, type ReplicaStatus } from '../api/status.ts';
+import { noPaxosCounts, type ProtocolStatus, type ReplicaStatus } from '../api/status.ts';
+import { primaryDefaults } from '../config/config-schema.ts';
 import type { MemberAddress } from '../multipaxos/types/members.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
@@ -49,8 +50,7 @@ export function statusWithoutLog(
     membership: { version: 0, members: [] },
     recovery: now.recovery,
     group: config.group,
-    protocol:
-      config.protocol === 'paxos' ? { name: 'paxos', counts: noPaxosCounts } : { name: 'multi-paxos' },
+    protocol: protocolWithoutLog(config),
     role: 'follower',
     ballot: { round: 0, replica: '' as ReplicaId },
     leader: null,
@@ -84,4 +84,25 @@ export function statusWithoutLog(
       readsRefused: 0,
     },
   };
+}
+
+function protocolWithoutLog({ protocol, primary = primaryDefaults }: ReplicaConfig): ProtocolStatus {
+  switch (protocol) {
+    case 'paxos':
+      return { name: protocol, counts: noPaxosCounts };
+    case 'primary': {
+      const counts = { acknowledged: 0, unacknowledged: 0 };
+      return {
+        name: protocol,
+        role: 'recovering',
+        replication: primary.replication,
+        needsCopy: false,
+        counts,
+      };
+    }
+    case 'multi-paxos':
+      return { name: protocol };
+    default:
+      return protocol satisfies never;
+  }
 }

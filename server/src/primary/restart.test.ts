@@ -64,6 +64,16 @@ describe('a database that came up', () => {
     expect(ofKind(core.effects, 'copyNeeded')).toEqual([]);
   });
 
+  it('that was to be replaced and has executed nothing now needs no other: the whole log is there', () => {
+    const core = new OneCore(configOf(), { tail, database: 4 });
+    expect(core.state.needsCopy).toBe(true);
+    core.input({ kind: 'Restored', slot: slot(0), isMarked: false });
+    expect(core.state.needsCopy).toBe(false);
+    const purged = restored(4);
+    purged.input({ kind: 'Restored', slot: slot(0), isMarked: false });
+    expect(purged.state.needsCopy).toBe(true);
+  });
+
   it('goes on from where it is', () => {
     const core = restored(2);
     core.operations(first, [3, first], []);

@@ -197,4 +197,14 @@ describe('what is purged', () => {
     expect(core.state.log.has(slot(3))).toBe(true);
     expect(core.state.log.has(slot(2))).toBe(false);
   });
+
+  it('is all of it but the last where the log is larger than it may be', () => {
+    const core = new OneCore(configOf({ keepSlots: 4, keepBytesMax: 1 })).lead();
+    for (let request = 1; request <= 6; request += 1) core.propose(request, 'async');
+    core.flush();
+    core.received('r2', 7);
+    const effects = core.executed(7);
+    expect(ofKind(effects, 'purge')).toEqual([{ kind: 'purge', upTo: 5 }]);
+    expect([core.state.base, core.state.lastSlot]).toEqual([6, 7]);
+  });
 });

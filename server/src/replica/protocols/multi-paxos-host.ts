@@ -3,39 +3,23 @@
  *
  * Responsible for: carrying the core's words to the members, to who is told of leaders, and to the replica. Decides nothing about consensus.
  */
-import type { Logger } from 'pino';
 import type { ReplicaMeasures } from '../../api/measures.ts';
 import type { ProtocolStatus } from '../../api/status.ts';
-import type { ReplicaConfig } from '../../config/replica-config.ts';
 import type { Effect } from '../../multipaxos/types/effects.ts';
 import type { Entry, SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { CoreLeaseEvent } from '../../multipaxos/types/lease-trace.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { CoreTraceEvent, TraceLevel } from '../../multipaxos/types/trace.ts';
-import type { Timers } from '../../ports/clock.ts';
 import type { ControlMessage } from '../../ports/control.ts';
-import type { LogStore } from '../../ports/log-store.ts';
-import type { Transport } from '../../ports/transport.ts';
 import { coreHostOf, type CoreHost, type CoreListener } from '../consensus/core-host.ts';
 import { LeadershipState } from '../consensus/leadership-state.ts';
 import { Proposer } from '../consensus/proposer.ts';
 import { Membership } from '../members/membership.ts';
-import type { ReplicaEvents } from '../status/events.ts';
 import { peersOf } from '../status/measures-report.ts';
 import type { AnswerOutcome } from './awaited-answers.ts';
-import type { Given, ProtocolHost, ProtocolListener, Standing } from './protocol-host.ts';
+import type { Given, ProtocolHost, ProtocolListener, ProtocolParts, Standing } from './protocol-host.ts';
 
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
-
-export interface ProtocolParts {
-  readonly config: ReplicaConfig;
-  readonly log: LogStore;
-  readonly transport: Transport;
-  readonly timers: Timers;
-  readonly random: () => number;
-  readonly events: ReplicaEvents;
-  readonly logger: Logger;
-}
 
 export class MultiPaxosHost implements ProtocolHost, CoreListener {
   readonly membership: Membership;

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { Entry } from '../../multipaxos/types/entries.ts';
 import type { PaxosMessage } from '../../paxos/types/messages.ts';
-import { decodePaxos, encodePaxos, PaxosFrameError } from './paxos-codec.ts';
+import { FrameError } from './frames.ts';
+import { decodePaxos, encodePaxos } from './paxos-codec.ts';
 
 const group = 'g' as GroupId;
 const ballot: Ballot = { round: 3, replica: 'r2' as ReplicaId };
@@ -48,8 +49,8 @@ describe('messages of single-decree Paxos', () => {
     for (const message of messages) {
       const bytes = encodePaxos(message);
       for (let length = 0; length < bytes.length; length += 1)
-        expect(() => decodePaxos(bytes.subarray(0, length), group)).toThrow(PaxosFrameError);
-      expect(() => decodePaxos(Buffer.concat([bytes, Buffer.from([0])]), group)).toThrow(PaxosFrameError);
+        expect(() => decodePaxos(bytes.subarray(0, length), group)).toThrow(FrameError);
+      expect(() => decodePaxos(Buffer.concat([bytes, Buffer.from([0])]), group)).toThrow(FrameError);
     }
   });
 
@@ -66,7 +67,7 @@ describe('messages of single-decree Paxos', () => {
       try {
         decodePaxos(bytes, group);
       } catch (error) {
-        if (!(error instanceof PaxosFrameError)) throw error;
+        if (!(error instanceof FrameError)) throw error;
         refused += 1;
       }
     }

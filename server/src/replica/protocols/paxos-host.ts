@@ -16,14 +16,17 @@ import { decidedEntry, type PaxosState } from '../../paxos/state.ts';
 import { createPaxosState, learnReply, paxosStep } from '../../paxos/step.ts';
 import type { PaxosConfig, PaxosEffect, PaxosInput } from '../../paxos/types/effects.ts';
 import type { PaxosMessage } from '../../paxos/types/messages.ts';
-import type { ControlMessage, JoinRequest } from '../../ports/control.ts';
-import { Membership } from '../members/membership.ts';
-import type { ProtocolParts } from './multi-paxos-host.ts';
-import { decodePaxos, encodePaxos, PaxosFrameError } from './paxos-codec.ts';
+import type { ControlMessage } from '../../ports/control.ts';
+import type { Membership } from '../members/membership.ts';
+import { fixedMembership, refuseToJoin } from './fixed-members.ts';
+import { FrameError } from './frames.ts';
+import { OperationsUnderWay } from './operations-under-way.ts';
+import { decodePaxos, encodePaxos } from './paxos-codec.ts';
+import { StepQueue } from './step-queue.ts';
 import { PaxosTally } from './paxos-counts.ts';
-import { PaxosLog } from './paxos-log.ts';
+import { RecordLog } from './record-log.ts';
 import type { AnswerOutcome } from './awaited-answers.ts';
-import type { Given, ProtocolHost, ProtocolListener, Standing } from './protocol-host.ts';
+import type { Given, ProtocolHost, ProtocolListener, ProtocolParts, Standing } from './protocol-host.ts';
 
 type WithoutTime<Input = PaxosInput> = Input extends PaxosInput ? Omit<Input, 'nowMs'> : never;
 
@@ -58,30 +61,27 @@ export function paxosConfigOf({ config, log }: ProtocolParts): PaxosConfig {
 export class PaxosHost implements ProtocolHost {
   readonly membership: Membership;
   private readonly parts: ProtocolParts;
-  private readonly client: string;
-  private readonly log: PaxosLog;
+  private readonly log: RecordLog;
   private readonly tally: PaxosTally;
   private state: PaxosState;
   private listener: ProtocolListener | null = null;
-  private inputs: PaxosInput[] = [];
-  private isStepping = false;
+  private readonly steps = new StepQueue<PaxosInput>(
+    (input) => this.step(input),
+    (error) => this.fail(error),
+  );
   private isStopped = false;
   private isRestored = false;
   private stopTicking: (() => void) | null = null;
-  private nextRequest = 1;
-  /** Operations of this replica's clients that are under way, and the label of each one's proposal. */
-  private readonly under = new Map<string, Uint8Array>();
-  private readonly isUnder = new Set<Uint8Array>();
+  private readonly under: OperationsUnderWay;
 
   constructor(parts: ProtocolParts) {
     this.parts = parts;
-    const { log, transport, timers, random, events, logger } = parts;
-    const { cluster, member } = log.identity;
-    const { configuration } = log.recovered;
-    this.client = `${member}.${events.run}`;
+    const { log, timers, random, events } = parts;
+    const { member } = log.identity;
+    this.under = new OperationsUnderWay(`${member}.${events.run}`);
     this.tally = new PaxosTally(member);
     this.state = createPaxosState(paxosConfigOf(parts), log.recovered, timers.nowMs(), random());
-    this.log = new PaxosLog({
+    this.log = new RecordLog({
       log,
       timers,
       onDurable: (seq) => {
@@ -91,18 +91,7 @@ export class PaxosHost implements ProtocolHost {
       onTrouble: (error) => this.listener?.logTrouble(error),
       onFailed: (error) => this.fail(error),
     });
-    this.membership = new Membership({
-      member,
-      cluster,
-      configuration,
-      transport,
-      reconfigure: () => undefined,
-      leadership: () => ({ serving: false, leader: null }),
-      purgedTo: () => this.state.purgedTo,
-      timers,
-      logger,
-      onRemoved: (why) => logger.error({ why }, 'this replica is no member'),
-    });
+    this.membership = fixedMembership(parts, () => this.state.purgedTo);
   }
 
   get commitPoint(): Slot {
@@ -138,20 +127,17 @@ export class PaxosHost implements ProtocolHost {
   }
 
   give(operation: Uint8Array): Given {
-    if (this.isUnder.has(operation)) return { code: 'given' };
+    if (this.under.has(operation)) return { code: 'given' };
     const { windowSlotsMax: slotsMax, windowBytesMax } = this.state.config;
     const { under, underBytes } = this.state;
     const isFull =
       under.size >= slotsMax || (under.size > 0 && underBytes + operation.length > windowBytesMax);
     if (isFull || this.isStopped || this.isLogFull()) return { code: 'full' };
-    const proposal = { client: this.client, request: this.nextRequest++ };
-    const label = proposalLabel(proposal);
-    this.under.set(label, operation);
-    this.isUnder.add(operation);
-    this.tally.proposed(label);
+    const proposal = this.under.begin(operation);
+    this.tally.proposed(proposalLabel(proposal));
     this.input({ kind: 'Propose', proposals: [{ proposal, payload: operation }] });
     this.hurry();
-    return { code: this.isUnder.has(operation) ? 'given' : 'full' };
+    return { code: this.under.has(operation) ? 'given' : 'full' };
   }
 
   /** The next Tick may be as far away as for an idle replica. */
@@ -196,25 +182,14 @@ export class PaxosHost implements ProtocolHost {
   }
 
   onControl(from: ReplicaId, message: ControlMessage): void {
-    if (message.kind === 'JoinRequest') this.refuse(message);
+    if (message.kind === 'JoinRequest') refuseToJoin(this.parts, message);
     if (message.kind !== 'Carried' || message.channel !== 'paxos') return;
     try {
       this.receive(from, decodePaxos(message.bytes, this.parts.config.group));
     } catch (error) {
-      if (!(error instanceof PaxosFrameError)) throw error;
+      if (!(error instanceof FrameError)) throw error;
       this.parts.logger.warn({ from, err: error }, 'a message that is none was dropped');
     }
-  }
-
-  private refuse({ replica, nonce }: JoinRequest): void {
-    this.parts.transport.sendControl(replica, {
-      kind: 'JoinReply',
-      nonce,
-      code: 'refused',
-      reason: `members are fixed where the protocol is paxos. A new group: "barista init --cluster ${this.parts.log.identity.cluster}" on each member; a member that has lost its log must not come back`,
-      leader: null,
-      admission: null,
-    });
   }
 
   private receive(from: ReplicaId, message: PaxosMessage): void {
@@ -255,20 +230,13 @@ export class PaxosHost implements ProtocolHost {
 
   private input(input: WithoutTime): void {
     if (this.isStopped || this.listener === null) return;
-    this.inputs.push({ ...input, nowMs: this.parts.timers.nowMs() });
-    if (this.isStepping) return;
-    this.isStepping = true;
-    try {
-      for (let next = this.inputs.shift(); next !== undefined; next = this.inputs.shift()) {
-        const { state, effects } = paxosStep(this.state, next);
-        this.state = state;
-        for (const effect of effects) this.carryOut(effect);
-      }
-    } catch (error) {
-      this.fail(error instanceof Error ? error : new Error(String(error)));
-    } finally {
-      this.isStepping = false;
-    }
+    this.steps.push({ ...input, nowMs: this.parts.timers.nowMs() });
+  }
+
+  private step(input: PaxosInput): void {
+    const { state, effects } = paxosStep(this.state, input);
+    this.state = state;
+    for (const effect of effects) this.carryOut(effect);
   }
 
   private fail(error: Error): void {
@@ -290,7 +258,7 @@ export class PaxosHost implements ProtocolHost {
         return;
       case 'refused':
         // Whoever gave it gives it again; an operation that comes into the log twice is executed once.
-        this.over(proposalLabel(effect.proposal));
+        this.under.over(proposalLabel(effect.proposal));
         return;
       case 'serveCatchUp':
         void this.serve(effect);
@@ -316,16 +284,9 @@ export class PaxosHost implements ProtocolHost {
   }
 
   private chosen(entries: readonly SlotEntry[]): void {
-    for (const { entry } of entries) if (entry.kind === 'command') this.over(entryLabel(entry));
+    for (const { entry } of entries) if (entry.kind === 'command') this.under.over(entryLabel(entry));
     this.listener?.chosen(entries);
     this.listener?.room();
-  }
-
-  private over(label: string): void {
-    const operation = this.under.get(label);
-    if (operation === undefined) return;
-    this.under.delete(label);
-    this.isUnder.delete(operation);
   }
 
   private async serve({

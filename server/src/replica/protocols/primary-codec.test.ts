@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ballotNone } from '../../multipaxos/ballot.ts';
 import type { Entry } from '../../multipaxos/types/entries.ts';
 import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
-import { PaxosFrameError } from './paxos-codec.ts';
+import { FrameError } from './frames.ts';
 import { decodePrimary, encodePrimary, type PrimaryMessage } from './primary-codec.ts';
 
 const group = 'g' as GroupId;
@@ -83,8 +83,8 @@ describe('messages of a primary and its copies', () => {
     for (const message of messages) {
       const bytes = encodePrimary(message);
       for (let length = 0; length < bytes.length; length += 1)
-        expect(() => decodePrimary(bytes.subarray(0, length), group)).toThrow(PaxosFrameError);
-      expect(() => decodePrimary(Buffer.concat([bytes, Buffer.from([0])]), group)).toThrow(PaxosFrameError);
+        expect(() => decodePrimary(bytes.subarray(0, length), group)).toThrow(FrameError);
+      expect(() => decodePrimary(Buffer.concat([bytes, Buffer.from([0])]), group)).toThrow(FrameError);
     }
   });
 
@@ -101,7 +101,7 @@ describe('messages of a primary and its copies', () => {
       try {
         decodePrimary(bytes, group);
       } catch (error) {
-        if (!(error instanceof PaxosFrameError)) throw error;
+        if (!(error instanceof FrameError)) throw error;
         refused += 1;
       }
     }

@@ -4,13 +4,13 @@
  * Responsible for: the form, and the check of every field, so that the core only ever sees well-formed messages. Does not judge what they mean. Payloads are views of the bytes, not copies.
  *
  *     form: u8, kind: u8, epoch (round: f64, replica: name), and by kind: slots (f64 each), epochs, entries, flags (u8)
- *     An entry: 1 and an epoch, where a primary begins; or 0 and one of Paxos (paxos-codec.ts). Numbers are little-endian.
+ *     An entry: 1 and an epoch, where a primary begins; or 0 and an entry as all have it (frames.ts). Numbers are little-endian.
  */
 import { ballotNone } from '../../multipaxos/ballot.ts';
 import type { Entry } from '../../multipaxos/types/entries.ts';
 import type { Ballot, GroupId, Slot } from '../../multipaxos/types/names.ts';
 import type { Message, SentEntry } from '../../primary/types/messages.ts';
-import { PaxosFrameError, Reader, Writer } from './paxos-codec.ts';
+import { FrameError, Reader, Writer } from './frames.ts';
 
 /** To its copies: which operations of its epoch have been acknowledged, and which it gave up. */
 export interface Told {
@@ -81,7 +81,7 @@ export function encodePrimary(message: PrimaryMessage): Uint8Array {
   return out.done();
 }
 
-/** @throws PaxosFrameError if the bytes are no well-formed message */
+/** @throws FrameError if the bytes are no well-formed message */
 export function decodePrimary(bytes: Uint8Array, group: GroupId): PrimaryMessage {
   const from = new PrimaryReader(bytes, group);
   try {
@@ -89,15 +89,15 @@ export function decodePrimary(bytes: Uint8Array, group: GroupId): PrimaryMessage
     from.end();
     return message;
   } catch (error) {
-    if (error instanceof RangeError) throw new PaxosFrameError('cut short', { cause: error });
+    if (error instanceof RangeError) throw new FrameError('cut short', { cause: error });
     throw error;
   }
 }
 
 function read(from: PrimaryReader, group: GroupId): PrimaryMessage {
-  if (from.byte() !== form) throw new PaxosFrameError('of an unknown form');
+  if (from.byte() !== form) throw new FrameError('of an unknown form');
   const kind = kinds[from.byte()];
-  if (kind === undefined) throw new PaxosFrameError('of an unknown kind');
+  if (kind === undefined) throw new FrameError('of an unknown kind');
   const base = { group, epoch: from.ballot() };
   switch (kind) {
     case 'AskWord':
@@ -176,14 +176,14 @@ class PrimaryReader extends Reader {
 
   flag(): boolean {
     const value = this.byte();
-    if (value > 1) throw new PaxosFrameError('a flag that is neither up nor down');
+    if (value > 1) throw new FrameError('a flag that is neither up nor down');
     return value === 1;
   }
 
   /** A clock: it may have fractions. */
   double(): number {
     const value = this.number();
-    if (!Number.isFinite(value)) throw new PaxosFrameError('a clock that is none');
+    if (!Number.isFinite(value)) throw new FrameError('a clock that is none');
     return value;
   }
 
@@ -193,7 +193,7 @@ class PrimaryReader extends Reader {
 
   private count(): number {
     const count = this.slot();
-    if (count > listMax) throw new PaxosFrameError(`more than ${listMax} of something`);
+    if (count > listMax) throw new FrameError(`more than ${listMax} of something`);
     return count;
   }
 

@@ -13,15 +13,17 @@ import type { Entry } from '../../multipaxos/types/entries.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { createState, isServing, type State, step } from '../../primary/step.ts';
 import type { Effect, Input, PrimaryConfig } from '../../primary/types/effects.ts';
-import type { ControlMessage, JoinRequest } from '../../ports/control.ts';
+import type { ControlMessage } from '../../ports/control.ts';
 import type { CopyMark } from '../../ports/copy-mark.ts';
-import { Membership } from '../members/membership.ts';
+import type { Membership } from '../members/membership.ts';
+import { fixedMembership, refuseToJoin } from './fixed-members.ts';
 import { type AnswerOutcome, AwaitedAnswers } from './awaited-answers.ts';
-import type { ProtocolParts } from './multi-paxos-host.ts';
-import { PaxosFrameError } from './paxos-codec.ts';
-import { PaxosLog } from './paxos-log.ts';
+import { FrameError } from './frames.ts';
+import { OperationsUnderWay } from './operations-under-way.ts';
+import { StepQueue } from './step-queue.ts';
+import { RecordLog } from './record-log.ts';
 import { decodePrimary, encodePrimary, type PrimaryMessage } from './primary-codec.ts';
-import type { Given, ProtocolHost, ProtocolListener, Standing } from './protocol-host.ts';
+import type { Given, ProtocolHost, ProtocolListener, ProtocolParts, Standing } from './protocol-host.ts';
 
 type WithoutTime<Each = Input> = Each extends Input ? Omit<Each, 'nowMs'> : never;
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
@@ -64,19 +66,17 @@ export class PrimaryHost implements ProtocolHost {
   readonly membership: Membership;
   private readonly parts: ProtocolParts;
   private readonly mark: CopyMark;
-  private readonly client: string;
-  private readonly log: PaxosLog;
+  private readonly log: RecordLog;
   private readonly answers: AwaitedAnswers;
   private state: State;
   private listener: ProtocolListener | null = null;
-  private inputs: Input[] = [];
-  private isStepping = false;
+  private readonly steps = new StepQueue<Input>(
+    (input) => this.step(input),
+    (error) => this.fail(error),
+  );
   private isStopped = false;
   private stopTicking: (() => void) | null = null;
-  private nextRequest = 1;
-  /** Operations that this primary has been given and has not answered, and the label of each one's proposal. */
-  private readonly under = new Map<string, Uint8Array>();
-  private readonly isUnder = new Set<Uint8Array>();
+  private readonly under: OperationsUnderWay;
   private lastRefusal: EffectOf<'refused'>['code'] | null = null;
   private readonly counts = { acknowledged: 0, unacknowledged: 0 };
   /** What this turn is to tell the copies. */
@@ -86,12 +86,12 @@ export class PrimaryHost implements ProtocolHost {
   constructor(parts: ProtocolParts, settings: PrimarySettings, mark: CopyMark) {
     this.parts = parts;
     this.mark = mark;
-    const { log, transport, timers, random, events, logger } = parts;
-    const { cluster, member } = log.identity;
-    this.client = `${member}.${events.run}`;
+    const { log, timers, random, events } = parts;
+    const { member } = log.identity;
+    this.under = new OperationsUnderWay(`${member}.${events.run}`);
     this.state = createState(primaryConfigOf(parts, settings), log.recovered, timers.nowMs(), random());
     this.answers = new AwaitedAnswers(2 * this.state.config.acknowledgeMsMax);
-    this.log = new PaxosLog({
+    this.log = new RecordLog({
       log,
       timers,
       onDurable: (seq) => {
@@ -101,18 +101,7 @@ export class PrimaryHost implements ProtocolHost {
       onTrouble: (error) => this.listener?.logTrouble(error),
       onFailed: (error) => this.fail(error),
     });
-    this.membership = new Membership({
-      member,
-      cluster,
-      configuration: log.recovered.configuration,
-      transport,
-      reconfigure: () => undefined,
-      leadership: () => ({ serving: false, leader: null }),
-      purgedTo: () => this.purgedTo,
-      timers,
-      logger,
-      onRemoved: (why) => logger.error({ why }, 'this replica is no member'),
-    });
+    this.membership = fixedMembership(parts, () => this.purgedTo);
   }
 
   /** Everything at or below may be executed: it is durable here, and confirmed by the primary. */
@@ -145,12 +134,9 @@ export class PrimaryHost implements ProtocolHost {
   }
 
   give(operation: Uint8Array): Given {
-    if (this.isUnder.has(operation)) return { code: 'given' };
+    if (this.under.has(operation)) return { code: 'given' };
     if (this.state.leadership === null) return { code: 'elsewhere', to: this.heardPrimary() };
-    const proposal = { client: this.client, request: this.nextRequest++ };
-    const label = proposalLabel(proposal);
-    this.under.set(label, operation);
-    this.isUnder.add(operation);
+    const proposal = this.under.begin(operation);
     this.lastRefusal = null;
     this.input({ kind: 'Propose', proposals: [{ proposal, payload: operation }] });
     if (this.lastRefusal === null && !this.isStopped) return { code: 'given' };
@@ -206,12 +192,12 @@ export class PrimaryHost implements ProtocolHost {
   }
 
   onControl(from: ReplicaId, message: ControlMessage): void {
-    if (message.kind === 'JoinRequest') this.refuse(message);
+    if (message.kind === 'JoinRequest') refuseToJoin(this.parts, message);
     if (message.kind !== 'Carried' || message.channel !== 'primary') return;
     try {
       this.receive(from, decodePrimary(message.bytes, this.parts.config.group));
     } catch (error) {
-      if (!(error instanceof PaxosFrameError)) throw error;
+      if (!(error instanceof FrameError)) throw error;
       this.parts.logger.warn({ from, err: error }, 'a message that is none was dropped');
     }
   }
@@ -225,17 +211,6 @@ export class PrimaryHost implements ProtocolHost {
     if (message.epoch.replica !== from) return;
     for (const slot of message.acknowledged) this.answers.tell(slot, message.epoch, 'acknowledged');
     for (const slot of message.unacknowledged) this.answers.tell(slot, message.epoch, 'unacknowledged');
-  }
-
-  private refuse({ replica, nonce }: JoinRequest): void {
-    this.parts.transport.sendControl(replica, {
-      kind: 'JoinReply',
-      nonce,
-      code: 'refused',
-      reason: `members are fixed where the protocol is primary. A new group: "barista init --cluster ${this.parts.log.identity.cluster}" on each member; a member that has lost its log must not come back`,
-      leader: null,
-      admission: null,
-    });
   }
 
   /** Whom it follows, or is; null: that one is silent. */
@@ -290,20 +265,13 @@ export class PrimaryHost implements ProtocolHost {
 
   private input(input: WithoutTime): void {
     if (this.isStopped || this.listener === null) return;
-    this.inputs.push({ ...input, nowMs: this.parts.timers.nowMs() });
-    if (this.isStepping) return;
-    this.isStepping = true;
-    try {
-      for (let next = this.inputs.shift(); next !== undefined; next = this.inputs.shift()) {
-        const { state, effects } = step(this.state, next);
-        this.state = state;
-        for (const effect of effects) this.carryOut(effect);
-      }
-    } catch (error) {
-      this.fail(error instanceof Error ? error : new Error(String(error)));
-    } finally {
-      this.isStepping = false;
-    }
+    this.steps.push({ ...input, nowMs: this.parts.timers.nowMs() });
+  }
+
+  private step(input: Input): void {
+    const { state, effects } = step(this.state, input);
+    this.state = state;
+    for (const effect of effects) this.carryOut(effect);
   }
 
   private fail(error: Error): void {
@@ -324,10 +292,10 @@ export class PrimaryHost implements ProtocolHost {
         return;
       case 'refused':
         this.lastRefusal = effect.code;
-        return this.over(proposalLabel(effect.proposal));
+        return this.under.over(proposalLabel(effect.proposal));
       case 'acknowledged':
       case 'unacknowledged':
-        this.over(proposalLabel(effect.proposal));
+        this.under.over(proposalLabel(effect.proposal));
         return this.answered(effect.slot, effect.kind);
       case 'leadership': {
         const { role, leader, serving, ballot } = effect;
@@ -364,13 +332,6 @@ export class PrimaryHost implements ProtocolHost {
   private send(to: ReplicaId, message: PrimaryMessage): void {
     const bytes = encodePrimary(message);
     this.parts.transport.sendControl(replicaOf(to), { kind: 'Carried', channel: 'primary', bytes });
-  }
-
-  private over(label: string): void {
-    const operation = this.under.get(label);
-    if (operation === undefined) return;
-    this.under.delete(label);
-    this.isUnder.delete(operation);
   }
 
   private answered(slot: Slot, outcome: AnswerOutcome): void {

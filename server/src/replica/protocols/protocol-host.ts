@@ -1,17 +1,34 @@
 /**
  * The seam between a protocol and the replica that executes statements: what a protocol's host gives it, and what it hears of the host.
  *
- * Does nothing itself. Each protocol is one implementation of `ProtocolHost`: Multi-Paxos (multi-paxos-host.ts), single-decree Paxos. The replica knows none of them. A host makes its records durable ahead of what it says about them.
+ * Does nothing itself. Each protocol is one implementation of `ProtocolHost`: Multi-Paxos (multi-paxos-host.ts), single-decree Paxos (paxos-host.ts), a primary and its copies (primary-host.ts). The replica knows none of them. A host makes its records durable ahead of what it says about them.
  */
+import type { Logger } from 'pino';
 import type { ReplicaMeasures } from '../../api/measures.ts';
 import type { ProtocolStatus } from '../../api/status.ts';
 import type { Entry, SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { Ballot, ReplicaId, Role, Slot } from '../../multipaxos/types/names.ts';
 import type { TraceLevel } from '../../multipaxos/types/trace.ts';
+import type { ReplicaConfig } from '../../config/replica-config.ts';
+import type { Timers } from '../../ports/clock.ts';
 import type { ControlMessage } from '../../ports/control.ts';
+import type { LogStore } from '../../ports/log-store.ts';
+import type { Transport } from '../../ports/transport.ts';
+import type { ReplicaEvents } from '../status/events.ts';
 import type { AnswerOutcome } from './awaited-answers.ts';
 import type { Membership } from '../members/membership.ts';
 import type { Service } from '../../ports/client-service.ts';
+
+/** What a host is made of. */
+export interface ProtocolParts {
+  readonly config: ReplicaConfig;
+  readonly log: LogStore;
+  readonly transport: Transport;
+  readonly timers: Timers;
+  readonly random: () => number;
+  readonly events: ReplicaEvents;
+  readonly logger: Logger;
+}
 
 /** `given`: it has a slot, or will have one if nothing is lost. `full`: not now. `elsewhere`: another replica proposes, if one is known. */
 export type Given =

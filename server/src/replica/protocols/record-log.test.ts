@@ -7,7 +7,7 @@ import type { LogRecord } from '../../multipaxos/types/records.ts';
 import { LogStoreError } from '../../ports/log-store.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { foundedBy, testGroup } from '../testing/configurations.ts';
-import { PaxosLog } from './paxos-log.ts';
+import { RecordLog } from './record-log.ts';
 
 const full = new LogStoreError('logFull', 'no room');
 const promised = (slot: number): LogRecord => ({
@@ -29,7 +29,7 @@ async function start() {
   });
   const fails = { append: null as Error | null, purge: null as Error | null };
   const told: (string | number)[] = [];
-  const log = new PaxosLog({
+  const log = new RecordLog({
     log: {
       ...store,
       append: (records) => (fails.append === null ? store.append(records) : Promise.reject(fails.append)),

@@ -1,5 +1,5 @@
 /**
- * The log of a host of single-decree Paxos: records in order, group commit, and a full disk as waiting.
+ * The log of a protocol's host: records in order, group commit, and a full disk as waiting. Multi-Paxos has its own (consensus/core-host.ts), which hurries votes.
  *
  * Invariant: `onDurable` is told only after the log store has said that the records are durable, in order. What waits is counted, so that the host can drop what would add to it.
  */
@@ -14,7 +14,7 @@ type Work = 'append' | 'purge';
 const retryMs = 500;
 const waitingRecordsMax = 8192;
 
-export interface PaxosLogOptions {
+export interface RecordLogOptions {
   readonly log: LogStore;
   readonly timers: Timers;
   readonly onDurable: (seq: number) => void;
@@ -23,8 +23,8 @@ export interface PaxosLogOptions {
   readonly onFailed: (error: Error) => void;
 }
 
-export class PaxosLog {
-  private readonly options: PaxosLogOptions;
+export class RecordLog {
+  private readonly options: RecordLogOptions;
   private waiting: { readonly seq: number; readonly records: readonly LogRecord[] }[] = [];
   private waitingRecords = 0;
   private isWriting = false;
@@ -34,7 +34,7 @@ export class PaxosLog {
   private isPurging = false;
   private isStopped = false;
 
-  constructor(options: PaxosLogOptions) {
+  constructor(options: RecordLogOptions) {
     this.options = options;
   }
 

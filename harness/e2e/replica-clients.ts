@@ -1,0 +1,45 @@
+/** Clients of a demo's replicas, each by its own port, for tests: what one replica answers, and what all of them do. */
+import { deepStrictEqual } from 'node:assert';
+import { Client } from 'pg';
+import type { LocalCluster } from '../cluster/local-cluster.ts';
+
+export class ReplicaClients {
+  private readonly cluster: LocalCluster;
+  private readonly clients: Client[] = [];
+
+  constructor(cluster: LocalCluster) {
+    this.cluster = cluster;
+  }
+
+  /** By the number of a replica, from 0 on. `options`: as libpq has it. */
+  async connect(replica: number, options = ''): Promise<Client> {
+    const client = new Client({
+      host: '127.0.0.1',
+      port: this.cluster.pgwirePorts[replica]!,
+      user: 'barista',
+      password: 'barista',
+      database: 'barista',
+      options,
+    });
+    client.on('error', () => undefined);
+    await client.connect();
+    this.clients.push(client);
+    return client;
+  }
+
+  /** What each replica's own PostgreSQL has, which is the same: the rows of one. */
+  async equalEverywhere(sql: string): Promise<unknown[]> {
+    const all: unknown[][] = [];
+    for (const replica of this.cluster.pgwirePorts.keys()) {
+      const client = await this.connect(replica);
+      all.push((await client.query(sql)).rows);
+      await client.end();
+    }
+    for (const other of all.slice(1)) deepStrictEqual(other, all[0]);
+    return all[0]!;
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.clients.map((client) => client.end().catch(() => undefined)));
+  }
+}

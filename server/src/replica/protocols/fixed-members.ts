@@ -1,0 +1,39 @@
+/** Members where a group is founded with all of them: nobody is let in, or leaves. */
+import type { Slot } from '../../multipaxos/types/names.ts';
+import type { JoinRequest } from '../../ports/control.ts';
+import { Membership } from '../members/membership.ts';
+import type { ProtocolParts } from './protocol-host.ts';
+
+export function fixedMembership(
+  { log, transport, timers, logger }: ProtocolParts,
+  purgedTo: () => Slot,
+): Membership {
+  const { cluster, member } = log.identity;
+  return new Membership({
+    member,
+    cluster,
+    configuration: log.recovered.configuration,
+    transport,
+    reconfigure: () => undefined,
+    leadership: () => ({ serving: false, leader: null }),
+    purgedTo,
+    timers,
+    logger,
+    onRemoved: (why) => logger.error({ why }, 'this replica is no member'),
+  });
+}
+
+/** Tells whoever asks why it is not let in. */
+export function refuseToJoin(
+  { config, log, transport }: ProtocolParts,
+  { replica, nonce }: JoinRequest,
+): void {
+  transport.sendControl(replica, {
+    kind: 'JoinReply',
+    nonce,
+    code: 'refused',
+    reason: `members are fixed where the protocol is ${config.protocol}. A new group: "barista init --cluster ${log.identity.cluster}" on each member; a member that has lost its log must not come back`,
+    leader: null,
+    admission: null,
+  });
+}
