@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bind, execute, parse, sync } from '../../pgwire/frontend-messages.ts';
 import type { TestPostgres } from '../../gateways/pgwire/testing/postgres.ts';
 import {
   OperationFeed,
@@ -57,6 +58,27 @@ describe('a request that waits for another session', () => {
     await feed.sql('a', 'ROLLBACK');
     expect(await feed.sql('b', 'COMMIT')).toBe('COMMIT I');
     expect(await feed.sql('c', 'SELECT b FROM t WHERE a IN (1, 3) ORDER BY a')).toBe('(78) (77) SELECT 2 I');
+  });
+
+  it('may prepare what it executes, by messages and by SQL', async () => {
+    const prepared = (name: string, sql: string): Buffer =>
+      Buffer.concat([parse(name, sql), bind({ portal: '', statement: name }), execute(''), sync]);
+    for (const isInBlock of [false, true]) {
+      await feed.sql('a', 'BEGIN');
+      await feed.sql('a', 'UPDATE t SET b = 1 WHERE a = 1');
+      if (isInBlock) await feed.sql('b', 'BEGIN');
+      const request = feed.requestOf('b', prepared(`p${isInBlock}`, 'UPDATE t SET b = 79 WHERE a = 1'));
+      expect(await feed.result(request)).toBeUndefined();
+      const waiting = feed.log.length;
+      await feed.sql('a', 'ROLLBACK');
+      expect(toldOf(waiting)).toBe(`UPDATE 1 ${isInBlock ? 'T' : 'I'}`);
+      if (isInBlock) await feed.sql('b', 'ROLLBACK');
+      await feed.sql('a', 'BEGIN');
+      await feed.sql('a', 'UPDATE t SET b = 1 WHERE a = 1');
+      const both = `PREPARE q${isInBlock} AS UPDATE t SET b = 80 WHERE a = 1; EXECUTE q${isInBlock}`;
+      expect(await feed.sql('b', both)).toBe('!40001 I');
+      await feed.sql('a', 'ROLLBACK');
+    }
   });
 
   it('in a circle fails, and the others go on', async () => {

@@ -2,7 +2,9 @@
 import { headerBytes } from '../../pgwire/frame-splitter.ts';
 import { readBindNames, shortName, stringEnd } from '../../pgwire/frontend-messages.ts';
 import { front } from '../../pgwire/message-types.ts';
+import { frameOf } from '../../pgwire/backend-messages.ts';
 import {
+  canBeTakenBack,
   type Expected,
   type PlanContext,
   type PlanRefusal,
@@ -61,6 +63,7 @@ class MessagePlanner {
   private readonly out: Buffer[] = [];
   private readonly expected: Expected[] = [];
   private readonly prepared: (readonly [string, StatementMeaning])[] = [];
+  private readonly closings: Buffer[] = [];
   private readonly bound: (readonly [string, StatementMeaning])[] = [];
   private readonly executed: StatementMeaning[] = [];
   private mayChangeState = false;
@@ -121,11 +124,16 @@ class MessagePlanner {
       insertions: [],
       text: null,
       mode: this.isAlone ? 'alone' : 'together',
-      isRepeatable: !isDivided && !this.isAlone && (status === 'I' || this.executed.every(fitsSavepoint)),
+      isRepeatable:
+        !isDivided &&
+        !this.isAlone &&
+        canBeTakenBack(this.executed) &&
+        (status === 'I' || this.executed.every(fitsSavepoint)),
       copies: countEnds(messages),
       isDivided: isDivided && this.executed.length > 1 && this.advances > 0,
       mayChangeState: this.mayChangeState,
       prepared: this.prepared,
+      closings: this.closings,
       bound: this.bound,
     };
   }
@@ -141,6 +149,10 @@ class MessagePlanner {
     const name = shortName(message, headerBytes, nameEnd);
     this.statements.set(name, meaning);
     this.prepared.push([name, meaning]);
+    const ofStatement = Buffer.from('S');
+    this.closings.push(
+      frameOf(front.close, Buffer.concat([ofStatement, message.subarray(headerBytes, begin)])),
+    );
     this.mayChangeState ||= name !== '' || tellsOfState(text.toString('latin1'));
     return this.pass(message, 'parse');
   }

@@ -64,6 +64,8 @@ export interface RequestPlan {
   readonly isDivided: boolean;
   readonly mayChangeState: boolean;
   readonly prepared: readonly (readonly [name: string, meaning: StatementMeaning])[];
+  /** Closes each of these, in their order: what was prepared stays so when a request that waits is taken back. */
+  readonly closings: readonly Buffer[];
   readonly bound: readonly (readonly [name: string, meaning: StatementMeaning])[];
 }
 
@@ -133,6 +135,7 @@ export function planQuery(
     copies: countEnds(copies),
     mayChangeState: tellsOfState(text.toString('latin1')),
     prepared: [],
+    closings: [],
     bound: [],
   } as const;
   const [only] = statements;
@@ -171,9 +174,16 @@ export function planQuery(
     text: places.length > 0 ? Buffer.from(text) : null,
     mode: isSingle && context.status === 'I' && places.length > 0 ? 'perhapsAlone' : 'together',
     isRepeatable:
-      !isDivided && (context.status === 'I' || (statements.length > 0 && statements.every(fitsSavepoint))),
+      !isDivided &&
+      canBeTakenBack(statements) &&
+      (context.status === 'I' || (statements.length > 0 && statements.every(fitsSavepoint))),
     isDivided: isDivided && !isSingle && places.length > 0,
   };
+}
+
+/** PREPARE and DEALLOCATE take effect at once, whatever becomes of what comes behind them. */
+export function canBeTakenBack(statements: readonly StatementMeaning[]): boolean {
+  return statements.length < 2 || statements.every(({ word }) => word !== 'prepare' && word !== 'deallocate');
 }
 
 interface Place {

@@ -127,7 +127,11 @@ export class RunRequest {
     if (isMarked) await memory.beginAlone(this.slot);
     const inSavepoint = status === 'T' && plan.isRepeatable && stillOpen > 0;
     let ran = await runner.run(session, plan, column, inSavepoint);
-    if (ran.holders.size > 0 && plan.isRepeatable) return { code: 'waits', holders: ran.holders };
+    if (ran.holders.size > 0 && plan.isRepeatable) {
+      const closings = plan.closings.slice(0, ran.reader.parsed);
+      if (closings.length > 0) await runner.ask(session, Buffer.concat([...closings, send.sync]));
+      return { code: 'waits', holders: ran.holders };
+    }
     if (plan.mode === 'perhapsAlone' && needsToBeAlone.has(ran.reader.sqlState ?? ''))
       ran = await this.runAlone(session, request, plan, column, stillOpen);
     const result = await this.resultOf(session, plan, ran);
