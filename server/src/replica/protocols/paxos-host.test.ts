@@ -23,19 +23,9 @@ beforeEach(async () => {
   one.host.restored(at(0));
 });
 
-/** Returns the way to let it go on. */
-function holdLog(): () => void {
-  let go = (): void => undefined;
-  one.hold = new Promise((resolve) => (go = resolve));
-  return () => {
-    one.hold = null;
-    go();
-  };
-}
-
 describe('what is durable first', () => {
   it('a promise leaves only when it is', async () => {
-    const go = holdLog();
+    const go = one.holdLog();
     await one.say(m2, prepare);
     expect(one.of(m2, 'SlotPromise')).toEqual([]);
     go();
@@ -44,7 +34,7 @@ describe('what is durable first', () => {
   });
 
   it('a vote leaves only when it is', async () => {
-    const go = holdLog();
+    const go = one.holdLog();
     await one.say(m2, accept);
     expect(one.of(m2, 'SlotAccepted')).toEqual([]);
     go();
@@ -53,7 +43,7 @@ describe('what is durable first', () => {
   });
 
   it('nobody is asked for a vote before the own promise is, nor does the own vote count', async () => {
-    const go = holdLog();
+    const go = one.holdLog();
     expect(one.host.give(operation('ours'))).toEqual({ code: 'given' });
     await one.pass(5);
     const [{ ballot } = { ballot: of2(0) }] = one.of(m2, 'SlotPrepare');
@@ -64,7 +54,7 @@ describe('what is durable first', () => {
     await one.pass(5);
     expect(one.of(m2, 'SlotAccept')).not.toEqual([]);
     expect(one.of(m3, 'SlotAccept')).not.toEqual([]);
-    const goOn = holdLog();
+    const goOn = one.holdLog();
     await one.choose('next');
     expect(one.chosen).toEqual([]);
     await one.say(m2, { kind: 'SlotAccepted', slot: at(1), ballot });
@@ -223,7 +213,7 @@ describe('bytes of others', () => {
     ['half a message', whole.subarray(0, whole.length / 2)],
     ['a message and more', Buffer.concat([whole, Uint8Array.of(0)])],
   ])('%s is dropped, and the host goes on', async (_, bytes) => {
-    one.carry(m2, bytes);
+    one.carry(m2, bytes, 'paxos');
     await one.pass();
     expect(one.of(m2, 'SlotAccepted')).toEqual([]);
     expect(one.told.errors).toEqual([]);
@@ -253,6 +243,7 @@ describe('its own clients', () => {
     one.host.give(ours);
     await one.pass(5);
     expect(new Set(one.of(m2, 'SlotPrepare').map(({ slot }) => slot))).toEqual(new Set([1]));
+    expect(one.told.proposers).toBe(0);
   });
 
   it('are told that no majority can be reached', async () => {

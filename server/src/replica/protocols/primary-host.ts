@@ -36,6 +36,8 @@ const pauseMsMax = 10_000;
 const keepSlots = 32_768;
 const keepBytesMax = 256 * 1024 * 1024;
 const batchBytesMax = 1024 * 1024;
+/** Messages that only the owner of their epoch may send. */
+const ofTheSender: ReadonlySet<PrimaryMessage['kind']> = new Set(['AskWord', 'Operations', 'Told']);
 
 function primaryConfigOf({ config, log }: ProtocolParts, settings: PrimarySettings): PrimaryConfig {
   const { group, timings, bounds } = config;
@@ -203,12 +205,13 @@ export class PrimaryHost implements ProtocolHost {
   }
 
   private receive(from: ReplicaId, message: PrimaryMessage): void {
+    if (ofTheSender.has(message.kind) && message.epoch.replica !== from)
+      throw new FrameError(`an epoch of ${message.epoch.replica}`);
     if (message.kind !== 'Told') {
       // As a lossy network would: it comes again.
       if (message.kind === 'Operations' && message.entries.length > 0 && this.log.isBusy) return;
       return this.input({ kind: 'Receive', from, message });
     }
-    if (message.epoch.replica !== from) return;
     for (const slot of message.acknowledged) this.answers.tell(slot, message.epoch, 'acknowledged');
     for (const slot of message.unacknowledged) this.answers.tell(slot, message.epoch, 'unacknowledged');
   }
