@@ -19,6 +19,7 @@ FirstLeads ==
   /\ base = [r \in Replica |-> 0]
   /\ db = [r \in Replica |-> <<1>>]
   /\ mustCopy = [r \in Replica |-> FALSE]
+  /\ again = [r \in Replica |-> 0]
   /\ owner = [e \in Epochs |-> IF e = 1 THEN First ELSE Nobody]
   /\ asked = [e \in Epochs |-> <<>>]
   /\ words = [e \in Epochs |-> IF e = 1 THEN Replica ELSE {}]
@@ -73,17 +74,32 @@ Unhurried ==
     \/ \E n \in 1..Len(log[r]) : AdvanceSettled(r, n) /\ Took(115, "AdvanceSettled")
     \/ \E n \in 1..Len(log[r]) : Purge(r, n) /\ Took(116, "Purge")
     \/ \E copy \in copies : TransferState(r, copy) /\ Took(117, "TransferState")
+    \/ BeginAnew(r) /\ Took(118, "BeginAnew")
 
 EagerNext == IF \E r \in Replica : Hurries(r) THEN Hurried ELSE Unhurried
 EagerSpec == Init /\ [][EagerNext]_vars
 LedEagerSpec == FirstLeads /\ [][EagerNext]_vars
 LedFairSpec == LedEagerSpec /\ Fairness
 
+(* ... and what is settled is purged. *)
+PurgingSpec ==
+  /\ LedFairSpec
+  /\ \A r \in Replica : WF_vars(\E n \in 1..Len(log[r]) : AdvanceSettled(r, n)) /\ WF_vars(\E n \in 1..Len(log[r]) : Purge(r, n))
+
 (* All from the last entry on that is in order: those before are equal anyway. *)
 BehindTheLast(c, e, m) == LET inOrder == {n \in 0..m : IsInOrder(c, e, n)} IN IF inOrder = {} THEN {} ELSE {CHOOSE n \in inOrder : \A k \in inOrder : k <= n}
 
 (* MayPurge: nobody. *)
 NobodyPurges(r) == FALSE
+
+(* KeepSlots, and IsLarge: an entry is a byte. *)
+TwoSlots == 2
+ThreeSlots == 3
+HasMoreThanTwo(r) == Len(log[r]) - base[r] > 2
+
+(* MayBeginAnew: nobody; who would need a copy, and has all of its log. *)
+NobodyBeginsAnew(r) == FALSE
+WhoNeedsACopy(r) == base[r] = 0 /\ mustCopy[r]
 
 (* MayPause: when somebody needs a copy. *)
 WhenOneNeedsIt(p) == \E c \in Replica : mustCopy[c]
@@ -93,6 +109,9 @@ WhenOneIsLeftBehind(p) == \E c \in Replica : Len(log[c]) < base[p]
 
 (* KeptByCrash: any part. *)
 AnyPart(r) == 0..Len(db[r])
+
+(* ... of one that leads; the others do not crash. *)
+OnlyFirstCrashes(r) == IF r = First THEN {Len(db[r])} ELSE {}
 
 (* HasToPush: nothing is executed. *)
 NobodyPushes(r) == FALSE
@@ -133,6 +152,8 @@ Sights ==
   /\ See(10, "SyncIsKept: another leads behind what every copy has executed", Answered("sync"))
   /\ See(11, "SemiIsReceived: one that was waited for has crashed", \E a \in acknowledged : \E c \in a.waited : state[c] = "down")
   /\ See(12, "SyncIsExecuted: one that was waited for leads", \E a \in acknowledged : a.level = "sync" /\ \E c \in a.waited : state[c] = "primary")
+  /\ See(14, "SyncIsExecuted: what sync acknowledged is executed again", \E a \in acknowledged : a.level = "sync" /\ \E c \in a.waited : ~Has(db[c], a))
+  /\ See(15, "KeepsForCopies: a primary has purged, and a copy lags", \E p, c \in Replica : state[p] = "primary" /\ base[p] > 0 /\ Len(log[c]) < Len(log[p]))
   /\ See(13, "a log begins with what came with a copy", \E r \in Replica : base[r] > 0 /\ state[r] = "recovering")
 
 -----------------------------------------------------------------------------
@@ -185,4 +206,12 @@ GoesOnFromConfirmed(c, e, n) == matched[c] >= n
 
 (* IsSettled: what the primary has executed. *)
 SettledAtOnce(p, e, n) == HasItself(p, n)
+
+(* MayLetGo: whatever is settled and executed; no more where the log is large. *)
+LetsGoAtOnce(r, n) == n < Len(log[r])
+KeepsRegardless(r, n) == n + KeepSlots <= Len(log[r])
+
+(* MayBeginAnew: where the log does not reach back, too.  BegunAnew: the database that is there. *)
+AnewWithoutLog(r) == mustCopy[r]
+KeepsDatabase(r) == db[r]
 =============================================================================

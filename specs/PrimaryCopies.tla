@@ -32,6 +32,7 @@ VARIABLES
   base,       \* on disk: what lies below is purged, or did not come with a copy of a database
   db,         \* what its database has executed
   mustCopy,   \* on disk: its database has executed what its log has not
+  again,      \* up to here its database had executed its log, which it executes again from the beginning on
   owner,      \* who stood in an epoch, or nobody
   asked,      \* its log when it did
   words,      \* who gave its word to it
@@ -42,7 +43,7 @@ VARIABLES
   acknowledged,
   crashes
 
-vars == <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
+vars == <<state, promised, disk, pending, log, matched, base, db, mustCopy, again, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 Nobody == "nobody"
 Epochs == 1..MaxEpoch
@@ -82,6 +83,7 @@ Init ==
   /\ base = [r \in Replica |-> 0]
   /\ db = [r \in Replica |-> <<>>]
   /\ mustCopy = [r \in Replica |-> FALSE]
+  /\ again = [r \in Replica |-> 0]
   /\ owner = [e \in Epochs |-> Nobody]
   /\ asked = [e \in Epochs |-> <<>>]
   /\ words = [e \in Epochs |-> {}]
@@ -151,8 +153,21 @@ IsUpToDate(r, e) == matched[r] >= Begins(e)
 (* Models may leave out that logs are purged. *)
 MayPurge(r) == TRUE
 
+(* So many of the last entries are kept for copies that lag. *)
+KeepSlots == 1
+
+(* The log has more bytes than it should. (In models that look at it an entry is a byte.) *)
+IsLarge(r) == FALSE
+
+(* What is purged nobody may want; where the log is large, only its last entry is kept. *)
+MayLetGo(r, n) == n + (IF IsLarge(r) THEN 1 ELSE KeepSlots) <= Len(log[r])
+
 (* A primary pauses at any time. *)
 MayPause(p) == TRUE
+
+(* A database that has executed nothing is the beginning of every log from which nothing is purged. *)
+MayBeginAnew(r) == base[r] = 0
+BegunAnew(r) == <<>>
 
 (* A log that has what the copied database has executed last is kept: it may have told of what lies behind. *)
 GoesOnFromOwnLog(c, e, n) == Len(log[c]) >= n /\ log[c][n] = ledger[e][n]
@@ -180,7 +195,7 @@ SuspectPrimary(r, e) ==
   /\ owner' = [owner EXCEPT ![e] = r]
   /\ asked' = [asked EXCEPT ![e] = log[r]]
   /\ words' = [words EXCEPT ![e] = {r}]
-  /\ UNCHANGED <<state, disk, pending, log, base, db, mustCopy, ledger, told, settled, copies, acknowledged, crashes>>
+  /\ UNCHANGED <<state, disk, pending, log, base, db, mustCopy, again, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* Another gives it its word: it follows no lower epoch from now on, and is nobody's standby until a primary says so. *)
 GiveWord(r, e) ==
@@ -191,7 +206,7 @@ GiveWord(r, e) ==
   /\ matched' = [matched EXCEPT ![r] = IF e > promised[r] THEN 0 ELSE @]
   /\ words' = [words EXCEPT ![e] = @ \union {r}]
   /\ state' = [state EXCEPT ![r] = IF e > promised[r] THEN "recovering" ELSE @]
-  /\ UNCHANGED <<disk, pending, log, base, db, mustCopy, owner, asked, ledger, told, settled, copies, acknowledged, crashes>>
+  /\ UNCHANGED <<disk, pending, log, base, db, mustCopy, again, owner, asked, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* Algorithm 2, line 2: it takes over.  Its first entry marks its epoch in every log that follows it. *)
 TakeOver(r, e) ==
@@ -203,7 +218,7 @@ TakeOver(r, e) ==
   /\ ledger' = [ledger EXCEPT ![e] = log'[r]]
   /\ matched' = [matched EXCEPT ![r] = Len(log'[r])]
   /\ Write(r, [epoch |-> e, keep |-> Len(log[r]), entries |-> <<e>>])
-  /\ UNCHANGED <<base, db, mustCopy, owner, asked, words, told, settled, copies, acknowledged, crashes>>
+  /\ UNCHANGED <<base, db, mustCopy, again, owner, asked, words, told, settled, copies, acknowledged, crashes>>
 
 (* Algorithm 1, line 3: an operation is logged and sent. *)
 LogOperation(p) ==
@@ -213,7 +228,7 @@ LogOperation(p) ==
   /\ ledger' = [ledger EXCEPT ![e] = log'[p]]
   /\ matched' = [matched EXCEPT ![p] = Len(log'[p])]
   /\ Write(p, [epoch |-> e, keep |-> Len(log[p]), entries |-> <<e>>])
-  /\ UNCHANGED <<state, base, db, mustCopy, owner, asked, words, told, settled, copies, acknowledged, crashes>>
+  /\ UNCHANGED <<state, base, db, mustCopy, again, owner, asked, words, told, settled, copies, acknowledged, crashes>>
 
 (* A copy takes what comes behind the entry at n, up to m: what it has is kept, what differs is dropped with all that is behind it. *)
 ReceiveOperations(c, e, n, m) ==
@@ -232,7 +247,7 @@ ReceiveOperations(c, e, n, m) ==
      THEN Write(c, [epoch |-> e, keep |-> IF entries = <<>> THEN Len(log[c]) ELSE keep, entries |-> entries])
      ELSE UNCHANGED <<pending, disk, promised>>
   /\ state' = [state EXCEPT ![c] = IF e > Promised(c) \/ mustCopy'[c] \/ matched'[c] < Begins(e) THEN "recovering" ELSE @]
-  /\ UNCHANGED <<base, db, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
+  /\ UNCHANGED <<base, db, again, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* The oldest of what is pending is on disk. *)
 Fsync(r) ==
@@ -241,13 +256,14 @@ Fsync(r) ==
      /\ disk' = [disk EXCEPT ![r] = SubSeq(@, 1, group.keep) \o group.entries]
      /\ promised' = [promised EXCEPT ![r] = group.epoch]
   /\ pending' = [pending EXCEPT ![r] = Tail(@)]
-  /\ UNCHANGED <<state, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
+  /\ UNCHANGED <<state, log, matched, base, db, mustCopy, again, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* Algorithm 1, line 4: the next operation is given to the database. *)
 HasToPush(r) == LET n == Len(db[r]) + 1 IN state[r] # "down" /\ ~mustCopy[r] /\ MayExecute(r, n) /\ n <= OnDisk(r)
 PushToDatabase(r) ==
   /\ HasToPush(r)
   /\ db' = [db EXCEPT ![r] = Append(@, log[r][Len(@) + 1])]
+  /\ again' = [again EXCEPT ![r] = IF Len(db'[r]) >= @ THEN 0 ELSE @]
   /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* A copy tells the primary what it has: n is on its disk, x is executed. *)
@@ -260,7 +276,7 @@ TellReceived(c, n, x) ==
   /\ CanTell(c)
   /\ n <= Received(c) /\ x <= Executed(c) /\ x <= n
   /\ told' = [told EXCEPT ![promised[c]][c] = [received |-> Max(known.received, n), executed |-> Max(known.executed, x)]]
-  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, settled, copies, acknowledged, crashes>>
+  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, again, owner, asked, words, ledger, settled, copies, acknowledged, crashes>>
 
 (* Algorithm 1, line 5: a client is answered.  W: whom a semi or sync waits for. *)
 Acknowledge(p, n, level, W) ==
@@ -275,13 +291,13 @@ Acknowledge(p, n, level, W) ==
   /\ level \notin {"semi", "sync"} => W = {}
   /\ level = "sync" => \A c \in W : told[e][c].executed >= n
   /\ acknowledged' = acknowledged \union {[epoch |-> ledger[e][n], seq |-> n, level |-> level, by |-> p, in |-> e, waited |-> W]}
-  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, copies, crashes>>
+  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, again, owner, asked, words, ledger, told, settled, copies, crashes>>
 
 (* A primary that hears of a higher epoch, or gives up, is one no more.  What of its log is to stay the next epoch says. *)
 StepBack(p) ==
   /\ state[p] = "primary" /\ MayStepBack(p)
   /\ state' = [state EXCEPT ![p] = "recovering"]
-  /\ UNCHANGED <<promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
+  /\ UNCHANGED <<promised, disk, pending, log, matched, base, db, mustCopy, again, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* Algorithm 4: who is recovering has all that it lacked, and is a standby. *)
 RejoinAsStandby(r) ==
@@ -289,7 +305,7 @@ RejoinAsStandby(r) ==
   /\ state[r] = "recovering" /\ ~mustCopy[r]
   /\ e > 0 /\ HasBegun(e) /\ owner[e] # r /\ IsUpToDate(r, e)
   /\ state' = [state EXCEPT ![r] = "standby"]
-  /\ UNCHANGED <<promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
+  /\ UNCHANGED <<promised, disk, pending, log, matched, base, db, mustCopy, again, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* The primary knows that n stays. *)
 AdvanceSettled(p, n) ==
@@ -297,15 +313,15 @@ AdvanceSettled(p, n) ==
   /\ state[p] = "primary" /\ MayPurge(p)
   /\ n > settled[e] /\ n <= Len(ledger[e]) /\ IsSettled(p, e, n)
   /\ settled' = [settled EXCEPT ![e] = n]
-  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, copies, acknowledged, crashes>>
+  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, again, owner, asked, words, ledger, told, copies, acknowledged, crashes>>
 
-(* What is settled and executed is purged below n. *)
+(* What is settled and executed, and kept for nobody, is purged below n. *)
 Purge(r, n) ==
   /\ state[r] # "down" /\ ~mustCopy[r] /\ MayPurge(r)
-  /\ n > base[r] /\ n <= Len(db[r]) /\ n <= matched[r]
+  /\ n > base[r] /\ n <= Len(db[r]) /\ n <= matched[r] /\ MayLetGo(r, n)
   /\ \E e \in 1..Promised(r) : n <= settled[e]
   /\ base' = [base EXCEPT ![r] = n]
-  /\ UNCHANGED <<state, promised, disk, pending, log, matched, db, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
+  /\ UNCHANGED <<state, promised, disk, pending, log, matched, db, mustCopy, again, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* Algorithm 3: the primary pauses until all that it ordered is executed, and its database is copied. The log that comes with it begins with what is settled: the rest can *)
 (* be told from what another primary has there. *)
@@ -313,7 +329,7 @@ PausePrimary(p) ==
   LET copy == [epoch |-> Promised(p), executed |-> Len(db[p]), base |-> base[p]] IN
   /\ state[p] = "primary" /\ Len(db[p]) = Len(log[p]) /\ MayPause(p)
   /\ copies' = copies \union {copy}
-  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, acknowledged, crashes>>
+  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, db, mustCopy, again, owner, asked, words, ledger, told, settled, acknowledged, crashes>>
 
 (* The copy comes to one that needs it, and its log goes on from there. *)
 TransferState(c, copy) ==
@@ -324,6 +340,7 @@ TransferState(c, copy) ==
   /\ mustCopy[c] \/ n > Len(log[c])
   /\ db' = [db EXCEPT ![c] = SubSeq(ledger[e], 1, n)]
   /\ mustCopy' = [mustCopy EXCEPT ![c] = FALSE]
+  /\ again' = [again EXCEPT ![c] = 0]
   /\ IF GoesOnFromOwnLog(c, e, n)
      THEN UNCHANGED <<log, disk, base>>
      ELSE /\ log' = [log EXCEPT ![c] = SubSeq(ledger[e], 1, n)]
@@ -333,6 +350,14 @@ TransferState(c, copy) ==
   /\ matched' = [matched EXCEPT ![c] = IF e > promised[c] THEN n ELSE Max(@, n)]
   /\ state' = [state EXCEPT ![c] = "recovering"]
   /\ UNCHANGED <<pending, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
+
+(* Its database is replaced by an empty one, and executes the log from the beginning: so it needs no copy, where nothing is purged. *)
+BeginAnew(r) ==
+  /\ state[r] # "down" /\ MayBeginAnew(r) /\ (mustCopy[r] \/ db[r] # <<>>)
+  /\ db' = [db EXCEPT ![r] = BegunAnew(r)]
+  /\ mustCopy' = [mustCopy EXCEPT ![r] = FALSE]
+  /\ again' = [again EXCEPT ![r] = Max(@, Len(db[r]))]
+  /\ UNCHANGED <<state, promised, disk, pending, log, matched, base, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 (* What is pending is lost.  A promise that was to be given may be on the disk, and told to nobody. *)
 Crash(r, e, kept) ==
@@ -345,16 +370,16 @@ Crash(r, e, kept) ==
   /\ matched' = [matched EXCEPT ![r] = 0]
   /\ db' = [db EXCEPT ![r] = SubSeq(@, 1, kept)]
   /\ crashes' = crashes + 1
-  /\ UNCHANGED <<disk, base, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged>>
+  /\ UNCHANGED <<disk, base, mustCopy, again, owner, asked, words, ledger, told, settled, copies, acknowledged>>
 
 Restart(r) ==
   /\ state[r] = "down"
   /\ state' = [state EXCEPT ![r] = "recovering"]
-  /\ UNCHANGED <<promised, disk, pending, log, matched, base, db, mustCopy, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
+  /\ UNCHANGED <<promised, disk, pending, log, matched, base, db, mustCopy, again, owner, asked, words, ledger, told, settled, copies, acknowledged, crashes>>
 
 Next ==
   \E r \in Replica :
-    \/ Fsync(r) \/ PushToDatabase(r) \/ LogOperation(r) \/ StepBack(r) \/ RejoinAsStandby(r) \/ Restart(r)
+    \/ Fsync(r) \/ PushToDatabase(r) \/ LogOperation(r) \/ StepBack(r) \/ RejoinAsStandby(r) \/ BeginAnew(r) \/ Restart(r)
     \/ \E n, x \in 0..Len(log[r]) : TellReceived(r, n, x)
     \/ \E e \in Epochs : SuspectPrimary(r, e) \/ GiveWord(r, e) \/ TakeOver(r, e)
     \/ \E e \in Epochs \union {0}, kept \in KeptByCrash(r) : Crash(r, e, kept)
@@ -384,7 +409,7 @@ TypeOK ==
   /\ \A r \in Replica :
        /\ IsLog(disk[r]) /\ IsLog(log[r]) /\ IsLog(db[r])
        /\ matched[r] <= Len(log[r]) /\ base[r] <= Len(log[r])
-       /\ mustCopy[r] \in BOOLEAN
+       /\ mustCopy[r] \in BOOLEAN /\ again[r] \in 0..MaxLength
        /\ Agree(disk[r], log[r], OnDisk(r))
        /\ state[r] = "down" => pending[r] = <<>>
        /\ pending[r] = <<>> => log[r] = disk[r]
@@ -404,6 +429,13 @@ PrimaryKeepsItsLedger == \A p \in Replica : state[p] = "primary" => log[p] = led
 
 (* A database has executed the beginning of its log, or is to be replaced. *)
 ExecutedIsPrefix == \A r \in Replica : mustCopy[r] \/ IsPrefix(db[r], log[r])
+
+(* What a database lacks its log has. *)
+CanGoOn == \A r \in Replica : mustCopy[r] \/ base[r] <= Len(db[r])
+
+(* A copy that lags by no more than what is kept goes on from the log. (Of logs that were never large.) *)
+KeepsForCopies ==
+  \A p, c \in Replica : state[p] = "primary" /\ Len(log[c]) + KeepSlots >= Len(log[p]) => Len(log[c]) >= base[p]
 
 (* Who follows one primary has executed the same. *)
 NoDivergence ==
@@ -434,10 +466,14 @@ SyncIsKept == IsKept({"sync"})
 IsReceived(levels) == \A a \in acknowledged : a.level \in levels => \A c \in a.waited : Has(disk[c], a)
 SemiIsReceived == IsReceived({"semi", "sync"})
 
-(* sync: and executed there.  (Where a crash takes that back it is executed again: its log has it.) *)
-SyncIsExecuted == \A a \in acknowledged : a.level = "sync" => \A c \in a.waited : Has(db[c], a)
+(* sync: and executed there, or executed again: its log has it.  (So it is where a crash takes it back.) *)
+ExecutesAgain(c, a) == a.seq <= again[c] /\ Has(disk[c], a)
+SyncIsExecuted == \A a \in acknowledged : a.level = "sync" => \A c \in a.waited : Has(db[c], a) \/ ExecutesAgain(c, a)
 
 (* async: what is acknowledged reaches every copy while its primary lives. *)
 ReachesCopies ==
   \A n \in 1..MaxLength : (\E a \in acknowledged : a.seq = n) ~> (\A c \in Replica : Len(disk[c]) >= n)
+
+(* A log does not stay large: copies that lag wait for nothing that costs more than that. *)
+LargeLogsShrink == \A r \in Replica : IsLarge(r) ~> ~IsLarge(r)
 =============================================================================

@@ -8,7 +8,7 @@
 (* of them; so is each that survived a crash unseen.                          *)
 (*                                                                           *)
 (*   a, r: the action and the replica;  e: epoch, as a number;  s, t: slots;   *)
-(*   l level, w whom it waited for;                                           *)
+(*   l level, w whom it waited for;  b: the log is large;                      *)
 (*   c: what is compared afterwards, or nothing: [n last slot, f its epoch,    *)
 (*      m matched, k must be copied, d executed, o state]                      *)
 (*                                                                           *)
@@ -28,6 +28,7 @@ Step == TheRun[at]
 
 FindAnything(r, e) == TRUE
 ZeroIsNobody == 0
+IsToldLarge(r) == Step.b
 AllThatReplicate == {"async", "majority", "semi", "sync"}
 
 Act(r, e) ==
@@ -46,6 +47,7 @@ Act(r, e) ==
   \/ Step.a = "Purge" /\ Purge(r, Step.s)
   \/ Step.a = "PausePrimary" /\ PausePrimary(r) /\ Step.s = Len(db[r])
   \/ Step.a = "TransferState" /\ \E copy \in copies : copy.epoch = e /\ copy.executed = Step.s /\ TransferState(r, copy)
+  \/ Step.a = "BeginAnew" /\ BeginAnew(r)
   \/ Step.a = "Crash" /\ Crash(r, e, Step.s)
   \/ Step.a = "Restart" /\ e = promised[r] /\ Restart(r)
 

@@ -5,20 +5,35 @@ import { refusedEvent } from './primary-trace.ts';
 
 const levels = ['async', 'majority', 'semi', 'sync'] as const;
 
+/** By turns: copies of databases; databases that begin anew, where nothing is purged; and a log that is large before it is long. */
+const kinds = [
+  { keepSlots: 8, keepBytesMax: 100_000, beginsAnew: 0 },
+  { keepSlots: 1000, keepBytesMax: 100_000, beginsAnew: 0.2 },
+  { keepSlots: 30, keepBytesMax: 200, beginsAnew: 0 },
+] as const;
+const kindOf = (seed: number): (typeof kinds)[number] => kinds[seed % kinds.length]!;
+
 function recorded(seed: number, replicas: number): readonly RecordedEvent[] {
-  const group = new SimulatedGroup({ seed, replicas, levels, operations: 40 });
+  const { beginsAnew, ...config } = kindOf(seed);
+  const group = new SimulatedGroup({ seed, replicas, levels, operations: 40, beginsAnew, config });
   group.run(600);
   return group.events;
 }
 
+/** In the last one a database begins anew. */
+const seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13];
 const seen = new Set<string>();
 
 describe.each([2, 3, 5])('what a group of %s does', (replicas) => {
   it('is what PrimaryCopies allows, step by step', async () => {
-    for (let seed = 1; seed <= 8; seed += 1) {
+    for (const seed of seeds) {
       const events = recorded(seed, replicas);
-      for (const { name } of events) seen.add(name);
-      expect({ seed, refused: await refusedEvent(events, replicas) }).toEqual({ seed, refused: null });
+      for (const { name, isLarge } of events) seen.add(isLarge === true ? `${name}, large` : name);
+      const { keepSlots } = kindOf(seed);
+      expect({ seed, refused: await refusedEvent(events, replicas, { keepSlots }) }).toEqual({
+        seed,
+        refused: null,
+      });
     }
   }, 120_000);
 });
@@ -28,12 +43,14 @@ describe('the runs', () => {
     expect([...seen].sort()).toEqual([
       'Acknowledge',
       'AdvanceSettled',
+      'BeginAnew',
       'Crash',
       'Fsync',
       'GiveWord',
       'LogOperation',
       'PausePrimary',
       'Purge',
+      'Purge, large',
       'PushToDatabase',
       'ReceiveOperations',
       'RejoinAsStandby',
@@ -51,18 +68,21 @@ describe('the runs', () => {
 function altered(
   name: RecordedEvent['name'],
   alter: (event: RecordedEvent) => RecordedEvent | null,
+  seed: number,
+  replicas: number,
 ): readonly RecordedEvent[] {
-  const events = recorded(2, 3);
+  const events = recorded(seed, replicas);
   const index = events.findLastIndex((event) => event.name === name);
   if (index < 0) throw new Error(`no ${name} is recorded`);
   const other = alter(events[index]!);
   return [...events.slice(0, index), ...(other === null ? [] : [other]), ...events.slice(index + 1)];
 }
 
+const [usualSeed, anewSeed, largeSeed] = [3, 13, 2];
 const plus = (slot: Slot | undefined, more: number): Slot => ((slot ?? 0) + more) as Slot;
 
 describe('a run is refused', () => {
-  it.each<[string, RecordedEvent['name'], (event: RecordedEvent) => RecordedEvent | null]>([
+  it.each<[string, RecordedEvent['name'], (event: RecordedEvent) => RecordedEvent | null, seed?: number]>([
     [
       'in which something is acknowledged that was not ordered',
       'Acknowledge',
@@ -102,7 +122,16 @@ describe('a run is refused', () => {
       'Purge',
       (event) => ({ ...event, slot: plus(event.slot, 50) }),
     ],
-  ])('%s', async (_, name, alter) => {
-    expect(await refusedEvent(altered(name, alter), 3)).not.toBeNull();
+    [
+      'in which what copies may want is purged',
+      'Purge',
+      (event) => ({ ...event, isLarge: false }),
+      largeSeed,
+    ],
+    ['in which a database is empty all at once', 'BeginAnew', () => null, anewSeed],
+  ])('%s', async (_, name, alter, seed = usualSeed) => {
+    const { keepSlots } = kindOf(seed);
+    const replicas = seed === anewSeed ? 5 : 3;
+    expect(await refusedEvent(altered(name, alter, seed, replicas), replicas, { keepSlots })).not.toBeNull();
   });
 });

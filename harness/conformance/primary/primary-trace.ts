@@ -17,6 +17,7 @@ const DATA_MODULE = 'PrimaryTraceData';
 const invariants = [
   'Reached',
   'ExecutedIsPrefix',
+  'CanGoOn',
   'PrimaryKeepsItsLedger',
   'SemiIsReceived',
   'SyncIsExecuted',
@@ -35,11 +36,11 @@ interface Step {
 export async function refusedEvent(
   events: readonly RecordedEvent[],
   replicas: number,
-  judge: JudgeName = 'typescript',
+  { judge = 'typescript', keepSlots = 8 }: { judge?: JudgeName; keepSlots?: number } = {},
 ): Promise<{ readonly index: number; readonly event: RecordedEvent; readonly literal: string } | null> {
   const epochs = epochsOf(events);
   const steps = stepsOf(events, epochs);
-  const output = await judges[judge](modelOf(steps, replicas, epochs.length));
+  const output = await judges[judge](modelOf(steps, replicas, epochs.length, keepSlots));
   const [reached = 0] = reachedSteps(output, 1);
   const failed = steps[reached - 1];
   return failed === undefined ? null : { index: reached - 1, event: failed.event, literal: failed.literal };
@@ -75,20 +76,20 @@ function literalOf(
   isCompared: boolean,
   epochs: readonly Ballot[],
 ): string {
-  const { replica, epoch, slot = 0, toSlot = 0, level = '', waited = [], state } = event;
+  const { replica, epoch, slot = 0, toSlot = 0, level = '', waited = [], isLarge = false, state } = event;
   const rank = (ballot: Ballot): number => epochs.findIndex((each) => sameBallot(each, ballot)) + 1;
   const number = (id: ReplicaId): string => id.slice(1);
   const { lastSlot, lastEpoch, matched, needsCopy, pushedTo, role } = state;
   const compared = `[n|->${lastSlot},f|->${rank(lastEpoch)},m|->${matched},k|->${needsCopy ? 'TRUE' : 'FALSE'},d|->${pushedTo},o|->"${role}"]`;
-  const fields = `e|->${rank(epoch)},s|->${slot},t|->${toSlot},l|->"${level}",w|->{${waited.map(number).join(',')}}`;
+  const fields = `e|->${rank(epoch)},s|->${slot},t|->${toSlot},l|->"${level}",b|->${isLarge ? 'TRUE' : 'FALSE'},w|->{${waited.map(number).join(',')}}`;
   return `[a|->"${name}",r|->${number(replica)},${fields},c|-><<${isCompared ? compared : ''}>>]`;
 }
 
-function modelOf(steps: readonly Step[], replicas: number, epochs: number): RecordedModel {
+function modelOf(steps: readonly Step[], replicas: number, epochs: number, keepSlots: number): RecordedModel {
   const many = 1_000_000;
   return {
     module: MODULE,
-    text: `---- MODULE ${MODULE} ----\nEXTENDS ${DATA_MODULE}, TracePrimaryCopies\n====\n`,
+    text: `---- MODULE ${MODULE} ----\nEXTENDS ${DATA_MODULE}, TracePrimaryCopies\nKeptSlots == ${keepSlots}\n====\n`,
     data: {
       module: DATA_MODULE,
       name: 'RecordedRuns',
@@ -110,6 +111,8 @@ function modelOf(steps: readonly Step[], replicas: number, epochs: number): Reco
       '  PromotesAlone = FALSE',
       '  Runs <- RecordedRuns',
       '  MayFind <- FindAnything',
+      '  IsLarge <- IsToldLarge',
+      '  KeepSlots <- KeptSlots',
       '  Nobody <- ZeroIsNobody',
       '',
     ].join('\n'),

@@ -173,7 +173,8 @@ function pushToDatabase(run: Run): void {
 /** What is settled and executed goes, but for what copies that lag may want. The last of it stays, and so does the last entry: their epochs tell what a log is worth. */
 function purge(run: Run): void {
   const { state } = run;
-  const keepSlots = state.logBytes > state.config.keepBytesMax ? 1 : state.config.keepSlots;
+  const isLarge = state.logBytes > state.config.keepBytesMax;
+  const keepSlots = isLarge ? 1 : state.config.keepSlots;
   const upTo = Math.min(
     state.settled,
     state.durableExecuted,
@@ -186,7 +187,7 @@ function purge(run: Run): void {
     state.log.delete(slot as Slot);
   }
   state.base = upTo;
-  traceAction(run, 'Purge', state.promised, { slot: upTo });
+  traceAction(run, 'Purge', state.promised, { slot: upTo, isLarge });
   const seq = state.nextSeq;
   state.nextSeq += 1;
   state.pending.push({ seq, isGroup: false, epoch: state.promised, heldBack: [] });

@@ -101,15 +101,21 @@ export function transferState(run: Run, epoch: Ballot, entries: readonly Vote[])
   traceAction(run, 'TransferState', epoch, { slot: last.slot });
 }
 
-/** The own database came up with everything up to `slot`. */
+/** The own database came up with everything up to `slot`. One that has executed nothing takes the place of any, if nothing of the log is purged. */
 export function databaseRestored(run: Run, slot: Slot, isMarked: boolean): void {
   const { state } = run;
+  const { needsCopy, pushedTo } = state;
   state.databaseUp = true;
   state.executed = slot;
   state.durableExecuted = slot;
   state.pushedTo = slot;
   if (isMarked) state.needsCopy = true;
   else if (slot > state.lastSlot || slot < state.base) taint(run);
-  // One that has executed nothing is the beginning of every log.
-  else if (slot === 0) state.needsCopy = false;
+  else if (slot === 0) beginAnew(run, needsCopy || pushedTo > 0);
+}
+
+/** It executes the log from its beginning. */
+function beginAnew(run: Run, isAgain: boolean): void {
+  run.state.needsCopy = false;
+  if (isAgain) traceAction(run, 'BeginAnew', run.state.promised);
 }

@@ -31,6 +31,8 @@ export interface SimulationOptions {
   readonly loss?: number;
   /** How many clients' operations there are at most. */
   readonly operations?: number;
+  /** A database that needs a copy is thrown away, where the log reaches back to the beginning: with this chance in each millisecond. */
+  readonly beginsAnew?: number;
   /** Alters messages and effects on their way: a planted bug. */
   readonly plant?: (group: SimulatedGroup, replica: SimulatedReplica, effect: Effect) => Effect | null;
 }
@@ -106,6 +108,8 @@ export class SimulatedGroup {
         if (this.nowMs % TICK_MS === 0) replica.input({ kind: 'Tick', random: this.random() }, this.nowMs);
         if (this.random() < 0.3) replica.flush(1 + Math.floor(this.random() * 3), this.nowMs);
         if (this.random() < 0.3) replica.executeNext(this.nowMs);
+        const { beginsAnew = 0 } = this.options;
+        if (beginsAnew > 0 && replica.isMarked && this.random() < beginsAnew) replica.beginAnew(this.nowMs);
       }
       if (!this.isQuiet && this.random() < 0.1) this.propose();
       for (const act of this.later.splice(0)) act();

@@ -97,6 +97,15 @@ export class SimulatedReplica {
     this.input({ kind: 'Applied', slot: next.slot, durableSlot: next.slot }, nowMs);
   }
 
+  /** Its database is replaced by an empty one, which executes the log from the beginning. */
+  beginAnew(nowMs: number): void {
+    if (this.state === null || this.state.isTakingCopy || this.state.base > 0) return;
+    this.database = [];
+    this.toExecute = [];
+    this.isMarked = false;
+    this.input({ kind: 'Restored', slot: 0 as Slot, isMarked: false }, nowMs);
+  }
+
   copyArrives(copy: SentCopy, nowMs: number): void {
     if (this.state === null || this.state.isTakingCopy) return;
     this.input({ kind: 'Copied', epoch: copy.epoch, entries: copy.entries }, nowMs);

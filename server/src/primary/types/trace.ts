@@ -18,6 +18,7 @@ export type PrimaryActionName =
   | 'Purge'
   | 'PausePrimary'
   | 'TransferState'
+  | 'BeginAnew'
   | 'Crash'
   | 'Restart';
 
@@ -44,6 +45,8 @@ export interface PrimaryTraceEvent {
   readonly level?: Level;
   readonly waited?: readonly ReplicaId[];
   readonly label?: EntryLabel;
+  /** Purge: the log has more bytes than it should. */
+  readonly isLarge?: boolean;
   /** Fsync: how many groups. */
   readonly groups?: number;
   readonly state: PrimarySnapshot;
