@@ -61,6 +61,8 @@ export interface LocalClusterOptions {
   readonly bin?: string;
   /** Added to the environment of the demo and its replicas. */
   readonly env?: Readonly<Record<string, string>>;
+  /** It is started when one serves: others may never do, where nothing is replicated. Default: when all do. */
+  readonly untilOneServes?: boolean;
   /** Default: what the environment's BARISTA_LOG_STORE says, or segment. */
   readonly logStore?: ClusterLogStore;
 }
@@ -127,7 +129,7 @@ export async function startCluster(options: LocalClusterOptions = {}): Promise<L
     output,
   );
   try {
-    await cluster.settled(startMsMax);
+    await (options.untilOneServes === true ? cluster.leader(startMsMax) : cluster.settled(startMsMax));
   } catch (error) {
     await cluster.interrupt();
     const logs = await endsOfLogs(dataDir);

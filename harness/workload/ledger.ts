@@ -21,6 +21,8 @@ export interface LedgerResult {
 export interface Ledger {
   /** So far. */
   acknowledged(): number;
+  /** It grows. */
+  soFar(): LedgerResult;
   stop(): Promise<LedgerResult>;
 }
 
@@ -28,15 +30,16 @@ const ID_STRIDE = 1_000_000;
 const SETUP = `DROP TABLE IF EXISTS ledger;
   CREATE TABLE ledger (id bigint PRIMARY KEY, worker int NOT NULL, at timestamptz DEFAULT now())`;
 
-/** Connects to the given ports in turn, moving on whenever a connection fails. */
-export async function startLedger(ports: readonly number[], workers: number): Promise<Ledger> {
+/** Connects to the given ports in turn, moving on whenever a connection fails. `pauseMs`: between two rows of one client. */
+export async function startLedger(ports: readonly number[], workers: number, pauseMs = 0): Promise<Ledger> {
   const setup = await connect(ports[0]!);
   await setup.query(SETUP);
   await setup.end();
-  const run = new LedgerRun(ports);
+  const run = new LedgerRun(ports, pauseMs);
   const all = Array.from({ length: workers }, (_, worker) => run.work(worker));
   return {
     acknowledged: () => run.acknowledged.size,
+    soFar: () => run,
     stop: async () => {
       run.stopping = true;
       await Promise.all(all);
@@ -69,9 +72,11 @@ class LedgerRun implements LedgerResult {
   readonly errors = new Map<string, number>();
   stopping = false;
   private readonly ports: readonly number[];
+  private readonly pauseMs: number;
 
-  constructor(ports: readonly number[]) {
+  constructor(ports: readonly number[], pauseMs: number) {
     this.ports = ports;
+    this.pauseMs = pauseMs;
   }
 
   async work(worker: number): Promise<void> {
@@ -96,6 +101,7 @@ class LedgerRun implements LedgerResult {
       await client.query('INSERT INTO ledger (id, worker) VALUES ($1, $2)', [id, worker]);
       this.acknowledged.add(id);
       this.acknowledgedAtMs.push(performance.now());
+      if (this.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, this.pauseMs));
       return true;
     } catch (error) {
       const code = this.note(error);

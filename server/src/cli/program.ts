@@ -5,7 +5,12 @@
  * What the commands do is handed in, so that it can be tested without doing it.
  */
 import { Command, Option } from 'commander';
-import { type CommitPointKind, commitPointKinds } from '../demo/layout.ts';
+import {
+  type CommitPointKind,
+  commitPointKinds,
+  type ReplicationLevel,
+  replicationLevels,
+} from '../demo/layout.ts';
 import type { StoreWish } from '../demo/demo-store.ts';
 import { defaultDashboardPort } from './demo-client.ts';
 import { addAdmin, type AdminCommands } from './program-admin.ts';
@@ -46,6 +51,8 @@ export interface DemoArguments {
   readonly electionTimeoutMs: number | null;
   /** Null: as a replica does by itself. */
   readonly commitPoint: CommitPointKind | null;
+  /** Null: the default of `primary.replication`. */
+  readonly replication: ReplicationLevel | null;
   /** Null: that of the data directory, or files. */
   readonly logStore: StoreWish | null;
   /** Null: that of the data directory, or WAL. */
@@ -160,6 +167,12 @@ function addDemo(program: Command, commands: Commands): void {
         'how followers hear what is chosen: with the next group, by a message of its own at once, or now and then (default: piggyback)',
       ).choices(commitPointKinds),
     )
+    .addOption(
+      new Option(
+        '--replication <level>',
+        'with --protocol primary: where an operation is when its client is answered (default: majority)',
+      ).choices(replicationLevels),
+    )
     .option('--no-dashboard', 'do not build or serve the dashboard, only its API')
     .addHelpText(
       'after',
@@ -170,6 +183,7 @@ Examples:
   barista demo --zookeeper 127.0.0.1:2181 --data-dir /tmp/on-zookeeper
   barista demo --payload statements --data-dir /tmp/statements
   barista demo --payload statements --protocol paxos --data-dir /tmp/paxos
+  barista demo --payload statements --protocol primary --replication semi --data-dir /tmp/primary
   npm start -- --replicas 5         the same from a checkout; options come after --
 
 Ports: SQL clients on 7432, 7433...; peers on 7532, 7533...; dashboard on 8080; each replica's HTTP on 8081, 8082...; Thrift clients on 9000, 9001...
@@ -187,6 +201,7 @@ ${exitCodesText}`,
         clientsMax: options.clientsMax ?? null,
         electionTimeoutMs: electionTimeout ?? null,
         commitPoint: commitPoint ?? null,
+        replication: options.replication ?? null,
         logStore: storeWish(options.logStore, zookeeper, command),
         payload: options.payload ?? null,
         protocol: options.protocol ?? null,
@@ -202,6 +217,7 @@ type OptionalInDemo =
   | 'pgBin'
   | 'logBytesMax'
   | 'clientsMax'
+  | 'replication'
   | 'payload'
   | 'protocol';
 interface DemoTyped

@@ -71,6 +71,10 @@ export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise
       exitCodes.usage,
     );
   }
+  if (cluster.protocol !== 'primary' && setup.options.replication != null) {
+    await dir.release();
+    throw new CliError('--replication goes with --protocol primary.', exitCodes.usage);
+  }
   const options: DemoOptions = {
     ...setup.options,
     replicas: cluster.replicas,

@@ -17,6 +17,10 @@ const peerPortOffset = 100;
 export const commitPointKinds = ['piggyback', 'synchronous', 'asynchronous'] as const;
 export type CommitPointKind = (typeof commitPointKinds)[number];
 
+/** When a client is answered, under `protocol: primary`. */
+export const replicationLevels = ['none', 'async', 'majority', 'semi', 'sync'] as const;
+export type ReplicationLevel = (typeof replicationLevels)[number];
+
 export interface DemoOptions {
   readonly dataDir: string;
   readonly replicas: number;
@@ -39,6 +43,8 @@ export interface DemoOptions {
   readonly electionTimeoutMs: number | null;
   /** How the commit point is told; null: as a replica does by itself. */
   readonly commitPoint?: CommitPointKind | null;
+  /** Only with `protocol: primary`; null: as a replica has it by itself. */
+  readonly replication?: ReplicationLevel | null;
   readonly logStore: DemoStore;
   readonly payload: 'wal' | 'statements';
   readonly protocol: 'multi-paxos' | 'paxos' | 'primary';
@@ -151,6 +157,7 @@ export function replicaConfigOf(
     ...storeConfigOf(options.logStore, options),
     ...(options.electionTimeoutMs === null ? {} : { timings: timingsOf(options.electionTimeoutMs) }),
     ...(options.commitPoint == null ? {} : { commitPoint: { kind: options.commitPoint } }),
+    ...(options.replication == null ? {} : { primary: { replication: options.replication } }),
     bootstrap: demoUser,
     trace: { file: options.trace || options.check },
     faults: true,

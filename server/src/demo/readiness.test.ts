@@ -51,6 +51,21 @@ it('a cluster is ready when all of it serves and votes, and nothing is said of a
   expect(said).toEqual([]);
 });
 
+it('where nothing is replicated one is enough, and the others have started', async () => {
+  const protocol = { name: 'primary', replication: 'none' } as never;
+  const alone = (id: string): ClusterReplica => replicaOf(id, { state: 'noLeader', protocol });
+  const wanted = [alone('r1'), alone('r2'), replicaOf('r3', { protocol })];
+  replicas = wanted;
+  const waiting = wait();
+  await vi.advanceTimersByTimeAsync(1000);
+  replicas = [serving('r1'), ...wanted.slice(1)];
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(waiting.outcome).toBeNull();
+  replicas = [serving('r1'), alone('r2'), alone('r3')];
+  await vi.advanceTimersByTimeAsync(100);
+  expect(waiting.outcome).toBe('ready');
+});
+
 it('a disk may take its time, and people hear what it is used for', async () => {
   replicas = [
     replicaOf('r1', { message: 'A new database is being created.' }),

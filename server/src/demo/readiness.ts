@@ -38,7 +38,8 @@ export async function untilServing(options: ReadinessOptions, signal?: AbortSign
     for (const { id, process } of replicas) {
       if (process === 'stopped') throw new CliError(await whyStopped(id));
     }
-    const waiting = replicas.filter((replica) => !isReady(replica));
+    const serves = replicas.some(isReady);
+    const waiting = replicas.filter((replica) => !isReady(replica) && !(serves && isUnheeded(replica)));
     if (waiting.length === 0) return;
     const waitedMs = nowMs() - startedAtMs;
     const inVain = waiting.every(({ status }) => status !== null && cannotServe.has(status.state));
@@ -72,6 +73,12 @@ function giveUp(
 /** Serves, and would be missed: a learner that serves counts for nothing yet. */
 function isReady({ status, ageMs }: ClusterReplica): boolean {
   return isFresh(ageMs) && status?.state === 'serving' && memberRole(status) === 'voter';
+}
+
+/** Where nothing is replicated, all but the primary hear nothing. */
+function isUnheeded({ status, ageMs }: ClusterReplica): boolean {
+  if (!isFresh(ageMs) || status === null || status.state !== 'noLeader') return false;
+  return status.protocol.name === 'primary' && status.protocol.replication === 'none';
 }
 
 function isFresh(ageMs: number | null): boolean {
