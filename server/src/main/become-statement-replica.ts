@@ -20,6 +20,7 @@ import { StatementsPayload } from '../payload/statements/statements-payload.ts';
 import type { SessionId } from '../ports/statement-sessions.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import { replicaOf } from '../multipaxos/configuration.ts';
+import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
 import { AnswerFence } from '../replica/statements/answer-fence.ts';
 import { DigestExchange } from '../replica/statements/digest-exchange.ts';
 import { RenewedPayload } from '../replica/statements/renewed-payload.ts';
@@ -31,6 +32,7 @@ import type { Frame } from './frame.ts';
 import { protocolOf } from './protocols.ts';
 import { unreadable } from './show-replica.ts';
 import { openStatementPostgres } from './statement-database.ts';
+import { StatementCopies } from './statement-copies.ts';
 import { StatementDatabaseHealth } from './statement-database-health.ts';
 
 const submissionBounds = {
@@ -57,16 +59,34 @@ const refusing: HttpAdmin = {
   backup: () => Promise.resolve(unavailable),
 };
 
-export async function becomeStatementReplica(frame: Frame, log: LogStore): Promise<void> {
+export async function becomeStatementReplica(frame: Frame, store: LogStore): Promise<void> {
   const { config, context, transport, events, tracker } = frame;
   const { logger, onFatal } = context;
   const timers = systemClock;
-  const { cluster, member } = log.identity;
+  const { cluster, member } = store.identity;
   transport.become(member, cluster);
   events.become(member);
   await loadParser();
   const postgres = await openStatementPostgres(config, cluster, logger);
-  const protocol = protocolOf({ config, log, transport, timers, random: Math.random, events, logger });
+  let life: StatementsPayload | null = null;
+  const copies = new StatementCopies({
+    config,
+    cluster,
+    postgres,
+    logger,
+    protocol: () => protocol,
+    wake: () => life?.look(),
+  });
+  const log = copies.hold(store);
+  const protocol: ProtocolHost = protocolOf({
+    config,
+    log,
+    transport,
+    timers,
+    random: Math.random,
+    events,
+    logger,
+  });
   const submissions = new Submissions<OperationResult>({
     ...submissionBounds,
     timers,
@@ -78,7 +98,12 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
   const database = new StatementDatabaseHealth({
     postgres,
     logger,
-    onUp: (slot) => protocol.restored(slot),
+    onUp: (slot, isCopy) => {
+      protocol.restored(slot, isCopy);
+      copies.keeper.up();
+    },
+    onDown: () => copies.keeper.down(),
+    onExecuted: (ms) => copies.keeper.executed(ms),
   });
   const makeExecutor = (): StatementExecutor =>
     database.executor(async ({ isAfterCrash }) => {
@@ -112,8 +137,8 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
         },
       });
     });
-  const makePayload = (): StatementsPayload =>
-    new StatementsPayload({
+  const makePayload = (): StatementsPayload => {
+    life = new StatementsPayload({
       host: {
         commitPoint: () => protocol.commitPoint,
         applied: (slot, durableSlot) => protocol.applied(slot, durableSlot),
@@ -123,7 +148,10 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
       executor: makeExecutor(),
       log: { read: (from, to, bytesMax) => protocol.readChosen(from, to, bytesMax) },
       onCopyNeeded: (reason) => void inexact(reason),
+      resting: copies.keeper,
     });
+    return life;
+  };
   const payload: RenewedPayload = new RenewedPayload(makePayload);
   const renewed = async (between: () => Promise<void>): Promise<void> => {
     try {
@@ -133,15 +161,13 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
     }
   };
   const inexact = async (reason: InexactReason | 'logPurged'): Promise<void> => {
-    // A primary's copy knows by itself what its log lacks.
-    const isPurged = config.protocol !== 'primary' && reason === 'logPurged';
-    if (isPurged || protocol.purgedTo > 0) {
-      database.copyNeeded(reason);
-      return;
-    }
-    database.beginsAnew(reason);
+    const beginning = await copies.beginning(reason);
+    if (beginning.code === 'nowhere') return database.copyNeeded(reason);
+    const isCopy = beginning.code === 'copy';
+    if (isCopy) database.beginsFromCopy(reason, beginning.slot);
+    else database.beginsAnew(reason);
     await renewed(async () => {
-      await postgres.forget();
+      await (isCopy ? postgres.restore() : postgres.forget());
       digests.anew();
       fence.open();
     });
@@ -217,6 +243,7 @@ export async function becomeStatementReplica(frame: Frame, log: LogStore): Promi
     beforeStop: () => Promise.resolve(),
     stop: () => {
       stopSweeping();
+      copies.stop();
       return replica.stop();
     },
   };

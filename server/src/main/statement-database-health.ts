@@ -4,14 +4,20 @@ import type { Slot } from '../multipaxos/types/names.ts';
 import type { InexactReason, StatementExecutor, StartOutcome } from '../payload/statements/executor.ts';
 import type { StatementDatabase } from '../replica/statements/statement-replica.ts';
 import type { DatabaseStatus } from '../replica/status/status-report.ts';
-import type { StatementPostgres } from './statement-database.ts';
+import type { StartedPostgres, StatementPostgres } from './statement-database.ts';
 
 export interface DatabaseHealthOptions {
   readonly postgres: StatementPostgres;
   readonly logger: Logger;
-  /** It holds everything up to the slot. */
-  readonly onUp: (slot: Slot) => void;
+  /** It holds everything up to the slot. `isCopy`: it is one of what stays in every log. */
+  readonly onUp: (slot: Slot, isCopy: boolean) => void;
+  readonly onDown: () => void;
+  /** Something was executed, in so many milliseconds. */
+  readonly onExecuted: (ms: number) => void;
 }
+
+/** A copy with which PostgreSQL does not start so often is of no use. */
+const startsMax = 3;
 
 const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
   openTransactions:
@@ -20,6 +26,7 @@ const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
   halfDone: 'a statement that cannot be taken back was under way when it stopped',
   sessions: 'a session cannot be opened again as it was',
   differs: 'what it answered differs from what a majority of the replicas did',
+  copyUseless: 'the copy that took its place cannot be gone on from',
   logPurged: 'the log of the group begins behind what it has executed',
 };
 
@@ -29,6 +36,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
   divergence: string | null = null;
   private readonly options: DatabaseHealthOptions;
   private executed = 0;
+  private failedStarts = 0;
   private current: StatementExecutor | null = null;
 
   constructor(options: DatabaseHealthOptions) {
@@ -37,30 +45,40 @@ export class StatementDatabaseHealth implements StatementDatabase {
   }
 
   /** Of one life of the database: PostgreSQL is started before it. */
-  executor(
-    make: (postgres: { readonly isAfterCrash: boolean }) => Promise<StatementExecutor>,
-  ): StatementExecutor {
-    const { postgres, onUp } = this.options;
+  executor(make: (postgres: StartedPostgres) => Promise<StatementExecutor>): StatementExecutor {
+    const { postgres, onUp, onExecuted } = this.options;
     let inner: StatementExecutor | null = null;
     return {
       start: async (): Promise<StartOutcome> => {
         // Found out in an earlier life.
         if (await postgres.isCondemned()) return { code: 'inexact', pointer: 0 as Slot, reason: 'differs' };
-        inner = await make(await postgres.start());
+        const started = await this.startPostgres();
+        if (started === null) return { code: 'inexact', pointer: 0 as Slot, reason: 'copyUseless' };
+        const { copy } = started;
+        inner = await make(started);
         this.current = inner;
         const outcome = await inner.start();
+        if (copy !== null && (outcome.code === 'inexact' || outcome.pointer !== copy.slot)) {
+          await postgres.kept.discard();
+          return { code: 'inexact', pointer: outcome.pointer, reason: 'copyUseless' };
+        }
         this.isUp = outcome.code === 'exact';
         if (this.isUp) {
+          // Before anything is executed: from here on it is a database like any other.
+          if (copy !== null) await postgres.kept.settled();
           this.trouble = null;
           this.divergence = null;
-          onUp(outcome.pointer);
+          onUp(outcome.pointer, copy !== null);
         }
         return outcome;
       },
       execute: async (slot, operation) => {
+        const sinceMs = performance.now();
         await inner?.execute(slot, operation);
         this.executed += 1;
+        onExecuted(performance.now() - sinceMs);
       },
+      rest: async () => (await inner?.rest()) ?? false,
       get pointer() {
         return inner?.pointer ?? (0 as Slot);
       },
@@ -74,6 +92,29 @@ export class StatementDatabaseHealth implements StatementDatabase {
         await inner?.stop();
       },
     };
+  }
+
+  /** Null: it is a copy, and does not start. @throws LaunchError */
+  private async startPostgres(): Promise<StartedPostgres | null> {
+    const { postgres, logger } = this.options;
+    try {
+      const started = await postgres.start();
+      this.failedStarts = 0;
+      return started;
+    } catch (error) {
+      this.failedStarts += 1;
+      if ((await postgres.kept.installed()) === null || this.failedStarts < startsMax) throw error;
+      this.failedStarts = 0;
+      logger.error({ err: error }, 'PostgreSQL does not start on the copy that was kept');
+      await postgres.kept.discard();
+      return null;
+    }
+  }
+
+  /** The copy that is kept takes its place: from there on the log is executed again. */
+  beginsFromCopy(reason: InexactReason | 'logPurged', slot: Slot): void {
+    this.down(`the log is executed again from slot ${slot + 1}, on the copy that was kept: ${why[reason]}`);
+    this.options.logger.warn({ reason, slot }, this.trouble ?? '');
   }
 
   /** The log has everything: from its beginning on it is executed again. */
@@ -92,6 +133,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
   down(reason: string): void {
     this.isUp = false;
     this.trouble = reason;
+    this.options.onDown();
   }
 
   /** Of the life that is under way. */

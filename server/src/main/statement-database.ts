@@ -1,7 +1,7 @@
 /**
  * A replica's PostgreSQL where statements are what travels: made from nothing, the same at every replica, started as an ordinary server, and watched.
  *
- * Responsible for: that two replicas which have executed nothing have the same database, and what is told of it. Executes no operation.
+ * Responsible for: that two replicas which have executed nothing have the same database, that the copy which is kept takes its place, and what is told of it. Executes no operation.
  * Invariant: the directory holds the data of this very cluster.
  */
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
@@ -11,6 +11,8 @@ import type { Logger } from 'pino';
 import { writeDurably } from '../adapters/file-system.ts';
 import { claimDatabase, ownerOf, placesOf } from '../adapters/postgres/database-directory.ts';
 import { initializeData } from '../adapters/postgres/data-directory.ts';
+import { setSequences } from '../adapters/postgres/kept/exact-sequences.ts';
+import { type CopyNote, KeptDirectory } from '../adapters/postgres/kept/kept-directory.ts';
 import { prepareFounding } from '../adapters/postgres/founding.ts';
 import { inspectDataDirectory } from '../adapters/postgres/inspect-data-directory.ts';
 import { openInstance, type PostgresInstance } from '../adapters/postgres/instance/postgres-instance.ts';
@@ -23,13 +25,22 @@ import { binariesOf } from './replica-database.ts';
 export interface StatementPostgres {
   readonly instance: PostgresInstance;
   readonly binaries: PgBinaries;
-  /** Ready for the executor; made first, if there is none. `isAfterCrash`: it was not shut down in order before. @throws LaunchError */
-  start(): Promise<{ readonly isAfterCrash: boolean }>;
+  readonly kept: KeptDirectory;
+  /** Ready for the executor; made first, if there is none. @throws LaunchError */
+  start(): Promise<StartedPostgres>;
+  /** Stops it, and has the copy that is kept take its place. */
+  restore(): Promise<void>;
   /** What it has is wrong, and is durably said to be. */
   condemn(reason: string): Promise<void>;
   isCondemned(): Promise<boolean>;
-  /** Stops it, and removes what it has: the next start makes another. */
+  /** Stops it, and removes what it has, the copy that is kept, too: the next start makes another. */
   forget(): Promise<void>;
+}
+
+/** `isAfterCrash`: it was not shut down in order before. `copy`: it is one, of which nothing was gone on from yet; its sequences are set. */
+export interface StartedPostgres {
+  readonly isAfterCrash: boolean;
+  readonly copy: CopyNote | null;
 }
 
 /** Starts nothing. @throws LaunchError */
@@ -40,6 +51,8 @@ export async function openStatementPostgres(
 ): Promise<StatementPostgres> {
   const places = placesOf(config.dataDir);
   const binaries = await binariesOf(config);
+  const kept = new KeptDirectory(places.postgres);
+  await kept.open(cluster);
   const instance = await openInstance({
     directory: places.postgres,
     binaries,
@@ -50,8 +63,12 @@ export async function openStatementPostgres(
   return {
     instance,
     binaries,
+    kept,
     async start() {
       await mkdir(places.dataDir, { recursive: true });
+      // It was removed, or its place was about to be taken.
+      const isGone = (await inspectDataDirectory(places.postgres)) === 'missing';
+      if (isGone && kept.note !== null) await kept.install(await chooseLaunchUser());
       const isNew = (await inspectDataDirectory(places.postgres)) === 'missing';
       if (isNew) {
         const user = await chooseLaunchUser();
@@ -66,13 +83,21 @@ export async function openStatementPostgres(
           `${places.postgres} holds the data of another group (${owner === '' ? 'it does not say which' : owner})`,
         );
       await instance.start({ kind: 'alone', fixed: statementSettings });
+      const copy = await kept.installed();
+      if (copy !== null) await setSequences(instance.socketDir, copy.sequences);
       // Again where a crash came between.
       await prepare(config, instance, binaries, cluster);
-      logger.info({ isNew, isAfterCrash, version: instance.version }, 'PostgreSQL is up');
-      return { isAfterCrash };
+      logger.info({ isNew, isAfterCrash, copyOf: copy?.slot, version: instance.version }, 'PostgreSQL is up');
+      return { isAfterCrash: isAfterCrash && copy === null, copy };
+    },
+    async restore() {
+      await instance.stop('immediate');
+      await kept.install(await chooseLaunchUser());
+      await rm(places.condemned, { force: true });
     },
     async forget() {
       await instance.stop('immediate');
+      await kept.discard();
       await rm(places.data, { recursive: true, force: true });
       await rm(places.condemned, { force: true });
     },

@@ -73,7 +73,7 @@ function act(run: Run, input: Input): void {
       state.durableExecuted = Math.max(state.durableExecuted, input.durableSlot) as Slot;
       return tellReceived(run);
     case 'Restored':
-      return databaseRestored(run, input.slot, input.isMarked);
+      return databaseRestored(run, input);
     case 'Copied':
       return takeCopy(run, input.epoch, input.entries);
     case 'Pause':

@@ -8,6 +8,7 @@ import type { Vote } from '../multipaxos/types/entries.ts';
 import type { Ballot, Slot } from '../multipaxos/types/names.ts';
 import type { LogRecord } from '../multipaxos/types/records.ts';
 import { logOperation, sendToCopies } from './leadership.ts';
+import type { Input } from './types/effects.ts';
 import { cutAt, persist, promise, putSlot, type Run, taint, traceAction } from './run.ts';
 
 export function pausePrimary(run: Run): void {
@@ -101,8 +102,15 @@ export function transferState(run: Run, epoch: Ballot, entries: readonly Vote[])
   traceAction(run, 'TransferState', epoch, { slot: last.slot });
 }
 
-/** The own database came up with everything up to `slot`. One that has executed nothing takes the place of any, if nothing of the log is purged. */
-export function databaseRestored(run: Run, slot: Slot, isMarked: boolean): void {
+/** The own database came up with everything up to `slot`. One that has executed nothing takes the place of any, if nothing of the log is purged; so does one of what is settled. */
+export function databaseRestored(
+  run: Run,
+  {
+    slot,
+    isMarked,
+    isSettled = false,
+  }: Pick<Extract<Input, { kind: 'Restored' }>, 'slot' | 'isMarked' | 'isSettled'>,
+): void {
   const { state } = run;
   const { needsCopy, pushedTo } = state;
   state.databaseUp = true;
@@ -112,6 +120,7 @@ export function databaseRestored(run: Run, slot: Slot, isMarked: boolean): void 
   if (isMarked) state.needsCopy = true;
   else if (slot > state.lastSlot || slot < state.base) taint(run);
   else if (slot === 0) beginAnew(run, needsCopy || pushedTo > 0);
+  else if (isSettled) state.needsCopy = false;
 }
 
 /** It executes the log from its beginning. */

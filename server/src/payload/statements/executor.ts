@@ -32,19 +32,27 @@ export interface ExecutorListener {
 
 /**
  * `exact`: the database is what executing everything up to `pointer` makes of it, and the sessions are there. `inexact`: only a copy helps. `reason`: `openTransactions`: transactions were open at the pointer; `sequences`: a crash
- * has moved sequences on; `halfDone`: a statement that cannot be taken back was under way; `sessions`: a session could not be opened again as it was; `differs`: what it answered differs from what a majority did.
+ * has moved sequences on; `halfDone`: a statement that cannot be taken back was under way; `sessions`: a session could not be opened again as it was; `differs`: what it answered differs from what a majority did; `copyUseless`: the copy that took its place is of no use.
  */
 export type StartOutcome =
   | { readonly code: 'exact'; readonly pointer: Slot }
   | { readonly code: 'inexact'; readonly pointer: Slot; readonly reason: InexactReason };
 
-export type InexactReason = 'openTransactions' | 'sequences' | 'halfDone' | 'sessions' | 'differs';
+export type InexactReason =
+  | 'openTransactions'
+  | 'sequences'
+  | 'halfDone'
+  | 'sessions'
+  | 'differs'
+  | 'copyUseless';
 
 export interface StatementExecutor {
   /** @throws Error: PostgreSQL cannot be reached */
   start(): Promise<StartOutcome>;
   /** The slot above the last one. Null: what the slot holds is no operation. Resolves when everything is done that it brings about, but for what waits for other sessions. @throws Error: this replica cannot go on; it begins again with `start` */
   execute(slot: Slot, operation: Operation | null): Promise<void>;
+  /** Not within `execute`. True: no transaction is open, nothing waits, and everything up to the pointer is durable. */
+  rest(): Promise<boolean>;
   /** Everything at or below has been executed, or waits for other sessions. */
   readonly pointer: Slot;
   /** What is in the database and survives a crash. */

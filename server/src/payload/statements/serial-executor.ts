@@ -86,6 +86,12 @@ export class SerialExecutor implements StatementExecutor {
     await this.makeDurable(false);
   }
 
+  async rest(): Promise<boolean> {
+    if (!this.isQuiet) return false;
+    await this.makeDurable(true);
+    return true;
+  }
+
   openSessions(): Iterable<SessionId> {
     return this.sessions.keys();
   }
@@ -275,9 +281,8 @@ export class SerialExecutor implements StatementExecutor {
 
   private async makeDurable(atOnce: boolean): Promise<void> {
     const { database, timers } = this.options;
-    const isQuiet = [...this.sessions.values()].every((one) => !isHolding(one)) && this.parked.size === 0;
     const isDue = atOnce || timers.nowMs() - this.madeDurableAtMs >= durableEveryMs;
-    if (!isQuiet || !isDue || this.held.length > 0 || this.pointer === this.durablePointer) return;
+    if (!this.isQuiet || !isDue || this.pointer === this.durablePointer) return;
     const { pointer } = this;
     await this.memory.flush();
     await database.query(
@@ -289,6 +294,12 @@ export class SerialExecutor implements StatementExecutor {
     this.forgotten = pointer;
     await this.memory.forget(pointer);
     await database.forgetPointers(pointer);
+  }
+
+  /** What the database has is what executing everything up to the pointer makes of nothing, and sessions can be opened again as they are. */
+  private get isQuiet(): boolean {
+    const isFree = [...this.sessions.values()].every((one) => !isHolding(one));
+    return isFree && this.parked.size === 0 && this.held.length === 0;
   }
 
   private sessionOfProcess(processId: number): number | undefined {

@@ -16,12 +16,20 @@ import { decodeOperation, type Operation } from './operation.ts';
 const readBytesMax = 4 * 1024 * 1024;
 const readEntriesMax = 256;
 
+/** Who waits for a moment in which no transaction is open. */
+export interface Resting {
+  readonly isAwaited: boolean;
+  /** Everything up to the slot is executed, durably. Nothing is executed until it resolves. Never rejects. */
+  reached(slot: Slot): Promise<void>;
+}
+
 export interface StatementsPayloadOptions {
   readonly host: Pick<PayloadHost, 'applied' | 'commitPoint' | 'copyAwaited' | 'fatal'>;
   readonly executor: StatementExecutor;
   readonly log: Pick<LogStore, 'read'>;
   /** Only a copy of another replica's database helps; then there is to be another payload. */
   readonly onCopyNeeded: (reason: InexactReason | 'logPurged') => void;
+  readonly resting?: Resting;
 }
 
 export class StatementsPayload implements Payload {
@@ -51,6 +59,11 @@ export class StatementsPayload implements Payload {
 
   chosen(entries: readonly SlotEntry[]): void {
     this.queue.push(entries);
+    this.wake();
+  }
+
+  /** Somebody waits for a moment of rest, which may be now. */
+  look(): void {
     this.wake();
   }
 
@@ -94,7 +107,10 @@ export class StatementsPayload implements Payload {
         onCopyNeeded('logPurged');
         return;
       }
-      if (entries.length === 0) await this.more(next);
+      if (entries.length === 0) {
+        await this.rest();
+        await this.more(next);
+      }
       for (const { slot, entry } of entries) {
         if (this.isStopped) return;
         await executor.execute(
@@ -102,8 +118,14 @@ export class StatementsPayload implements Payload {
           entry.kind === 'command' ? readOperation(entry.payload, entryLabel(entry)) : null,
         );
         this.told();
+        await this.rest();
       }
     }
+  }
+
+  private async rest(): Promise<void> {
+    const { executor, resting } = this.options;
+    if (resting?.isAwaited === true && (await executor.rest())) await resting.reached(executor.pointer);
   }
 
   private async read(next: Slot): Promise<readonly SlotEntry[] | 'purged'> {

@@ -28,8 +28,14 @@ export type Input =
   | { readonly kind: 'Persisted'; readonly nowMs: number; readonly seq: number }
   /** The database has executed everything up to `slot`; up to `durableSlot` it survives a crash. */
   | { readonly kind: 'Applied'; readonly nowMs: number; readonly slot: Slot; readonly durableSlot: Slot }
-  /** The database came up with everything up to `slot` in it. Nothing is executed before. `isMarked`: a `copyNeeded` was noted and no copy has come since. */
-  | { readonly kind: 'Restored'; readonly nowMs: number; readonly slot: Slot; readonly isMarked: boolean }
+  /** The database came up with everything up to `slot` in it. Nothing is executed before. `isMarked`: a `copyNeeded` was noted and no copy has come since. `isSettled`: what it has is settled, all of it. */
+  | {
+      readonly kind: 'Restored';
+      readonly nowMs: number;
+      readonly slot: Slot;
+      readonly isMarked: boolean;
+      readonly isSettled?: boolean;
+    }
   /** A copy of the primary's database has come, with what the `paused` effect told. */
   | {
       readonly kind: 'Copied';

@@ -54,6 +54,10 @@ export class MultiPaxosHost implements ProtocolHost, CoreListener {
     return this.core.commitPoint;
   }
 
+  get settledTo(): Slot {
+    return this.commitPoint;
+  }
+
   get purgedTo(): Slot {
     return this.parts.log.stats().purgedTo;
   }

@@ -98,6 +98,10 @@ export class PaxosHost implements ProtocolHost {
     return this.state.commitPoint;
   }
 
+  get settledTo(): Slot {
+    return this.commitPoint;
+  }
+
   get purgedTo(): Slot {
     return this.parts.log.stats().purgedTo;
   }

@@ -79,6 +79,18 @@ describe('coming back', () => {
     expect(back.chosen).toEqual(['>', '>']);
   });
 
+  it('takes a copy of what is settled for the beginning that it is', async () => {
+    await one.follow('a');
+    await one.pass();
+    await one.operations(of3(2), [1, of2(1)], [beginning(of3(2))], { beginsAt: 2 });
+    expect(one.mark.isSet).toBe(true);
+    const before = one.chosen.length;
+    one.host.restored(at(1), true);
+    await one.operations(of3(2), [2, of3(2)], [], { beginsAt: 2 });
+    expect(one.mark.isSet).toBe(false);
+    expect(one.chosen.slice(before)).toEqual(['>']);
+  });
+
   it('a database that is ahead of its log is of no use', async () => {
     await one.follow('a');
     const back = await one.comeBack();

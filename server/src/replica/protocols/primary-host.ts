@@ -111,6 +111,10 @@ export class PrimaryHost implements ProtocolHost {
     return this.state.pushedTo;
   }
 
+  get settledTo(): Slot {
+    return this.state.settled;
+  }
+
   get purgedTo(): Slot {
     return Math.max(0, this.state.base - 1) as Slot;
   }
@@ -149,11 +153,12 @@ export class PrimaryHost implements ProtocolHost {
     this.input({ kind: 'Applied', slot, durableSlot });
   }
 
-  /** A database that has executed nothing is the beginning of every log. */
-  restored(slot: Slot): void {
-    const isMarked = slot > 0 && this.mark.isSet;
+  /** A database that has executed nothing is the beginning of every log, and so is what is settled. */
+  restored(slot: Slot, isCopy = false): void {
+    const isBeginning = slot === 0 || isCopy;
+    const isMarked = !isBeginning && this.mark.isSet;
     if (!isMarked) this.mark.clear();
-    this.input({ kind: 'Restored', slot, isMarked });
+    this.input({ kind: 'Restored', slot, isMarked, isSettled: isCopy });
     if (isMarked) this.tellCopyNeeded();
   }
 

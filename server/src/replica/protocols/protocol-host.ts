@@ -59,12 +59,14 @@ export interface ProtocolHost {
   give(operation: Uint8Array): Given;
   /** What is in the database; up to `durableSlot` it survives a crash. */
   applied(slot: Slot, durableSlot: Slot): void;
-  /** The database came up with everything up to `slot`, durably. */
-  restored(slot: Slot): void;
+  /** The database came up with everything up to `slot`, durably. `isCopy`: it is a copy of what was settled. */
+  restored(slot: Slot, isCopy?: boolean): void;
   /** The database is given up, and a copy is to take its place. */
   copyAwaited(): void;
   /** Chosen entries, consecutive from the slot; none: the log has let go of it. */
   readChosen(from: Slot, to: Slot, bytesMax: number): Promise<Entry[]>;
+  /** What is at or below stays in every log. */
+  readonly settledTo: Slot;
   /** At or below: no log that begins with slot 1. */
   readonly purgedTo: Slot;
   /** What this replica has executed at the slot: told when its client may hear it, at once where what is chosen stays. */

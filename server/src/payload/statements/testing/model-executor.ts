@@ -9,6 +9,7 @@ export class ModelExecutor implements StatementExecutor {
   pointer = 0 as Slot;
   /** Survives a crash only when that is said. */
   durablePointer = 0 as Slot;
+  open = 0;
   /** What is executed waits for it. */
   gate: Promise<void> = Promise.resolve();
 
@@ -23,12 +24,16 @@ export class ModelExecutor implements StatementExecutor {
     this.pointer = slot;
   }
 
+  rest(): Promise<boolean> {
+    return Promise.resolve(this.openTransactions() === 0);
+  }
+
   openSessions(): Iterable<string> {
     return [];
   }
 
   openTransactions(): number {
-    return 0;
+    return this.open;
   }
 
   stop(): Promise<void> {

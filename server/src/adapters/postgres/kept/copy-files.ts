@@ -1,0 +1,134 @@
+/**
+ * Copies the files of a database that is running, as a backup may: what is written meanwhile is made up for by the WAL.
+ *
+ * Responsible for: files and names, durable when it resolves. A file that has not changed since the copy before is that copy's file, by a second name: so a large database of which little changes costs little.
+ * Blocks are shared with the source where the file system can do that.
+ */
+import { constants } from 'node:fs';
+import { copyFile, link, mkdir, open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { exists, syncPath } from '../../file-system.ts';
+import { listDatabase } from '../copy/source-listing.ts';
+import { walDirectory, walSubdirectories } from '../copy/file-class.ts';
+import { segmentBytes, segmentName, segmentStart, type Lsn, type Timeline } from '../../../wal/lsn.ts';
+
+/** What the copied files were like when they were copied. */
+export interface CopiedFiles {
+  readonly directory: string;
+  readonly beganAtMs: number;
+  readonly files: ReadonlyMap<string, FileMark>;
+  /** That were copied, and those of the copy before that were of use. */
+  readonly bytesCopied: number;
+  readonly bytesKept: number;
+}
+
+interface FileMark {
+  readonly inode: bigint;
+  readonly bytes: bigint;
+  readonly changedNs: bigint;
+}
+
+/** What was written that shortly before a copy may have been written again without it showing. */
+const surelyOlderMs = 2_000;
+
+/** All but the WAL and pg_control. @throws the file system's error */
+export async function copyDatabaseFiles(
+  from: string,
+  to: string,
+  before: CopiedFiles | null,
+  pass: (bytes: number) => Promise<void>,
+): Promise<CopiedFiles> {
+  const beganAtMs = Date.now();
+  const files = new Map<string, FileMark>();
+  let bytesCopied = 0;
+  let bytesKept = 0;
+  await mkdir(to, { recursive: true, mode: 0o700 });
+  for await (const listed of listDatabase(from)) {
+    await mkdir(join(to, listed.path), { recursive: true, mode: 0o700 });
+    for (const name of listed.directories)
+      await mkdir(join(to, listed.path, name), { recursive: true, mode: 0o700 });
+    for (const name of listed.files) {
+      const path = join(listed.path, name);
+      const mark = await markOf(join(from, path));
+      if (mark === null) continue;
+      files.set(path, mark);
+      if (
+        isUnchanged(before, path, mark) &&
+        (await isLinked(join(before!.directory, path), join(to, path)))
+      ) {
+        bytesKept += Number(mark.bytes);
+        continue;
+      }
+      await pass(Number(mark.bytes));
+      if (await copyOne(join(from, path), join(to, path))) bytesCopied += Number(mark.bytes);
+    }
+    await syncPath(join(to, listed.path));
+  }
+  return { directory: to, beganAtMs, files, bytesCopied, bytesKept };
+}
+
+function isUnchanged(before: CopiedFiles | null, path: string, mark: FileMark): boolean {
+  const old = before?.files.get(path);
+  if (before === null || old === undefined) return false;
+  const isSame = old.inode === mark.inode && old.bytes === mark.bytes && old.changedNs === mark.changedNs;
+  return isSame && mark.changedNs < BigInt(before.beganAtMs - surelyOlderMs) * 1_000_000n;
+}
+
+function isLinked(from: string, to: string): Promise<boolean> {
+  return link(from, to).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function markOf(path: string): Promise<FileMark | null> {
+  try {
+    const { ino, size, mtimeNs } = await stat(path, { bigint: true });
+    return { inode: ino, bytes: size, changedNs: mtimeNs };
+  } catch (error) {
+    // It was removed meanwhile, and the WAL says so.
+    if (isAbsence(error)) return null;
+    throw error;
+  }
+}
+
+/** False: it was removed meanwhile. */
+export async function copyOne(from: string, to: string): Promise<boolean> {
+  try {
+    await copyFile(from, to, constants.COPYFILE_FICLONE);
+  } catch (error) {
+    if (isAbsence(error) && !(await exists(from))) return false;
+    throw error;
+  }
+  await syncPath(to);
+  return true;
+}
+
+/** The WAL from the segment of `from` on, up to `end` and no further. */
+export async function copyWal(
+  { data, to, timeline }: { readonly data: string; readonly to: string; readonly timeline: Timeline },
+  from: Lsn,
+  end: Lsn,
+): Promise<void> {
+  await mkdir(join(to, walDirectory), { recursive: true, mode: 0o700 });
+  for (const name of walSubdirectories)
+    await mkdir(join(to, walDirectory, name), { recursive: true, mode: 0o700 });
+  for (let start = segmentStart(from); start < end; start = (start + segmentBytes) as Lsn) {
+    const path = join(walDirectory, segmentName(timeline, start));
+    await copyFile(join(data, path), join(to, path), constants.COPYFILE_FICLONE);
+    const file = await open(join(to, path), 'r+');
+    try {
+      // What follows was not there yet at the slot that this is a copy of.
+      await file.truncate(Math.min(segmentBytes, end - start));
+      await file.truncate(segmentBytes);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  }
+  await syncPath(join(to, walDirectory));
+}
+
+function isAbsence(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}

@@ -1,0 +1,180 @@
+/** A copy is made while statements are executed; later a transaction is open when PostgreSQL is killed. From the copy on the log makes the same of it as of one that was never killed, sequences included. */
+import { copyFile, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Slot } from '../../../multipaxos/types/names.ts';
+import type { Operation } from '../../../payload/statements/operation.ts';
+import { query } from '../../../pgwire/frontend-messages.ts';
+import { SerialExecutor } from '../../../payload/statements/serial-executor.ts';
+import { answerBytesMax, secret, sessionOf } from '../../../payload/statements/testing/statement-replica.ts';
+import { type BarePostgres, makeBarePostgres } from '../../../wal/record/testing/bare-postgres.ts';
+import { systemClock } from '../../system-clock.ts';
+import { chooseLaunchUser } from '../launch-user.ts';
+import { openStatementDatabase } from '../statements/own-database.ts';
+import { readSequences, setSequences } from './exact-sequences.ts';
+import { KeptDirectory } from './kept-directory.ts';
+import { createCopyMaker } from './make-copy.ts';
+
+const cluster = 'c';
+const configuration = ['postgresql.conf', 'pg_hba.conf', 'pg_ident.conf', 'postgresql.auto.conf'];
+const made: BarePostgres[] = [];
+
+afterEach(async () => {
+  for (const postgres of made.splice(0)) await postgres.remove();
+});
+
+async function start(): Promise<BarePostgres> {
+  const postgres = await makeBarePostgres({
+    settings: { synchronous_commit: 'off', wal_writer_delay: '200ms', max_prepared_transactions: '0' },
+  });
+  made.push(postgres);
+  await postgres.start();
+  const operator = await postgres.connect();
+  await operator.query('CREATE ROLE barista LOGIN');
+  await operator.query('CREATE DATABASE barista OWNER barista');
+  return postgres;
+}
+
+async function executorOf({ socketDir }: BarePostgres, isAfterCrash: boolean) {
+  const database = await openStatementDatabase({
+    socketDir,
+    secret,
+    messageBytesMax: answerBytesMax,
+    isAfterCrash,
+  });
+  const executor = new SerialExecutor({
+    database,
+    timers: systemClock,
+    answerBytesMax,
+    sessionsMax: 10,
+    listener: { finished: () => undefined, paused: () => Promise.resolve() },
+  });
+  return { executor, started: await executor.start() };
+}
+
+const seqs = new Map<string, number>();
+
+function request(name: string, text: string): Operation {
+  const seq = (seqs.get(name) ?? 0) + 1;
+  seqs.set(name, seq);
+  return {
+    kind: 'request',
+    session: sessionOf(name),
+    seq,
+    what: text === 'BEGIN' ? 'begin' : 'execute',
+    bytes: query(text),
+    clockUs: 0,
+    seed: Buffer.alloc(16),
+  };
+}
+
+const open = (name: string): Operation => ({
+  kind: 'open',
+  session: sessionOf(name),
+  user: 'barista',
+  database: 'barista',
+  parameters: [],
+  clockUs: 0,
+});
+
+async function execute(executor: SerialExecutor, log: readonly Operation[], upTo = log.length) {
+  for (let slot = executor.pointer + 1; slot <= upTo; slot += 1)
+    await executor.execute(slot as Slot, log[slot - 1]!);
+}
+
+async function contents(postgres: BarePostgres): Promise<unknown> {
+  const client = await postgres.connect('barista');
+  const { rows } = await client.query('SELECT * FROM t ORDER BY n');
+  const next = await client.query("SELECT nextval('t_n_seq') n, nextval('of_its_own') o, nextval('down') d");
+  return { rows, next: next.rows };
+}
+
+function makeLog(): { readonly log: Operation[]; readonly restAt: number } {
+  seqs.clear();
+  const log = [open('a'), open('b')];
+  const add = (name: string, ...texts: string[]) => log.push(...texts.map((text) => request(name, text)));
+  add('a', 'CREATE TABLE t (n serial PRIMARY KEY, v bigint)', 'CREATE SEQUENCE of_its_own START 7');
+  add('a', 'CREATE SEQUENCE down INCREMENT -3', "SELECT setval('of_its_own', 41)", "SELECT nextval('down')");
+  for (let i = 0; i < 40; i += 1)
+    add('a', 'INSERT INTO t (v) SELECT coalesce(sum(v), 0) % 97 + n FROM t GROUP BY n LIMIT 1');
+  add('a', 'INSERT INTO t (v) SELECT i FROM generate_series(1, 50) i', "SET work_mem = '7MB'");
+  const restAt = log.length;
+  add('b', 'BEGIN', 'INSERT INTO t (v) SELECT sum(v) FROM t');
+  add('a', 'INSERT INTO t (v) VALUES (3), (4)', "SELECT nextval('of_its_own')");
+  const openAt = log.length;
+  add('b', 'INSERT INTO t (v) SELECT count(*) FROM t', 'COMMIT');
+  add('a', 'INSERT INTO t (v) SELECT sum(v) FROM t');
+  return { log, restAt: restAt * 1000 + openAt };
+}
+
+describe('a copy that a replica keeps', () => {
+  it('is of one slot exactly, and the log goes on from there', { timeout: 120_000 }, async () => {
+    const { log, restAt: marks } = makeLog();
+    const [restAt, openAt] = [Math.floor(marks / 1000), marks % 1000];
+    const [whole, killed] = [await start(), await start()];
+    const one = await executorOf(whole, false);
+    await execute(one.executor, log);
+    const other = await executorOf(killed, false);
+    const directory = new KeptDirectory(dirname(killed.data));
+    await directory.open(cluster);
+    const maker = createCopyMaker({
+      directory,
+      socketDir: killed.socketDir,
+      cluster,
+      bytesPerSecondMax: () => null,
+    });
+    // Files are copied while statements are executed; numbers that are drawn behind the copy's checkpoint are those that the WAL has ahead.
+    await execute(other.executor, log, 10);
+    const [begun] = await Promise.all([maker.begin(), execute(other.executor, log, restAt - 12)]);
+    await execute(other.executor, log, restAt);
+    expect(await other.executor.rest()).toBe(true);
+    await begun.atRest(other.executor.pointer);
+    // What comes behind is no part of it, though it is in the same segment of the WAL.
+    await execute(other.executor, log, openAt);
+    await (await killed.connect()).query('CHECKPOINT');
+    expect(await begun.complete()).toMatchObject({ slot: restAt });
+    expect(await other.executor.rest()).toBe(false);
+    const text = await readFile(join(killed.data, 'postmaster.pid'), 'utf8');
+    process.kill(Number(text.split('\n')[0]), 'SIGKILL');
+    await other.executor.stop().catch(() => undefined);
+    await killed.stop('immediate');
+    for (const name of configuration) await copyFile(join(killed.data, name), join(directory.keptData, name));
+    const reopened = new KeptDirectory(dirname(killed.data));
+    await reopened.open(cluster);
+    expect(reopened.note?.slot).toBe(restAt);
+    await reopened.install(await chooseLaunchUser());
+    await killed.start();
+    const note = await reopened.installed();
+    await setSequences(killed.socketDir, note!.sequences);
+    expect(await readSequences(killed.socketDir)).toEqual(note!.sequences);
+    await reopened.settled();
+    const last = await executorOf(killed, false);
+    expect(last.started).toEqual({ code: 'exact', pointer: restAt });
+    await execute(last.executor, log);
+    expect(await contents(killed)).toEqual(await contents(whole));
+  });
+
+  it('takes over what has not changed, and is none for another cluster', { timeout: 60_000 }, async () => {
+    const postgres = await start();
+    const directory = new KeptDirectory(dirname(postgres.data));
+    await directory.open(cluster);
+    const { socketDir } = postgres;
+    const maker = createCopyMaker({ directory, socketDir, cluster, bytesPerSecondMax: () => null });
+    const make = async (slot: number) => {
+      const begun = await maker.begin();
+      await begun.atRest(slot as Slot);
+      return begun.complete();
+    };
+    const first = await make(1);
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    await make(2);
+    const third = await make(3);
+    expect(first.bytesKept).toBe(0);
+    expect(third.bytesKept).toBeGreaterThan(0.9 * first.bytesCopied);
+    const others = new KeptDirectory(dirname(postgres.data));
+    await others.open('another');
+    expect(others.note).toBeNull();
+    await others.open(cluster);
+    expect(others.note?.slot).toBe(3);
+  });
+});

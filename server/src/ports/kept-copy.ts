@@ -1,0 +1,27 @@
+/**
+ * A copy that a replica keeps of its own database: from there it goes on when what it has cannot be gone on from.
+ *
+ * Does nothing itself. Invariant: there is one whole copy, or none, whatever happens while another is made.
+ */
+import type { Slot } from '../multipaxos/types/names.ts';
+
+/** `bytesKept`: of files that are those of the copy before. */
+export interface MadeCopy {
+  readonly slot: Slot;
+  readonly bytesCopied: number;
+  readonly bytesKept: number;
+}
+
+/** Its files are there; which slot it is a copy of is yet to come. Ends by `complete` or `giveUp`. */
+export interface BegunCopy {
+  /** Nothing is executed until it resolves; everything up to `slot` is executed, durably, and no transaction is open. */
+  atRest(slot: Slot): Promise<void>;
+  /** It takes the place of the one before. @throws Error: that is still there */
+  complete(): Promise<MadeCopy>;
+  giveUp(): Promise<void>;
+}
+
+export interface CopyMaker {
+  /** @throws Error: none can be made now, such as for want of room */
+  begin(): Promise<BegunCopy>;
+}

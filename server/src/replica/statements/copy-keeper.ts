@@ -1,0 +1,174 @@
+/**
+ * When a replica makes a copy of its own database, to go on from there when it must.
+ *
+ * Responsible for: the pace, one at a time, and the moment without open transactions at which a copy is of one slot. How it is made is the adapters' business (ports/kept-copy.ts).
+ * Invariants: what is executed again after a stop is bounded by what was executed since the copy; making copies takes a twentieth of the time at most; a copy is kept only of slots that stay in every log.
+ */
+import type { Logger } from 'pino';
+import type { Slot } from '../../multipaxos/types/names.ts';
+import type { Resting } from '../../payload/statements/statements-payload.ts';
+import type { Timers } from '../../ports/clock.ts';
+import type { BegunCopy, CopyMaker } from '../../ports/kept-copy.ts';
+
+export interface KeeperOptions {
+  readonly maker: CopyMaker;
+  readonly timers: Pick<Timers, 'nowMs' | 'every' | 'after'>;
+  readonly logger: Logger;
+  /** What is executed up to the slot is the same in every log for good. */
+  readonly isSettled: (slot: Slot) => boolean;
+  /** Wakes whoever is to find a moment of rest. */
+  readonly wake: () => void;
+  readonly onKept: (slot: Slot) => void;
+  readonly paces?: Partial<Paces>;
+}
+
+export interface Paces {
+  /** Statements have been executed for so long since the last one. */
+  readonly afterBusyMs: number;
+  /** And for so many times as long as the last one took to make. */
+  readonly timesCost: number;
+  /** So long a moment of rest is waited for. */
+  readonly restMsMax: number;
+  /** After one that came to nothing. */
+  readonly againMs: number;
+}
+
+export const usualPaces: Paces = {
+  afterBusyMs: 15_000,
+  timesCost: 20,
+  restMsMax: 120_000,
+  againMs: 60_000,
+};
+const lookMs = 1_000;
+const settleLookMs = 50;
+
+export class CopyKeeper implements Resting {
+  private readonly options: KeeperOptions;
+  private readonly paces: Paces;
+  private readonly stopLooking: () => void;
+  private busyMs = 0;
+  private costMs = 0;
+  private notBeforeMs = 0;
+  private isMaking = false;
+  /** Resolves `rested` with the slot. */
+  private awaited: { readonly copy: BegunCopy; readonly done: (slot: Slot | null) => void } | null = null;
+  private isStopped = false;
+  /** Of the database that is in use. */
+  private isUp = false;
+
+  constructor(options: KeeperOptions) {
+    this.options = options;
+    this.paces = { ...usualPaces, ...options.paces };
+    this.stopLooking = options.timers.every(lookMs, () => this.look());
+  }
+
+  /** The database in use came up. */
+  up(): void {
+    this.isUp = true;
+  }
+
+  /** It is there no more: what was begun comes to nothing. */
+  down(): void {
+    this.isUp = false;
+    this.awaited?.done(null);
+  }
+
+  /** Something was executed, and took so long. */
+  executed(ms: number): void {
+    this.busyMs += ms;
+  }
+
+  get isAwaited(): boolean {
+    return this.awaited !== null;
+  }
+
+  async reached(slot: Slot): Promise<void> {
+    const { awaited } = this;
+    if (awaited === null) return;
+    try {
+      await awaited.copy.atRest(slot);
+      awaited.done(slot);
+    } catch (error) {
+      this.options.logger.warn({ err: error }, 'where the copy that is kept stands could not be told');
+      awaited.done(null);
+    }
+  }
+
+  /** Soon, and whatever the pace: somebody wants one. */
+  hurry(): void {
+    this.busyMs = Number.POSITIVE_INFINITY;
+    this.look();
+  }
+
+  private look(): void {
+    const { afterBusyMs, timesCost } = this.paces;
+    // It may have gone to sleep just before.
+    if (this.awaited !== null) this.options.wake();
+    if (this.isMaking || this.isStopped || !this.isUp) return;
+    if (this.busyMs < Math.max(afterBusyMs, timesCost * this.costMs)) return;
+    if (this.options.timers.nowMs() < this.notBeforeMs) return;
+    this.isMaking = true;
+    void this.make().finally(() => {
+      this.isMaking = false;
+    });
+  }
+
+  /** Never rejects. */
+  private async make(): Promise<void> {
+    const { maker, timers, logger, onKept } = this.options;
+    const beganAtMs = timers.nowMs();
+    const busyBefore = this.busyMs;
+    let copy: BegunCopy | null = null;
+    try {
+      copy = await maker.begin();
+      let workMs = timers.nowMs() - beganAtMs;
+      const slot = await this.rested(copy);
+      if (slot === null || !(await this.settled(slot)))
+        throw new Error('no moment without open transactions');
+      const restedAtMs = timers.nowMs();
+      const made = await copy.complete();
+      workMs += timers.nowMs() - restedAtMs;
+      this.costMs = workMs;
+      this.busyMs = Number.isFinite(busyBefore) ? Math.max(0, this.busyMs - busyBefore) : 0;
+      logger.info({ ...made, ms: Math.round(workMs) }, 'a copy of its own database is kept');
+      onKept(slot);
+    } catch (error) {
+      this.notBeforeMs = timers.nowMs() + this.paces.againMs;
+      await copy?.giveUp().catch(() => undefined);
+      if (!this.isStopped) logger.warn({ err: error }, 'no copy of its own database could be made');
+    }
+  }
+
+  private rested(copy: BegunCopy): Promise<Slot | null> {
+    const { timers, wake } = this.options;
+    if (!this.isUp || this.isStopped) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      const done = (slot: Slot | null): void => {
+        stop();
+        this.awaited = null;
+        resolve(slot);
+      };
+      const stop = timers.after(this.paces.restMsMax, () => done(null));
+      this.awaited = { copy, done };
+      wake();
+    });
+  }
+
+  private async settled(slot: Slot): Promise<boolean> {
+    const { timers, isSettled } = this.options;
+    const untilMs = timers.nowMs() + this.paces.restMsMax;
+    while (!isSettled(slot)) {
+      if (this.isStopped || !this.isUp || timers.nowMs() > untilMs) return false;
+      await new Promise<void>((resolve) => {
+        timers.after(settleLookMs, () => resolve());
+      });
+    }
+    return true;
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.stopLooking();
+    this.awaited?.done(null);
+  }
+}

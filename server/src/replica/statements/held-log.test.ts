@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import type { Slot } from '../../multipaxos/types/names.ts';
+import type { LogStore } from '../../ports/log-store.ts';
+import { heldLog } from './held-log.ts';
+
+function setUp() {
+  const purged: number[] = [];
+  const at = { bytes: 0, floor: 0 };
+  const store = {
+    purge: (upTo: Slot) => Promise.resolve(void purged.push(upTo)),
+    stats: () => ({ purgedTo: 0 as Slot, bytes: at.bytes, segments: 1 }),
+  } as unknown as LogStore;
+  return { log: heldLog(store, 1000, () => at.floor as Slot), purged, at };
+}
+
+describe('a log that is held', () => {
+  it('lets go of nothing until there is a copy, and then up to that', async () => {
+    const { log, purged, at } = setUp();
+    await log.purge(70 as Slot);
+    expect(purged).toEqual([]);
+    at.floor = 50;
+    await log.release();
+    expect(purged).toEqual([50]);
+    at.floor = 90;
+    await log.release();
+    expect(purged).toEqual([50, 70]);
+  });
+
+  it('is held up no more when it has come to half of its bound', async () => {
+    const { log, purged, at } = setUp();
+    at.bytes = 600;
+    await log.purge(70 as Slot);
+    expect(purged).toEqual([70]);
+  });
+});

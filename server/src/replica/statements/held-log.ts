@@ -1,0 +1,37 @@
+/**
+ * A log that lets go of nothing behind the copy that this replica keeps of its own database: from there it executes again what it has lost.
+ *
+ * Whatever the protocol says may go: what it wants gone meanwhile goes when a newer copy is there. Invariant: a log that has come to half of its bound is not held up any more.
+ */
+import type { Slot } from '../../multipaxos/types/names.ts';
+import type { LogStore } from '../../ports/log-store.ts';
+
+export interface HeldLog extends LogStore {
+  /** A newer copy is there. */
+  release(): Promise<void>;
+}
+
+const heldUpTo = 0.5;
+
+/** `floor`: the slot of the copy; 0: there is none yet. */
+export function heldLog(store: LogStore, bytesMax: number, floor: () => Slot): HeldLog {
+  let wanted = 0 as Slot;
+  const go = (): Promise<void> => {
+    const isHeld = store.stats().bytes < heldUpTo * bytesMax;
+    const upTo = (isHeld ? Math.min(wanted, floor()) : wanted) as Slot;
+    return upTo > 0 ? store.purge(upTo) : Promise.resolve();
+  };
+  return {
+    identity: store.identity,
+    recovered: store.recovered,
+    append: (records) => store.append(records),
+    read: (from, to, bytes) => store.read(from, to, bytes),
+    purge(upTo) {
+      wanted = Math.max(wanted, upTo) as Slot;
+      return go();
+    },
+    release: () => go(),
+    stats: () => store.stats(),
+    close: () => store.close(),
+  };
+}
