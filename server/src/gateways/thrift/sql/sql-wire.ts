@@ -2,7 +2,8 @@
  * One logged-in connection to this replica's own SQL gateway, on which one request at a time is made.
  *
  * Responsible for: logging in, the messages of a request and its answer, cancelling what is too long. What a session is to its client is pgwire-session.ts.
- * Invariant: whatever is answered, no more is held of it than the bounds of an answer; when the connection has ended, every request is answered with why.
+ * Invariants: whatever is answered, no more is held of it than the bounds of an answer; when the connection has ended, every request is answered with why; no
+ * cancel is under way when a request is sent, or it would strike that one.
  */
 import type { Socket } from 'node:net';
 import {
@@ -40,6 +41,8 @@ const frameBytesMax = 2 ** 30 + 8;
 /** Beyond the values of a row: its lengths, and messages that are no rows. */
 const frameBytesMore = 300_000;
 const lingerMs = 1_000;
+/** Until a cancel that nobody takes is given up. */
+const cancelMs = 5_000;
 
 interface Waiting {
   readonly answer: Answer;
@@ -59,7 +62,8 @@ export class SqlWire {
   private key: Buffer | null = null;
   private waiting: Waiting | null = null;
   private lastWords: GatewayError | null = null;
-  private cancelling = false;
+  /** Of the request that is waited for: ends when the cancel has been delivered, or never will be. */
+  private cancelled: Promise<void> | null = null;
   private onLogin: ((code: number, data: Buffer) => void) | null = null;
 
   private constructor(socket: Socket, options: WireOptions) {
@@ -118,7 +122,7 @@ export class SqlWire {
     const answer = new Answer(answerBytesMax, takeBytes);
     return new Promise((resolve) => {
       this.waiting = { answer, resolve };
-      this.cancelling = false;
+      this.cancelled = null;
       if (this.ended === null) this.socket.write(messages);
       else this.fail();
     });
@@ -149,9 +153,8 @@ export class SqlWire {
   private take(type: number, frame: Buffer): void {
     if (type === back.readyForQuery) {
       this.status = statusOf(frame[headerBytes] ?? 0);
-      const { waiting } = this;
-      this.waiting = null;
-      waiting?.resolve(waiting.answer);
+      if (this.cancelled === null) this.finish();
+      else void this.cancelled.then(() => this.finish());
       return;
     }
     if (type === back.authentication) {
@@ -166,20 +169,40 @@ export class SqlWire {
     if (this.waiting === null) return;
     const { answer } = this.waiting;
     answer.add(type, frame, frame.length < frame.readInt32BE(1) + 1);
-    if (type === back.copyInResponse) this.socket.write(send.refuseCopy);
+    if (type === back.copyInResponse) {
+      // Which ends it: a cancel would have nothing left to strike.
+      this.socket.write(send.refuseCopy);
+      this.cancelled ??= Promise.resolve();
+    }
     if (answer.refusal !== null) this.cancel();
   }
 
-  /** What is being executed; once. */
+  /** What is being executed; once. If it does not get there, the answer is read to its end, and thrown away. */
   private cancel(): void {
-    if (this.cancelling || this.key === null) return;
-    this.cancelling = true;
-    const request = send.cancelRequest(this.key);
-    // If it does not get there, the answer is read to its end, and thrown away.
-    this.options.connectAgain().then(
-      (socket) => socket.on('error', () => socket.destroy()).end(request),
-      () => undefined,
-    );
+    if (this.cancelled !== null || this.key === null) return;
+    this.cancelled = this.deliver(send.cancelRequest(this.key));
+  }
+
+  /** PostgreSQL, and a gateway before it, end a cancel's connection when it has been delivered. */
+  private async deliver(request: Buffer): Promise<void> {
+    const socket = await this.options.connectAgain().catch(() => null);
+    if (socket === null) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => socket.destroy(), cancelMs);
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      // Its end is not told here: it would be answered at once.
+      socket.resume().write(request);
+    });
+  }
+
+  private finish(): void {
+    const { waiting } = this;
+    this.waiting = null;
+    waiting?.resolve(waiting.answer);
   }
 
   private end(): void {
