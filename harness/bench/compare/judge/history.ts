@@ -15,7 +15,7 @@ export function historyText(reports: readonly PastReport[]): string {
       .flatMap(({ comparison }) => comparison.judged)
       .map(({ id, label, unit, must, aim }) => [id, { label, unit, must, aim }] as const),
   );
-  const heading = ['goal', 'must', 'aim', ...reports.map(({ name }) => `[${name}](${name}/README.md)`)];
+  const heading = ['goal', 'must', 'aim', ...reports.map(headingOf)];
   const rows = [...goals].map(([id, { label, unit, must, aim }]) => {
     const figures = reports.map(({ comparison }) => {
       const judged = comparison.judged.find((each) => each.id === id);
@@ -32,6 +32,16 @@ export function historyText(reports: readonly PastReport[]): string {
     tableRow(heading.map((_, at) => (at === 0 ? '---' : '--:'))),
     ...rows.map(tableRow),
   ].join('\n')}\n`;
+}
+
+function headingOf({ name, comparison }: PastReport): string {
+  const { replicas, delayMs } = comparison.method;
+  const special = [
+    replicas === 3 ? null : `${replicas} replicas`,
+    delayMs === 0 ? null : `${delayMs} ms apart`,
+  ];
+  const told = special.filter((one) => one !== null).join(', ');
+  return `[${name}](${name}/README.md)${told === '' ? '' : `, ${told}`}`;
 }
 
 export function tableRow(cells: readonly string[]): string {

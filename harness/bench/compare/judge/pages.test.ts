@@ -1,5 +1,5 @@
 /** What is written of a comparison: the page, its charts, the history of several, and the guard's words. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -108,7 +108,10 @@ describe('a report', () => {
     const root = mkdtempSync(join(tmpdir(), 'barista-report-'));
     try {
       writeReport(join(root, 'second'), comparison([500, 510, 520]), comparison([400]));
-      writeReport(join(root, 'first'), comparison([700], '2026-10-01T00:00:00.000Z'), null);
+      mkdirSync(join(root, 'of-another-kind'));
+      writeFileSync(join(root, 'of-another-kind', 'figures.json'), '{"tpcc":[],"startedAt":"2026-10-02"}');
+      const first = comparison([700], '2026-10-01T00:00:00.000Z');
+      writeReport(join(root, 'first'), { ...first, method: { ...first.method, delayMs: 10 } }, null);
       const page = readFileSync(join(root, 'second', 'README.md'), 'utf8');
       expect(page).toContain('- UPDATE by key, 16 clients, of standbys: 0.51, and must be 0.60');
       expect(page).toContain('pgpool-II could not run it: it fell over\n');
@@ -119,7 +122,7 @@ describe('a report', () => {
       for (const [, file] of page.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g))
         expect(readdirSync(join(root, 'second'))).toContain(file);
       const history = readFileSync(join(root, 'README.md'), 'utf8');
-      expect(history).toContain('| [second](second/README.md) | [first](first/README.md) |');
+      expect(history).toContain('| [second](second/README.md) | [first](first/README.md), 10 ms apart |');
       expect(history).toContain('| UPDATE by key, 16 clients, of standbys | 0.60 | 1.00 | 0.51 | 0.70 |');
     } finally {
       rmSync(root, { recursive: true });

@@ -23,13 +23,14 @@ export function writeReport(directory: string, comparison: Comparison, before: C
   writeFileSync(join(all, 'README.md'), historyText(pastReports(all)));
 }
 
-/** The newest first. */
+/** The newest first. Reports of other benchmarks may stand beside them. */
 function pastReports(directory: string): readonly PastReport[] {
   return readdirSync(directory)
     .filter((name) => existsSync(join(directory, name, figuresFile)))
     .map((name) => ({
       name,
-      comparison: JSON.parse(readFileSync(join(directory, name, figuresFile), 'utf8')) as Comparison,
+      comparison: JSON.parse(readFileSync(join(directory, name, figuresFile), 'utf8')) as Partial<Comparison>,
     }))
+    .filter((report): report is PastReport => report.comparison.judged !== undefined)
     .toSorted((a, b) => b.comparison.startedAt.localeCompare(a.comparison.startedAt));
 }
