@@ -84,6 +84,7 @@ export function status(id: string, changes: Partial<ReplicaStatus> = {}): Replic
     membership: membershipOf({ r1: 'voter', r2: 'voter', r3: 'voter' }),
     recovery: null,
     protocol: { name: 'multi-paxos' },
+    payload: 'wal',
     group: 'main',
     role: 'follower',
     ballot: ballot(1, 'r1'),

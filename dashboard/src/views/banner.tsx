@@ -6,6 +6,7 @@ import { useNow } from '../components/hooks.ts';
 import { Icon } from '../components/icon.tsx';
 import { checkProblem } from '../model/check-view.ts';
 import { quorumOf } from '../model/members-view.ts';
+import { protocolTitle } from '../model/protocol-view.ts';
 import type { Connection } from '../model/dashboard-state.ts';
 import './banner.css';
 
@@ -36,15 +37,17 @@ export function Banner({ connection, cluster, leader, onRetry }: BannerProps) {
   }
   if (connection.kind === 'connecting' || cluster === null || leader !== null) return null;
   const quorum = quorumOf(cluster);
-  const text =
-    quorum.votersUp < quorum.needed
-      ? `${quorum.votersUp} of ${quorum.voters} voters answer and ${quorum.needed} are needed. Clients get an error until one more is back.`
-      : 'The replicas are electing one, or cannot reach each other. Clients get an error until then.';
+  const hasMajority = quorum.votersUp >= quorum.needed;
+  const { leads } = protocolTitle(cluster);
+  if (leads === null && hasMajority) return null;
+  const text = !hasMajority
+    ? `${quorum.votersUp} of ${quorum.voters} voters answer and ${quorum.needed} are needed. Clients get an error until one more is back.`
+    : 'The replicas are electing one, or cannot reach each other. Clients get an error until then.';
   return (
     <div className="banner" data-tone="warn" role="alert" data-testid="banner-no-leader">
       <Icon name="warning" />
       <p>
-        <strong>No leader.</strong> {text}
+        <strong>{leads === null ? 'No majority.' : `No ${leads.toLowerCase()}.`}</strong> {text}
       </p>
     </div>
   );

@@ -7,6 +7,7 @@ import { formatBallot, freshStatus, healthOf, staleMs } from '../model/cluster-v
 import type { ShownRole } from '../model/cluster-view.ts';
 import { incarnationName } from '../model/incarnation.ts';
 import { memberRole } from '../model/members-view.ts';
+import { protocolFacts } from '../model/protocol-view.ts';
 import { walView } from '../model/wal-view.ts';
 import type { WalView } from '../model/wal-view.ts';
 import type { SendFault } from '../live/api.ts';
@@ -175,7 +176,12 @@ function Facts({ replica, stale }: { readonly replica: ClusterReplica; readonly 
         testId={`log-${id}`}
         value={status === null ? '–' : formatBytes(status.log.bytes)}
       />
-      <WalFacts id={id} view={walView(status?.wal ?? null, postgresUp)} />
+      {(status === null ? [] : protocolFacts(status)).map(({ id: fact, name, hint, value }) => (
+        <Fact key={fact} name={name} hint={hint} testId={`${fact}-${id}`} value={value} />
+      ))}
+      {status?.payload === 'statements' ? null : (
+        <WalFacts id={id} view={walView(status?.wal ?? null, postgresUp)} />
+      )}
     </dl>
   );
 }

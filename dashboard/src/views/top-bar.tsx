@@ -7,6 +7,7 @@ import { Icon } from '../components/icon.tsx';
 import type { IconName } from '../components/icon.tsx';
 import type { Theme } from '../components/hooks.ts';
 import { faultsByLink } from '../model/cluster-view.ts';
+import { payloadText, protocolTitle } from '../model/protocol-view.ts';
 import { quorumOf } from '../model/members-view.ts';
 import type { Connection } from '../model/dashboard-state.ts';
 import { latestTotal } from '../model/rate-series.ts';
@@ -37,6 +38,8 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
   );
   const writes = latestTotal(rates, 'transactionsPerSecond');
   const broken = faultsByLink(cluster).size;
+  const protocol = protocolTitle(cluster);
+  const first = cluster?.replicas.find(({ status }) => status !== null)?.status ?? null;
   return (
     <header className="top" data-offline={props.connection.kind === 'lost'}>
       <div className="top-brand">
@@ -48,15 +51,21 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
         {cluster === null ? null : <span className="badge">{cluster.group}</span>}
       </div>
       <dl className="top-figures num">
-        <div>
-          <dt>Leader</dt>
-          <dd className="top-leader" data-none={leader === null && cluster !== null}>
-            {leader === null ? null : <Icon name="crown" />}
-            <span className="mono" data-testid="leader-name">
-              {leader ?? (cluster === null ? '–' : 'none')}
-            </span>
-          </dd>
+        <div title={`${protocol.hint}${first === null ? '' : `. What travels: ${payloadText(first)}`}`}>
+          <dt>Protocol</dt>
+          <dd data-testid="protocol-name">{first === null ? '–' : protocol.name}</dd>
         </div>
+        {protocol.leads === null ? null : (
+          <div>
+            <dt>{protocol.leads}</dt>
+            <dd className="top-leader" data-none={leader === null && cluster !== null}>
+              {leader === null ? null : <Icon name="crown" />}
+              <span className="mono" data-testid="leader-name">
+                {leader ?? (cluster === null ? '–' : 'none')}
+              </span>
+            </dd>
+          </div>
+        )}
         <div>
           <dt>Replicas up</dt>
           <dd data-low={quorum !== null && quorum.votersUp < quorum.needed} data-testid="replicas-up">
@@ -67,7 +76,7 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
           <dt>Writes</dt>
           <dd>{writes === null ? '–' : `${formatRate(writes)}/s`}</dd>
         </div>
-        <div title="99 of 100 ranges of WAL were chosen within this time">
+        <div title="99 of 100 entries of the log were chosen within this time">
           <dt>Latency p99</dt>
           <dd>{p99 > 0 ? formatMs(p99) : '–'}</dd>
         </div>

@@ -170,6 +170,8 @@ export interface ReplicaStatus {
   readonly recovery: RecoveryProgress | null;
   readonly group: string;
   readonly protocol: ProtocolStatus;
+  /** What travels. */
+  readonly payload: 'wal' | 'statements';
   readonly role: Role;
   readonly ballot: Ballot;
   readonly leader: ReplicaId | null;

@@ -51,6 +51,7 @@ export function statusWithoutLog(
     recovery: now.recovery,
     group: config.group,
     protocol: protocolWithoutLog(config),
+    payload: config.payload,
     role: 'follower',
     ballot: { round: 0, replica: '' as ReplicaId },
     leader: null,

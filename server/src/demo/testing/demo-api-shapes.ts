@@ -56,6 +56,7 @@ const status: z.ZodType<ReplicaStatus> = z.strictObject({
   membership: z.strictObject({ version: count, members: z.array(member) }),
   recovery: recovery.nullable(),
   group: z.string(),
+  payload: z.enum(['wal', 'statements']),
   protocol: z.discriminatedUnion('name', [
     z.strictObject({ name: z.literal('multi-paxos') }),
     z.strictObject({

@@ -62,6 +62,7 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
     recovery: parts.tracker.current(),
     group: config.group,
     protocol: parts.protocol,
+    payload: config.payload,
     role: core.role,
     ballot: core.ballot,
     leader: leader === null ? null : replicaOf(leader),

@@ -74,6 +74,7 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
     recovery: null,
     group: 'main',
     protocol: { name: 'multi-paxos' },
+    payload: 'wal',
     role: 'leader',
     ballot: { round: 4, replica: self },
     leader: self,
