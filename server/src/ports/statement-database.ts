@@ -55,7 +55,9 @@ export interface StatementDatabase {
   forgetPointers(below: number): Promise<void>;
   /** PostgreSQL has come up from a crash, and some sequence may be ahead since. */
   areSequencesAhead(): Promise<boolean>;
-  /** Proves to the function that advances the pointer who calls it. */
-  sign(pointer: Pointer): string;
+  /** What pointers in any database say of sessions: the newest seq of each, by its number. */
+  readSeqs(): Promise<ReadonlyMap<number, number>>;
+  /** Proves to the function that advances the pointer who calls it. `seqs`: sessions and their seqs, `12:5 40:1`. */
+  sign(pointer: Pointer, seqs: string): string;
   close(): Promise<void>;
 }

@@ -40,6 +40,7 @@ const rows: readonly (readonly [names: string, rule: string, hint: string])[] = 
   [outside, 'outside the database', 'It acts at one replica only.'],
   [chance, 'other chance', 'Use random() or gen_random_uuid().'],
   [waits, 'waiting functions', 'A statement that waits would stop all others.'],
+  ['current_query', 'the text that is executed', 'It is not the text that was sent.'],
 ];
 
 export const refusedFunctions: ReadonlyMap<string, RefusedFunction> = new Map(

@@ -247,3 +247,49 @@ describe('a replica whose PostgreSQL is killed', () => {
     }
   });
 });
+
+it('a request that failed, and moved no pointer, is not executed when it comes again behind a crash', async () => {
+  let machine = await make();
+  try {
+    const open = (name: string): Operation => ({
+      kind: 'open',
+      session: sessionOf(name),
+      user: 'barista',
+      database: 'barista',
+      parameters: [],
+      clockUs: 0,
+    });
+    const request = (name: string, seq: number, text: string): Operation => ({
+      kind: 'request',
+      session: sessionOf(name),
+      seq,
+      what: 'execute',
+      bytes: query(text),
+      clockUs: 0,
+      seed: Buffer.alloc(16),
+    });
+    const fails = request('a', 3, 'INSERT INTO t SELECT 1 / count(*), 1 FROM u');
+    const log = [
+      open('a'),
+      open('b'),
+      request('a', 1, 'CREATE TABLE t (a int, b bigint); CREATE TABLE u (a int)'),
+      request('a', 2, 'SELECT 1'),
+      request('b', 1, 'SELECT 1'),
+      fails,
+      // It moves the pointer, and what failed would not fail any more.
+      request('b', 2, 'INSERT INTO u VALUES (1)'),
+    ];
+    await execute(machine, log);
+    expect(words(machine.results.get(6)?.answer ?? Buffer.alloc(0))).toBe('!22012 I');
+    // As long as PostgreSQL takes to write what is committed.
+    await new Promise((resolve) => setTimeout(resolve, 450));
+    machine = await crash(machine);
+    expect(machine.started).toEqual({ code: 'exact', pointer: 7 });
+    log.push(fails);
+    await execute(machine, log);
+    expect(await contents(machine)).toBe('[]');
+  } finally {
+    await machine.executor.stop().catch(() => undefined);
+    await machine.postgres.remove();
+  }
+});

@@ -21,6 +21,15 @@ export interface RunnerOptions {
   readonly sessionOf: (processId: number) => number | undefined;
 }
 
+export interface RunOptions {
+  /** Own statements that are run in front of it, and must not fail. */
+  readonly ahead: readonly string[];
+  /** It is in a block, and may be taken back alone. */
+  readonly inSavepoint: boolean;
+  /** Others hold what it may wait for. */
+  readonly mayWait: boolean;
+}
+
 export interface RunResult {
   readonly reader: AnswerReader;
   /** It was cancelled, for it waited for these; empty: it was not. */
@@ -42,22 +51,22 @@ export class RequestRunner {
     this.options = options;
   }
 
-  /** `inSavepoint`: it is in a block, and may be taken back alone. */
   async run(
     session: ClientSession,
     plan: RequestPlan,
     column: string,
-    inSavepoint: boolean,
+    { ahead, inSavepoint, mayWait }: RunOptions,
   ): Promise<RunResult> {
     const reader = new AnswerReader(plan, column, this.options.answerBytesMax);
-    const [ahead, behind] = inSavepoint
-      ? [ownCycle(`SAVEPOINT ${savepoint}`), ownCycle(`RELEASE ${savepoint}`)]
-      : [noBytes, noBytes];
+    const own = inSavepoint ? [...ahead, `SAVEPOINT ${savepoint}`] : ahead;
     let copies = 0;
     this.lastWords = null;
-    let stage: 'ahead' | 'request' | 'behind' = inSavepoint ? 'ahead' : 'request';
+    let stage: 'ahead' | 'request' | 'behind' = own.length > 0 ? 'ahead' : 'request';
     const { connection } = session;
-    const done = connection.exchange(Buffer.concat([ahead, plan.bytes, behind]), (message) => {
+    const behind = inSavepoint ? ownCycle([`RELEASE ${savepoint}`]) : noBytes;
+    const bytes =
+      own.length > 0 || inSavepoint ? Buffer.concat([ownCycle(own), plan.bytes, behind]) : plan.bytes;
+    const done = connection.exchange(bytes, (message) => {
       const isEnd = message[0] === back.readyForQuery;
       if (message[0] === back.errorResponse && endsSession(readErrorFields(message)))
         this.lastWords = message;
@@ -75,6 +84,10 @@ export class RequestRunner {
       if (taken === 'ends') stage = 'behind';
       return taken === 'ends' && !inSavepoint;
     });
+    if (!mayWait) {
+      await done;
+      return { reader, holders: noSessions };
+    }
     const holders = await this.watch(session, done);
     const isTakenBack = holders.size > 0 && reader.sqlState === cancelled;
     if (isTakenBack && inSavepoint)
@@ -86,7 +99,8 @@ export class RequestRunner {
   async own(session: ClientSession, statements: readonly string[]): Promise<boolean> {
     let left = statements.length;
     let failed = false;
-    await session.connection.exchange(Buffer.concat(statements.map(ownCycle)), (message) => {
+    const cycles = statements.map((statement) => ownCycle([statement]));
+    await session.connection.exchange(Buffer.concat(cycles), (message) => {
       failed ||= message[0] === back.errorResponse;
       if (message[0] === back.readyForQuery) left -= 1;
       return left === 0;
@@ -133,6 +147,8 @@ export class RequestRunner {
 const noBytes = Buffer.alloc(0);
 const noSessions: ReadonlySet<number> = new Set();
 
-function ownCycle(sql: string): Buffer {
-  return Buffer.concat([...ownCall(sql).map(([message]) => message), send.sync]);
+/** Answered with one ReadyForQuery. */
+function ownCycle(statements: readonly string[]): Buffer {
+  const calls = statements.flatMap((sql) => ownCall(sql).map(([message]) => message));
+  return Buffer.concat([...calls, send.sync]);
 }

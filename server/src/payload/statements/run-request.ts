@@ -12,7 +12,7 @@ import type { ExecutorListener, OperationResult } from './executor.ts';
 import { planRequest } from './message-plan.ts';
 import type { RequestOperation } from './operation.ts';
 import type { Advance, RequestPlan } from './request-plan.ts';
-import type { RequestRunner, RunResult } from './request-runner.ts';
+import type { RequestRunner, RunOptions, RunResult } from './request-runner.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { askState, customNamesIn, readState } from './session-state.ts';
 import { fieldOf, syntaxErrorOf } from './syntax-error.ts';
@@ -102,7 +102,7 @@ export class RunRequest {
     const { status, rules, statements, portals } = session;
     const advance: Advance = {
       column,
-      call: (goesOn) => this.call(column, stillOpen + (goesOn ? 1 : 0)),
+      call: (goesOn) => this.call(column, stillOpen + (goesOn ? 1 : 0), memory.seqs(session, request.seq)),
     };
     const plan = planRequest(request.bytes, { status, rules, statements, portals, advance });
     if (plan.code === 'refused') {
@@ -120,20 +120,24 @@ export class RunRequest {
       return { code: 'done', result: failure(session, plan) };
     }
     this.noteNames(session, request);
-    await memory.before(slot, session, request.seq, plan.mayChangeState);
-    const own = ahead?.(request, status === 'I') ?? [];
-    if (own.length > 0 && status !== 'E') await runner.own(session, own);
     const isMarked = plan.mode === 'alone' || plan.isDivided;
+    const isUnsure = plan.mayChangeState || session.stateIsOld;
+    if (isMarked || isUnsure) await memory.beforeChange(slot, session, request.seq, isUnsure);
+    else await memory.before();
     if (isMarked) await memory.beginAlone(this.slot);
-    const inSavepoint = status === 'T' && plan.isRepeatable && stillOpen > 0;
-    let ran = await runner.run(session, plan, column, inSavepoint);
+    const options: RunOptions = {
+      ahead: status === 'E' ? [] : (ahead?.(request, status === 'I') ?? []),
+      inSavepoint: status === 'T' && plan.isRepeatable && stillOpen > 0,
+      mayWait: stillOpen > 0,
+    };
+    let ran = await runner.run(session, plan, column, options);
     if (ran.holders.size > 0 && plan.isRepeatable) {
       const closings = plan.closings.slice(0, ran.reader.parsed);
       if (closings.length > 0) await runner.ask(session, Buffer.concat([...closings, send.sync]));
       return { code: 'waits', holders: ran.holders };
     }
     if (plan.mode === 'perhapsAlone' && needsToBeAlone.has(ran.reader.sqlState ?? ''))
-      ran = await this.runAlone(session, request, plan, column, stillOpen);
+      ran = await this.runAlone(slot, session, request, plan, stillOpen);
     const result = await this.resultOf(session, plan, ran);
     await this.follow(session, plan, ran.reader);
     if (isMarked) {
@@ -143,23 +147,25 @@ export class RunRequest {
     return { code: 'done', result };
   }
 
-  private call(column: string, open: number): string {
+  private call(column: string, open: number, seqs: string): string {
     const pointer = { slot: this.slot, step: this.nextStep(), open };
-    const proof = this.options.database.sign(pointer);
-    return `SELECT pg_barista.advance(${pointer.slot},${pointer.step},${pointer.open},'${proof}') AS "${column}"`;
+    const proof = this.options.database.sign(pointer, seqs);
+    return `SELECT pg_barista.advance(${pointer.slot},${pointer.step},${pointer.open},'${seqs}','${proof}') AS "${column}"`;
   }
 
   private async runAlone(
+    slot: number,
     session: ClientSession,
     request: RequestOperation,
     plan: RequestPlan,
-    column: string,
     stillOpen: number,
   ): Promise<RunResult> {
     const { memory, runner } = this.options;
+    await memory.beforeChange(slot, session, request.seq, plan.mayChangeState || session.stateIsOld);
     await memory.beginAlone(this.slot);
-    const bytes = Buffer.from(request.bytes);
-    const ran = await runner.run(session, { ...plan, bytes, insertions: [], text: null }, column, false);
+    const alone = { ...plan, bytes: Buffer.from(request.bytes), insertions: [], text: null };
+    const options = { ahead: [], inSavepoint: false, mayWait: stillOpen > 0 };
+    const ran = await runner.run(session, alone, '', options);
     await memory.endAlone(this.slot, this.nextStep(), stillOpen);
     return ran;
   }

@@ -286,7 +286,7 @@ export class SerialExecutor implements StatementExecutor {
     const { pointer } = this;
     await this.memory.flush();
     await database.query(
-      `SET LOCAL synchronous_commit = on; INSERT INTO pg_barista.sqlpaxoslog VALUES (${pointer}, ${this.runs.nextStep()}, 0)`,
+      `SET LOCAL synchronous_commit = on; INSERT INTO pg_barista.sqlpaxoslog VALUES (${pointer}, ${this.runs.nextStep()}, 0, '')`,
     );
     this.durablePointer = pointer;
     this.madeDurableAtMs = timers.nowMs();

@@ -1,8 +1,9 @@
 /**
- * What is remembered of sessions in the database, so that a replica that was restarted opens them again as they were: a row ahead of each request, and one behind it that has its answer.
+ * What is remembered of sessions in the database, so that a replica that was restarted opens them again as they were.
  *
- * Rows are only added, each with its slot: those above the pointer that a crash leaves are of no effect. They are written ahead of the next request, in transactions of the replica's own: so a request that is in the
- * database has its row there. Invariant: of each session the newest row at or below the pointer is there.
+ * Each request changes the session's seq and its last answer, few change more. So seqs travel with the pointer, in the transaction of whoever moves it; rows, which have all, are written now and then, and ahead of what may move
+ * the pointer where a session has changed otherwise. Rows are only added, each with its slot: those above the pointer that a crash leaves are of no effect.
+ * Invariants: of each session the newest row at or below the pointer is there, but for seqs, which are with pointers, and for answers, which may be forgotten; few seqs travel.
  */
 import type { TransactionStatus } from '../../pgwire/message-types.ts';
 import type { StatementDatabase, StatementLogin } from '../../ports/statement-database.ts';
@@ -27,18 +28,36 @@ export interface RememberedSession {
   readonly isClosed: boolean;
 }
 
+/** With a pointer; a row is written for each when there are more. */
+const seqsMax = 32;
+
+interface Row {
+  readonly slot: number;
+  readonly number: number;
+  readonly remembered: RememberedSession;
+}
+
 export class SessionMemory {
   private readonly database: StatementDatabase;
   private position = 0;
-  private waiting: { readonly slot: number; readonly session: number; readonly state: string }[] = [];
+  /** The newest of each session that are not in the database. */
+  private readonly waiting = new Map<number, Row>();
+  /** The newest of each session that are, without their answers. */
+  private readonly written = new Map<number, RememberedSession>();
+  private mustWrite = false;
 
   constructor(database: StatementDatabase) {
     this.database = database;
   }
 
-  /** Is in the database, if not durable, when it resolves. */
-  async before(slot: number, session: ClientSession, seq: number, mayChangeState: boolean): Promise<void> {
-    this.add(slot, session, { seq, last: null, isUnsure: mayChangeState || session.stateIsOld });
+  /** Ahead of a request that may move the pointer. What must be in the database then is there, if not durable. */
+  async before(): Promise<void> {
+    if (this.mustWrite || this.waiting.size >= seqsMax) await this.flush();
+  }
+
+  /** Ahead of a request that may change more than its session's seq, or of which a crash may leave a part. */
+  async beforeChange(slot: number, session: ClientSession, seq: number, isUnsure: boolean): Promise<void> {
+    this.add(slot, session, { seq, last: null, isUnsure });
     await this.flush();
   }
 
@@ -55,19 +74,32 @@ export class SessionMemory {
     this.add(slot, session, { seq: session.seq, last: null, isUnsure: false, isClosed: true });
   }
 
+  /** What is to travel with the pointer that this request moves. */
+  seqs(session: ClientSession, seq: number): string {
+    const others = [...this.waiting.values()].filter(({ number }) => number !== session.number);
+    return [
+      ...others.map(({ number, remembered }) => `${number}:${remembered.seq}`),
+      `${session.number}:${seq}`,
+    ].join(' ');
+  }
+
   async flush(): Promise<void> {
-    if (this.waiting.length === 0) return;
-    const rows = this.waiting;
-    this.waiting = [];
+    if (this.waiting.size === 0) return;
+    const rows = [...this.waiting.values()];
+    this.waiting.clear();
+    this.mustWrite = false;
     await this.database.query(
       'INSERT INTO pg_barista.statement_session SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[])',
       [
         rows.map(() => (this.position += 1)),
         rows.map(({ slot }) => slot),
-        rows.map(({ session }) => session),
-        rows.map(({ state }) => state),
+        rows.map(({ number }) => number),
+        rows.map(({ remembered }) => JSON.stringify(remembered)),
       ],
     );
+    for (const { number, remembered } of rows)
+      if (remembered.isClosed) this.written.delete(number);
+      else this.written.set(number, { ...remembered, last: null });
   }
 
   /** A statement begins that commits by itself. */
@@ -77,7 +109,7 @@ export class SessionMemory {
 
   async endAlone(slot: number, step: number, open: number): Promise<void> {
     await this.database.query(
-      `DELETE FROM pg_barista.statement_alone; INSERT INTO pg_barista.sqlpaxoslog VALUES (${slot}, ${step}, ${open})`,
+      `DELETE FROM pg_barista.statement_alone; INSERT INTO pg_barista.sqlpaxoslog VALUES (${slot}, ${step}, ${open}, '')`,
     );
   }
 
@@ -93,11 +125,16 @@ export class SessionMemory {
       `SELECT DISTINCT ON (session) session::text, state, (SELECT max(position) FROM pg_barista.statement_session)::text AS newest
        FROM pg_barista.statement_session ORDER BY session, position DESC`,
     );
+    const seqs = await this.database.readSeqs();
     const found = new Map<number, RememberedSession>();
     for (const row of rows) {
       this.position = Number(row['newest']);
+      const number = Number(row['session']);
       const remembered = JSON.parse(String(row['state'])) as RememberedSession;
-      if (!remembered.isClosed) found.set(Number(row['session']), remembered);
+      if (remembered.isClosed) continue;
+      const seq = seqs.get(number) ?? 0;
+      const isNewer = seq > remembered.seq;
+      found.set(number, isNewer ? { ...remembered, seq, last: null } : remembered);
     }
     return found;
   }
@@ -117,18 +154,22 @@ export class SessionMemory {
     session: ClientSession,
     row: Pick<RememberedSession, 'seq' | 'last' | 'isUnsure'> & { readonly isClosed?: boolean },
   ): void {
-    const { id, login, state, customNames, isHollow } = session;
-    const all: RememberedSession = {
-      id,
-      login,
-      seq: row.seq,
-      last: row.last,
-      state,
-      customNames: [...customNames],
-      isHollow,
-      isUnsure: row.isUnsure,
-      isClosed: row.isClosed ?? false,
-    };
-    this.waiting.push({ slot, session: session.number, state: JSON.stringify(all) });
+    const { id, login, number, state, customNames, isHollow } = session;
+    const { seq, last, isUnsure, isClosed = false } = row;
+    const names = [...customNames];
+    const remembered = { id, login, seq, last, state, customNames: names, isHollow, isUnsure, isClosed };
+    this.waiting.set(number, { slot, number, remembered });
+    this.mustWrite ||= !isSameButForSeq(this.written.get(number), remembered);
   }
+}
+
+function isSameButForSeq(one: RememberedSession | undefined, other: RememberedSession): boolean {
+  return (
+    one !== undefined &&
+    one.state === other.state &&
+    one.customNames.length === other.customNames.length &&
+    one.isHollow === other.isHollow &&
+    one.isUnsure === other.isUnsure &&
+    one.isClosed === other.isClosed
+  );
 }

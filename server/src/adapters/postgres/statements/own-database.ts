@@ -114,7 +114,21 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
       }
       return false;
     },
-    sign: (pointer) => proofOf(secret, pointer),
+    async readSeqs() {
+      const newest = new Map<number, number>();
+      for (const database of await databases()) {
+        const { rows } = await within(database, (client) =>
+          client.query<{ session: string; seq: string }>(
+            `SELECT split_part(one, ':', 1) AS session, max(split_part(one, ':', 2)::bigint) AS seq
+             FROM pg_barista.sqlpaxoslog, unnest(string_to_array(seqs, ' ')) AS one GROUP BY 1`,
+          ),
+        );
+        for (const { session, seq } of rows)
+          newest.set(Number(session), Math.max(newest.get(Number(session)) ?? 0, Number(seq)));
+      }
+      return newest;
+    },
+    sign: (pointer, seqs) => proofOf(secret, pointer, seqs),
     close: () => own.end(),
   };
 }

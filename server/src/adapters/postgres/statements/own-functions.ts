@@ -3,11 +3,11 @@
  *
  * Where the settings are not set, as in a session of the replica's own, they read PostgreSQL's.
  */
-/** Read by the functions below; a client cannot set them. */
-const clockSetting = 'barista_fn.clock';
+/** Read by the functions below; a client cannot set them. Of the operation: its clock and its session, with a `|` between them. */
+const operationSetting = 'barista_fn.operation';
 const transactionSetting = 'barista_fn.transaction';
+/** How often the clock was read, behind the time of the operation that did. */
 const tickSetting = 'barista_fn.tick';
-const sessionSetting = 'barista_fn.session';
 
 /** What a session is to run ahead of a request. PostgreSQL's own generator goes on from `seed`. */
 export function aheadOf(
@@ -18,28 +18,26 @@ export function aheadOf(
   const at = `${millis}${String(request.clockUs % 1000).padStart(3, '0')}+00`;
   // 32 bits of it, from -1 to 1.
   const seed = Buffer.from(request.seed).readInt32BE(0) / 0x8000_0000;
-  const sets = [
-    `SET ${clockSetting} = '${at}'`,
-    `SET ${tickSetting} = '0'`,
-    `SET seed = ${seed.toFixed(12)}`,
-    // As a process id: above 0, of 31 bits.
-    `SET ${sessionSetting} = '${(Number.parseInt(request.session.slice(0, 8), 16) >>> 1) + 1}'`,
-  ];
+  // As a process id: above 0, of 31 bits.
+  const session = (Number.parseInt(request.session.slice(0, 8), 16) >>> 1) + 1;
+  const sets = [`SET ${operationSetting} = '${at}|${session}'`, `SET seed = ${seed.toFixed(12)}`];
   if (beginsTransaction) sets.push(`SET ${transactionSetting} = '${at}'`);
   // SET takes no snapshot: SET TRANSACTION may follow.
   return sets;
 }
 
-const read = (setting: string, otherwise: string): string =>
-  `coalesce(nullif(pg_catalog.current_setting('${setting}', true), ''), ${otherwise})`;
-const clock = `${read(clockSetting, 'pg_catalog.clock_timestamp()::text')}::timestamptz`;
-const transaction = `${read(transactionSetting, 'pg_catalog.now()::text')}::timestamptz`;
+const setting = (name: string): string => `pg_catalog.current_setting('${name}', true)`;
+const orElse = (text: string, otherwise: string): string => `coalesce(nullif(${text}, ''), ${otherwise})`;
+const part = (name: string, index: 1 | 2): string => `pg_catalog.split_part(${setting(name)}, '|', ${index})`;
+const clock = `${orElse(part(operationSetting, 1), 'pg_catalog.clock_timestamp()::text')}::timestamptz`;
+const transaction = `${orElse(setting(transactionSetting), 'pg_catalog.now()::text')}::timestamptz`;
 
 function rounded(type: string): string {
   return `SELECT pg_catalog.to_timestamp(pg_catalog.round(extract(epoch FROM ${transaction})::numeric, $1)::float8)::${type}`;
 }
 
-const tick = `pg_catalog.set_config('${tickSetting}', (${read(tickSetting, "'0'")}::bigint + 1)::text, false)::bigint`;
+const sinceOperation = `CASE WHEN ${part(tickSetting, 1)} = ${part(operationSetting, 1)} THEN ${part(tickSetting, 2)}::bigint ELSE 0 END`;
+const tick = `pg_catalog.split_part(pg_catalog.set_config('${tickSetting}', coalesce(${part(operationSetting, 1)}, '') || '|' || (${sinceOperation} + 1), false), '|', 2)::bigint`;
 
 /** 32 hexadecimal digits, drawn. */
 const drawn = 'pg_catalog.md5(pg_catalog.random()::text || pg_catalog.random()::text)';
@@ -112,6 +110,6 @@ export const functionsSql = [
     'pg_backend_pid()',
     'int',
     stable,
-    `SELECT ${read(sessionSetting, 'pg_catalog.pg_backend_pid()::text')}::int`,
+    `SELECT ${orElse(part(operationSetting, 2), 'pg_catalog.pg_backend_pid()::text')}::int`,
   ),
 ].join('\n');

@@ -12,7 +12,7 @@ import { functionsSql } from './own-functions.ts';
 import type { Pointer } from '../../../ports/statement-database.ts';
 import { quoteLiteral } from '../pg-client.ts';
 
-const version = 'barista statements 1';
+const version = 'barista statements 2';
 
 const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
 
@@ -25,6 +25,7 @@ REVOKE ALL ON pg_barista.statement_secret FROM PUBLIC;
 DELETE FROM pg_barista.statement_secret;
 INSERT INTO pg_barista.statement_secret VALUES (${quoteLiteral(secret)});
 CREATE TABLE IF NOT EXISTS pg_barista.sqlpaxoslog (lastseqnum bigint NOT NULL, step int NOT NULL, open int NOT NULL);
+ALTER TABLE pg_barista.sqlpaxoslog ADD COLUMN IF NOT EXISTS seqs text;
 CREATE INDEX IF NOT EXISTS sqlpaxoslog_newest ON pg_barista.sqlpaxoslog (lastseqnum, step);
 REVOKE ALL ON pg_barista.sqlpaxoslog FROM PUBLIC;
 CREATE TABLE IF NOT EXISTS pg_barista.statement_session (
@@ -34,30 +35,33 @@ CREATE TABLE IF NOT EXISTS pg_barista.statement_alone (slot bigint NOT NULL, is_
 REVOKE ALL ON pg_barista.statement_session, pg_barista.statement_alone FROM PUBLIC;
 
 -- Within the client's transaction, at its end. Only where that has written.
-CREATE OR REPLACE FUNCTION pg_barista.advance(slot bigint, step int, still_open int, proof text) RETURNS void
+DROP FUNCTION IF EXISTS pg_barista.advance(bigint, int, int, text);
+CREATE OR REPLACE FUNCTION pg_barista.advance(slot bigint, step int, still_open int, seqs text, proof text) RETURNS void
 LANGUAGE plpgsql ${definer} AS $body$
 DECLARE
   secret text;
 BEGIN
   IF pg_current_xact_id_if_assigned() IS NULL THEN RETURN; END IF;
   SELECT value INTO STRICT secret FROM pg_barista.statement_secret;
-  IF proof IS DISTINCT FROM encode(sha256(convert_to(secret || ' ' || slot || ' ' || step || ' ' || still_open, 'UTF8')), 'hex') THEN
+  IF proof IS DISTINCT FROM encode(sha256(convert_to(secret || ' ' || slot || ' ' || step || ' ' || still_open || ' ' || seqs, 'UTF8')), 'hex') THEN
     RAISE EXCEPTION 'permission denied to advance the application pointer' USING ERRCODE = '42501';
   END IF;
   IF current_setting('transaction_read_only') = 'on' THEN
     RAISE EXCEPTION 'a transaction that has written cannot be made read-only under payload: statements' USING ERRCODE = '0A000';
   END IF;
-  IF EXISTS (SELECT FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind IN ('r', 'p', 'v', 'S')) THEN
-    RAISE EXCEPTION 'temporary tables cannot outlive a transaction under payload: statements' USING ERRCODE = '0A000',
-      HINT = 'Drop it before the end of the transaction that makes it, or use a table that is not temporary.';
+  IF pg_my_temp_schema() <> 0 THEN
+    IF EXISTS (SELECT FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind IN ('r', 'p', 'v', 'S')) THEN
+      RAISE EXCEPTION 'temporary tables cannot outlive a transaction under payload: statements' USING ERRCODE = '0A000',
+        HINT = 'Drop it before the end of the transaction that makes it, or use a table that is not temporary.';
+    END IF;
   END IF;
-  INSERT INTO pg_barista.sqlpaxoslog VALUES (slot, step, still_open);
+  INSERT INTO pg_barista.sqlpaxoslog VALUES (slot, step, still_open, seqs);
 END $body$;
 `;
 }
 
-export function proofOf(secret: string, { slot, step, open }: Pointer): string {
-  return createHash('sha256').update(`${secret} ${slot} ${step} ${open}`).digest('hex');
+export function proofOf(secret: string, { slot, step, open }: Pointer, seqs: string): string {
+  return createHash('sha256').update(`${secret} ${slot} ${step} ${open} ${seqs}`).digest('hex');
 }
 
 /** `client`: the superuser's, in the database that gets it. */
