@@ -11,6 +11,10 @@ export class ReplicaClients {
     this.cluster = cluster;
   }
 
+  get replicas(): readonly number[] {
+    return [...this.cluster.pgwirePorts.keys()];
+  }
+
   /** By the number of a replica, from 0 on. `options`: as libpq has it. */
   async connect(replica: number, options = ''): Promise<Client> {
     const client = new Client({

@@ -63,6 +63,8 @@ const healMsMax = 240_000;
 const settleMsMax = 240_000;
 /** Of a group that does not replicate: so long nobody serves. */
 const awayMs = 1000;
+/** Longer than an operation is given again (main/become-statement-replica.ts). */
+const lateMs = 16_000;
 
 export async function killAtLevel(options: KillOptions): Promise<LevelResult> {
   const tally: Tally = { kills: [], wrong: [], unknown: 0, unknownAndThere: 0 };
@@ -206,17 +208,18 @@ async function lastLook(
   only: number | null,
   tally: Tally,
 ): Promise<void> {
-  const sql = 'SELECT id FROM ledger ORDER BY id';
-  let rows: readonly { readonly id: string }[] = [];
-  try {
-    rows = (
-      only === null ? await doors.equalEverywhere(sql) : (await (await doors.connect(only)).query(sql)).rows
-    ) as readonly { readonly id: string }[];
-  } catch (error) {
-    tally.wrong.push(`replicas differ in the end: ${(error as Error).message.split('\n')[0]}`);
-    return;
+  // What a client was not told of may yet be ordered, and executed between one look and the next.
+  await sleep(lateMs);
+  const tables = await tablesOf(doors, only);
+  const [rows = []] = tables;
+  for (const other of tables.slice(1)) {
+    const [missing, more] = [without(rows, other), without(other, rows)];
+    if (missing.length + more.length > 0)
+      tally.wrong.push(
+        `replicas differ in the end: one lacks ${missing.length} rows (${missing.slice(0, 3).join(', ')}), and has ${more.length} more (${more.slice(0, 3).join(', ')})`,
+      );
   }
-  const there = new Set(rows.map(({ id }) => Number(id)));
+  const there = new Set(rows);
   const { lost } = look.count([...result.acknowledged], there);
   if (lost > 0) tally.wrong.push(`${lost} acknowledged rows went without a kill`);
   if (rows.length !== there.size) tally.wrong.push(`${rows.length - there.size} rows are there twice`);
@@ -224,6 +227,23 @@ async function lastLook(
   if (refused > 0) tally.wrong.push(`${refused} rows that were refused are there`);
   tally.unknown += result.doubtful.size;
   tally.unknownAndThere += [...result.doubtful].filter((id) => there.has(id)).length;
+}
+
+/** What each replica's own PostgreSQL has. */
+async function tablesOf(doors: ReplicaClients, only: number | null): Promise<readonly (readonly number[])[]> {
+  const tables: (readonly number[])[] = [];
+  for (const replica of only === null ? doors.replicas : [only]) {
+    const client = await doors.connect(replica);
+    const { rows } = await client.query<{ id: string }>('SELECT id FROM ledger ORDER BY id');
+    await client.end();
+    tables.push(rows.map(({ id }) => Number(id)));
+  }
+  return tables;
+}
+
+function without(these: readonly number[], others: readonly number[]): readonly number[] {
+  const there = new Set(others);
+  return these.filter((id) => !there.has(id));
 }
 
 function describe({ killed, next, acknowledged, lost, silentMs, backMs }: Kill): string {

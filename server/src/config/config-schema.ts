@@ -155,6 +155,8 @@ const primary = z.strictObject({
   /** After so long a client hears that nobody knows whether its operation is done. */
   acknowledgeMsMax: ms.default(5000),
   dropSilentCopies: z.boolean().default(false),
+  /** Sessions may ask for less than `replication` (SET barista.acknowledge); for more they always may. */
+  sessionsMayLower: z.boolean().default(false),
   promoteAloneRiskingSplitBrain: z.boolean().default(false),
 });
 export const primaryDefaults = primary.parse({});

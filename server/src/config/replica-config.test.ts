@@ -148,6 +148,7 @@ describe('replica configuration', () => {
         acknowledgeMsMax: 5000,
         dropSilentCopies: false,
         promoteAloneRiskingSplitBrain: false,
+        sessionsMayLower: false,
       });
     for (const count of [1, 6])
       expect(errorOf(of(count))).toContain(

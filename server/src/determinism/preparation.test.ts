@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadParser } from './parser.ts';
 import { errorResponse, frameOf, readErrorFields } from '../pgwire/backend-messages.ts';
-import { parse, query, sync } from '../pgwire/frontend-messages.ts';
+import { bind, execute, parse, query, sync } from '../pgwire/frontend-messages.ts';
 import { back } from '../pgwire/message-types.ts';
 import { createPreparation } from './preparation.ts';
 
@@ -41,6 +41,37 @@ describe('a request before it is agreed on', () => {
     expect(refused).toMatchObject({ code: 'refused', error: { sqlState: '0A000' } });
     const failing = refused.code === 'refused' ? refused.failing.toString() : '';
     expect(failing).toContain('RAISE EXCEPTION');
+  });
+
+  const alone = { isAll: false, isAlone: true };
+  const all = { value: null, isAll: true, isAlone: true };
+  it.each([
+    ["SET barista.acknowledge = 'sync'", { value: 'sync', ...alone }],
+    ['SET SESSION "barista"."acknowledge" TO Semi', { value: 'semi', ...alone }],
+    ["set BARISTA.Acknowledge = 'Sync'", { value: 'Sync', ...alone }],
+    ['SET barista.acknowledge TO DEFAULT', { value: null, ...alone }],
+    ['RESET barista.acknowledge', { value: null, ...alone }],
+    ['RESET ALL', all],
+    ['DISCARD ALL', all],
+    ["SET barista.acknowledge = 'sync'; SELECT 1", { value: 'sync', isAll: false, isAlone: false }],
+    ['SHOW barista.acknowledge', null],
+    ["SELECT 'SET barista.acknowledge'", null],
+    ["SET application_name = 'barista.acknowledge'", null],
+  ])('%s changes what its session is told of levels', (sql, acknowledge) => {
+    expect(createPreparation().prepare(query(sql))).toMatchObject({ code: 'prepared', acknowledge });
+  });
+
+  it('changes its session’s level by messages if it is run at once, and not kept', () => {
+    const prepare = (...messages: readonly Buffer[]): unknown =>
+      createPreparation().prepare(Buffer.concat([...messages, sync]));
+    const sql = "SET barista.acknowledge = 'sync'";
+    const run = [bind({ portal: '', statement: '' }), execute('')];
+    const change = { value: 'sync', isAll: false };
+    expect(prepare(parse('', sql), ...run)).toMatchObject({ acknowledge: { ...change, isAlone: true } });
+    expect(prepare(parse('', sql))).toMatchObject({ acknowledge: { ...change, isAlone: false } });
+    expect(prepare(parse('s', sql), bind({ portal: '', statement: 's' }), execute(''))).toMatchObject({
+      acknowledge: { ...change, isAlone: false },
+    });
   });
 
   it('is read as the settings of its session say', () => {

@@ -5,7 +5,7 @@
  */
 import { originalPosition, type Edit } from './edits.ts';
 import { rewriteMessages, type MessagePart } from './messages.ts';
-import type { Refusal, StatementFacts } from './rewriting.ts';
+import type { AcknowledgeChange, Refusal, StatementFacts } from './rewriting.ts';
 import {
   errorFromFields,
   type GatewayError,
@@ -27,6 +27,8 @@ export type Prepared =
       readonly what: RequestKind;
       /** Replicas that are the same answer the same, but for the order of rows. */
       readonly isCompared: boolean;
+      /** Of the session's level; `alone`: it does nothing else. */
+      readonly acknowledge: (AcknowledgeChange & { readonly isAlone: boolean }) | null;
       readonly answer: (bytes: Buffer) => Buffer;
     }
   | { readonly code: 'wantsData'; readonly isBinary: boolean }
@@ -36,6 +38,8 @@ export type Prepared =
 export interface RequestPreparation {
   prepare(bytes: Buffer): Prepared;
   answered(bytes: Buffer): void;
+  /** A request that fails so at every replica. */
+  failing(error: GatewayError): Buffer;
 }
 
 const anyLength = 0x7fff_ffff;
@@ -67,6 +71,7 @@ class Preparation implements RequestPreparation {
       bytes: Buffer.from(rewritten.bytes),
       what: wordOf(rewritten.parts),
       isCompared: this.isCompared(rewritten.parts),
+      acknowledge: acknowledgeIn(rewritten.parts),
       // Of several texts nobody knows which one an error means.
       answer:
         only === undefined || edits.length > 1 ? (answer) => answer : (answer) => replaced(answer, only),
@@ -103,6 +108,10 @@ class Preparation implements RequestPreparation {
       else copies ??= binary.test(text);
     }
     return copies;
+  }
+
+  failing(error: GatewayError): Buffer {
+    return failingRequest(error);
   }
 
   answered(bytes: Buffer): void {
@@ -160,15 +169,29 @@ function wordOf(parts: readonly MessagePart[]): RequestKind {
     : 'execute';
 }
 
+/** A statement that is only parsed, or kept under a name, may take effect at any time later. */
+function acknowledgeIn(
+  parts: readonly MessagePart[],
+): (AcknowledgeChange & { readonly isAlone: boolean }) | null {
+  const statements = parts.flatMap((part) => ('statements' in part ? part.statements : []));
+  const change = statements.find(({ acknowledge }) => acknowledge !== undefined)?.acknowledge;
+  if (change === undefined) return null;
+  const runs = parts.some((part) => part.type === 'query' || (part.type === 'execute' && part.portal === ''));
+  const isKept = parts.some((part) => part.type === 'parse' && part.statement !== '');
+  return { ...change, isAlone: statements.length === 1 && runs && !isKept };
+}
+
+function failingRequest({ sqlState, message, hint }: GatewayError): Buffer {
+  const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+  const using = [`ERRCODE = ${literal(sqlState)}`, `MESSAGE = ${literal(message)}`];
+  if (hint !== undefined) using.push(`HINT = ${literal(hint)}`);
+  return query(`DO LANGUAGE plpgsql ${quoted(`BEGIN RAISE EXCEPTION USING ${using.join(', ')}; END`)}`);
+}
+
 /** In a block it has to fail at every replica, as the statement would have. */
 function refused({ sqlstate, message, hint, position }: Refusal): Prepared {
-  const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-  const using = [`ERRCODE = ${literal(sqlstate)}`, `MESSAGE = ${literal(message)}`];
-  if (hint !== undefined) using.push(`HINT = ${literal(hint)}`);
-  const failing = query(
-    `DO LANGUAGE plpgsql ${quoted(`BEGIN RAISE EXCEPTION USING ${using.join(', ')}; END`)}`,
-  );
   const error = { sqlState: sqlstate, message, ...(hint === undefined ? {} : { hint }) };
+  const failing = failingRequest(error);
   return { code: 'refused', error: position === undefined ? error : { ...error, position }, failing };
 }
 

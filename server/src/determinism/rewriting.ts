@@ -20,6 +20,12 @@ export interface RewriteContext {
 /** `read`: a SELECT, VALUES, TABLE or SHOW that writes nothing that the text shows (a function that it calls may). */
 export type StatementClass = 'begin' | 'commit' | 'rollback' | 'savepoint' | 'read' | 'other';
 
+/** A SET or RESET of `barista.acknowledge`; null: of whatever the session began with. `isAll`: of all settings. */
+export interface AcknowledgeChange {
+  readonly value: string | null;
+  readonly isAll: boolean;
+}
+
 export interface StatementFacts {
   readonly class: StatementClass;
   /** Says what a client is told on success: SELECT, CREATE TABLE, ... for traces. */
@@ -31,6 +37,7 @@ export interface StatementFacts {
    * (their times, their paths, which of the rows a LIMIT without ORDER BY takes).
    */
   readonly compare: 'rows' | 'none';
+  readonly acknowledge?: AcknowledgeChange;
 }
 
 export interface Refusal {

@@ -28,6 +28,9 @@ import { StatementReplica } from '../replica/statements/statement-replica.ts';
 import { ReplicaSessions } from '../replica/statements/statement-sessions.ts';
 import { ownPrefix, SessionSweep } from '../replica/statements/session-sweep.ts';
 import { Submissions } from '../replica/statements/submissions.ts';
+import { primaryDefaults } from '../config/config-schema.ts';
+import type { ReplicaConfig } from '../config/replica-config.ts';
+import type { LevelRules } from '../replica/statements/session-level.ts';
 import type { Frame } from './frame.ts';
 import { protocolOf } from './protocols.ts';
 import { unreadable } from './show-replica.ts';
@@ -58,6 +61,11 @@ const refusing: HttpAdmin = {
   transferLeadership: () => Promise.resolve(unavailable),
   backup: () => Promise.resolve(unavailable),
 };
+
+function levelRulesOf({ protocol, primary = primaryDefaults }: ReplicaConfig): LevelRules | null {
+  if (protocol !== 'primary') return null;
+  return { ofGroup: primary.replication, mayLower: primary.sessionsMayLower };
+}
 
 export async function becomeStatementReplica(frame: Frame, store: LogStore): Promise<void> {
   const { config, context, transport, events, tracker } = frame;
@@ -204,6 +212,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     whyNot: () => replica.whyNot(),
     findLogin: createLoginFinder(postgres.instance),
     reservedUsers,
+    levels: levelRulesOf(config),
     prefix,
     randomBytes,
     clockUs: () => Date.now() * 1000,

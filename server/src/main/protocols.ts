@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { copyMarkAt } from '../adapters/copy-mark.ts';
 import { primaryDefaults } from '../config/config-schema.ts';
+import { levelAskedBy } from '../payload/statements/operation.ts';
 import { MultiPaxosHost } from '../replica/protocols/multi-paxos-host.ts';
 import { PaxosHost } from '../replica/protocols/paxos-host.ts';
 import { PrimaryHost } from '../replica/protocols/primary-host.ts';
@@ -19,6 +20,7 @@ export function protocolOf(parts: ProtocolParts): ProtocolHost {
         parts,
         parts.config.primary ?? primaryDefaults,
         copyMarkAt(join(parts.config.dataDir, 'copy-needed')),
+        levelAskedBy,
       );
     default:
       return protocol satisfies never;

@@ -15,6 +15,9 @@ export function createSessionsDoor(whyNot: () => string): SessionsDoor {
     lead(to) {
       behind = to;
     },
+    get hasLevels() {
+      return behind?.hasLevels ?? false;
+    },
     whyNot: () => (behind === null ? whyNot() : behind.whyNot()),
     findLogin: (role) => behind?.findLogin(role) ?? Promise.reject(new Error(whyNot())),
     open: async (...asked) => behind?.open(...asked) ?? { ...(await refused()), session: '' as never },

@@ -18,6 +18,7 @@ import { inspectDataDirectory } from '../adapters/postgres/inspect-data-director
 import { openInstance, type PostgresInstance } from '../adapters/postgres/instance/postgres-instance.ts';
 import { chooseLaunchUser, prepareDirectory } from '../adapters/postgres/launch-user.ts';
 import type { PgBinaries } from '../adapters/postgres/binaries.ts';
+import { primaryDefaults } from '../config/config-schema.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { statementSettings } from '../payload/statements/statement-settings.ts';
 import { binariesOf } from './replica-database.ts';
@@ -82,7 +83,7 @@ export async function openStatementPostgres(
         throw new Error(
           `${places.postgres} holds the data of another group (${owner === '' ? 'it does not say which' : owner})`,
         );
-      await instance.start({ kind: 'alone', fixed: statementSettings });
+      await instance.start({ kind: 'alone', fixed: settingsOf(config) });
       const copy = await kept.installed();
       if (copy !== null) await setSequences(instance.socketDir, copy.sequences);
       // Again where a crash came between.
@@ -108,6 +109,15 @@ export async function openStatementPostgres(
         () => false,
       ),
   };
+}
+
+/** What SHOW says of a session's level where it has asked for none. */
+function settingsOf({
+  protocol,
+  primary = primaryDefaults,
+}: ReplicaConfig): Readonly<Record<string, string>> {
+  if (protocol !== 'primary') return statementSettings;
+  return { ...statementSettings, 'barista.acknowledge': primary.replication };
 }
 
 /** Where the state lies in `global/pg_control`: behind the system's identifier and two versions. */

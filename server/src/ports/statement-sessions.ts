@@ -13,6 +13,8 @@ export interface SessionOpening {
   readonly database: string;
   /** Of the startup packet, but for user and database. */
   readonly parameters: readonly (readonly [name: string, value: string])[];
+  /** `barista.acknowledge` among these, if it is there. */
+  readonly acknowledge?: string;
 }
 
 /**
@@ -32,6 +34,8 @@ export interface StatementSessions {
   /** What this replica's PostgreSQL has on record. */
   readonly findLogin: FindLogin;
   readonly reservedUsers: readonly string[];
+  /** Sessions may ask for a level of acknowledgement. */
+  readonly hasLevels: boolean;
   /** Whoever opens one has proved who it is. `onNotified`: a message of PostgreSQL's that is no answer, such as a notification. Never rejects. */
   open(opening: SessionOpening, onNotified: (message: Buffer) => void): Promise<OpenAnswer>;
   /**

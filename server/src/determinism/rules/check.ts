@@ -8,6 +8,7 @@ import type { Refusal, RewriteContext, StatementFacts } from '../rewriting.ts';
 import { nodesOf, strings, type Visited, walk, word } from '../tree.ts';
 import { clockWords, refusedFunctions, replaced } from './functions.ts';
 import { isRelativeTime, mentionsClock } from './relative-times.ts';
+import { acknowledgeOf } from './acknowledge.ts';
 import { setConfigRefusal, statementRefusal } from './statements.ts';
 
 export type Checked =
@@ -180,6 +181,7 @@ export function checkStatement(statement: ParsedStatement, text: string, context
     return true;
   });
   if (refusal !== undefined) return refusal;
+  const acknowledge = acknowledgeOf(statement);
   return {
     kind: 'checked',
     edits,
@@ -188,6 +190,7 @@ export function checkStatement(statement: ParsedStatement, text: string, context
       name: statement.kind,
       inBlock: runsInBlock(statement),
       compare: local ? 'none' : 'rows',
+      ...(acknowledge === undefined ? {} : { acknowledge }),
     },
   };
 }

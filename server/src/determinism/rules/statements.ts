@@ -4,6 +4,7 @@
 import type { ParsedStatement, TreeNode } from '../parser.ts';
 import type { Refusal } from '../rewriting.ts';
 import { nodesOf, strings, word } from '../tree.ts';
+import { acknowledgeOf } from './acknowledge.ts';
 import { namesInBodies } from './functions.ts';
 
 type Why = Omit<Refusal, 'kind' | 'sqlstate'>;
@@ -31,6 +32,12 @@ function settingRefusal(name: string): Why | undefined {
   const lower = name.toLowerCase();
   if (lower.startsWith('barista_fn.'))
     return { message: `${name} belongs to Barista`, rule: "the operation's clock" };
+  if (lower === 'barista.acknowledge')
+    return {
+      message: 'barista.acknowledge is followed only in a SET or RESET of the session',
+      hint: "SET barista.acknowledge = 'sync' as a statement of its own, outside of a transaction.",
+      rule: 'settings of the gateway',
+    };
   if (lower.startsWith('barista.'))
     return {
       message: `${name} is not served where statements are replicated`,
@@ -84,7 +91,8 @@ function hasPlainPassword(node: TreeNode): boolean {
   });
 }
 
-function why({ kind, node }: ParsedStatement): Why | undefined {
+function why(statement: ParsedStatement): Why | undefined {
+  const { kind, node } = statement;
   const refused = refusedKinds.get(kind);
   if (refused !== undefined) return { message: `${refused} is not replicated`, rule: 'outside the database' };
   if (kind === 'CopyStmt' && (node.filename !== undefined || node.is_program === true))
@@ -104,7 +112,8 @@ function why({ kind, node }: ParsedStatement): Why | undefined {
       hint: 'Give what is kept of it (SCRAM-SHA-256$...), as \\password of psql does.',
       rule: 'passwords in the clear',
     };
-  if (kind === 'VariableSetStmt') return settingRefusal(word(node, 'name'));
+  if (kind === 'VariableSetStmt' && acknowledgeOf(statement) === undefined)
+    return settingRefusal(word(node, 'name'));
   if (kind === 'AlterRoleSetStmt' || kind === 'AlterDatabaseSetStmt')
     return settingRefusal(word((node.setstmt ?? {}) as TreeNode, 'name'));
   if (kind === 'CreateFunctionStmt' || kind === 'DoStmt') return functionRefusal(node);

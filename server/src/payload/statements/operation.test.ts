@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   decodeOperation,
   encodeOperation,
+  levelAskedBy,
   type Operation,
   OperationError,
   parametersMax,
@@ -33,11 +34,32 @@ const samples: readonly Operation[] = [
     clockUs: 5,
   },
   request,
+  { ...request, level: 'async' },
+  { ...request, level: 'majority' },
+  { ...request, level: 'semi' },
+  { ...request, level: 'sync' },
+  { ...request, isCompared: false, level: 'sync' },
   { kind: 'close', session },
   { kind: 'cancelOpen', session: null },
   { kind: 'cancelOpen', session },
   { kind: 'pause', copy: 'c1', source: 'r2' },
 ];
+
+describe('the level that an operation asks for', () => {
+  it('is told without reading the rest of it', () => {
+    for (const operation of samples)
+      expect(levelAskedBy(encodeOperation(operation))).toBe(
+        operation.kind === 'request' ? operation.level : undefined,
+      );
+    expect(levelAskedBy(new Uint8Array(0))).toBeUndefined();
+  });
+
+  it.each([0x14, 0x1c, 0x20, 0x40])('is one of four: %s is none of them', (word) => {
+    const bytes = Buffer.from(encodeOperation(request));
+    bytes[48]! |= word;
+    expect(() => decodeOperation(bytes)).toThrow(OperationError);
+  });
+});
 
 describe('operations', () => {
   it.each(samples)('$kind is read as it was written', (operation) => {
@@ -65,7 +87,7 @@ describe('operations', () => {
     for (const [at, value] of [
       [0, 9],
       [1, 2],
-      [48, 4],
+      [48, 0x20],
     ] as const) {
       const changed = Buffer.from(bytes);
       changed[at] = value;
@@ -91,6 +113,6 @@ describe('operations', () => {
   });
 
   it('people are told what a request is', () => {
-    expect(samples.map(wordOf)).toEqual(['open', 'commit', 'close', 'cancelOpen', 'cancelOpen', 'pause']);
+    expect([...new Set(samples.map(wordOf))]).toEqual(['open', 'commit', 'close', 'cancelOpen', 'pause']);
   });
 });

@@ -4,7 +4,7 @@
  * Pure. Says nothing of how an operation is executed (executor.ts). The first byte is the kind, the second the version of the format; numbers are big-endian.
  *
  *   open        kind 1, session, u64 clock, text user, text database, u16 count, then count times text name, text value
- *   request     kind 2, session, u48 seq, u64 clock, 16 bytes seed, u8 what (plus 128: answers are not compared), the client's messages to the end
+ *   request     kind 2, session, u48 seq, u64 clock, 16 bytes seed, u8 what (plus 4, 8, 12, 16: level asked for; plus 128: answers are not compared), the client's messages to the end
  *   close       kind 3, session
  *   cancelOpen  kind 4, u8 (0: of all sessions, 1: of one), session if of one
  *   pause       kind 5, text copy, text source
@@ -33,6 +33,10 @@ export type RequestWord = 'begin' | 'execute' | 'commit' | 'rollback';
  * One request cycle of a session: a simple Query, a FunctionCall, or extended messages up to and with a Sync; behind what copies into a table its CopyData and CopyDone or CopyFail. `seq` rises by one with each request of
  * a session, from 1 on: one that comes again is answered, not executed.
  */
+/** When its client wants to be answered, the weakest first; where a primary orders (docs/primary-and-copies.md). */
+export const askedLevels = ['async', 'majority', 'semi', 'sync'] as const;
+export type AskedLevel = (typeof askedLevels)[number];
+
 export interface RequestOperation {
   readonly kind: 'request';
   readonly session: SessionId;
@@ -44,6 +48,8 @@ export interface RequestOperation {
   readonly seed: Uint8Array;
   /** Its answers may differ between replicas that are the same. */
   readonly isCompared?: false;
+  /** Of whoever orders it; the group's own if it is left out. Says nothing to whoever executes it. */
+  readonly level?: AskedLevel;
 }
 
 export interface CloseOperation {
@@ -98,6 +104,11 @@ const kinds = { open: 1, request: 2, close: 3, cancelOpen: 4, pause: 5 } as cons
 const words: readonly RequestWord[] = ['begin', 'execute', 'commit', 'rollback'];
 /** Beside the word. */
 const uncompared = 0x80;
+const wordBits = 0x03;
+const levelShift = 2;
+const levelBits = 0x07;
+/** Where it stands. */
+const wordAt = 2 + 16 + 6 + 8 + 16;
 const sessionBytes = 16;
 const sessionText = /^[0-9a-f]{32}$/;
 
@@ -114,11 +125,12 @@ export function encodeOperation(operation: Operation): Uint8Array {
       return Buffer.concat([head, sessionOf(session), clockOf(clockUs), ...named]);
     }
     case 'request': {
-      const { session, seq, what, bytes, clockUs, seed, isCompared } = operation;
+      const { session, seq, what, bytes, clockUs, seed, isCompared, level } = operation;
       if (bytes.length === 0 || bytes.length > requestBytesMax)
         throw new OperationError(`a request of ${bytes.length} bytes`);
       if (seed.length !== seedBytes) throw new OperationError(`a seed of ${seed.length} bytes`);
-      const word = words.indexOf(what) + (isCompared === false ? uncompared : 0);
+      const asked = level === undefined ? 0 : askedLevels.indexOf(level) + 1;
+      const word = words.indexOf(what) + (asked << levelShift) + (isCompared === false ? uncompared : 0);
       const numbers = [number(seq, 6), clockOf(clockUs), seed, number(word, 1)];
       return Buffer.concat([head, sessionOf(session), ...numbers, bytes]);
     }
@@ -164,6 +176,12 @@ function number(value: number, bytes: 1 | 2 | 6): Buffer {
   return out;
 }
 
+/** What `encodeOperation` wrote asks for; undefined: nothing, or it is no request. */
+export function levelAskedBy(payload: Uint8Array): AskedLevel | undefined {
+  if (payload[0] !== kinds.request) return undefined;
+  return askedLevels[(((payload[wordAt] ?? 0) >> levelShift) & levelBits) - 1];
+}
+
 /** The bytes of a request are a view of `payload`. @throws OperationError */
 export function decodeOperation(payload: Uint8Array): Operation {
   const reader = new Reader(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength));
@@ -195,13 +213,21 @@ function decodeKind(kind: number, reader: Reader): Operation {
       const clockUs = reader.clock();
       const seed = reader.bytes(seedBytes);
       const word = reader.number(1);
-      const what = words[word & ~uncompared];
-      if (what === undefined) throw new OperationError('a request of no known kind');
+      const what = words[word & wordBits];
+      const asked = (word >> levelShift) & levelBits;
+      const level = askedLevels[asked - 1];
+      const isKnown = (word & ~(uncompared | wordBits | (levelBits << levelShift))) === 0;
+      if (what === undefined || !isKnown || (asked > 0 && level === undefined))
+        throw new OperationError('a request of no known kind');
       const bytes = reader.rest();
       if (bytes.length === 0 || bytes.length > requestBytesMax)
         throw new OperationError(`a request of ${bytes.length} bytes`);
       const request = { kind: 'request', session, seq, what, bytes, clockUs, seed } as const;
-      return (word & uncompared) === 0 ? request : { ...request, isCompared: false };
+      return {
+        ...request,
+        ...((word & uncompared) === 0 ? {} : { isCompared: false as const }),
+        ...(level === undefined ? {} : { level }),
+      };
     }
     case kinds.close:
       return { kind: 'close', session: reader.session() };

@@ -124,6 +124,19 @@ describe('what its clients hear', () => {
     expect(answer.outcome).toBe('acknowledged');
   });
 
+  it('at the level that the operation asks for, and not before', async () => {
+    await one.lead();
+    one.host.give(operation('async!a'));
+    one.host.give(operation('semi!b'));
+    await one.pass();
+    const [first, second] = [one.answerOf(2), one.answerOf(3)];
+    expect([first.outcome, second.outcome]).toEqual(['acknowledged', null]);
+    await one.received(m2, 3);
+    expect(second.outcome).toBeNull();
+    await one.received(m3, 3);
+    expect(second.outcome).toBe('acknowledged');
+  });
+
   it('that nobody knows, at the bound and not before', async () => {
     await one.lead();
     one.host.give(operation('a'));

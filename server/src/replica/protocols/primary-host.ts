@@ -12,7 +12,7 @@ import { proposalLabel } from '../../multipaxos/entry.ts';
 import type { Entry } from '../../multipaxos/types/entries.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { createState, isServing, type State, step } from '../../primary/step.ts';
-import type { Effect, Input, PrimaryConfig } from '../../primary/types/effects.ts';
+import type { Effect, Input, Level, PrimaryConfig } from '../../primary/types/effects.ts';
 import type { ControlMessage } from '../../ports/control.ts';
 import type { CopyMark } from '../../ports/copy-mark.ts';
 import type { Membership } from '../members/membership.ts';
@@ -29,6 +29,8 @@ type WithoutTime<Each = Input> = Each extends Input ? Omit<Each, 'nowMs'> : neve
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 type PrimarySettings = NonNullable<ReplicaConfig['primary']>;
+/** What an operation asks for; undefined: nothing. */
+type LevelAsked = (operation: Uint8Array) => Level | undefined;
 
 const tickMs = 25;
 const pauseMsMax = 10_000;
@@ -68,6 +70,7 @@ export class PrimaryHost implements ProtocolHost {
   readonly membership: Membership;
   private readonly parts: ProtocolParts;
   private readonly mark: CopyMark;
+  private readonly levelAsked: LevelAsked;
   private readonly log: RecordLog;
   private readonly answers: AwaitedAnswers;
   private state: State;
@@ -85,9 +88,10 @@ export class PrimaryHost implements ProtocolHost {
   private untold: Record<AnswerOutcome, Slot[]> = { acknowledged: [], unacknowledged: [] };
   private tellingIsNear = false;
 
-  constructor(parts: ProtocolParts, settings: PrimarySettings, mark: CopyMark) {
+  constructor(parts: ProtocolParts, settings: PrimarySettings, mark: CopyMark, levelAsked: LevelAsked) {
     this.parts = parts;
     this.mark = mark;
+    this.levelAsked = levelAsked;
     const { log, timers, random, events } = parts;
     const { member } = log.identity;
     this.under = new OperationsUnderWay(`${member}.${events.run}`);
@@ -144,7 +148,9 @@ export class PrimaryHost implements ProtocolHost {
     if (this.state.leadership === null) return { code: 'elsewhere', to: this.heardPrimary() };
     const proposal = this.under.begin(operation);
     this.lastRefusal = null;
-    this.input({ kind: 'Propose', proposals: [{ proposal, payload: operation }] });
+    const level = this.levelAsked(operation);
+    const asked = level === undefined ? {} : { level };
+    this.input({ kind: 'Propose', proposals: [{ proposal, payload: operation, ...asked }] });
     if (this.lastRefusal === null && !this.isStopped) return { code: 'given' };
     return this.lastRefusal === 'windowFull' ? { code: 'full' } : { code: 'elsewhere', to: null };
   }

@@ -4,10 +4,11 @@
  * Responsible for: the clock and the seed that an operation carries, its number, and what the client hears where it is not ordered. Invariant: what is not deterministic is never submitted.
  */
 import { errorResponse, readyForQuery } from '../../pgwire/backend-messages.ts';
-import type { TransactionStatus } from '../../pgwire/message-types.ts';
+import { FrameSplitter } from '../../pgwire/frame-splitter.ts';
+import { back, type TransactionStatus } from '../../pgwire/message-types.ts';
 import type { OperationResult } from '../../payload/statements/executor.ts';
 import { encodeOperation, keyOf, type Operation } from '../../payload/statements/operation.ts';
-import type { RequestPreparation } from '../../determinism/preparation.ts';
+import type { Prepared, RequestPreparation } from '../../determinism/preparation.ts';
 import type { FindLogin } from '../../ports/client-service.ts';
 import type {
   OpenAnswer,
@@ -16,6 +17,7 @@ import type {
   SessionOpening,
   StatementSessions,
 } from '../../ports/statement-sessions.ts';
+import { levelOf, type LevelRules, SessionLevel } from './session-level.ts';
 import type { Submissions } from './submissions.ts';
 
 export interface SessionsOptions {
@@ -25,6 +27,8 @@ export interface SessionsOptions {
   readonly whyNot: () => string | null;
   readonly findLogin: FindLogin;
   readonly reservedUsers: readonly string[];
+  /** Null: no primary orders, and no session has a level. */
+  readonly levels: LevelRules | null;
   /** What the names of its sessions begin with (session-sweep.ts). */
   readonly prefix: string;
   readonly randomBytes: (count: number) => Buffer;
@@ -35,6 +39,7 @@ export interface SessionsOptions {
 interface LocalSession {
   readonly preparation: RequestPreparation;
   readonly onNotified: (message: Buffer) => void;
+  readonly level: SessionLevel;
   status: TransactionStatus | 'closed';
   /** Its client hears this, and that it is over. */
   endReason: string | null;
@@ -46,6 +51,7 @@ const seedBytes = 16;
 export class ReplicaSessions implements StatementSessions {
   readonly findLogin: FindLogin;
   readonly reservedUsers: readonly string[];
+  readonly hasLevels: boolean;
   private readonly options: SessionsOptions;
   /** Those that were opened here, or asked for here since. */
   private readonly sessions = new Map<SessionId, LocalSession>();
@@ -54,6 +60,7 @@ export class ReplicaSessions implements StatementSessions {
     this.options = options;
     this.findLogin = options.findLogin;
     this.reservedUsers = options.reservedUsers;
+    this.hasLevels = options.levels !== null;
   }
 
   /** Whose clients are here. */
@@ -66,13 +73,16 @@ export class ReplicaSessions implements StatementSessions {
   }
 
   async open(
-    { user, database, parameters }: SessionOpening,
+    { user, database, parameters, acknowledge }: SessionOpening,
     onNotified: (message: Buffer) => void,
   ): Promise<OpenAnswer> {
-    const { randomBytes, clockUs, prefix } = this.options;
+    const { randomBytes, clockUs, prefix, levels } = this.options;
     const drawn = randomBytes(sessionBytes).toString('hex');
     const session = `${prefix}${drawn.slice(prefix.length)}` as SessionId;
     const preparation = this.options.preparation();
+    const begun = acknowledge === undefined || levels === null ? null : levelOf(acknowledge, levels);
+    if (begun !== null && typeof begun !== 'string')
+      return { code: 'answered', bytes: errorResponse('FATAL', begun), ended: true, session };
     const answer = await this.submit({
       kind: 'open',
       session,
@@ -83,7 +93,8 @@ export class ReplicaSessions implements StatementSessions {
     });
     if (answer.code === 'answered' && !answer.ended) {
       preparation.answered(answer.bytes);
-      this.sessions.set(session, { preparation, onNotified, status: 'I', endReason: null });
+      const level = new SessionLevel(levels, begun);
+      this.sessions.set(session, { preparation, onNotified, level, status: 'I', endReason: null });
     }
     return { ...answer, session };
   }
@@ -95,8 +106,13 @@ export class ReplicaSessions implements StatementSessions {
       const error = { sqlState: '57P01', message: 'the session is ended', detail: known.endReason };
       return { code: 'answered', bytes: errorResponse('FATAL', error), ended: true };
     }
-    const prepared = known.preparation.prepare(bytes);
-    if (prepared.code === 'wantsData') return prepared;
+    const read = known.preparation.prepare(bytes);
+    if (read.code === 'wantsData') return read;
+    const change = changeOf(known, read);
+    const prepared: Exclude<Prepared, { code: 'wantsData' }> =
+      change === null || 'level' in change
+        ? read
+        : { code: 'refused', error: change, failing: known.preparation.failing(change) };
     if (prepared.code === 'refused' && known.status !== 'T') {
       const status = known.status === 'E' ? 'E' : 'I';
       return {
@@ -115,7 +131,12 @@ export class ReplicaSessions implements StatementSessions {
       clockUs: clockUs(),
       seed: randomBytes(seedBytes),
       ...(prepared.code === 'prepared' && !prepared.isCompared ? { isCompared: false as const } : {}),
+      ...(known.level.now === null ? {} : { level: known.level.now }),
     });
+    if (change !== null && 'level' in change) {
+      if (answer.code === 'unknown') known.level.perhaps(change.level);
+      if (answer.code === 'answered' && !hasFailed(answer.bytes)) known.level.now = change.level;
+    }
     if (answer.code !== 'answered') return answer;
     known.preparation.answered(answer.bytes);
     return prepared.code === 'prepared' ? { ...answer, bytes: prepared.answer(answer.bytes) } : answer;
@@ -165,4 +186,20 @@ export class ReplicaSessions implements StatementSessions {
   private tell(operation: Operation): void {
     void this.options.submissions.submit(keyOf(operation), encodeOperation(operation));
   }
+}
+
+/** Of the session's level; null: it stays. */
+function changeOf(
+  { level, status }: LocalSession,
+  prepared: Prepared,
+): ReturnType<SessionLevel['after']> | null {
+  if (prepared.code !== 'prepared' || prepared.acknowledge === null) return null;
+  return level.after(prepared.acknowledge, status !== 'I');
+}
+
+function hasFailed(answer: Buffer): boolean {
+  const splitter = new FrameSplitter(answer.length + 1);
+  splitter.feed(answer);
+  while (splitter.next()) if (splitter.type === back.errorResponse) return true;
+  return false;
 }

@@ -2,6 +2,7 @@
 import type { StatementSessions } from '../../../ports/statement-sessions.ts';
 import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 import { databaseOf, roleOf, type StartupMessage } from '../codec/startup.ts';
+import { startupSetting } from '../codec/startup-options.ts';
 import { noLeader, databaseDown } from '../errors.ts';
 import { isGone } from '../login/authenticate.ts';
 import { ownSettingRefused } from '../statements/errors.ts';
@@ -10,11 +11,15 @@ import { changeOrPoll } from './await-service.ts';
 import { letIn } from './let-in.ts';
 import { admissible, type Arrival, type Front, serve, type Served } from './sessions.ts';
 
-/** In the startup packet. A backslash in `options` makes the next character an ordinary one. */
+const acknowledgeName = 'barista.acknowledge';
+const acknowledge = /\bbarista\.acknowledge\b/gi;
+
+/** In the startup packet: one that is not served. A backslash in `options` makes the next character an ordinary one. */
 function hasOwnSetting({ parameters }: StartupMessage): boolean {
   return parameters.some(
     ([name, value]) =>
-      /^barista\./i.test(name) || (name === 'options' && /\bbarista\./i.test(value.replaceAll('\\', ''))),
+      (/^barista\./i.test(name) && name.toLowerCase() !== acknowledgeName) ||
+      (name === 'options' && /\bbarista\./i.test(value.replaceAll('\\', '').replaceAll(acknowledge, ''))),
   );
 }
 
@@ -29,6 +34,7 @@ export async function placeStatementClient(
   if (isGone(client)) return null;
   if (why !== null) return noLeader(why);
   if (hasOwnSetting(startup)) return ownSettingRefused;
+  if (startupSetting(startup, acknowledgeName) !== undefined && !sessions.hasLevels) return ownSettingRefused;
   const refused = admissible(startup, sessions.reservedUsers) ?? (await connection.logIn());
   if (refused !== null || isGone(client)) return refused;
   const failed = await letIn(front, arrival, sessions, databaseDown);
@@ -53,12 +59,14 @@ async function untilServed(
 function open(front: Front, { client, startup, connection }: Arrival, sessions: StatementSessions): void {
   let forgetKey = (): void => {};
   const { limits } = front;
+  const level = startupSetting(startup, acknowledgeName);
   const session = new StatementSession({
     client,
     opening: {
       user: roleOf(startup),
       database: databaseOf(startup),
       parameters: startup.parameters.filter(([name]) => name !== 'user' && name !== 'database'),
+      ...(level === undefined ? {} : { acknowledge: level }),
     },
     sessions,
     bounds: {

@@ -53,6 +53,7 @@ function serve(
     whyNot: () => null,
     findLogin: () => Promise.reject(new Error('nobody asks')),
     reservedUsers: [],
+    hasLevels: false,
     open: () => Promise.resolve({ ...open, session: id } as OpenAnswer),
     request: async (_session, seq, bytes) => {
       asked.push({ seq, bytes });

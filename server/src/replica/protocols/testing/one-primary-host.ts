@@ -24,6 +24,12 @@ export const windowSlotsMax = 8;
 /** Longer than it takes to suspect a primary. */
 export const silenceMs = 1200;
 
+/** An operation `async!...` asks for that level. */
+function levelAsked(text: Uint8Array): Level | undefined {
+  const [, level] = /^(\w+)!/.exec(Buffer.from(text).toString()) ?? [];
+  return level as Level | undefined;
+}
+
 export const bytesOf = (said: Said): Uint8Array => encodePrimary({ group: testGroup, ...said });
 
 export const of2 = (round: number): Ballot => ({ round, replica: m2 });
@@ -71,11 +77,12 @@ export class OnePrimaryHost extends OneHost<PrimaryHost> {
       acknowledgeMsMax,
       dropSilentCopies: false,
       promoteAloneRiskingSplitBrain: false,
+      sessionsMayLower: false,
     };
     super(
       life,
       { protocol: 'primary', primary: settings, bounds: { windowSlotsMax } },
-      (parts) => new PrimaryHost(parts, settings, mark),
+      (parts) => new PrimaryHost(parts, settings, mark, levelAsked),
       (by, message) => {
         if (message.kind !== 'Carried' || message.channel !== 'primary') return;
         heard.push({ by, message: decodePrimary(message.bytes, testGroup) });
