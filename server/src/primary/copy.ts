@@ -27,6 +27,8 @@ export function handleOperations(run: Run, from: ReplicaId, message: Operations)
     return tellOutOfOrder(run, from, message);
   }
   if (!isInOrder(state, prevSlot, prevEpoch)) return tellOutOfOrder(run, from, message);
+  // Whether the database has executed what would be cut off is not known yet: it comes again.
+  if (!state.databaseUp && isKeptTo(state, message) < Math.min(state.lastSlot, endOf(message))) return;
   receiveOperations(run, message);
   state.candidacy = null;
   state.primary = from;
@@ -85,15 +87,12 @@ function tellOutOfOrder(run: Run, to: ReplicaId, { epoch, prevSlot, sentAtMs }: 
 }
 
 /** What it has is kept, what differs is cut off with all that lies behind it. */
-function receiveOperations(run: Run, { epoch, prevSlot, entries, beginsAt }: Operations): void {
+function receiveOperations(run: Run, message: Operations): void {
   const { state } = run;
+  const { epoch, prevSlot, entries, beginsAt } = message;
   const isNew = !sameBallot(epoch, state.promised);
-  const end = (prevSlot + entries.length) as Slot;
-  let keep = prevSlot as number;
-  const isKept = (slot: number): boolean =>
-    slot <= state.base ||
-    sameBallot(state.log.get(slot as Slot)?.ballot ?? noEpoch, entries[slot - prevSlot - 1]!.epoch);
-  while (keep < end && isKept(keep + 1)) keep += 1;
+  const end = endOf(message);
+  const keep = isKeptTo(state, message);
   const votes: Vote[] = entries
     .slice(keep - prevSlot)
     .map(({ epoch: ballot, entry }, index) => ({ slot: (keep + 1 + index) as Slot, ballot, entry }));
@@ -107,6 +106,22 @@ function receiveOperations(run: Run, { epoch, prevSlot, entries, beginsAt }: Ope
   if (state.needsCopy || state.matched < beginsAt) state.role = 'recovering';
   if (isNew || votes.length > 0 || gained)
     traceAction(run, 'ReceiveOperations', epoch, { slot: prevSlot, toSlot: end });
+}
+
+function endOf({ prevSlot, entries }: Operations): Slot {
+  return (prevSlot + entries.length) as Slot;
+}
+
+/** So much of what comes it has. */
+function isKeptTo(state: State, message: Operations): number {
+  const { prevSlot, entries } = message;
+  const end = endOf(message);
+  const isKept = (slot: number): boolean =>
+    slot <= state.base ||
+    sameBallot(state.log.get(slot as Slot)?.ballot ?? noEpoch, entries[slot - prevSlot - 1]!.epoch);
+  let keep = prevSlot as number;
+  while (keep < end && isKept(keep + 1)) keep += 1;
+  return keep;
 }
 
 const noEpoch: Ballot = { round: -1, replica: '' as ReplicaId };

@@ -91,6 +91,21 @@ describe('coming back', () => {
     expect(one.chosen.slice(before)).toEqual(['>']);
   });
 
+  it('cuts nothing off before it knows what its database has executed', async () => {
+    await one.follow('a', 'b');
+    one.host.applied(at(3), at(3));
+    const back = await one.comeBack();
+    const other = of3(2);
+    const entries = [beginning(other), ...['c', 'd'].map((text) => ({ epoch: other, entry: entryOf(text) }))];
+    await back.operations(other, [1, of2(1)], entries, { beginsAt: 2 });
+    back.host.restored(at(3));
+    await back.operations(other, [1, of2(1)], entries, { beginsAt: 2 });
+    expect([back.chosen, back.mark.isSet, back.told.copies]).toEqual([[], true, 1]);
+    back.host.restored(at(0));
+    await back.pass();
+    expect(back.chosen).toEqual(['>', '>', 'c', 'd']);
+  });
+
   it('a database that is ahead of its log is of no use', async () => {
     await one.follow('a');
     const back = await one.comeBack();
