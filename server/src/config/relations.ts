@@ -184,7 +184,7 @@ function doors({ http }: ConfigParts): Broken[] {
 /** What would be taken, and do nothing. */
 function travelling(parts: ConfigParts): Broken[] {
   if (parts.payload !== 'statements') return [];
-  return (['thrift', 'archive', 'backup'] as const)
+  return (['archive', 'backup'] as const)
     .filter((key) => parts[key] !== undefined)
     .map((key) => ({
       keys: [[key], ['payload']],

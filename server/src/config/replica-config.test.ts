@@ -104,7 +104,6 @@ describe('replica configuration', () => {
   });
 
   it.each([
-    ['thrift', { port: 9000 }],
     ['archive', { directory: '/archive' }],
     ['backup', { directory: '/backup' }],
   ])('%s does nothing where statements travel, and is refused', (key, value) => {

@@ -64,13 +64,6 @@ export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise
   const { dataDir, replicas, logStore, port, payload, protocol } = setup.options;
   const dir = await openDemoDir(dataDir, replicas, logStore, port, { payload, protocol });
   const { cluster } = dir;
-  if (cluster.payload === 'statements' && setup.options.thriftPort != null) {
-    await dir.release();
-    throw new CliError(
-      'The Thrift API is not served where statements travel yet: leave --thrift-port out.',
-      exitCodes.usage,
-    );
-  }
   if (cluster.protocol !== 'primary' && setup.options.replication != null) {
     await dir.release();
     throw new CliError('--replication goes with --protocol primary.', exitCodes.usage);
@@ -104,10 +97,10 @@ const thriftPortUsual = 9000;
 
 /** A demo at the usual ports serves Thrift clients, too, where nobody else has those. */
 async function usualThriftPort(
-  { port, replicas, payload }: Pick<DemoDir['cluster'], 'port' | 'replicas' | 'payload'>,
+  { port, replicas }: Pick<DemoDir['cluster'], 'port' | 'replicas'>,
   say: (line: string) => void,
 ): Promise<number | null> {
-  if (port !== sqlPortUsual || payload !== 'wal') return null;
+  if (port !== sqlPortUsual) return null;
   const ports = Array.from({ length: replicas }, (_, index) => thriftPortUsual + index);
   if (await areFree(ports)) return thriftPortUsual;
   say(`Ports ${ports.join(', ')} are not all free: there is no Thrift API, unless --thrift-port says where.`);

@@ -27,6 +27,8 @@ import { RenewedPayload } from '../replica/statements/renewed-payload.ts';
 import { StatementReplica } from '../replica/statements/statement-replica.ts';
 import { ReplicaSessions } from '../replica/statements/statement-sessions.ts';
 import { ownPrefix, SessionSweep } from '../replica/statements/session-sweep.ts';
+import { ReplicaSharedSessions, sharedPrefix } from '../replica/statements/shared-sessions.ts';
+import { SharedSweep } from '../replica/statements/shared-sweep.ts';
 import { Submissions } from '../replica/statements/submissions.ts';
 import { primaryDefaults } from '../config/config-schema.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
@@ -48,6 +50,9 @@ const submissionBounds = {
 const answerBytesMax = 16 * 1024 * 1024;
 /** How often it is looked for sessions that nobody comes back to. */
 const sweepMs = 10_000;
+/** Sessions that clients use at any replica end when they were not used for so long; with a transaction open, earlier. */
+const sharedIdleMs = 31 * 60_000;
+const sharedOpenMs = 5 * 60_000;
 /** What has failed is tried again. */
 const againMs = 1000;
 
@@ -217,6 +222,14 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     randomBytes,
     clockUs: () => Date.now() * 1000,
   });
+  const shared = new ReplicaSharedSessions({
+    submissions,
+    preparation: createPreparation,
+    whyNot: () => replica.whyNot(),
+    factsOf: (session) => database.factsOf(session),
+    randomBytes,
+    clockUs: () => Date.now() * 1000,
+  });
   const replica: StatementReplica = new StatementReplica({
     config,
     protocol,
@@ -242,7 +255,19 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     hasClient: (session) => sessions.hasClient(session),
     close: (session) => sessions.closeLeft(session),
   });
-  const stopSweeping = timers.every(sweepMs, () => sweep.look());
+  const sharedSweep = new SharedSweep({
+    prefix: sharedPrefix,
+    open: () => database.openSessions(),
+    factsOf: (session) => database.factsOf(session),
+    close: (session, ifSeq) => sessions.closeLeft(session, ifSeq),
+    nowMs: () => timers.nowMs(),
+    idleMs: sharedIdleMs,
+    openMs: sharedOpenMs,
+  });
+  const stopSweeping = timers.every(sweepMs, () => {
+    sweep.look();
+    sharedSweep.look();
+  });
   tracker.done();
   frame.running = {
     status: (clients) => replica.status(clients),
@@ -257,6 +282,6 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     },
   };
   frame.joining = null;
-  frame.sessions.lead(sessions);
+  frame.sessions.lead(sessions, shared);
   replica.start();
 }

@@ -20,6 +20,7 @@ import { memberName } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import { LogStoreError, type LogStore } from '../ports/log-store.ts';
 import type { Joined } from '../replica/database/missing-database.ts';
+import type { SharedSessions } from '../ports/statement-sessions.ts';
 import { RecoveryTracker } from '../replica/database/recovery-progress.ts';
 import { causeBeforeAdmission, causeOf, Joining, type Admission } from '../replica/members/joining.ts';
 import { ReplicaEvents } from '../replica/status/events.ts';
@@ -56,7 +57,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
     logger: context.logger,
     limits: { clientsMax: config.bounds.clientsMax },
   });
-  const thrift = await openThrift(config, context, pgwire);
+  const thrift = await openThrift(config, context, pgwire, frame.sessions.shared);
   const beginning = log === null ? join(frame) : becomeReplica(frame, log, null);
   if (log !== null) await beginning;
   const { transport, events } = frame;
@@ -93,13 +94,16 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
 
 /** Only whoever has this door loads what it needs. */
 async function openThrift(
-  { thrift, pgwire: { tls } }: ReplicaConfig,
+  { thrift, payload, clusterSecret, pgwire: { tls } }: ReplicaConfig,
   { logger }: ServeContext,
   pgwire: PgwireListener,
+  sessions: SharedSessions,
 ): Promise<ThriftListener | null> {
   if (thrift === undefined) return null;
   const { createThriftListener } = await import('../gateways/thrift/door/listener.ts');
-  return createThriftListener({ ...thrift, connectAs: (link) => pgwire.connectAs(link), tls, logger });
+  const shared = payload === 'statements' ? { sessions, clusterSecret } : undefined;
+  const connectAs = pgwire.connectAs.bind(pgwire);
+  return createThriftListener({ ...thrift, connectAs, shared, tls, logger });
 }
 
 function statusOf(frame: Frame, clients: number): ReplicaStatus {

@@ -87,6 +87,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
       },
       openTransactions: () => inner?.openTransactions() ?? 0,
       openSessions: () => inner?.openSessions() ?? [],
+      factsOf: (session) => inner?.factsOf(session) ?? null,
       stop: async () => {
         this.isUp = false;
         await inner?.stop();
@@ -139,6 +140,10 @@ export class StatementDatabaseHealth implements StatementDatabase {
   /** Of the life that is under way. */
   openSessions(): Iterable<string> {
     return this.isUp ? (this.current?.openSessions() ?? []) : [];
+  }
+
+  factsOf(session: string): ReturnType<StatementExecutor['factsOf']> {
+    return this.isUp ? (this.current?.factsOf(session) ?? null) : null;
   }
 
   status(): DatabaseStatus {

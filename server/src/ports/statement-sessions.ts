@@ -1,5 +1,5 @@
 /**
- * What a gateway needs where statements travel: sessions that exist at every replica, and requests to them that are agreed on.
+ * What gateways need where statements travel: sessions that exist at every replica, and requests to them that are agreed on.
  *
  * Does nothing itself. The replica implements it; tests of the gateway implement it in memory.
  */
@@ -47,4 +47,46 @@ export interface StatementSessions {
   cancel(session: SessionId): void;
   /** The session ends at all replicas, some time soon. */
   close(session: SessionId): void;
+}
+
+/** What is to be done on a session that its client uses at whichever replica it likes. */
+export interface SharedCall {
+  /** One request cycle in the messages of PostgreSQL's protocol. */
+  readonly bytes: Buffer;
+  /** Where the session has to stand: anywhere, outside of a transaction block, within one. */
+  readonly needs: 'any' | 'idle' | 'block';
+  /** 32 hexadecimal digits, of the client's own name for it: it is executed once. Null: it has none. */
+  readonly name: string | null;
+  /** Likewise, of what is asked for. */
+  readonly digest: string;
+  /** Its answers may differ between replicas. */
+  readonly isCompared?: false;
+}
+
+/** As a request is answered; `unmet`: the session does not stand where it has to; `differs`: another call had the name; `notKept`: it was executed before, and its answer is not known any more; `copies`: it asks for data, and was not submitted. */
+export type CallAnswer =
+  | { readonly code: 'answered'; readonly bytes: Buffer; readonly ended: boolean }
+  | { readonly code: 'unmet' | 'differs' | 'notKept' | 'copies' }
+  | { readonly code: 'refused' | 'unknown'; readonly reason: string };
+
+export interface SharedSession {
+  readonly id: SessionId;
+  /** One at a time, here; other replicas may have calls of it as well. Never rejects. */
+  call(call: SharedCall): Promise<CallAnswer>;
+  /** Ends it at all replicas. Never rejects. */
+  close(): Promise<Exclude<Submitted, { code: 'answered' }> | { readonly code: 'closed' }>;
+  /** The same some time soon, unless it is used meanwhile, wherever that is. */
+  closeIfUnused(): void;
+}
+
+type Submitted = Exclude<RequestAnswer, { code: 'wantsData' }>;
+
+/** Sessions that are known at every replica by what `id` tells. */
+export interface SharedSessions {
+  /** Whoever opens one has proved who it is. `answered`: PostgreSQL does not let it in, and says why. Never rejects. */
+  open(
+    opening: SessionOpening,
+  ): Promise<{ readonly code: 'opened'; readonly session: SharedSession } | Submitted>;
+  /** There need be none, which its first call tells. */
+  at(id: SessionId): SharedSession;
 }

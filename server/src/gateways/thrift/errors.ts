@@ -20,6 +20,23 @@ export const outcomeUnknown = (): SqlError =>
     hint: 'Repeat it with the same client_id and seq_id on another connection: then it is not executed twice.',
   });
 
+/** Where statements travel. */
+export const notAgreed = (why: string): SqlError =>
+  new SqlError({
+    sqlState: '57P03',
+    message: 'the request was not executed: the replicas could not agree on it',
+    detail: why,
+    hint: 'Try again shortly, or pass the same Connection to another replica.',
+  });
+
+export const perhapsAgreed = (why: string): SqlError =>
+  new SqlError({
+    sqlState: '08007',
+    message: 'it is not known whether the request was executed: the replicas have not agreed on it in time',
+    detail: why,
+    hint: 'Repeat it with the same Connection and the same seq_id, at this replica or another: then it is not executed twice.',
+  });
+
 export const noDatabase = (why: string): SqlError =>
   new SqlError({
     sqlState: '08001',

@@ -4,10 +4,11 @@ import { FrameSplitter } from '../../pgwire/frame-splitter.ts';
 import { back, type TransactionStatus } from '../../pgwire/message-types.ts';
 import { rulesAfter, type TextRules, usualRules } from '../../pgwire/text-rules.ts';
 import type { StatementConnection, StatementLogin } from '../../ports/statement-database.ts';
-import type { OperationResult } from './executor.ts';
+import { CallMemory } from './call-memory.ts';
+import type { OperationResult, TextSettings } from './executor.ts';
 import type { RequestOperation, SessionId } from './operation.ts';
 import type { StatementMeaning } from './request-plan.ts';
-import type { SessionState } from './session-state.ts';
+import { type SessionState, stateAtFirst } from './session-state.ts';
 
 export interface ClientSession {
   readonly id: SessionId;
@@ -17,6 +18,10 @@ export interface ClientSession {
   readonly connection: StatementConnection;
   status: TransactionStatus;
   rules: TextRules;
+  /** Those that the rules follow from, as PostgreSQL has told them. */
+  settings: TextSettings;
+  readonly calls: CallMemory;
+  hadUncompared: boolean;
   /** Of its last request. */
   seq: number;
   /** Of that; null: it is not known, or not finished. */
@@ -35,17 +40,49 @@ export interface ClientSession {
   readonly queued: (readonly [slot: number, request: RequestOperation])[];
 }
 
+/** One that was opened just now. */
+export function freshSession(
+  opened: Pick<ClientSession, 'id' | 'number' | 'login' | 'connection'>,
+): ClientSession {
+  const { greeting } = opened.connection;
+  return {
+    ...opened,
+    status: 'I',
+    rules: rulesBehind(usualRules, greeting),
+    settings: settingsBehind(settingsAtFirst, greeting),
+    calls: new CallMemory(),
+    hadUncompared: false,
+    seq: 0,
+    last: null,
+    statements: new Map(),
+    portals: new Map(),
+    state: stateAtFirst,
+    stateIsOld: false,
+    isHollow: false,
+    customNames: new Set(),
+    queued: [],
+  };
+}
+
 /** After these messages of PostgreSQL. */
 export function rulesBehind(rules: TextRules, answer: Buffer): TextRules {
   let after = rules;
-  const splitter = new FrameSplitter(answer.length + 1);
-  splitter.feed(answer);
-  while (splitter.next()) {
-    if (splitter.type !== back.parameterStatus) continue;
-    const { name, value } = readParameterStatus(answer.subarray(splitter.start, splitter.end));
-    after = rulesAfter(after, name, value);
-  }
+  for (const { name, value } of settingsIn(answer)) after = rulesAfter(after, name, value);
   return after;
 }
 
-export const rulesAtFirst = usualRules;
+export function settingsBehind(settings: TextSettings, answer: Buffer): TextSettings {
+  let after = settings;
+  for (const { name, value } of settingsIn(answer)) if (name in after) after = { ...after, [name]: value };
+  return after;
+}
+
+function* settingsIn(answer: Buffer): Generator<{ readonly name: string; readonly value: string }> {
+  const splitter = new FrameSplitter(answer.length + 1);
+  splitter.feed(answer);
+  while (splitter.next())
+    if (splitter.type === back.parameterStatus)
+      yield readParameterStatus(answer.subarray(splitter.start, splitter.end));
+}
+
+const settingsAtFirst: TextSettings = { client_encoding: 'UTF8', standard_conforming_strings: 'on' };

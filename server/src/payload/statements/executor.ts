@@ -9,16 +9,35 @@ import type { Operation, PauseOperation, SessionId } from './operation.ts';
 
 /**
  * What an operation came to at this replica. `executed`: here and now. `repeated`: it had been executed before, and this is the answer that was kept. `notKept`: it had been executed before, and its answer is not known any more;
- * `answer` is an error that says so.
+ * `answer` is an error that says so. Of calls (calls.ts) alone, whose answer then is empty: `superseded`: passed over, for another
+ * request came ahead of it; `unmet`: the session did not stand where it had to; `differs`: another request had its name.
  */
 export interface OperationResult {
-  readonly outcome: 'executed' | 'repeated' | 'notKept';
+  readonly outcome: 'executed' | 'repeated' | 'notKept' | 'superseded' | 'unmet' | 'differs';
   /** What the client is told: messages of PostgreSQL's protocol. Of a request up to and with ReadyForQuery; of `open` from AuthenticationOk on, without BackendKeyData; empty of the others. */
   readonly answer: Buffer;
   /** Of the session from now on. */
   readonly status: TransactionStatus | 'closed';
   /** Of what must be the same at all replicas: tags, rows (in whatever order), SQLSTATEs. Null: this replica cannot say. */
   readonly digest: string | null;
+  /** Of calls: the session behind it; undefined: there is none. */
+  readonly session?: SessionFacts;
+}
+
+/** What whoever gives the next call of a session has to know. */
+export interface SessionFacts {
+  /** Of its last request. */
+  readonly seq: number;
+  readonly status: TransactionStatus;
+  /** By which its texts are read. */
+  readonly settings: TextSettings;
+  /** A request of it had answers that may differ between replicas, and may have left something that does. */
+  readonly hadUncompared: boolean;
+}
+
+export interface TextSettings {
+  readonly client_encoding: string;
+  readonly standard_conforming_strings: string;
 }
 
 export interface ExecutorListener {
@@ -61,5 +80,7 @@ export interface StatementExecutor {
   openTransactions(): number;
   /** All that are open. */
   openSessions(): Iterable<SessionId>;
+  /** As this replica sees it now; null: it knows no such session. `isWaiting`: a request of it waits for others. */
+  factsOf(session: SessionId): (SessionFacts & { readonly isWaiting: boolean }) | null;
   stop(): Promise<void>;
 }

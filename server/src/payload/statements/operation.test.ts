@@ -12,7 +12,7 @@ import {
 } from './operation.ts';
 
 const session = '00112233445566778899aabbccddeeff';
-const request: Operation = {
+const request: Extract<Operation, { kind: 'request' }> = {
   kind: 'request',
   session,
   seq: 7,
@@ -20,6 +20,11 @@ const request: Operation = {
   bytes: Buffer.from('Q\0\0\0\u000bCOMMIT\0', 'latin1'),
   clockUs: 1_700_000_000_000_000,
   seed: Buffer.alloc(seedBytes, 9),
+};
+const mark = { name: 'ab'.repeat(16), digest: 'cd'.repeat(16) };
+const call: Extract<Operation, { kind: 'request' }> = {
+  ...request,
+  call: { ...mark, needs: 'block', isNamed: true },
 };
 const samples: readonly Operation[] = [
   {
@@ -39,7 +44,10 @@ const samples: readonly Operation[] = [
   { ...request, level: 'semi' },
   { ...request, level: 'sync' },
   { ...request, isCompared: false, level: 'sync' },
+  call,
+  { ...call, isCompared: false, call: { ...mark, needs: 'any', isNamed: false } },
   { kind: 'close', session },
+  { kind: 'close', session, ifSeq: 2 ** 40 },
   { kind: 'cancelOpen', session: null },
   { kind: 'cancelOpen', session },
   { kind: 'pause', copy: 'c1', source: 'r2' },

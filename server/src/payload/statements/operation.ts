@@ -8,10 +8,15 @@
  *   close       kind 3, session
  *   cancelOpen  kind 4, u8 (0: of all sessions, 1: of one), session if of one
  *   pause       kind 5, text copy, text source
+ *   call        kind 6, as a request, with u8 needs (plus 128: its answer is kept), 16 bytes name, 16 bytes digest ahead of the messages
+ *   closeIf     kind 7, session, u48 seq
  *   session     16 bytes; text: u16 length, UTF-8 (startup parameters: latin1, byte for byte)
  *
  * Invariant: what `decodeOperation` takes is within the bounds below.
  */
+import { clockOf, FieldReader, number, OperationError, sessionOf, text } from './operation-fields.ts';
+
+export { OperationError };
 
 /** 32 hexadecimal digits: random, known at all replicas, and a capability. */
 export type SessionId = string;
@@ -50,11 +55,27 @@ export interface RequestOperation {
   readonly isCompared?: false;
   /** Of whoever orders it; the group's own if it is left out. Says nothing to whoever executes it. */
   readonly level?: AskedLevel;
+  /** Of a session that its client uses at whichever replica it likes (calls.ts). */
+  readonly call?: CallMark;
+}
+
+/** Where the session has to stand for the call to run. */
+export type CallNeed = 'any' | 'idle' | 'block';
+
+/** `name`, `digest`: 32 hexadecimal digits. Of one name and another digest there is another request. */
+export interface CallMark {
+  readonly name: string;
+  readonly digest: string;
+  readonly needs: CallNeed;
+  /** The name is the client's: when it comes again, it is answered and not executed. */
+  readonly isNamed: boolean;
 }
 
 export interface CloseOperation {
   readonly kind: 'close';
   readonly session: SessionId;
+  /** Of its last request; if another came behind that, it stays open. */
+  readonly ifSeq?: number;
 }
 
 /** Ends the open transactions of all sessions, or of one: what they have done is rolled back. */
@@ -84,24 +105,24 @@ export function wordOf(operation: Operation): Exclude<Operation['kind'], 'reques
 
 /** The same operation that is submitted again has the same key. */
 export function keyOf(operation: Operation): string {
-  if (operation.kind === 'request') return `request ${operation.session} ${operation.seq}`;
+  if (operation.kind === 'request') {
+    const { session, seq, call } = operation;
+    return call === undefined ? `request ${session} ${seq}` : `call ${session} ${seq} ${call.name}`;
+  }
+  if (operation.kind === 'close' && operation.ifSeq !== undefined)
+    return `close ${operation.session} ${operation.ifSeq}`;
   if (operation.kind === 'pause') return `pause ${operation.copy}`;
   return `${operation.kind} ${operation.session}`;
-}
-
-/** The bytes of an operation are not what this version writes, or beyond its bounds. */
-export class OperationError extends Error {
-  override readonly name = 'OperationError';
 }
 
 export const requestBytesMax = 16 * 1024 * 1024;
 export const parametersMax = 64;
 export const seedBytes = 16;
-const textBytesMax = 10_000;
 
 const version = 1;
-const kinds = { open: 1, request: 2, close: 3, cancelOpen: 4, pause: 5 } as const;
+const kinds = { open: 1, request: 2, close: 3, cancelOpen: 4, pause: 5, call: 6, closeIf: 7 } as const;
 const words: readonly RequestWord[] = ['begin', 'execute', 'commit', 'rollback'];
+const needs: readonly CallNeed[] = ['any', 'idle', 'block'];
 /** Beside the word. */
 const uncompared = 0x80;
 const wordBits = 0x03;
@@ -109,12 +130,12 @@ const levelShift = 2;
 const levelBits = 0x07;
 /** Where it stands. */
 const wordAt = 2 + 16 + 6 + 8 + 16;
-const sessionBytes = 16;
-const sessionText = /^[0-9a-f]{32}$/;
+/** Beside what a call needs. */
+const keeps = 0x80;
 
 /** @throws OperationError: beyond the bounds */
 export function encodeOperation(operation: Operation): Uint8Array {
-  const head = Buffer.from([kinds[operation.kind], version]);
+  const head = Buffer.from([kinds[formOf(operation)], version]);
   switch (operation.kind) {
     case 'open': {
       const { session, user, database, parameters, clockUs } = operation;
@@ -125,17 +146,20 @@ export function encodeOperation(operation: Operation): Uint8Array {
       return Buffer.concat([head, sessionOf(session), clockOf(clockUs), ...named]);
     }
     case 'request': {
-      const { session, seq, what, bytes, clockUs, seed, isCompared, level } = operation;
+      const { session, seq, what, bytes, clockUs, seed, isCompared, level, call } = operation;
       if (bytes.length === 0 || bytes.length > requestBytesMax)
         throw new OperationError(`a request of ${bytes.length} bytes`);
       if (seed.length !== seedBytes) throw new OperationError(`a seed of ${seed.length} bytes`);
       const asked = level === undefined ? 0 : askedLevels.indexOf(level) + 1;
       const word = words.indexOf(what) + (asked << levelShift) + (isCompared === false ? uncompared : 0);
       const numbers = [number(seq, 6), clockOf(clockUs), seed, number(word, 1)];
-      return Buffer.concat([head, sessionOf(session), ...numbers, bytes]);
+      const mark = call === undefined ? [] : markOf(call);
+      return Buffer.concat([head, sessionOf(session), ...numbers, ...mark, bytes]);
     }
-    case 'close':
-      return Buffer.concat([head, sessionOf(operation.session)]);
+    case 'close': {
+      const { session, ifSeq } = operation;
+      return Buffer.concat([head, sessionOf(session), ...(ifSeq === undefined ? [] : [number(ifSeq, 6)])]);
+    }
     case 'cancelOpen': {
       const { session } = operation;
       return session === null
@@ -149,31 +173,14 @@ export function encodeOperation(operation: Operation): Uint8Array {
   }
 }
 
-function sessionOf(session: SessionId): Buffer {
-  if (!sessionText.test(session)) throw new OperationError('a session is 32 hexadecimal digits');
-  return Buffer.from(session, 'hex');
+function formOf(operation: Operation): keyof typeof kinds {
+  if (operation.kind === 'request' && operation.call !== undefined) return 'call';
+  if (operation.kind === 'close' && operation.ifSeq !== undefined) return 'closeIf';
+  return operation.kind;
 }
 
-function text(value: string, encoding: 'utf8' | 'latin1' = 'utf8'): Buffer {
-  const bytes = Buffer.from(value, encoding);
-  if (bytes.length > textBytesMax) throw new OperationError(`a text of ${bytes.length} bytes`);
-  return Buffer.concat([number(bytes.length, 2), bytes]);
-}
-
-/** Safe until the year 2255. */
-function clockOf(clockUs: number): Buffer {
-  if (!Number.isSafeInteger(clockUs) || clockUs < 0) throw new OperationError(`a clock of ${clockUs}`);
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64BE(BigInt(clockUs));
-  return bytes;
-}
-
-function number(value: number, bytes: 1 | 2 | 6): Buffer {
-  if (!Number.isSafeInteger(value) || value < 0 || value >= 2 ** (8 * bytes))
-    throw new OperationError(`a number of ${value}`);
-  const out = Buffer.alloc(bytes);
-  out.writeUIntBE(value, 0, bytes);
-  return out;
+function markOf({ name, digest, needs: need, isNamed }: CallMark): readonly Buffer[] {
+  return [number(needs.indexOf(need) + (isNamed ? keeps : 0), 1), sessionOf(name), sessionOf(digest)];
 }
 
 /** What `encodeOperation` wrote asks for; undefined: nothing, or it is no request. */
@@ -184,7 +191,7 @@ export function levelAskedBy(payload: Uint8Array): AskedLevel | undefined {
 
 /** The bytes of a request are a view of `payload`. @throws OperationError */
 export function decodeOperation(payload: Uint8Array): Operation {
-  const reader = new Reader(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength));
+  const reader = new FieldReader(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength));
   const kind = reader.number(1);
   const format = reader.number(1);
   if (format !== version) throw new OperationError(`an operation has format ${format}, not ${version}`);
@@ -193,7 +200,7 @@ export function decodeOperation(payload: Uint8Array): Operation {
   return operation;
 }
 
-function decodeKind(kind: number, reader: Reader): Operation {
+function decodeKind(kind: number, reader: FieldReader): Operation {
   switch (kind) {
     case kinds.open: {
       const session = reader.session();
@@ -207,7 +214,8 @@ function decodeKind(kind: number, reader: Reader): Operation {
       );
       return { kind: 'open', session, user, database, parameters, clockUs };
     }
-    case kinds.request: {
+    case kinds.request:
+    case kinds.call: {
       const session = reader.session();
       const seq = reader.number(6);
       const clockUs = reader.clock();
@@ -219,10 +227,11 @@ function decodeKind(kind: number, reader: Reader): Operation {
       const isKnown = (word & ~(uncompared | wordBits | (levelBits << levelShift))) === 0;
       if (what === undefined || !isKnown || (asked > 0 && level === undefined))
         throw new OperationError('a request of no known kind');
+      const mark = kind === kinds.call ? { call: readMark(reader) } : {};
       const bytes = reader.rest();
       if (bytes.length === 0 || bytes.length > requestBytesMax)
         throw new OperationError(`a request of ${bytes.length} bytes`);
-      const request = { kind: 'request', session, seq, what, bytes, clockUs, seed } as const;
+      const request = { kind: 'request', session, seq, what, bytes, clockUs, seed, ...mark } as const;
       return {
         ...request,
         ...((word & uncompared) === 0 ? {} : { isCompared: false as const }),
@@ -231,6 +240,8 @@ function decodeKind(kind: number, reader: Reader): Operation {
     }
     case kinds.close:
       return { kind: 'close', session: reader.session() };
+    case kinds.closeIf:
+      return { kind: 'close', session: reader.session(), ifSeq: reader.number(6) };
     case kinds.cancelOpen: {
       const one = reader.number(1);
       if (one > 1) throw new OperationError(`a cancelOpen of ${one} sessions`);
@@ -243,48 +254,9 @@ function decodeKind(kind: number, reader: Reader): Operation {
   }
 }
 
-class Reader {
-  private readonly all: Buffer;
-  private at = 0;
-
-  constructor(all: Buffer) {
-    this.all = all;
-  }
-
-  bytes(count: number): Buffer {
-    const end = this.at + count;
-    if (end > this.all.length)
-      throw new OperationError(`an operation of ${this.all.length} bytes is cut short`);
-    const taken = this.all.subarray(this.at, end);
-    this.at = end;
-    return taken;
-  }
-
-  number(bytes: 1 | 2 | 6): number {
-    return this.bytes(bytes).readUIntBE(0, bytes);
-  }
-
-  clock(): number {
-    const value = this.bytes(8).readBigUInt64BE();
-    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new OperationError(`a clock of ${value}`);
-    return Number(value);
-  }
-
-  session(): SessionId {
-    return this.bytes(sessionBytes).toString('hex');
-  }
-
-  text(encoding: 'utf8' | 'latin1' = 'utf8'): string {
-    const length = this.number(2);
-    if (length > textBytesMax) throw new OperationError(`a text of ${length} bytes`);
-    return this.bytes(length).toString(encoding);
-  }
-
-  rest(): Buffer {
-    return this.bytes(this.all.length - this.at);
-  }
-
-  expectEnd(): void {
-    if (this.at !== this.all.length) throw new OperationError('an operation is followed by something');
-  }
+function readMark(reader: FieldReader): CallMark {
+  const byte = reader.number(1);
+  const need = needs[byte & ~keeps];
+  if (need === undefined) throw new OperationError('a call that needs what nobody knows');
+  return { needs: need, isNamed: (byte & keeps) !== 0, name: reader.session(), digest: reader.session() };
 }

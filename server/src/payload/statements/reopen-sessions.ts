@@ -1,7 +1,8 @@
 /** Opens the sessions again that a replica had before it was restarted, as they were at its pointer. */
 import { back } from '../../pgwire/message-types.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
-import { type ClientSession, rulesAtFirst, rulesBehind } from './client-session.ts';
+import { CallMemory } from './call-memory.ts';
+import { type ClientSession, freshSession, rulesBehind, settingsBehind } from './client-session.ts';
 import type { OperationResult } from './executor.ts';
 import type { RequestRunner } from './request-runner.ts';
 import type { RememberedSession } from './session-memory.ts';
@@ -37,21 +38,16 @@ async function reopen(
   if (opened.code === 'refused') return null;
   const { connection } = opened;
   const session: ClientSession = {
-    id,
-    number,
-    login,
-    connection,
+    ...freshSession({ id, number, login, connection }),
     status: isHollow ? 'E' : 'I',
-    rules: rulesBehind(rulesAtFirst, connection.greeting),
+    calls: CallMemory.of(remembered.calls),
+    // Nobody has written down whether.
+    hadUncompared: true,
     seq,
     last: last === null ? null : keptResult(last),
-    statements: new Map(),
-    portals: new Map(),
     state,
-    stateIsOld: false,
     isHollow,
     customNames: new Set(customNames),
-    queued: [],
   };
   for (const step of restoreSteps(state)) {
     const messages = await runner.ask(session, step);
@@ -59,7 +55,9 @@ async function reopen(
       await connection.close();
       return null;
     }
-    session.rules = rulesBehind(session.rules, Buffer.concat(messages));
+    const told = Buffer.concat(messages);
+    session.rules = rulesBehind(session.rules, told);
+    session.settings = settingsBehind(session.settings, told);
   }
   for (const { name, text } of state.parsed) {
     const [statement] = statementsOf(Buffer.from(text, 'latin1'), session.rules);

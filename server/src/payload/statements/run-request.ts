@@ -121,8 +121,10 @@ export class RunRequest {
     }
     this.noteNames(session, request);
     const isMarked = plan.mode === 'alone' || plan.isDivided;
-    const isUnsure = plan.mayChangeState || session.stateIsOld;
-    if (isMarked || isUnsure) await memory.beforeChange(slot, session, request.seq, isUnsure);
+    const isNamed = request.call?.isNamed === true;
+    // Of what is run by itself a replica that stops does not know whether it failed, and so whether its name is to be run again.
+    const isUnsure = plan.mayChangeState || session.stateIsOld || (isNamed && isMarked);
+    if (isMarked || isUnsure || isNamed) await memory.beforeChange(slot, session, request.seq, isUnsure);
     else await memory.before();
     if (isMarked) await memory.beginAlone(this.slot);
     const options: RunOptions = {
@@ -161,7 +163,8 @@ export class RunRequest {
     stillOpen: number,
   ): Promise<RunResult> {
     const { memory, runner } = this.options;
-    await memory.beforeChange(slot, session, request.seq, plan.mayChangeState || session.stateIsOld);
+    const isUnsure = plan.mayChangeState || session.stateIsOld || request.call?.isNamed === true;
+    await memory.beforeChange(slot, session, request.seq, isUnsure);
     await memory.beginAlone(this.slot);
     const alone = { ...plan, bytes: Buffer.from(request.bytes), insertions: [], text: null };
     const options = { ahead: [], inSavepoint: false, mayWait: stillOpen > 0 };

@@ -7,15 +7,28 @@
 import type { Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
-import { type ClientSession, rulesAtFirst, rulesBehind } from './client-session.ts';
-import type { ExecutorListener, OperationResult, StartOutcome, StatementExecutor } from './executor.ts';
-import type { OpenOperation, Operation, PauseOperation, RequestOperation, SessionId } from './operation.ts';
+import { factsOf, superseded, toldAhead } from './calls.ts';
+import { type ClientSession, freshSession, settingsBehind } from './client-session.ts';
+import type {
+  ExecutorListener,
+  OperationResult,
+  SessionFacts,
+  StartOutcome,
+  StatementExecutor,
+} from './executor.ts';
+import {
+  keyOf,
+  type OpenOperation,
+  type Operation,
+  type PauseOperation,
+  type RequestOperation,
+  type SessionId,
+} from './operation.ts';
 import { ParkedRequests } from './parked-requests.ts';
 import { reopenSessions } from './reopen-sessions.ts';
 import { RequestRunner } from './request-runner.ts';
 import { RunRequest } from './run-request.ts';
 import { SessionMemory } from './session-memory.ts';
-import { stateAtFirst } from './session-state.ts';
 import { closedAnswer, failure, nothingAnswered, staleAnswer } from './told-results.ts';
 
 export interface SerialExecutorOptions {
@@ -96,6 +109,11 @@ export class SerialExecutor implements StatementExecutor {
     return this.sessions.keys();
   }
 
+  factsOf(id: SessionId): (SessionFacts & { readonly isWaiting: boolean }) | null {
+    const session = this.sessions.get(id);
+    return session === undefined ? null : { ...factsOf(session), isWaiting: this.isWaiting(session) };
+  }
+
   openTransactions(): number {
     return [...this.sessions.values()].filter(isOpen).length;
   }
@@ -116,7 +134,10 @@ export class SerialExecutor implements StatementExecutor {
         return this.request(slot, operation);
       case 'close': {
         const session = this.sessions.get(operation.session);
-        if (session !== undefined) await this.close(slot, session);
+        const { ifSeq } = operation;
+        const isUsed =
+          session !== undefined && ifSeq !== undefined && (session.seq !== ifSeq || this.isWaiting(session));
+        if (session !== undefined && !isUsed) await this.close(slot, session);
         listener.finished(slot, operation, nothingAnswered('closed'));
         return;
       }
@@ -146,27 +167,17 @@ export class SerialExecutor implements StatementExecutor {
     if (opened.code === 'refused')
       return { outcome: 'executed', answer: opened.answer, status: 'closed', digest: null };
     const { connection } = opened;
-    const session: ClientSession = {
-      id,
-      number: slot,
-      login,
-      connection,
-      status: 'I',
-      rules: rulesBehind(rulesAtFirst, connection.greeting),
-      seq: 0,
-      last: null,
-      statements: new Map(),
-      portals: new Map(),
-      state: stateAtFirst,
-      stateIsOld: false,
-      isHollow: false,
-      customNames: new Set(),
-      queued: [],
-    };
+    const session = freshSession({ id, number: slot, login, connection });
     this.add(session);
     await this.runs.stopClocks(session);
     this.memory.behind(slot, session);
-    return { outcome: 'executed', answer: connection.greeting, status: 'I', digest: 'opened' };
+    return {
+      outcome: 'executed',
+      answer: connection.greeting,
+      status: 'I',
+      digest: 'opened',
+      session: factsOf(session),
+    };
   }
 
   private add(session: ClientSession): void {
@@ -185,12 +196,14 @@ export class SerialExecutor implements StatementExecutor {
     }
     if (request.seq <= session.seq) {
       // Of one that has not been executed yet the result is still to come.
-      if (request.seq === session.seq && this.isWaiting(session)) return;
-      listener.finished(slot, request, staleAnswer(session, request));
+      if (this.isComing(session, request)) return;
+      if (request.call === undefined) listener.finished(slot, request, staleAnswer(session, request));
+      else listener.finished(slot, request, { ...superseded(session), session: factsOf(session) });
       return;
     }
     session.seq = request.seq;
     session.last = null;
+    session.hadUncompared ||= request.isCompared === false;
     if (this.isWaiting(session)) session.queued.push([slot, request]);
     else await this.run(slot, session, request);
   }
@@ -199,7 +212,17 @@ export class SerialExecutor implements StatementExecutor {
     return this.parked.of(session.number) !== undefined || this.held.some(([, one]) => one === session);
   }
 
+  private isComing(session: ClientSession, request: RequestOperation): boolean {
+    const held = this.held.filter(([, one]) => one === session).map(([, , one]) => one);
+    const parked = this.parked.of(session.number);
+    const coming = [...held, ...session.queued.map(([, one]) => one)];
+    if (parked !== undefined) coming.push(parked.request);
+    return coming.some((one) => keyOf(one) === keyOf(request));
+  }
+
   private async run(slot: number, session: ClientSession, request: RequestOperation): Promise<void> {
+    const told = toldAhead(session, request);
+    if (told !== null) return this.finish(slot, session, request, told);
     if (this.pausing !== null && session.status === 'I' && request.what === 'begin') {
       this.held.push([slot, session, request]);
       return;
@@ -207,6 +230,8 @@ export class SerialExecutor implements StatementExecutor {
     const others = [...this.sessions.values()].filter((one) => one !== session && isHolding(one)).length;
     // Those that are held back have begun for their clients: a crash must not find that nothing was open.
     const stillOpen = others + this.parked.size + this.held.length;
+    const { call, seq } = request;
+    if (call?.isNamed === true) session.calls.begin(call, seq);
     const outcome = await this.runs.run(slot, session, request, stillOpen);
     if (outcome.code === 'waits') {
       const { holders } = outcome;
@@ -225,9 +250,14 @@ export class SerialExecutor implements StatementExecutor {
     result: OperationResult,
   ): Promise<void> {
     session.last = result;
+    const { call } = request;
+    if (call !== undefined) session.settings = settingsBehind(session.settings, result.answer);
+    if (call?.isNamed === true && result.outcome === 'executed') session.calls.end(call, result);
     if (result.status === 'closed') await this.close(slot, session);
     else this.memory.behind(slot, session);
-    this.options.listener.finished(slot as Slot, request, result);
+    const isThere = call !== undefined && result.status !== 'closed';
+    const told = isThere ? { ...result, session: factsOf(session) } : result;
+    this.options.listener.finished(slot as Slot, request, told);
     const next = session.queued.shift();
     if (next !== undefined) await this.run(next[0], session, next[1]);
   }

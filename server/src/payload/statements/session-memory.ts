@@ -3,10 +3,11 @@
  *
  * Each request changes the session's seq and its last answer, few change more. So seqs travel with the pointer, in the transaction of whoever moves it; rows, which have all, are written now and then, and ahead of what may move
  * the pointer where a session has changed otherwise. Rows are only added, each with its slot: those above the pointer that a crash leaves are of no effect.
- * Invariants: of each session the newest row at or below the pointer is there, but for seqs, which are with pointers, and for answers, which may be forgotten; few seqs travel.
+ * Invariants: of each session the newest row at or below the pointer is there, but for seqs, which are with pointers, and for answers, which may be forgotten (not so which calls are known); few seqs travel.
  */
 import type { TransactionStatus } from '../../pgwire/message-types.ts';
 import type { StatementDatabase, StatementLogin } from '../../ports/statement-database.ts';
+import { type CallsRow, namesOf, withoutAnswers } from './call-memory.ts';
 import type { ClientSession } from './client-session.ts';
 import type { SessionState } from './session-state.ts';
 
@@ -19,6 +20,7 @@ export interface RememberedSession {
   readonly seq: number;
   /** Null: not known. */
   readonly last: { readonly answer: string; readonly status: TransactionStatus | 'closed' } | null;
+  readonly calls?: CallsRow | undefined;
   readonly state: SessionState;
   readonly customNames: readonly string[];
   /** It is in a block that has failed and holds nothing. */
@@ -99,7 +101,7 @@ export class SessionMemory {
     );
     for (const { number, remembered } of rows)
       if (remembered.isClosed) this.written.delete(number);
-      else this.written.set(number, { ...remembered, last: null });
+      else this.written.set(number, { ...remembered, last: null, calls: withoutAnswers(remembered.calls) });
   }
 
   /** A statement begins that commits by itself. */
@@ -157,7 +159,19 @@ export class SessionMemory {
     const { id, login, number, state, customNames, isHollow } = session;
     const { seq, last, isUnsure, isClosed = false } = row;
     const names = [...customNames];
-    const remembered = { id, login, seq, last, state, customNames: names, isHollow, isUnsure, isClosed };
+    const calls = session.calls.row();
+    const remembered = {
+      id,
+      login,
+      seq,
+      last,
+      calls,
+      state,
+      customNames: names,
+      isHollow,
+      isUnsure,
+      isClosed,
+    };
     this.waiting.set(number, { slot, number, remembered });
     this.mustWrite ||= !isSameButForSeq(this.written.get(number), remembered);
   }
@@ -167,6 +181,7 @@ function isSameButForSeq(one: RememberedSession | undefined, other: RememberedSe
   return (
     one !== undefined &&
     one.state === other.state &&
+    namesOf(one.calls) === namesOf(other.calls) &&
     one.customNames.length === other.customNames.length &&
     one.isHollow === other.isHollow &&
     one.isUnsure === other.isUnsure &&

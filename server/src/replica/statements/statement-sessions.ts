@@ -177,13 +177,14 @@ export class ReplicaSessions implements StatementSessions {
     return this.sessions.has(session as SessionId);
   }
 
-  /** Of an earlier life of this replica. */
-  closeLeft(session: string): void {
-    this.tell({ kind: 'close', session });
+  /** Nobody uses it. `ifSeq`: unless a request has come behind that one. */
+  closeLeft(session: string, ifSeq?: number): void {
+    this.tell(ifSeq === undefined ? { kind: 'close', session } : { kind: 'close', session, ifSeq });
   }
 
   /** Nobody waits for it. */
   private tell(operation: Operation): void {
+    if (this.options.submissions.has(keyOf(operation))) return;
     void this.options.submissions.submit(keyOf(operation), encodeOperation(operation));
   }
 }

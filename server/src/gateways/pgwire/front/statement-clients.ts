@@ -1,6 +1,7 @@
 /** Lets a client in whose statements travel: its session exists at every replica, so it is served by the one that it has come to, whoever leads. */
 import type { StatementSessions } from '../../../ports/statement-sessions.ts';
-import type { GatewayError } from '../../../pgwire/backend-messages.ts';
+import { type GatewayError, readyForQuery } from '../../../pgwire/backend-messages.ts';
+import { authentication } from '../codec/authentication-messages.ts';
 import { databaseOf, roleOf, type StartupMessage } from '../codec/startup.ts';
 import { startupSetting } from '../codec/startup-options.ts';
 import { noLeader, databaseDown } from '../errors.ts';
@@ -39,7 +40,9 @@ export async function placeStatementClient(
   if (refused !== null || isGone(client)) return refused;
   const failed = await letIn(front, arrival, sessions, databaseDown);
   if (failed !== null || isGone(client)) return failed;
-  open(front, arrival, sessions);
+  if (arrival.link.provesOnly === true)
+    client.end(Buffer.concat([authentication(0, Buffer.alloc(0)), readyForQuery('I')]));
+  else open(front, arrival, sessions);
   return null;
 }
 

@@ -6,6 +6,8 @@ export interface ClientLink {
   readonly address: string;
   /** Null: anybody between could read it. */
   readonly encryption: Encryption | null;
+  /** Another gateway of this process asks whether this client may come in, and has its sessions otherwise: where statements travel it gets none here. */
+  readonly provesOnly?: true;
 }
 
 export interface Encryption {

@@ -27,12 +27,16 @@ export interface ConnectionOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
+const lookAtFirst = 16;
+
 export class ThriftConnection implements CrowdMember, Caller {
   readonly link: ClientLink;
   private readonly socket: Socket;
   private readonly options: ConnectionOptions;
   private readonly reader: MessageReader;
   private readonly detach = new Map<SqlSession, () => void>();
+  /** When it has so many, those that have ended are looked for. */
+  private lookAt = lookAtFirst;
   private isAnswering = false;
   private isEnding = false;
   private wrongHandles = 0;
@@ -73,7 +77,19 @@ export class ThriftConnection implements CrowdMember, Caller {
       return;
     }
     this.reader.bounds = { ...this.reader.bounds, bytesMax: limits.messageBytesMax };
-    if (!this.detach.has(session) && !this.socket.destroyed) this.detach.set(session, session.attach());
+    if (this.detach.has(session) || this.socket.destroyed) return;
+    if (this.detach.size >= this.lookAt) this.letGoOfEnded();
+    this.detach.set(session, session.attach());
+  }
+
+  /** One connection may use any number of sessions, one after the other. */
+  private letGoOfEnded(): void {
+    for (const [session, detach] of this.detach) {
+      if (!session.isOver) continue;
+      detach();
+      this.detach.delete(session);
+    }
+    this.lookAt = Math.max(lookAtFirst, 2 * this.detach.size);
   }
 
   onWrongHandle(): void {

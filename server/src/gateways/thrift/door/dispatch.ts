@@ -67,13 +67,13 @@ async function perform(
     throw errors.noSuchConnection();
   }
   caller.onSession(session);
-  const result = await session.run(requestOf(call), requestName(call.con, session.connection));
+  const result = await session.run(requestOf(call), requestName(call.con, session));
   return result === null ? null : resultReply(call.con, result);
 }
 
 /** A request that has the seq_id with which its connection was opened, as one has that passes on what it was given, has no name. */
-function requestName({ seqId = '' }: Connection, opened: Connection): string | null {
-  return seqId === '' || seqId === opened.seqId ? null : seqId;
+function requestName({ seqId = '' }: Connection, session: SqlSession): string | null {
+  return seqId !== '' && session.isName(seqId) ? seqId : null;
 }
 
 type SessionCall = Exclude<Call, { method: 'unknown' | 'get_version' | 'open_connection' }>;

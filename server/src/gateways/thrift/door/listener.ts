@@ -5,6 +5,7 @@
  */
 import { createServer, type Socket } from 'node:net';
 import type { ThriftMeasures } from '../../../api/measures.ts';
+import type { SharedSessions } from '../../../ports/statement-sessions.ts';
 import { listenOn } from '../../listen.ts';
 import { type ClientLink, plainLink } from '../../pgwire/login/client-link.ts';
 import { ClientTls } from '../../pgwire/tls/client-tls.ts';
@@ -12,6 +13,8 @@ import type { TlsFiles } from '../../pgwire/tls/tls-identity.ts';
 import { defaultLimits, type ThriftLimits } from '../limits.ts';
 import { Budget } from '../sql/budget.ts';
 import { PgwireSessions } from '../sql/pgwire-sessions.ts';
+import { SharedThriftSessions } from '../sql/shared-thrift-sessions.ts';
+import type { SqlSessions } from '../sql/sql-sessions.ts';
 import { ThriftConnection } from './connection.ts';
 import { Crowd } from './crowd.ts';
 import { MeasuredCalls } from './measured-calls.ts';
@@ -23,6 +26,8 @@ export interface ThriftListenerOptions {
   /** To this replica's SQL gateway (listener.ts there). */
   readonly connectAs: (link: ClientLink) => Promise<Socket>;
   readonly plaintextPasswords: boolean;
+  /** Where statements travel: sessions that exist at every replica, and what the replicas have in common that make handles of them. */
+  readonly shared?: { readonly sessions: SharedSessions; readonly clusterSecret: string } | undefined;
   /** Clients may begin with TLS. */
   readonly tls?: TlsFiles | undefined;
   readonly logger: {
@@ -50,7 +55,11 @@ export async function createThriftListener(options: ThriftListenerOptions): Prom
   const tls = options.tls === undefined ? null : await openTls(options.tls, limits, logger);
   const crowd = new Crowd(limits);
   const answers = new Budget(limits.resultBytesInAllMax);
-  const sessions = new PgwireSessions({ connectAs, plaintextPasswords, limits, budget: answers });
+  const logins = { connectAs, plaintextPasswords, limits, budget: answers };
+  const sessions: SqlSessions =
+    options.shared === undefined
+      ? new PgwireSessions(logins)
+      : new SharedThriftSessions({ ...logins, ...options.shared });
   const calls = new MeasuredCalls();
   const sockets = new Set<Socket>();
 

@@ -59,7 +59,8 @@ function bytesOf({ tuples, fieldNames, fieldTypes }: ResultSet): number {
   return values.reduce((sum, { length }) => sum + length, 0);
 }
 
-function digestOf(request: SqlRequest): string {
+/** Two different requests have different ones. */
+export function digestOf(request: SqlRequest): string {
   const hash = createHash('sha256').update(request.kind);
   if ('query' in request) {
     for (const value of [request.query, ...request.params]) {

@@ -7,17 +7,17 @@
 import { createHash } from 'node:crypto';
 import { query } from '../../../pgwire/frontend-messages.ts';
 import type { Connection, ResultSet } from '../codec/barista-api.ts';
-import { cellsOf } from '../codec/tuples.ts';
 import * as errors from '../errors.ts';
 import type { ThriftLimits } from '../limits.ts';
-import { type Answer, rowsOfTag } from './answer.ts';
+import type { Answer } from './answer.ts';
 import type { Budget } from './budget.ts';
 import { KeptAnswers } from './kept-answers.ts';
-import { SqlError } from './sql-error.ts';
+import { namesIn, problemOf, resultOf } from './results.ts';
+import type { SqlError } from './sql-error.ts';
 import type { SqlRequest, SqlSession } from './sql-sessions.ts';
 import type { SqlWire } from './sql-wire.ts';
 import { TypeNames } from './type-names.ts';
-import { statement } from './wire-messages.ts';
+import { statement, typesQuestion } from './wire-messages.ts';
 
 export interface PgwireSessionOptions {
   readonly wire: SqlWire;
@@ -53,6 +53,14 @@ export class PgwireSession implements SqlSession {
     this.kept = new KeptAnswers(limits.keptAnswersMax, limits.keptAnswerBytesMax);
     wire.onEnd = () => this.end();
     this.rest();
+  }
+
+  get isOver(): boolean {
+    return this.wire.ended !== null;
+  }
+
+  isName(seqId: string): boolean {
+    return seqId !== this.connection.seqId;
   }
 
   attach(): () => void {
@@ -125,13 +133,7 @@ export class PgwireSession implements SqlSession {
 
   private async execute(sql: Buffer, params: readonly (Buffer | null)[]): Promise<ResultSet> {
     const answer = await this.answerTo(statement(sql, params));
-    const { columns, tuples, tag } = answer;
-    return {
-      rowCount: Math.max(tuples.length, rowsOfTag(tag ?? '')),
-      tuples: { count: tuples.length, bytes: tuples },
-      fieldNames: columns.map(({ name }) => name),
-      fieldTypes: await this.typeNames.of(columns.map(({ type }) => type)),
-    };
+    return resultOf(answer, this.typeNames);
   }
 
   /** What is executed next has this name, by which the cluster knows it at every replica (barista.request_id). */
@@ -151,12 +153,7 @@ export class PgwireSession implements SqlSession {
 
   private async askForTypes(numbers: readonly number[]): Promise<readonly (readonly [number, string])[]> {
     if (this.wire.status === 'E') return [];
-    const sql = `SELECT oid, typname FROM pg_catalog.pg_type WHERE oid IN (${numbers.join(', ')})`;
-    const { tuples } = await this.answerTo(statement(Buffer.from(sql), []));
-    return tuples.map((tuple) => {
-      const [number, name] = cellsOf(tuple);
-      return [Number(number?.toString()), name?.toString() ?? ''] as const;
-    });
+    return namesIn(await this.answerTo(typesQuestion(numbers)));
   }
 
   /** @throws SqlError */
@@ -182,15 +179,6 @@ export class PgwireSession implements SqlSession {
     this.timer = null;
     this.options.onEnd(this.wire.ended ?? errors.noSuchConnection());
   }
-}
-
-const cancelled = '57014';
-
-function problemOf({ refusal, error }: Answer, bytesMax: number): SqlError | null {
-  if (refusal === null || (error !== null && error.sqlState !== cancelled && refusal !== 'copy'))
-    return error === null ? null : new SqlError(error);
-  if (refusal === 'copy') return errors.noCopy();
-  return refusal === 'noMemory' ? errors.noMemory() : errors.resultTooLong(bytesMax, error === null);
 }
 
 /** Of letters that no SQL takes for anything else, whatever the client's are. */

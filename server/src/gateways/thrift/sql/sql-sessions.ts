@@ -16,6 +16,10 @@ export type SqlRequest =
 export interface SqlSession {
   /** What the client has to show, and is given back. */
   readonly connection: Connection;
+  /** It can be used no more. */
+  readonly isOver: boolean;
+  /** Whether a request that is passed this has a name: what it was opened with is none. */
+  isName(seqId: string): boolean;
   /**
    * Runs it behind those that came before. `seqId`: the client's name for the request, which is executed once; null: it has none. Null is answered by what returns nothing.
    * @throws SqlError

@@ -10,8 +10,11 @@ export const saslEnded = 12;
 const protocolVersion = 3 << 16;
 const cancelCode = (1234 << 16) | 5678;
 
+/** Of every session. */
+export const startupParameters = { client_encoding: 'UTF8', application_name: 'thrift' } as const;
+
 export function startup({ user, database }: { readonly user: string; readonly database: string }): Buffer {
-  const parameters = { user, database, client_encoding: 'UTF8', application_name: 'thrift' };
+  const parameters = { user, database, ...startupParameters };
   const text = Object.entries(parameters).map(([name, value]) => `${name}\0${value}\0`);
   return untyped(Buffer.concat([int32(protocolVersion), Buffer.from(`${text.join('')}\0`, 'utf8')]));
 }
@@ -40,6 +43,12 @@ export function statement(sql: Buffer, params: readonly (Buffer | null)[]): Buff
     Buffer.concat([Buffer.from([0, 0, 0, 0]), count, ...values, Buffer.from([0, 0])]),
   );
   return Buffer.concat([parsed, bound, describePortal(''), execute(''), sync]);
+}
+
+/** What the types of these numbers are called. */
+export function typesQuestion(numbers: readonly number[]): Buffer {
+  const sql = `SELECT oid, typname FROM pg_catalog.pg_type WHERE oid IN (${numbers.join(', ')})`;
+  return statement(Buffer.from(sql), []);
 }
 
 /** PostgreSQL passes over a Sync while it waits for COPY data, so it is sent once more. */

@@ -32,6 +32,10 @@ export class ModelExecutor implements StatementExecutor {
     return [];
   }
 
+  factsOf(): null {
+    return null;
+  }
+
   openTransactions(): number {
     return this.open;
   }
