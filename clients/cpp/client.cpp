@@ -21,6 +21,7 @@ using apache::thrift::protocol::TBinaryProtocol;
 using apache::thrift::protocol::TProtocolException;
 using apache::thrift::transport::TFramedTransport;
 using apache::thrift::transport::TSocket;
+using apache::thrift::transport::TSSLException;
 using apache::thrift::transport::TSSLSocketFactory;
 using apache::thrift::transport::TTransportException;
 
@@ -29,9 +30,11 @@ namespace {
 constexpr auto connectTimeout = std::chrono::seconds(3);
 constexpr auto between = std::chrono::milliseconds(200);
 
-// The session is gone, or this replica cannot serve now: another session does.
-const std::set<std::string> sessionGone = {
-    "08001", "08003", "08006", "08007", "57P01", "57P02", "57P03", "57P05", "53300"};
+// This replica cannot say now: the same request, with the same handle, at the next one.
+const std::set<std::string> elsewhere = {"08001", "08006", "08007", "57P01", "57P02", "57P03", "57P05", "53300"};
+
+// No replica has the session, or the next one has not.
+const std::string sessionGone = "08003";
 
 // Nothing was done: the same again.
 const std::set<std::string> notDone = {"40001", "40P01"};
@@ -68,6 +71,13 @@ bool isLost(const TException& error) {
          dynamic_cast<const TProtocolException*>(&error) != nullptr;
 }
 
+// Whoever answers is not whom it is to be: another attempt would not help.
+bool isRefused(const TException& error) {
+  const std::string what = error.what();
+  return dynamic_cast<const TSSLException*>(&error) != nullptr &&
+         (what.find("certificate") != std::string::npos || what.find("authorize") == 0);
+}
+
 } // namespace
 
 std::string stateOf(const TException& error) {
@@ -75,19 +85,22 @@ std::string stateOf(const TException& error) {
   return told != nullptr && told->details.size() >= 5 ? told->details.substr(0, 5) : "";
 }
 
-struct Client::Session {
-  explicit Session(const std::shared_ptr<TSocket>& socket)
+struct Client::Link {
+  explicit Link(const std::shared_ptr<TSocket>& socket)
       : transport(std::make_shared<TFramedTransport>(socket)), stubs(std::make_shared<TBinaryProtocol>(transport)) {}
 
-  // The handle to pass, with the name of the request if it has one.
+  std::shared_ptr<TFramedTransport> transport;
+  stubs::BaristaClient stubs;
+};
+
+struct Client::Handle {
+  // To pass, with the name of the request if it has one.
   stubs::Connection named(const std::string& name) const {
     auto copy = con;
     if (!name.empty()) copy.__set_seq_id(name);
     return copy;
   }
 
-  std::shared_ptr<TFramedTransport> transport;
-  stubs::BaristaClient stubs;
   stubs::Connection con;
 };
 
@@ -103,9 +116,9 @@ Client::Client(std::vector<std::string> replicas, Account account, const std::st
 }
 
 Client::~Client() {
-  if (!session_) return;
+  if (!link_ || !handle_) return;
   try {
-    session_->stubs.close_connection(session_->con);
+    link_->stubs.close_connection(handle_->con);
   } catch (const TException&) {
     // It ends by itself.
   }
@@ -114,53 +127,84 @@ Client::~Client() {
 Result Client::execute(const std::string& query, const Cells& params) {
   const auto name = nextSeqId();
   Result result;
-  if (!insist([&] { result = ask(name, query, params, false); })) result.isRepeated = true;
+  insist([&] {
+    try {
+      result = ask(name, query, params, false);
+    } catch (const stubs::DBException& error) {
+      if (stateOf(error) != doneBefore) throw;
+      result.isRepeated = true;
+    }
+  });
   return result;
 }
 
 void Client::transaction(const std::function<void(const Run& run)>& work) {
-  const auto name = nextSeqId();
-  const Run run = [this](const std::string& query, const Cells& params) { return ask("", query, params, true); };
+  const auto commitName = nextSeqId();
+  const Run run = [this](const std::string& query, const Cells& params) {
+    return ask(nextSeqId(), query, params, true);
+  };
   insist([&] {
-    session().stubs.begin_txn(session().con);
+    const auto beginName = nextSeqId();
+    call([&](Link& link, const Handle& handle) { link.stubs.begin_txn(handle.named(beginName)); });
     try {
       work(run);
     } catch (const TException& error) {
-      if (!isLost(error)) rollBack();
+      if (!isLost(error) && stateOf(error) != sessionGone) rollBack();
       throw;
     } catch (...) {
       rollBack();
       throw;
     }
-    session().stubs.commit_txn(session().named(name));
+    try {
+      call([&](Link& link, const Handle& handle) { link.stubs.commit_txn(handle.named(commitName)); });
+    } catch (const stubs::DBException& error) {
+      if (stateOf(error) != doneBefore) throw;
+    }
   });
 }
 
 void Client::rollBack() {
-  if (!session_) return;
+  if (!handle_) return;
+  const auto name = nextSeqId();
   try {
-    session_->stubs.rollback_txn(session_->con);
+    call([&](Link& link, const Handle& handle) { link.stubs.rollback_txn(handle.named(name)); });
   } catch (const TException&) {
     // It has ended otherwise.
   }
 }
 
-bool Client::insist(const std::function<void()>& attempt) {
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+// Again as a whole, where nothing was done, or where it was is gone.
+void Client::insist(const std::function<void()>& attempt) {
+  deadline_ = std::chrono::steady_clock::now() + timeout;
   for (;;) {
     try {
       attempt();
-      return true;
-    } catch (const TException& error) {
+      return;
+    } catch (const stubs::DBException& error) {
       const auto state = stateOf(error);
-      if (state == doneBefore) return false;
-      const bool isGone = isLost(error) || sessionGone.count(state) > 0;
-      const bool isLate = std::chrono::steady_clock::now() > deadline;
-      if (isLate || !(isGone || notDone.count(state) > 0)) throw;
-      if (isGone) {
-        session_.reset();
-        at_ += 1;
-      }
+      // In a transaction: what it was answered is lost, and its transaction was rolled back.
+      const bool isAgain = state == sessionGone || state == doneBefore || notDone.count(state) > 0;
+      if (!isAgain || std::chrono::steady_clock::now() > deadline_) throw;
+      if (state == sessionGone) handle_.reset();
+    }
+    retries_ += 1;
+    std::this_thread::sleep_for(between);
+  }
+}
+
+// One request, by its name and with its handle, at one replica after the other until it is answered.
+void Client::call(const std::function<void(Link& link, const Handle& handle)>& request) {
+  for (;;) {
+    try {
+      if (!link_) link_ = connect();
+      if (!handle_) handle_ = open();
+      request(*link_, *handle_);
+      return;
+    } catch (const TException& error) {
+      const bool isElsewhere = isLost(error) || elsewhere.count(stateOf(error)) > 0;
+      if (isRefused(error) || !isElsewhere || std::chrono::steady_clock::now() > deadline_) throw;
+      link_.reset();
+      at_ += 1;
     }
     retries_ += 1;
     std::this_thread::sleep_for(between);
@@ -170,10 +214,11 @@ bool Client::insist(const std::function<void()>& attempt) {
 Result Client::ask(const std::string& name, const std::string& query, const Cells& params, bool isInTransaction) {
   std::vector<std::string> cells;
   for (const auto& param : params) cells.push_back(travelling(param));
-  auto& now = session();
   stubs::ResultSet found;
-  if (isInTransaction) now.stubs.execute_sql_txn(found, now.named(name), query, cells);
-  else now.stubs.execute_sql(found, now.named(name), query, cells);
+  call([&](Link& link, const Handle& handle) {
+    if (isInTransaction) link.stubs.execute_sql_txn(found, handle.named(name), query, cells);
+    else link.stubs.execute_sql(found, handle.named(name), query, cells);
+  });
   Result result{found.row_count, {}, found.field_names, found.field_types, false};
   for (const auto& tuple : found.tuples) {
     auto& row = result.rows.emplace_back();
@@ -182,24 +227,24 @@ Result Client::ask(const std::string& name, const std::string& query, const Cell
   return result;
 }
 
-Client::Session& Client::session() {
-  if (!session_) session_ = open();
-  return *session_;
-}
-
-std::unique_ptr<Client::Session> Client::open() const {
+std::unique_ptr<Client::Link> Client::connect() const {
   const auto& place = replicas_[at_ % replicas_.size()];
   const auto colon = place.rfind(':');
   if (colon == std::string::npos) throw std::invalid_argument(place + " is not host:port");
-  auto opened = std::make_unique<Session>(socketTo(place.substr(0, colon), std::stoi(place.substr(colon + 1))));
-  opened->transport->open();
+  auto made = std::make_unique<Link>(socketTo(place.substr(0, colon), std::stoi(place.substr(colon + 1))));
+  made->transport->open();
+  return made;
+}
+
+std::unique_ptr<Client::Handle> Client::open() const {
+  auto opened = std::make_unique<Handle>();
   stubs::ConnectionParams params;
   params.__set_client_id(clientId_);
   params.__set_seq_id("1");
   params.__set_user(account_.user);
   params.__set_password(account_.password);
   params.__set_database(account_.database);
-  opened->stubs.open_connection(opened->con, params);
+  link_->stubs.open_connection(opened->con, params);
   return opened;
 }
 

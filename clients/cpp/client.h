@@ -57,14 +57,15 @@ public:
   std::chrono::milliseconds timeout = std::chrono::minutes(1);
 
 private:
-  struct Session;
+  struct Link;
+  struct Handle;
 
-  // False: it was done before.
-  bool insist(const std::function<void()>& attempt);
+  void insist(const std::function<void()>& attempt);
+  void call(const std::function<void(Link& link, const Handle& handle)>& request);
   Result ask(const std::string& name, const std::string& query, const Cells& params, bool isInTransaction);
   void rollBack();
-  Session& session();
-  std::unique_ptr<Session> open() const;
+  std::unique_ptr<Link> connect() const;
+  std::unique_ptr<Handle> open() const;
   std::shared_ptr<apache::thrift::transport::TSocket> socketTo(const std::string& host, int port) const;
   std::string nextSeqId() { return std::to_string(++lastSeqId_); }
 
@@ -73,7 +74,10 @@ private:
   const std::string clientId_;
   // Outlives its sockets, as OpenSSL must.
   std::unique_ptr<apache::thrift::transport::TSSLSocketFactory> tls_;
-  std::unique_ptr<Session> session_;
+  // To a replica, and the handle, which may be good at the others, too.
+  std::unique_ptr<Link> link_;
+  std::unique_ptr<Handle> handle_;
+  std::chrono::steady_clock::time_point deadline_;
   int lastSeqId_ = 1;
   std::size_t at_ = 0;
   int retries_ = 0;

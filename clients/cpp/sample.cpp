@@ -32,14 +32,19 @@ void count() {
   client.execute("CREATE TABLE IF NOT EXISTS " + table + " (n int, note text)");
   client.execute("CREATE TABLE IF NOT EXISTS " + table + "_sum (total int)");
   client.execute("INSERT INTO " + table + "_sum VALUES (0)");
+  int begun = 0;
   for (int n = 1; n <= steps; n += 1) {
     const auto note = n % 2 == 0 ? barista::Cell() : "\\N";
     client.execute("INSERT INTO " + table + " VALUES ($1, $2)", {std::to_string(n), note});
     client.transaction([&](const barista::Run& run) {
+      begun += 1;
       const auto total = run("SELECT total FROM " + table + "_sum FOR UPDATE", {}).rows.at(0).at(0).value();
+      if (n == steps / 2) {
+        std::cout << "half" << std::endl;
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      }
       run("UPDATE " + table + "_sum SET total = $1", {std::to_string(std::stoi(total) + n)});
     });
-    if (n == steps / 2) std::cout << "half" << std::endl;
     std::this_thread::sleep_for(std::chrono::milliseconds(25));
   }
   const auto own = client.execute(
@@ -49,7 +54,7 @@ void count() {
     std::cout << gap << cell.value_or("");
     gap = " ";
   }
-  std::cout << "\n{\"steps\": " << steps << ", \"retries\": " << client.retries() << "}" << std::endl;
+  std::cout << "\n{\"steps\": " << steps << ", \"retries\": " << client.retries() << ", \"begun\": " << begun << "}" << std::endl;
 }
 
 } // namespace

@@ -22,14 +22,15 @@ import (
 const (
 	connectTimeout = 3 * time.Second
 	between        = 200 * time.Millisecond
+	// No replica has the session, or the next one has not.
+	sessionGone = "08003"
 	// It was done before, and its rows are not kept.
 	doneBefore = "RQ001"
 )
 
-// The session is gone, or this replica cannot serve now: another session does.
-var sessionGone = map[string]bool{
-	"08001": true, "08003": true, "08006": true, "08007": true, "57P01": true,
-	"57P02": true, "57P03": true, "57P05": true, "53300": true,
+// This replica cannot say now: the same request, with the same handle, at the next one.
+var elsewhere = map[string]bool{
+	"08001": true, "08006": true, "08007": true, "57P01": true, "57P02": true, "57P03": true, "57P05": true, "53300": true,
 }
 
 // Nothing was done: the same again.
@@ -83,8 +84,13 @@ type Result struct {
 	IsRepeated bool
 }
 
-type session struct {
-	con       *barista.Connection
+// isRefused: whoever answers is not whom it is to be, and another attempt would not help.
+func isRefused(err error) bool {
+	var refused *tls.CertificateVerificationError
+	return errors.As(err, &refused)
+}
+
+type link struct {
 	stubs     *barista.BaristaClient
 	transport thrift.TTransport
 }
@@ -102,7 +108,10 @@ type Client struct {
 	clientID  string
 	lastSeqID int
 	at        int
-	session   *session
+	deadline  time.Time
+	// The connection to a replica, and the handle, which may be good at the others, too.
+	link *link
+	con  *barista.Connection
 }
 
 // NewClient has no connection yet. `caFile`: whose certificates are believed; empty: without TLS.
@@ -136,11 +145,11 @@ func (c *Client) Execute(query string, params ...[]byte) (*Result, error) {
 	var result *Result
 	err := c.insist(func() (err error) {
 		result, err = c.ask(name, query, params, false)
+		if stateOf(err) == doneBefore {
+			result, err = &Result{IsRepeated: true}, nil
+		}
 		return err
 	})
-	if stateOf(err) == doneBefore {
-		return &Result{IsRepeated: true}, nil
-	}
 	return result, err
 }
 
@@ -149,32 +158,36 @@ type Run func(query string, params ...[]byte) (*Result, error)
 
 // Transaction runs work again as a whole when its transaction is lost.
 func (c *Client) Transaction(work func(run Run) error) error {
-	name := c.nextSeqID()
-	run := func(query string, params ...[]byte) (*Result, error) { return c.ask("", query, params, true) }
-	err := c.insist(func() error {
-		if err := c.end("", (*barista.BaristaClient).BeginTxn); err != nil {
+	commitName := c.nextSeqID()
+	run := func(query string, params ...[]byte) (*Result, error) {
+		return c.ask(c.nextSeqID(), query, params, true)
+	}
+	return c.insist(func() error {
+		if err := c.end(c.nextSeqID(), (*barista.BaristaClient).BeginTxn); err != nil {
 			return err
 		}
 		if err := work(run); err != nil {
-			if c.session != nil && !isLost(err) {
-				_ = c.end("", (*barista.BaristaClient).RollbackTxn)
+			if c.con != nil && stateOf(err) != sessionGone && !isLost(err) {
+				_ = c.end(c.nextSeqID(), (*barista.BaristaClient).RollbackTxn)
 			}
 			return err
 		}
-		return c.end(name, (*barista.BaristaClient).CommitTxn)
+		err := c.end(commitName, (*barista.BaristaClient).CommitTxn)
+		if stateOf(err) == doneBefore {
+			return nil
+		}
+		return err
 	})
-	if stateOf(err) == doneBefore {
-		return nil
-	}
-	return err
 }
 
 // Close ends the session.
 func (c *Client) Close() {
-	if c.session != nil {
+	c.deadline = time.Now().Add(c.Timeout)
+	if c.con != nil {
 		_ = c.end("", (*barista.BaristaClient).CloseConnection)
 	}
-	c.forget()
+	c.leave()
+	c.con = nil
 }
 
 func (c *Client) nextSeqID() string {
@@ -182,41 +195,78 @@ func (c *Client) nextSeqID() string {
 	return strconv.Itoa(c.lastSeqID)
 }
 
+// Again as a whole, where nothing was done, or where it was is gone.
 func (c *Client) insist(attempt func() error) error {
-	deadline := time.Now().Add(c.Timeout)
+	c.deadline = time.Now().Add(c.Timeout)
 	for {
 		err := attempt()
 		if err == nil {
 			return nil
 		}
 		state := stateOf(err)
-		isGone := isLost(err) || sessionGone[state]
-		if !(isGone || notDone[state]) || time.Now().After(deadline) {
+		// In a transaction: what it was answered is lost, and its transaction was rolled back.
+		isAgain := state == sessionGone || state == doneBefore || notDone[state]
+		if !isAgain || time.Now().After(c.deadline) {
 			return err
 		}
-		if isGone {
-			c.forget()
-			c.at++
+		if state == sessionGone {
+			c.con = nil
 		}
 		c.Retries++
 		time.Sleep(between)
 	}
 }
 
-func (c *Client) ask(name, query string, params [][]byte, isInTransaction bool) (*Result, error) {
-	con, err := c.connection(name)
-	if err != nil {
-		return nil, err
+// One request, by its name and with its handle, at one replica after the other until it is answered.
+func (c *Client) call(name string, method func(*barista.BaristaClient, *barista.Connection) error) error {
+	for {
+		err := c.attempt(name, method)
+		isElsewhere := isLost(err) || elsewhere[stateOf(err)]
+		if isRefused(err) || !isElsewhere || time.Now().After(c.deadline) {
+			return err
+		}
+		c.leave()
+		c.at++
+		c.Retries++
+		time.Sleep(between)
 	}
+}
+
+func (c *Client) attempt(name string, method func(*barista.BaristaClient, *barista.Connection) error) error {
+	if err := c.connect(); err != nil {
+		return err
+	}
+	if c.con == nil {
+		seqID := "1"
+		con, err := c.link.stubs.OpenConnection(context.Background(), &barista.ConnectionParams{
+			ClientID: &c.clientID, SeqID: &seqID, User: &c.User, Password: &c.Password, Database: &c.Database,
+		})
+		if err != nil {
+			return err
+		}
+		c.con = con
+	}
+	con := *c.con
+	if name != "" {
+		con.SeqID = &name
+	}
+	return method(c.link.stubs, &con)
+}
+
+func (c *Client) ask(name, query string, params [][]byte, isInTransaction bool) (*Result, error) {
 	cells := make([][]byte, len(params))
 	for i, param := range params {
 		cells[i] = cellOf(param)
 	}
-	method := c.session.stubs.ExecuteSql
-	if isInTransaction {
-		method = c.session.stubs.ExecuteSqlTxn
-	}
-	found, err := method(context.Background(), con, query, cells)
+	var found *barista.ResultSet
+	err := c.call(name, func(stubs *barista.BaristaClient, con *barista.Connection) (err error) {
+		if isInTransaction {
+			found, err = stubs.ExecuteSqlTxn(context.Background(), con, query, cells)
+		} else {
+			found, err = stubs.ExecuteSql(context.Background(), con, query, cells)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -232,30 +282,15 @@ func (c *Client) ask(name, query string, params [][]byte, isInTransaction bool) 
 }
 
 func (c *Client) end(name string, method func(*barista.BaristaClient, context.Context, *barista.Connection) error) error {
-	con, err := c.connection(name)
-	if err != nil {
-		return err
-	}
-	return method(c.session.stubs, context.Background(), con)
+	return c.call(name, func(stubs *barista.BaristaClient, con *barista.Connection) error {
+		return method(stubs, context.Background(), con)
+	})
 }
 
-// The handle to pass, with the name of the request if it has one.
-func (c *Client) connection(name string) (*barista.Connection, error) {
-	if c.session == nil {
-		opened, err := c.open()
-		if err != nil {
-			return nil, err
-		}
-		c.session = opened
+func (c *Client) connect() error {
+	if c.link != nil {
+		return nil
 	}
-	con := *c.session.con
-	if name != "" {
-		con.SeqID = &name
-	}
-	return &con, nil
-}
-
-func (c *Client) open() (*session, error) {
 	// Statements may take their time: there is no time-out of reading.
 	settings := &thrift.TConfiguration{ConnectTimeout: connectTimeout, TLSConfig: c.TLS}
 	place := c.Replicas[c.at%len(c.Replicas)]
@@ -265,23 +300,19 @@ func (c *Client) open() (*session, error) {
 	}
 	transport := thrift.NewTFramedTransportConf(socket, settings)
 	if err := transport.Open(); err != nil {
-		return nil, thrift.NewTTransportExceptionFromError(err)
+		if isRefused(err) {
+			return err
+		}
+		return thrift.NewTTransportExceptionFromError(err)
 	}
 	stubs := barista.NewBaristaClientFactory(transport, thrift.NewTBinaryProtocolFactoryConf(settings))
-	seqID := "1"
-	con, err := stubs.OpenConnection(context.Background(), &barista.ConnectionParams{
-		ClientID: &c.clientID, SeqID: &seqID, User: &c.User, Password: &c.Password, Database: &c.Database,
-	})
-	if err != nil {
-		transport.Close()
-		return nil, err
-	}
-	return &session{con, stubs, transport}, nil
+	c.link = &link{stubs, transport}
+	return nil
 }
 
-func (c *Client) forget() {
-	if c.session != nil {
-		c.session.transport.Close()
+func (c *Client) leave() {
+	if c.link != nil {
+		c.link.transport.Close()
 	}
-	c.session = nil
+	c.link = nil
 }

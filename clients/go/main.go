@@ -44,6 +44,7 @@ func count() error {
 			return err
 		}
 	}
+	begun := 0
 	for n := 1; n <= steps; n++ {
 		note := []byte(`\N`)
 		if n%2 == 0 {
@@ -52,11 +53,11 @@ func count() error {
 		if _, err := client.Execute("INSERT INTO "+table+" VALUES ($1, $2)", []byte(strconv.Itoa(n)), note); err != nil {
 			return err
 		}
-		if err := client.Transaction(func(run Run) error { return add(run, table, n) }); err != nil {
+		if err := client.Transaction(func(run Run) error {
+			begun++
+			return add(run, table, n)
+		}); err != nil {
 			return err
-		}
-		if n == steps/2 {
-			fmt.Println("half")
 		}
 		time.Sleep(25 * time.Millisecond)
 	}
@@ -69,7 +70,7 @@ func count() error {
 		cells[i] = string(cell)
 	}
 	fmt.Println(strings.Join(cells, " "))
-	fmt.Printf("{\"steps\": %d, \"retries\": %d}\n", steps, client.Retries)
+	fmt.Printf("{\"steps\": %d, \"retries\": %d, \"begun\": %d}\n", steps, client.Retries, begun)
 	return nil
 }
 
@@ -81,6 +82,10 @@ func add(run Run, table string, n int) error {
 	total, err := strconv.Atoi(string(found.Rows[0][0]))
 	if err != nil {
 		return err
+	}
+	if n == steps/2 {
+		fmt.Println("half")
+		time.Sleep(500 * time.Millisecond)
 	}
 	_, err = run("UPDATE "+table+"_sum SET total = $1", []byte(strconv.Itoa(total+n)))
 	return err

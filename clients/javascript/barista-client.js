@@ -9,18 +9,10 @@ const thrift = require('thrift');
 const Barista = require('./gen/Barista.js');
 const { Connection, ConnectionParams, DBException } = require('./gen/barista_types.js');
 
-/** The session is gone, or this replica cannot serve now: another session does. */
-const sessionGone = new Set([
-  '08001',
-  '08003',
-  '08006',
-  '08007',
-  '57P01',
-  '57P02',
-  '57P03',
-  '57P05',
-  '53300',
-]);
+/** This replica cannot say now: the same request, with the same handle, at the next one. */
+const elsewhere = new Set(['08001', '08006', '08007', '57P01', '57P02', '57P03', '57P05', '53300']);
+/** No replica has the session, or the next one has not. */
+const sessionGone = '08003';
 /** Nothing was done: the same again. */
 const notDone = new Set(['40001', '40P01']);
 /** It was done before, and its rows are not kept. */
@@ -28,7 +20,12 @@ const doneBefore = 'RQ001';
 const connectTimeoutMs = 3_000;
 const betweenMs = 200;
 
+/** The connection broke, or never was. */
 class Lost extends Error {}
+
+/** Whoever answers is not whom it is to be: another attempt would not help. */
+const isRefused = ({ code = '' }) =>
+  /^(ERR_TLS_CERT|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH|INVALID_|PATH_LENGTH)/.test(code);
 
 /** NULL travels as \N, and what looks so has one backslash more. */
 function cellOf(value) {
@@ -45,46 +42,63 @@ function valueOf(cell) {
 const stateOf = (error) => (error instanceof DBException ? (error.details ?? '').slice(0, 5) : null);
 
 class BaristaClient {
-  /** `replicas`: [{ host, port }]; `timeoutMs`: for how long a request is tried. */
-  constructor({ replicas, user, password, database, timeoutMs = 60_000 }) {
+  /** `replicas`: [{ host, port }]; `ca`: certificates in PEM that are believed, without them there is no TLS; `timeoutMs`: for how long a request is tried. */
+  constructor({ replicas, user, password, database, ca = null, timeoutMs = 60_000 }) {
     this.replicas = replicas;
     this.account = { user, password, database };
+    this.ca = ca;
     this.timeoutMs = timeoutMs;
     this.clientId = randomUUID();
     this.lastSeqId = 1;
     this.at = 0;
-    this.session = null;
+    /** The connection to a replica; null: there is none. */
+    this.link = null;
+    /** The handle, which may be good at the others, too. */
+    this.con = null;
+    this.deadline = 0;
     this.retries = 0;
   }
 
   /** One statement, by itself. Rows are arrays of Buffer or null; `isRepeated`: it was done at an earlier attempt, whose rows are lost. */
   execute(query, params = []) {
     const seqId = this.nextSeqId();
-    return this.insist(() => this.call('execute_sql', seqId, query, params.map(cellOf)));
+    return this.insist(async () => {
+      try {
+        return await this.call('execute_sql', seqId, query, params.map(cellOf));
+      } catch (error) {
+        if (stateOf(error) !== doneBefore) throw error;
+        return { rowCount: 0, rows: [], names: [], types: [], isRepeated: true };
+      }
+    });
   }
 
   /** `work` is given a function that executes a statement in the transaction; it is run again as a whole when its transaction is lost. */
   transaction(work) {
-    const seqId = this.nextSeqId();
+    const commitId = this.nextSeqId();
     return this.insist(async () => {
-      await this.call('begin_txn', null);
+      await this.call('begin_txn', this.nextSeqId());
       let result;
       try {
         result = await work((query, params = []) =>
-          this.call('execute_sql_txn', null, query, params.map(cellOf)),
+          this.call('execute_sql_txn', this.nextSeqId(), query, params.map(cellOf)),
         );
       } catch (error) {
-        if (this.session !== null) await this.call('rollback_txn', null).catch(() => undefined);
+        if (this.con !== null && stateOf(error) !== sessionGone)
+          await this.call('rollback_txn', this.nextSeqId()).catch(() => undefined);
         throw error;
       }
-      await this.call('commit_txn', seqId);
+      await this.call('commit_txn', commitId).catch((error) => {
+        if (stateOf(error) !== doneBefore) throw error;
+      });
       return result;
     });
   }
 
   async close() {
-    if (this.session !== null) await this.call('close_connection', null).catch(() => undefined);
-    this.forget();
+    this.deadline = performance.now() + this.timeoutMs;
+    if (this.con !== null) await this.call('close_connection', null).catch(() => undefined);
+    this.leave();
+    this.con = null;
   }
 
   nextSeqId() {
@@ -92,29 +106,47 @@ class BaristaClient {
     return String(this.lastSeqId);
   }
 
+  /** Again as a whole, where nothing was done, or where it was is gone. */
   async insist(attempt) {
-    const deadline = performance.now() + this.timeoutMs;
+    this.deadline = performance.now() + this.timeoutMs;
     for (;;) {
       try {
         return await attempt();
       } catch (error) {
         const state = stateOf(error);
-        if (state === doneBefore) return { rowCount: 0, rows: [], names: [], types: [], isRepeated: true };
-        const isGone = error instanceof Lost || sessionGone.has(state);
-        if ((!isGone && !notDone.has(state)) || performance.now() > deadline) throw error;
-        if (isGone) {
-          this.forget();
-          this.at += 1;
-        }
+        const isGone = state === sessionGone;
+        // In a transaction: what it was answered is lost, and its transaction was rolled back.
+        const isAgain = isGone || notDone.has(state) || state === doneBefore;
+        if (!isAgain || performance.now() > this.deadline) throw error;
+        if (isGone) this.con = null;
         this.retries += 1;
         await pause(betweenMs);
       }
     }
   }
 
+  /** One request, by its name and with its handle, at one replica after the other until it is answered. */
   async call(method, seqId, ...rest) {
-    const { con, stubs, gone } = (this.session ??= await this.open());
-    const own = seqId === null ? con : new Connection({ ...con, seq_id: seqId });
+    for (;;) {
+      try {
+        return await this.ask(method, seqId, rest);
+      } catch (error) {
+        const isElsewhere = error instanceof Lost || elsewhere.has(stateOf(error));
+        if (!isElsewhere || performance.now() > this.deadline) throw error;
+        this.leave();
+        this.at += 1;
+        this.retries += 1;
+        await pause(betweenMs);
+      }
+    }
+  }
+
+  async ask(method, seqId, rest) {
+    this.link ??= await this.connect();
+    const { stubs, gone } = this.link;
+    const params = new ConnectionParams({ ...this.account, client_id: this.clientId, seq_id: '1' });
+    this.con ??= await Promise.race([stubs.open_connection(params), gone]);
+    const own = seqId === null ? this.con : new Connection({ ...this.con, seq_id: seqId });
     const result = await Promise.race([stubs[method](own, ...rest), gone]);
     if (!result) return undefined;
     return {
@@ -126,34 +158,32 @@ class BaristaClient {
     };
   }
 
-  async open() {
+  async connect() {
     const { host, port } = this.replicas[this.at % this.replicas.length];
-    const connection = thrift.createConnection(host, port, {
+    const settings = {
       transport: thrift.TFramedTransport,
       protocol: thrift.TBinaryProtocol,
       connect_timeout: connectTimeoutMs,
       max_attempts: 1,
-    });
+    };
+    const connection =
+      this.ca === null
+        ? thrift.createConnection(host, port, settings)
+        : thrift.createSSLConnection(host, port, { ...settings, ca: this.ca, rejectUnauthorized: true });
     // The library leaves calls unanswered whose connection breaks.
     const gone = new Promise((_, reject) => {
       for (const event of ['error', 'close', 'timeout'])
-        connection.on(event, (why) => reject(new Lost(`${host}:${port} is gone: ${why?.message ?? event}`)));
+        connection.on(event, (why) =>
+          reject(isRefused(why ?? {}) ? why : new Lost(`${host}:${port} is gone: ${why?.message ?? event}`)),
+        );
     });
     gone.catch(() => undefined);
-    const stubs = thrift.createClient(Barista, connection);
-    const params = new ConnectionParams({ ...this.account, client_id: this.clientId, seq_id: '1' });
-    try {
-      const con = await Promise.race([stubs.open_connection(params), gone]);
-      return { con, stubs, gone, connection };
-    } catch (error) {
-      connection.end();
-      throw error;
-    }
+    return { stubs: thrift.createClient(Barista, connection), gone, connection };
   }
 
-  forget() {
-    this.session?.connection.end();
-    this.session = null;
+  leave() {
+    this.link?.connection.end();
+    this.link = null;
   }
 }
 

@@ -3,6 +3,7 @@
  *
  * BARISTA_REPLICAS=127.0.0.1:9000,127.0.0.1:9001,127.0.0.1:9002 node sample.js
  */
+const { readFileSync } = require('node:fs');
 const { setTimeout: pause } = require('node:timers/promises');
 const { BaristaClient } = require('./barista-client.js');
 
@@ -13,17 +14,24 @@ const replicas = (process.env.BARISTA_REPLICAS ?? '127.0.0.1:9000,127.0.0.1:9001
   .map((place) => ({ host: place.split(':')[0], port: Number(place.split(':')[1]) }));
 
 async function main() {
-  const client = new BaristaClient({ replicas, user: 'barista', password: 'barista', database: 'barista' });
+  const account = { user: 'barista', password: 'barista', database: 'barista' };
+  const ca = process.env.BARISTA_CA === undefined ? null : readFileSync(process.env.BARISTA_CA);
+  const client = new BaristaClient({ replicas, ...account, ca });
   await client.execute(`CREATE TABLE IF NOT EXISTS ${table} (n int, note text)`);
   await client.execute(`CREATE TABLE IF NOT EXISTS ${table}_sum (total int)`);
   await client.execute(`INSERT INTO ${table}_sum VALUES (0)`);
+  let begun = 0;
   for (let n = 1; n <= steps; n += 1) {
     await client.execute(`INSERT INTO ${table} VALUES ($1, $2)`, [n, n % 2 === 0 ? null : '\\N']);
     await client.transaction(async (run) => {
+      begun += 1;
       const { rows } = await run(`SELECT total FROM ${table}_sum FOR UPDATE`);
+      if (n === steps / 2) {
+        console.log('half');
+        await pause(500);
+      }
       await run(`UPDATE ${table}_sum SET total = $1`, [Number(rows[0][0]) + n]);
     });
-    if (n === steps / 2) console.log('half');
     await pause(25);
   }
   const { rows } = await client.execute(
@@ -31,7 +39,7 @@ async function main() {
   );
   console.log(rows[0].map(String).join(' '));
   await client.close();
-  console.log(JSON.stringify({ steps, retries: client.retries }));
+  console.log(JSON.stringify({ steps, retries: client.retries, begun }));
 }
 
 main().catch((error) => {

@@ -6,6 +6,7 @@ What the stubs in gen/ do not do is here: trying again, NULL, transactions.
 
 import os
 import re
+import ssl
 import sys
 import time
 import uuid
@@ -18,8 +19,10 @@ from thrift.protocol import TBinaryProtocol  # noqa: E402
 from thrift.Thrift import TException  # noqa: E402
 from thrift.transport import TSocket, TTransport  # noqa: E402
 
-# The session is gone, or this replica cannot serve now: another session does.
-SESSION_GONE = {"08001", "08003", "08006", "08007", "57P01", "57P02", "57P03", "57P05", "53300"}
+# This replica cannot say now: the same request, with the same handle, at the next one.
+ELSEWHERE = {"08001", "08006", "08007", "57P01", "57P02", "57P03", "57P05", "53300"}
+# No replica has the session, or the next one has not.
+SESSION_GONE = "08003"
 # Nothing was done: the same again.
 NOT_DONE = {"40001", "40P01"}
 # It was done before, and its rows are not kept.
@@ -58,49 +61,87 @@ class Result:
         self.rows = [] if found is None else [[value_of(cell) for cell in row.cells] for row in found.tuples]
 
 
+class EncryptedSocket(TSocket.TSocket):
+    """Asks whether the certificate is believed, and whose it is."""
+
+    def __init__(self, host, port, context):
+        super().__init__(host, port)
+        self.context = context
+
+    def open(self):
+        super().open()
+        try:
+            self.handle = self.context.wrap_socket(self.handle, server_hostname=self.host)
+        except BaseException:
+            self.close()
+            raise
+
+
 class BaristaClient:
-    def __init__(self, replicas, user, password, database, timeout_s=60):
+    def __init__(self, replicas, user, password, database, timeout_s=60, ca_file=None):
+        """`ca_file`: certificates in PEM that are believed; without it there is no TLS."""
         self.replicas = replicas
         self.account = {"user": user, "password": password, "database": database}
+        self.context = ssl.create_default_context(cafile=ca_file) if ca_file else None
         self.timeout_s = timeout_s
         self.client_id = str(uuid.uuid4())
         self.last_seq_id = 1
         self.at = 0
         self.retries = 0
-        self.session = None
+        self.deadline = 0.0
+        # The connection to a replica, and the handle, which may be good at the others, too.
+        self.link = None
+        self.con = None
 
     def execute(self, query, *params):
         """One statement, by itself."""
         seq_id = self._next_seq_id()
         cells = [cell_of(each) for each in params]
-        return self._insist(lambda: Result(self._call("execute_sql", seq_id, query, cells)))
+
+        def attempt():
+            try:
+                return Result(self._call("execute_sql", seq_id, query, cells))
+            except DBException as error:
+                if state_of(error) != DONE_BEFORE:
+                    raise
+                return Result()
+
+        return self._insist(attempt)
 
     def transaction(self, work):
         """`work` is given a function that executes a statement in the transaction; it is run again as a whole when its transaction is lost."""
-        seq_id = self._next_seq_id()
+        commit_id = self._next_seq_id()
 
         def run(query, *params):
-            return Result(self._call("execute_sql_txn", None, query, [cell_of(each) for each in params]))
+            cells = [cell_of(each) for each in params]
+            return Result(self._call("execute_sql_txn", self._next_seq_id(), query, cells))
 
         def attempt():
-            self._call("begin_txn", None)
+            self._call("begin_txn", self._next_seq_id())
             try:
                 result = work(run)
-            except BaseException:
-                self._roll_back()
+            except BaseException as error:
+                if state_of(error) != SESSION_GONE:
+                    self._roll_back()
                 raise
-            self._call("commit_txn", seq_id)
+            try:
+                self._call("commit_txn", commit_id)
+            except DBException as error:
+                if state_of(error) != DONE_BEFORE:
+                    raise
             return result
 
         return self._insist(attempt)
 
     def close(self):
-        if self.session is not None:
+        self.deadline = time.monotonic() + self.timeout_s
+        if self.con is not None:
             try:
                 self._call("close_connection", None)
-            except TException:
+            except (TException, OSError, EOFError):
                 pass
-        self._forget()
+        self._leave()
+        self.con = None
 
     def _next_seq_id(self):
         self.last_seq_id += 1
@@ -108,54 +149,72 @@ class BaristaClient:
 
     def _roll_back(self):
         try:
-            if self.session is not None:
-                self._call("rollback_txn", None)
-        except TException:
+            if self.con is not None:
+                self._call("rollback_txn", self._next_seq_id())
+        except (TException, OSError, EOFError):
             pass
 
     def _insist(self, attempt):
-        deadline = time.monotonic() + self.timeout_s
+        """Again as a whole, where nothing was done, or where it was is gone."""
+        self.deadline = time.monotonic() + self.timeout_s
         while True:
             try:
                 return attempt()
-            except (TException, OSError, EOFError) as error:
+            except DBException as error:
                 state = state_of(error)
-                if state == DONE_BEFORE:
-                    return Result()
-                is_gone = state is None or state in SESSION_GONE
-                if not (is_gone or state in NOT_DONE) or time.monotonic() > deadline:
+                # In a transaction: what it was answered is lost, and its transaction was rolled back.
+                is_again = state == SESSION_GONE or state in NOT_DONE or state == DONE_BEFORE
+                if not is_again or time.monotonic() > self.deadline:
                     raise
-                if is_gone:
-                    self._forget()
-                    self.at += 1
+                if state == SESSION_GONE:
+                    self.con = None
                 self.retries += 1
                 time.sleep(BETWEEN_S)
 
     def _call(self, method, seq_id, *rest):
-        if self.session is None:
-            self.session = self._open()
-        con, stubs, _ = self.session
+        """One request, by its name and with its handle, at one replica after the other until it is answered."""
+        while True:
+            try:
+                return self._ask(method, seq_id, rest)
+            except ssl.SSLCertVerificationError:
+                # Whoever answers is not whom it is to be: another attempt would not help.
+                raise
+            except (TException, OSError, EOFError) as error:
+                state = state_of(error)
+                if not (state is None or state in ELSEWHERE) or time.monotonic() > self.deadline:
+                    raise
+                self._leave()
+                self.at += 1
+                self.retries += 1
+                time.sleep(BETWEEN_S)
+
+    def _ask(self, method, seq_id, rest):
+        if self.link is None:
+            self.link = self._connect()
+        stubs, _ = self.link
+        if self.con is None:
+            params = ConnectionParams(client_id=self.client_id, seq_id="1", **self.account)
+            self.con = stubs.open_connection(params)
+        con = self.con
         if seq_id is not None:
             con = Connection(con.client_id, seq_id, con.user, con.database)
         return getattr(stubs, method)(con, *rest)
 
-    def _open(self):
+    def _connect(self):
         host, port = self.replicas[self.at % len(self.replicas)]
-        socket = TSocket.TSocket(host, port)
+        socket = TSocket.TSocket(host, port) if self.context is None else EncryptedSocket(host, port, self.context)
         socket.setTimeout(CONNECT_TIMEOUT_MS)
         transport = TTransport.TFramedTransport(socket)
-        stubs = Barista.Client(TBinaryProtocol.TBinaryProtocol(transport))
         try:
             transport.open()
             # Statements may take their time.
             socket.setTimeout(None)
-            params = ConnectionParams(client_id=self.client_id, seq_id="1", **self.account)
-            return stubs.open_connection(params), stubs, transport
+            return Barista.Client(TBinaryProtocol.TBinaryProtocol(transport)), transport
         except BaseException:
             transport.close()
             raise
 
-    def _forget(self):
-        if self.session is not None:
-            self.session[2].close()
-        self.session = None
+    def _leave(self):
+        if self.link is not None:
+            self.link[1].close()
+        self.link = None

@@ -23,7 +23,7 @@ export interface SampleCluster {
 
 const steps = 40;
 const sum = (steps * (steps + 1)) / 2;
-const told = /^\{"steps": ?(\d+), ?"retries": ?(\d+)\}$/;
+const told = /^\{"steps": ?(\d+), ?"retries": ?(\d+), ?"begun": ?(\d+)\}$/;
 const source = fileURLToPath(new URL('../../clients', import.meta.url));
 const packages = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
@@ -62,6 +62,8 @@ export async function buildSample(client: SampleClient, signal: AbortSignal): Pr
 export interface SampleReport {
   readonly complaints: readonly string[];
   readonly retries: number;
+  /** Transactions, those that were begun again counted each time. */
+  readonly begun: number;
   readonly seconds: number;
 }
 
@@ -93,7 +95,7 @@ export async function runSample(
     child.once('close', resolve);
   });
   const complaints: string[] = [];
-  const [, done = '', retries = '0'] = told.exec(lines.at(-1) ?? '') ?? [];
+  const [, done = '', retries = '0', begun = '0'] = told.exec(lines.at(-1) ?? '') ?? [];
   if (code !== 0) complaints.push(`it ended with ${code}: ${lines.slice(-30).join('\n')}`);
   else if (Number(done) !== steps) complaints.push(`it tells of ${done} steps: ${lines.join('\n')}`);
   const failed = await (killed as Promise<string | null> | null);
@@ -105,7 +107,12 @@ export async function runSample(
     if (own !== due) complaints.push(`it has read ${own}, and not ${due}`);
     complaints.push(...(await brokenBooks(cluster.sql, table)));
   }
-  return { complaints, retries: Number(retries), seconds: (performance.now() - started) / 1000 };
+  return {
+    complaints,
+    retries: Number(retries),
+    begun: Number(begun),
+    seconds: (performance.now() - started) / 1000,
+  };
 }
 
 async function whyNot(work: Promise<void>): Promise<string | null> {

@@ -2,8 +2,8 @@
  * The sample clients of the Thrift API in clients/: what each needs, and how it is built and run.
  *
  * Every sample keeps to one contract, whatever its language. It finds BARISTA_REPLICAS (`host:port`, between commas) and BARISTA_TABLE, of which it makes the table (`n int, note text`) and one named `..._sum` (`total int`). For each
- * n from 1 to 40 it inserts n by a statement of its own, with NULL as the note of even numbers and the two characters \N for odd ones, and raises the total by n in a transaction. It prints the line `half` at 20, whereupon the leader is killed; then a
- * line of numbers of its own reading; and ends with a line of JSON: `{"steps": 40, "retries": 3}`.
+ * n from 1 to 40 it inserts n by a statement of its own, with NULL as the note of even numbers and the two characters \N for odd ones, and raises the total by n in a transaction. In the transaction of 20 it prints the line `half`, whereupon the leader is killed, and waits half a second; then a
+ * line of numbers of its own reading; and ends with a line of JSON: `{"steps": 40, "retries": 3, "begun": 41}`, where `begun` counts how often a transaction was.
  */
 
 export interface SampleClient {

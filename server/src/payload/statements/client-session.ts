@@ -72,9 +72,10 @@ export function rulesBehind(rules: TextRules, answer: Buffer): TextRules {
 }
 
 export function settingsBehind(settings: TextSettings, answer: Buffer): TextSettings {
-  let after = settings;
-  for (const { name, value } of settingsIn(answer)) if (name in after) after = { ...after, [name]: value };
-  return after;
+  const told = [...settingsIn(answer)].filter(({ name }) => name in settings);
+  return told.length === 0
+    ? settings
+    : { ...settings, ...Object.fromEntries(told.map(({ name, value }) => [name, value])) };
 }
 
 function* settingsIn(answer: Buffer): Generator<{ readonly name: string; readonly value: string }> {

@@ -5,8 +5,10 @@ import barista.stubs.Connection;
 import barista.stubs.ConnectionParams;
 import barista.stubs.DBException;
 import barista.stubs.ResultSet;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.security.cert.CertificateException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -18,6 +20,7 @@ import org.apache.thrift.protocol.TBinaryProtocol;
 import org.apache.thrift.transport.TSSLTransportFactory;
 import org.apache.thrift.transport.TSocket;
 import org.apache.thrift.transport.TTransport;
+import org.apache.thrift.transport.TTransportException;
 import org.apache.thrift.transport.layered.TFramedTransport;
 
 /**
@@ -26,9 +29,12 @@ import org.apache.thrift.transport.layered.TFramedTransport;
  * <p>Every request has a name (client_id and seq_id), and is repeated under that name when an answer is lost: so it is executed once. What the stubs do not do is here: trying again, NULL, transactions.
  */
 public final class BaristaClient implements AutoCloseable {
-  /** The session is gone, or this replica cannot serve now: another session does. */
-  private static final Set<String> SESSION_GONE =
-      Set.of("08001", "08003", "08006", "08007", "57P01", "57P02", "57P03", "57P05", "53300");
+  /** This replica cannot say now: the same request, with the same handle, at the next one. */
+  private static final Set<String> ELSEWHERE =
+      Set.of("08001", "08006", "08007", "57P01", "57P02", "57P03", "57P05", "53300");
+
+  /** No replica has the session, or the next one has not. */
+  private static final String SESSION_GONE = "08003";
 
   /** Nothing was done: the same again. */
   private static final Set<String> NOT_DONE = Set.of("40001", "40P01");
@@ -55,7 +61,20 @@ public final class BaristaClient implements AutoCloseable {
     T make() throws TException;
   }
 
-  private record Session(Connection con, Barista.Client stubs, TTransport transport) {}
+  private interface Request<T> {
+    T make(Barista.Client stubs, Connection con) throws TException;
+  }
+
+  /** Whoever answers is not whom it is to be: another attempt would not help. */
+  public static final class CertificateRefused extends TException {
+    private static final long serialVersionUID = 1L;
+
+    CertificateRefused(Throwable cause) {
+      super(cause);
+    }
+  }
+
+  private record Link(Barista.Client stubs, TTransport transport) {}
 
   private final List<String> replicas;
   private final String user;
@@ -67,7 +86,13 @@ public final class BaristaClient implements AutoCloseable {
   private int lastSeqId = 1;
   private int at = 0;
   private int retries = 0;
-  private Session session;
+  private long deadline = 0;
+
+  /** The connection to a replica; null: there is none. */
+  private Link link;
+
+  /** The handle, which may be good at the other replicas, too. */
+  private Connection handle;
 
   /** `replicas`: host:port; `trustStore`: a file in PKCS #12 of the certificates that are believed, null: without TLS. */
   public BaristaClient(List<String> replicas, String user, String password, String database, String trustStore) {
@@ -85,35 +110,48 @@ public final class BaristaClient implements AutoCloseable {
   /** One statement, by itself. */
   public Result execute(String query, Object... params) throws TException {
     String name = nextSeqId();
-    Result result = insist(() -> ask(name, query, params, false));
-    return result == null ? new Result(0, List.of(), List.of(), List.of(), true) : result;
+    return insist(
+        () -> {
+          try {
+            return ask(name, query, params, false);
+          } catch (DBException error) {
+            if (!stateOf(error).equals(DONE_BEFORE)) throw error;
+            return new Result(0, List.of(), List.of(), List.of(), true);
+          }
+        });
   }
 
   /** `work` is run again as a whole when its transaction is lost. */
   public void transaction(Work work) throws TException {
-    String name = nextSeqId();
+    String commitName = nextSeqId();
     insist(
         () -> {
-          stubs().begin_txn(con(null));
+          end(nextSeqId(), Barista.Client::begin_txn);
           try {
-            work.in((query, params) -> ask(null, query, params, true));
+            work.in((query, params) -> ask(nextSeqId(), query, params, true));
           } catch (TException | RuntimeException error) {
             rollBack(error);
             throw error;
           }
-          stubs().commit_txn(con(name));
+          try {
+            end(commitName, Barista.Client::commit_txn);
+          } catch (DBException error) {
+            if (!stateOf(error).equals(DONE_BEFORE)) throw error;
+          }
           return null;
         });
   }
 
   @Override
   public void close() {
+    deadline = System.nanoTime() + timeoutMs * 1_000_000;
     try {
-      if (session != null) stubs().close_connection(con(null));
+      if (handle != null) end(null, Barista.Client::close_connection);
     } catch (TException ignored) {
       // It ends by itself.
     }
-    forget();
+    leave();
+    handle = null;
   }
 
   /** The SQLSTATE, or "". */
@@ -129,33 +167,65 @@ public final class BaristaClient implements AutoCloseable {
   }
 
   private void rollBack(Exception why) {
-    if (session == null || (why instanceof TException && !(why instanceof DBException))) return;
+    boolean isLost = why instanceof TException && !(why instanceof DBException);
+    if (handle == null || isLost || stateOf(why).equals(SESSION_GONE)) return;
     try {
-      stubs().rollback_txn(con(null));
+      end(nextSeqId(), Barista.Client::rollback_txn);
     } catch (TException ignored) {
       // It has ended otherwise.
     }
   }
 
-  /** Null: it was done before. */
+  /** Again as a whole, where nothing was done, or where it was is gone. */
   private <T> T insist(Attempt<T> attempt) throws TException {
-    long deadline = System.nanoTime() + timeoutMs * 1_000_000;
+    deadline = System.nanoTime() + timeoutMs * 1_000_000;
     for (;;) {
       try {
         return attempt.make();
-      } catch (TException error) {
+      } catch (DBException error) {
         String state = stateOf(error);
-        if (state.equals(DONE_BEFORE)) return null;
-        boolean isGone = !(error instanceof DBException) || SESSION_GONE.contains(state);
-        if (!(isGone || NOT_DONE.contains(state)) || System.nanoTime() > deadline) throw error;
-        if (isGone) {
-          forget();
-          at += 1;
-        }
+        // In a transaction: what it was answered is lost, and its transaction was rolled back.
+        boolean isAgain = state.equals(SESSION_GONE) || state.equals(DONE_BEFORE) || NOT_DONE.contains(state);
+        if (!isAgain || System.nanoTime() > deadline) throw error;
+        if (state.equals(SESSION_GONE)) handle = null;
         retries += 1;
         pause();
       }
     }
+  }
+
+  /** One request, by its name and with its handle, at one replica after the other until it is answered. */
+  private <T> T call(String name, Request<T> request) throws TException {
+    for (;;) {
+      try {
+        if (link == null) link = connect();
+        if (handle == null) handle = open();
+        Connection con = new Connection(handle);
+        return request.make(link.stubs, name == null ? con : con.setSeq_id(name));
+      } catch (CertificateRefused error) {
+        throw error;
+      } catch (TException error) {
+        boolean isElsewhere = !(error instanceof DBException) || ELSEWHERE.contains(stateOf(error));
+        if (!isElsewhere || System.nanoTime() > deadline) throw error;
+        leave();
+        at += 1;
+        retries += 1;
+        pause();
+      }
+    }
+  }
+
+  private interface Ending {
+    void make(Barista.Client stubs, Connection con) throws TException;
+  }
+
+  private void end(String name, Ending ending) throws TException {
+    call(
+        name,
+        (stubs, con) -> {
+          ending.make(stubs, con);
+          return null;
+        });
   }
 
   private static void pause() {
@@ -171,9 +241,10 @@ public final class BaristaClient implements AutoCloseable {
     List<ByteBuffer> cells = new ArrayList<>();
     for (Object param : params) cells.add(ByteBuffer.wrap(cellOf(param).getBytes(StandardCharsets.UTF_8)));
     ResultSet found =
-        isInTransaction
-            ? stubs().execute_sql_txn(con(name), query, cells)
-            : stubs().execute_sql(con(name), query, cells);
+        call(
+            name,
+            (stubs, con) ->
+                isInTransaction ? stubs.execute_sql_txn(con, query, cells) : stubs.execute_sql(con, query, cells));
     List<List<String>> rows = new ArrayList<>();
     for (var tuple : found.getTuples()) {
       List<String> row = new ArrayList<>();
@@ -195,36 +266,27 @@ public final class BaristaClient implements AutoCloseable {
     return cell.length() == 2 ? null : cell.substring(1);
   }
 
-  private Barista.Client stubs() throws TException {
-    if (session == null) session = open();
-    return session.stubs;
-  }
-
-  /** The handle to pass, with the name of the request if it has one. */
-  private Connection con(String name) throws TException {
-    stubs();
-    Connection con = new Connection(session.con);
-    return name == null ? con : con.setSeq_id(name);
-  }
-
-  private Session open() throws TException {
+  private Link connect() throws TException {
     String[] place = replicas.get(at % replicas.size()).split(":");
     TTransport transport = new TFramedTransport(socketTo(place[0], Integer.parseInt(place[1])));
     try {
       if (!transport.isOpen()) transport.open();
-      Barista.Client stubs = new Barista.Client(new TBinaryProtocol(transport));
-      ConnectionParams params =
-          new ConnectionParams()
-              .setClient_id(clientId)
-              .setSeq_id("1")
-              .setUser(user)
-              .setPassword(password)
-              .setDatabase(database);
-      return new Session(stubs.open_connection(params), stubs, transport);
+      return new Link(new Barista.Client(new TBinaryProtocol(transport)), transport);
     } catch (TException error) {
       transport.close();
       throw error;
     }
+  }
+
+  private Connection open() throws TException {
+    ConnectionParams params =
+        new ConnectionParams()
+            .setClient_id(clientId)
+            .setSeq_id("1")
+            .setUser(user)
+            .setPassword(password)
+            .setDatabase(database);
+    return link.stubs.open_connection(params);
   }
 
   /** Statements may take their time: there is no time-out of reading. */
@@ -242,11 +304,19 @@ public final class BaristaClient implements AutoCloseable {
     SSLParameters wishes = encrypted.getSSLParameters();
     wishes.setEndpointIdentificationAlgorithm("HTTPS");
     encrypted.setSSLParameters(wishes);
+    try {
+      encrypted.startHandshake();
+    } catch (IOException error) {
+      socket.close();
+      for (Throwable cause = error; cause != null; cause = cause.getCause())
+        if (cause instanceof CertificateException) throw new CertificateRefused(error);
+      throw new TTransportException(error);
+    }
     return socket;
   }
 
-  private void forget() {
-    if (session != null) session.transport.close();
-    session = null;
+  private void leave() {
+    if (link != null) link.transport.close();
+    link = null;
   }
 }

@@ -17,6 +17,15 @@ public final class Sample {
     return value == null ? otherwise : value;
   }
 
+  private static void half() {
+    System.out.println("half");
+    try {
+      Thread.sleep(500);
+    } catch (InterruptedException error) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
   public static void main(String[] arguments) throws Exception {
     String table = setting("BARISTA_TABLE", "sample_java");
     List<String> replicas =
@@ -25,22 +34,24 @@ public final class Sample {
       client.execute("CREATE TABLE IF NOT EXISTS " + table + " (n int, note text)");
       client.execute("CREATE TABLE IF NOT EXISTS " + table + "_sum (total int)");
       client.execute("INSERT INTO " + table + "_sum VALUES (0)");
+      int[] begun = {0};
       for (int n = 1; n <= STEPS; n += 1) {
         int step = n;
         client.execute("INSERT INTO " + table + " VALUES ($1, $2)", n, n % 2 == 0 ? null : "\\N");
         client.transaction(
             run -> {
+              begun[0] += 1;
               String total = run.run("SELECT total FROM " + table + "_sum FOR UPDATE").rows().get(0).get(0);
+              if (step == STEPS / 2) half();
               run.run("UPDATE " + table + "_sum SET total = $1", Integer.parseInt(total) + step);
             });
-        if (n == STEPS / 2) System.out.println("half");
         Thread.sleep(25);
       }
       var own =
           client.execute(
               "SELECT count(*), count(DISTINCT n), count(note), max(note), (SELECT max(total) FROM " + table + "_sum) FROM " + table);
       System.out.println(String.join(" ", own.rows().get(0)));
-      System.out.println("{\"steps\": " + STEPS + ", \"retries\": " + client.retries() + "}");
+      System.out.println("{\"steps\": " + STEPS + ", \"retries\": " + client.retries() + ", \"begun\": " + begun[0] + "}");
     }
   }
 }
