@@ -6,7 +6,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { querySql, type SqlTarget } from '../bench/sql.ts';
@@ -25,6 +25,7 @@ const steps = 40;
 const sum = (steps * (steps + 1)) / 2;
 const told = /^\{"steps": ?(\d+), ?"retries": ?(\d+), ?"begun": ?(\d+)\}$/;
 const source = fileURLToPath(new URL('../../clients', import.meta.url));
+const built: ReadonlySet<string> = new Set(['gen', 'venv', 'node_modules']);
 const packages = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 /** The programs that are not here. */
@@ -44,7 +45,9 @@ export async function buildSample(client: SampleClient, signal: AbortSignal): Pr
   const root = await mkdtemp(join(tmpdir(), `barista-thrift-${client.name}-`));
   const remove = (): Promise<void> => rm(root, { recursive: true, force: true, maxRetries: 5 });
   try {
-    await cp(source, join(root, 'clients'), { recursive: true });
+    // What was built before may be of other sources.
+    const filter = (path: string): boolean => !built.has(basename(path));
+    await cp(source, join(root, 'clients'), { recursive: true, filter });
     await symlink(packages, join(root, 'node_modules'));
     const directory = join(root, 'clients', client.name);
     for (const [command, ...args] of client.build) {
