@@ -25,7 +25,7 @@ const answerMs = 5000;
 /** What members have besides names, places and ports. */
 export type CommonSettings = Pick<
   ReplicaConfigInput,
-  'snapshot' | 'bounds' | 'verify' | 'postgres' | 'archive' | 'backup'
+  'payload' | 'snapshot' | 'bounds' | 'verify' | 'postgres' | 'archive' | 'backup'
 >;
 
 export interface GroupOptions {

@@ -87,6 +87,8 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     cluster,
     postgres,
     logger,
+    tracker,
+    transport,
     protocol: () => protocol,
     wake: () => life?.look(),
   });
@@ -113,6 +115,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     logger,
     onUp: (slot, isCopy) => {
       protocol.restored(slot, isCopy);
+      tracker.done();
       copies.keeper.up();
     },
     onDown: () => copies.keeper.down(),
@@ -173,16 +176,21 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       onFatal(error instanceof Error ? error : new Error(String(error)));
     }
   };
+  let isReplacing = false;
   const inexact = async (reason: InexactReason | 'logPurged'): Promise<void> => {
+    // Told again while another database is on its way.
+    if (isReplacing) return;
+    isReplacing = true;
     const beginning = await copies.beginning(reason);
-    if (beginning.code === 'nowhere') return database.copyNeeded(reason);
-    const isCopy = beginning.code === 'copy';
-    if (isCopy) database.beginsFromCopy(reason, beginning.slot);
+    if (beginning.code === 'another') database.awaitsCopy(reason);
+    else if (beginning.code === 'copy') database.beginsFromCopy(reason, beginning.slot);
     else database.beginsAnew(reason);
     await renewed(async () => {
-      await (isCopy ? postgres.restore() : postgres.forget());
+      if (beginning.code === 'another' && !(await copies.fetch())) return;
+      await (beginning.code === 'anew' ? postgres.forget() : postgres.restore());
       digests.anew();
       fence.open();
+      isReplacing = false;
     });
   };
   const failed = async (error: Error): Promise<void> => {
@@ -268,6 +276,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     sweep.look();
     sharedSweep.look();
   });
+  await copies.offer();
   tracker.done();
   frame.running = {
     status: (clients) => replica.status(clients),

@@ -4,15 +4,24 @@
  * Responsible for: putting together who makes them, who says when, and whose log is held for them; and choosing among them. Invariant: what differs from a majority is not begun from again, neither from what was copied of it.
  */
 import type { Logger } from 'pino';
+import { describeInstallation, type Installation } from '../adapters/postgres/copy/installation.ts';
+import { createPacer } from '../adapters/postgres/copy/pacer.ts';
+import { keptCopySource, takeKeptCopy } from '../adapters/postgres/kept/give-copy.ts';
 import { createCopyMaker } from '../adapters/postgres/kept/make-copy.ts';
 import { systemClock } from '../adapters/system-clock.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import type { Slot } from '../multipaxos/types/names.ts';
 import type { InexactReason } from '../payload/statements/executor.ts';
+import { CopyError, type CopyFetcher, type CopySource } from '../ports/copy.ts';
 import type { LogStore } from '../ports/log-store.ts';
+import type { Transport } from '../ports/transport.ts';
+import type { RecoveryTracker } from '../replica/database/recovery-progress.ts';
+import { createSources } from '../replica/database/sources.ts';
+import { transferState } from '../replica/database/state-transfer.ts';
 import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
 import { CopyKeeper } from '../replica/statements/copy-keeper.ts';
 import { type HeldLog, heldLog } from '../replica/statements/held-log.ts';
+import { positionNone } from '../wal/position.ts';
 import type { StatementPostgres } from './statement-database.ts';
 
 export interface CopiesOptions {
@@ -20,20 +29,26 @@ export interface CopiesOptions {
   readonly cluster: string;
   readonly postgres: StatementPostgres;
   readonly logger: Logger;
-  readonly protocol: () => Pick<ProtocolHost, 'settledTo' | 'purgedTo'>;
+  readonly tracker: RecoveryTracker;
+  readonly transport: Pick<Transport, 'connected'> & CopyFetcher & { offerCopies(source: CopySource): void };
+  readonly protocol: () => Pick<ProtocolHost, 'settledTo' | 'purgedTo' | 'membership' | 'standing'>;
   /** Wakes the payload, which may be at rest. */
   readonly wake: () => void;
 }
 
-/** `copy`: from the one that is kept; `anew`: from the beginning of the log; `nowhere`: the log does not reach back so far. */
+/** `copy`: from the one that is kept; `anew`: from the beginning of the log; `another`: from one that another replica keeps, for the log does not reach back so far. */
 export type Beginning =
   | { readonly code: 'copy'; readonly slot: Slot }
-  | { readonly code: 'anew' | 'nowhere' };
+  | { readonly code: 'anew' | 'another' };
+
+const pace = { retryMs: 300, retryMsMax: 5000, failedMsMax: 60_000 } as const;
 
 export class StatementCopies {
   readonly keeper: CopyKeeper;
   private readonly options: CopiesOptions;
   private held: HeldLog | null = null;
+  private readonly ended = new AbortController();
+  private installation: Installation | null = null;
 
   constructor(options: CopiesOptions) {
     this.options = options;
@@ -77,11 +92,73 @@ export class StatementCopies {
     if (mayDiffer || mayHaveParted) await postgres.kept.discard();
     const { note } = postgres.kept;
     const { purgedTo } = protocol();
+    // The group has let go of what follows: what is here is older.
+    if (reason === 'logPurged' && config.protocol !== 'primary') return { code: 'another' };
     if (note !== null && purgedTo <= note.slot) return { code: 'copy', slot: note.slot };
-    return { code: purgedTo === 0 ? 'anew' : 'nowhere' };
+    return { code: purgedTo === 0 ? 'anew' : 'another' };
+  }
+
+  /** Others may have the copy that is kept. */
+  async offer(): Promise<void> {
+    const { config, cluster, postgres, transport } = this.options;
+    const pacer = createPacer(() => config.snapshot.bytesPerSecondMax ?? null);
+    this.installation = await describeInstallation(postgres.binaries);
+    transport.offerCopies(
+      keptCopySource({
+        directory: postgres.kept,
+        owner: { group: config.group, cluster },
+        installation: this.installation,
+        onWanted: () => this.keeper.hurry(),
+        pass: (bytes) => pacer.pass(bytes),
+      }),
+    );
+  }
+
+  /** One that another replica keeps is kept here when it resolves. False: it has ended before. Tried without end. */
+  async fetch(): Promise<boolean> {
+    const { config, cluster, postgres, transport, tracker, logger, protocol } = this.options;
+    const { installation } = this;
+    if (installation === null) throw new Error('copies are not offered yet');
+    tracker.begin('logPurged', 'copying');
+    const sources = createSources({
+      transport,
+      membership: protocol().membership,
+      leader: () => protocol().standing().leader,
+      nowMs: () => systemClock.nowMs(),
+      leaderWaitMs: 2_000,
+    });
+    const copy = await transferState(
+      {
+        ...pace,
+        fetcher: transport,
+        sources: () => sources({}),
+        tracker,
+        logger,
+        timers: systemClock,
+        receive: async (channel, from, onProgress, signal) => {
+          const { slot } = await takeKeptCopy(channel, {
+            directory: postgres.kept,
+            owner: { group: config.group, cluster },
+            installation,
+            atLeast: protocol().purgedTo,
+            onProgress,
+            signal,
+          });
+          // Where what is settled there is not in this log: another one, later.
+          if (config.protocol === 'primary' && slot > protocol().standing().lastSlot)
+            throw new CopyError('tooOld', `the copy of ${from} is of slot ${slot}, which is not in this log`);
+          logger.info({ from, slot }, 'a copy of another replica is here');
+          const bytes = { bytesReceived: 0, bytesTotal: 0, blocksReceived: 0 };
+          return { from, position: positionNone, configuration: null, ...bytes };
+        },
+      },
+      this.ended.signal,
+    );
+    return copy !== null;
   }
 
   stop(): void {
+    this.ended.abort();
     this.keeper.stop();
   }
 }

@@ -124,11 +124,10 @@ export class StatementDatabaseHealth implements StatementDatabase {
     this.options.logger.warn({ reason }, this.trouble ?? '');
   }
 
-  copyNeeded(reason: InexactReason | 'logPurged'): void {
-    this.down(
-      `Its database cannot go on: ${why[reason]}, and the log does not reach back to the beginning. Copies are not made yet where statements travel: found the group anew, or go on without this replica.`,
-    );
-    this.options.logger.error({ reason }, this.trouble ?? '');
+  /** One that another replica keeps takes its place. */
+  awaitsCopy(reason: InexactReason | 'logPurged'): void {
+    this.down(`its database is replaced by a copy of another replica's: ${why[reason]}`);
+    this.options.logger.warn({ reason }, this.trouble ?? '');
   }
 
   down(reason: string): void {

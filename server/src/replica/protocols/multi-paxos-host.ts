@@ -29,6 +29,8 @@ export class MultiPaxosHost implements ProtocolHost, CoreListener {
   private readonly standingAt = new LeadershipState();
   private listener: ProtocolListener | null = null;
   private isAnnounced = false;
+  /** The database came up, and was not given up since. */
+  private isRestored = false;
 
   constructor(parts: ProtocolParts) {
     this.parts = parts;
@@ -90,10 +92,12 @@ export class MultiPaxosHost implements ProtocolHost, CoreListener {
   }
 
   restored(slot: Slot): void {
+    this.isRestored = true;
     this.core.input({ kind: 'Restored', slot, configuration: this.membership.configuration });
   }
 
   copyAwaited(): void {
+    this.isRestored = false;
     this.core.input({ kind: 'CopyAwaited' });
   }
 
@@ -197,7 +201,10 @@ export class MultiPaxosHost implements ProtocolHost, CoreListener {
   }
 
   purgedByPeer(peer: ReplicaId, purgedTo: Slot): void {
+    if (!this.isRestored) return;
+    this.isRestored = false;
     this.parts.logger.warn({ peer, purgedTo }, 'what this replica lacks is in the log of a peer no more');
+    this.parts.timers.soon(() => this.listener?.copyNeeded());
   }
 
   purged(): void {

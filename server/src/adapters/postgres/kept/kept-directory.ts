@@ -16,7 +16,7 @@ import { handOver, type LaunchUser } from '../launch-user.ts';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import { syncTree } from './sync-tree.ts';
 
-const noteName = 'barista-copy.json';
+export const noteName = 'barista-copy.json';
 const formatVersion = 1;
 const shape = z.strictObject({
   version: z.literal(formatVersion),
@@ -45,6 +45,8 @@ export class KeptDirectory {
   readonly data: string;
   /** Of the copy that is kept; null: there is none. */
   note: CopyNote | null = null;
+  private holders = 0;
+  private readonly released: (() => void)[] = [];
   private readonly kept: string;
   private readonly old: string;
 
@@ -80,11 +82,24 @@ export class KeptDirectory {
     await writeNote(this.making, note);
     const parent = dirname(this.kept);
     await syncPath(dirname(this.making));
+    while (this.holders > 0)
+      await new Promise<void>((resolve) => {
+        this.released.push(resolve);
+      });
     if (await exists(this.kept)) await rename(this.kept, this.old);
     await rename(dirname(this.making), this.kept);
     await syncPath(parent);
     this.note = note;
     await rm(this.old, { recursive: true, force: true });
+  }
+
+  /** The copy that is there stays, until what it returns is called. */
+  hold(): () => void {
+    this.holders += 1;
+    return () => {
+      this.holders -= 1;
+      for (const resolve of this.released.splice(0)) resolve();
+    };
   }
 
   async giveUp(): Promise<void> {
@@ -126,7 +141,11 @@ export class KeptDirectory {
 }
 
 async function writeNote(data: string, note: CopyNote): Promise<void> {
-  await writeDurably(join(data, noteName), `${JSON.stringify({ version: formatVersion, ...note })}\n`);
+  await writeDurably(join(data, noteName), `${noteText(note)}\n`);
+}
+
+export function noteText(note: CopyNote): string {
+  return JSON.stringify({ version: formatVersion, ...note });
 }
 
 /** Null: it is not there, or cannot be read. */
