@@ -181,11 +181,14 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     // Told again while another database is on its way.
     if (isReplacing) return;
     isReplacing = true;
+    await copies.keeper.cleared();
     const beginning = await copies.beginning(reason);
     if (beginning.code === 'another') database.awaitsCopy(reason);
     else if (beginning.code === 'copy') database.beginsFromCopy(reason, beginning.slot);
     else database.beginsAnew(reason);
     await renewed(async () => {
+      // It came up again meanwhile, if it had failed besides.
+      await copies.keeper.cleared();
       if (beginning.code === 'another' && !(await copies.fetch())) return;
       await (beginning.code === 'anew' ? postgres.forget() : postgres.restore());
       digests.anew();

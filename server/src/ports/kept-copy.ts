@@ -22,6 +22,6 @@ export interface BegunCopy {
 }
 
 export interface CopyMaker {
-  /** @throws Error: none can be made now, such as for want of room */
-  begin(): Promise<BegunCopy>;
+  /** `signal`: nobody wants it any more, for the database is about to go. @throws Error: none can be made now, such as for want of room */
+  begin(signal: AbortSignal): Promise<BegunCopy>;
 }

@@ -13,8 +13,9 @@ function setUp({ fails = false, costMs = 0 } = {}) {
   const at = { settledTo: 1_000 };
   const keeper = new CopyKeeper({
     maker: {
-      begin: async () => {
+      begin: async (signal) => {
         told.push('begin');
+        signal.addEventListener('abort', () => told.push('unwanted'));
         if (fails) throw new Error('no room');
         await new Promise<void>((resolve) => timers.after(costMs, resolve));
         let slot = 0 as Slot;
@@ -78,7 +79,7 @@ describe('who keeps a copy', () => {
     await pass(1_000);
     keeper.down();
     await pass(8_000);
-    expect(told.filter((word) => word !== 'wake')).toEqual(['begin', 'given up']);
+    expect(told.filter((word) => word !== 'wake')).toEqual(['begin', 'unwanted', 'given up']);
     keeper.stop();
   });
 
@@ -109,5 +110,22 @@ describe('who keeps a copy', () => {
     await pass(1_000);
     expect(told.filter((word) => word === 'begin')).toHaveLength(2);
     keeper.stop();
+  });
+
+  it('has ended with what it was making before the database is replaced', async () => {
+    const { keeper, told, pass } = setUp({ costMs: 2_000 });
+    keeper.executed(1_100);
+    await pass(1_000);
+    expect(told).toEqual(['begin']);
+    let isCleared = false;
+    const cleared = keeper.cleared().then(() => {
+      isCleared = true;
+    });
+    await pass(1_000);
+    expect(isCleared).toBe(false);
+    expect(told).toEqual(['begin', 'unwanted']);
+    await pass(1_500);
+    await cleared;
+    expect(told).toEqual(['begin', 'unwanted', 'given up']);
   });
 });

@@ -50,6 +50,9 @@ export class CopyKeeper implements Resting {
   private costMs = 0;
   private notBeforeMs = 0;
   private isMaking = false;
+  /** Never rejects. */
+  private making: Promise<void> = Promise.resolve();
+  private unwanted = new AbortController();
   /** Resolves `rested` with the slot. */
   private awaited: { readonly copy: BegunCopy; readonly done: (slot: Slot | null) => void } | null = null;
   private isStopped = false;
@@ -70,7 +73,14 @@ export class CopyKeeper implements Resting {
   /** It is there no more: what was begun comes to nothing. */
   down(): void {
     this.isUp = false;
+    this.unwanted.abort();
     this.awaited?.done(null);
+  }
+
+  /** The database in use, and the copy that is kept, are about to be replaced: when it resolves nothing reads or writes either. */
+  async cleared(): Promise<void> {
+    this.down();
+    await this.making;
   }
 
   /** Something was executed, and took so long. */
@@ -108,19 +118,20 @@ export class CopyKeeper implements Resting {
     if (this.busyMs < Math.max(afterBusyMs, timesCost * this.costMs)) return;
     if (this.options.timers.nowMs() < this.notBeforeMs) return;
     this.isMaking = true;
-    void this.make().finally(() => {
+    this.unwanted = new AbortController();
+    this.making = this.make(this.unwanted.signal).finally(() => {
       this.isMaking = false;
     });
   }
 
   /** Never rejects. */
-  private async make(): Promise<void> {
+  private async make(signal: AbortSignal): Promise<void> {
     const { maker, timers, logger, onKept } = this.options;
     const beganAtMs = timers.nowMs();
     const busyBefore = this.busyMs;
     let copy: BegunCopy | null = null;
     try {
-      copy = await maker.begin();
+      copy = await maker.begin(signal);
       let workMs = timers.nowMs() - beganAtMs;
       const slot = await this.rested(copy);
       if (slot === null || !(await this.settled(slot)))
@@ -169,6 +180,7 @@ export class CopyKeeper implements Resting {
   stop(): void {
     this.isStopped = true;
     this.stopLooking();
+    this.unwanted.abort();
     this.awaited?.done(null);
   }
 }

@@ -125,7 +125,10 @@ describe('a copy that a replica keeps', () => {
     });
     // Files are copied while statements are executed; numbers that are drawn behind the copy's checkpoint are those that the WAL has ahead.
     await execute(other.executor, log, 10);
-    const [begun] = await Promise.all([maker.begin(), execute(other.executor, log, restAt - 12)]);
+    const [begun] = await Promise.all([
+      maker.begin(new AbortController().signal),
+      execute(other.executor, log, restAt - 12),
+    ]);
     await execute(other.executor, log, restAt);
     expect(await other.executor.rest()).toBe(true);
     await begun.atRest(other.executor.pointer);
@@ -161,7 +164,7 @@ describe('a copy that a replica keeps', () => {
     const { socketDir } = postgres;
     const maker = createCopyMaker({ directory, socketDir, cluster, bytesPerSecondMax: () => null });
     const make = async (slot: number) => {
-      const begun = await maker.begin();
+      const begun = await maker.begin(new AbortController().signal);
       await begun.atRest(slot as Slot);
       return begun.complete();
     };

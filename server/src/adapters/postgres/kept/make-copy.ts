@@ -33,7 +33,7 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
   const { directory, socketDir, cluster } = options;
   let before: CopiedFiles | null = null;
 
-  async function begin(): Promise<BegunCopy> {
+  async function begin(signal: AbortSignal): Promise<BegunCopy> {
     const client = await connectPg({ socketDir, database: 'postgres' });
     let backup: BackupSession | null = null;
     try {
@@ -42,7 +42,10 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
       await assertRoom(directory.making, backup.bytesTotal);
       const pacer = createPacer(options.bytesPerSecondMax);
       const { data, making } = directory;
-      const files = await copyDatabaseFiles(data, making, before, (bytes) => pacer.pass(bytes));
+      const files = await copyDatabaseFiles(data, making, before, (bytes) => {
+        signal.throwIfAborted();
+        return pacer.pass(bytes);
+      });
       await mkdir(join(making, 'global'), { recursive: true });
       await copyOne(join(data, controlFile), join(making, controlFile));
       const { label, stop, redo, timeline } = await backup.stop();
