@@ -18,13 +18,12 @@ import {
   planQuery,
   ownCall,
   refusalOf,
-  tellsOfState,
 } from './request-plan.ts';
 import { fitsSavepoint, mayWrite, statementsOf } from './text-statements.ts';
 
 /** A statement that is known by its name alone was made by SQL's PREPARE, which takes only such. */
-const ordinary: StatementMeaning = { kind: 'plain', word: 'execute' };
-const nothing: StatementMeaning = { kind: 'setting', word: 'set' };
+const ordinary: StatementMeaning = { kind: 'plain', word: 'execute', changesState: true };
+const nothing: StatementMeaning = { kind: 'setting', word: 'set', changesState: false };
 
 const copying: ReadonlySet<number> = new Set([front.copyData, front.copyDone, front.copyFail]);
 
@@ -153,7 +152,7 @@ class MessagePlanner {
     this.closings.push(
       frameOf(front.close, Buffer.concat([ofStatement, message.subarray(headerBytes, begin)])),
     );
-    this.mayChangeState ||= name !== '' || tellsOfState(text.toString('latin1'));
+    this.mayChangeState ||= name !== '';
     return this.pass(message, 'parse');
   }
 
@@ -164,6 +163,7 @@ class MessagePlanner {
       this.isAlone = true;
     if (this.course.take(meaning)) this.advance(this.course.isInBlock);
     this.executed.push(meaning);
+    this.mayChangeState ||= meaning.changesState;
     this.pass(message, 'execute');
     // PostgreSQL would wait for data, and a Sync is none; where it does not copy in it passes over this.
     if (meaning.word === 'copy' && !mayCopy) this.out.push(noDataToCopy);
@@ -194,8 +194,8 @@ class MessagePlanner {
 }
 
 /** What a Parse holds is one statement, or PostgreSQL refuses it: its first word is enough where its end is not clear. */
-function meaningOf({ kind, word }: StatementMeaning): StatementMeaning {
-  return { kind: kind === 'unclear' && ordinaryWords.has(word) ? 'plain' : kind, word };
+function meaningOf({ kind, word, changesState }: StatementMeaning): StatementMeaning {
+  return { kind: kind === 'unclear' && ordinaryWords.has(word) ? 'plain' : kind, word, changesState };
 }
 
 const ordinaryWords: ReadonlySet<string> = new Set([

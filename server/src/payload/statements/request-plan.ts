@@ -21,6 +21,8 @@ export interface Advance {
 export interface StatementMeaning {
   readonly kind: TextStatement['kind'];
   readonly word: string;
+  /** Whenever it is executed (text-statements.ts). */
+  readonly changesState: boolean;
 }
 
 export interface PlanContext {
@@ -133,7 +135,7 @@ export function planQuery(
     code: 'run',
     expected: null,
     copies: countEnds(copies),
-    mayChangeState: tellsOfState(text.toString('latin1')),
+    mayChangeState: statements.some(({ changesState }) => changesState),
     prepared: [],
     closings: [],
     bound: [],
@@ -263,13 +265,6 @@ function characters(bytes: Buffer): number {
 
 export function countEnds(messages: readonly Buffer[]): number {
   return messages.filter(([type]) => type === front.copyDone || type === front.copyFail).length;
-}
-
-/** A text may change what its session has besides its transaction. Finding too much costs a question. */
-export function tellsOfState(text: string): boolean {
-  return /\b(?:set|reset|discard|prepare|deallocate|listen|unlisten|do|call)\b|set_config|advisory/i.test(
-    text,
-  );
 }
 
 /** To PostgreSQL, which waits for data that the request does not bring. */

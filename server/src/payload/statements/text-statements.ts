@@ -8,6 +8,8 @@ export interface TextStatement {
   readonly kind: StatementKind;
   /** In lower case; empty: it begins with something else. */
   readonly word: string;
+  /** It may change what its session has besides its transaction: settings, prepared statements, LISTEN, advisory locks, cursors WITH HOLD. Finding too much costs a question. */
+  readonly changesState: boolean;
   /** Bytes of the text; `start` is right behind the semicolon before it. */
   readonly start: number;
   readonly end: number;
@@ -18,7 +20,9 @@ export function statementsOf(text: Buffer, rules: TextRules): readonly TextState
   let start = 0;
   let at = 0;
   const reader = new StatementReader(rules, (kind) => {
-    found.push({ kind, word: firstWord(text, start, at), start, end: at });
+    const word = firstWord(text, start, at);
+    const changesState = changes(word, text.toString('latin1', start, at));
+    found.push({ kind, word, changesState, start, end: at });
     start = at + 1;
   });
   for (; at < text.length; at += 1) reader.push(text, at, at + 1);
@@ -39,6 +43,25 @@ function firstWord(text: Buffer, from: number, to: number): string {
   const begin = at;
   while (at < to && isWordByte(text[at]!)) at += 1;
   return text.toString('latin1', begin, at).toLowerCase();
+}
+
+/** What `execute` was prepared to do is not known. */
+const stateWords: ReadonlySet<string> = new Set([
+  'set',
+  'reset',
+  'discard',
+  'prepare',
+  'execute',
+  'deallocate',
+  'listen',
+  'unlisten',
+  'do',
+  'call',
+]);
+
+function changes(word: string, text: string): boolean {
+  if (word === 'set' && /^[\s;]*set\s+(?:transaction|constraints)\b/i.test(text)) return false;
+  return stateWords.has(word) || /set_config|advisory|\bwith\s+hold\b/i.test(text);
 }
 
 function commentEnd(text: Buffer, from: number, to: number): number {
