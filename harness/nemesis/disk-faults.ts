@@ -7,15 +7,16 @@ import { join } from 'node:path';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import { flipByte, tearTail } from './damage-log.ts';
 import {
+  type Begun,
   claimLoss,
   claimStop,
   forgetHealed,
   freshStatus,
   replicaNow,
+  report,
+  type Scene,
   Skipped,
   untilTrue,
-  type Begun,
-  type Scene,
 } from './scene.ts';
 import type { PlannedFault } from './schedule.ts';
 import { type SmallDisk, moveToSmallDisk, smallDiskProblem } from './small-disk.ts';
@@ -153,8 +154,4 @@ export async function fullDisk(
       await stopped(() => mounted.moveBack());
     },
   };
-}
-
-function report({ anomalies }: Scene, kind: string, summary: string): void {
-  anomalies.push({ kind, summary, detail: [] });
 }

@@ -5,8 +5,9 @@
  */
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import { writeClock } from './clock-faults.ts';
+import { Deserters } from './deserters.ts';
 import { inject } from './inject.ts';
-import { faultIfPossible, releaseClaims, replicasNow, Skipped, sleep, type Scene } from './scene.ts';
+import { faultIfPossible, releaseClaims, replicasNow, report, Skipped, sleep, type Scene } from './scene.ts';
 import type { FaultKind, PlannedFault } from './schedule.ts';
 
 export interface FaultTally {
@@ -44,13 +45,29 @@ export async function runNemesis(options: NemesisOptions): Promise<NemesisResult
   for (const { kind } of schedule)
     result.tally.set(kind, { planned: 0, tookEffect: 0, withoutEffect: 0, skipped: 0 });
   const running: Promise<void>[] = [];
+  const stopLooking = lookForDeserters(scene);
   for (const planned of schedule) {
     await sleep(planned.atMs - nowMs());
     running.push(strike(options, planned, result));
   }
   await Promise.all(running);
+  stopLooking();
   await healEverything(scene);
   return result;
+}
+
+const lookMs = 2_000;
+
+function lookForDeserters(scene: Scene): () => void {
+  const deserters = new Deserters();
+  const isStruck = (id: string): boolean => scene.claims.has(id) || scene.losses.has(id);
+  const look = async (): Promise<void> => {
+    for (const id of deserters.look(await replicasNow(scene), isStruck))
+      report(scene, 'ended-by-itself', `${id} has ended though no fault had it; its log says why`);
+  };
+  // A demo that does not answer is found by others.
+  const timer = setInterval(() => void look().catch(() => undefined), lookMs);
+  return () => clearInterval(timer);
 }
 
 async function strike(

@@ -178,3 +178,8 @@ export async function faultIfPossible(scene: Scene, request: FaultRequest): Prom
     scene.say(`  (${error instanceof Error ? error.message : String(error)})`);
   });
 }
+
+/** What the nemesis itself has seen go wrong. */
+export function report({ anomalies }: Scene, kind: string, summary: string): void {
+  anomalies.push({ kind, summary, detail: [] });
+}

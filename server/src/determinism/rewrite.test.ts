@@ -79,6 +79,12 @@ test.each([
   ["select set_config('barista_fn.operation', 'x', false)", "the operation's clock"],
   ["select set_config('barista' || '_fn.operation', 'x', false)", 'set_config'],
   ['select * from t tablesample system (10)', 'samples'],
+  ['create unlogged table t (a int)', 'unlogged tables'],
+  ['create unlogged table t as select 1', 'unlogged tables'],
+  ['select 1 into unlogged t', 'unlogged tables'],
+  ['create unlogged sequence s', 'unlogged tables'],
+  ['alter table t set unlogged', 'unlogged tables'],
+  ["do $$begin execute 'create unlogged table t (a int)'; end$$", 'bodies as strings'],
   ['selec 1', 'syntax errors'],
   ['select 1\0; select now()', 'syntax errors'],
 ])('refused: %s', (sql, rule) => {

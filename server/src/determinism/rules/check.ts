@@ -141,6 +141,12 @@ function tellsOids({ kind, node }: Visited): boolean {
 function check(visited: Visited, text: string, context: RewriteContext, isWrite: boolean): Finding {
   const { kind, node } = visited;
   if (kind === 'FuncCall') return checkCall(node, text, context);
+  if (word(node, 'relpersistence') === 'u' || word(node, 'subtype') === 'AT_SetUnLogged')
+    return {
+      message: 'a crash empties an unlogged table at one replica, and not at the others',
+      hint: 'Leave out UNLOGGED.',
+      rule: 'unlogged tables',
+    };
   if (kind === 'SQLValueFunction') return checkClockWord(node);
   if (kind === 'A_Const') return checkLiteral(visited);
   if (kind === 'SelectStmt') return checkSelect(node, isWrite);

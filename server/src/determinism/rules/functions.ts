@@ -66,7 +66,7 @@ export const namesInBodies = new RegExp(
     ...replaced.keys(),
     ...refusedFunctions.keys(),
     ...new Set(clockWords.values()),
-    'ctid|xmin|xmax|cmin|cmax|tableoid|tablesample|set_config',
+    'ctid|xmin|xmax|cmin|cmax|tableoid|tablesample|set_config|unlogged',
     'tomorrow|yesterday|today',
   ].join('|')})(?![A-Za-z0-9_$])`,
   'i',

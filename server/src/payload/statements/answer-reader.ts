@@ -27,6 +27,8 @@ export class AnswerReader {
   parsed = 0;
   bound = 0;
   readonly notifications: Buffer[] = [];
+  /** Settings that PostgreSQL has told; kept whatever becomes of the answer. */
+  readonly parameters: Buffer[] = [];
   private readonly plan: Pick<RequestPlan, 'expected' | 'insertions'>;
   private readonly column: string;
   private readonly bytesMax: number;
@@ -57,6 +59,7 @@ export class AnswerReader {
       this.tell(message);
       return 'ends';
     }
+    if (type === back.parameterStatus) this.parameters.push(message);
     if (type === back.noticeResponse || type === back.parameterStatus) {
       this.tell(message);
       return 'goesOn';

@@ -196,7 +196,8 @@ export class RunRequest {
     }
     if (reader.isTooLong) {
       if (session.status === 'T') await this.failBlock(session);
-      return failure(session, tooLong(this.options.answerBytesMax));
+      const failed = failure(session, tooLong(this.options.answerBytesMax));
+      return { ...failed, answer: Buffer.concat([...reader.parameters, failed.answer]) };
     }
     if (plan.text !== null && reader.failedAtOnce && reader.sqlState === '42601') {
       const own = syntaxErrorOf(await this.options.runner.ask(session, syntaxQuestion(plan.text)));
@@ -210,7 +211,7 @@ export class RunRequest {
   private async follow(session: ClientSession, plan: RequestPlan, reader: AnswerReader): Promise<void> {
     const { listener, runner } = this.options;
     for (const message of reader.notifications) listener.notified?.(session.id, message);
-    session.rules = rulesBehind(session.rules, reader.answer());
+    session.rules = rulesBehind(session.rules, Buffer.concat(reader.parameters));
     for (const [name, meaning] of plan.prepared.slice(0, reader.parsed))
       session.statements.set(name, meaning);
     for (const [name, meaning] of plan.bound.slice(0, reader.bound)) session.portals.set(name, meaning);
