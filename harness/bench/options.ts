@@ -18,7 +18,7 @@ Commands:
   budget     where a transaction's processor time goes, stage by stage, beside what each stage's system calls alone would cost; flame graphs with --flames
   memory     what each replica's Node.js holds of the machine's memory under a load that goes on, for an hour unless --minutes says otherwise
   size       what grows with the size of the database: a transaction's cost, the time until a lost database, a lost disk and a killed leader are mended, a restart
-  papers     the experiments of the papers that Barista is built from: TPC-C over Paxos, Multi-Paxos and WAL, the commit point's three ways, the middleware's overhead;
+  papers     the experiments of the papers that Barista is built from: TPC-C over Paxos, Multi-Paxos and WAL, the commit point's three ways, the middleware's overhead, a primary's levels;
              two hours or so, with the delays
   gateway    the SQL gateway, against a pipe that looks at nothing and against PostgreSQL without either
   log        appends to the log store, against a plain loop of write and fdatasync

@@ -10,10 +10,15 @@ import { requireBuilt } from '../compare/systems/barista.ts';
 import type { SqlTarget } from '../sql.ts';
 import { readCosts, sumOf, type Costs } from './costs.ts';
 
+export const levels = ['none', 'async', 'semi', 'sync', 'majority'] as const;
+export type Level = (typeof levels)[number];
+
 export interface GroupKind {
-  readonly protocol: 'multi-paxos' | 'paxos';
+  readonly protocol: 'multi-paxos' | 'paxos' | 'primary';
   readonly payload: 'wal' | 'statements';
   readonly commitPoint: 'piggyback' | 'synchronous' | 'asynchronous';
+  /** When a primary answers; of other protocols null. */
+  readonly level: Level | null;
   readonly replicas: number;
   /** Between each two replicas, one way. */
   readonly delayMs: number;
@@ -34,7 +39,7 @@ const settleMs = 600_000;
 
 /** In `root`, which it leaves behind. @throws Error that says why it did not start */
 export async function startPaperGroup(kind: GroupKind, root: string): Promise<PaperGroup> {
-  const { protocol, payload, commitPoint, replicas, delayMs } = kind;
+  const { protocol, payload, commitPoint, level, replicas, delayMs } = kind;
   const cluster = await startCluster({
     bin: requireBuilt(ownCheckout),
     replicas,
@@ -44,6 +49,7 @@ export async function startPaperGroup(kind: GroupKind, root: string): Promise<Pa
       '--no-dashboard',
       `--payload=${payload}`,
       `--protocol=${protocol}`,
+      ...(level === null ? [] : [`--replication=${level}`]),
       ...(commitPoint === 'piggyback' ? [] : [`--commit-point=${commitPoint}`]),
     ],
   });

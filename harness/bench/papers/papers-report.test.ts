@@ -11,6 +11,7 @@ const kind: GroupKind = {
   protocol: 'multi-paxos',
   payload: 'wal',
   commitPoint: 'piggyback',
+  level: null,
   replicas: 3,
   delayMs: 0,
 };
@@ -45,6 +46,7 @@ const run: PapersRun = {
   tpcc: [],
   commitPoint: [],
   overhead: [],
+  levels: [],
 };
 const textOf = (part: Partial<PapersRun>): string =>
   papersReport({ ...run, ...part }, 'the command').markdown;
@@ -89,6 +91,16 @@ describe('a report of the papers', () => {
     expect(text).toContain('| Multi-Paxos, statements, 1 replica | 8 | 200 | 0.20 | 1.00 | – |');
     expect(text).toContain('| Multi-Paxos, statements, 3 replicas | 8 | 100 | 0.10 | 0.50 | 0.40 |');
     expect(text).toContain('| Multi-Paxos, WAL, 3 replicas | 8 | 500 | 0.50 | – | – |');
+  });
+
+  it('sets each level beside none, with as many copies and as many updates', () => {
+    const at = (level: 'none' | 'sync', replicas: number, tps: number): YcsbResult =>
+      ycsb({ ...kind, protocol: 'primary', payload: 'statements', level, replicas }, tps);
+    const levels = [at('none', 2, 400), at('sync', 2, 100), at('none', 3, 200), at('sync', 3, 20)];
+    const { markdown, charts } = papersReport({ ...run, levels }, 'c');
+    expect(markdown).toContain('| sync, one copy | 100 | 100 | 0.25 | 1.0 | 1.00 | 3.0 | 4.25 |');
+    expect(markdown).toContain('| sync, 2 copies | 100 | 20 | 0.10 |');
+    expect(charts.map(({ file }) => file)).toEqual(['levels-1.svg', 'levels-2.svg']);
   });
 
   it('has a chart for what was measured, and nothing of what was not', () => {

@@ -17,6 +17,7 @@ export function papersReport(run: PapersRun, command: string): PapersReport {
     ...tpccCharts(run.tpcc),
     ...rateCharts('commit-point.svg', 'Updates a second, by how the commit point is told', run.commitPoint),
     ...rateCharts('overhead.svg', 'Half reads, half updates: operations a second', run.overhead),
+    ...levelCharts(run.levels),
   ];
   const picture = (file: string): readonly string[] =>
     charts
@@ -36,9 +37,9 @@ export function papersReport(run: PapersRun, command: string): PapersReport {
       ? []
       : [...commitPointText(run.commitPoint), ...picture('commit-point.svg')]),
     ...(run.overhead.length === 0 ? [] : [...overheadText(run.overhead), ...picture('overhead.svg')]),
-    '## What is not here',
-    '',
-    'The four levels of acknowledgement of h-store-replication.txt (its figures 1 to 4): `protocol: primary` is not measured by this command yet.',
+    ...(run.levels.length === 0
+      ? []
+      : [...levelsText(run.levels), ...copiesOf(run.levels).flatMap((copies) => picture(levelFile(copies)))]),
   ].join('\n');
   return { markdown: `${markdown}\n`, charts };
 }
@@ -214,6 +215,79 @@ function aloneOf(results: readonly YcsbResult[], { subject, delayMs, clients }: 
 
 function plainOf(results: readonly YcsbResult[], { clients }: YcsbResult): number | null {
   return results.find((each) => each.subject === null && each.clients === clients)?.figures.tps ?? null;
+}
+
+// -------------------------------------------------------------------------------------- h-store-replication.txt
+
+function levelsText(results: readonly YcsbResult[]): readonly string[] {
+  return [
+    '## When a primary answers: h-store-replication.txt, figures 1 to 4',
+    '',
+    `YCSB, ${results[0]?.clients} clients, a primary with one copy and with two that execute statements. \`none\`: it is executed; \`async\`: it is on the primary's disk; \`semi\`: on all disks; \`sync\`: executed by all; \`majority\`: on most disks, which the paper does not have.`,
+    '',
+    ...table(
+      ['', '% updates', 'operations/s', 'of none', 'p50 ms', 'p50 of none', 'p99 ms', 'messages'],
+      results.map((each) => {
+        const base = noneOf(results, each);
+        const { tps, percentilesMs } = each.figures;
+        return [
+          subjectLabel(each.subject),
+          String(each.updates),
+          tps.toFixed(0),
+          ratio(tps, base?.tps ?? null),
+          percentilesMs.p50.toFixed(1),
+          ratio(percentilesMs.p50, base?.percentilesMs.p50 ?? null),
+          percentilesMs.p99.toFixed(1),
+          each.costs?.messages.toFixed(2) ?? '–',
+        ];
+      }),
+    ),
+    '',
+    "The paper's, of no replication: at 100 % updates and one copy synchronous answers take nearly five times as long, semi-synchronous and asynchronous ones at most about 1.3 times; with two copies both halve the operations. There reads are not replicated. Here they are statements like any other, and go through the log, so a run of reads alone costs as much as one of updates.",
+    '',
+  ];
+}
+
+const copiesOf = (results: readonly YcsbResult[]): readonly number[] => [
+  ...new Set(results.map(({ subject }) => (subject?.replicas ?? 1) - 1)),
+];
+const levelFile = (copies: number): string => `levels-${copies}.svg`;
+
+function noneOf(
+  results: readonly YcsbResult[],
+  { subject, updates }: YcsbResult,
+): YcsbResult['figures'] | null {
+  const base = results.find(
+    (each) =>
+      each.subject?.level === 'none' &&
+      each.subject.replicas === subject?.replicas &&
+      each.updates === updates,
+  );
+  return base?.figures ?? null;
+}
+
+function levelCharts(results: readonly YcsbResult[]): readonly Chart[] {
+  return copiesOf(results).map((copies) => {
+    const own = results.filter(({ subject }) => subject?.replicas === copies + 1);
+    const shares = [...new Set(own.map(({ updates }) => updates))];
+    const ofLevel = [...new Set(own.map(({ subject }) => subject?.level ?? ''))];
+    const title = `Operations a second by when a primary answers, ${copies === 1 ? 'one copy' : `${copies} copies`}`;
+    return barChart({
+      file: levelFile(copies),
+      title,
+      says: `${title}. Longer is faster.`,
+      unit: 'a second',
+      labels: shares.map((updates) => `${updates} % updates`),
+      series: ofLevel.map((level) => ({
+        name: level,
+        values: shares.map(
+          (updates) =>
+            own.find((each) => each.subject?.level === level && each.updates === updates)?.figures.tps ??
+            null,
+        ),
+      })),
+    });
+  });
 }
 
 // ------------------------------------------------------------------------------------------------------- common

@@ -18,10 +18,10 @@ import type { Shell } from '../interruptible.ts';
 import { describeMachine, type Machine } from '../machine.ts';
 import type { SqlTarget } from '../sql.ts';
 import { costsOfOne, type Costs } from './costs.ts';
-import { startPaperGroup, type GroupKind, type PaperGroup } from './paper-group.ts';
+import { type GroupKind, levels, type PaperGroup, startPaperGroup } from './paper-group.ts';
 import { loadTpccInPieces, runTpccTimes, type TpccTimes } from './tpcc-times.ts';
 
-export const paperParts = ['tpcc', 'commit-point', 'overhead'] as const;
+export const paperParts = ['tpcc', 'commit-point', 'overhead', 'levels'] as const;
 export type PaperPart = (typeof paperParts)[number];
 
 export interface PapersOptions {
@@ -60,16 +60,21 @@ export interface PapersRun {
   readonly tpcc: readonly TpccResult[];
   readonly commitPoint: readonly YcsbResult[];
   readonly overhead: readonly YcsbResult[];
+  readonly levels: readonly YcsbResult[];
 }
 
 /** A tenth of a warehouse's items and customers: each row is agreed on as a statement where these travel. */
 const scale: TpccScale = { warehouses: 1, customers: 300, items: 10_000 };
 const terminals = 10;
 const ycsbScale = 2;
+/** h-store-replication.txt, section 5: ten client threads; reads and updates in these shares. */
+const levelClients = 10;
+const levelUpdates = [0, 25, 50, 75, 100] as const;
 const group = (kind: Partial<GroupKind>, delayMs: number): GroupKind => ({
   protocol: 'multi-paxos',
   payload: 'statements',
   commitPoint: 'piggyback',
+  level: null,
   replicas: 3,
   ...kind,
   delayMs,
@@ -87,8 +92,20 @@ export async function measurePapers(options: PapersOptions, shell: Shell): Promi
     const tpcc = has('tpcc') ? await bench.tpcc() : [];
     const commitPoint = has('commit-point') ? await bench.commitPoint() : [];
     const overhead = has('overhead') ? await bench.overhead() : [];
+    const ofLevels = has('levels') ? await bench.levels() : [];
     const tookSeconds = (performance.now() - shell.startedMs) / 1000;
-    return { machine, commit, startedAt, tookSeconds, options, scale, tpcc, commitPoint, overhead };
+    return {
+      machine,
+      commit,
+      startedAt,
+      tookSeconds,
+      options,
+      scale,
+      tpcc,
+      commitPoint,
+      overhead,
+      levels: ofLevels,
+    };
   } finally {
     await rm(root, { recursive: true, force: true, maxRetries: 5 });
   }
@@ -139,7 +156,7 @@ class PapersBench {
     const each = this.options.delaysMs.flatMap((delayMs) =>
       subjects(delayMs).map((subject) => [subject, delayMs] as const),
     );
-    return this.ycsb(each, 100, this.options.clients);
+    return this.ycsb(each, [100], this.options.clients);
   }
 
   /** clouddbappliance.txt, figures 6 and 7; two copies are three replicas here, for two cannot be safe without a third vote. */
@@ -151,7 +168,15 @@ class PapersBench {
       group({ payload: 'wal', replicas: 1 }, delayMs),
       group({ payload: 'wal' }, delayMs),
     ];
-    return this.ycsb(this.withPlain(this.options.delaysMs, subjects), 50, this.options.clients);
+    return this.ycsb(this.withPlain(this.options.delaysMs, subjects), [50], this.options.clients);
+  }
+
+  /** h-store-replication.txt, figures 1 to 4: one copy, and two. */
+  levels(): Promise<readonly YcsbResult[]> {
+    const subjects = [2, 3].flatMap((replicas) =>
+      levels.map((level) => [group({ protocol: 'primary', level, replicas }, 0), 0] as const),
+    );
+    return this.ycsb(subjects, levelUpdates, [levelClients]);
   }
 
   private withPlain(
@@ -166,15 +191,16 @@ class PapersBench {
 
   private async ycsb(
     subjects: readonly (readonly [Subject, number])[],
-    updates: number,
+    shares: readonly number[],
     clients: readonly number[],
   ): Promise<readonly YcsbResult[]> {
+    const runs = shares.flatMap((updates) => clients.map((count) => [updates, count] as const));
     const results: YcsbResult[] = [];
     for (const [subject, delayMs] of subjects) {
       await this.with(subject, delayMs, async (running) => {
         await loadYcsb(running, ycsbScale);
         await running.group?.settled();
-        for (const count of clients) {
+        for (const [updates, count] of runs) {
           const before = (await running.group?.costs()) ?? null;
           const figures = await this.runYcsb(await running.doors(), updates, count);
           const after = (await running.group?.costs()) ?? null;
@@ -250,10 +276,13 @@ class PapersBench {
   }
 }
 
+const orders = { 'multi-paxos': 'Multi-Paxos', paxos: 'Paxos', primary: 'Primary' } as const;
+
 export function subjectLabel(subject: Subject): string {
   if (subject === null) return 'one PostgreSQL';
-  const { protocol, payload, commitPoint, replicas } = subject;
-  const order = protocol === 'paxos' ? 'Paxos' : 'Multi-Paxos';
+  const { protocol, payload, commitPoint, level, replicas } = subject;
+  if (level !== null) return `${level}, ${replicas === 2 ? 'one copy' : `${replicas - 1} copies`}`;
+  const order = orders[protocol];
   const what = payload === 'wal' ? 'WAL' : 'statements';
   const told = commitPoint === 'piggyback' ? '' : `, commit point ${commitPoint}`;
   return `${order}, ${what}, ${replicas} replica${replicas === 1 ? '' : 's'}${told}`;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { query } from '../../pgwire/frontend-messages.ts';
+import { bind, execute, parse, query, sync } from '../../pgwire/frontend-messages.ts';
 import type { TestPostgres } from '../../gateways/pgwire/testing/postgres.ts';
 import {
   OperationFeed,
@@ -85,5 +85,22 @@ describe('a request that comes again', () => {
     await feed.sql('a', 'SELECT 1');
     expect(await feed.result(request)).toMatchObject({ outcome: 'notKept' });
     expect(await feed.sql('a', 'SELECT count(*) FROM t WHERE a = 30')).toBe('(1) SELECT 1 I');
+  });
+});
+
+describe('what a session has', () => {
+  it('is told by an answer that is too long, too', async () => {
+    const text = "SELECT set_config('client_encoding', 'LATIN1', false), repeat('x', 300000)";
+    const result = await feed.send('b', query(text));
+    const answer = result?.answer.toString('latin1') ?? '';
+    expect(answer).toContain('C54000');
+    expect(answer).toContain('client_encoding\0LATIN1\0');
+    await feed.sql('b', 'RESET client_encoding');
+  });
+
+  it('is not a clock that ends statements, though a SET of it was prepared before', async () => {
+    await feed.send('b', Buffer.concat([parse('s', 'SET statement_timeout = 5000'), sync]));
+    await feed.send('b', Buffer.concat([bind({ portal: '', statement: 's' }), execute(''), sync]));
+    expect(await feed.sql('b', "SELECT current_setting('statement_timeout')")).toBe('(0) SELECT 1 I');
   });
 });
