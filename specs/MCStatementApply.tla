@@ -7,11 +7,12 @@ Everyone == Permutations(Replica) \cup Permutations(Session)
 (* Nothing that takes these is looked at further. *)
 NeverLost == \A r \in Replica : mode[r] # "lost"
 NeverHelped == \A r \in Replica : copied[r] # "helped"
+NeverFromKept == \A r \in Replica : ~(copied[r] = "helped" /\ kept[r].pointer > 0 /\ db[r] = <<kept[r]>>)
 
 -----------------------------------------------------------------------------
 (* Sights: what must have been seen in some state of a model, so that the invariant that each is named after says something there. *)
 
-ASSUME \A i \in 1..4 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..5 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -22,6 +23,8 @@ Sights ==
   /\ See(3, "ExecutedOnce: a request that wrote is chosen twice",
          \E i, j \in DOMAIN log : i < j /\ log[i] = log[j] /\ log[i].kind = "auto" /\ \E r \in Replica : done[r] >= j)
   /\ See(4, "CopiesHelp: one has taken a copy", \E r \in Replica : copied[r] = "helped")
+  /\ See(5, "KeptAreOfLog: one keeps a copy, and is ahead of it",
+         \E r \in Replica : kept[r].pointer > 0 /\ kept[r].rows # <<>> /\ memory[r].rows # kept[r].rows)
 
 -----------------------------------------------------------------------------
 (* Rules dropped. *)
@@ -34,4 +37,5 @@ PointerAhead(state, after, pointer) ==
 PointerBehind(state, after, pointer) ==
   IF after.rows # state.rows THEN <<Image(after, pointer - 1), Image(after, pointer)>> ELSE <<>>
 MayCopyAnytime(from) == TRUE
+MayKeepAnytime(r) == TRUE
 =============================================================================

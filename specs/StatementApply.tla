@@ -14,7 +14,8 @@
 (*                                                                           *)
 (* Shown: a replica that executes has what executing the log up to its       *)
 (* pointer makes of nothing; each request is executed once; a copy that is   *)
-(* taken at a pause always helps.                                            *)
+(* taken at a pause always helps, and so does one that a replica keeps of    *)
+(* its own database, made at a moment when nothing was open there.           *)
 (*****************************************************************************)
 EXTENDS Naturals, Sequences, FiniteSets
 
@@ -27,10 +28,11 @@ VARIABLES
   done,     \* its pointer, in memory
   db,       \* images of the database that a crash may leave, the newest last
   mode,     \* "executes", or "lost": only a copy helps
+  kept,     \* the copy that each replica keeps of its own database: an image, or NoCopy
   copied,   \* "none", "helped", "useless": what the last copy came to
   crashes
 
-vars == <<log, states, memory, done, db, mode, copied, crashes>>
+vars == <<log, states, memory, done, db, mode, kept, copied, crashes>>
 
 Kinds == {"auto", "begin", "write", "commit", "rollback"}
 Pause == [kind |-> "pause", session |-> "nobody", seq |-> 0]
@@ -70,6 +72,7 @@ After(slot) == states[slot + 1]
 OpenIn(state) == Cardinality({s \in Session : state.inBlock[s]})
 Image(state, pointer) == [rows |-> state.rows, seqs |-> state.seqs, pointer |-> pointer, open |-> OpenIn(state)]
 Newest(r) == db[r][Len(db[r])]
+NoCopy == [rows |-> <<>>, seqs |-> Nothing.seqs, pointer |-> 0, open |-> 0]
 
 -----------------------------------------------------------------------------
 Init ==
@@ -79,6 +82,7 @@ Init ==
   /\ done = [r \in Replica |-> 0]
   /\ db = [r \in Replica |-> <<Image(Nothing, 0)>>]
   /\ mode = [r \in Replica |-> "executes"]
+  /\ kept = [r \in Replica |-> NoCopy]
   /\ copied = [r \in Replica |-> "none"]
   /\ crashes = 0
 
@@ -87,7 +91,7 @@ Choose(op) ==
   /\ Len(log) < MaxSlot
   /\ log' = Append(log, op)
   /\ states' = Append(states, Step(After(Len(log)), op))
-  /\ UNCHANGED <<memory, done, db, mode, copied, crashes>>
+  /\ UNCHANGED <<memory, done, db, mode, kept, copied, crashes>>
 
 Fits(op, state) == IF op.kind \in {"auto", "begin"} THEN ~state.inBlock[op.session] ELSE state.inBlock[op.session]
 
@@ -111,7 +115,7 @@ Execute(r) ==
      IN /\ memory' = [memory EXCEPT ![r] = after]
         /\ done' = [done EXCEPT ![r] = slot]
         /\ db' = [db EXCEPT ![r] = @ \o CommitImages(memory[r], after, slot)]
-  /\ UNCHANGED <<log, states, mode, copied, crashes>>
+  /\ UNCHANGED <<log, states, mode, kept, copied, crashes>>
 
 (* Where nothing is open the pointer is advanced by itself, so that the log may be purged; and at a pause. *)
 MakeDurable(r) ==
@@ -119,7 +123,7 @@ MakeDurable(r) ==
   /\ OpenIn(memory[r]) = 0
   /\ db' = [db EXCEPT ![r] = <<Image(memory[r], done[r])>>]
   /\ db' # db
-  /\ UNCHANGED <<log, states, memory, done, mode, copied, crashes>>
+  /\ UNCHANGED <<log, states, memory, done, mode, kept, copied, crashes>>
 
 (* What was open at the pointer has seen older rows than it would see when it is executed again. *)
 IsExact(image) == image.open = 0
@@ -138,7 +142,7 @@ Crash(r) ==
   /\ crashes' = crashes + 1
   /\ \E index \in DOMAIN db[r] : StartFrom(r, db[r][index])
   /\ copied' = [copied EXCEPT ![r] = "none"]
-  /\ UNCHANGED <<log, states>>
+  /\ UNCHANGED <<log, states, kept>>
 
 (* The source stands still at the pause, and its pointer is there. *)
 MayCopy(from) == /\ done[from] > 0 /\ log[done[from]].kind = "pause"
@@ -150,12 +154,31 @@ Copy(r, from) ==
   /\ MayCopy(from)
   /\ StartFrom(r, Newest(from))
   /\ copied' = [copied EXCEPT ![r] = IF IsExact(Newest(from)) THEN "helped" ELSE "useless"]
+  /\ UNCHANGED <<log, states, kept, crashes>>
+
+(* A moment at which nothing is open here: no agreement is needed. *)
+MayKeep(r) == OpenIn(memory[r]) = 0
+
+(* The copy's WAL is cut at that moment: nothing that is executed later is in it. *)
+Keep(r) ==
+  /\ mode[r] = "executes"
+  /\ MayKeep(r)
+  /\ kept' = [kept EXCEPT ![r] = Image(memory[r], done[r])]
+  /\ kept' # kept
+  /\ UNCHANGED <<log, states, memory, done, db, mode, copied, crashes>>
+
+(* Its own, or the one that another replica keeps; without any, from the beginning of the log. *)
+GoOnFromKept(r, from) ==
+  /\ mode[r] = "lost"
+  /\ StartFrom(r, kept[from])
+  /\ kept' = [kept EXCEPT ![r] = kept[from]]
+  /\ copied' = [copied EXCEPT ![r] = IF IsExact(kept[from]) THEN "helped" ELSE "useless"]
   /\ UNCHANGED <<log, states, crashes>>
 
 Next ==
   \/ ChooseRequest \/ ChooseAgain \/ ChoosePause
-  \/ \E r \in Replica : Execute(r) \/ MakeDurable(r) \/ Crash(r)
-  \/ \E r, from \in Replica : Copy(r, from)
+  \/ \E r \in Replica : Execute(r) \/ MakeDurable(r) \/ Crash(r) \/ Keep(r)
+  \/ \E r, from \in Replica : Copy(r, from) \/ GoOnFromKept(r, from)
 
 Spec == Init /\ [][Next]_vars
 
@@ -171,6 +194,14 @@ ImagesAreOfLog ==
       /\ image.pointer <= done[r]
       /\ image.rows = After(image.pointer).rows
       /\ image.seqs = After(image.pointer).seqs
+
+(* So is a copy that is kept, and nothing was open in it. *)
+KeptAreOfLog ==
+  \A r \in Replica :
+    LET image == kept[r] IN
+    /\ image.rows = After(image.pointer).rows
+    /\ image.seqs = After(image.pointer).seqs
+    /\ image.open = 0
 
 (* Each request wrote once. *)
 ExecutedOnce ==
