@@ -28,7 +28,7 @@ function heal(group: SimulatedGroup): void {
 
 const totals = new Map<string, number>();
 
-describe.each([2, 3, 4, 5])('a group of %s in a bad world', (replicas) => {
+describe.each([2, 3, 4, 5])('a group of %s in a bad world', { timeout: 240_000 }, (replicas) => {
   it('loses nothing that majority, semi or sync acknowledged, and goes on when the world is well', () => {
     for (let seed = 1; seed <= 8; seed += 1) {
       const group = runGroup({ seed: seed * 100 + replicas, replicas, levels: all });

@@ -138,9 +138,38 @@ function tellsOids({ kind, node }: Visited): boolean {
   return kind === 'FuncCall' && strings(node.funcname).at(-1)?.startsWith('lo_') === true;
 }
 
+const ofOneReplica =
+  /^pg_(?:(?:database|relation|total_relation|table|indexes|tablespace|column)_size|relation_file(?:node|path)|stat_get_\w+|lock_status|notification_queue_usage)$/;
+
+/** Of a statement: `CACHE 20`, `DEFERRABLE`. */
+function checkOption(node: TreeNode): Finding {
+  const name = word(node, 'defname');
+  const integer = (node.arg as TreeNode | undefined)?.Integer as TreeNode | undefined;
+  if (name === 'cache' && integer?.ival !== 1)
+    return {
+      message: 'a sequence that hands out numbers in advance would lose them at a replica that is restarted',
+      hint: 'Leave out CACHE.',
+      rule: 'numbers in advance',
+    };
+  if (name === 'transaction_deferrable' && JSON.stringify(node.arg).includes('"ival":1'))
+    return {
+      message: 'a transaction that waits for others to end would stop all others',
+      hint: 'Leave out DEFERRABLE.',
+      rule: 'waiting functions',
+    };
+  return undefined;
+}
+
 function check(visited: Visited, text: string, context: RewriteContext, isWrite: boolean): Finding {
   const { kind, node } = visited;
+  if (kind === 'FuncCall' && isWrite && ofOneReplica.test(strings(node.funcname).at(-1) ?? ''))
+    return {
+      message: `${strings(node.funcname).at(-1)} tells of one replica, and cannot be a source of what is written`,
+      rule: 'statistics views',
+      position: Number(node.location ?? 0) + 1,
+    };
   if (kind === 'FuncCall') return checkCall(node, text, context);
+  if (kind === 'DefElem') return checkOption(node);
   if (word(node, 'relpersistence') === 'u' || word(node, 'subtype') === 'AT_SetUnLogged')
     return {
       message: 'a crash empties an unlogged table at one replica, and not at the others',

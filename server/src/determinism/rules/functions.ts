@@ -39,6 +39,11 @@ const rows: readonly (readonly [names: string, rule: string, hint: string])[] = 
   [machine, 'the machine', 'It tells of one replica only.'],
   [outside, 'outside the database', 'It acts at one replica only.'],
   [chance, 'other chance', 'Use random() or gen_random_uuid().'],
+  [
+    'query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml ts_stat',
+    'SQL in a string',
+    'What it says is not looked into.',
+  ],
   [waits, 'waiting functions', 'A statement that waits would stop all others.'],
   ['current_query', 'the text that is executed', 'It is not the text that was sent.'],
 ];

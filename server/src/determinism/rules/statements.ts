@@ -45,6 +45,11 @@ function settingRefusal(name: string): Why | undefined {
     };
   if (lower === 'standard_conforming_strings')
     return { message: `${name} cannot be changed`, rule: 'standard_conforming_strings' };
+  if (lower === 'default_transaction_deferrable' || lower === 'transaction_deferrable')
+    return {
+      message: `${name} cannot be set: a transaction that waits for others to end would stop all others`,
+      rule: 'waiting functions',
+    };
   if (lower === 'seed')
     return { message: 'seed cannot be set', hint: 'Call setseed().', rule: "the operation's clock" };
   return undefined;

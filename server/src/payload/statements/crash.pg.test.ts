@@ -293,3 +293,84 @@ it('a request that failed, and moved no pointer, is not executed when it comes a
     await machine.postgres.remove();
   }
 });
+
+describe('what a restart must not forget', () => {
+  const open = (name: string): Operation => ({
+    kind: 'open',
+    session: sessionOf(name),
+    user: 'barista',
+    database: 'barista',
+    parameters: [],
+    clockUs: 0,
+  });
+  const asker = (): ((name: string, text: string) => Operation) => {
+    const seqs = new Map<string, number>();
+    return (name, text) => {
+      const seq = (seqs.get(name) ?? 0) + 1;
+      seqs.set(name, seq);
+      return {
+        kind: 'request',
+        session: sessionOf(name),
+        seq,
+        what: text === 'BEGIN' ? 'begin' : 'execute',
+        bytes: query(text),
+        clockUs: 0,
+        seed: Buffer.alloc(16),
+      };
+    };
+  };
+  const said = (machine: Machine, slot: number): string =>
+    words(machine.results.get(slot)?.answer ?? Buffer.alloc(0));
+
+  it('is a block that was ended for others', async () => {
+    let machine = await make();
+    const ask = asker();
+    try {
+      const log = [
+        open('a'),
+        open('b'),
+        ask('b', 'CREATE TABLE t (a int, b bigint)'),
+        ask('a', 'BEGIN'),
+        ask('a', 'SELECT 1'),
+        { kind: 'cancelOpen', session: sessionOf('a') } satisfies Operation,
+        ask('b', 'INSERT INTO t VALUES (1, 1)'),
+      ];
+      await execute(machine, log);
+      await machine.executor.stop();
+      machine = await begin(machine.postgres, false);
+      expect(machine.started).toEqual({ code: 'exact', pointer: 7 });
+      log.push(ask('a', 'INSERT INTO t VALUES (2, 2)'));
+      await execute(machine, log);
+      expect(said(machine, 8)).toBe('!25P02 E');
+      expect(await contents(machine)).toBe('[{"a":1,"b":"1"}]');
+    } finally {
+      await machine.executor.stop().catch(() => undefined);
+      await machine.postgres.remove();
+    }
+  });
+
+  it('is a number of a sequence that was drawn by what moved no pointer', async () => {
+    let machine = await make();
+    const ask = asker();
+    try {
+      const log = [
+        open('a'),
+        ask('a', 'CREATE TABLE t (a serial, b bigint UNIQUE)'),
+        ask('a', 'INSERT INTO t (b) VALUES (1)'),
+        ask('a', 'INSERT INTO t (b) VALUES (1)'),
+      ];
+      await execute(machine, log.slice(0, 3));
+      const operator = await machine.postgres.connect('barista');
+      await operator.query('CHECKPOINT');
+      await execute(machine, log);
+      expect(said(machine, 4)).toBe('!23505 I');
+      await operator.query('CHECKPOINT');
+      await operator.end();
+      machine = await crash(machine);
+      expect(machine.started).toEqual({ code: 'inexact', pointer: 3, reason: 'sequences' });
+    } finally {
+      await machine.executor.stop().catch(() => undefined);
+      await machine.postgres.remove();
+    }
+  });
+});

@@ -28,6 +28,9 @@ describe('a request that may change its session', () => {
     'SELECT pg_try_advisory_lock(1)',
     'DECLARE c CURSOR WITH HOLD FOR SELECT 1',
     'EXECUTE p',
+    "SET transaction.x = '1'",
+    'DECLARE c CURSOR WITH/**/HOLD FOR SELECT 1',
+    "SELECT '/*' || set_config('a.b', '1', false) || '*/'",
     'DO $$ BEGIN END $$',
     'DISCARD ALL',
   ])('%s', (text) => {

@@ -59,6 +59,8 @@ export class SerialExecutor implements StatementExecutor {
   /** They would begin a transaction, and a pause is due. */
   private held: (readonly [slot: number, session: ClientSession, request: RequestOperation])[] = [];
   private pausing: readonly [slot: Slot, pause: PauseOperation] | null = null;
+  /** What it does is not told by the pointer yet. */
+  private isExecuting = false;
   private madeDurableAtMs = 0;
   private forgotten = 0;
 
@@ -92,10 +94,12 @@ export class SerialExecutor implements StatementExecutor {
 
   async execute(slot: Slot, operation: Operation | null): Promise<void> {
     if (slot !== this.pointer + 1) throw new Error(`slot ${slot} does not follow ${this.pointer}`);
+    this.isExecuting = true;
     this.runs.begin(slot);
     if (operation !== null) await this.dispatch(slot, operation);
     await this.settle();
     this.pointer = slot;
+    this.isExecuting = false;
     await this.makeDurable(false);
   }
 
@@ -144,7 +148,7 @@ export class SerialExecutor implements StatementExecutor {
       case 'cancelOpen': {
         const { session } = operation;
         for (const one of this.sessions.values())
-          if (session === null || one.id === session) await this.cancel(one);
+          if (session === null || one.id === session) await this.cancel(slot, one);
         listener.finished(slot, operation, nothingAnswered('I'));
         return;
       }
@@ -292,12 +296,12 @@ export class SerialExecutor implements StatementExecutor {
   }
 
   /** Its transaction is rolled back, and what it waits for given up. Its client finds a block that has failed. */
-  private async cancel(session: ClientSession): Promise<void> {
+  private async cancel(slot: Slot, session: ClientSession): Promise<void> {
     if (session.status === 'I') return;
     const waiting = this.parked.remove(session.number);
     await this.runs.hollow(session);
-    if (waiting !== undefined)
-      await this.finish(waiting.slot, session, waiting.request, failure(session, cancelledError));
+    if (waiting === undefined) this.memory.behind(slot, session);
+    else await this.finish(waiting.slot, session, waiting.request, failure(session, cancelledError));
   }
 
   private async close(slot: number, session: ClientSession): Promise<void> {
@@ -329,7 +333,7 @@ export class SerialExecutor implements StatementExecutor {
   /** What the database has is what executing everything up to the pointer makes of nothing, and sessions can be opened again as they are. */
   private get isQuiet(): boolean {
     const isFree = [...this.sessions.values()].every((one) => !isHolding(one));
-    return isFree && this.parked.size === 0 && this.held.length === 0;
+    return isFree && !this.isExecuting && this.parked.size === 0 && this.held.length === 0;
   }
 
   private sessionOfProcess(processId: number): number | undefined {

@@ -149,6 +149,8 @@ export class SessionMemory {
        ) n WHERE s.session = n.session AND (s.position < n.newest OR (s.position = n.newest AND s.state LIKE '%"isClosed":true}'))`,
       [durable],
     );
+    // Nobody else does: autovacuum is off.
+    await this.database.query('VACUUM pg_barista.statement_session');
   }
 
   private add(

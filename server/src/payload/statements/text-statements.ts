@@ -60,8 +60,11 @@ const stateWords: ReadonlySet<string> = new Set([
 ]);
 
 function changes(word: string, text: string): boolean {
-  if (word === 'set' && /^[\s;]*set\s+(?:transaction|constraints)\b/i.test(text)) return false;
-  return stateWords.has(word) || /set_config|advisory|\bwith\s+hold\b/i.test(text);
+  if (word === 'set' && /^[\s;]*set\s+(?:transaction|constraints)\b(?!\s*\.)/i.test(text)) return false;
+  if (stateWords.has(word)) return true;
+  // With comments in it, too: they may stand between the words, or be a string's.
+  const bare = text.replaceAll(/\/\*[\s\S]*?\*\/|--[^\n\r]*/g, ' ');
+  return [text, bare].some((each) => /set_config|advisory|\bwith\s+hold\b/i.test(each));
 }
 
 function commentEnd(text: Buffer, from: number, to: number): number {

@@ -12,7 +12,7 @@ import { errorResponse } from '../../../pgwire/backend-messages.ts';
 import { socketPort } from '../data-directory.ts';
 import { reservedUsers } from '../founding.ts';
 import { connectPg } from '../pg-client.ts';
-import { installStatementSchema, proofOf } from './own-schema.ts';
+import { hasStatementSchema, installStatementSchema, proofOf } from './own-schema.ts';
 import { openSession } from './session-connection.ts';
 
 export interface StatementDatabaseOptions {
@@ -29,7 +29,6 @@ export interface StatementDatabaseOptions {
 export async function openStatementDatabase(options: StatementDatabaseOptions): Promise<StatementDatabase> {
   const { socketDir, secret, messageBytesMax, isAfterCrash } = options;
   const own = await connectPg({ socketDir, database: 'postgres' });
-  const installed = new Set<string>();
 
   async function within<T>(database: string, work: (client: Client) => Promise<T>): Promise<T> {
     if (database === 'postgres') return work(own);
@@ -42,9 +41,13 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
   }
 
   async function install(database: string): Promise<void> {
-    if (installed.has(database)) return;
+    // Asked each time: it may have been made again under its name.
     await within(database, (client) => installStatementSchema(client, secret));
-    installed.add(database);
+  }
+
+  /** Null: nobody has connected to it yet. */
+  function withinInstalled<T>(database: string, work: (client: Client) => Promise<T>): Promise<T | null> {
+    return within(database, async (client) => ((await hasStatementSchema(client)) ? work(client) : null));
   }
 
   async function databases(): Promise<readonly string[]> {
@@ -77,12 +80,12 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
     async readPointer() {
       let newest: Pointer = { slot: 0, step: 0, open: 0 };
       for (const database of await databases()) {
-        const { rows } = await within(database, (client) =>
+        const found = await withinInstalled(database, (client) =>
           client.query<{ slot: string; step: number; open: number }>(
             'SELECT lastseqnum AS slot, step, open FROM pg_barista.sqlpaxoslog ORDER BY lastseqnum DESC, step DESC LIMIT 1',
           ),
         );
-        const [row] = rows;
+        const row = found?.rows[0];
         if (row === undefined) continue;
         const here = { slot: Number(row.slot), step: row.step, open: row.open };
         if (here.slot > newest.slot || (here.slot === newest.slot && here.step > newest.step)) newest = here;
@@ -91,21 +94,23 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
     },
     async forgetPointers(below) {
       for (const database of await databases()) {
-        await within(database, (client) =>
-          client.query('DELETE FROM pg_barista.sqlpaxoslog WHERE lastseqnum < $1', [below]),
-        );
+        await withinInstalled(database, async (client) => {
+          await client.query('DELETE FROM pg_barista.sqlpaxoslog WHERE lastseqnum < $1', [below]);
+          // Nobody else does: autovacuum is off.
+          await client.query('VACUUM pg_barista.sqlpaxoslog');
+        });
       }
     },
     async areSequencesAhead() {
       if (!isAfterCrash) return false;
-      // A sequence whose page was replayed has no numbers in hand; one that was flushed as it was, has.
+      // Numbers may have been drawn behind the pointer by what moved none, and a checkpoint may have written that: whichever was ever drawn from is suspect.
       for (const database of await databases()) {
         const suspect = await within(database, async (client) => {
           const { rows } = await client.query<{ name: string }>(
             `SELECT c.oid::regclass::text AS name FROM pg_class c WHERE c.relkind = 'S' AND c.relpersistence = 'p'`,
           );
           for (const { name } of rows) {
-            const state = await client.query(`SELECT FROM ${name} WHERE is_called AND log_cnt = 0`);
+            const state = await client.query(`SELECT FROM ${name} WHERE is_called`);
             if (state.rowCount !== 0) return true;
           }
           return false;
@@ -117,13 +122,13 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
     async readSeqs() {
       const newest = new Map<number, number>();
       for (const database of await databases()) {
-        const { rows } = await within(database, (client) =>
+        const found = await withinInstalled(database, (client) =>
           client.query<{ session: string; seq: string }>(
             `SELECT split_part(one, ':', 1) AS session, max(split_part(one, ':', 2)::bigint) AS seq
              FROM pg_barista.sqlpaxoslog, unnest(string_to_array(seqs, ' ')) AS one GROUP BY 1`,
           ),
         );
-        for (const { session, seq } of rows)
+        for (const { session, seq } of found?.rows ?? [])
           newest.set(Number(session), Math.max(newest.get(Number(session)) ?? 0, Number(seq)));
       }
       return newest;

@@ -64,12 +64,16 @@ export function proofOf(secret: string, { slot, step, open }: Pointer, seqs: str
   return createHash('sha256').update(`${secret} ${slot} ${step} ${open} ${seqs}`).digest('hex');
 }
 
-/** `client`: the superuser's, in the database that gets it. */
-export async function installStatementSchema(client: Client, secret: string): Promise<void> {
+export async function hasStatementSchema(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ version: string | null }>(
     `SELECT obj_description(to_regclass('pg_barista.sqlpaxoslog'), 'pg_class') AS version`,
   );
-  if (rows[0]?.version === version) return;
+  return rows[0]?.version === version;
+}
+
+/** `client`: the superuser's, in the database that gets it. */
+export async function installStatementSchema(client: Client, secret: string): Promise<void> {
+  if (await hasStatementSchema(client)) return;
   await client.query('BEGIN');
   try {
     await client.query('SET LOCAL allow_system_table_mods = on');
