@@ -37,7 +37,7 @@ import type { Frame } from './frame.ts';
 import { protocolOf } from './protocols.ts';
 import { unreadable } from './show-replica.ts';
 import { openStatementPostgres } from './statement-database.ts';
-import { StatementCopies } from './statement-copies.ts';
+import { type Beginning, StatementCopies } from './statement-copies.ts';
 import { StatementDatabaseHealth } from './statement-database-health.ts';
 
 const submissionBounds = {
@@ -177,12 +177,22 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     }
   };
   let isReplacing = false;
+  /** Nothing reads or writes what is about to be replaced. Null: it has ended. */
+  const cleared = async (reason: InexactReason | 'logPurged'): Promise<Beginning | null> => {
+    try {
+      await copies.keeper.cleared();
+      return await copies.beginning(reason);
+    } catch (error) {
+      onFatal(error instanceof Error ? error : new Error(String(error)));
+      return null;
+    }
+  };
   const inexact = async (reason: InexactReason | 'logPurged'): Promise<void> => {
     // Told again while another database is on its way.
     if (isReplacing) return;
     isReplacing = true;
-    await copies.keeper.cleared();
-    const beginning = await copies.beginning(reason);
+    const beginning = await cleared(reason);
+    if (beginning === null) return;
     if (beginning.code === 'another') database.awaitsCopy(reason);
     else if (beginning.code === 'copy') database.beginsFromCopy(reason, beginning.slot);
     else database.beginsAnew(reason);
@@ -245,7 +255,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     config,
     protocol,
     onCopyNeeded: () => {
-      submissions.giveUpAll('what this replica has executed is not what the group has');
+      sessions.endAll('what this replica has executed is not what the group has');
       void inexact('logPurged');
     },
     payload,

@@ -66,6 +66,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
         if (this.isUp) {
           // Before anything is executed: from here on it is a database like any other.
           if (copy !== null) await postgres.kept.settled();
+          await postgres.trusted();
           this.trouble = null;
           this.divergence = null;
           onUp(outcome.pointer, copy !== null);

@@ -8,7 +8,7 @@ import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 import { mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { writeDurably } from '../adapters/file-system.ts';
+import { exists, writeDurably } from '../adapters/file-system.ts';
 import { claimDatabase, ownerOf, placesOf } from '../adapters/postgres/database-directory.ts';
 import { initializeData } from '../adapters/postgres/data-directory.ts';
 import { setSequences } from '../adapters/postgres/kept/exact-sequences.ts';
@@ -36,6 +36,8 @@ export interface StatementPostgres {
   isCondemned(): Promise<boolean>;
   /** Stops it, and removes what it has, the copy that is kept, too: the next start makes another. */
   forget(): Promise<void>;
+  /** It was found to be exact: what a crash may have done to it counts no more. */
+  trusted(): Promise<void>;
 }
 
 /** `isAfterCrash`: it was not shut down in order before. `copy`: it is one, of which nothing was gone on from yet; its sequences are set. */
@@ -53,6 +55,7 @@ export async function openStatementPostgres(
   const places = placesOf(config.dataDir);
   const binaries = await binariesOf(config);
   const kept = new KeptDirectory(places.postgres);
+  const crashed = join(places.postgres, 'after-crash');
   await kept.open(cluster);
   const instance = await openInstance({
     directory: places.postgres,
@@ -77,7 +80,9 @@ export async function openStatementPostgres(
         await claimDatabase(places, cluster);
         await initializeData(binaries, user, places.data);
       }
-      const isAfterCrash = !isNew && !(await wasShutDown(places.data));
+      const isAfterCrash = !isNew && ((await exists(crashed)) || !(await wasShutDown(places.data)));
+      // What a crash has moved stays moved, however it is shut down later.
+      if (isAfterCrash) await writeDurably(crashed, '');
       const owner = await ownerOf(places);
       if (owner !== cluster)
         throw new Error(
@@ -95,13 +100,16 @@ export async function openStatementPostgres(
       await instance.stop('immediate');
       await kept.install(await chooseLaunchUser());
       await rm(places.condemned, { force: true });
+      await rm(crashed, { force: true });
     },
     async forget() {
       await instance.stop('immediate');
       await kept.discard();
-      await rm(places.data, { recursive: true, force: true });
+      await kept.removeData();
       await rm(places.condemned, { force: true });
+      await rm(crashed, { force: true });
     },
+    trusted: () => rm(crashed, { force: true }),
     condemn: (reason) => writeDurably(places.condemned, JSON.stringify({ reason })),
     isCondemned: () =>
       stat(places.condemned).then(

@@ -110,6 +110,18 @@ describe('a request that waits for another session', () => {
     expect(await feed.sql('c', 'UPDATE t SET b = 5 WHERE a = 1')).toBe('UPDATE 1 I');
   });
 
+  it('is answered when its session is closed, and so is what has come behind it', async () => {
+    await feed.open('d');
+    await feed.sql('a', 'BEGIN');
+    await feed.sql('a', 'UPDATE t SET b = 1 WHERE a = 1');
+    expect(await feed.sql('d', 'UPDATE t SET b = 2 WHERE a = 1')).toBe('waits');
+    const waiting = feed.log.length;
+    expect(await feed.sql('d', 'SELECT 1')).toBe('waits');
+    await feed.add({ kind: 'close', session: sessionOf('d') });
+    expect([toldOf(waiting), toldOf(waiting + 1)]).toEqual(['!57P01', '!57P01']);
+    await feed.sql('a', 'ROLLBACK');
+  });
+
   it('that is a COMMIT, or several transactions, is not begun again', async () => {
     await feed.sql('c', 'CREATE TABLE u (a int REFERENCES t DEFERRABLE INITIALLY DEFERRED)');
     await feed.sql('b', 'BEGIN');

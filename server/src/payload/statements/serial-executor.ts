@@ -305,8 +305,17 @@ export class SerialExecutor implements StatementExecutor {
   }
 
   private async close(slot: number, session: ClientSession): Promise<void> {
-    this.parked.remove(session.number);
+    const parked = this.parked.remove(session.number);
+    const held = this.held.filter(([, one]) => one === session);
     this.held = this.held.filter(([, one]) => one !== session);
+    // Each is answered, though nobody may be there to hear it.
+    const left = [
+      ...(parked === undefined ? [] : [[parked.slot, parked.request] as const]),
+      ...held.map(([at, , request]) => [at, request] as const),
+      ...session.queued.splice(0),
+    ];
+    const told = closedAnswer({ sqlState: '57P01', message: 'the session was closed' });
+    for (const [at, request] of left) this.options.listener.finished(at as Slot, request, told);
     this.sessions.delete(session.id);
     this.numbers.delete(session.number);
     this.memory.closed(slot, session);

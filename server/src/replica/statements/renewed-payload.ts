@@ -11,6 +11,7 @@ export class RenewedPayload implements Payload {
   private readonly make: () => Payload;
   private current: Payload;
   private isStopped = false;
+  private renewed: Promise<void> = Promise.resolve();
 
   constructor(make: () => Payload) {
     this.make = make;
@@ -25,8 +26,14 @@ export class RenewedPayload implements Payload {
     return this.current.durablePointer;
   }
 
-  /** The life of before has ended, or ends now. `between`: nothing runs. */
-  async renew(between: () => Promise<void>): Promise<void> {
+  /** The life of before has ended, or ends now. `between`: nothing runs. One after another, each of the life that the one before has begun. */
+  renew(between: () => Promise<void>): Promise<void> {
+    const renewed = this.renewed.then(() => this.renewOnce(between));
+    this.renewed = renewed.catch(() => undefined);
+    return renewed;
+  }
+
+  private async renewOnce(between: () => Promise<void>): Promise<void> {
     await this.current.stop();
     if (this.isStopped) return;
     await between();

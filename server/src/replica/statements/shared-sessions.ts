@@ -3,7 +3,7 @@
  *
  * Invariant: a call is executed only if it was prepared by the settings that the session has at its slot.
  */
-import type { RequestPreparation } from '../../determinism/preparation.ts';
+import type { Prepared, RequestPreparation } from '../../determinism/preparation.ts';
 import type { OperationResult, SessionFacts } from '../../payload/statements/executor.ts';
 import { type CallMark, encodeOperation, keyOf, type Operation } from '../../payload/statements/operation.ts';
 import { errorResponse, frameOf, readyForQuery } from '../../pgwire/backend-messages.ts';
@@ -126,7 +126,7 @@ class Shared implements SharedSession {
   private async attempt(call: SharedCall, mark: CallMark): Promise<CallAnswer | 'superseded'> {
     const facts = this.facts ?? (await this.look());
     if ('code' in facts) return facts;
-    const prepared = this.preparation.prepare(call.bytes);
+    const prepared = this.prepare(call.bytes, facts.status);
     if (prepared.code === 'wantsData') return { code: 'copies' };
     if (prepared.code === 'refused' && facts.status !== 'T') {
       const bytes = Buffer.concat([errorResponse('ERROR', prepared.error), readyForQuery(facts.status)]);
@@ -156,6 +156,14 @@ class Shared implements SharedSession {
       default:
         return outcome satisfies never;
     }
+  }
+
+  /** What cannot be done here fails the block that it is in. */
+  private prepare(bytes: Buffer, status: SessionFacts['status']): Prepared {
+    const prepared = this.preparation.prepare(bytes);
+    const isLevel = prepared.code === 'prepared' && prepared.acknowledge?.isAll === false;
+    const error = isLevel ? noLevels : prepared.code === 'wantsData' && status === 'T' ? noCopies : null;
+    return error === null ? prepared : { code: 'refused', error, failing: this.preparation.failing(error) };
   }
 
   /** Where the session stands: what this replica knows, or what it has come to when this is executed. */
@@ -205,3 +213,10 @@ class Shared implements SharedSession {
     this.preparation.answered(Buffer.concat(settings));
   }
 }
+
+const noLevels = {
+  sqlState: '0A000',
+  message: 'barista.acknowledge is not followed in sessions that are valid at every replica',
+  hint: 'Set primary.replication, or use the SQL protocol.',
+};
+const noCopies = { sqlState: '0A000', message: 'COPY from the client is not possible here' };

@@ -46,6 +46,21 @@ describe('operations on their way into the log', () => {
     expect(answers).toEqual([{ code: 'executed', result: 'done' }]);
   });
 
+  it('that are asked for twice while they are under way are one, and both hear of it', async () => {
+    const { time, proposed, answers, submissions, submit } = fixture({ operationsMax: 1 });
+    submit('a');
+    submit('a');
+    await time.pass(1);
+    expect(proposed).toEqual(['a']);
+    submissions.executed('a', 'done');
+    await time.pass(1);
+    expect(answers).toEqual([
+      { code: 'executed', result: 'done' },
+      { code: 'executed', result: 'done' },
+    ]);
+    expect(submissions.isEmpty).toBe(true);
+  });
+
   it('are sent to who proposes, several in one message, within its bound', async () => {
     const { time, sent, state, submit } = fixture();
     state.given = { code: 'elsewhere', to: r2 };

@@ -31,7 +31,7 @@ export type Submitted<Result> =
 interface Pending<Result> {
   readonly bytes: Uint8Array;
   readonly sinceMs: number;
-  readonly settle: (submitted: Submitted<Result>) => void;
+  settle: (submitted: Submitted<Result>) => void;
   /** Somebody may have it. */
   isOut: boolean;
   /** It has a slot: it will be executed, and that may take as long as it waits for others. */
@@ -58,6 +58,8 @@ export class Submissions<Result> {
   /** `name` tells the operation from all others, at every replica. Never rejects. */
   submit(name: string, bytes: Uint8Array): Promise<Submitted<Result>> {
     const { operationsMax, bytesMax, timers } = this.options;
+    const known = this.pending.get(name);
+    if (known !== undefined) return joined(known);
     if (this.pending.size >= operationsMax || this.bytes + bytes.length > bytesMax) {
       return Promise.resolve({ code: 'refused', reason: 'too many statements wait to be ordered here' });
     }
@@ -214,4 +216,15 @@ export class Submissions<Result> {
     this.bytes -= one.bytes.length;
     one.settle(submitted);
   }
+}
+
+/** The same operation, asked for once more while it is under way. */
+function joined<Result>(pending: Pending<Result>): Promise<Submitted<Result>> {
+  return new Promise((resolve) => {
+    const { settle } = pending;
+    pending.settle = (submitted) => {
+      settle(submitted);
+      resolve(submitted);
+    };
+  });
 }

@@ -65,7 +65,7 @@ export class KeptDirectory {
   /** After whatever has happened to the life before. What is of another cluster is none. */
   async open(cluster: string): Promise<void> {
     if (!(await exists(this.kept)) && (await exists(this.old))) await rename(this.old, this.kept);
-    for (const left of [dirname(this.making), this.old, this.restoring])
+    for (const left of [dirname(this.making), this.old, this.restoring, this.gone])
       await rm(left, { recursive: true, force: true });
     const note = await readNote(this.keptData);
     this.note = note?.cluster === cluster ? note : null;
@@ -116,13 +116,26 @@ export class KeptDirectory {
 
   /** It takes the place of the database. PostgreSQL must not run. */
   async install(user: LaunchUser): Promise<void> {
-    await rm(this.data, { recursive: true, force: true });
+    await this.removeData();
     await rm(this.restoring, { recursive: true, force: true });
     await cp(this.keptData, this.restoring, { recursive: true, mode: constants.COPYFILE_FICLONE });
     await handOver(user, this.restoring);
     await syncTree(this.restoring);
     await rename(this.restoring, this.data);
     await syncPath(dirname(this.data));
+  }
+
+  /** All of the database that was in use, or nothing: half of it would look like one that is damaged. */
+  async removeData(): Promise<void> {
+    await rm(this.gone, { recursive: true, force: true });
+    if (!(await exists(this.data))) return;
+    await rename(this.data, this.gone);
+    await syncPath(dirname(this.data));
+    await rm(this.gone, { recursive: true, force: true });
+  }
+
+  private get gone(): string {
+    return `${this.data}.gone`;
   }
 
   private get restoring(): string {
