@@ -154,8 +154,8 @@ describe('the page', () => {
     const seconds = (performance.now() - beganMs) / 1000;
     const [sql, chart, members] = [0, 1, 2].map((at) => new Set(marks.map((each) => each[at])).size);
     expect(sql).toBe(1);
-    // Rates come once a second, statuses four times.
-    expect(chart).toBeLessThanOrEqual(seconds + 2);
+    // Rates come once a second, statuses four times; on a busy machine some come late, together.
+    expect(chart).toBeLessThanOrEqual(seconds + 4);
     expect(members).toBeLessThanOrEqual(4 * seconds + 2);
   }, 60_000);
 
