@@ -20,6 +20,8 @@ import { StatementsPayload } from '../payload/statements/statements-payload.ts';
 import type { SessionId } from '../ports/statement-sessions.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import { replicaOf } from '../multipaxos/configuration.ts';
+import type { Slot } from '../multipaxos/types/names.ts';
+import type { AnswerOutcome } from '../replica/protocols/awaited-answers.ts';
 import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
 import { AnswerFence } from '../replica/statements/answer-fence.ts';
 import { DigestExchange } from '../replica/statements/digest-exchange.ts';
@@ -136,10 +138,10 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
         ahead: aheadOf,
         sessionsMax: config.bounds.clientsMax * config.peers.length,
         listener: {
-          finished: (slot, operation, result) => {
+          finished: (slot, operation, result, at) => {
             const key = keyOf(operation);
             if (submissions.has(key))
-              protocol.whenAnswerable(slot, (outcome) => {
+              whenAllAnswerable(protocol, [slot, at], (outcome) => {
                 if (outcome === 'acknowledged') submissions.executed(key, result);
                 else submissions.unacknowledged(key);
               });
@@ -306,4 +308,16 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   frame.joining = null;
   frame.sessions.lead(sessions, shared);
   replica.start();
+}
+
+/** What has waited took effect behind a later slot than its own: that must have come as far, too. */
+function whenAllAnswerable(
+  protocol: Pick<ProtocolHost, 'whenAnswerable'>,
+  [own, at]: readonly [Slot, Slot],
+  settle: (outcome: AnswerOutcome) => void,
+): void {
+  protocol.whenAnswerable(own, (outcome) => {
+    if (outcome === 'acknowledged' && at !== own) protocol.whenAnswerable(at, settle);
+    else settle(outcome);
+  });
 }

@@ -41,8 +41,8 @@ export interface TextSettings {
 }
 
 export interface ExecutorListener {
-  /** Told once for each operation, in the order in which they took effect: one that waits for another session's transaction takes effect behind that one's end. */
-  finished(slot: Slot, operation: Operation, result: OperationResult): void;
+  /** `at`: the slot at which it took effect, above its own where it has waited. Told once for each operation, in the order in which they took effect: one that waits for another session's transaction takes effect behind that one's end. */
+  finished(slot: Slot, operation: Operation, result: OperationResult, at: Slot): void;
   /** No transaction is open. Nothing is executed here until it resolves. */
   paused(slot: Slot, pause: PauseOperation): Promise<void>;
   /** PostgreSQL told a session something that is no answer, such as a notification: for its client, if that is here. */

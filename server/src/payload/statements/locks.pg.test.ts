@@ -47,6 +47,9 @@ describe('a request that waits for another session', () => {
     expect(await feed.sql('a', 'COMMIT')).toBe('COMMIT I');
     expect(toldOf(waiting)).toBe('(11) UPDATE 1 I');
     expect(toldOf(waiting + 2)).toBe('(7) SELECT 1 I');
+    // At the COMMIT's, which is to be acknowledged for both.
+    const at = [waiting, waiting + 1, waiting + 2].map((slot) => replicas[0]!.tookEffect.get(slot));
+    expect(at).toEqual([waiting + 3, waiting + 1, waiting + 3]);
   });
 
   it('within a block loses nothing of what its block has done', async () => {

@@ -132,7 +132,7 @@ export class SerialExecutor implements StatementExecutor {
     const { listener } = this.options;
     switch (operation.kind) {
       case 'open':
-        listener.finished(slot, operation, await this.open(slot, operation));
+        listener.finished(slot, operation, await this.open(slot, operation), slot);
         return;
       case 'request':
         return this.request(slot, operation);
@@ -142,14 +142,14 @@ export class SerialExecutor implements StatementExecutor {
         const isUsed =
           session !== undefined && ifSeq !== undefined && (session.seq !== ifSeq || this.isWaiting(session));
         if (session !== undefined && !isUsed) await this.close(slot, session);
-        listener.finished(slot, operation, nothingAnswered('closed'));
+        listener.finished(slot, operation, nothingAnswered('closed'), slot);
         return;
       }
       case 'cancelOpen': {
         const { session } = operation;
         for (const one of this.sessions.values())
           if (session === null || one.id === session) await this.cancel(slot, one);
-        listener.finished(slot, operation, nothingAnswered('I'));
+        listener.finished(slot, operation, nothingAnswered('I'), slot);
         return;
       }
       case 'pause':
@@ -195,14 +195,14 @@ export class SerialExecutor implements StatementExecutor {
     const session = this.sessions.get(request.session);
     if (session === undefined) {
       const error = { sqlState: '08003', message: 'there is no such session' };
-      listener.finished(slot, request, closedAnswer(error));
+      listener.finished(slot, request, closedAnswer(error), slot);
       return;
     }
     if (request.seq <= session.seq) {
       // Of one that has not been executed yet the result is still to come.
       if (this.isComing(session, request)) return;
-      if (request.call === undefined) listener.finished(slot, request, staleAnswer(session, request));
-      else listener.finished(slot, request, { ...superseded(session), session: factsOf(session) });
+      if (request.call === undefined) listener.finished(slot, request, staleAnswer(session, request), slot);
+      else listener.finished(slot, request, { ...superseded(session), session: factsOf(session) }, slot);
       return;
     }
     session.seq = request.seq;
@@ -261,7 +261,7 @@ export class SerialExecutor implements StatementExecutor {
     else this.memory.behind(slot, session);
     const isThere = call !== undefined && result.status !== 'closed';
     const told = isThere ? { ...result, session: factsOf(session) } : result;
-    this.options.listener.finished(slot as Slot, request, told);
+    this.options.listener.finished(slot as Slot, request, told, this.current);
     const next = session.queued.shift();
     if (next !== undefined) await this.run(next[0], session, next[1]);
   }
@@ -288,7 +288,7 @@ export class SerialExecutor implements StatementExecutor {
     await this.memory.flush();
     await this.options.listener.paused(slot, operation);
     this.pausing = null;
-    this.options.listener.finished(slot, operation, nothingAnswered('I'));
+    this.options.listener.finished(slot, operation, nothingAnswered('I'), this.current);
     const { held } = this;
     this.held = [];
     for (const [heldSlot, session, request] of held) await this.run(heldSlot, session, request);
@@ -315,7 +315,7 @@ export class SerialExecutor implements StatementExecutor {
       ...session.queued.splice(0),
     ];
     const told = closedAnswer({ sqlState: '57P01', message: 'the session was closed' });
-    for (const [at, request] of left) this.options.listener.finished(at as Slot, request, told);
+    for (const [at, request] of left) this.options.listener.finished(at as Slot, request, told, this.current);
     this.sessions.delete(session.id);
     this.numbers.delete(session.number);
     this.memory.closed(slot, session);
@@ -343,6 +343,11 @@ export class SerialExecutor implements StatementExecutor {
   private get isQuiet(): boolean {
     const isFree = [...this.sessions.values()].every((one) => !isHolding(one));
     return isFree && !this.isExecuting && this.parked.size === 0 && this.held.length === 0;
+  }
+
+  /** The slot that is being executed. */
+  private get current(): Slot {
+    return (this.pointer + 1) as Slot;
   }
 
   private sessionOfProcess(processId: number): number | undefined {

@@ -13,7 +13,8 @@ const rememberedMax = 16_384;
 interface Waiting {
   readonly epoch: Ballot;
   readonly sinceMs: number;
-  readonly settle: (outcome: AnswerOutcome) => void;
+  /** Several, where what has waited for another's transaction took effect at its end. */
+  readonly settles: ((outcome: AnswerOutcome) => void)[];
 }
 
 export class AwaitedAnswers {
@@ -28,8 +29,13 @@ export class AwaitedAnswers {
   when(slot: Slot, epoch: Ballot, nowMs: number, settle: (outcome: AnswerOutcome) => void): void {
     const known = this.outcomes.get(slot);
     if (known !== undefined && sameBallot(known.epoch, epoch)) return settle(known.outcome);
+    const one = this.waiting.get(slot);
+    if (one !== undefined && sameBallot(one.epoch, epoch)) {
+      one.settles.push(settle);
+      return;
+    }
     this.settle(slot, 'unacknowledged');
-    this.waiting.set(slot, { epoch, sinceMs: nowMs, settle });
+    this.waiting.set(slot, { epoch, sinceMs: nowMs, settles: [settle] });
   }
 
   tell(slot: Slot, epoch: Ballot, outcome: AnswerOutcome): void {
@@ -55,6 +61,6 @@ export class AwaitedAnswers {
   private settle(slot: Slot, outcome: AnswerOutcome): void {
     const one = this.waiting.get(slot);
     this.waiting.delete(slot);
-    one?.settle(outcome);
+    for (const settle of one?.settles ?? []) settle(outcome);
   }
 }

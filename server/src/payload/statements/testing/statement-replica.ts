@@ -20,6 +20,8 @@ export interface StatementReplica {
   readonly results: Map<number, OperationResult>;
   /** The slots in the order in which they took effect. */
   readonly order: number[];
+  /** Where each took effect, by its own slot. */
+  readonly tookEffect: Map<number, number>;
   readonly notified: Buffer[];
   onPause: (pause: PauseOperation) => Promise<void>;
 }
@@ -30,6 +32,7 @@ export async function startReplica(
 ): Promise<StatementReplica> {
   const results = new Map<number, OperationResult>();
   const order: number[] = [];
+  const tookEffect = new Map<number, number>();
   const notified: Buffer[] = [];
   const database = await openStatementDatabase({
     socketDir: postgres.socketDir,
@@ -43,7 +46,8 @@ export async function startReplica(
     answerBytesMax,
     sessionsMax: 50,
     listener: {
-      finished(slot, _operation, result) {
+      finished(slot, _operation, result, at) {
+        tookEffect.set(slot, at);
         results.set(slot, result);
         order.push(slot);
       },
@@ -57,6 +61,7 @@ export async function startReplica(
     started: await executor.start(),
     results,
     order,
+    tookEffect,
     notified,
     onPause: () => Promise.resolve(),
   };
