@@ -129,7 +129,10 @@ export function untriedModes(checked: readonly CheckedHistory[]): readonly ReadM
 
 async function strain(cluster: LocalCluster, options: RunOptions): Promise<RunResult> {
   const { schedule, durationMs, say, directory } = options;
-  const workloads = options.workloads.map((name) => createWorkload(name, options));
+  const { requestIds, order = 'wal' } = options;
+  const workloads = options.workloads.map((name) =>
+    createWorkload(name, { requestIds, inAdvance: order === 'wal' }),
+  );
   await setUp(cluster, workloads);
   const startedMs = performance.now();
   const nowMs = (): number => performance.now() - startedMs;

@@ -7,7 +7,13 @@ import { registerWorkload } from './register-workload.ts';
 import { setWorkload } from './set-workload.ts';
 import type { Workload } from './workload.ts';
 
-export function createWorkload(name: WorkloadName, options: { readonly requestIds: boolean }): Workload {
+export interface WorkloadOptions {
+  readonly requestIds: boolean;
+  /** Sequences may hand out numbers in advance. */
+  readonly inAdvance: boolean;
+}
+
+export function createWorkload(name: WorkloadName, options: WorkloadOptions): Workload {
   switch (name) {
     case 'register':
       return registerWorkload();
@@ -16,7 +22,7 @@ export function createWorkload(name: WorkloadName, options: { readonly requestId
     case 'bank':
       return bankWorkload(options);
     case 'ids':
-      return idsWorkload();
+      return idsWorkload(options);
     case 'set':
       return setWorkload();
     default:

@@ -6,7 +6,8 @@ import type { Workload } from './workload.ts';
 
 const sequences = ['ids', 'ids_cached'] as const;
 
-export function idsWorkload(): Workload {
+/** `inAdvance`: not where statements travel, which refuse it. */
+export function idsWorkload({ inAdvance }: { readonly inAdvance: boolean }): Workload {
   return {
     name: 'ids',
     options: {},
@@ -16,7 +17,7 @@ export function idsWorkload(): Workload {
     pauseMs: 50,
     setup: [
       'CREATE SEQUENCE ids',
-      'CREATE SEQUENCE ids_cached CACHE 20',
+      `CREATE SEQUENCE ids_cached${inAdvance ? ' CACHE 20' : ''}`,
       'CREATE TABLE handed_out (sequence text, id bigint)',
     ],
     next: (random) => ({ f: 'generate', asked: random.pick(sequences) }),
