@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReplicaStatus } from '../../server/src/api/status.ts';
-import type { ReplicationLevel } from '../../server/src/demo/layout.ts';
+import type { Level } from '../../server/src/primary/types/effects.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import { healed } from '../cluster/healing.ts';
 import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
@@ -14,7 +14,7 @@ import { ReplicaClients } from '../e2e/replica-clients.ts';
 import { type Ledger, type LedgerResult, longestSilenceMs, startLedger } from '../workload/ledger.ts';
 
 export interface KillOptions {
-  readonly level: ReplicationLevel;
+  readonly level: Level;
   readonly kills: number;
   readonly replicas: number;
   readonly clients: number;
@@ -41,7 +41,7 @@ export interface Kill {
 }
 
 export interface LevelResult {
-  readonly level: ReplicationLevel;
+  readonly level: Level;
   readonly kills: readonly Kill[];
   /** Rows whose clients were not told; and those of them that are there. */
   readonly unknown: number;

@@ -5,13 +5,13 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { type ReplicationLevel, replicationLevels } from '../../server/src/demo/layout.ts';
+import { type Level, levels } from '../../server/src/primary/types/effects.ts';
 import { orUsage, wholeNumber } from '../command-line.ts';
 import { type KillOptions, killAtLevel, type LevelResult } from './kill-primary.ts';
 import { describeTotals, findingsOf, totalsOf } from './report.ts';
 
 const usage = `npm run primary-kills -- [options]
-  --level LIST    some of ${replicationLevels.join(',')} (default: all)
+  --level LIST    some of ${levels.join(',')} (default: all)
   --kills N       of each level (default 50)
   --replicas N    2 to 5 (default 3)
   --clients N     that insert rows, at all replicas (default 4)
@@ -21,14 +21,14 @@ const usage = `npm run primary-kills -- [options]
   --json FILE     all figures, kill by kill`;
 
 interface Wish extends Omit<KillOptions, 'level' | 'say'> {
-  readonly levels: readonly ReplicationLevel[];
+  readonly levels: readonly Level[];
   readonly json: string | null;
 }
 
 function read(): Wish | null {
   const { values } = parseArgs({
     options: {
-      level: { type: 'string', default: replicationLevels.join(',') },
+      level: { type: 'string', default: levels.join(',') },
       kills: { type: 'string', default: '50' },
       replicas: { type: 'string', default: '3' },
       clients: { type: 'string', default: '4' },
@@ -55,9 +55,9 @@ function read(): Wish | null {
   };
 }
 
-function levelOf(text: string): ReplicationLevel {
-  const found = replicationLevels.find((level) => level === text);
-  if (found === undefined) throw new Error(`no level ${text}; there are ${replicationLevels.join(', ')}`);
+function levelOf(text: string): Level {
+  const found = levels.find((level) => level === text);
+  if (found === undefined) throw new Error(`no level ${text}; there are ${levels.join(', ')}`);
   return found;
 }
 

@@ -1,11 +1,11 @@
 /** The short version of `npm run primary-kills`: a group for each level of acknowledgement, whose primary is killed twice under load. Real processes, real signals, a real driver. */
 import { describe, expect, it } from 'vitest';
-import { replicationLevels } from '../../server/src/demo/layout.ts';
+import { levels } from '../../server/src/primary/types/effects.ts';
 import { killAtLevel } from './kill-primary.ts';
 import { findingsOf, totalsOf } from './report.ts';
 
 describe('a primary that is killed under load', () => {
-  it.each(replicationLevels)(
+  it.each(levels)(
     'leaves what %s promises',
     async (level) => {
       const lines: string[] = [];

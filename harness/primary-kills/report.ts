@@ -1,9 +1,9 @@
 /** What the kills of a primary came to, level by level, and whether each level kept its promise. Pure. */
-import type { ReplicationLevel } from '../../server/src/demo/layout.ts';
+import type { Level } from '../../server/src/primary/types/effects.ts';
 import type { LevelResult } from './kill-primary.ts';
 
 /** Of kill -9: `none` has all on its primary's disk, which comes back. */
-const losesNothing: Readonly<Record<ReplicationLevel, boolean>> = {
+const losesNothing: Readonly<Record<Level, boolean>> = {
   none: true,
   async: false,
   majority: true,
@@ -12,7 +12,7 @@ const losesNothing: Readonly<Record<ReplicationLevel, boolean>> = {
 };
 
 export interface LevelTotals {
-  readonly level: ReplicationLevel;
+  readonly level: Level;
   readonly kills: number;
   readonly acknowledged: number;
   readonly lost: number;

@@ -8,10 +8,8 @@ import { ownCheckout } from '../build-server.ts';
 import { account } from '../compare/systems/system.ts';
 import { requireBuilt } from '../compare/systems/barista.ts';
 import type { SqlTarget } from '../sql.ts';
+import type { Level } from '../../../server/src/primary/types/effects.ts';
 import { readCosts, sumOf, type Costs } from './costs.ts';
-
-export const levels = ['none', 'async', 'semi', 'sync', 'majority'] as const;
-export type Level = (typeof levels)[number];
 
 export interface GroupKind {
   readonly protocol: 'multi-paxos' | 'paxos' | 'primary';

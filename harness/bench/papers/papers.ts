@@ -18,7 +18,8 @@ import type { Shell } from '../interruptible.ts';
 import { describeMachine, type Machine } from '../machine.ts';
 import type { SqlTarget } from '../sql.ts';
 import { costsOfOne, type Costs } from './costs.ts';
-import { type GroupKind, levels, type PaperGroup, startPaperGroup } from './paper-group.ts';
+import { type GroupKind, type PaperGroup, startPaperGroup } from './paper-group.ts';
+import { levels } from '../../../server/src/primary/types/effects.ts';
 import { loadTpccInPieces, runTpccTimes, type TpccTimes } from './tpcc-times.ts';
 
 export const paperParts = ['tpcc', 'commit-point', 'overhead', 'levels'] as const;

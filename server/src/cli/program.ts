@@ -5,12 +5,8 @@
  * What the commands do is handed in, so that it can be tested without doing it.
  */
 import { Command, Option } from 'commander';
-import {
-  type CommitPointKind,
-  commitPointKinds,
-  type ReplicationLevel,
-  replicationLevels,
-} from '../demo/layout.ts';
+import { type CommitPointKind, commitPointKinds } from '../demo/layout.ts';
+import { type Level, levels } from '../primary/types/effects.ts';
 import type { StoreWish } from '../demo/demo-store.ts';
 import { defaultDashboardPort } from './demo-client.ts';
 import { addAdmin, type AdminCommands } from './program-admin.ts';
@@ -52,7 +48,7 @@ export interface DemoArguments {
   /** Null: as a replica does by itself. */
   readonly commitPoint: CommitPointKind | null;
   /** Null: the default of `primary.replication`. */
-  readonly replication: ReplicationLevel | null;
+  readonly replication: Level | null;
   /** Null: that of the data directory, or files. */
   readonly logStore: StoreWish | null;
   /** Null: that of the data directory, or WAL. */
@@ -171,7 +167,7 @@ function addDemo(program: Command, commands: Commands): void {
       new Option(
         '--replication <level>',
         'with --protocol primary: where an operation is when its client is answered (default: majority)',
-      ).choices(replicationLevels),
+      ).choices(levels),
     )
     .option('--no-dashboard', 'do not build or serve the dashboard, only its API')
     .addHelpText(

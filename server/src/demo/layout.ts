@@ -3,6 +3,7 @@
  *
  * Pure: touches neither disk nor network. Invariant: no port is used twice.
  */
+import type { Level } from '../primary/types/effects.ts';
 import { join } from 'node:path';
 import type { GroupId, ReplicaId } from '../multipaxos/types/names.ts';
 import type { ReplicaConfigInput } from '../config/config-schema.ts';
@@ -16,10 +17,6 @@ const peerPortOffset = 100;
 
 export const commitPointKinds = ['piggyback', 'synchronous', 'asynchronous'] as const;
 export type CommitPointKind = (typeof commitPointKinds)[number];
-
-/** When a client is answered, under `protocol: primary`. */
-export const replicationLevels = ['none', 'async', 'majority', 'semi', 'sync'] as const;
-export type ReplicationLevel = (typeof replicationLevels)[number];
 
 export interface DemoOptions {
   readonly dataDir: string;
@@ -44,7 +41,7 @@ export interface DemoOptions {
   /** How the commit point is told; null: as a replica does by itself. */
   readonly commitPoint?: CommitPointKind | null;
   /** Only with `protocol: primary`; null: as a replica has it by itself. */
-  readonly replication?: ReplicationLevel | null;
+  readonly replication?: Level | null;
   readonly logStore: DemoStore;
   readonly payload: 'wal' | 'statements';
   readonly protocol: 'multi-paxos' | 'paxos' | 'primary';

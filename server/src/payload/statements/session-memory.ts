@@ -36,7 +36,9 @@ const seqsMax = 32;
 interface Row {
   readonly slot: number;
   readonly number: number;
-  readonly remembered: RememberedSession;
+  readonly remembered: Omit<RememberedSession, 'last'>;
+  /** Not yet as it is written: most are superseded before. */
+  readonly last: ClientSession['last'];
 }
 
 export class SessionMemory {
@@ -45,7 +47,7 @@ export class SessionMemory {
   /** The newest of each session that are not in the database. */
   private readonly waiting = new Map<number, Row>();
   /** The newest of each session that are, without their answers. */
-  private readonly written = new Map<number, RememberedSession>();
+  private readonly written = new Map<number, Row['remembered']>();
   private mustWrite = false;
 
   constructor(database: StatementDatabase) {
@@ -65,11 +67,7 @@ export class SessionMemory {
 
   behind(slot: number, session: ClientSession): void {
     const { seq, last } = session;
-    const kept =
-      last === null || last.answer.length > keptBytesMax
-        ? null
-        : { answer: last.answer.toString('base64'), status: last.status };
-    this.add(slot, session, { seq, last: kept, isUnsure: session.stateIsOld && session.status !== 'I' });
+    this.add(slot, session, { seq, last, isUnsure: session.stateIsOld && session.status !== 'I' });
   }
 
   closed(slot: number, session: ClientSession): void {
@@ -96,12 +94,12 @@ export class SessionMemory {
         rows.map(() => (this.position += 1)),
         rows.map(({ slot }) => slot),
         rows.map(({ number }) => number),
-        rows.map(({ remembered }) => JSON.stringify(remembered)),
+        rows.map(({ remembered, last }) => JSON.stringify({ ...remembered, last: keptOf(last) })),
       ],
     );
     for (const { number, remembered } of rows)
       if (remembered.isClosed) this.written.delete(number);
-      else this.written.set(number, { ...remembered, last: null, calls: withoutAnswers(remembered.calls) });
+      else this.written.set(number, { ...remembered, calls: withoutAnswers(remembered.calls) });
   }
 
   /** A statement begins that commits by itself. */
@@ -156,7 +154,8 @@ export class SessionMemory {
   private add(
     slot: number,
     session: ClientSession,
-    row: Pick<RememberedSession, 'seq' | 'last' | 'isUnsure'> & { readonly isClosed?: boolean },
+    row: Pick<RememberedSession, 'seq' | 'isUnsure'> &
+      Pick<ClientSession, 'last'> & { readonly isClosed?: boolean },
   ): void {
     const { id, login, number, state, customNames, isHollow } = session;
     const { seq, last, isUnsure, isClosed = false } = row;
@@ -166,7 +165,6 @@ export class SessionMemory {
       id,
       login,
       seq,
-      last,
       calls,
       state,
       customNames: names,
@@ -174,12 +172,17 @@ export class SessionMemory {
       isUnsure,
       isClosed,
     };
-    this.waiting.set(number, { slot, number, remembered });
+    this.waiting.set(number, { slot, number, remembered, last });
     this.mustWrite ||= !isSameButForSeq(this.written.get(number), remembered);
   }
 }
 
-function isSameButForSeq(one: RememberedSession | undefined, other: RememberedSession): boolean {
+function keptOf(last: ClientSession['last']): RememberedSession['last'] {
+  if (last === null || last.answer.length > keptBytesMax) return null;
+  return { answer: last.answer.toString('base64'), status: last.status };
+}
+
+function isSameButForSeq(one: Row['remembered'] | undefined, other: Row['remembered']): boolean {
   return (
     one !== undefined &&
     one.state === other.state &&

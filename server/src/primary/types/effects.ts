@@ -6,7 +6,8 @@ import type { Message } from './messages.ts';
 import type { PrimaryTraceEvent } from './trace.ts';
 
 /** When a client may be answered, the weakest first; docs/primary-and-copies.md says what each may lose. */
-export type Level = 'none' | 'async' | 'majority' | 'semi' | 'sync';
+export const levels = ['none', 'async', 'majority', 'semi', 'sync'] as const;
+export type Level = (typeof levels)[number];
 
 export type PrimaryRole = 'recovering' | 'standby' | 'primary';
 

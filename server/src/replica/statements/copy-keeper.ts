@@ -49,9 +49,8 @@ export class CopyKeeper implements Resting {
   private busyMs = 0;
   private costMs = 0;
   private notBeforeMs = 0;
-  private isMaking = false;
-  /** Never rejects. */
-  private making: Promise<void> = Promise.resolve();
+  /** One that is under way. Never rejects. */
+  private making: Promise<void> | null = null;
   private unwanted = new AbortController();
   /** Resolves `rested` with the slot. */
   private awaited: { readonly copy: BegunCopy; readonly done: (slot: Slot | null) => void } | null = null;
@@ -114,13 +113,12 @@ export class CopyKeeper implements Resting {
     const { afterBusyMs, timesCost } = this.paces;
     // It may have gone to sleep just before.
     if (this.awaited !== null) this.options.wake();
-    if (this.isMaking || this.isStopped || !this.isUp) return;
+    if (this.making !== null || this.isStopped || !this.isUp) return;
     if (this.busyMs < Math.max(afterBusyMs, timesCost * this.costMs)) return;
     if (this.options.timers.nowMs() < this.notBeforeMs) return;
-    this.isMaking = true;
     this.unwanted = new AbortController();
     this.making = this.make(this.unwanted.signal).finally(() => {
-      this.isMaking = false;
+      this.making = null;
     });
   }
 

@@ -4,9 +4,13 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { Operation } from '../../../payload/statements/operation.ts';
-import { query } from '../../../pgwire/frontend-messages.ts';
 import { SerialExecutor } from '../../../payload/statements/serial-executor.ts';
-import { answerBytesMax, secret, sessionOf } from '../../../payload/statements/testing/statement-replica.ts';
+import {
+  answerBytesMax,
+  openOf,
+  queries,
+  secret,
+} from '../../../payload/statements/testing/statement-replica.ts';
 import { type BarePostgres, makeBarePostgres } from '../../../wal/record/testing/bare-postgres.ts';
 import { systemClock } from '../../system-clock.ts';
 import { chooseLaunchUser } from '../launch-user.ts';
@@ -52,31 +56,6 @@ async function executorOf({ socketDir }: BarePostgres, isAfterCrash: boolean) {
   return { executor, started: await executor.start() };
 }
 
-const seqs = new Map<string, number>();
-
-function request(name: string, text: string): Operation {
-  const seq = (seqs.get(name) ?? 0) + 1;
-  seqs.set(name, seq);
-  return {
-    kind: 'request',
-    session: sessionOf(name),
-    seq,
-    what: text === 'BEGIN' ? 'begin' : 'execute',
-    bytes: query(text),
-    clockUs: 0,
-    seed: Buffer.alloc(16),
-  };
-}
-
-const open = (name: string): Operation => ({
-  kind: 'open',
-  session: sessionOf(name),
-  user: 'barista',
-  database: 'barista',
-  parameters: [],
-  clockUs: 0,
-});
-
 async function execute(executor: SerialExecutor, log: readonly Operation[], upTo = log.length) {
   for (let slot = executor.pointer + 1; slot <= upTo; slot += 1)
     await executor.execute(slot as Slot, log[slot - 1]!);
@@ -90,8 +69,8 @@ async function contents(postgres: BarePostgres): Promise<unknown> {
 }
 
 function makeLog(): { readonly log: Operation[]; readonly restAt: number } {
-  seqs.clear();
-  const log = [open('a'), open('b')];
+  const request = queries();
+  const log: Operation[] = [openOf('a'), openOf('b')];
   const add = (name: string, ...texts: string[]) => log.push(...texts.map((text) => request(name, text)));
   add('a', 'CREATE TABLE t (n serial PRIMARY KEY, v bigint)', 'CREATE SEQUENCE of_its_own START 7');
   add('a', 'CREATE SEQUENCE down INCREMENT -3', "SELECT setval('of_its_own', 41)", "SELECT nextval('down')");

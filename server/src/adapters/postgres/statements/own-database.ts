@@ -30,6 +30,9 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
   const { socketDir, secret, messageBytesMax, isAfterCrash } = options;
   const own = await connectPg({ socketDir, database: 'postgres' });
 
+  /** By number: a database may be made again under its name. */
+  const installed = new Set<string>();
+
   async function within<T>(database: string, work: (client: Client) => Promise<T>): Promise<T> {
     if (database === 'postgres') return work(own);
     const client = await connectPg({ socketDir, database });
@@ -41,8 +44,14 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
   }
 
   async function install(database: string): Promise<void> {
-    // Asked each time: it may have been made again under its name.
+    const { rows } = await own.query<{ oid: string }>(
+      'SELECT oid::text FROM pg_database WHERE datname = $1',
+      [database],
+    );
+    const [row] = rows;
+    if (row === undefined || installed.has(row.oid)) return;
     await within(database, (client) => installStatementSchema(client, secret));
+    installed.add(row.oid);
   }
 
   /** Null: nobody has connected to it yet. */

@@ -9,6 +9,7 @@ describe('texts after which PostgreSQL is asked what the session has', () => {
     '/* tag */ SET a = 1',
     '-- tag\n  SET a = 1',
     'SET SESSION a = 1',
+    'SET transaction.a = 1',
     'SET"a" = 1',
     'SET/**/a = 1',
     '\0SET a = 1\0\0\0',

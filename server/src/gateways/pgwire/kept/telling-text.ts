@@ -11,7 +11,7 @@
 const start = String.raw`(?:^|;|\*\/|\0(?:Q[\s\S]{4})?|[\n\r](?<=--[^\n\r]{0,1000}[\n\r]))\s{0,100}`;
 const telling = new RegExp(
   [
-    String.raw`${start}(?:set(?![\w$])(?!\s+(?:local|transaction|constraints)\b)|(?:reset|discard|prepare|deallocate|listen|unlisten)\b)`,
+    String.raw`${start}(?:set(?![\w$])(?!\s+(?:local|transaction|constraints)\b(?!\s*\.))|(?:reset|discard|prepare|deallocate|listen|unlisten)\b)`,
     String.raw`set_config(?!\s*\([^()]*,\s*true\s*\))`,
     'advisory',
     'pg_temp',

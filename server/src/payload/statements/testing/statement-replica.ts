@@ -6,7 +6,13 @@ import { startTestPostgres, type TestPostgres } from '../../../gateways/pgwire/t
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import { query } from '../../../pgwire/frontend-messages.ts';
 import type { OperationResult, StartOutcome } from '../executor.ts';
-import type { Operation, PauseOperation, RequestWord } from '../operation.ts';
+import type {
+  OpenOperation,
+  Operation,
+  PauseOperation,
+  RequestOperation,
+  RequestWord,
+} from '../operation.ts';
 import { SerialExecutor } from '../serial-executor.ts';
 
 export const secret = 'a secret of the group';
@@ -99,27 +105,17 @@ export class OperationFeed {
 
   async open(name: string, user = 'barista', database = 'barista'): Promise<OperationResult | undefined> {
     return this.result({
-      kind: 'open',
-      session: sessionOf(name),
+      ...openOf(name),
       user,
       database,
       parameters: [['client_encoding', 'UTF8']],
-      clockUs: 0,
     });
   }
 
   requestOf(name: string, bytes: Uint8Array, what: RequestWord = 'execute'): Operation {
     const seq = (this.seqs.get(name) ?? 0) + 1;
     this.seqs.set(name, seq);
-    return {
-      kind: 'request',
-      session: sessionOf(name),
-      seq,
-      what,
-      bytes,
-      clockUs: 0,
-      seed: Buffer.alloc(16),
-    };
+    return requestOf(name, seq, bytes, what);
   }
 
   send(name: string, bytes: Uint8Array): Promise<OperationResult | undefined> {
@@ -132,6 +128,36 @@ export class OperationFeed {
     const result = await this.result(this.requestOf(name, query(sql), what));
     return result === undefined ? 'waits' : words(result.answer);
   }
+}
+
+export function openOf(name: string): OpenOperation {
+  return {
+    kind: 'open',
+    session: sessionOf(name),
+    user: 'barista',
+    database: 'barista',
+    parameters: [],
+    clockUs: 0,
+  };
+}
+
+export function requestOf(
+  name: string,
+  seq: number,
+  bytes: Uint8Array,
+  what: RequestWord = 'execute',
+): RequestOperation {
+  return { kind: 'request', session: sessionOf(name), seq, what, bytes, clockUs: 0, seed: Buffer.alloc(16) };
+}
+
+/** Queries of sessions, each with its next number. */
+export function queries(): (name: string, text: string) => RequestOperation {
+  const seqs = new Map<string, number>();
+  return (name, text) => {
+    const seq = (seqs.get(name) ?? 0) + 1;
+    seqs.set(name, seq);
+    return requestOf(name, seq, query(text), text === 'BEGIN' ? 'begin' : 'execute');
+  };
 }
 
 export function sessionOf(name: string): string {
