@@ -41,11 +41,7 @@ describe('the protocol that a cluster runs', () => {
   });
 
   test('shows what is particular to it', () => {
-    expect(valuesOf(paxos)).toEqual([
-      'Duels lost: 70 of 1,300',
-      'Slots lost: 30 of 1,200',
-      'Messages: 20.0 an entry',
-    ]);
+    expect(valuesOf(paxos)).toEqual(['Duels lost: 70 of 1,300', 'Slots lost: 30', 'Messages: 20.0 an entry']);
     expect(valuesOf(primary)).toEqual(['Role: standby', 'Epoch: 3', 'Answers when: on all disks']);
     expect(valuesOf({ name: 'multi-paxos' })).toEqual([]);
   });

@@ -64,8 +64,8 @@ export function protocolFacts({
         {
           id: 'moved',
           name: 'Slots lost',
-          hint: 'Proposals that lost their slot to another, and stood in one more, of all that it made',
-          value: `${formatCount(moved)} of ${formatCount(proposals)}`,
+          hint: `Its ${formatCount(proposals)} proposals lost so many slots to others', and each time stood in one more`,
+          value: formatCount(moved),
         },
         {
           id: 'messages',
