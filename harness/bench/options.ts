@@ -25,7 +25,7 @@ Commands:
   cluster    pgbench: one plain PostgreSQL against three replicas on this machine, in interleaved rounds
 
 Options:
-  --seconds N        how long one run takes (default: 5; size: 10; log: 3; papers: 60; as --quick allows); not of memory
+  --seconds N        how long one run takes (default: 5; size: 10; log: 3; papers: 60, and four times that of TPC-C; as --quick allows); not of memory
   --json FILE        all but budget: write the figures as JSON, too
   --rounds N         compare, cluster, gateway: rounds (default: 5, 3 and 3; 3 with --quick)
   --scale N          compare, cluster, budget, memory: pgbench's scale, 100,000 accounts each (default: 10)

@@ -74,7 +74,7 @@ describe('a report of the papers', () => {
       commitPoint: [ycsb(kind, 200), ycsb(told, 100), ycsb(kind, 50, 10), ycsb(told, 40, 10)],
     });
     expect(text).toContain(
-      '| Multi-Paxos, WAL, 3 replicas, commit point synchronous | 8 | 100 | 0.50 | 1.0 | 3.0 | 1.50 | 400 | 4.25 | 900 |',
+      '| Multi-Paxos, WAL, 3 replicas, commit point synchronous | 8 | 100 | 0.50 | 1.0 | 3.0 | 1.50 | 150 | 400 | 4.25 | 900 |',
     );
     expect(text).toContain('synchronous, 10 ms apart | 8 | 40 | 0.80 |');
   });

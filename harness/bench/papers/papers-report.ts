@@ -1,7 +1,14 @@
 /** The papers' experiments as a page: our figures, the paper's own ratio beside ours, and why they differ. Pure, but for numbers that the drawing counts up. */
 import { barChart, type Chart } from '../charts.ts';
 import { appliance, baristaTables, piggybackGain } from './published.ts';
-import { subjectLabel, type PapersRun, type Subject, type TpccResult, type YcsbResult } from './papers.ts';
+import {
+  type PapersRun,
+  type Subject,
+  subjectLabel,
+  type TpccResult,
+  tpccTimesAsLong,
+  type YcsbResult,
+} from './papers.ts';
 import type { TransactionTimes } from './tpcc-times.ts';
 
 export interface PapersReport {
@@ -26,7 +33,7 @@ export function papersReport(run: PapersRun, command: string): PapersReport {
   const markdown = [
     `# The papers' experiments, ${startedAt.slice(0, 10)}`,
     '',
-    `One machine of ${machine.cores} cores (${machine.cpu}, ${machine.memoryGiB} GiB, ${machine.kernel}), load ${machine.loadBefore} before, for all replicas and their clients; at ${commit ?? 'an unknown commit'}, ${(tookSeconds / 60).toFixed(0)} minutes, each run ${options.seconds} s, one after the other and once. Only ratios within this page say anything.`,
+    `One machine of ${machine.cores} cores (${machine.cpu}, ${machine.memoryGiB} GiB, ${machine.kernel}), load ${machine.loadBefore} before, for all replicas and their clients; at ${commit ?? 'an unknown commit'}, ${(tookSeconds / 60).toFixed(0)} minutes, each run ${options.seconds} s (TPC-C: ${options.seconds * tpccTimesAsLong} s), one after the other and once. Only ratios within this page say anything.`,
     '',
     '```',
     command,
@@ -116,7 +123,7 @@ function commitPointText(results: readonly YcsbResult[]): readonly string[] {
   return [
     '## The commit point: low-overhead-paxos-replication.txt, figures 4 to 7',
     '',
-    'Three replicas over WAL, YCSB with updates only. Flushes, messages and bytes are those of all replicas together, for one transaction.',
+    'Three replicas over WAL, YCSB with updates only. Flushes of logs (one write each), messages and bytes are those of all replicas together, for one transaction.',
     '',
     ...table(
       [
@@ -127,6 +134,7 @@ function commitPointText(results: readonly YcsbResult[]): readonly string[] {
         'p50 ms',
         'p99 ms',
         'flushes',
+        'flushes/s',
         'logged bytes',
         'messages',
         'sent bytes',
@@ -139,6 +147,7 @@ function commitPointText(results: readonly YcsbResult[]): readonly string[] {
         each.figures.percentilesMs.p50.toFixed(1),
         each.figures.percentilesMs.p99.toFixed(1),
         each.costs?.flushes.toFixed(2) ?? '–',
+        each.costs === null ? '–' : (each.costs.flushes * each.figures.tps).toFixed(0),
         each.costs?.loggedBytes.toFixed(0) ?? '–',
         each.costs?.messages.toFixed(2) ?? '–',
         each.costs?.sentBytes.toFixed(0) ?? '–',
