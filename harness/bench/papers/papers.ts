@@ -143,7 +143,11 @@ class PapersBench {
         const { signal } = this.shell;
         await loadTpccInPieces(await running.client(), scale, this.root, signal);
         await running.group?.settled();
-        return runTpccTimes(await running.doors(), { clients: terminals, seconds: seconds * tpccTimesAsLong, scale }, signal);
+        return runTpccTimes(
+          await running.doors(),
+          { clients: terminals, seconds: seconds * tpccTimesAsLong, scale },
+          signal,
+        );
       });
       results.push({ subject, delayMs, figures });
       this.shell.progress(`TPC-C, ${subjectLabel(subject)}: ${figures.transactions} transactions`);
