@@ -4,6 +4,8 @@
  *   --size tiny|small|nightly|all-but-nightly|all   default: all-but-nightly
  *   --only NAME      the model of that name, or those whose name begins so, whatever their size; may be repeated
  *   --bugs           only the models that TLC must refute because a rule is dropped
+ *   --changed        only those that TLC has not seen with the text that they have now (specs/checked.json), and a seventh of the others, another one each day
+ *   --note           notes in specs/checked.json what gave what it must
  *   --part K/N       of what is chosen each N-th model from the K-th on: N processes that are given one part each run all. The first part parses the modules
  *   --workers N      threads in all; default: 2, or 1 on a machine with one core
  *   --verbose        print all that TLC prints
@@ -13,6 +15,7 @@
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { digestOf, haveToRun, loadChecked, noteChecked, todaysTurn } from './checked.ts';
 import {
   loadManifest,
   type Model,
@@ -27,9 +30,11 @@ import { runModel } from './run-model.ts';
 import { endOnSignals, ensureTlc, parseModules, SPECS_DIR } from './tlc.ts';
 import { differences, formatTable, type Row } from './verdict.ts';
 
-const usage = `usage: specs [--size ${SIZES.join('|')}|all-but-nightly|all] [--only NAME]... [--bugs] [--part K/N] [--workers N] [--verbose]
+const usage = `usage: specs [--size ${SIZES.join('|')}|all-but-nightly|all] [--only NAME]... [--bugs] [--changed] [--note] [--part K/N] [--workers N] [--verbose]
   --only    the model of that name, or those whose name begins so, whatever their size
   --bugs    only the models that must be refuted because a rule is dropped
+  --changed only those that TLC has not seen as they are now, and a seventh of the others, another one each day
+  --note    notes in specs/checked.json what gave what it must
   --part    of these each N-th model from the K-th on
 specs/README.md says what each model is for.`;
 
@@ -37,6 +42,8 @@ interface Options {
   readonly size: SizeChoice;
   readonly only: readonly string[];
   readonly bugs: boolean;
+  readonly changed: boolean;
+  readonly note: boolean;
   readonly part: Part;
   readonly workers: number;
   readonly verbose: boolean;
@@ -53,6 +60,8 @@ function readOptions(argv: readonly string[]): Options | 'help' {
       size: { type: 'string', default: 'all-but-nightly' },
       only: { type: 'string', multiple: true, default: [] },
       bugs: { type: 'boolean', default: false },
+      changed: { type: 'boolean', default: false },
+      note: { type: 'boolean', default: false },
       part: { type: 'string', default: '1/1' },
       workers: { type: 'string', default: String(Math.min(2, availableParallelism())) },
       verbose: { type: 'boolean', default: false },
@@ -67,7 +76,8 @@ function readOptions(argv: readonly string[]): Options | 'help' {
     throw new Error(`--size ${values.size} is none of ${SIZES.join(', ')}, all-but-nightly, all`);
   const part = parsePart(values.part);
   if (part === null) throw new Error(`--part ${values.part} is not K/N, of which K is a number from 1 to N`);
-  return { size: values.size, only: values.only, bugs: values.bugs, part, workers, verbose: values.verbose };
+  const { size, only, bugs, changed, note, verbose } = values;
+  return { size, only, bugs, changed, note, part, workers, verbose };
 }
 
 /** Runs `work` on every item, at most `limit` at a time, and keeps the order. */
@@ -123,17 +133,33 @@ async function runModels(models: readonly Model[], { workers, verbose }: Options
   return [...light, ...heavy];
 }
 
+function whatHasToRun(models: readonly Model[]): readonly Model[] {
+  const chosen = haveToRun(models, loadChecked(), todaysTurn(Date.now()));
+  console.log(
+    `${chosen.length} of ${models.length} models: those that have changed since TLC saw them, and a seventh of the others`,
+  );
+  return chosen;
+}
+
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
   if (options === 'help') {
     console.log(usage);
     return 0;
   }
-  const models = partOf(selectModels(loadManifest(), options), options.part);
-  if (models.length === 0) throw new Error('no model matches; specs/manifest names them all');
+  const all = loadManifest();
+  const chosen = selectModels(all, options);
+  if (chosen.length === 0) throw new Error('no model matches; specs/manifest names them all');
+  const models = partOf(options.changed ? whatHasToRun(chosen) : chosen, options.part);
   await ensureTlc();
   if (options.part.index === 1 && !(await parseAll())) return 1;
+  // Before they run: a text that is altered meanwhile is not what was checked.
+  const digests = new Map(models.map((model) => [model, digestOf(model)]));
   const rows = await runModels(models, options);
+  if (options.note) {
+    const outcomes = new Map(rows.map((row) => [row.model, row.differences.length === 0]));
+    noteChecked(outcomes, all, digests);
+  }
   console.log(`\n${formatTable(rows)}`);
   const failed = rows.filter((row) => row.differences.length > 0);
   console.log(
