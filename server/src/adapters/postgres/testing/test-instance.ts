@@ -1,8 +1,10 @@
 /** For tests: a replica's PostgreSQL in a directory of its own, whose data is made once in a process and copied. */
+import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { cp, mkdtemp } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Client } from 'pg';
 import { locateBinaries, type PgBinaries } from '../binaries.ts';
 import { initializeData } from '../data-directory.ts';
@@ -33,7 +35,8 @@ export async function makeData(directory: string): Promise<void> {
   const user = await chooseLaunchUser();
   await prepareDirectory(user, directory);
   const data = join(directory, 'data');
-  await cp(await template, data, { recursive: true });
+  // Node's own takes five times the processor for a thousand files.
+  await promisify(execFile)('cp', ['-a', await template, data]);
   await handOver(user, data);
 }
 
