@@ -3,6 +3,7 @@
  *
  * Responsible for: following, for each session, the settings that its texts are read by. What is rewritten is messages.ts.
  */
+import { settingRefusal } from './rules/statements.ts';
 import { originalPosition, type Edit } from './edits.ts';
 import { rewriteMessages, type MessagePart } from './messages.ts';
 import type { AcknowledgeChange, Refusal, StatementFacts } from './rewriting.ts';
@@ -38,6 +39,8 @@ export type Prepared =
 export interface RequestPreparation {
   prepare(bytes: Buffer): Prepared;
   answered(bytes: Buffer): void;
+  /** Of a setting that a session is to begin with; null: it may. */
+  refusalOf(name: string, value: string): GatewayError | null;
   /** A request that fails so at every replica. */
   failing(error: GatewayError): Buffer;
 }
@@ -108,6 +111,11 @@ class Preparation implements RequestPreparation {
       else copies ??= binary.test(text);
     }
     return copies;
+  }
+
+  refusalOf(name: string, value: string): GatewayError | null {
+    const refused = settingRefusal(name, value);
+    return refused === undefined ? null : { sqlState: '0A000', ...refused };
   }
 
   failing(error: GatewayError): Buffer {

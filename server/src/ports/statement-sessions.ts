@@ -13,6 +13,8 @@ export interface SessionOpening {
   readonly database: string;
   /** Of the startup packet, but for user and database. */
   readonly parameters: readonly (readonly [name: string, value: string])[];
+  /** Settings among these, by their names in lower case. */
+  readonly settings?: readonly (readonly [name: string, value: string])[];
   /** `barista.acknowledge` among these, if it is there. */
   readonly acknowledge?: string;
 }

@@ -6,10 +6,10 @@ import type { Edit } from '../edits.ts';
 import type { ParsedStatement, TreeNode } from '../parser.ts';
 import type { Refusal, RewriteContext, StatementFacts } from '../rewriting.ts';
 import { nodesOf, strings, type Visited, walk, word } from '../tree.ts';
-import { clockWords, refusedFunctions, replaced } from './functions.ts';
-import { isRelativeTime, mentionsClock } from './relative-times.ts';
+import { clockWords, namesInBodies, refusedFunctions, replaced, takesSql } from './functions.ts';
+import { holdsRelativeTime, isRelativeTime, mentionsClock } from './relative-times.ts';
 import { acknowledgeOf } from './acknowledge.ts';
-import { setConfigRefusal, statementRefusal } from './statements.ts';
+import { setConfigRefusal, setRefusal, statementRefusal } from './statements.ts';
 
 export type Checked =
   | { readonly kind: 'checked'; readonly edits: readonly Edit[]; readonly facts: StatementFacts }
@@ -18,7 +18,11 @@ export type Checked =
 type Finding = Omit<Refusal, 'kind' | 'sqlstate'> | Edit | undefined;
 
 const systemColumns = new Set(['ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid']);
-const clockTypes = new Set(['date', 'time', 'timetz', 'timestamp', 'timestamptz']);
+const clockTypes = new Set(
+  'date time timetz timestamp timestamptz daterange tsrange tstzrange datemultirange tsmultirange tstzmultirange'.split(
+    ' ',
+  ),
+);
 
 /** `name` or `pg_catalog.name` from `at` on: the whole of it gives way. */
 function nameLength(text: string, at: number): number {
@@ -39,6 +43,14 @@ function checkCall(node: TreeNode, text: string, context: RewriteContext): Findi
   const refused = refusedFunctions.get(name);
   if (refused !== undefined)
     return { message: `${name} is not replicated`, hint: refused.hint, rule: refused.rule, position: at + 1 };
+  const inString = takesSql.has(name) ? namesInBodies.exec(JSON.stringify(node.args ?? [])) : null;
+  if (inString !== null)
+    return {
+      message: `${name} is to execute ${inString[0].trim()}, which would differ between replicas`,
+      hint: 'Call functions of barista_fn in it.',
+      rule: 'SQL in a string',
+      position: at + 1,
+    };
   const counts = replaced.get(name);
   if (counts === undefined) return undefined;
   if (!counts.includes(Array.isArray(node.args) ? node.args.length : 0)) return undefined;
@@ -67,7 +79,7 @@ function checkCall(node: TreeNode, text: string, context: RewriteContext): Findi
 
 /** Extensions stand in any schema. */
 const refusedElsewhere = (name: string): boolean =>
-  refusedFunctions.get(name)?.rule === 'other chance' || name.startsWith('dblink');
+  refusedFunctions.get(name)?.rule === 'other chance' || takesSql.has(name) || name.startsWith('dblink');
 
 function checkClockWord(node: TreeNode): Finding {
   const name = clockWords.get(word(node, 'op'));
@@ -95,7 +107,7 @@ function checkLiteral({ node, parent }: Visited): Finding {
       position,
     };
   if (named !== undefined && /^(?:text|varchar|bpchar|name|json|jsonb)$/.test(named)) return undefined;
-  if (!isRelativeTime(value)) return undefined;
+  if (!(named === undefined ? isRelativeTime(value) : holdsRelativeTime(value))) return undefined;
   return {
     message: `'${value}' may mean the time at each replica`,
     hint: `Write '${value}'::text, or CURRENT_TIMESTAMP, CURRENT_DATE and such.`,
@@ -124,7 +136,25 @@ function picksWithoutOrder(visited: Visited): boolean {
 }
 
 const ownViews =
-  /^pg_(?:stat_|statio_|locks$|settings$|prepared_xacts$|replication_|hba_|file_|shmem|backend_|config$|cursors$)/;
+  /^pg_(?:stat_|statio_|stats(?:_ext(?:_exprs)?)?$|statistic(?:_ext_data)?$|locks$|settings$|prepared_xacts$|replication_|hba_|file_|shmem|backend_|config$|cursors$)/;
+
+/** Of catalogs and sequences: they depend on when a replica has cleaned up, or has written a checkpoint. */
+const ownColumns = new Set(
+  'log_cnt relfrozenxid relminmxid datfrozenxid datminmxid reltuples relpages relallvisible relallfrozen relfilenode'.split(
+    ' ',
+  ),
+);
+/** As PostgreSQL names those of columns: `SELECT *` shows `log_cnt`. */
+const sequences = /_seq\d*$/;
+
+function tellsOfOneReplica(visited: Visited): boolean {
+  const { kind, node } = visited;
+  if (isOfOneReplica(visited)) return true;
+  if (kind === 'ColumnRef') return ownColumns.has(strings(node.fields).at(-1) ?? '');
+  return (
+    ownViews.test(word(node, 'relname')) || (kind === 'RangeVar' && sequences.test(word(node, 'relname')))
+  );
+}
 
 const ofCatalogs = /^(?:pg_catalog|information_schema)$/;
 const oidTypes = /^(?:oid|reg[a-z]+)$/;
@@ -139,7 +169,11 @@ function tellsOids({ kind, node }: Visited): boolean {
 }
 
 const ofOneReplica =
-  /^pg_(?:(?:database|relation|total_relation|table|indexes|tablespace|column)_size|relation_file(?:node|path)|stat_get_\w+|lock_status|notification_queue_usage)$/;
+  /^pg_(?:(?:database|relation|total_relation|table|indexes|tablespace|column)_size|relation_file(?:node|path)|stat_get_\w+|lock_status|notification_queue_usage|prepared_(?:statement|xact)|cursor|show_all_(?:file_)?settings|ls_\w+|get_(?:wal|shmem|backend|replication)\w*|(?:safe_snapshot_)?blocking_pids)$/;
+
+function isOfOneReplica({ kind, node }: Visited): boolean {
+  return kind === 'FuncCall' && ofOneReplica.test(strings(node.funcname).at(-1) ?? '');
+}
 
 /** Of a statement: `CACHE 20`, `DEFERRABLE`. */
 function checkOption(node: TreeNode): Finding {
@@ -162,13 +196,15 @@ function checkOption(node: TreeNode): Finding {
 
 function check(visited: Visited, text: string, context: RewriteContext, isWrite: boolean): Finding {
   const { kind, node } = visited;
-  if (kind === 'FuncCall' && isWrite && ofOneReplica.test(strings(node.funcname).at(-1) ?? ''))
+  if (isWrite && isOfOneReplica(visited))
     return {
       message: `${strings(node.funcname).at(-1)} tells of one replica, and cannot be a source of what is written`,
       rule: 'statistics views',
       position: Number(node.location ?? 0) + 1,
     };
   if (kind === 'FuncCall') return checkCall(node, text, context);
+  // Of a function, for its time.
+  if (kind === 'VariableSetStmt' && visited.parent !== undefined) return setRefusal(node);
   if (kind === 'DefElem') return checkOption(node);
   if (word(node, 'relpersistence') === 'u' || word(node, 'subtype') === 'AT_SetUnLogged')
     return {
@@ -187,6 +223,12 @@ function check(visited: Visited, text: string, context: RewriteContext, isWrite:
       return {
         message: `system column ${column} differs between replicas`,
         rule: 'system columns',
+        position: Number(node.location ?? 0) + 1,
+      };
+    if (isWrite && ownColumns.has(column))
+      return {
+        message: `${column} tells of one replica, and cannot be a source of what is written`,
+        rule: 'statistics views',
         position: Number(node.location ?? 0) + 1,
       };
   }
@@ -211,8 +253,7 @@ export function checkStatement(statement: ParsedStatement, text: string, context
     const finding = check(visited, text, context, itsClass === 'other');
     if (finding !== undefined && 'inserted' in finding) edits.push(finding);
     else if (finding !== undefined) refusal = { kind: 'refused', sqlstate: '0A000', ...finding };
-    local ||=
-      picksWithoutOrder(visited) || ownViews.test(word(visited.node, 'relname')) || tellsOids(visited);
+    local ||= picksWithoutOrder(visited) || tellsOfOneReplica(visited) || tellsOids(visited);
     return true;
   });
   if (refusal !== undefined) return refusal;

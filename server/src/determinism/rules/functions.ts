@@ -26,7 +26,7 @@ const machine =
 const outside =
   'pg_read_file pg_read_binary_file pg_ls_dir pg_stat_file pg_ls_logdir pg_ls_waldir pg_ls_tmpdir pg_ls_archive_statusdir lo_import lo_export dblink dblink_connect dblink_exec dblink_open dblink_send_query pg_terminate_backend pg_cancel_backend pg_reload_conf pg_rotate_logfile pg_switch_wal pg_promote pg_create_restore_point pg_backup_start pg_backup_stop pg_create_physical_replication_slot pg_create_logical_replication_slot pg_logical_emit_message pg_replication_origin_advance pg_export_snapshot pg_notify';
 const chance =
-  'array_shuffle array_sample gen_salt gen_random_bytes pgp_sym_encrypt pgp_sym_encrypt_bytea pgp_pub_encrypt pgp_pub_encrypt_bytea uuid_generate_v1 uuid_generate_v1mc uuid_generate_v4';
+  'array_shuffle array_sample gen_salt gen_random_bytes pgp_sym_encrypt pgp_sym_encrypt_bytea pgp_pub_encrypt pgp_pub_encrypt_bytea uuid_generate_v1 uuid_generate_v1mc uuid_generate_v4 normal_rand';
 const waits = 'pg_sleep pg_sleep_for pg_sleep_until pg_advisory_lock pg_advisory_lock_shared';
 
 export interface RefusedFunction {
@@ -52,6 +52,11 @@ export const refusedFunctions: ReadonlyMap<string, RefusedFunction> = new Map(
   rows.flatMap(([names, rule, hint]) => names.split(' ').map((name) => [name, { rule, hint }] as const)),
 );
 
+/** These execute SQL that a string holds, and are of use all the same: what strings among their arguments name is looked at as it is in bodies. */
+export const takesSql: ReadonlySet<string> = new Set(
+  'crosstab crosstab2 crosstab3 crosstab4 crosstab_hash connectby ts_rewrite'.split(' '),
+);
+
 /** SQL's own words for the clock, by the parser's names: the function takes the place of the word, so that the column of an answer keeps its name. */
 export const clockWords: ReadonlyMap<string, string> = new Map([
   ['SVFOP_CURRENT_DATE', 'current_date'],
@@ -73,6 +78,7 @@ export const namesInBodies = new RegExp(
     ...new Set(clockWords.values()),
     'ctid|xmin|xmax|cmin|cmax|tableoid|tablesample|set_config|unlogged',
     'tomorrow|yesterday|today',
+    'synchronize_seqscans|max_parallel_workers_per_gather|gin_fuzzy_search_limit|default_transaction_deferrable',
   ].join('|')})(?![A-Za-z0-9_$])`,
   'i',
 );

@@ -11,9 +11,20 @@ const pattern = new RegExp(
   'i',
 );
 
+/** A range, or several, whose bounds are times. */
+const bound = `(?:[-+:."\\dtz\\s]|infinity|${words})*`;
+const range = new RegExp(`^[\\s"{]*[[(]${bound},${bound}[\\])][\\s"}]*$`, 'i');
+/** One of several values: the bound of a range, a field of a row, an element. */
+const oneOfSeveral = new RegExp(`^[\\s"]*[[({](?:.*[[({,])?[\\s"]*${words}[\\s"]*[\\])},]`, 'is');
+
 /** For literals whose type is not known: only what has no other sense worth the risk. */
 export function isRelativeTime(text: string): boolean {
-  return text.length < 256 && pattern.test(text);
+  return text.length < 256 && (pattern.test(text) || (mentionsClock(text) && range.test(text)));
+}
+
+/** For literals of a type that may have times in it. */
+export function holdsRelativeTime(text: string): boolean {
+  return isRelativeTime(text) || (text.length < 1024 && oneOfSeveral.test(text));
 }
 
 /** For literals that are dates or times: where a word of the clock stands in them at all. */

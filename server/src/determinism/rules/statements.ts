@@ -27,8 +27,19 @@ const extensions = new Set(
   ),
 );
 
-/** What the executor sets for itself, and what the parser must be able to rely on. */
-function settingRefusal(name: string): Why | undefined {
+const off = /^(?:off|false|no|0)$/i;
+/** What texts are read by, and the order of rows rests on, with the values that leave it as it is: dumps set some of them so. */
+const fixed: ReadonlyMap<string, RegExp> = new Map([
+  ['standard_conforming_strings', /^(?:on|true|yes|1)$/i],
+  ['synchronize_seqscans', off],
+  ['max_parallel_workers_per_gather', /^0$/],
+  ['max_parallel_maintenance_workers', /^0$/],
+  ['debug_parallel_query', off],
+  ['gin_fuzzy_search_limit', /^0$/],
+]);
+
+/** What the executor sets for itself, and what the parser and all replicas must be able to rely on. `value`: undefined where it is set back, or is not told. */
+export function settingRefusal(name: string, value: string | undefined): Why | undefined {
   const lower = name.toLowerCase();
   if (lower.startsWith('barista_fn.'))
     return { message: `${name} belongs to Barista`, rule: "the operation's clock" };
@@ -43,9 +54,10 @@ function settingRefusal(name: string): Why | undefined {
       message: `${name} is not served where statements are replicated`,
       rule: 'settings of the gateway',
     };
-  if (lower === 'standard_conforming_strings')
-    return { message: `${name} cannot be changed`, rule: 'standard_conforming_strings' };
-  if (lower === 'default_transaction_deferrable' || lower === 'transaction_deferrable')
+  if (value !== undefined && fixed.get(lower)?.test(value) === false)
+    return { message: `${name} cannot be changed`, rule: 'fixed settings' };
+  const isDeferrable = lower === 'default_transaction_deferrable' || lower === 'transaction_deferrable';
+  if (isDeferrable && (value === undefined || !off.test(value)))
     return {
       message: `${name} cannot be set: a transaction that waits for others to end would stop all others`,
       rule: 'waiting functions',
@@ -62,7 +74,25 @@ export function setConfigRefusal(call: TreeNode): Why | undefined {
   const value = (name?.sval as TreeNode | undefined)?.sval;
   if (args[0]?.A_Const === undefined || typeof value !== 'string')
     return { message: 'set_config of a name that is not a literal', rule: 'set_config' };
-  return settingRefusal(value);
+  const to = constantOf(args[1]);
+  // What is no literal may be anything.
+  return settingRefusal(value, to ?? (fixed.has(value.toLowerCase()) ? '?' : undefined));
+}
+
+/** Undefined: it is no constant. */
+function constantOf(node: TreeNode | undefined): string | undefined {
+  const constant = node?.A_Const as TreeNode | undefined;
+  const text = (constant?.sval as TreeNode | undefined)?.sval;
+  if (typeof text === 'string') return text;
+  const number = constant?.ival as TreeNode | undefined;
+  return number === undefined ? undefined : String(number.ival ?? 0);
+}
+
+/** Of a SET, wherever it stands: by itself, or in the definition of a role, a database or a function. */
+export function setRefusal(node: TreeNode): Why | undefined {
+  const [first] = Array.isArray(node.args) ? (node.args as readonly TreeNode[]) : [];
+  const value = node.kind === 'VAR_SET_VALUE' ? (constantOf(first) ?? '?') : undefined;
+  return settingRefusal(word(node, 'name'), value);
 }
 
 function functionRefusal(node: TreeNode): Why | undefined {
@@ -117,10 +147,9 @@ function why(statement: ParsedStatement): Why | undefined {
       hint: 'Give what is kept of it (SCRAM-SHA-256$...), as \\password of psql does.',
       rule: 'passwords in the clear',
     };
-  if (kind === 'VariableSetStmt' && acknowledgeOf(statement) === undefined)
-    return settingRefusal(word(node, 'name'));
+  if (kind === 'VariableSetStmt' && acknowledgeOf(statement) === undefined) return setRefusal(node);
   if (kind === 'AlterRoleSetStmt' || kind === 'AlterDatabaseSetStmt')
-    return settingRefusal(word((node.setstmt ?? {}) as TreeNode, 'name'));
+    return setRefusal((node.setstmt ?? {}) as TreeNode);
   if (kind === 'CreateFunctionStmt' || kind === 'DoStmt') return functionRefusal(node);
   if ((kind === 'UpdateStmt' || kind === 'DeleteStmt') && isSettings(node.relation as TreeNode))
     return { message: 'pg_settings is read only', rule: 'set_config' };

@@ -33,6 +33,17 @@ async function pointer(): Promise<number> {
 }
 
 describe('the pointer', () => {
+  it('moves with a function whose body is SQL of its own, which is one statement', async () => {
+    const body = "begin atomic select 1; select case when true then '; end' end; end";
+    const text = `CREATE FUNCTION own(a int DEFAULT (1)) RETURNS text LANGUAGE sql ${body} ;`;
+    expect(await feed.sql('a', text)).toBe('CREATE FUNCTION I');
+    expect(await pointer()).toBe(feed.log.length);
+    expect(await feed.sql('a', 'SELECT own()')).toBe('(; end) SELECT 1 I');
+    const two = `CREATE OR REPLACE FUNCTION own(a int DEFAULT (1)) RETURNS text LANGUAGE sql ${body}; COMMIT`;
+    expect(await feed.sql('a', two)).toBe('!0A000 I');
+    expect(await feed.sql('a', "SELECT barista_fn.age('3'::xid) > 0")).toBe('(t) SELECT 1 I');
+  });
+
   it('moves with what writes, and not with what does not', async () => {
     await feed.sql('a', 'CREATE TABLE t (a int PRIMARY KEY, b text)');
     expect(await pointer()).toBe(feed.log.length);

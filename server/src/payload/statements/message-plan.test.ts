@@ -57,3 +57,37 @@ it('a statement that was prepared changes its session whenever it is executed', 
   const update: StatementMeaning = { kind: 'plain', word: 'update', changesState: false };
   expect(changes(again, new Map([['s', update]]))).toBe(false);
 });
+
+describe('a function whose body is SQL of its own', () => {
+  function plan(text: string): string {
+    const advance = { column: 'c', call: () => 'SELECT 1' };
+    const context = {
+      status: 'I',
+      rules: usualRules,
+      statements: new Map(),
+      portals: new Map(),
+      advance,
+    } as const;
+    const planned = planRequest(query(text), context);
+    return planned.code === 'refused' ? planned.sqlState : planned.mode;
+  }
+
+  it.each([
+    'CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; END',
+    "create or replace procedure p(a numeric(10, 2) default (1))\nbegin  atomic insert into t values ('; end'); select case when true then 1 end;\nend ;",
+  ])('is one statement: %s', (text) => {
+    expect(plan(text)).toBe('perhapsAlone');
+  });
+
+  it.each([
+    'CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; END; COMMIT',
+    'CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; END; SELECT 1; END',
+    'CREATE FUNCTION f(begin atomic) RETURNS int LANGUAGE sql RETURN 1; INSERT INTO t VALUES (1); END',
+    "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS ' begin atomic '; SELECT atomic FROM t; END",
+    'CREATE VIEW v AS SELECT begin atomic FROM t; INSERT INTO t VALUES (1); END',
+    'CREATE FUNCTION f() RETURNS int /* x */ BEGIN ATOMIC SELECT 1; END',
+    'CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1',
+  ])('and not: %s', (text) => {
+    expect(plan(text)).not.toBe('perhapsAlone');
+  });
+});

@@ -27,7 +27,33 @@ export function statementsOf(text: Buffer, rules: TextRules): readonly TextState
   });
   for (; at < text.length; at += 1) reader.push(text, at, at + 1);
   reader.end();
-  return found;
+  return isFunction(found, text) ? [joined(found)] : found;
+}
+
+/**
+ * Whether the text is one function whose body is SQL's own, BEGIN ATOMIC ... END, in which semicolons end no statement: END stands alone behind the last of them, and nothing behind END. False wherever that is not plain to
+ * see.
+ */
+function isFunction(found: readonly TextStatement[], text: Buffer): boolean {
+  const [first, ...more] = found;
+  const last = more.at(-1);
+  if (first?.kind !== 'unclear' || last === undefined) return false;
+  if (more.find(({ word }) => word === 'end') !== last) return false;
+  if (!/^\s*end\s*$/i.test(text.toString('latin1', last.start, last.end))) return false;
+  let head = text.toString('latin1', first.start, first.end);
+  if (/--|\/\*|[\\$]/.test(head)) return false;
+  head = head.replaceAll(/'[^']*'|"[^"]*"/g, ' x ');
+  for (let bare = ''; bare !== head; ) {
+    bare = head;
+    head = head.replaceAll(/\([^()]*\)/g, ' x ');
+  }
+  return /^\s*create\s+(?:or\s+replace\s+)?(?:function|procedure)\s[^()]*\sbegin\s+atomic\s/i.test(head);
+}
+
+function joined(found: readonly TextStatement[]): TextStatement {
+  const [first] = found;
+  const changesState = found.some((each) => each.changesState);
+  return { kind: 'plain', word: 'create', changesState, start: first!.start, end: found.at(-1)!.end };
 }
 
 function firstWord(text: Buffer, from: number, to: number): string {

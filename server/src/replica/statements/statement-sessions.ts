@@ -45,6 +45,8 @@ interface LocalSession {
   endReason: string | null;
 }
 
+/** Its value has a meaning of its own. */
+const acknowledgeName = 'barista.acknowledge';
 const sessionBytes = 16;
 const seedBytes = 16;
 
@@ -73,7 +75,7 @@ export class ReplicaSessions implements StatementSessions {
   }
 
   async open(
-    { user, database, parameters, acknowledge }: SessionOpening,
+    { user, database, parameters, settings = [], acknowledge }: SessionOpening,
     onNotified: (message: Buffer) => void,
   ): Promise<OpenAnswer> {
     const { randomBytes, clockUs, prefix, levels } = this.options;
@@ -83,6 +85,11 @@ export class ReplicaSessions implements StatementSessions {
     const begun = acknowledge === undefined || levels === null ? null : levelOf(acknowledge, levels);
     if (begun !== null && typeof begun !== 'string')
       return { code: 'answered', bytes: errorResponse('FATAL', begun), ended: true, session };
+    for (const [name, value] of settings) {
+      const error = name === acknowledgeName ? null : preparation.refusalOf(name, value);
+      if (error !== null)
+        return { code: 'answered', bytes: errorResponse('FATAL', error), ended: true, session };
+    }
     const answer = await this.submit({
       kind: 'open',
       session,

@@ -87,6 +87,8 @@ export const functionsSql = [
     stable,
     `SELECT pg_catalog.age((${transaction})::date::timestamp, $1)`,
   ),
+  // Of a transaction id: what looks for old ones.
+  define('age(xid)', 'int', stable, 'SELECT pg_catalog.age($1)'),
   ...['gen_random_uuid()', 'uuidv4()'].map((name) =>
     define(
       name,

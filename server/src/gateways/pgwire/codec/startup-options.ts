@@ -9,6 +9,13 @@ export function startupSetting(startup: StartupMessage, name: string): string | 
   return settings.findLast(([key]) => key === name)?.[1];
 }
 
+/** All of them, by their names in lower case. */
+export function startupSettings({ parameters }: StartupMessage): readonly (readonly [string, string])[] {
+  return parameters.flatMap(([name, value]) =>
+    name === 'options' ? settingsIn(value) : [[name.toLowerCase(), value] as const],
+  );
+}
+
 /** `-c name=value`, `-cname=value` and `--name=value`, with dashes for underscores in the name; others are PostgreSQL's business. */
 function settingsIn(options: string): readonly (readonly [string, string])[] {
   const words = wordsOf(options);

@@ -3,7 +3,7 @@ import type { StatementSessions } from '../../../ports/statement-sessions.ts';
 import { type GatewayError, readyForQuery } from '../../../pgwire/backend-messages.ts';
 import { authentication } from '../codec/authentication-messages.ts';
 import { databaseOf, roleOf, type StartupMessage } from '../codec/startup.ts';
-import { startupSetting } from '../codec/startup-options.ts';
+import { startupSetting, startupSettings } from '../codec/startup-options.ts';
 import { noLeader, databaseDown } from '../errors.ts';
 import { isGone } from '../login/authenticate.ts';
 import { ownSettingRefused } from '../statements/errors.ts';
@@ -69,6 +69,7 @@ function open(front: Front, { client, startup, connection }: Arrival, sessions: 
       user: roleOf(startup),
       database: databaseOf(startup),
       parameters: startup.parameters.filter(([name]) => name !== 'user' && name !== 'database'),
+      settings: startupSettings(startup),
       ...(level === undefined ? {} : { acknowledge: level }),
     },
     sessions,
