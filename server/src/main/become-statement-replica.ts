@@ -219,7 +219,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   const fence = new AnswerFence({
     database,
     condemn: (reason) => postgres.condemn(reason),
-    endSessions: (reason) => sessions.endAll(reason),
+    endSessions: (reason) => endSessions(reason),
     replace: () => inexact('differs'),
     timers,
     logger,
@@ -253,11 +253,15 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     randomBytes,
     clockUs: () => Date.now() * 1000,
   });
+  const endSessions = (reason: string): void => {
+    sessions.endAll(reason);
+    shared.endAll(reason);
+  };
   const replica: StatementReplica = new StatementReplica({
     config,
     protocol,
     onCopyNeeded: () => {
-      sessions.endAll('what this replica has executed is not what the group has');
+      endSessions('what this replica has executed is not what the group has');
       void inexact('logPurged');
     },
     payload,
@@ -290,6 +294,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   const stopSweeping = timers.every(sweepMs, () => {
     sweep.look();
     sharedSweep.look();
+    shared.look();
   });
   await copies.offer();
   tracker.done();

@@ -42,6 +42,10 @@ const triesMax = 50;
 
 export class ReplicaSharedSessions implements SharedSessions {
   private readonly options: SharedSessionsOptions;
+  /** Those whose clients were told something by this replica, and are not known to be over. */
+  private readonly used = new Map<SessionId, Shared>();
+  /** Those that are to be closed at all replicas, and why. */
+  private readonly ended = new Map<SessionId, string>();
 
   constructor(options: SharedSessionsOptions) {
     this.options = options;
@@ -62,12 +66,52 @@ export class ReplicaSharedSessions implements SharedSessions {
     if (submitted.code !== 'executed') return submitted;
     const { answer, status, session: facts } = submitted.result;
     if (status === 'closed') return { code: 'answered', bytes: answer, ended: true };
-    return { code: 'opened', session: new Shared(session, this.options, facts ?? null) };
+    return { code: 'opened', session: this.shared(session, facts ?? null) };
   }
 
   at(id: SessionId): SharedSession {
-    return new Shared(id, this.options, null);
+    return this.shared(id, null);
   }
+
+  /** What their clients have been told here may be wrong: none of them goes on, here or elsewhere. Whoever has what is under way gives it up first. */
+  endAll(reason: string): void {
+    for (const [id, session] of this.used) {
+      session.end(reason);
+      this.ended.set(id, reason);
+    }
+    this.used.clear();
+    this.look();
+  }
+
+  /** Now and then: closes again what could not be closed. */
+  look(): void {
+    for (const session of this.ended.keys()) void this.closeEnded(session);
+  }
+
+  private async closeEnded(session: SessionId): Promise<void> {
+    const operation = { kind: 'close', session } as const;
+    const { submissions } = this.options;
+    if (submissions.has(keyOf(operation))) return;
+    const submitted = await submissions.submit(keyOf(operation), encodeOperation(operation));
+    if (submitted.code === 'executed') this.ended.delete(session);
+  }
+
+  private shared(id: SessionId, facts: SessionFacts | null): Shared {
+    return new Shared(id, this.options, facts, {
+      whyEnded: () => this.ended.get(id) ?? null,
+      onTold: (session) => this.used.set(id, session),
+      onOver: () => this.used.delete(id),
+    });
+  }
+}
+
+/** What a session and those that know all sessions tell each other. */
+interface Belonging {
+  /** Null: it has not been ended here. */
+  readonly whyEnded: () => string | null;
+  readonly onTold: (session: Shared) => void;
+  /** Nobody here has anything of it any more. */
+  readonly onOver: () => void;
 }
 
 function submit(
@@ -89,16 +133,41 @@ class Shared implements SharedSession {
   private facts: SessionFacts | null = null;
   /** Calls were executed that were not prepared here. */
   private hasOthers: boolean;
+  private readonly belonging: Belonging;
+  /** Its client hears this, and that it is over. */
+  private endReason: string | null = null;
 
-  constructor(id: SessionId, options: SharedSessionsOptions, facts: SessionFacts | null) {
+  constructor(
+    id: SessionId,
+    options: SharedSessionsOptions,
+    facts: SessionFacts | null,
+    belonging: Belonging,
+  ) {
     this.id = id;
     this.options = options;
+    this.belonging = belonging;
     this.preparation = options.preparation();
     this.hasOthers = facts === null;
     if (facts !== null) this.follow(facts);
   }
 
   async call(call: SharedCall): Promise<CallAnswer> {
+    const answer = await this.tries(call);
+    if (answer.code === 'answered' && answer.ended) this.belonging.onOver();
+    else if (answer.code !== 'refused') this.belonging.onTold(this);
+    return answer;
+  }
+
+  end(reason: string): void {
+    this.endReason = reason;
+  }
+
+  private async tries(call: SharedCall): Promise<CallAnswer> {
+    const why = this.endReason ?? this.belonging.whyEnded();
+    if (why !== null) {
+      const error = { sqlState: '57P01', message: 'the session is ended', detail: why };
+      return { code: 'answered', bytes: errorResponse('FATAL', error), ended: true };
+    }
     const mark: CallMark = {
       name: call.name ?? this.options.randomBytes(nameBytes).toString('hex'),
       digest: call.digest,
@@ -114,10 +183,12 @@ class Shared implements SharedSession {
 
   async close(): ReturnType<SharedSession['close']> {
     const submitted = await submit(this.options, { kind: 'close', session: this.id });
+    if (submitted.code === 'executed') this.belonging.onOver();
     return submitted.code === 'executed' ? { code: 'closed' } : submitted;
   }
 
   closeIfUnused(): void {
+    this.belonging.onOver();
     if (this.facts === null) return;
     const operation = { kind: 'close', session: this.id, ifSeq: this.facts.seq } as const;
     if (!this.options.submissions.has(keyOf(operation))) void submit(this.options, operation);
