@@ -85,7 +85,7 @@ function constantOf(node: TreeNode | undefined): string | undefined {
   const text = (constant?.sval as TreeNode | undefined)?.sval;
   if (typeof text === 'string') return text;
   const number = constant?.ival as TreeNode | undefined;
-  return number === undefined ? undefined : String(number.ival ?? 0);
+  return number === undefined ? undefined : String(Number(number.ival ?? 0));
 }
 
 /** Of a SET, wherever it stands: by itself, or in the definition of a role, a database or a function. */
