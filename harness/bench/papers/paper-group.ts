@@ -43,6 +43,7 @@ export async function startPaperGroup(kind: GroupKind, root: string): Promise<Pa
     replicas,
     dataDir: root,
     logStore: 'segment',
+    untilOneServes: isAlone(kind),
     args: [
       '--no-dashboard',
       `--payload=${payload}`,
@@ -66,9 +67,16 @@ export async function startPaperGroup(kind: GroupKind, root: string): Promise<Pa
     client: () => (protocol === 'paxos' ? Promise.resolve(all[0]!) : leader()),
     doors: async () => (protocol === 'paxos' ? all : [await leader()]),
     costs: async () => sumOf(await Promise.all(httpUrls(cluster).map(readCosts))),
-    settled: async () => void (await cluster.settled(settleMs)),
+    settled: async () => {
+      if (!isAlone(kind)) await cluster.settled(settleMs);
+    },
     stop: async () => void (await cluster.interrupt()),
   };
+}
+
+/** Its copies are told nothing, and never serve. */
+function isAlone({ level }: GroupKind): boolean {
+  return level === 'none';
 }
 
 /** Each replica's HTTP is at the ports behind the demo's own. */
