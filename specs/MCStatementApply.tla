@@ -6,13 +6,12 @@ Everyone == Permutations(Replica) \cup Permutations(Session)
 
 (* Nothing that takes these is looked at further. *)
 NeverLost == \A r \in Replica : mode[r] # "lost"
-NeverHelped == \A r \in Replica : copied[r] # "helped"
 NeverFromKept == \A r \in Replica : ~(copied[r] = "helped" /\ kept[r].pointer > 0 /\ db[r] = <<kept[r]>>)
 
 -----------------------------------------------------------------------------
 (* Sights: what must have been seen in some state of a model, so that the invariant that each is named after says something there. *)
 
-ASSUME \A i \in 1..5 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..6 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -25,6 +24,7 @@ Sights ==
   /\ See(4, "CopiesHelp: one has taken a copy", \E r \in Replica : copied[r] = "helped")
   /\ See(5, "KeptAreOfLog: one keeps a copy, and is ahead of it",
          \E r \in Replica : kept[r].pointer > 0 /\ kept[r].rows # <<>> /\ memory[r].rows # kept[r].rows)
+  /\ See(6, "KeptAreOfLog: what was held back is in a copy", \E r \in Replica : kept[r].held # <<>>)
 
 -----------------------------------------------------------------------------
 (* Rules dropped. *)
@@ -36,6 +36,7 @@ PointerAhead(state, after, pointer) ==
 (* Or behind it. *)
 PointerBehind(state, after, pointer) ==
   IF after.rows # state.rows THEN <<Image(after, pointer - 1), Image(after, pointer)>> ELSE <<>>
-MayCopyAnytime(from) == TRUE
 MayKeepAnytime(r) == TRUE
+HeldDoNotCount(state) == 0
+HeldAreNotWritten(state) == <<>>
 =============================================================================

@@ -12,14 +12,18 @@
 (* pointer, for that is advanced in the transaction that writes the rows,    *)
 (* and how many transactions were open behind it.                            *)
 (*                                                                           *)
+(* A pause that is agreed on brings a moment of rest, at which nothing is    *)
+(* open: what would begin a transaction is held back until then, or until    *)
+(* it is agreed that nobody waits any longer.                                *)
+(*                                                                           *)
 (* Shown: a replica that executes has what executing the log up to its       *)
-(* pointer makes of nothing; each request is executed once; a copy that is   *)
-(* taken at a pause always helps, and so does one that a replica keeps of    *)
-(* its own database, made at a moment when nothing was open there.           *)
+(* pointer makes of nothing; each request is executed once; a copy that a    *)
+(* replica keeps of its own database, made at a moment of rest, always helps *)
+(* it, and others.                                                           *)
 (*****************************************************************************)
 EXTENDS Naturals, Sequences, FiniteSets
 
-CONSTANTS Replica, Session, MaxSlot, MaxCrashes
+CONSTANTS Replica, Session, Kinds, MaxSlot, MaxCrashes
 
 VARIABLES
   log,      \* chosen operations
@@ -34,14 +38,22 @@ VARIABLES
 
 vars == <<log, states, memory, done, db, mode, kept, copied, crashes>>
 
-Kinds == {"auto", "begin", "write", "commit", "rollback"}
-Pause == [kind |-> "pause", session |-> "nobody", seq |-> 0]
+(* "whole" begins a transaction, writes and commits. *)
+AllKinds == {"auto", "begin", "write", "commit", "rollback", "whole"}
+ASSUME Kinds \subseteq AllKinds
 
+OfNobody(kind) == [kind |-> kind, session |-> "nobody", seq |-> 0]
+Pause == OfNobody("pause")
+Resume == OfNobody("resume")
+
+(* seqs: of requests that have come; those that are held back have not been executed. *)
 Nothing ==
   [rows |-> <<>>,
    seqs |-> [s \in Session |-> 0],
    inBlock |-> [s \in Session |-> FALSE],
-   pending |-> [s \in Session |-> <<>>]]
+   pending |-> [s \in Session |-> <<>>],
+   pausing |-> FALSE,
+   held |-> <<>>]
 
 -----------------------------------------------------------------------------
 (* What an operation does. *)
@@ -55,24 +67,61 @@ Run(state, op) ==
   LET s == op.session
       told == [state EXCEPT !.seqs[s] = op.seq]
       ended == [told EXCEPT !.inBlock[s] = FALSE, !.pending[s] = <<>>]
-  IN CASE op.kind = "auto" /\ ~state.inBlock[s] -> [told EXCEPT !.rows = Append(@, Written(state, op))]
+  IN CASE op.kind \in {"auto", "whole"} /\ ~state.inBlock[s] -> [told EXCEPT !.rows = Append(@, Written(state, op))]
        [] op.kind = "begin" /\ ~state.inBlock[s] -> [told EXCEPT !.inBlock[s] = TRUE]
        [] op.kind = "write" /\ state.inBlock[s] -> [told EXCEPT !.pending[s] = Append(@, Written(state, op))]
        [] op.kind = "commit" /\ state.inBlock[s] -> [ended EXCEPT !.rows = @ \o state.pending[s]]
        [] op.kind = "rollback" /\ state.inBlock[s] -> ended
        [] OTHER -> told
 
-(* What is open is rolled back, and nothing is begun until the copy is taken. *)
-AtPause(state) == [state EXCEPT !.inBlock = Nothing.inBlock, !.pending = Nothing.pending]
+OpenIn(state) == Cardinality({s \in Session : state.inBlock[s]})
 
-Step(state, op) == IF op.kind = "pause" THEN AtPause(state) ELSE IF IsNew(state, op) THEN Run(state, op) ELSE state
+IsHeldBack(state, op) == state.pausing /\ op.kind \in {"begin", "whole"} /\ ~state.inBlock[op.session]
+
+HoldBack(state, op) == [state EXCEPT !.seqs[op.session] = op.seq, !.held = Append(@, op)]
+
+Step(state, op) ==
+  CASE op.kind = "pause" -> [state EXCEPT !.pausing = TRUE]
+    [] op.kind = "resume" -> [state EXCEPT !.pausing = FALSE]
+    [] OTHER -> IF ~IsNew(state, op) THEN state
+                ELSE IF IsHeldBack(state, op) THEN HoldBack(state, op)
+                ELSE Run(state, op)
+
+(* The moment that a pause is for; behind it what was held back goes on, in slot order, before the next slot. *)
+IsAtRest(state) == state.pausing /\ OpenIn(state) = 0
+IsGoingOn(state) == ~state.pausing /\ state.held # <<>>
+EndOfPause(state) == [state EXCEPT !.pausing = FALSE]
+RunHeld(state) == Run([state EXCEPT !.held = Tail(@)], Head(state.held))
+
+RECURSIVE Settled(_)
+Settled(state) == IF IsAtRest(state) THEN Settled(EndOfPause(state))
+                  ELSE IF IsGoingOn(state) THEN Settled(RunHeld(state))
+                  ELSE state
 
 After(slot) == states[slot + 1]
 
-OpenIn(state) == Cardinality({s \in Session : state.inBlock[s]})
-Image(state, pointer) == [rows |-> state.rows, seqs |-> state.seqs, pointer |-> pointer, open |-> OpenIn(state)]
+-----------------------------------------------------------------------------
+(* What of it is in the database. *)
+
+IsWaiting(state, s) == \E index \in DOMAIN state.held : state.held[index].session = s
+
+(* The seq of a request travels with what it has done. *)
+SeqsDone(state) == [s \in Session |-> IF IsWaiting(state, s) THEN state.seqs[s] - 1 ELSE state.seqs[s]]
+
+(* What is held back has begun for its client: a crash would lose it. *)
+HeldCount(state) == Len(state.held)
+
+Image(state, pointer) ==
+  [rows |-> state.rows, seqs |-> SeqsDone(state), pointer |-> pointer, open |-> OpenIn(state) + HeldCount(state), held |-> <<>>]
+
+(* At rest what is held back is written down. *)
+HeldAtRest(state) == state.held
+
+ImageAtRest(state, pointer) ==
+  [rows |-> state.rows, seqs |-> SeqsDone(state), pointer |-> pointer, open |-> OpenIn(state), held |-> HeldAtRest(state)]
+
 Newest(r) == db[r][Len(db[r])]
-NoCopy == [rows |-> <<>>, seqs |-> Nothing.seqs, pointer |-> 0, open |-> 0]
+NoCopy == [rows |-> <<>>, seqs |-> Nothing.seqs, pointer |-> 0, open |-> 0, held |-> <<>>]
 
 -----------------------------------------------------------------------------
 Init ==
@@ -86,29 +135,34 @@ Init ==
   /\ copied = [r \in Replica |-> "none"]
   /\ crashes = 0
 
-(* A client that got no answer submits its request again; somebody asks for a pause where a replica is lost. *)
+(* A client that got no answer submits its request again. *)
 Choose(op) ==
   /\ Len(log) < MaxSlot
   /\ log' = Append(log, op)
-  /\ states' = Append(states, Step(After(Len(log)), op))
+  /\ states' = Append(states, Settled(Step(After(Len(log)), op)))
   /\ UNCHANGED <<memory, done, db, mode, kept, copied, crashes>>
 
-Fits(op, state) == IF op.kind \in {"auto", "begin"} THEN ~state.inBlock[op.session] ELSE state.inBlock[op.session]
+Fits(op, state) == IF op.kind \in {"auto", "begin", "whole"} THEN ~state.inBlock[op.session] ELSE state.inBlock[op.session]
 
 ChooseRequest ==
   \E s \in Session, kind \in Kinds :
     LET op == [kind |-> kind, session |-> s, seq |-> After(Len(log)).seqs[s] + 1]
-    IN Fits(op, After(Len(log))) /\ Choose(op)
+    IN Fits(op, After(Len(log))) /\ ~IsWaiting(After(Len(log)), s) /\ Choose(op)
 
-ChooseAgain == \E slot \in DOMAIN log : log[slot].kind # "pause" /\ Choose(log[slot])
+ChooseAgain == \E slot \in DOMAIN log : log[slot].session # "nobody" /\ Choose(log[slot])
 
-ChoosePause == (\E r \in Replica : mode[r] = "lost") /\ Choose(Pause)
+(* Some replica has waited for a moment of rest for long; or all have been held up for long. *)
+ChoosePause == ~After(Len(log)).pausing /\ Choose(Pause)
+ChooseResume == After(Len(log)).pausing /\ Choose(Resume)
 
 (* The pointer is in the transaction that writes. *)
 CommitImages(state, after, pointer) == IF after.rows # state.rows THEN <<Image(after, pointer)>> ELSE <<>>
 
+IsBetweenSlots(state) == ~IsAtRest(state) /\ ~IsGoingOn(state)
+
 Execute(r) ==
   /\ mode[r] = "executes"
+  /\ IsBetweenSlots(memory[r])
   /\ done[r] < Len(log)
   /\ LET slot == done[r] + 1
          after == Step(memory[r], log[slot])
@@ -117,18 +171,42 @@ Execute(r) ==
         /\ db' = [db EXCEPT ![r] = @ \o CommitImages(memory[r], after, slot)]
   /\ UNCHANGED <<log, states, mode, kept, copied, crashes>>
 
-(* Where nothing is open the pointer is advanced by itself, so that the log may be purged; and at a pause. *)
+EndPause(r) ==
+  /\ mode[r] = "executes"
+  /\ IsAtRest(memory[r])
+  /\ memory' = [memory EXCEPT ![r] = EndOfPause(@)]
+  /\ UNCHANGED <<log, states, done, db, mode, kept, copied, crashes>>
+
+(* One that was held back, still in the slot that ended the pause. *)
+GoOn(r) ==
+  /\ mode[r] = "executes"
+  /\ IsGoingOn(memory[r])
+  /\ LET after == RunHeld(memory[r])
+     IN /\ memory' = [memory EXCEPT ![r] = after]
+        /\ db' = [db EXCEPT ![r] = @ \o CommitImages(memory[r], after, done[r])]
+  /\ UNCHANGED <<log, states, done, mode, kept, copied, crashes>>
+
+(* Nothing is open, and nothing is held back but by a pause that has come to its end. *)
+MayRest(state) == OpenIn(state) = 0 /\ (state.held = <<>> \/ IsAtRest(state))
+
+(* The pointer is advanced by itself, so that the log may be purged; and what is held back goes with it. *)
 MakeDurable(r) ==
   /\ mode[r] = "executes"
-  /\ OpenIn(memory[r]) = 0
-  /\ db' = [db EXCEPT ![r] = <<Image(memory[r], done[r])>>]
+  /\ MayRest(memory[r])
+  /\ db' = [db EXCEPT ![r] = <<ImageAtRest(memory[r], done[r])>>]
   /\ db' # db
   /\ UNCHANGED <<log, states, memory, done, mode, kept, copied, crashes>>
 
 (* What was open at the pointer has seen older rows than it would see when it is executed again. *)
 IsExact(image) == image.open = 0
 
-Restarted(image) == [Nothing EXCEPT !.rows = image.rows, !.seqs = image.seqs]
+(* What was held back is so again, if it was not executed since: then it goes on. *)
+Restarted(image) ==
+  LET IsLeft(op) == op.seq > image.seqs[op.session]
+      left == SelectSeq(image.held, IsLeft)
+      Came(s) == {left[index].seq : index \in {i \in DOMAIN left : left[i].session = s}}
+  IN [Nothing EXCEPT !.rows = image.rows, !.held = left,
+                     !.seqs = [s \in Session |-> IF Came(s) = {} THEN image.seqs[s] ELSE CHOOSE seq \in Came(s) : TRUE]]
 
 StartFrom(r, image) ==
   /\ db' = [db EXCEPT ![r] = <<image>>]
@@ -144,26 +222,14 @@ Crash(r) ==
   /\ copied' = [copied EXCEPT ![r] = "none"]
   /\ UNCHANGED <<log, states, kept>>
 
-(* The source stands still at the pause, and its pointer is there. *)
-MayCopy(from) == /\ done[from] > 0 /\ log[done[from]].kind = "pause"
-                 /\ Newest(from).pointer = done[from]
-
-Copy(r, from) ==
-  /\ mode[r] = "lost"
-  /\ mode[from] = "executes"
-  /\ MayCopy(from)
-  /\ StartFrom(r, Newest(from))
-  /\ copied' = [copied EXCEPT ![r] = IF IsExact(Newest(from)) THEN "helped" ELSE "useless"]
-  /\ UNCHANGED <<log, states, kept, crashes>>
-
 (* A moment at which nothing is open here: no agreement is needed. *)
-MayKeep(r) == OpenIn(memory[r]) = 0
+MayKeep(r) == MayRest(memory[r])
 
 (* The copy's WAL is cut at that moment: nothing that is executed later is in it. *)
 Keep(r) ==
   /\ mode[r] = "executes"
   /\ MayKeep(r)
-  /\ kept' = [kept EXCEPT ![r] = Image(memory[r], done[r])]
+  /\ kept' = [kept EXCEPT ![r] = ImageAtRest(memory[r], done[r])]
   /\ kept' # kept
   /\ UNCHANGED <<log, states, memory, done, db, mode, copied, crashes>>
 
@@ -176,32 +242,29 @@ GoOnFromKept(r, from) ==
   /\ UNCHANGED <<log, states, crashes>>
 
 Next ==
-  \/ ChooseRequest \/ ChooseAgain \/ ChoosePause
-  \/ \E r \in Replica : Execute(r) \/ MakeDurable(r) \/ Crash(r) \/ Keep(r)
-  \/ \E r, from \in Replica : Copy(r, from) \/ GoOnFromKept(r, from)
+  \/ ChooseRequest \/ ChooseAgain \/ ChoosePause \/ ChooseResume
+  \/ \E r \in Replica : Execute(r) \/ EndPause(r) \/ GoOn(r) \/ MakeDurable(r) \/ Crash(r) \/ Keep(r)
+  \/ \E r, from \in Replica : GoOnFromKept(r, from)
 
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
 (* A replica that executes is where the log up to its pointer leads. *)
-SameAsLog == \A r \in Replica : mode[r] = "executes" => memory[r] = After(done[r])
+SameAsLog == \A r \in Replica : mode[r] = "executes" => Settled(memory[r]) = After(done[r])
 
-(* So is whatever a crash may leave, as far as it is committed. *)
+IsPrefix(some, all) == Len(some) <= Len(all) /\ some = SubSeq(all, 1, Len(some))
+
+(* From what a crash may leave, or a copy that is kept, it goes on there, if nothing was open; and nothing is committed that the log does not say. *)
+IsOfLog(image) ==
+  LET after == After(image.pointer) IN
+  /\ IsPrefix(image.rows, after.rows)
+  /\ IsExact(image) => LET restarted == Settled(Restarted(image)) IN restarted.rows = after.rows /\ restarted.seqs = after.seqs
+
 ImagesAreOfLog ==
   \A r \in Replica : mode[r] = "executes" =>
-    \A index \in DOMAIN db[r] :
-      LET image == db[r][index] IN
-      /\ image.pointer <= done[r]
-      /\ image.rows = After(image.pointer).rows
-      /\ image.seqs = After(image.pointer).seqs
+    \A index \in DOMAIN db[r] : db[r][index].pointer <= done[r] /\ IsOfLog(db[r][index])
 
-(* So is a copy that is kept, and nothing was open in it. *)
-KeptAreOfLog ==
-  \A r \in Replica :
-    LET image == kept[r] IN
-    /\ image.rows = After(image.pointer).rows
-    /\ image.seqs = After(image.pointer).seqs
-    /\ image.open = 0
+KeptAreOfLog == \A r \in Replica : IsOfLog(kept[r]) /\ kept[r].open = 0
 
 (* Each request wrote once. *)
 ExecutedOnce ==

@@ -80,7 +80,7 @@ function tpccText({ tpcc, scale }: PapersRun): readonly string[] {
       ),
       '',
     ]),
-    "The paper's clients did five transactions a second on one PostgreSQL, so they waited between them, and replicating cost them latency and hardly any throughput; these do not wait. All replicas and clients share the machine here, and each statement is executed by all of them, one at a time. Over WAL only COMMIT waits for others.",
+    "The paper's clients did five transactions a second on one PostgreSQL, so they waited between them, and replicating cost them latency and hardly any throughput; these do not wait. All replicas and clients share the machine here, and each statement is executed by all of them, one at a time. The terminals meet at one warehouse's rows: who waits for one is cancelled, parked and run again, in a savepoint for each statement. Over WAL only COMMIT waits for others.",
     '',
   ];
 }

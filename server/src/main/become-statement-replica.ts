@@ -14,7 +14,7 @@ import { aheadOf } from '../adapters/postgres/statements/own-functions.ts';
 import { loadParser } from '../determinism/parser.ts';
 import { createPreparation } from '../determinism/preparation.ts';
 import type { InexactReason, OperationResult, StatementExecutor } from '../payload/statements/executor.ts';
-import { keyOf } from '../payload/statements/operation.ts';
+import { encodeOperation, keyOf } from '../payload/statements/operation.ts';
 import { SerialExecutor } from '../payload/statements/serial-executor.ts';
 import { StatementsPayload } from '../payload/statements/statements-payload.ts';
 import type { SessionId } from '../ports/statement-sessions.ts';
@@ -23,6 +23,7 @@ import { replicaOf } from '../multipaxos/configuration.ts';
 import type { Slot } from '../multipaxos/types/names.ts';
 import type { AnswerOutcome } from '../replica/protocols/awaited-answers.ts';
 import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
+import { AgreedPauses } from '../replica/statements/agreed-pauses.ts';
 import { AnswerFence } from '../replica/statements/answer-fence.ts';
 import { DigestExchange } from '../replica/statements/digest-exchange.ts';
 import { RenewedPayload } from '../replica/statements/renewed-payload.ts';
@@ -57,6 +58,8 @@ const sharedIdleMs = 31 * 60_000;
 const sharedOpenMs = 5 * 60_000;
 /** What has failed is tried again. */
 const againMs = 1000;
+/** So far behind what is chosen a replica asks nobody to wait for it. */
+const nearSlots = 1000;
 
 const unavailable: AdminAnswer<never> = {
   ok: false,
@@ -93,6 +96,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     transport,
     protocol: () => protocol,
     wake: () => life?.look(),
+    askForRest: () => pauses.ask(),
   });
   const log = copies.hold(store);
   const protocol: ProtocolHost = protocolOf({
@@ -111,6 +115,12 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     send: (to, bytes) =>
       transport.sendControl(replicaOf(to), { kind: 'Carried', channel: 'operations', bytes }),
   });
+  const pauses = new AgreedPauses({
+    timers,
+    randomName: () => randomBytes(16).toString('hex'),
+    submit: (operation) => void submissions.submit(keyOf(operation), encodeOperation(operation)),
+    isOfUse: () => database.isUp && !database.isBound && protocol.commitPoint - payload.pointer < nearSlots,
+  });
   const secret = createHmac('sha256', config.clusterSecret).update('statements').digest('hex');
   const database = new StatementDatabaseHealth({
     postgres,
@@ -120,7 +130,10 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       tracker.done();
       copies.keeper.up();
     },
-    onDown: () => copies.keeper.down(),
+    onDown: () => {
+      copies.keeper.down();
+      pauses.ended();
+    },
     onExecuted: (ms) => copies.keeper.executed(ms),
   });
   const makeExecutor = (): StatementExecutor =>
@@ -150,7 +163,9 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
             if (isCompared && config.protocol !== 'primary' && result.digest !== null)
               digests.executed(slot, result.digest);
           },
-          paused: () => Promise.resolve(),
+          pausing: (name) => pauses.begun(name),
+          resumed: () => pauses.ended(),
+          atRest: (slot) => copies.keeper.reached(slot),
           notified: (session, message) => sessions.notified(session as SessionId, message),
         },
       });

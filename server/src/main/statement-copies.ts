@@ -34,6 +34,8 @@ export interface CopiesOptions {
   readonly protocol: () => Pick<ProtocolHost, 'settledTo' | 'purgedTo' | 'membership' | 'standing'>;
   /** Wakes the payload, which may be at rest. */
   readonly wake: () => void;
+  /** No moment of rest comes by itself. */
+  readonly askForRest: () => void;
 }
 
 /** `copy`: from the one that is kept; `anew`: from the beginning of the log; `another`: from one that another replica keeps, for the log does not reach back so far. */
@@ -52,7 +54,7 @@ export class StatementCopies {
 
   constructor(options: CopiesOptions) {
     this.options = options;
-    const { config, cluster, postgres, logger, protocol, wake } = options;
+    const { config, cluster, postgres, logger, protocol, wake, askForRest } = options;
     const { bytesPerSecondMax = null } = config.snapshot;
     this.keeper = new CopyKeeper({
       maker: createCopyMaker({
@@ -65,6 +67,7 @@ export class StatementCopies {
       logger,
       isSettled: (slot) => protocol().settledTo >= slot,
       wake,
+      askForRest,
       onKept: () => {
         this.held?.release().catch((error: unknown) => {
           logger.warn({ err: error }, 'the log could not let go of what a copy has');

@@ -79,6 +79,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
         this.executed += 1;
         onExecuted(performance.now() - sinceMs);
       },
+      goOn: async () => inner?.goOn(),
       rest: async () => (await inner?.rest()) ?? false,
       get pointer() {
         return inner?.pointer ?? (0 as Slot);
@@ -87,6 +88,9 @@ export class StatementDatabaseHealth implements StatementDatabase {
         return inner?.durablePointer ?? (0 as Slot);
       },
       openTransactions: () => inner?.openTransactions() ?? 0,
+      get isBound() {
+        return inner?.isBound ?? false;
+      },
       openSessions: () => inner?.openSessions() ?? [],
       factsOf: (session) => inner?.factsOf(session) ?? null,
       stop: async () => {
@@ -140,6 +144,10 @@ export class StatementDatabaseHealth implements StatementDatabase {
   /** Of the life that is under way. */
   openSessions(): Iterable<string> {
     return this.isUp ? (this.current?.openSessions() ?? []) : [];
+  }
+
+  get isBound(): boolean {
+    return this.current?.isBound ?? false;
   }
 
   factsOf(session: string): ReturnType<StatementExecutor['factsOf']> {

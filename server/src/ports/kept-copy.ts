@@ -24,4 +24,10 @@ export interface BegunCopy {
 export interface CopyMaker {
   /** `signal`: nobody wants it any more, for the database is about to go. @throws Error: none can be made now, such as for want of room */
   begin(signal: AbortSignal): Promise<BegunCopy>;
+  /** The copy that is kept can become one of a later moment, at little cost. */
+  readonly canGoFurther: boolean;
+  /** Null: it cannot any more. @throws Error */
+  further(): Promise<BegunCopy | null>;
+  /** The database is there no more, or another one. */
+  lost(): void;
 }

@@ -25,6 +25,9 @@ interface Machine {
   executor: SerialExecutor;
   started: StartOutcome;
   readonly results: Map<number, OperationResult>;
+  /** At each. */
+  onFinished: (slot: number) => void;
+  onRest: () => Promise<void>;
 }
 
 async function begin(postgres: BarePostgres, isAfterCrash: boolean): Promise<Machine> {
@@ -35,17 +38,21 @@ async function begin(postgres: BarePostgres, isAfterCrash: boolean): Promise<Mac
     messageBytesMax: answerBytesMax,
     isAfterCrash,
   });
+  const hooks = { onFinished: (_slot: number): void => undefined, onRest: () => Promise.resolve() };
   const executor = new SerialExecutor({
     database,
     timers: systemClock,
     answerBytesMax,
     sessionsMax: 10,
     listener: {
-      finished: (slot, _operation, result) => results.set(slot, result),
-      paused: () => Promise.resolve(),
+      finished: (slot, _operation, result) => {
+        results.set(slot, result);
+        hooks.onFinished(slot);
+      },
+      atRest: () => hooks.onRest(),
     },
   });
-  return { postgres, executor, started: await executor.start(), results };
+  return Object.assign(hooks, { postgres, executor, started: await executor.start(), results });
 }
 
 async function make(): Promise<Machine> {
@@ -310,5 +317,84 @@ describe('what a restart must not forget', () => {
       await machine.executor.stop().catch(() => undefined);
       await machine.postgres.remove();
     }
+  });
+});
+
+describe('what a pause holds back', () => {
+  const write = 'INSERT INTO t SELECT 1, count(*) FROM t';
+  /** A pause while a transaction is open: b's request and c's are held back, and another one of b comes behind. */
+  function pauseLog(heldByC: string): Operation[] {
+    const ask = queries();
+    return [
+      openOf('a'),
+      openOf('b'),
+      openOf('c'),
+      ask('a', 'CREATE TABLE t (a int, b bigint)'),
+      ask('a', 'BEGIN'),
+      ask('a', write),
+      { kind: 'pause', name: 'ab'.repeat(16) },
+      requestOf('b', 1, query(`BEGIN; ${write}; COMMIT`), 'begin'),
+      requestOf('c', 1, query(heldByC), 'begin'),
+      requestOf('b', 2, query('UPDATE t SET a = a + 1')),
+      ask('a', 'COMMIT'),
+    ];
+  }
+
+  async function withTwo(work: (whole: Machine, killed: Machine) => Promise<Machine>): Promise<void> {
+    const machines = [await make(), await make()] as const;
+    let last = machines[1];
+    try {
+      last = await work(...machines);
+    } finally {
+      for (const { executor } of [machines[0], last]) await executor.stop().catch(() => undefined);
+      for (const { postgres } of machines) await postgres.remove();
+    }
+  }
+
+  it('is executed once behind a crash at the moment of rest', async () => {
+    await withTwo(async (whole, killed) => {
+      const log = pauseLog('BEGIN');
+      const reached = new Promise<void>((resolve) => {
+        killed.onRest = () => {
+          resolve();
+          return new Promise(() => undefined);
+        };
+      });
+      void execute(killed, log).catch(() => undefined);
+      await reached;
+      let again = await crash(killed);
+      expect(again.started).toEqual({ code: 'exact', pointer: 11 });
+      await again.executor.goOn();
+      expect([8, 9, 10].map((slot) => words(again.results.get(slot)!.answer))).toEqual([
+        'BEGIN INSERT 0 1 COMMIT I',
+        'BEGIN T',
+        'UPDATE 2 I',
+      ]);
+      log.push(requestOf('c', 2, query(write)), requestOf('c', 3, query('COMMIT')));
+      await execute(again, log);
+      await execute(whole, log);
+      expect(await contents(again)).toBe(await contents(whole));
+      // And not again, when it stops once more.
+      await again.executor.stop();
+      again = await begin(again.postgres, false);
+      await again.executor.goOn();
+      expect(await contents(again)).toBe(await contents(whole));
+      return again;
+    });
+  });
+
+  it('is open for a crash before it is written down', async () => {
+    await withTwo(async (_, killed) => {
+      // What ends the last transaction is committed, and no more than that.
+      killed.onFinished = (slot) => {
+        if (slot === 11) throw new Error('struck');
+      };
+      await expect(execute(killed, pauseLog('BEGIN'))).rejects.toThrow('struck');
+      const operator = await killed.postgres.connect('barista');
+      await operator.query('CHECKPOINT');
+      const again = await crash(killed);
+      expect(again.started).toMatchObject({ code: 'inexact', pointer: 11, reason: 'openTransactions' });
+      return again;
+    });
   });
 });

@@ -5,7 +5,7 @@
  */
 import type { Slot } from '../../multipaxos/types/names.ts';
 import type { TransactionStatus } from '../../pgwire/message-types.ts';
-import type { Operation, PauseOperation, SessionId } from './operation.ts';
+import type { Operation, SessionId } from './operation.ts';
 
 /**
  * What an operation came to at this replica. `executed`: here and now. `repeated`: it had been executed before, and this is the answer that was kept. `notKept`: it had been executed before, and its answer is not known any more;
@@ -43,8 +43,12 @@ export interface TextSettings {
 export interface ExecutorListener {
   /** `at`: the slot at which it took effect, above its own where it has waited. Told once for each operation, in the order in which they took effect: one that waits for another session's transaction takes effect behind that one's end. */
   finished(slot: Slot, operation: Operation, result: OperationResult, at: Slot): void;
-  /** No transaction is open. Nothing is executed here until it resolves. */
-  paused(slot: Slot, pause: PauseOperation): Promise<void>;
+  /** A pause begins: what would begin a transaction is held back. */
+  pausing?(name: string): void;
+  /** It is over. */
+  resumed?(name: string): void;
+  /** Everything up to the slot is executed, durably, and no transaction is open; what is held back is written down. Nothing is executed here until it resolves. Never rejects. */
+  atRest(slot: Slot): Promise<void>;
   /** PostgreSQL told a session something that is no answer, such as a notification: for its client, if that is here. */
   notified?(session: SessionId, message: Buffer): void;
 }
@@ -70,6 +74,8 @@ export interface StatementExecutor {
   start(): Promise<StartOutcome>;
   /** The slot above the last one. Null: what the slot holds is no operation. Resolves when everything is done that it brings about, but for what waits for other sessions. @throws Error: this replica cannot go on; it begins again with `start` */
   execute(slot: Slot, operation: Operation | null): Promise<void>;
+  /** Behind `start`, once: what was held back when it stopped. */
+  goOn(): Promise<void>;
   /** Not within `execute`. True: no transaction is open, nothing waits, and everything up to the pointer is durable. */
   rest(): Promise<boolean>;
   /** Everything at or below has been executed, or waits for other sessions. */
@@ -78,6 +84,8 @@ export interface StatementExecutor {
   readonly durablePointer: Slot;
   /** Sessions that are in a transaction block. */
   openTransactions(): number;
+  /** No pause can bring a moment of rest: sessions hold what outlives their transactions. */
+  readonly isBound: boolean;
   /** All that are open. */
   openSessions(): Iterable<SessionId>;
   /** As this replica sees it now; null: it knows no such session. `isWaiting`: a request of it waits for others. */

@@ -10,6 +10,8 @@ import {
   words,
 } from './testing/statement-replica.ts';
 
+const pauseName = 'ab'.repeat(16);
+
 let servers: TestPostgres[];
 let replicas: StatementReplica[];
 let feed: OperationFeed;
@@ -149,23 +151,50 @@ describe('a request that waits for another session', () => {
 
 describe('a pause', () => {
   it('holds back what begins a transaction until none is open', async () => {
-    const paused: string[] = [];
+    const rested: string[] = [];
     for (const [index, replica] of replicas.entries())
-      replica.onPause = ({ copy }) => {
-        paused.push(`${copy} at ${index}, ${replica.executor.openTransactions()} open`);
+      replica.onRest = (slot) => {
+        rested.push(`slot ${slot} at ${index}, ${replica.executor.openTransactions()} open`);
         return Promise.resolve();
       };
     await feed.sql('a', 'BEGIN');
-    await feed.add({ kind: 'pause', copy: 'k', source: 'r1' });
+    await feed.add({ kind: 'pause', name: pauseName });
     expect(await feed.sql('b', 'BEGIN')).toBe('waits');
     const held = feed.log.length;
     expect(await feed.sql('c', 'SELECT 1')).toBe('(1) SELECT 1 I');
-    expect(paused).toEqual([]);
+    expect(rested).toEqual([]);
     await feed.sql('a', 'COMMIT');
-    expect(paused.sort()).toEqual(['k at 0, 0 open', 'k at 1, 0 open']);
+    const at = feed.log.length;
+    expect(rested.sort()).toEqual([`slot ${at} at 0, 0 open`, `slot ${at} at 1, 0 open`]);
     expect(toldOf(held)).toBe('BEGIN T');
+    await feed.sql('b', 'COMMIT');
+  });
+
+  it('ends where none waits any longer, and another pause has no part in it', async () => {
+    await feed.sql('a', 'BEGIN');
+    await feed.add({ kind: 'pause', name: pauseName });
+    await feed.add({ kind: 'pause', name: 'cd'.repeat(16) });
+    expect(await feed.sql('b', 'BEGIN')).toBe('waits');
+    const held = feed.log.length;
+    await feed.add({ kind: 'resume', name: 'cd'.repeat(16) });
+    expect(toldOf(held)).toBeUndefined();
+    await feed.add({ kind: 'resume', name: pauseName });
+    expect(toldOf(held)).toBe('BEGIN T');
+    await feed.sql('a', 'COMMIT');
     await feed.add({ kind: 'close', session: sessionOf('b') });
     expect(replicas[0]!.executor.openTransactions()).toBe(0);
+  });
+
+  it('holds back no more than can be written down', async () => {
+    await feed.open('d');
+    await feed.sql('a', 'BEGIN');
+    await feed.add({ kind: 'pause', name: pauseName });
+    expect(await feed.sql('c', 'BEGIN')).toBe('waits');
+    const held = feed.log.length;
+    const large = `BEGIN; SELECT length('${'x'.repeat(9 * 1024 * 1024)}')`;
+    expect(await feed.sql('d', large)).toBe('BEGIN (9437184) SELECT 1 T');
+    expect(toldOf(held)).toBe('BEGIN T');
+    for (const name of ['a', 'c', 'd']) await feed.sql(name, 'COMMIT');
   });
 });
 

@@ -50,7 +50,8 @@ const samples: readonly Operation[] = [
   { kind: 'close', session, ifSeq: 2 ** 40 },
   { kind: 'cancelOpen', session: null },
   { kind: 'cancelOpen', session },
-  { kind: 'pause', copy: 'c1', source: 'r2' },
+  { kind: 'pause', name: 'c1'.repeat(16) },
+  { kind: 'resume', name: 'c1'.repeat(16) },
 ];
 
 describe('the level that an operation asks for', () => {
@@ -121,6 +122,13 @@ describe('operations', () => {
   });
 
   it('people are told what a request is', () => {
-    expect([...new Set(samples.map(wordOf))]).toEqual(['open', 'commit', 'close', 'cancelOpen', 'pause']);
+    expect([...new Set(samples.map(wordOf))]).toEqual([
+      'open',
+      'commit',
+      'close',
+      'cancelOpen',
+      'pause',
+      'resume',
+    ]);
   });
 });

@@ -7,10 +7,11 @@
  *   request     kind 2, session, u48 seq, u64 clock, 16 bytes seed, u8 what (plus 4, 8, 12, 16: level asked for; plus 128: answers are not compared), the client's messages to the end
  *   close       kind 3, session
  *   cancelOpen  kind 4, u8 (0: of all sessions, 1: of one), session if of one
- *   pause       kind 5, text copy, text source
+ *   pause       kind 5, name
  *   call        kind 6, as a request, with u8 needs (plus 128: its answer is kept), 16 bytes name, 16 bytes digest ahead of the messages
  *   closeIf     kind 7, session, u48 seq
- *   session     16 bytes; text: u16 length, UTF-8 (startup parameters: latin1, byte for byte)
+ *   resume      kind 8, name (of the pause)
+ *   session, name  16 bytes; text: u16 length, UTF-8 (startup parameters: latin1, byte for byte)
  *
  * Invariant: what `decodeOperation` takes is within the bounds below.
  */
@@ -84,11 +85,16 @@ export interface CancelOpenOperation {
   readonly session: SessionId | null;
 }
 
-/** No transaction is begun behind this until none is open; there the database of `source` may be copied. `copy` names it. */
+/** What would begin a transaction behind this is held back until none is open: a moment of rest, for whoever needs one. `name`: 32 hexadecimal digits. Without effect while another pause is under way. */
 export interface PauseOperation {
   readonly kind: 'pause';
-  readonly copy: string;
-  readonly source: string;
+  readonly name: string;
+}
+
+/** Nobody waits any longer for the moment that the pause was to bring. */
+export interface ResumeOperation {
+  readonly kind: 'resume';
+  readonly name: string;
 }
 
 export type Operation =
@@ -96,9 +102,10 @@ export type Operation =
   | RequestOperation
   | CloseOperation
   | CancelOpenOperation
-  | PauseOperation;
+  | PauseOperation
+  | ResumeOperation;
 
-/** For people and traces: open, begin, execute, commit, rollback, close, cancelOpen, pause. */
+/** For people and traces: open, begin, execute, commit, rollback, close, cancelOpen, pause, resume. */
 export function wordOf(operation: Operation): Exclude<Operation['kind'], 'request'> | RequestWord {
   return operation.kind === 'request' ? operation.what : operation.kind;
 }
@@ -111,7 +118,7 @@ export function keyOf(operation: Operation): string {
   }
   if (operation.kind === 'close' && operation.ifSeq !== undefined)
     return `close ${operation.session} ${operation.ifSeq}`;
-  if (operation.kind === 'pause') return `pause ${operation.copy}`;
+  if (operation.kind === 'pause' || operation.kind === 'resume') return `${operation.kind} ${operation.name}`;
   return `${operation.kind} ${operation.session}`;
 }
 
@@ -120,7 +127,16 @@ export const parametersMax = 64;
 export const seedBytes = 16;
 
 const version = 1;
-const kinds = { open: 1, request: 2, close: 3, cancelOpen: 4, pause: 5, call: 6, closeIf: 7 } as const;
+const kinds = {
+  open: 1,
+  request: 2,
+  close: 3,
+  cancelOpen: 4,
+  pause: 5,
+  call: 6,
+  closeIf: 7,
+  resume: 8,
+} as const;
 const words: readonly RequestWord[] = ['begin', 'execute', 'commit', 'rollback'];
 const needs: readonly CallNeed[] = ['any', 'idle', 'block'];
 /** Beside the word. */
@@ -167,7 +183,8 @@ export function encodeOperation(operation: Operation): Uint8Array {
         : Buffer.concat([head, number(1, 1), sessionOf(session)]);
     }
     case 'pause':
-      return Buffer.concat([head, text(operation.copy), text(operation.source)]);
+    case 'resume':
+      return Buffer.concat([head, sessionOf(operation.name)]);
     default:
       return operation satisfies never;
   }
@@ -248,7 +265,9 @@ function decodeKind(kind: number, reader: FieldReader): Operation {
       return { kind: 'cancelOpen', session: one === 1 ? reader.session() : null };
     }
     case kinds.pause:
-      return { kind: 'pause', copy: reader.text(), source: reader.text() };
+      return { kind: 'pause', name: reader.session() };
+    case kinds.resume:
+      return { kind: 'resume', name: reader.session() };
     default:
       throw new OperationError(`an operation is of the unknown kind ${kind}`);
   }

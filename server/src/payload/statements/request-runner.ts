@@ -15,7 +15,7 @@ import { noDataToCopy, ownCall, type RequestPlan } from './request-plan.ts';
 
 export interface RunnerOptions {
   readonly database: Pick<StatementDatabase, 'query'>;
-  readonly timers: Pick<Timers, 'after'>;
+  readonly timers: Pick<Timers, 'after' | 'nowMs'>;
   readonly answerBytesMax: number;
   /** The session that has this process at PostgreSQL. */
   readonly sessionOf: (processId: number) => number | undefined;
@@ -36,9 +36,13 @@ export interface RunResult {
   readonly holders: ReadonlySet<number>;
 }
 
-/** So long nobody asks whether a request waits. */
-const firstLookMs = 1;
+/** So many times as long as requests usually take nobody asks whether one waits, within bounds. */
+const usualTimes = 3;
+const firstLookMsMin = 1;
+const firstLookMsMax = 16;
 const lookMsMax = 64;
+/** The weight of each request in what is usual. */
+const newWeight = 0.1;
 const cancelled = '57014';
 const savepoint = 'pg_barista_waits';
 
@@ -46,6 +50,8 @@ export class RequestRunner {
   /** What PostgreSQL said when it ended a session. */
   lastWords: Buffer | null = null;
   private readonly options: RunnerOptions;
+  /** How long requests take that wait for nobody. */
+  private usualMs = 0;
 
   constructor(options: RunnerOptions) {
     this.options = options;
@@ -119,28 +125,40 @@ export class RequestRunner {
   }
 
   private async watch(session: ClientSession, done: Promise<void>): Promise<ReadonlySet<number>> {
-    const { timers, database, sessionOf } = this.options;
+    const { timers, database } = this.options;
+    const { processId } = session.connection;
+    const beganAtMs = timers.nowMs();
     let isDone = false;
     const over = new AbortController();
     const settle = (): void => {
       isDone = true;
       over.abort();
     };
-    done.then(settle, settle);
+    const ended = done.then(settle, settle).then(() => noSessions);
     let holders = noSessions;
-    for (let ms = firstLookMs; holders.size === 0; ms = Math.min(ms * 2, lookMsMax)) {
+    const firstMs = Math.max(firstLookMsMin, Math.min(firstLookMsMax, usualTimes * this.usualMs));
+    for (let ms = firstMs; holders.size === 0; ms = Math.min(ms * 2, lookMsMax)) {
       await pause(timers, ms, over.signal);
       if (isDone) break;
-      const { processId } = session.connection;
-      const [row] = await database.query('SELECT pg_blocking_pids($1) AS pids', [processId]);
-      const pids = (row?.['pids'] ?? []) as readonly number[];
-      const found = pids.map(sessionOf).filter((one) => one !== undefined);
-      if (isDone || found.length === 0) continue;
-      holders = new Set(found);
-      await database.query('SELECT pg_cancel_backend($1)', [processId]);
+      // It does not wait for the answer, if it comes to its end meanwhile.
+      holders = await Promise.race([ended, this.holdersFor(processId)]);
+      if (!isDone && holders.size > 0) await database.query('SELECT pg_cancel_backend($1)', [processId]);
     }
     await done;
+    if (holders.size === 0) this.usualMs += newWeight * (timers.nowMs() - beganAtMs - this.usualMs);
     return holders;
+  }
+
+  /** For whose transactions it waits. Never rejects: without PostgreSQL the request itself does. */
+  private async holdersFor(processId: number): Promise<ReadonlySet<number>> {
+    const { database, sessionOf } = this.options;
+    try {
+      const [row] = await database.query('SELECT pg_blocking_pids($1) AS pids', [processId]);
+      const pids = (row?.['pids'] ?? []) as readonly number[];
+      return new Set(pids.map(sessionOf).filter((one) => one !== undefined));
+    } catch {
+      return noSessions;
+    }
   }
 }
 

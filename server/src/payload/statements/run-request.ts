@@ -44,9 +44,10 @@ export class RunRequest {
     this.options = options;
   }
 
-  begin(slot: number): void {
+  /** `step`: the last one that was taken within it. */
+  begin(slot: number, step = 0): void {
     this.slot = slot;
-    this.step = 0;
+    this.step = step;
   }
 
   nextStep(): number {

@@ -20,10 +20,10 @@ import {
   keyOf,
   type OpenOperation,
   type Operation,
-  type PauseOperation,
   type RequestOperation,
   type SessionId,
 } from './operation.ts';
+import { HeldRequests } from './held-requests.ts';
 import { ParkedRequests } from './parked-requests.ts';
 import { reopenSessions } from './reopen-sessions.ts';
 import { RequestRunner } from './request-runner.ts';
@@ -56,9 +56,9 @@ export class SerialExecutor implements StatementExecutor {
   private readonly sessions = new Map<SessionId, ClientSession>();
   private readonly numbers = new Map<number, ClientSession>();
   private readonly parked = new ParkedRequests<RequestOperation>();
-  /** They would begin a transaction, and a pause is due. */
-  private held: (readonly [slot: number, session: ClientSession, request: RequestOperation])[] = [];
-  private pausing: readonly [slot: Slot, pause: PauseOperation] | null = null;
+  private readonly held = new HeldRequests();
+  /** That is being executed, or was last. */
+  private current = 0 as Slot;
   /** What it does is not told by the pointer yet. */
   private isExecuting = false;
   private madeDurableAtMs = 0;
@@ -82,6 +82,7 @@ export class SerialExecutor implements StatementExecutor {
     const found = await database.readPointer();
     this.pointer = found.slot as Slot;
     this.durablePointer = this.pointer;
+    this.current = this.pointer;
     const { pointer } = this;
     if (await this.memory.isHalfDone()) return { code: 'inexact', pointer, reason: 'halfDone' };
     if (found.open > 0) return { code: 'inexact', pointer, reason: 'openTransactions' };
@@ -89,18 +90,39 @@ export class SerialExecutor implements StatementExecutor {
     const reopened = await reopenSessions(await this.memory.load(pointer), database, this.runner);
     if (reopened === null) return { code: 'inexact', pointer, reason: 'sessions' };
     for (const session of reopened) this.add(session);
+    this.runs.begin(pointer, found.step);
+    for (const [slot, request] of await this.memory.loadHeld(pointer)) this.holdAgain(slot, request);
     return { code: 'exact', pointer };
+  }
+
+  /** As it was at the moment of rest, unless it has been executed since. */
+  private holdAgain(slot: number, request: RequestOperation): void {
+    const session = this.sessions.get(request.session);
+    if (session === undefined || request.seq <= session.seq) return;
+    session.seq = request.seq;
+    session.last = null;
+    session.hadUncompared ||= request.isCompared === false;
+    if (this.isWaiting(session)) session.queued.push([slot, request]);
+    else this.held.hold({ slot, number: session.number, request });
   }
 
   async execute(slot: Slot, operation: Operation | null): Promise<void> {
     if (slot !== this.pointer + 1) throw new Error(`slot ${slot} does not follow ${this.pointer}`);
     this.isExecuting = true;
+    this.current = slot;
     this.runs.begin(slot);
     if (operation !== null) await this.dispatch(slot, operation);
     await this.settle();
     this.pointer = slot;
+    if (this.held.pausing !== null && (this.isResting || this.held.isFull)) await this.endPause();
     this.isExecuting = false;
     await this.makeDurable(false);
+  }
+
+  async goOn(): Promise<void> {
+    this.isExecuting = true;
+    await this.runHeld();
+    this.isExecuting = false;
   }
 
   async rest(): Promise<boolean> {
@@ -120,6 +142,10 @@ export class SerialExecutor implements StatementExecutor {
 
   openTransactions(): number {
     return [...this.sessions.values()].filter(isOpen).length;
+  }
+
+  get isBound(): boolean {
+    return [...this.sessions.values()].some(({ state }) => state.isBound);
   }
 
   async stop(): Promise<void> {
@@ -153,7 +179,15 @@ export class SerialExecutor implements StatementExecutor {
         return;
       }
       case 'pause':
-        this.pausing ??= [slot, operation];
+        if (this.held.pausing === null) {
+          this.held.pausing = operation.name;
+          listener.pausing?.(operation.name);
+        }
+        listener.finished(slot, operation, nothingAnswered('I'), slot);
+        return;
+      case 'resume':
+        if (this.held.pausing === operation.name) await this.resume();
+        listener.finished(slot, operation, nothingAnswered('I'), slot);
         return;
       default:
         operation satisfies never;
@@ -213,27 +247,26 @@ export class SerialExecutor implements StatementExecutor {
   }
 
   private isWaiting(session: ClientSession): boolean {
-    return this.parked.of(session.number) !== undefined || this.held.some(([, one]) => one === session);
+    return this.parked.of(session.number) !== undefined || this.held.of(session.number) !== undefined;
   }
 
   private isComing(session: ClientSession, request: RequestOperation): boolean {
-    const held = this.held.filter(([, one]) => one === session).map(([, , one]) => one);
-    const parked = this.parked.of(session.number);
-    const coming = [...held, ...session.queued.map(([, one]) => one)];
-    if (parked !== undefined) coming.push(parked.request);
+    const coming = session.queued.map(([, one]) => one);
+    for (const one of [this.held.of(session.number), this.parked.of(session.number)])
+      if (one !== undefined) coming.push(one.request);
     return coming.some((one) => keyOf(one) === keyOf(request));
   }
 
   private async run(slot: number, session: ClientSession, request: RequestOperation): Promise<void> {
     const told = toldAhead(session, request);
     if (told !== null) return this.finish(slot, session, request, told);
-    if (this.pausing !== null && session.status === 'I' && request.what === 'begin') {
-      this.held.push([slot, session, request]);
+    if (this.held.pausing !== null && session.status === 'I' && request.what === 'begin') {
+      this.held.hold({ slot, number: session.number, request });
       return;
     }
     const others = [...this.sessions.values()].filter((one) => one !== session && isHolding(one)).length;
     // Those that are held back have begun for their clients: a crash must not find that nothing was open.
-    const stillOpen = others + this.parked.size + this.held.length;
+    const stillOpen = others + this.parked.size + this.held.size;
     const { call, seq } = request;
     if (call?.isNamed === true) session.calls.begin(call, seq);
     const outcome = await this.runs.run(slot, session, request, stillOpen);
@@ -273,26 +306,34 @@ export class SerialExecutor implements StatementExecutor {
         const holder = this.numbers.get(number);
         return holder !== undefined && isHolding(holder);
       });
-      if (next === undefined) {
-        if (!(await this.endPause())) return;
-        continue;
-      }
+      if (next === undefined) return;
       const session = this.numbers.get(next.session);
       if (session !== undefined) await this.run(next.slot, session, next.request);
     }
   }
 
-  private async endPause(): Promise<boolean> {
-    if (this.pausing === null || this.openTransactions() > 0 || this.parked.size > 0) return false;
-    const [slot, operation] = this.pausing;
-    await this.memory.flush();
-    await this.options.listener.paused(slot, operation);
-    this.pausing = null;
-    this.options.listener.finished(slot, operation, nothingAnswered('I'), this.current);
-    const { held } = this;
-    this.held = [];
-    for (const [heldSlot, session, request] of held) await this.run(heldSlot, session, request);
-    return true;
+  private async endPause(): Promise<void> {
+    if (this.isResting) {
+      await this.writePointer();
+      await this.options.listener.atRest(this.pointer);
+    }
+    await this.resume();
+  }
+
+  private async resume(): Promise<void> {
+    const { pausing } = this.held;
+    this.held.pausing = null;
+    if (pausing !== null) this.options.listener.resumed?.(pausing);
+    await this.runHeld();
+  }
+
+  /** What was held back goes on, in slot order. */
+  private async runHeld(): Promise<void> {
+    for (let next = this.held.take(); next !== undefined; next = this.held.take()) {
+      const session = this.numbers.get(next.number);
+      if (session !== undefined) await this.run(next.slot, session, next.request);
+    }
+    await this.settle();
   }
 
   /** Its transaction is rolled back, and what it waits for given up. Its client finds a block that has failed. */
@@ -306,12 +347,10 @@ export class SerialExecutor implements StatementExecutor {
 
   private async close(slot: number, session: ClientSession): Promise<void> {
     const parked = this.parked.remove(session.number);
-    const held = this.held.filter(([, one]) => one === session);
-    this.held = this.held.filter(([, one]) => one !== session);
+    const held = this.held.remove(session.number);
     // Each is answered, though nobody may be there to hear it.
     const left = [
-      ...(parked === undefined ? [] : [[parked.slot, parked.request] as const]),
-      ...held.map(([at, , request]) => [at, request] as const),
+      ...[parked, held].flatMap((one) => (one === undefined ? [] : [[one.slot, one.request] as const])),
       ...session.queued.splice(0),
     ];
     const told = closedAnswer({ sqlState: '57P01', message: 'the session was closed' });
@@ -326,28 +365,41 @@ export class SerialExecutor implements StatementExecutor {
     const { database, timers } = this.options;
     const isDue = atOnce || timers.nowMs() - this.madeDurableAtMs >= durableEveryMs;
     if (!this.isQuiet || !isDue || this.pointer === this.durablePointer) return;
+    await this.writePointer();
     const { pointer } = this;
-    await this.memory.flush();
-    await database.query(
-      `SET LOCAL synchronous_commit = on; INSERT INTO pg_barista.sqlpaxoslog VALUES (${pointer}, ${this.runs.nextStep()}, 0, '')`,
-    );
-    this.durablePointer = pointer;
-    this.madeDurableAtMs = timers.nowMs();
     if (pointer - this.forgotten < forgetEverySlots) return;
     this.forgotten = pointer;
     await this.memory.forget(pointer);
     await database.forgetPointers(pointer);
   }
 
-  /** What the database has is what executing everything up to the pointer makes of nothing, and sessions can be opened again as they are. */
-  private get isQuiet(): boolean {
-    const isFree = [...this.sessions.values()].every((one) => !isHolding(one));
-    return isFree && !this.isExecuting && this.parked.size === 0 && this.held.length === 0;
+  /** At a moment of rest. */
+  private async writePointer(): Promise<void> {
+    const { pointer } = this;
+    await this.memory.flush();
+    await this.memory.writeAtRest(pointer, this.runs.nextStep(), this.heldBack());
+    this.durablePointer = pointer;
+    this.madeDurableAtMs = this.options.timers.nowMs();
   }
 
-  /** The slot that is being executed. */
-  private get current(): Slot {
-    return (this.pointer + 1) as Slot;
+  /** With what came behind it in the same session; in slot order. */
+  private heldBack(): readonly (readonly [slot: number, request: RequestOperation])[] {
+    return this.held
+      .all()
+      .flatMap(({ slot, number, request }) =>
+        [[slot, request] as const].concat(this.numbers.get(number)?.queued ?? []),
+      )
+      .toSorted(([one], [other]) => one - other);
+  }
+
+  /** What the database has is what executing everything up to the pointer makes of nothing, and sessions can be opened again as they are. */
+  private get isQuiet(): boolean {
+    return this.isResting && !this.isExecuting && this.held.size === 0;
+  }
+
+  /** But for what is held back. */
+  private get isResting(): boolean {
+    return this.parked.size === 0 && [...this.sessions.values()].every((one) => !isHolding(one));
   }
 
   private sessionOfProcess(processId: number): number | undefined {

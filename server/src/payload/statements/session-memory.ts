@@ -9,6 +9,7 @@ import type { TransactionStatus } from '../../pgwire/message-types.ts';
 import type { StatementDatabase, StatementLogin } from '../../ports/statement-database.ts';
 import { type CallsRow, namesOf, withoutAnswers } from './call-memory.ts';
 import type { ClientSession } from './client-session.ts';
+import { decodeOperation, encodeOperation, type RequestOperation } from './operation.ts';
 import type { SessionState } from './session-state.ts';
 
 /** Longer answers are not kept over a restart. */
@@ -49,6 +50,8 @@ export class SessionMemory {
   /** The newest of each session that are, without their answers. */
   private readonly written = new Map<number, Row['remembered']>();
   private mustWrite = false;
+  /** Requests that are held back may be written down. */
+  private hasHeld = true;
 
   constructor(database: StatementDatabase) {
     this.database = database;
@@ -111,6 +114,34 @@ export class SessionMemory {
     await this.database.query(
       `DELETE FROM pg_barista.statement_alone; INSERT INTO pg_barista.sqlpaxoslog VALUES (${slot}, ${step}, ${open}, '')`,
     );
+  }
+
+  /** Nothing is open; `held`: but these have come, and are held back. Durable when it resolves. */
+  async writeAtRest(
+    pointer: number,
+    step: number,
+    held: readonly (readonly [slot: number, request: RequestOperation])[],
+  ): Promise<void> {
+    const write = `SET LOCAL synchronous_commit = on; INSERT INTO pg_barista.sqlpaxoslog VALUES (${pointer}, ${step}, 0, '')`;
+    const rows = held.map(
+      ([slot, request]) => `(${slot}, '\\x${Buffer.from(encodeOperation(request)).toString('hex')}')`,
+    );
+    const forget = this.hasHeld || rows.length > 0 ? '; DELETE FROM pg_barista.statement_held' : '';
+    const note = rows.length > 0 ? `; INSERT INTO pg_barista.statement_held VALUES ${rows.join(', ')}` : '';
+    await this.database.query(`${write}${forget}${note}`);
+    this.hasHeld = rows.length > 0;
+  }
+
+  /** What was held back at the pointer, in slot order. */
+  async loadHeld(pointer: number): Promise<readonly (readonly [slot: number, request: RequestOperation])[]> {
+    const rows = await this.database.query(
+      'SELECT slot::text, operation FROM pg_barista.statement_held h WHERE slot <= $1 ORDER BY h.slot',
+      [pointer],
+    );
+    return rows.flatMap((row) => {
+      const operation = decodeOperation(row['operation'] as Buffer);
+      return operation.kind === 'request' ? [[Number(row['slot']), operation] as const] : [];
+    });
   }
 
   async isHalfDone(): Promise<boolean> {

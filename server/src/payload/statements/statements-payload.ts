@@ -99,6 +99,7 @@ export class StatementsPayload implements Payload {
       return;
     }
     this.told();
+    await executor.goOn();
     while (!this.isStopped) {
       const next = (executor.pointer + 1) as Slot;
       const entries = await this.read(next);

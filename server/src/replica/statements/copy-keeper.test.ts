@@ -5,36 +5,56 @@ import type { BegunCopy } from '../../ports/kept-copy.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { CopyKeeper, type Paces } from './copy-keeper.ts';
 
-const paces: Paces = { afterBusyMs: 1_000, timesCost: 20, restMsMax: 5_000, againMs: 3_000 };
+const paces: Paces = {
+  afterBusyMs: 1_000,
+  furtherAfterBusyMs: 300,
+  timesCost: 20,
+  restAskedMs: 2_000,
+  furtherAskedMs: 4_000,
+  restMsMax: 5_000,
+  againMs: 3_000,
+};
+
+function copyOf(told: string[]): BegunCopy {
+  let slot = 0 as Slot;
+  return {
+    atRest: (reached) => {
+      slot = reached;
+      told.push(`at ${reached}`);
+      return Promise.resolve();
+    },
+    complete: () => Promise.resolve({ slot, bytesCopied: 1, bytesKept: 0 }),
+    giveUp: () => Promise.resolve(void told.push('given up')),
+  };
+}
 
 function setUp({ fails = false, costMs = 0 } = {}) {
   const told: string[] = [];
   const timers = new SimulatedTime();
-  const at = { settledTo: 1_000 };
+  const at = { settledTo: 1_000, canGoFurther: false };
   const keeper = new CopyKeeper({
     maker: {
+      get canGoFurther() {
+        return at.canGoFurther;
+      },
+      further: () => {
+        told.push('further');
+        return Promise.resolve(at.canGoFurther ? copyOf(told) : null);
+      },
+      lost: () => undefined,
       begin: async (signal) => {
         told.push('begin');
         signal.addEventListener('abort', () => told.push('unwanted'));
         if (fails) throw new Error('no room');
         await new Promise<void>((resolve) => timers.after(costMs, resolve));
-        let slot = 0 as Slot;
-        const copy: BegunCopy = {
-          atRest: (reached) => {
-            slot = reached;
-            told.push(`at ${reached}`);
-            return Promise.resolve();
-          },
-          complete: () => Promise.resolve({ slot, bytesCopied: 1, bytesKept: 0 }),
-          giveUp: () => Promise.resolve(void told.push('given up')),
-        };
-        return copy;
+        return copyOf(told);
       },
     },
     timers,
     logger: pino({ level: 'silent' }),
     isSettled: (slot) => slot <= at.settledTo,
     wake: () => told.push('wake'),
+    askForRest: () => told.push('ask'),
     onKept: (slot) => told.push(`kept ${slot}`),
     paces,
   });
@@ -67,7 +87,7 @@ describe('who keeps a copy', () => {
     const { keeper, told, pass } = setUp();
     keeper.executed(2_000);
     await pass(7_000);
-    expect(told.filter((word) => word !== 'wake')).toEqual(['begin', 'given up']);
+    expect(told.filter((word) => word !== 'wake')).toEqual(['begin', 'ask', 'given up']);
     await pass(4_000);
     expect(told.filter((word) => word === 'begin')).toHaveLength(2);
     keeper.stop();
@@ -109,6 +129,33 @@ describe('who keeps a copy', () => {
     keeper.executed(1_500);
     await pass(1_000);
     expect(told.filter((word) => word === 'begin')).toHaveLength(2);
+    keeper.stop();
+  });
+
+  it('has the last one go further, sooner, and asks for a moment of rest later', async () => {
+    const { keeper, told, pass, at } = setUp();
+    at.canGoFurther = true;
+    keeper.executed(350);
+    await pass(1_000);
+    expect(told).toEqual(['further', 'wake']);
+    await pass(3_000);
+    expect(told).not.toContain('ask');
+    await pass(1_000);
+    expect(told).toContain('ask');
+    await keeper.reached(9 as Slot);
+    await pass(100);
+    expect(told.filter((word) => word !== 'wake')).toEqual(['further', 'ask', 'at 9', 'kept 9']);
+    keeper.stop();
+  });
+
+  it('makes a whole one where the last one can go no further', async () => {
+    const { keeper, told, pass, at } = setUp();
+    at.canGoFurther = true;
+    keeper.executed(1_350);
+    // What it is of has gone between the look and the asking.
+    Object.defineProperty(at, 'canGoFurther', { get: () => told.length === 0 });
+    await pass(3_000);
+    expect(told.slice(0, 2)).toEqual(['further', 'begin']);
     keeper.stop();
   });
 

@@ -2,7 +2,7 @@
  * When a replica makes a copy of its own database, to go on from there when it must.
  *
  * Responsible for: the pace, one at a time, and the moment without open transactions at which a copy is of one slot. How it is made is the adapters' business (ports/kept-copy.ts).
- * Invariants: what is executed again after a stop is bounded by what was executed since the copy; making copies takes a twentieth of the time at most; a copy is kept only of slots that stay in every log.
+ * Invariants: what is executed again after a stop is bounded by what was executed since the copy, or since it went further; either takes a twentieth of the time at most; a copy is kept only of slots that stay in every log.
  */
 import type { Logger } from 'pino';
 import type { Slot } from '../../multipaxos/types/names.ts';
@@ -18,6 +18,8 @@ export interface KeeperOptions {
   readonly isSettled: (slot: Slot) => boolean;
   /** Wakes whoever is to find a moment of rest. */
   readonly wake: () => void;
+  /** None has come by itself. */
+  readonly askForRest: () => void;
   readonly onKept: (slot: Slot) => void;
   readonly paces?: Partial<Paces>;
 }
@@ -25,9 +27,14 @@ export interface KeeperOptions {
 export interface Paces {
   /** Statements have been executed for so long since the last one. */
   readonly afterBusyMs: number;
+  /** Where the last one can go further. */
+  readonly furtherAfterBusyMs: number;
   /** And for so many times as long as the last one took to make. */
   readonly timesCost: number;
-  /** So long a moment of rest is waited for. */
+  /** So long a moment of rest may come by itself, for one and for going further. */
+  readonly restAskedMs: number;
+  readonly furtherAskedMs: number;
+  /** So long it is waited for at all. */
   readonly restMsMax: number;
   /** After one that came to nothing. */
   readonly againMs: number;
@@ -35,8 +42,11 @@ export interface Paces {
 
 export const usualPaces: Paces = {
   afterBusyMs: 15_000,
+  furtherAfterBusyMs: 3_000,
   timesCost: 20,
-  restMsMax: 120_000,
+  restAskedMs: 2_000,
+  furtherAskedMs: 8_000,
+  restMsMax: 30_000,
   againMs: 60_000,
 };
 const lookMs = 1_000;
@@ -47,7 +57,7 @@ export class CopyKeeper implements Resting {
   private readonly paces: Paces;
   private readonly stopLooking: () => void;
   private busyMs = 0;
-  private costMs = 0;
+  private readonly costMs = { whole: 0, further: 0 };
   private notBeforeMs = 0;
   /** One that is under way. Never rejects. */
   private making: Promise<void> | null = null;
@@ -74,6 +84,7 @@ export class CopyKeeper implements Resting {
     this.isUp = false;
     this.unwanted.abort();
     this.awaited?.done(null);
+    this.options.maker.lost();
   }
 
   /** The database in use, and the copy that is kept, are about to be replaced: when it resolves nothing reads or writes either. */
@@ -110,36 +121,43 @@ export class CopyKeeper implements Resting {
   }
 
   private look(): void {
-    const { afterBusyMs, timesCost } = this.paces;
+    const { maker, timers } = this.options;
+    const { afterBusyMs, furtherAfterBusyMs, timesCost } = this.paces;
     // It may have gone to sleep just before.
     if (this.awaited !== null) this.options.wake();
     if (this.making !== null || this.isStopped || !this.isUp) return;
-    if (this.busyMs < Math.max(afterBusyMs, timesCost * this.costMs)) return;
-    if (this.options.timers.nowMs() < this.notBeforeMs) return;
+    const kind = maker.canGoFurther ? 'further' : 'whole';
+    const afterMs = kind === 'further' ? furtherAfterBusyMs : afterBusyMs;
+    if (this.busyMs < Math.max(afterMs, timesCost * this.costMs[kind])) return;
+    if (timers.nowMs() < this.notBeforeMs) return;
     this.unwanted = new AbortController();
-    this.making = this.make(this.unwanted.signal).finally(() => {
+    this.making = this.make(kind, this.unwanted.signal).finally(() => {
       this.making = null;
     });
   }
 
   /** Never rejects. */
-  private async make(signal: AbortSignal): Promise<void> {
+  private async make(kind: 'whole' | 'further', signal: AbortSignal): Promise<void> {
     const { maker, timers, logger, onKept } = this.options;
     const beganAtMs = timers.nowMs();
     const busyBefore = this.busyMs;
     let copy: BegunCopy | null = null;
     try {
-      copy = await maker.begin(signal);
+      copy = kind === 'further' ? await maker.further() : await maker.begin(signal);
+      // A whole one is next, at its own pace.
+      if (copy === null) return;
       let workMs = timers.nowMs() - beganAtMs;
-      const slot = await this.rested(copy);
+      const slot = await this.rested(copy, kind);
       if (slot === null || !(await this.settled(slot)))
         throw new Error('no moment without open transactions');
       const restedAtMs = timers.nowMs();
       const made = await copy.complete();
       workMs += timers.nowMs() - restedAtMs;
-      this.costMs = workMs;
+      this.costMs[kind] = workMs;
       this.busyMs = Number.isFinite(busyBefore) ? Math.max(0, this.busyMs - busyBefore) : 0;
-      logger.info({ ...made, ms: Math.round(workMs) }, 'a copy of its own database is kept');
+      const told = { ...made, ms: Math.round(workMs) };
+      if (kind === 'whole') logger.info(told, 'a copy of its own database is kept');
+      else logger.debug(told, 'the copy of its own database went further');
       onKept(slot);
     } catch (error) {
       this.notBeforeMs = timers.nowMs() + this.paces.againMs;
@@ -148,16 +166,20 @@ export class CopyKeeper implements Resting {
     }
   }
 
-  private rested(copy: BegunCopy): Promise<Slot | null> {
-    const { timers, wake } = this.options;
+  private rested(copy: BegunCopy, kind: 'whole' | 'further'): Promise<Slot | null> {
+    const { timers, wake, askForRest } = this.options;
+    const { restAskedMs, furtherAskedMs, restMsMax } = this.paces;
+    const askedMs = kind === 'further' ? furtherAskedMs : restAskedMs;
     if (!this.isUp || this.isStopped) return Promise.resolve(null);
     return new Promise((resolve) => {
       const done = (slot: Slot | null): void => {
         stop();
+        stopAsking();
         this.awaited = null;
         resolve(slot);
       };
-      const stop = timers.after(this.paces.restMsMax, () => done(null));
+      const stop = timers.after(restMsMax, () => done(null));
+      const stopAsking = timers.after(askedMs, askForRest);
       this.awaited = { copy, done };
       wake();
     });
@@ -180,5 +202,6 @@ export class CopyKeeper implements Resting {
     this.stopLooking();
     this.unwanted.abort();
     this.awaited?.done(null);
+    this.options.maker.lost();
   }
 }

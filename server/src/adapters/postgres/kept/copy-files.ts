@@ -5,12 +5,10 @@
  * Blocks are shared with the source where the file system can do that.
  */
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, open, stat } from 'node:fs/promises';
+import { copyFile, link, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exists, syncPath } from '../../file-system.ts';
 import { listDatabase } from '../copy/source-listing.ts';
-import { walDirectory, walSubdirectories } from '../copy/file-class.ts';
-import { segmentBytes, segmentName, segmentStart, type Lsn, type Timeline } from '../../../wal/lsn.ts';
 
 /** What the copied files were like when they were copied. */
 export interface CopiedFiles {
@@ -102,31 +100,6 @@ export async function copyOne(from: string, to: string): Promise<boolean> {
   }
   await syncPath(to);
   return true;
-}
-
-/** The WAL from the segment of `from` on, up to `end` and no further. */
-export async function copyWal(
-  { data, to, timeline }: { readonly data: string; readonly to: string; readonly timeline: Timeline },
-  from: Lsn,
-  end: Lsn,
-): Promise<void> {
-  await mkdir(join(to, walDirectory), { recursive: true, mode: 0o700 });
-  for (const name of walSubdirectories)
-    await mkdir(join(to, walDirectory, name), { recursive: true, mode: 0o700 });
-  for (let start = segmentStart(from); start < end; start = (start + segmentBytes) as Lsn) {
-    const path = join(walDirectory, segmentName(timeline, start));
-    await copyFile(join(data, path), join(to, path), constants.COPYFILE_FICLONE);
-    const file = await open(join(to, path), 'r+');
-    try {
-      // What follows was not there yet at the slot that this is a copy of.
-      await file.truncate(Math.min(segmentBytes, end - start));
-      await file.truncate(segmentBytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-  }
-  await syncPath(join(to, walDirectory));
 }
 
 function isAbsence(error: unknown): boolean {

@@ -17,6 +17,8 @@ import { chooseLaunchUser } from '../launch-user.ts';
 import { openStatementDatabase } from '../statements/own-database.ts';
 import { readSequences, setSequences } from './exact-sequences.ts';
 import { KeptDirectory } from './kept-directory.ts';
+import { parseLsn, type Timeline } from '../../../wal/lsn.ts';
+import { appendWal } from './copied-wal.ts';
 import { createCopyMaker } from './make-copy.ts';
 
 const cluster = 'c';
@@ -51,7 +53,7 @@ async function executorOf({ socketDir }: BarePostgres, isAfterCrash: boolean) {
     timers: systemClock,
     answerBytesMax,
     sessionsMax: 10,
-    listener: { finished: () => undefined, paused: () => Promise.resolve() },
+    listener: { finished: () => undefined, atRest: () => Promise.resolve() },
   });
   return { executor, started: await executor.start() };
 }
@@ -63,12 +65,22 @@ async function execute(executor: SerialExecutor, log: readonly Operation[], upTo
 
 async function contents(postgres: BarePostgres): Promise<unknown> {
   const client = await postgres.connect('barista');
-  const { rows } = await client.query('SELECT * FROM t ORDER BY n');
+  const { rows } = await client.query(
+    `SELECT count(*), sum(n), md5(string_agg(n || ':' || v, ',' ORDER BY n)) FROM t`,
+  );
   const next = await client.query("SELECT nextval('t_n_seq') n, nextval('of_its_own') o, nextval('down') d");
   return { rows, next: next.rows };
 }
 
-function makeLog(): { readonly log: Operation[]; readonly restAt: number } {
+interface Log {
+  readonly log: Operation[];
+  /** Slots at which nothing is open: of the copy, and where it goes further. */
+  readonly restAt: number;
+  readonly restsAgainAt: number;
+  readonly openAt: number;
+}
+
+function makeLog(): Log {
   const request = queries();
   const log: Operation[] = [openOf('a'), openOf('b')];
   const add = (name: string, ...texts: string[]) => log.push(...texts.map((text) => request(name, text)));
@@ -78,18 +90,20 @@ function makeLog(): { readonly log: Operation[]; readonly restAt: number } {
     add('a', 'INSERT INTO t (v) SELECT coalesce(sum(v), 0) % 97 + n FROM t GROUP BY n LIMIT 1');
   add('a', 'INSERT INTO t (v) SELECT i FROM generate_series(1, 50) i', "SET work_mem = '7MB'");
   const restAt = log.length;
+  // More than a segment of the WAL.
+  add('a', 'INSERT INTO t (v) SELECT i % 1000 FROM generate_series(1, 200000) i', "SELECT nextval('down')");
+  const restsAgainAt = log.length;
   add('b', 'BEGIN', 'INSERT INTO t (v) SELECT sum(v) FROM t');
   add('a', 'INSERT INTO t (v) VALUES (3), (4)', "SELECT nextval('of_its_own')");
   const openAt = log.length;
   add('b', 'INSERT INTO t (v) SELECT count(*) FROM t', 'COMMIT');
   add('a', 'INSERT INTO t (v) SELECT sum(v) FROM t');
-  return { log, restAt: restAt * 1000 + openAt };
+  return { log, restAt, restsAgainAt, openAt };
 }
 
 describe('a copy that a replica keeps', () => {
   it('is of one slot exactly, and the log goes on from there', { timeout: 120_000 }, async () => {
-    const { log, restAt: marks } = makeLog();
-    const [restAt, openAt] = [Math.floor(marks / 1000), marks % 1000];
+    const { log, restAt, restsAgainAt, openAt } = makeLog();
     const [whole, killed] = [await start(), await start()];
     const one = await executorOf(whole, false);
     await execute(one.executor, log);
@@ -112,10 +126,23 @@ describe('a copy that a replica keeps', () => {
     expect(await other.executor.rest()).toBe(true);
     await begun.atRest(other.executor.pointer);
     // What comes behind is no part of it, though it is in the same segment of the WAL.
-    await execute(other.executor, log, openAt);
-    await (await killed.connect()).query('CHECKPOINT');
+    await execute(other.executor, log, restsAgainAt);
+    const operator = await killed.connect();
+    await operator.query('CHECKPOINT');
+    expect(maker.canGoFurther).toBe(false);
     expect(await begun.complete()).toMatchObject({ slot: restAt });
+    const further = await maker.further();
+    expect(await other.executor.rest()).toBe(true);
+    await further!.atRest(other.executor.pointer);
+    await execute(other.executor, log, openAt);
+    await operator.query('CHECKPOINT');
+    expect(await further!.complete()).toMatchObject({ slot: restsAgainAt });
     expect(await other.executor.rest()).toBe(false);
+    // It would go further once more, and is stopped before that is told.
+    const { timeline, end } = directory.note!.wal!;
+    const { rows } = await operator.query<{ lsn: string }>('SELECT pg_current_wal_flush_lsn()::text AS lsn');
+    const place = { to: directory.keptData, timeline: timeline as Timeline };
+    await appendWal(killed.data, place, parseLsn(end), parseLsn(rows[0]!.lsn));
     const text = await readFile(join(killed.data, 'postmaster.pid'), 'utf8');
     process.kill(Number(text.split('\n')[0]), 'SIGKILL');
     await other.executor.stop().catch(() => undefined);
@@ -123,7 +150,7 @@ describe('a copy that a replica keeps', () => {
     for (const name of configuration) await copyFile(join(killed.data, name), join(directory.keptData, name));
     const reopened = new KeptDirectory(dirname(killed.data));
     await reopened.open(cluster);
-    expect(reopened.note?.slot).toBe(restAt);
+    expect(reopened.note?.slot).toBe(restsAgainAt);
     await reopened.install(await chooseLaunchUser());
     await killed.start();
     const note = await reopened.installed();
@@ -131,7 +158,7 @@ describe('a copy that a replica keeps', () => {
     expect(await readSequences(killed.socketDir)).toEqual(note!.sequences);
     await reopened.settled();
     const last = await executorOf(killed, false);
-    expect(last.started).toEqual({ code: 'exact', pointer: restAt });
+    expect(last.started).toEqual({ code: 'exact', pointer: restsAgainAt });
     await execute(last.executor, log);
     expect(await contents(killed)).toEqual(await contents(whole));
   });

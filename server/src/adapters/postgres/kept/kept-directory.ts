@@ -14,6 +14,8 @@ import { z } from 'zod';
 import { exists, syncPath, writeDurably } from '../../file-system.ts';
 import { handOver, type LaunchUser } from '../launch-user.ts';
 import type { Slot } from '../../../multipaxos/types/names.ts';
+import { parseLsn, type Timeline } from '../../../wal/lsn.ts';
+import { cutWal } from './copied-wal.ts';
 import { syncTree } from './sync-tree.ts';
 
 export const noteName = 'barista-copy.json';
@@ -34,6 +36,8 @@ const shape = z.strictObject({
       isCalled: z.boolean(),
     }),
   ),
+  /** What is behind `end` is no part of it. */
+  wal: z.strictObject({ timeline: z.int().min(1), end: z.string() }).optional(),
 });
 
 /** What a copy is of: everything up to `slot` is in it, and nothing else. */
@@ -93,6 +97,12 @@ export class KeptDirectory {
     await rm(this.old, { recursive: true, force: true });
   }
 
+  /** The WAL up to a later moment is there, durably: now it is a copy of that one. */
+  async goFurther(note: CopyNote): Promise<void> {
+    await writeNote(this.keptData, note);
+    this.note = note;
+  }
+
   /** The copy that is there stays, until what it returns is called. */
   hold(): () => void {
     this.holders += 1;
@@ -119,6 +129,9 @@ export class KeptDirectory {
     await this.removeData();
     await rm(this.restoring, { recursive: true, force: true });
     await cp(this.keptData, this.restoring, { recursive: true, mode: constants.COPYFILE_FICLONE });
+    const wal = (await readNote(this.restoring))?.wal;
+    if (wal !== undefined)
+      await cutWal({ to: this.restoring, timeline: wal.timeline as Timeline }, parseLsn(wal.end));
     await handOver(user, this.restoring);
     await syncTree(this.restoring);
     await rename(this.restoring, this.data);

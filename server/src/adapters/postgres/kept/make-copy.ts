@@ -2,22 +2,23 @@
  * Makes a copy of a running database that is of one slot exactly, without holding up who executes for longer than a moment.
  *
  * Its files are copied while statements are executed, as a backup. Then a moment is waited for in which no transaction is open: the WAL up to there goes with the files, and where sequences stood, for the WAL has them ahead. A PostgreSQL that is
- * started on it replays the WAL to its end, which is that moment.
+ * started on it replays the WAL to its end, which is that moment. At a later one the copy goes further by the WAL that has come since, which costs little; a slot keeps that, up to a bound.
  * Invariant: what is called complete has been durable before.
  */
 import { mkdir, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { BegunCopy, CopyMaker } from '../../../ports/kept-copy.ts';
-import { type Lsn, parseLsn } from '../../../wal/lsn.ts';
+import { formatLsn, type Lsn, parseLsn, type Timeline } from '../../../wal/lsn.ts';
 import { syncPath } from '../../file-system.ts';
 import { connectPg } from '../pg-client.ts';
 import { type BackupSession, startBackup } from '../copy/backup-session.ts';
 import { controlFile, labelFile } from '../copy/file-class.ts';
 import { createPacer } from '../copy/pacer.ts';
-import { copyDatabaseFiles, type CopiedFiles, copyOne, copyWal } from './copy-files.ts';
-import { type ExactSequence, readSequences } from './exact-sequences.ts';
-import type { KeptDirectory } from './kept-directory.ts';
+import { appendWal, copyWal } from './copied-wal.ts';
+import { copyDatabaseFiles, type CopiedFiles, copyOne } from './copy-files.ts';
+import { readSequences } from './exact-sequences.ts';
+import type { CopyNote, KeptDirectory } from './kept-directory.ts';
 
 export interface MakerOptions {
   readonly directory: KeptDirectory;
@@ -26,14 +27,24 @@ export interface MakerOptions {
   readonly bytesPerSecondMax: () => number | null;
 }
 
+/** A copy has as much WAL at most, or as much as its files: so much is replayed when it is gone on from. */
+const walBytesMax = 128 * 1024 * 1024;
 /** Of the disk, beside the copy. */
 const freeBytesMin = 512 * 1024 * 1024;
 
 export function createCopyMaker(options: MakerOptions): CopyMaker {
   const { directory, socketDir, cluster } = options;
   let before: CopiedFiles | null = null;
+  /** The copy that is kept, and can go further. */
+  let base: Base | null = null;
+
+  function lost(): void {
+    base?.backup.close();
+    base = null;
+  }
 
   async function begin(signal: AbortSignal): Promise<BegunCopy> {
+    lost();
     const client = await connectPg({ socketDir, database: 'postgres' });
     let backup: BackupSession | null = null;
     try {
@@ -61,31 +72,26 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
   }
 
   function begun({ backup, files, ...wal }: Backup): BegunCopy {
-    let rest: {
-      readonly slot: Slot;
-      readonly end: Lsn;
-      readonly sequences: readonly ExactSequence[];
-    } | null = null;
+    const { redo, timeline } = wal;
+    let rest: Rest | null = null;
     return {
       async atRest(slot) {
-        const sequences = await readSequences(socketDir);
-        const end = await flushedTo(socketDir);
-        if (end < wal.stop) throw new Error('the WAL ends before the copy does');
-        rest = { slot, end, sequences };
+        rest = await restAt(socketDir, slot);
+        if (rest.end < wal.stop) throw new Error('the WAL ends before the copy does');
       },
       async complete() {
         if (rest === null) throw new Error('the copy is of no slot');
-        const { slot, end, sequences } = rest;
         try {
-          const { data, making: to } = directory;
-          await copyWal({ data, to, timeline: wal.timeline }, wal.redo, end);
+          await copyWal(directory.data, { to: directory.making, timeline }, redo, rest.end);
           await backup.assertWalKept();
-          await directory.complete({ cluster, slot, sequences: [...sequences] });
-          before = { ...files, directory: directory.keptData };
-          return { slot, bytesCopied: files.bytesCopied, bytesKept: files.bytesKept };
-        } finally {
+          await directory.complete(noteAt(rest, timeline));
+        } catch (error) {
           backup.close();
+          throw error;
         }
+        before = { ...files, directory: directory.keptData };
+        base = { backup, redo, timeline, end: rest.end };
+        return { slot: rest.slot, bytesCopied: files.bytesCopied, bytesKept: files.bytesKept };
       },
       async giveUp() {
         backup.close();
@@ -94,7 +100,69 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
     };
   }
 
-  return { begin };
+  async function further(): Promise<BegunCopy | null> {
+    const from = base;
+    if (from === null) return null;
+    const { backup, redo, timeline } = from;
+    const walBytes = (await flushedTo(socketDir)) - redo;
+    if (walBytes > Math.max(walBytesMax, backup.bytesTotal)) {
+      lost();
+      return null;
+    }
+    let rest: Rest | null = null;
+    return {
+      async atRest(slot) {
+        rest = await restAt(socketDir, slot);
+      },
+      async complete() {
+        if (rest === null || base !== from) throw new Error('the copy is of no slot');
+        const { slot, end } = rest;
+        try {
+          await appendWal(directory.data, { to: directory.keptData, timeline }, from.end, end);
+          await backup.assertWalKept();
+          await directory.goFurther(noteAt(rest, timeline));
+        } catch (error) {
+          lost();
+          throw error;
+        }
+        base = { ...from, end };
+        return { slot, bytesCopied: end - from.end, bytesKept: 0 };
+      },
+      giveUp: () => Promise.resolve(),
+    };
+  }
+
+  function noteAt({ slot, end, sequences }: Rest, timeline: Timeline): CopyNote {
+    return { cluster, slot, sequences, wal: { timeline, end: formatLsn(end) } };
+  }
+
+  return {
+    begin,
+    further,
+    lost,
+    get canGoFurther() {
+      return base !== null;
+    },
+  };
+}
+
+interface Base {
+  readonly backup: BackupSession;
+  readonly redo: Lsn;
+  readonly timeline: Timeline;
+  /** Of the WAL that goes with it. */
+  readonly end: Lsn;
+}
+
+interface Rest {
+  readonly slot: Slot;
+  readonly end: Lsn;
+  readonly sequences: CopyNote['sequences'];
+}
+
+async function restAt(socketDir: string, slot: Slot): Promise<Rest> {
+  const sequences = [...(await readSequences(socketDir))];
+  return { slot, end: await flushedTo(socketDir), sequences };
 }
 
 interface Backup {
@@ -102,7 +170,7 @@ interface Backup {
   readonly files: CopiedFiles;
   readonly stop: Lsn;
   readonly redo: Lsn;
-  readonly timeline: Parameters<typeof copyWal>[0]['timeline'];
+  readonly timeline: Timeline;
 }
 
 /** What was committed last has been waited for. */

@@ -1,5 +1,5 @@
 /**
- * What the executor of statements has in each database: the application pointer, and the function that advances it within a client's transaction. In the database `postgres` also what is remembered of sessions.
+ * What the executor of statements has in each database: the application pointer, and the function that advances it within a client's transaction. In the database `postgres` also what is remembered of sessions, and of requests that are held back.
  *
  * The schema begins with `pg_`: neither `\d` nor pg_dump shows it, and it is no role's own by its name, as `barista` would be.
  *
@@ -12,7 +12,7 @@ import { functionsSql } from './own-functions.ts';
 import type { Pointer } from '../../../ports/statement-database.ts';
 import { quoteLiteral } from '../pg-client.ts';
 
-const version = 'barista statements 2';
+const version = 'barista statements 3';
 
 const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
 
@@ -32,7 +32,8 @@ CREATE TABLE IF NOT EXISTS pg_barista.statement_session (
   position bigint PRIMARY KEY, slot bigint NOT NULL, session bigint NOT NULL, state text NOT NULL
 );
 CREATE TABLE IF NOT EXISTS pg_barista.statement_alone (slot bigint NOT NULL, is_done boolean NOT NULL);
-REVOKE ALL ON pg_barista.statement_session, pg_barista.statement_alone FROM PUBLIC;
+CREATE TABLE IF NOT EXISTS pg_barista.statement_held (slot bigint NOT NULL, operation bytea NOT NULL);
+REVOKE ALL ON pg_barista.statement_session, pg_barista.statement_alone, pg_barista.statement_held FROM PUBLIC;
 
 -- Within the client's transaction, at its end. Only where that has written.
 DROP FUNCTION IF EXISTS pg_barista.advance(bigint, int, int, text);

@@ -24,6 +24,12 @@ export class ModelExecutor implements StatementExecutor {
     this.pointer = slot;
   }
 
+  readonly isBound = false;
+
+  goOn(): Promise<void> {
+    return Promise.resolve();
+  }
+
   rest(): Promise<boolean> {
     return Promise.resolve(this.openTransactions() === 0);
   }

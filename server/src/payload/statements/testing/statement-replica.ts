@@ -6,13 +6,7 @@ import { startTestPostgres, type TestPostgres } from '../../../gateways/pgwire/t
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import { query } from '../../../pgwire/frontend-messages.ts';
 import type { OperationResult, StartOutcome } from '../executor.ts';
-import type {
-  OpenOperation,
-  Operation,
-  PauseOperation,
-  RequestOperation,
-  RequestWord,
-} from '../operation.ts';
+import type { OpenOperation, Operation, RequestOperation, RequestWord } from '../operation.ts';
 import { SerialExecutor } from '../serial-executor.ts';
 
 export const secret = 'a secret of the group';
@@ -29,7 +23,7 @@ export interface StatementReplica {
   /** Where each took effect, by its own slot. */
   readonly tookEffect: Map<number, number>;
   readonly notified: Buffer[];
-  onPause: (pause: PauseOperation) => Promise<void>;
+  onRest: (slot: Slot) => Promise<void>;
 }
 
 export async function startReplica(
@@ -57,7 +51,7 @@ export async function startReplica(
         results.set(slot, result);
         order.push(slot);
       },
-      paused: (_slot, pause) => replica.onPause(pause),
+      atRest: (slot) => replica.onRest(slot),
       notified: (_session, message) => notified.push(message),
     },
   });
@@ -69,7 +63,7 @@ export async function startReplica(
     order,
     tookEffect,
     notified,
-    onPause: () => Promise.resolve(),
+    onRest: () => Promise.resolve(),
   };
   return replica;
 }
